@@ -1,0 +1,73 @@
+/**
+ * Every error that a user or an operator can meet, in one table. The HTTP status and the exit code follow from the
+ * kind and are mapped at the edge (http/problem.ts, cli/exit-code.ts), never here.
+ *
+ * Three things are told apart everywhere: an expected outcome is a value of a union, an operational failure is a
+ * RecalldError, and anything else that is thrown is a bug.
+ */
+export type ErrorKind =
+  /** The caller's words, file or config are wrong; the same call can never succeed. */
+  | 'input'
+  /** The named thing does not exist. */
+  | 'not_found'
+  /** The state of the system forbids it now. */
+  | 'conflict'
+  /** A service that we need did not answer; the same call may succeed later. */
+  | 'unreachable'
+  /** The person who started it stopped it. */
+  | 'interrupted';
+
+interface ErrorEntry {
+  readonly kind: ErrorKind;
+  /** What the code means, for docs/errors.md. */
+  readonly meaning: string;
+}
+
+export const errorTable = {
+  usage: { kind: 'input', meaning: 'The command line cannot be understood.' },
+  config_not_found: { kind: 'input', meaning: 'The config file does not exist or cannot be read.' },
+  config_invalid: { kind: 'input', meaning: 'The config has an unknown key, a wrong type or a missing value.' },
+  metric_unknown: { kind: 'input', meaning: 'A metric key is not one that recalld knows.' },
+  file_unreadable: { kind: 'input', meaning: 'An input file does not exist or cannot be read.' },
+  file_malformed: { kind: 'input', meaning: 'A line of an input file does not have the form of its format.' },
+  golden_set_empty: { kind: 'input', meaning: 'A golden set has no queries or no judgments.' },
+  golden_set_unknown: { kind: 'not_found', meaning: 'No golden set of that name has been imported.' },
+  pipeline_unknown: { kind: 'not_found', meaning: 'The config has no pipeline of that name.' },
+  run_unknown: { kind: 'not_found', meaning: 'No golden run has that id.' },
+  data_dir_unusable: { kind: 'input', meaning: 'The data folder cannot be created, read or used by PostgreSQL.' },
+  data_dir_in_use: { kind: 'conflict', meaning: 'Another recalld process owns the data folder.' },
+  port_in_use: { kind: 'conflict', meaning: 'The address to listen on is taken by another process.' },
+  schema_too_new: { kind: 'conflict', meaning: 'The database was migrated by a newer recalld.' },
+  migration_changed: { kind: 'conflict', meaning: 'An applied migration file no longer has the content it had.' },
+  database_unreachable: { kind: 'unreachable', meaning: 'PostgreSQL does not answer.' },
+  embedded_database_failed: { kind: 'unreachable', meaning: 'The embedded PostgreSQL did not start.' },
+  queue_unreachable: { kind: 'unreachable', meaning: 'The job queue does not answer.' },
+  retriever_unreachable: { kind: 'unreachable', meaning: 'The retriever cannot be reached.' },
+  demo_failed: { kind: 'unreachable', meaning: 'A part of the demo did not start.' },
+  interrupted: { kind: 'interrupted', meaning: 'The work was stopped before its end.' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/**
+ * An operational failure with a message for people: what failed, with which input, and the way out.
+ * It is shown as it stands, so it must never carry a secret or the text of a live query.
+ */
+export class RecalldError extends Error {
+  override readonly name = 'RecalldError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+
+  get kind(): ErrorKind {
+    return errorTable[this.code].kind;
+  }
+
+  /** Whether the same call may succeed later without a change by its caller. */
+  get retryable(): boolean {
+    return this.kind === 'unreachable';
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * The words of recalld, used alike in code, SQL, metrics and docs.
+ *
+ * pipeline      one monitored retrieval path of a RAG service: a retriever and the vector store behind it
+ * golden set    versioned queries with judgments (qrels); a version never changes
+ * judgment      document id and integer grade >= 0 for one query; grade >= relevance level means relevant
+ * golden run    one execution of a golden set version against a pipeline's retriever
+ * outcome       what became of one query of a run: ok, empty, error or timeout
+ * segment       a bounded slice of a golden set (`all`, or `key=value` of a tag)
+ * check         one configured expectation on a measure; its verdict is ok, warning, critical or no_data
+ */
+
+/** A document as the retriever ranked it; `score` is null when the retriever gives none. */
+export interface RetrievedDocument {
+  readonly id: string;
+  readonly score: number | null;
+}
+
+export interface Judgment {
+  readonly documentId: string;
+  readonly grade: number;
+}
+
+export interface GoldenQuery {
+  readonly id: string;
+  readonly text: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly judgments: readonly Judgment[];
+}
+
+/** `error` and `timeout` are failures of the retriever; `empty` is an answer without documents. */
+export type QueryOutcome = 'ok' | 'empty' | 'error' | 'timeout';
+
+export const queryOutcomes: readonly QueryOutcome[] = ['ok', 'empty', 'error', 'timeout'];
+
+/**
+ * `void`: it ended, but too many queries failed to trust its scores. `failed`: it did not end.
+ */
+export type RunStatus = 'running' | 'completed' | 'void' | 'failed' | 'cancelled';
+
+export type Severity = 'critical' | 'warning';
+
+export type Verdict = 'ok' | 'warning' | 'critical' | 'no_data';
+
+/** The segment that holds every query. */
+export const ALL_SEGMENT = 'all';
