@@ -11,7 +11,7 @@ const layers = {
   jobs: { src: ['jobs', 'pipeline', 'core', 'ports'], packages: ['zod'] },
   http: { src: ['http', 'contracts', 'pipeline', 'core', 'ports'], packages: ['fastify'] },
   app: { src: ['app', 'adapters', 'http', 'jobs', 'pipeline', 'contracts', 'metrics', 'ports', 'core'], packages: ['node'] },
-  demo: { src: ['demo', 'core', 'contracts'], packages: ['node', 'fastify', 'pg', '@electric-sql/.*'] },
+  demo: { src: ['demo', 'app', 'core', 'contracts'], packages: ['node', 'fastify', 'pg', 'yaml', '@electric-sql/.*'] },
   cli: {
     src: ['cli', 'app', 'demo', 'contracts', 'core', 'ports'],
     packages: ['node', 'commander', 'cli-table3', 'cli-progress', 'yaml'],

@@ -38,6 +38,7 @@ export const errorTable = {
   data_dir_in_use: { kind: 'conflict', meaning: 'Another recalld process owns the data folder.' },
   port_in_use: { kind: 'conflict', meaning: 'The address to listen on is taken by another process.' },
   schema_too_new: { kind: 'conflict', meaning: 'The database was migrated by a newer recalld.' },
+  schema_too_old: { kind: 'conflict', meaning: 'The database waits for `recalld migrate`.' },
   migration_changed: { kind: 'conflict', meaning: 'An applied migration file no longer has the content it had.' },
   database_unreachable: { kind: 'unreachable', meaning: 'PostgreSQL does not answer.' },
   embedded_database_failed: { kind: 'unreachable', meaning: 'The embedded PostgreSQL did not start.' },

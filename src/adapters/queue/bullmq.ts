@@ -1,0 +1,98 @@
+/** The job queue on BullMQ 6, the same over PostgreSQL and over Redis. One BullMQ queue per job name. */
+import { UnrecoverableError } from 'bullmq';
+import { RecalldError } from '../../core/errors.ts';
+import type { JobQueue, JobSpec, QueueCount } from '../../ports/job-queue.ts';
+import type { Logger } from '../../ports/telemetry.ts';
+import {
+  type BackendSettings,
+  type JobsOfOneName,
+  openPostgresBackend,
+  openRedisBackend,
+  type WorkerOfOneName,
+} from './backends.ts';
+
+const states = ['waiting', 'active', 'delayed', 'failed'] as const;
+
+export interface QueueSettings {
+  readonly backend: BackendSettings;
+  readonly jobs: readonly JobSpec[];
+  readonly logger: Logger;
+}
+
+/** Opens the queue; the schema of the PostgreSQL backend is brought up to date. @throws RecalldError queue_unreachable */
+export async function openJobQueue({ backend: settings, jobs, logger }: QueueSettings): Promise<JobQueue> {
+  const backend =
+    settings.kind === 'postgres'
+      ? await openPostgresBackend(settings.connection, jobs.length, logger)
+      : await openRedisBackend(settings.url, logger);
+  const report = (error: Error): void => logger.warn('the job queue has trouble', { reason: error.message });
+  const queues = new Map<string, { readonly spec: JobSpec; readonly queue: JobsOfOneName }>();
+  for (const spec of jobs) {
+    const queue = backend.queue(spec.name);
+    queue.on('error', report);
+    queues.set(spec.name, { spec, queue });
+  }
+  const workers: WorkerOfOneName[] = [];
+  const drain = async (): Promise<void> => {
+    await Promise.all(workers.map((worker) => worker.close()));
+  };
+
+  return {
+    async enqueue(job, payload, id) {
+      const entry = queues.get(job);
+      if (entry === undefined) throw new Error(`there is no queue for job ${job}`);
+      const { spec, queue } = entry;
+      const retained = { age: spec.retainSeconds };
+      const options = {
+        jobId: id,
+        attempts: spec.attempts,
+        backoff: { type: 'exponential', delay: spec.backoffMs },
+        removeOnComplete: retained,
+        removeOnFail: retained,
+      };
+      try {
+        await queue.add(job, payload, options);
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
+        throw new RecalldError('queue_unreachable', `The job queue does not answer (${reason}); check the queue section of the config.`, {
+          cause,
+        });
+      }
+    },
+
+    async work(run) {
+      for (const { name, concurrency } of jobs) {
+        const worker = backend.worker(
+          name,
+          async (job) => {
+            const outcome = await run(name, job.data, job.id ?? '');
+            if (outcome === 'retry') throw new Error('this attempt failed; the log says why');
+            if (outcome === 'dead') throw new UnrecoverableError('the job can never succeed; the log says why');
+          },
+          concurrency,
+        );
+        worker.on('error', report);
+        workers.push(worker);
+      }
+      await Promise.all(workers.map((worker) => worker.waitUntilReady()));
+    },
+
+    async counts() {
+      const lists = await Promise.all(
+        [...queues.values()].map(async ({ spec, queue }) => {
+          const counts = await queue.getJobCounts(...states);
+          return states.map((state): QueueCount => ({ queue: spec.name, state, count: counts[state] ?? 0 }));
+        }),
+      );
+      return lists.flat();
+    },
+
+    drain,
+
+    async close() {
+      await drain();
+      await Promise.all([...queues.values()].map(({ queue }) => queue.close()));
+      await backend.close();
+    },
+  };
+}

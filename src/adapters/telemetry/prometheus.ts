@@ -1,0 +1,95 @@
+/** The exporter: metrics of the catalogue on a registry of their own, stored gauges rebuilt at each scrape. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type MetricDefinition, type MetricName, metricCatalogue } from '../../metrics/catalogue.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { GaugeSample, Meter, ReadStoredGauges } from '../../ports/metrics.ts';
+import type { Logger } from '../../ports/telemetry.ts';
+
+export interface Exporter {
+  readonly meter: Meter;
+  readonly contentType: string;
+  /** The exposition text. Never rejects because of the database: then the last good rows are shown, with their age. */
+  scrape(): Promise<string>;
+}
+
+export interface ExporterSettings {
+  readonly readStoredGauges: ReadStoredGauges;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+}
+
+export function createExporter(settings: ExporterSettings): Exporter {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const metrics = registerCatalogue(registry);
+  const gauge = (name: MetricName): Gauge => metrics.get(name) as Gauge;
+  const counter = (name: MetricName): Counter => metrics.get(name) as Counter;
+  gauge('recalld_build_info').set({ version: settings.version, nodejs: process.versions.node }, 1);
+
+  let refreshedAtMs: number | null = null;
+  const startedAtMs = settings.clock.monotonicMs();
+
+  /** A value that is not finite would resolve alerts in silence, so it is dropped and counted. */
+  const set = (sample: GaugeSample): void => {
+    if (Number.isFinite(sample.value)) gauge(sample.name).set({ ...sample.labels }, sample.value);
+    else {
+      counter('recalld_dropped_samples_total').inc();
+      settings.logger.error('a sample is not a finite number and is not exported', { metric: sample.name });
+    }
+  };
+
+  const refresh = async (): Promise<void> => {
+    try {
+      const samples = await settings.readStoredGauges();
+      for (const [name, definition] of Object.entries(metricCatalogue)) {
+        if (definition.source === 'stored') gauge(name as MetricName).reset();
+      }
+      for (const sample of samples) set(sample);
+      refreshedAtMs = settings.clock.monotonicMs();
+    } catch (error) {
+      counter('recalld_snapshot_errors_total').inc();
+      settings.logger.error('the stored gauges could not be refreshed', { reason: error instanceof Error ? error.message : String(error) });
+    }
+    const ageMs = settings.clock.monotonicMs() - (refreshedAtMs ?? startedAtMs);
+    gauge('recalld_snapshot_age_seconds').set(ageMs / 1000);
+  };
+
+  let running: Promise<string> | null = null;
+  return {
+    meter: {
+      increment: (name, labels, by = 1) => (metrics.get(name) as Counter).inc({ ...labels }, by),
+      observe: (name, labels, value) => (metrics.get(name) as Histogram).observe({ ...labels }, value),
+    },
+    contentType: registry.contentType,
+    // Scrapes that overlap share one refresh: resetting gauges under another scrape would tear its answer.
+    scrape() {
+      running ??= refresh()
+        .then(() => registry.metrics())
+        .finally(() => {
+          running = null;
+        });
+      return running;
+    },
+  };
+}
+
+function registerCatalogue(registry: Registry): Map<string, Gauge | Counter | Histogram> {
+  return new Map<string, Gauge | Counter | Histogram>(
+    Object.entries<MetricDefinition>(metricCatalogue).map(([name, definition]): [string, Gauge | Counter | Histogram] => {
+      const options = { name, help: definition.help, labelNames: [...definition.labels], registers: [registry] };
+      switch (definition.type) {
+        case 'gauge': {
+          const metric = new Gauge(options);
+          // Without labels a gauge would show 0 from birth.
+          if (definition.labels.length === 0) metric.reset();
+          return [name, metric];
+        }
+        case 'counter':
+          return [name, new Counter(options)];
+        case 'histogram':
+          return [name, new Histogram({ ...options, buckets: [...(definition.buckets ?? [])] })];
+      }
+    }),
+  );
+}

@@ -1,0 +1,148 @@
+/** The daemon: config in, a running monitor out. The one place that knows every adapter; stopping mirrors starting. */
+import { hostname } from 'node:os';
+import { createGoldenRuns } from '../adapters/postgres/golden-runs.ts';
+import { createGoldenSets } from '../adapters/postgres/golden-sets.ts';
+import { openJobQueue } from '../adapters/queue/bullmq.ts';
+import type { BackendSettings } from '../adapters/queue/backends.ts';
+import { createSchedule } from '../adapters/schedule/node-cron.ts';
+import { createExporter } from '../adapters/telemetry/prometheus.ts';
+import type { Config } from '../contracts/config/schema.ts';
+import type { RecalldError } from '../core/errors.ts';
+import { type HttpDeps, startHttpServer, type Unready } from '../http/server.ts';
+import { jobCatalogue, runGoldenSetJob } from '../jobs/catalogue.ts';
+import { createJobRunner } from '../jobs/run-job.ts';
+import { readStoredGauges } from '../pipeline/publish.ts';
+import type { WatchedPipeline } from '../pipeline/watched-pipeline.ts';
+import type { GoldenRun } from '../ports/golden-runs.ts';
+import type { Schedule } from '../ports/schedule.ts';
+import type { Logger } from '../ports/telemetry.ts';
+import { type CleanupStack, createCleanupStack } from './cleanup-stack.ts';
+import { createPipelines, findPipeline } from './pipelines.ts';
+import { newRunId } from './run-id.ts';
+import { startScheduler } from './scheduler.ts';
+import { openStorage, type Storage } from './storage.ts';
+import { systemClock } from './system-clock.ts';
+import { version } from './version.ts';
+
+export type Role = 'api' | 'worker' | 'scheduler';
+
+export const roles: readonly Role[] = ['api', 'worker', 'scheduler'];
+
+export interface MonitorSettings {
+  readonly config: Config;
+  readonly roles: readonly Role[];
+  readonly logger: Logger;
+  /** Stops a start that is under way. */
+  readonly signal: AbortSignal;
+}
+
+export interface Monitor {
+  /** Where /metrics, /livez and /readyz answer. */
+  readonly url: string;
+  /** Resolves with the reason when the monitor cannot go on. */
+  readonly lost: Promise<RecalldError>;
+  /** Gives everything back, last opened first. Runs once. */
+  stop(): Promise<void>;
+}
+
+/** Opens everything in order; when a step fails, what was opened before is closed again. */
+export async function startMonitor(settings: MonitorSettings): Promise<Monitor> {
+  const cleanups = createCleanupStack(settings.logger);
+  try {
+    const { url, lost } = await open(settings, cleanups);
+    return { url, lost, stop: () => cleanups.run() };
+  } catch (error) {
+    await cleanups.run();
+    throw error;
+  }
+}
+
+async function open(
+  { config, roles: active, logger, signal }: MonitorSettings,
+  cleanups: CleanupStack,
+): Promise<Pick<Monitor, 'url' | 'lost'>> {
+  const clock = systemClock;
+  const pipelines = createPipelines(config);
+  const storage = await openStorage({ config, purpose: 'daemon', logger, cleanups, signal });
+  const sets = createGoldenSets(storage.pool);
+  const runs = createGoldenRuns(storage.pool);
+  const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: jobCatalogue, logger });
+  cleanups.defer('job queue', () => queue.close());
+  const schedule = createSchedule(logger);
+  const intervalSeconds = createIntervals(pipelines, schedule);
+
+  const exporter = createExporter({
+    readStoredGauges: () => readStoredGauges({ runs, queue, clock, pipelines, intervalSeconds }),
+    clock,
+    logger,
+    version,
+  });
+
+  if (active.includes('worker')) {
+    const shutdown = new AbortController();
+    const resume = (run: GoldenRun): Promise<void> => {
+      const minute = Math.floor(clock.now().getTime() / 60_000);
+      return queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, `${run.id}-resumed-${minute}`);
+    };
+    const isWatched = (name: string): boolean => pipelines.some((pipeline) => pipeline.name === name);
+    const jobDeps = {
+      sets,
+      runs,
+      clock,
+      logger,
+      holder: `${hostname()}-${process.pid}`,
+      recover: { runs, clock, logger, isWatched, resume },
+      findPipeline: (name: string) => (isWatched(name) ? findPipeline(pipelines, name) : null),
+    };
+    await queue.work(createJobRunner({ jobDeps, clock, logger, meter: exporter.meter, shutdown: shutdown.signal }));
+    // Work in hand is put down, not finished: it is stored as far as it went and goes on after the next start.
+    cleanups.defer('workers', () => {
+      shutdown.abort(new Error('the daemon stops'));
+      return queue.drain();
+    });
+  }
+
+  let stopping = false;
+  const unready = async (): Promise<Unready[]> => (stopping ? [{ name: 'daemon', reason: 'it is stopping' }] : unreadyServices(storage));
+  const http: HttpDeps = { logger, metrics: exporter, unready };
+  const { host, port, metrics_port: metricsPort } = config.server;
+  const [address, setting] = metricsPort === null ? [{ host, port }, 'server.port'] : [{ host, port: metricsPort }, 'server.metrics_port'];
+  const server = await startHttpServer(http, address, setting);
+  cleanups.defer('HTTP server', () => server.close());
+
+  if (active.includes('scheduler')) {
+    cleanups.defer('schedule', () => schedule.stop());
+    await startScheduler({ sets, runs, clock, newRunId, schedule, queue, logger, pipelines });
+  }
+  cleanups.defer('readiness', () => {
+    stopping = true;
+  });
+  return { url: server.url, lost: storage.lost };
+}
+
+export function queueBackend(config: Config, storage: Storage): BackendSettings {
+  return config.queue.backend === 'redis'
+    ? { kind: 'redis', url: config.queue.url }
+    : { kind: 'postgres', connection: storage.connection };
+}
+
+/** Gaps of the schedules, reckoned once: they are a property of the cron expression. */
+function createIntervals(pipelines: readonly WatchedPipeline[], schedule: Schedule): (pipeline: string, set: string) => number | null {
+  const gaps = new Map<string, number>();
+  for (const pipeline of pipelines) {
+    for (const { set, cron } of pipeline.golden) {
+      if (cron === null) continue;
+      gaps.set(`${pipeline.name} ${set}`, schedule.longestGapSeconds(cron.expression, cron.timezone, systemClock.now()));
+    }
+  }
+  return (pipeline, set) => gaps.get(`${pipeline} ${set}`) ?? null;
+}
+
+async function unreadyServices(storage: Storage): Promise<Unready[]> {
+  try {
+    await storage.pool.query({ text: 'select 1', query_timeout: 2000 } as never);
+    return [];
+  } catch (error) {
+    return [{ name: 'database', reason: error instanceof Error ? error.message : String(error) }];
+  }
+}

@@ -1,0 +1,26 @@
+/** Progress of long work on stderr, on a terminal only. */
+import { Presets, SingleBar } from 'cli-progress';
+
+export interface ProgressBar {
+  show(progress: { readonly answered: number; readonly total: number }): void;
+  end(): void;
+}
+
+export function createProgressBar(label: string): ProgressBar {
+  if (!process.stderr.isTTY) return { show: () => undefined, end: () => undefined };
+  const bar = new SingleBar(
+    { stream: process.stderr, format: `${label} {bar} {value}/{total} queries, {eta_formatted} left`, clearOnComplete: true, hideCursor: true },
+    Presets.shades_classic,
+  );
+  let started = false;
+  return {
+    show({ answered, total }) {
+      if (started) bar.update(answered);
+      else bar.start(total, answered);
+      started = true;
+    },
+    end() {
+      if (started) bar.stop();
+    },
+  };
+}

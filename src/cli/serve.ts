@@ -1,0 +1,20 @@
+/** `recalld serve`: the daemon. */
+import { Command, InvalidArgumentError } from 'commander';
+import { type Role, roles } from '../app/monitor.ts';
+import { serve } from '../app/serve.ts';
+
+export function serveCommand(signal: AbortSignal): Command {
+  return new Command('serve')
+    .description('Run the daemon.')
+    .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
+    .option('--roles <list>', 'what this process does: api, worker, scheduler', parseRoles, roles)
+    .addHelpText('after', '\nExample:\n  recalld serve --config recalld.yaml')
+    .action(async (options: { config?: string; roles: readonly Role[] }) => serve({ configFile: options.config, roles: options.roles, signal }));
+}
+
+function parseRoles(text: string): readonly Role[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !(roles as readonly string[]).includes(name));
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is no role; the roles are ${roles.join(', ')}.`);
+  return names as Role[];
+}

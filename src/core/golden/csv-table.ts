@@ -1,0 +1,139 @@
+/** A table of questions and documents: which column plays which part, and what a row adds to a golden set. */
+import type { GoldenSetBuilder } from './golden-set-builder.ts';
+import { goldenLimits, parseGrade, tagKeyProblem } from './limits.ts';
+import { malformed, quoted, type SourcePlace } from './source-line.ts';
+
+/** Names are compared in lower case, with spaces and hyphens read as underscores. */
+const columnNames = [
+  ['question', ['question', 'query', 'text']],
+  ['document', ['document', 'document_id', 'doc', 'doc_id', 'corpus_id']],
+  ['grade', ['grade', 'relevance', 'score']],
+  ['queryId', ['query_id', 'qid']],
+] as const satisfies readonly (readonly [string, readonly string[]])[];
+
+type Role = (typeof columnNames)[number][0];
+
+export interface CsvColumns {
+  readonly width: number;
+  readonly question: number;
+  readonly document: number;
+  readonly grade: number | null;
+  readonly queryId: number | null;
+  /** Every other named column; one without a name is absent and must stay empty. */
+  readonly tags: readonly { readonly index: number; readonly key: string }[];
+}
+
+/**
+ * Reads the header row.
+ * @throws RecalldError `file_malformed` when the question or the document column is missing or there twice.
+ */
+export function parseCsvHeader(cells: readonly string[], place: SourcePlace): CsvColumns {
+  if (cells.some((cell) => cell.includes('\r'))) {
+    throw malformed(place, 'ends with CR alone; save the file with LF or CRLF');
+  }
+  const found = new Map<Role, number>();
+  const tags: { index: number; key: string }[] = [];
+  for (const [index, cell] of cells.entries()) {
+    const name = cell.trim();
+    if (name === '') continue;
+    const role = roleOf(name, place);
+    if (role === null) {
+      const problem = tagKeyProblem(name);
+      if (problem !== null) throw malformed(place, problem);
+      if (tags.some(({ key }) => key === name))
+        throw malformed(place, `has two columns ${quoted(name)}; rename one`);
+      tags.push({ index, key: name });
+      continue;
+    }
+    const other = found.get(role);
+    if (other !== undefined) {
+      const names = `${quoted(cells[other]?.trim() ?? '')} and ${quoted(name)}`;
+      throw malformed(place, `has two columns for the same thing, ${names}; rename or remove one`);
+    }
+    found.set(role, index);
+  }
+  if (tags.length > goldenLimits.tags) {
+    throw malformed(place, `has ${tags.length} columns for tags; use at most ${goldenLimits.tags}`);
+  }
+  return {
+    width: cells.length,
+    question: required(found, 'question', place),
+    document: required(found, 'document', place),
+    grade: found.get('grade') ?? null,
+    queryId: found.get('queryId') ?? null,
+    tags,
+  };
+}
+
+/**
+ * Adds a row: its query, and a judgment unless the document is empty. An empty grade counts as 1. A row of empty
+ * cells adds nothing.
+ * @throws RecalldError `file_malformed` for a row that is too short, too long or holds a bad value.
+ */
+export function addCsvRow(
+  builder: GoldenSetBuilder,
+  columns: CsvColumns,
+  cells: readonly string[],
+  place: SourcePlace,
+  rowsAsQueries: boolean,
+): void {
+  const cell = (index: number | null): string => (index === null ? '' : (cells[index] ?? ''));
+  if (cells.every((value) => value.trim() === '')) return;
+  if (cells.length < columns.width || cells.slice(columns.width).some((value) => value.trim() !== '')) {
+    throw malformed(
+      place,
+      `has ${cells.length} cells, but the header has ${columns.width}; put double quotes around text that holds the delimiter`,
+    );
+  }
+  const named = new Set([columns.question, columns.document, columns.grade, columns.queryId]);
+  for (const { index } of columns.tags) named.add(index);
+  const unnamed = cells.findIndex((value, index) => value.trim() !== '' && !named.has(index));
+  if (unnamed !== -1) {
+    throw malformed(
+      place,
+      `has a value in column ${unnamed + 1}, which has no name; name the column or remove it`,
+    );
+  }
+  const queryId = builder.addQuery(
+    {
+      id: cell(columns.queryId).trim() === '' ? null : cell(columns.queryId),
+      text: cell(columns.question),
+      tags: Object.fromEntries(columns.tags.map(({ index, key }) => [key, cell(index)])),
+    },
+    place,
+    rowsAsQueries ? 'separate' : 'join',
+  );
+  if (cell(columns.document).trim() === '') return;
+  builder.addJudgment(queryId, cell(columns.document), gradeOf(cell(columns.grade).trim(), place), place);
+}
+
+function roleOf(name: string, place: SourcePlace): Role | null {
+  const plain = name.toLowerCase().replaceAll(/[\s-]+/g, '_');
+  if (plain === 'id') {
+    throw malformed(place, 'has a column "id", which may mean either; call it query_id or document_id');
+  }
+  for (const [role, names] of columnNames) {
+    if (names.some((known) => known === plain)) return role;
+  }
+  return null;
+}
+
+function required(
+  found: ReadonlyMap<Role, number>,
+  role: 'question' | 'document',
+  place: SourcePlace,
+): number {
+  const index = found.get(role);
+  if (index !== undefined) return index;
+  throw malformed(
+    place,
+    `has no column "${role}"; the first line must name the columns question and document, perhaps grade, query_id and tags`,
+  );
+}
+
+function gradeOf(text: string, place: SourcePlace): number {
+  if (text === '') return 1;
+  const grade = parseGrade(text);
+  if (grade !== null) return grade;
+  throw malformed(place, `has the grade ${quoted(text)}, which is not a whole number; use 0, 1, 2, ...`);
+}

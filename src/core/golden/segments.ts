@@ -1,0 +1,44 @@
+/** Bounded slices of a golden set by the values of its tags. */
+import type { GoldenQuery } from '../model.ts';
+
+/** Holds what did not fit under the cap. */
+export const OTHER_SEGMENT = 'other';
+
+export interface Segment {
+  /** `key=value`, or `other`. */
+  readonly name: string;
+  /** Indices into the queries. */
+  readonly members: readonly number[];
+}
+
+/**
+ * One segment per value of each key. When there are more than `max`, the largest stay (ties by name) and the queries
+ * of the rest form `other`. Queries without the tag are in no segment of that key.
+ */
+export function groupBySegment(
+  queries: readonly GoldenQuery[],
+  keys: readonly string[],
+  max: number,
+): { readonly segments: readonly Segment[]; readonly overflow: number } {
+  const groups = new Map<string, number[]>();
+  for (const [index, query] of queries.entries()) {
+    for (const key of keys) {
+      const value = query.tags[key];
+      if (value === undefined) continue;
+      const name = `${key}=${value}`;
+      const members = groups.get(name);
+      if (members === undefined) groups.set(name, [index]);
+      else members.push(index);
+    }
+  }
+  const ordered = [...groups]
+    .map(([name, members]) => ({ name, members }))
+    .sort((a, b) => b.members.length - a.members.length || (a.name < b.name ? -1 : 1));
+  if (ordered.length <= max) return { segments: ordered, overflow: 0 };
+  const folded = ordered.slice(max);
+  const rest = [...new Set(folded.flatMap((segment) => segment.members))].sort((a, b) => a - b);
+  return {
+    segments: [...ordered.slice(0, max), { name: OTHER_SEGMENT, members: rest }],
+    overflow: folded.length,
+  };
+}

@@ -1,0 +1,209 @@
+/**
+ * Ranked-retrieval measures of one query, equal to trec_eval.
+ *
+ * R is the number of documents with grade >= relevance level, ranks count from 1, h is the number of relevant
+ * documents in the top k. A document without judgment or with a negative grade is not relevant, has no gain and
+ * keeps its rank. The level touches the binary measures only, never dcg and ndcg.
+ *
+ * hit_rate@k   1 if h > 0
+ * precision@k  h / k, also when fewer than k documents came back
+ * recall@k     h / R, 0 if R = 0
+ * f1@k         2PR / (P + R) of the two above, 0 if both are 0
+ * mrr@k        1 / rank of the first relevant document, 0 if it is below k or absent
+ * map@k        sum of the precision at each relevant rank <= k, divided by R
+ * dcg@k        sum of grade / log2(rank + 1), the discount of Burges et al. 2005 and trec_eval; Järvelin and
+ *              Kekäläinen 2002 leave the first two ranks undiscounted
+ * ndcg@k       dcg@k / dcg@k of the best ranking of ALL judged documents, retrieved or not; 0 if that is 0
+ * ndcg_exp@k   as ndcg with the gain 2^grade - 1
+ * unjudged@k   documents of the top k without judgment (or with a negative grade) / k
+ *
+ * Without @k the whole ranking, and for the ideal every judged document, counts.
+ */
+import type { Measure, MetricKey } from './metric-key.ts';
+import type { Ranking } from './ranking.ts';
+
+/** Integer grade by document id; the judgments of one query. */
+export type GradeByDocument = ReadonlyMap<string, number>;
+
+/** Scores one ranking; the values are aligned with the evaluator's metric keys. */
+export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number[];
+
+/** What the top `depth` of a ranking holds. */
+interface Cut {
+  readonly depth: number;
+  hits: number;
+  precisionSum: number;
+  unjudged: number;
+  dcg: number;
+  dcgExponential: number;
+  idealDcg: number;
+  idealDcgExponential: number;
+}
+
+/** The value of a measure at a cut, given R and the rank of the first relevant document (infinite if there is none). */
+type Formula = (cut: Cut, relevant: number, firstRelevant: number) => number;
+
+const formulas: Readonly<Record<Measure, Formula>> = {
+  hit_rate: (cut) => (cut.hits > 0 ? 1 : 0),
+  precision: (cut) => cut.hits / cut.depth,
+  recall: (cut, relevant) => ratio(cut.hits, relevant),
+  f1: (cut, relevant) => harmonicMean(cut.hits / cut.depth, ratio(cut.hits, relevant)),
+  mrr: (cut, _relevant, firstRelevant) => (firstRelevant <= cut.depth ? 1 / firstRelevant : 0),
+  map: (cut, relevant) => ratio(cut.precisionSum, relevant),
+  dcg: (cut) => cut.dcg,
+  ndcg: (cut) => ratio(cut.dcg, cut.idealDcg),
+  ndcg_exp: (cut) => ratio(cut.dcgExponential, cut.idealDcgExponential),
+  unjudged: (cut) => cut.unjudged / cut.depth,
+};
+
+/** 2^1000 leaves room to sum a million gains before a double overflows. */
+const LARGEST_EXPONENT = 1000;
+
+/**
+ * Prepares the scoring of many rankings by the same metrics: one pass over each ranking however many metrics there
+ * are, and buffers that are used again. A ranking must hold no document twice (`applyDuplicatePolicy`); then every
+ * measure but dcg lies in [0, 1]. No value is ever NaN.
+ *
+ * @param relevanceLevel least grade that means relevant, an integer >= 1
+ */
+export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: number): Evaluator {
+  const depths = [...new Set(keys.map(depthOf))].toSorted((a, b) => a - b);
+  const cuts = depths.map(newCut);
+  const columns = keys.flatMap((key) => {
+    const cut = cuts[depths.indexOf(depthOf(key))];
+    return cut === undefined ? [] : [{ formula: formulas[key.measure], cut }];
+  });
+  const wantsExponential = keys.some(({ measure }) => measure === 'ndcg_exp');
+  const wantsGain = wantsExponential || keys.some(({ measure }) => measure === 'ndcg' || measure === 'dcg');
+  const discounts: number[] = [];
+  let buffer = new Float64Array(64);
+
+  function prepareDiscounts(ranks: number): void {
+    for (let rank = discounts.length; rank <= ranks; rank++) discounts.push(Math.log2(rank + 1));
+  }
+
+  /** The grades above 0, worst first. */
+  function positiveGrades(judgments: GradeByDocument): Float64Array {
+    if (buffer.length < judgments.size) buffer = new Float64Array(judgments.size * 2);
+    let count = 0;
+    for (const grade of judgments.values()) {
+      if (grade > 0) buffer[count++] = grade;
+    }
+    return buffer.subarray(0, count).toSorted();
+  }
+
+  function measureIdeal(grades: Float64Array, shift: number): void {
+    let rank = 1;
+    let dcg = 0;
+    let dcgExponential = 0;
+    for (const cut of cuts) {
+      const end = Math.min(grades.length, cut.depth);
+      for (; rank <= end; rank++) {
+        const grade = grades[grades.length - rank] ?? 0;
+        const discount = discounts[rank] ?? 1;
+        dcg += grade / discount;
+        if (wantsExponential) dcgExponential += exponentialGain(grade, shift) / discount;
+      }
+      cut.idealDcg = dcg;
+      cut.idealDcgExponential = dcgExponential;
+    }
+  }
+
+  return (ranking, judgments) => {
+    let relevant = 0;
+    for (const grade of judgments.values()) if (grade >= relevanceLevel) relevant++;
+    let shift = 0;
+    if (wantsGain) {
+      prepareDiscounts(Math.max(ranking.length, judgments.size));
+      const grades = positiveGrades(judgments);
+      shift = Math.max(0, (grades.at(-1) ?? 0) - LARGEST_EXPONENT);
+      measureIdeal(grades, shift);
+    }
+
+    let rank = 1;
+    let firstRelevant = Number.POSITIVE_INFINITY;
+    let hits = 0;
+    let precisionSum = 0;
+    let unjudged = 0;
+    let dcg = 0;
+    let dcgExponential = 0;
+    for (const cut of cuts) {
+      const end = Math.min(ranking.length, cut.depth);
+      for (; rank <= end; rank++) {
+        const id = ranking[rank - 1];
+        const grade = id === null || id === undefined ? undefined : judgments.get(id);
+        if (grade === undefined || grade < 0) {
+          unjudged++;
+        } else if (grade > 0) {
+          if (grade >= relevanceLevel) {
+            hits++;
+            precisionSum += hits / rank;
+            if (hits === 1) firstRelevant = rank;
+          }
+          if (wantsGain) {
+            const discount = discounts[rank] ?? 1;
+            dcg += grade / discount;
+            if (wantsExponential) dcgExponential += exponentialGain(grade, shift) / discount;
+          }
+        }
+      }
+      cut.hits = hits;
+      cut.precisionSum = precisionSum;
+      cut.unjudged = unjudged;
+      cut.dcg = dcg;
+      cut.dcgExponential = dcgExponential;
+    }
+    return columns.map(({ formula, cut }) => formula(cut, relevant, firstRelevant));
+  };
+}
+
+/**
+ * Scores one ranking by the measures at the top of this file. To score many, make one evaluator.
+ *
+ * @param ranking best first, no document twice
+ * @param judgments integer grade of each judged document of the query
+ * @param relevanceLevel least grade that means relevant, an integer >= 1
+ * @returns values aligned with `keys`; never NaN
+ */
+export function evaluateRanking(
+  ranking: Ranking,
+  judgments: GradeByDocument,
+  keys: readonly MetricKey[],
+  relevanceLevel: number,
+): number[] {
+  return createEvaluator(keys, relevanceLevel)(ranking, judgments);
+}
+
+/** Share of what was possible: 0 if nothing was, and never lifted above 1 by the rounding of two sums. */
+function ratio(reached: number, possible: number): number {
+  return possible === 0 ? 0 : Math.min(1, reached / possible);
+}
+
+function harmonicMean(a: number, b: number): number {
+  return a + b === 0 ? 0 : (2 * a * b) / (a + b);
+}
+
+/**
+ * 2^grade - 1, divided by 2^shift. The ratio of two sums of gains does not depend on the shift, which is above 0
+ * only where 2^grade would not fit a double.
+ */
+function exponentialGain(grade: number, shift: number): number {
+  return 2 ** (grade - shift) - 2 ** -shift;
+}
+
+function depthOf(key: MetricKey): number {
+  return key.k ?? Number.POSITIVE_INFINITY;
+}
+
+function newCut(depth: number): Cut {
+  return {
+    depth,
+    hits: 0,
+    precisionSum: 0,
+    unjudged: 0,
+    dcg: 0,
+    dcgExponential: 0,
+    idealDcg: 0,
+    idealDcgExponential: 0,
+  };
+}

@@ -1,0 +1,119 @@
+import { RecalldError } from '../errors.ts';
+
+/** Documents of one query in any order: `scores[i]` is the finite score of `ids[i]`. */
+export interface ScoredDocuments {
+  readonly ids: readonly string[];
+  readonly scores: readonly number[];
+}
+
+/**
+ * Order of two strings by Unicode code point, which is also the byte order of their UTF-8 forms (C's strcmp).
+ * JavaScript's `<` compares UTF-16 units and so puts U+FF5E after U+1F600.
+ *
+ * @returns negative, zero or positive, as for `Array.prototype.sort`.
+ */
+export function compareCodePoints(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) return codePointOrder(x) - codePointOrder(y);
+  }
+  return a.length - b.length;
+}
+
+/** Moves surrogates, which stand for code points above U+FFFF, behind all other UTF-16 units. */
+function codePointOrder(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
+
+/**
+ * The ranking that trec_eval makes of a run: score descending, ties by document id descending in code-point order.
+ * The order in which the documents are given does not matter. Scores must be finite.
+ */
+export function orderLikeTrecEval(documents: ScoredDocuments): ScoredDocuments {
+  const { ids, scores } = documents;
+  // Most run files are written best first, so a look at the order saves the sort.
+  if (isOrdered(ids, scores)) return documents;
+  const positions = Array.from(ids, (_, i) => i);
+  positions.sort((i, j) => compareRanks(ids, scores, i, j));
+  return {
+    ids: positions.map((i) => ids[i] ?? ''),
+    scores: positions.map((i) => scores[i] ?? 0),
+  };
+}
+
+function isOrdered(ids: readonly string[], scores: readonly number[]): boolean {
+  for (let i = 1; i < ids.length; i++) {
+    if (compareRanks(ids, scores, i - 1, i) > 0) return false;
+  }
+  return true;
+}
+
+function compareRanks(ids: readonly string[], scores: readonly number[], i: number, j: number): number {
+  const difference = (scores[j] ?? 0) - (scores[i] ?? 0);
+  return difference !== 0 ? difference : compareCodePoints(ids[j] ?? '', ids[i] ?? '');
+}
+
+/**
+ * How many documents share their score with the distinct document ranked right before them: the places of the
+ * ranking that the scores do not decide. Repeats of one document are no tie. `ranked` must be in rank order.
+ */
+export function countScoreTies(ranked: ScoredDocuments): number {
+  const { ids, scores } = ranked;
+  let ties = 0;
+  for (let i = 1; i < ids.length; i++) {
+    if (scores[i] === scores[i - 1] && ids[i] !== ids[i - 1]) ties++;
+  }
+  return ties;
+}
+
+/**
+ * What becomes of a document that one ranking holds twice. A hit is never counted twice.
+ *
+ * collapse  the first (best) place is kept and the gap is closed, before any cut-off
+ * occupy    later places are kept but hold nothing: no gain, and not judged
+ * reject    the ranking is refused, as trec_eval does
+ */
+export type DuplicatePolicy = 'collapse' | 'occupy' | 'reject';
+
+export const duplicatePolicies: readonly DuplicatePolicy[] = ['collapse', 'occupy', 'reject'];
+
+/** Document ids, best first, each at most once; null is a place taken by a repeat. */
+export type Ranking = readonly (string | null)[];
+
+/**
+ * Makes every document of a ranking count at most once.
+ *
+ * @param documentIds best first
+ * @param owner named in the error, for example `The run of query "q1"`
+ * @returns the ranking and how many places held a repeat
+ * @throws RecalldError `file_malformed` if the policy is `reject` and a document repeats
+ */
+export function applyDuplicatePolicy(
+  documentIds: readonly string[],
+  policy: DuplicatePolicy,
+  owner = 'A ranking',
+): { readonly ranking: Ranking; readonly duplicates: number } {
+  const distinct = new Set(documentIds);
+  const duplicates = documentIds.length - distinct.size;
+  if (duplicates === 0) return { ranking: documentIds, duplicates };
+  if (policy === 'collapse') return { ranking: [...distinct], duplicates };
+  const seen = new Set<string>();
+  const ranking = documentIds.map((id) => {
+    if (!seen.has(id)) {
+      seen.add(id);
+      return id;
+    }
+    if (policy === 'reject') {
+      throw new RecalldError(
+        'file_malformed',
+        `${owner} holds the document "${id}" twice; remove the repeat, or choose the duplicate policy collapse or occupy.`,
+      );
+    }
+    return null;
+  });
+  return { ranking, duplicates };
+}

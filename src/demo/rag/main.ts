@@ -1,0 +1,45 @@
+/**
+ * Entry of the child process that runs the demo's RAG service; spawn.ts starts it. It serves until SIGTERM, SIGINT
+ * or the end of the IPC channel. The channel also ends when the parent is killed, so it never outlives its parent.
+ */
+import process from 'node:process';
+import { type RagService, startRagService } from './service.ts';
+import type { ReadyMessage } from './spawn.ts';
+
+/** The data are in memory and can be lost, so that a stop that hangs is cut short. */
+const STOP_DEADLINE_MS = 2_000;
+
+let service: RagService | undefined;
+let isStopping = false;
+
+function log(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+async function stop(): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  setTimeout(() => process.exit(0), STOP_DEADLINE_MS);
+  await service?.stop().catch(() => undefined);
+  process.exit(0);
+}
+
+// A parent that was killed leaves a broken pipe behind, which is no reason to complain.
+process.stderr.on('error', () => undefined);
+for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(event, () => void stop());
+// The parent may have ended while the modules were loading, before anyone listened.
+if (!process.connected) void stop();
+
+try {
+  service = await startRagService(log);
+  const ready: ReadyMessage = {
+    kind: 'ready',
+    url: service.url,
+    storeUrl: service.storeUrl,
+    documents: service.documents,
+  };
+  process.send?.(ready);
+} catch (error) {
+  log(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+}

@@ -1,0 +1,58 @@
+import { readDemoDocuments } from './corpus.ts';
+import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from './embedder.ts';
+import { createRagServer, type RagServerParts } from './server.ts';
+import { startChunkStore } from './store.ts';
+
+/** A running RAG service of this process. */
+export interface RagService {
+  /** `http://127.0.0.1:port` of the search. */
+  readonly url: string;
+  /** `postgres://` address of the vector store behind it. */
+  readonly storeUrl: string;
+  /** How many documents the corpus has. */
+  readonly documents: number;
+  /** Answers what is in flight, then closes the server and the store. */
+  stop(): Promise<void>;
+}
+
+const DIMENSIONS = 512;
+
+/**
+ * Starts the vector store while it embeds the corpus, inserts the one into the other, and serves the search on a
+ * free loopback port. It resolves when the first search can be answered. It is meant for a process of its own: after
+ * a failure that process should end, and nothing is left.
+ */
+export async function startRagService(log: (line: string) => void): Promise<RagService> {
+  log('Starting PostgreSQL with pgvector (PGlite).');
+  const [store, corpus] = await Promise.all([
+    startChunkStore({
+      dimensions: DIMENSIONS,
+      onError: (error) => log(`The connection to the store broke: ${error.message}`),
+    }),
+    embedCorpus(),
+  ]);
+  await store.insert(corpus.chunks);
+  const server = createRagServer({ ...corpus, store, log });
+  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  log(`Serving ${corpus.chunks.length} documents at ${url}.`);
+  return {
+    url,
+    storeUrl: store.url,
+    documents: corpus.chunks.length,
+    async stop() {
+      await server.close();
+      await store.stop();
+    },
+  };
+}
+
+async function embedCorpus(): Promise<Pick<RagServerParts, 'chunks' | 'embedder' | 'foreignEmbedder'>> {
+  const documents = await readDemoDocuments();
+  const fitted = fitInverseDocumentFrequencies(documents.map((document) => document.text));
+  const embedder = hashedTfidfEmbedder(fitted, { dimensions: DIMENSIONS, seed: 0 });
+  return {
+    embedder,
+    foreignEmbedder: hashedTfidfEmbedder(fitted, { dimensions: DIMENSIONS, seed: 1 }),
+    chunks: documents.map((document) => ({ ...document, embedding: embedder.embed(document.text) })),
+  };
+}

@@ -1,0 +1,133 @@
+import { PGlite } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
+import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+import { Pool } from 'pg';
+import type { DemoDocument } from './corpus.ts';
+
+/** A document with the vector under which it is found. */
+export interface Chunk extends DemoDocument {
+  readonly embedding: Float32Array;
+}
+
+/** A document as a search found it; `score` is the cosine similarity to the query, -1 to 1. */
+export interface FoundDocument extends DemoDocument {
+  readonly score: number;
+}
+
+/** The vector store of the demo: the table `chunks` in PostgreSQL with pgvector. */
+export interface ChunkStore {
+  /** `postgres://` address on loopback, for any PostgreSQL client; see startChunkStore for what it can take. */
+  readonly url: string;
+  /** Adds the chunks in one transaction; those whose id is there already stay as they are. */
+  insert(chunks: readonly Chunk[]): Promise<void>;
+  /** Removes the chunks of these ids; unknown ids are no error. */
+  remove(ids: readonly string[]): Promise<void>;
+  count(): Promise<number>;
+  /** The k nearest by cosine distance, nearest first, ties by id. `embedding` must not be the zero vector. */
+  search(embedding: Float32Array, k: number): Promise<FoundDocument[]>;
+  /** Closes the connections and the database; the data are gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * A vector of 512 numbers is just too long for its row by default, and to fetch 240 of them from beside the table
+ * takes three quarters of a search: `storage plain` keeps them in the row.
+ */
+const schema = (dimensions: number) => `
+  create extension vector;
+  create table chunks (
+    id text primary key,
+    title text not null,
+    body text not null,
+    embedding vector(${dimensions}) storage plain not null
+  );`;
+
+/**
+ * Starts PostgreSQL compiled to WebAssembly (PGlite) with pgvector in memory, on a free loopback port.
+ *
+ * PGlite has one backend for all clients: session settings and named prepared statements are shared, and a client
+ * that stays in a transaction blocks the others. It also keeps the messages of one client together only inside a
+ * transaction, so writes of more than one packet run in one.
+ *
+ * `onError` hears of connections that break while nobody uses them.
+ */
+export async function startChunkStore(options: {
+  dimensions: number;
+  onError: (error: Error) => void;
+}): Promise<ChunkStore> {
+  const database = await PGlite.create({
+    extensions: { vector },
+    // The default of 128 MB is more than the whole corpus needs a hundred times over.
+    postgresqlconf: ['shared_buffers = 8MB'],
+  });
+  await database.exec(schema(options.dimensions));
+  const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: 50 });
+  await socket.start();
+  const url = `postgres://postgres@${socket.getServerConn()}/postgres`;
+  const pool = new Pool({
+    connectionString: url,
+    // One backend serves all connections, so a second one would add waiting and no speed.
+    max: 1,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 5_000,
+  });
+  pool.on('error', options.onError);
+
+  return {
+    url,
+    insert: (chunks) => insertChunks(pool, chunks),
+    async remove(ids) {
+      await pool.query('delete from chunks where id = any($1::text[])', [ids]);
+    },
+    async count() {
+      const { rows } = await pool.query<{ count: number }>('select count(*)::int as count from chunks');
+      return rows[0]?.count ?? 0;
+    },
+    search: (embedding, k) => searchChunks(pool, embedding, k),
+    async stop() {
+      await pool.end();
+      await socket.stop();
+      await database.close();
+    },
+  };
+}
+
+async function insertChunks(pool: Pool, chunks: readonly Chunk[]): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query(
+      `insert into chunks (id, title, body, embedding)
+       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]::vector[])
+       on conflict (id) do nothing`,
+      [
+        chunks.map((chunk) => chunk.id),
+        chunks.map((chunk) => chunk.title),
+        chunks.map((chunk) => chunk.text),
+        chunks.map((chunk) => vectorLiteral(chunk.embedding)),
+      ],
+    );
+    await client.query('commit');
+    client.release();
+  } catch (error) {
+    // Closing the connection rolls the transaction back.
+    client.release(true);
+    throw error;
+  }
+}
+
+async function searchChunks(pool: Pool, embedding: Float32Array, k: number): Promise<FoundDocument[]> {
+  const { rows } = await pool.query<FoundDocument>(
+    `select id, title, body as text, 1 - (embedding <=> $1::vector) as score
+     from chunks
+     order by embedding <=> $1::vector, id
+     limit $2::int`,
+    [vectorLiteral(embedding), k],
+  );
+  return rows;
+}
+
+/** pgvector's text form; nine significant digits name a float32 exactly. */
+function vectorLiteral(embedding: Float32Array): string {
+  return `[${Array.from(embedding, (value) => Number(value.toPrecision(9))).join(',')}]`;
+}

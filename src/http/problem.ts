@@ -1,0 +1,29 @@
+/** Error code -> RFC 9457 problem document. The only place that knows HTTP statuses of errors. */
+import { type ErrorCode, type ErrorKind, errorTable } from '../core/errors.ts';
+
+const statusOfKind: Record<ErrorKind, number> = {
+  input: 400,
+  not_found: 404,
+  conflict: 409,
+  unreachable: 503,
+  interrupted: 503,
+};
+
+export interface Problem {
+  readonly type: 'about:blank';
+  readonly title: string;
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+}
+
+export function problemOf(code: ErrorCode, detail: string): Problem {
+  const { kind, meaning } = errorTable[code];
+  return { type: 'about:blank', title: meaning, status: statusOfKind[kind], code, detail };
+}
+
+/** For what HTTP itself refuses: an unknown path, a wrong method, a body that is no JSON. */
+export function plainProblem(status: number, detail: string): Problem {
+  const title = status === 404 ? 'Not found' : status < 500 ? 'Bad request' : 'Internal error';
+  return { type: 'about:blank', title, status, code: status < 500 ? 'bad_request' : 'internal', detail };
+}

@@ -1,0 +1,38 @@
+/**
+ * A durable queue of jobs over any number of processes.
+ *
+ * Delivery is at least once: a job whose worker dies is given to another, so handlers must be idempotent. An id
+ * that the queue still holds (waiting, running or retained after its end) is not enqueued again. Payloads carry ids,
+ * never query text.
+ */
+export interface JobQueue {
+  /** Resolves when the job is durable. Rejects with RecalldError queue_unreachable, in seconds at most. */
+  enqueue(job: string, payload: Readonly<Record<string, unknown>>, id: string): Promise<void>;
+  /** Starts to work on every job of the queue in this process. */
+  work(run: RunJob): Promise<void>;
+  /** Jobs per queue and state. */
+  counts(): Promise<readonly QueueCount[]>;
+  /** Takes no new jobs and resolves when the running ones have ended. */
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `retry`: this attempt failed; `dead`: it failed and another attempt would be no better. */
+export type RunJob = (job: string, payload: unknown, id: string) => Promise<'done' | 'retry' | 'dead'>;
+
+export interface JobSpec {
+  readonly name: string;
+  /** Most jobs at a time in one process. */
+  readonly concurrency: number;
+  /** In all, the first one included; each wait is twice the one before. */
+  readonly attempts: number;
+  readonly backoffMs: number;
+  /** The id of an ended job keeps a second one of the same id away for so long. */
+  readonly retainSeconds: number;
+}
+
+export interface QueueCount {
+  readonly queue: string;
+  readonly state: 'waiting' | 'active' | 'delayed' | 'failed';
+  readonly count: number;
+}

@@ -1,0 +1,268 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { demoDataPath, readDemoQuestions } from '../../../src/demo/rag/corpus.ts';
+import type { RagFault } from '../../../src/demo/rag/fault.ts';
+import { type DemoRagService, startDemoRagService } from '../../../src/demo/rag/spawn.ts';
+
+interface SearchAnswer {
+  readonly results: readonly { id: string; score: number; title: string; text: string }[];
+}
+
+const waitOptions = { timeout: 20_000, interval: 20 };
+
+async function search(url: string, body: unknown): Promise<Response> {
+  return fetch(`${url}/search`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+async function searchIds(url: string, query: string): Promise<string[]> {
+  const answer = (await (await search(url, { query, k: 10 })).json()) as SearchAnswer;
+  return answer.results.map((result) => result.id);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('the demo RAG service', () => {
+  let service: DemoRagService;
+  let pool: Pool;
+  const log: string[] = [];
+
+  beforeAll(async () => {
+    service = await startDemoRagService({ onLog: (line) => log.push(line) });
+    pool = new Pool({ connectionString: service.storeUrl, max: 2 });
+    pool.on('error', () => undefined);
+  });
+
+  afterAll(async () => {
+    await pool?.end();
+    await service?.stop();
+  });
+
+  it('serves the whole corpus on loopback and says so', async () => {
+    expect(new URL(service.url).hostname).toBe('127.0.0.1');
+    expect(service.documents).toBe(240);
+    expect(await (await fetch(`${service.url}/healthz`)).json()).toEqual({
+      status: 'ok',
+      documents: 240,
+      fault: 'none',
+    });
+    expect(log.at(-1)).toContain('Serving 240 documents');
+  });
+
+  it('answers a question with the passages nearest to it, best first, by cosine similarity', async () => {
+    const response = await search(service.url, {
+      query: 'How many tackles did Luke Kuechly register?',
+      k: 3,
+    });
+    const { results } = (await response.json()) as SearchAnswer;
+    expect(results).toHaveLength(3);
+    expect(results[0]).toMatchObject({ id: 'Super_Bowl_50/1', title: 'Super Bowl 50' });
+    expect(results[0]?.text).toContain('Luke Kuechly');
+    const scores = results.map((result) => result.score);
+    expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+    expect(scores.every((score) => score > 0 && score <= 1)).toBe(true);
+  });
+
+  it('gives ten passages unless asked for another number', async () => {
+    expect(await searchIds(service.url, 'Who won Super Bowl 50?')).toHaveLength(10);
+  });
+
+  it('finds nothing for a question without a content word', async () => {
+    expect(await searchIds(service.url, 'What is it?')).toEqual([]);
+  });
+
+  it.each([
+    ['no query', {}],
+    ['an empty query', { query: '' }],
+    ['k of 0', { query: 'war', k: 0 }],
+    ['k over 100', { query: 'war', k: 101 }],
+  ])('refuses %s with status 400', async (_what, body) => {
+    expect((await search(service.url, body)).status).toBe(400);
+  });
+
+  it('is backed by pgvector that other PostgreSQL clients can read while it searches', async () => {
+    const [{ rows }, ids] = await Promise.all([
+      pool.query<{ id: string; norm: number }>(
+        'select id, vector_norm(embedding) as norm from chunks where id = any($1)',
+        [['Super_Bowl_50/1', 'Super_Bowl_50/2']],
+      ),
+      searchIds(service.url, 'How many tackles did Luke Kuechly register?'),
+    ]);
+    expect(rows).toHaveLength(2);
+    expect(rows.map((row) => row.norm)).toEqual([expect.closeTo(1, 5), expect.closeTo(1, 5)]);
+    expect(ids[0]).toBe('Super_Bowl_50/1');
+  });
+
+  describe('under a fault', () => {
+    const qrels = readFileSync(join(demoDataPath, 'qrels.tsv'), 'utf8').trimEnd().split('\n').slice(1);
+    const relevant = new Map(qrels.map((line) => line.split('\t').slice(0, 2) as [string, string]));
+
+    async function rankSomeQuestions(): Promise<{ rankings: string[][]; hitRate: number }> {
+      const questions = (await readDemoQuestions()).filter((_question, at) => at % 10 === 0);
+      const rankings = await Promise.all(questions.map(({ text }) => searchIds(service.url, text)));
+      const hits = questions.filter(({ id }, at) => rankings[at]?.includes(relevant.get(id) ?? ''));
+      return { rankings, hitRate: hits.length / questions.length };
+    }
+
+    async function storedIds(): Promise<string[]> {
+      const { rows } = await pool.query<{ id: string }>('select id from chunks order by id');
+      return rows.map((row) => row.id);
+    }
+
+    it.each<[RagFault, number, string, number]>([
+      ['index', 160, 'by about a third', 0.75],
+      ['embedding', 240, 'to almost nothing', 0.15],
+    ])(
+      '`%s` leaves %d documents and lowers the hit rate %s, until it is lifted',
+      async (fault, left, _how, below) => {
+        const healthy = await rankSomeQuestions();
+        expect(healthy.hitRate).toBeGreaterThan(0.93);
+
+        await service.setFault(fault);
+        const ids = await storedIds();
+        const broken = await rankSomeQuestions();
+        expect(ids).toHaveLength(left);
+        expect(broken.hitRate).toBeLessThan(below);
+        expect(broken.rankings.flat().filter((id) => !ids.includes(id))).toEqual([]);
+        // The same fault again drops nothing more.
+        await service.setFault(fault);
+        expect(await storedIds()).toEqual(ids);
+
+        await service.setFault('none');
+        expect(await rankSomeQuestions()).toEqual(healthy);
+      },
+    );
+
+    it('`outage` answers every search with status 503, until it is lifted', async () => {
+      await service.setFault('outage');
+      expect((await search(service.url, { query: 'war' })).status).toBe(503);
+      await service.setFault('none');
+      expect((await search(service.url, { query: 'war' })).status).toBe(200);
+    });
+
+    it('keeps the documents and the searches whole while a fault comes and goes', async () => {
+      const busy = rankSomeQuestions();
+      for (const fault of ['index', 'none', 'index', 'none'] as const) await service.setFault(fault);
+      expect((await busy).rankings.every((ranking) => ranking.length === 10)).toBe(true);
+      expect(await storedIds()).toHaveLength(240);
+    });
+
+    it('refuses a fault that it does not know with a message that names it', async () => {
+      await expect(service.setFault('flood' as RagFault)).rejects.toMatchObject({
+        code: 'demo_failed',
+        message: expect.stringContaining('flood'),
+      });
+    });
+  });
+});
+
+describe('the process of the demo RAG service', () => {
+  it('stops quietly with exit code 0, also with a client in the middle of a transaction, and only once', async () => {
+    const log: string[] = [];
+    const service = await startDemoRagService({ onLog: (line) => log.push(line) });
+    const pool = new Pool({ connectionString: service.storeUrl });
+    pool.on('error', () => undefined);
+    const client = await pool.connect();
+    client.on('error', () => undefined);
+    await client.query('begin');
+    await client.query('delete from chunks');
+    const linesBefore = log.length;
+
+    await Promise.all([service.stop(), service.stop()]);
+    expect(await service.exited).toEqual({ code: 0, signal: null });
+    expect(log.slice(linesBefore)).toEqual([]);
+    expect(isRunning(service.pid)).toBe(false);
+    await service.stop();
+    client.release(true);
+    await pool.end();
+  });
+
+  it('survives Ctrl-C in the terminal of its parent and ends when the parent is killed', async () => {
+    const source = `
+      import { startDemoRagService } from './src/demo/rag/spawn.ts';
+      process.on('SIGINT', () => console.log('interrupted'));
+      const { pid, url } = await startDemoRagService();
+      console.log(JSON.stringify({ pid, url }));`;
+    const parent = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', source], {
+      // A group of its own is what a terminal's Ctrl-C goes to.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const group = -(parent.pid ?? Number.NaN);
+    try {
+      const lines: string[] = [];
+      createInterface({ input: parent.stdout }).on('line', (line) => lines.push(line));
+      await vi.waitFor(() => expect(lines).toHaveLength(1), waitOptions);
+      const service = JSON.parse(lines[0] ?? '') as { pid: number; url: string };
+
+      process.kill(group, 'SIGINT');
+      await vi.waitFor(() => expect(lines).toContain('interrupted'), waitOptions);
+      expect((await search(service.url, { query: 'war' })).status).toBe(200);
+
+      process.kill(group, 'SIGKILL');
+      await vi.waitFor(() => expect(isRunning(service.pid)).toBe(false), waitOptions);
+    } finally {
+      parent.kill('SIGKILL');
+    }
+  });
+
+  it('ends when the parent is killed while it starts', async () => {
+    const source = `
+      import { startDemoRagService } from './src/demo/rag/spawn.ts';
+      import { execFileSync } from 'node:child_process';
+      await startDemoRagService({ onLog: () => {
+        console.log(execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' }));
+      } });`;
+    const parent = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', source], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const lines: string[] = [];
+      createInterface({ input: parent.stdout }).on('line', (line) => lines.push(line));
+      const child = await vi.waitFor(() => {
+        const line = lines.find((text) => text.includes('main.ts'));
+        expect(line).toBeDefined();
+        return Number.parseInt(line ?? '', 10);
+      }, waitOptions);
+      expect(isRunning(child)).toBe(true);
+      parent.kill('SIGKILL');
+      await vi.waitFor(() => expect(isRunning(child)).toBe(false), waitOptions);
+    } finally {
+      parent.kill('SIGKILL');
+    }
+  });
+
+  it('gives up its start after the time it was given, with a message that says so', async () => {
+    await expect(startDemoRagService({ startTimeoutMs: 1 })).rejects.toMatchObject({
+      code: 'demo_failed',
+      message: expect.stringMatching(
+        /^The demo's RAG service did not start within 0\.001 s; its last line was: /,
+      ),
+    });
+  });
+
+  it('gives up its start when it is told to, with the reason it was given', async () => {
+    const reason = new Error('enough');
+    await expect(startDemoRagService({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    const controller = new AbortController();
+    const starting = startDemoRagService({
+      signal: controller.signal,
+      onLog: () => controller.abort(reason),
+    });
+    await expect(starting).rejects.toBe(reason);
+  });
+});

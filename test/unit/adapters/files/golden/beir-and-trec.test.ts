@@ -1,0 +1,136 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { read, readFiles, withFiles } from './golden-files.ts';
+
+const queries = '{"_id": "q1", "text": "Why?"}\n{"_id": "q2", "text": "How?"}\n';
+const header = 'query-id\tcorpus-id\tscore\n';
+
+describe('BEIR', () => {
+  it.each([
+    ['qrels.tsv before qrels/', ['qrels.tsv', 'qrels/test.tsv'], 'qrels.tsv', 'qrels/test.tsv'],
+    [
+      'the test split before others',
+      ['qrels/dev.tsv', 'qrels/test.tsv', 'qrels/train.tsv'],
+      'qrels/test.tsv',
+      'qrels/dev.tsv, qrels/train.tsv',
+    ],
+    [
+      'the first split where there is no test split',
+      ['qrels/train.tsv', 'qrels/dev.tsv'],
+      'qrels/dev.tsv',
+      'qrels/train.tsv',
+    ],
+  ])('takes %s, and says so', async (_, names, taken, others) => {
+    const files = Object.fromEntries(names.map((name) => [name, `${header}q1\t${name}\t1\n`]));
+    const set = await readFiles({ 'queries.jsonl': queries, ...files }, '.');
+    expect(set.queries[0]?.judgments[0]?.documentId).toBe(taken);
+    expect(set.warnings[0]).toBe(
+      `The judgments are those of ${taken}; not read: ${others}; --qrels names another file.`,
+    );
+  });
+
+  it('takes the only split there is without a word', async () => {
+    const set = await readFiles({ 'queries.jsonl': queries, 'qrels/dev.tsv': `q1\td1\t1\nq2\td1\t1\n` }, '.');
+    expect(set.warnings).toEqual([]);
+    expect(set.counts.judgments).toBe(2);
+  });
+
+  it('takes the files that are named', async () => {
+    const files = {
+      'queries.jsonl': queries,
+      'other.tsv': 'q9\tWhat?\n',
+      'qrels.tsv': 'q1\td1\t1\n',
+      'my.tsv': 'q9\td9\t1\n',
+    };
+    await withFiles(files, async (folder) => {
+      const set = await read(folder, {
+        queriesPath: join(folder, 'other.tsv'),
+        qrelsPath: join(folder, 'my.tsv'),
+      });
+      expect(set).toMatchObject({ format: 'beir', queries: [{ id: 'q9', text: 'What?' }], warnings: [] });
+    });
+  });
+
+  it('makes tags of short metadata and counts what does not fit', async () => {
+    const metadata = {
+      lang: 'en',
+      year: 2024,
+      open: true,
+      none: null,
+      list: ['a'],
+      long: 'x'.repeat(257),
+      'a=b': 'c',
+    };
+    const query = JSON.stringify({ _id: 7, text: 'Why?', metadata, other: 1 });
+    const set = await readFiles({ 'queries.jsonl': query, 'qrels.tsv': '7\td1\t1\n' }, '.');
+    expect(set.queries[0]).toMatchObject({ id: '7', tags: { lang: 'en', year: '2024', open: 'true' } });
+    expect(set.warnings).toEqual([
+      expect.stringContaining('because they are not short text: 3 (first: line 1 of '),
+    ]);
+  });
+
+  it('counts the judged documents that the corpus lacks, and keeps their judgments', async () => {
+    const set = await readFiles(
+      {
+        'queries.jsonl': queries,
+        'qrels.tsv': 'q1\td1\t1\nq1\td2\t1\nq2\td2\t1\nq2\td3\t1\n',
+        'corpus.jsonl': '{"_id": "d1", "text": "a"}\n\n{"_id": "d9", "text": "b"}\n',
+      },
+      '.',
+    );
+    expect(set.counts).toEqual({ queries: 2, judgments: 4 });
+    expect(set.warnings).toEqual(['Judged documents that are not in corpus.jsonl: 2 (first: d2).']);
+  });
+
+  it('reads ids with spaces where tabs part the columns', async () => {
+    const set = await readFiles({ 'queries.jsonl': queries, 'qrels.tsv': 'q1\tuser guide/3\t1\n' }, '.');
+    expect(set.queries[0]?.judgments).toEqual([{ documentId: 'user guide/3', grade: 1 }]);
+  });
+});
+
+describe('TREC', () => {
+  it.each([
+    ['qrels', 'queries.tsv', 'q1\tWhy?\n'],
+    ['qrels.txt', 'topics.tsv', 'q1\tWhy?\n'],
+    ['qrels.dl19-passage.txt', 'queries.tsv', 'q1\tWhy?\n'],
+    ['dl19.qrels', 'queries.txt', 'query_id\ttext\nq1\tWhy?\n'],
+    ['qrels.tsv', 'topics.txt', 'qid\tquery\r\nq1\tWhy?\r\n'],
+    ['qrels.trec', 'queries.jsonl', '{"id": "q1", "text": "Why?"}\n'],
+  ])('reads %s with %s beside it', async (qrels, queriesName, content) => {
+    const files = { [qrels]: 'q1 0 d1 1\nq1  Q0\td2   0\n', [queriesName]: content };
+    const expected = {
+      format: 'trec',
+      queries: [{ id: 'q1', text: 'Why?', judgments: [{ grade: 1 }, { grade: 0 }] }],
+    };
+    expect(await readFiles(files, '.')).toMatchObject(expected);
+    expect(await readFiles(files, qrels, { format: 'trec' })).toMatchObject(expected);
+  });
+
+  it('reads a qrels file with queries that lie elsewhere', async () => {
+    await withFiles({ 'a/judged.dat': 'q1 0 d1 1\n', 'b/asked.tsv': 'q1\tWhy?\n' }, async (folder) => {
+      const set = await read(join(folder, 'a/judged.dat'), { queriesPath: join(folder, 'b/asked.tsv') });
+      expect(set).toMatchObject({ format: 'trec', counts: { queries: 1, judgments: 1 } });
+    });
+  });
+
+  it('leaves out what is unjudged and says how much', async () => {
+    const set = await readFiles(
+      {
+        'qrels.txt': 'q1 0 d1 1\nq1 0 d2 -1\nq1 0 d1 1\nq2 0 d1 -2\nq4 0 d1 0\nq9 0 d1 1\nq9 0 d2 1\n',
+        'queries.tsv': 'q1\tWhy?\nq2\tHow?\nq3\tWhat?\nq4\tWho?\n',
+      },
+      '.',
+    );
+    expect(set.queries.map(({ id, judgments }) => [id, judgments.length])).toEqual([
+      ['q1', 1],
+      ['q4', 1],
+    ]);
+    expect(set.warnings.map((warning) => warning.replace(/line (\d+) of \S+\//, 'line $1 of '))).toEqual([
+      'Queries left out because they have no judgment: 2 (first: line 2 of queries.tsv).',
+      'Judgments left out because their query is not among the queries: 2 (first: line 6 of qrels.txt).',
+      'Judgments left out because their grade is negative, which means unjudged: 2 (first: line 2 of qrels.txt).',
+      'Judgments that repeat an earlier one and were merged with it: 1 (first: line 3 of qrels.txt).',
+      'Queries whose every grade is 0, so that they always score 0: 1 (first: line 4 of queries.tsv).',
+    ]);
+  });
+});

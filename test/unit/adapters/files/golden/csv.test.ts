@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { fixture, read, readFiles } from './golden-files.ts';
+
+const readCsv = (content: string | Uint8Array, options = {}) =>
+  readFiles({ 'set.csv': content }, 'set.csv', options);
+
+describe('columns', () => {
+  it.each([
+    ['question,document', 'Why?,d1'],
+    ['query,doc', 'Why?,d1'],
+    ['Text,Document ID', 'Why?,d1'],
+    ['doc-id,QUESTION', 'd1,Why?'],
+    ['corpus-id,query', 'd1,Why?'],
+  ])('the header %s is understood', async (header, row) => {
+    const { queries } = await readCsv(`${header}\n${row}\n`);
+    expect(queries).toMatchObject([{ text: 'Why?', tags: {}, judgments: [{ documentId: 'd1', grade: 1 }] }]);
+  });
+
+  it.each(['grade', 'relevance', 'Score'])(
+    'the column %s gives the grade, and an empty cell counts as 1',
+    async (name) => {
+      const { queries } = await readCsv(
+        `question,document,${name}\nWhy?,d1,3\nWhy?,d2,\nWhy?,d3,0\nWhy?,d4,2.0\n`,
+      );
+      expect(queries[0]?.judgments.map(({ grade }) => grade)).toEqual([3, 1, 0, 2]);
+    },
+  );
+
+  it('every further column becomes a tag, and an empty cell gives none', async () => {
+    const { queries } = await readCsv('question,document,Language,course\nWhy?,d1,en,\nHow?,d2,,intro\n');
+    expect(queries.map(({ tags }) => tags)).toEqual([{ Language: 'en' }, { course: 'intro' }]);
+  });
+
+  it('a tag may be called as a built-in of JavaScript is', async () => {
+    const { queries } = await readCsv('question,document,__proto__,constructor\nWhy?,d1,a,b\n');
+    expect(Object.entries(queries[0]?.tags ?? {})).toEqual([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+    ]);
+  });
+});
+
+describe('the form of the file', () => {
+  const expected = [{ text: 'Why, oh why?', judgments: [{ documentId: 'd1', grade: 2 }] }];
+
+  it.each([
+    ['commas', 'question,document,grade\n"Why, oh why?",d1,2\n'],
+    ['semicolons', 'question;document;grade\nWhy, oh why?;d1;2\n'],
+    ['tabs', 'question\tdocument\tgrade\nWhy, oh why?\td1\t2\n'],
+    ['CRLF', 'question,document,grade\r\n"Why, oh why?",d1,2\r\n'],
+    ['a byte order mark', '\uFEFFquestion,document,grade\n"Why, oh why?",d1,2\n'],
+    ['a byte order mark before a quote', '\uFEFF"question","document","grade"\n"Why, oh why?","d1","2"\n'],
+    ['no line end at the end', 'question,document,grade\n"Why, oh why?",d1,2'],
+    ['empty lines', '\n\nquestion,document,grade\n\n"Why, oh why?",d1,2\n\n\n'],
+    ['rows of empty cells', 'question,document,grade\n,,\n"Why, oh why?",d1,2\n , ,\n'],
+    [
+      'quoted names that hold other delimiters',
+      '"question",document,grade,"a;b;c;d"\n"Why, oh why?",d1,2,\n',
+    ],
+    ['a column without a name that is empty', 'question,document,grade,\n"Why, oh why?",d1,2,\n'],
+  ])('a file with %s reads the same', async (_, content) => {
+    expect((await readCsv(content)).queries).toMatchObject(expected);
+  });
+
+  it('a quoted cell may hold line breaks and double quotes, the same with LF and CRLF', async () => {
+    const lines = ['question,document', '"Why', '', 'say ""so""?",d1', 'How?,d2', ''];
+    const withLf = await readCsv(lines.join('\n'));
+    const withCrLf = await readCsv(lines.join('\r\n'));
+    expect(withLf.queries.map(({ text }) => text)).toEqual(['Why\n\nsay "so"?', 'How?']);
+    expect(withCrLf.queries).toEqual(withLf.queries);
+    expect(withCrLf.contentHash).not.toBe(withLf.contentHash);
+  });
+});
+
+describe('rows and queries', () => {
+  const table = 'question,document,lang\nWhy?,d1,en\nWhy?,d2,en\nWhy?,d3,de\nHow?,d1,en\n';
+
+  it('rows with the same question and the same tags are one query with several relevant documents', async () => {
+    const { queries, counts } = await readCsv(table);
+    expect(counts).toEqual({ queries: 3, judgments: 4 });
+    expect(queries.map(({ judgments }) => judgments.map(({ documentId }) => documentId))).toEqual([
+      ['d1', 'd2'],
+      ['d3'],
+      ['d1'],
+    ]);
+  });
+
+  it('--rows-as-queries keeps each row a query with an id of its own', async () => {
+    const joined = await readCsv(table);
+    const { queries, counts, warnings, contentHash } = await readCsv(table, { rowsAsQueries: true });
+    expect(counts).toEqual({ queries: 4, judgments: 4 });
+    const [first, second, third] = queries.map(({ id }) => id);
+    expect(second).toBe(`${first}#2`);
+    expect(first).toBe(joined.queries[0]?.id);
+    expect(third).toBe(joined.queries[1]?.id);
+    expect(warnings).toEqual([]);
+    expect(contentHash).not.toBe(joined.contentHash);
+  });
+
+  it('a question keeps its id when other rows come, go or change their order', async () => {
+    const before = await readCsv('question,document,lang,course\nWhy?,d1,en,a\nHow?,d2,en,b\n');
+    const after = await readCsv('course,lang,document,question\nc,en,d9,What?\na,en,d4,Why?\n');
+    expect(after.queries[1]?.id).toBe(before.queries[0]?.id);
+    expect(before.queries[0]?.id).toMatch(/^q-[0-9a-f]{16}$/);
+  });
+
+  it('a query_id column names the queries, and rows with one id are one query', async () => {
+    const { queries } = await readCsv('qid,question,document\nb,Why?,d1\na,Why?,d2\nb,Why?,d3\n,How?,d1\n');
+    expect(queries.map(({ id, judgments }) => [id.slice(0, 2), judgments.length])).toEqual([
+      ['b', 2],
+      ['a', 1],
+      ['q-', 1],
+    ]);
+  });
+
+  it('a question without a document is left out with a warning', async () => {
+    const { queries, warnings } = await readCsv('question,document\nWhy?,\nHow?,d1\n');
+    expect(queries.map(({ text }) => text)).toEqual(['How?']);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^Queries left out because they have no judgment: 1 \(first: line 2 /),
+    ]);
+  });
+
+  it('reads a large table in one pass, in its order', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => `"Question ${i}, with ""quotes""",d${i},${i % 4}`);
+    const { queries } = await readCsv(['question,document,grade', ...rows].join('\n'));
+    expect(queries).toHaveLength(20_000);
+    expect(queries[19_999]).toMatchObject({
+      text: 'Question 19999, with "quotes"',
+      judgments: [{ documentId: 'd19999', grade: 3 }],
+    });
+  });
+});
+
+it('a file with semicolons, a byte order mark and CRLF, as Excel writes it, reads as the plain one', async () => {
+  const plain = await read(fixture('support.csv'));
+  const excel = await read(fixture('support-excel.csv'));
+  expect(excel.queries).toEqual(plain.queries);
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { refusal } from './golden-files.ts';
+
+const half = String.raw`"\ud800"`;
+
+describe('a bad JSONL file is refused with its line and the way out', () => {
+  it.each([
+    ['no JSON', '{"text": "Why?"', 'is not JSON; write one complete JSON object on each line.'],
+    ['an array over many lines', '[', 'is not JSON; write one complete JSON object on each line.'],
+    ['no object', '["Why?"]', 'must be a JSON object, such as {"text": "...", "relevant": ["..."]}.'],
+    ['no text', '{"relevant": ["d1"]}', 'must have either "text" or "question", such as'],
+    [
+      'text and question',
+      '{"text": "a", "question": "b", "relevant": ["d1"]}',
+      'must have either "text" or "question", such as',
+    ],
+    ['no judgments', '{"text": "a"}', 'must have either "judgments" or "relevant", such as'],
+    [
+      'judgments twice',
+      '{"text": "a", "judgments": {}, "relevant": []}',
+      'must have either "judgments" or "relevant", such as',
+    ],
+    [
+      'an unknown key',
+      '{"_id": "q1", "text": "a", "relevant": []}',
+      'has the unknown key "_id" in a query; a query has id, text, tags and judgments or relevant.',
+    ],
+    [
+      'an unknown key of a judgment',
+      '{"text": "a", "judgments": [{"document_id": "d", "g": 1}]}',
+      'has the unknown key "g" in "judgments.0";',
+    ],
+    [
+      'an id that is a number',
+      '{"text": "a", "relevant": [12]}',
+      '"relevant.0" must be a document id in double quotes.',
+    ],
+    ['half a grade', '{"text": "a", "judgments": {"d1": 0.5}}', '"judgments.d1" must be a whole number.'],
+    [
+      'half a grade in a list',
+      '{"text": "a", "judgments": [{"document_id": "d1", "grade": 0.5}]}',
+      '"judgments.0.grade" must be a whole number.',
+    ],
+    [
+      'judgments in words',
+      '{"text": "a", "judgments": "d1"}',
+      '"judgments" must be a list of {"document_id": "...", "grade": 1} or',
+    ],
+    [
+      'a nested tag',
+      '{"text": "a", "tags": {"b": {}}, "relevant": []}',
+      '"tags.b" must be text, a number or true or false.',
+    ],
+    [
+      'tags in a list',
+      '{"text": "a", "tags": ["b"], "relevant": []}',
+      '"tags" must be an object such as {"language": "en"}.',
+    ],
+    [
+      'a tag twice',
+      '{"text": "a", "tags": {"b": "1", "b ": "2"}, "relevant": []}',
+      'has the tag b twice; keep one.',
+    ],
+    [
+      'a tag without name',
+      '{"text": "a", "tags": {"": "1"}, "relevant": []}',
+      'has a tag without a name; name it.',
+    ],
+    [
+      'too many tags',
+      JSON.stringify({
+        text: 'a',
+        relevant: [],
+        tags: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`t${i}`, 'v'])),
+      }),
+      'has 33 tags; use at most 32.',
+    ],
+    [
+      'a key that objects lose',
+      '{"text": "a", "judgments": {"__proto__": 1}}',
+      'has the key "__proto__"; rename it.',
+    ],
+    [
+      'white space as text',
+      '{"text": " ", "relevant": ["d1"]}',
+      'has an empty question; write the question or remove the line.',
+    ],
+    [
+      'too long a text',
+      JSON.stringify({ text: 'x'.repeat(100_001), relevant: ['d1'] }),
+      'has a question of 100001 characters; use at most 100000.',
+    ],
+    [
+      'NUL in the text',
+      String.raw`{"text": "a\u0000", "relevant": ["d1"]}`,
+      'has a NUL character in its question; remove it.',
+    ],
+    [
+      'half a surrogate in the text',
+      `{"text": ${half}, "relevant": ["d1"]}`,
+      'has half of a surrogate pair in its question; remove it.',
+    ],
+    [
+      'half a surrogate in an id',
+      `{"text": "a", "relevant": [${half}]}`,
+      'has half of a surrogate pair in a document id; remove it.',
+    ],
+    [
+      'a control character in an id',
+      String.raw`{"text": "a", "relevant": ["d\u0007"]}`,
+      'has a control character or a line break in a document id; remove it.',
+    ],
+    [
+      'an empty id',
+      '{"id": "", "text": "a", "relevant": ["d1"]}',
+      'has an empty query id; write the query id.',
+    ],
+    [
+      'an empty document id',
+      '{"text": "a", "relevant": [""]}',
+      'has an empty document id; write the document id.',
+    ],
+    [
+      'an id twice',
+      '{"id": "q0", "text": "b", "relevant": ["d1"]}',
+      'repeats the query id "q0" of line 1 of set.jsonl; give each query its own id.',
+    ],
+    [
+      'a document with two grades',
+      '{"text": "a", "judgments": [{"document_id": "d1"}, {"document_id": "d1", "grade": 2}]}',
+      'gives the document "d1" the grade 2 for the query "q-',
+    ],
+  ])('%s', async (_, line, message) => {
+    const first = '{"id": "q0", "text": "b", "relevant": ["d1"]}';
+    const error = await refusal({ 'set.jsonl': `${first}\n\n${line}\n` }, 'set.jsonl');
+    expect(error).toEqual({ code: 'file_malformed', message: expect.stringContaining(message) });
+    expect(error.message).toMatch(/^Line 3 of set\.jsonl .*\.$/);
+  });
+
+  it('the same question twice without an id', async () => {
+    const line = '{"text": "a", "relevant": ["d1"]}\n';
+    expect((await refusal({ 'set.jsonl': line + line }, 'set.jsonl')).message).toBe(
+      'Line 2 of set.jsonl repeats the question and tags of line 1 of set.jsonl; put their judgments on one line or give each an id.',
+    );
+  });
+
+  it('a line of more than 16 MiB, without keeping the rest', async () => {
+    const error = await refusal({ 'set.jsonl': `{"id": "q1"\n${'x'.repeat(17 * 1024 * 1024)}` }, 'set.jsonl');
+    expect(error.message).toBe(
+      'Line 1 of set.jsonl is not JSON; write one complete JSON object on each line.',
+    );
+    const long = await refusal({ 'set.jsonl': `\n${'x'.repeat(17 * 1024 * 1024)}` }, 'set.jsonl');
+    expect(long.message).toBe('Line 2 of set.jsonl is longer than 16 MiB; break it into lines.');
+  });
+});

@@ -1,0 +1,148 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Files, read, refusal, withFiles } from './golden-files.ts';
+
+const beirQueries = '{"_id": "q1", "text": "Why?"}\n';
+
+describe('what is not there is named', () => {
+  it.each<[string, Files, string, object, string]>([
+    ['a path', {}, 'nothing.csv', {}, 'nothing.csv does not exist; check the path.'],
+    [
+      'BEIR queries',
+      { 'qrels.tsv': '' },
+      '.',
+      { format: 'beir' },
+      'FOLDER has no queries.jsonl, which BEIR needs; add it or name it with --queries.',
+    ],
+    [
+      'BEIR judgments',
+      { 'queries.jsonl': '' },
+      '.',
+      { format: 'beir' },
+      'FOLDER has neither qrels.tsv nor qrels/*.tsv, and BEIR needs one; add it or name it with --qrels.',
+    ],
+    [
+      'TREC queries',
+      { 'qrels.txt': '' },
+      'qrels.txt',
+      {},
+      'FOLDER has no queries.tsv or topics.tsv (query id, tab, text) or queries.jsonl; add it or name it with --queries.',
+    ],
+    [
+      'TREC judgments',
+      { 'queries.tsv': '' },
+      '.',
+      { format: 'trec' },
+      'FOLDER has no qrels.txt or *.qrels; add it or name it with --qrels.',
+    ],
+    [
+      'the named queries',
+      { 'qrels.txt': '' },
+      'qrels.txt',
+      { queriesPath: '/nowhere/queries.tsv' },
+      '/nowhere/queries.tsv does not exist; check the path.',
+    ],
+  ])('%s', async (_, files, name, options, message) => {
+    expect(await refusal(files, name, options)).toEqual({ code: 'file_unreadable', message });
+  });
+
+  it('a folder where a file is expected', async () => {
+    await withFiles({ 'qrels.txt': 'q1 0 d1 1\n' }, async (folder) => {
+      await mkdir(join(folder, 'topics'));
+      await expect(read(folder, { queriesPath: join(folder, 'topics') })).rejects.toMatchObject({
+        code: 'file_unreadable',
+        message: `${join(folder, 'topics')} is a folder; name a file.`,
+      });
+    });
+  });
+});
+
+describe('a format that cannot be told, or does not fit, is asked for', () => {
+  const both = { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\t1\n', 'qrels.txt': 'q1 0 d1 1\n' };
+  it.each<[string, Files, string, object, string]>([
+    [
+      'a folder of both kinds',
+      both,
+      '.',
+      {},
+      'FOLDER can be read as BEIR (queries.jsonl) and as TREC (qrels.txt); choose with --format beir, trec, csv or jsonl.',
+    ],
+    [
+      'a folder of neither kind',
+      { 'set.csv': '' },
+      '.',
+      {},
+      'name a CSV or JSONL file, or choose with --format beir, trec, csv or jsonl.',
+    ],
+    [
+      'an unknown extension',
+      { 'set.xlsx': '' },
+      'set.xlsx',
+      {},
+      'The name of set.xlsx does not tell its format; choose with --format beir, trec, csv or jsonl.',
+    ],
+    [
+      'CSV of a folder',
+      both,
+      '.',
+      { format: 'csv' },
+      'The format csv reads one file, but FOLDER is a folder; name the file.',
+    ],
+    [
+      'BEIR of a file',
+      both,
+      'qrels.tsv',
+      { format: 'beir' },
+      'BEIR is a folder with queries.jsonl and qrels, but qrels.tsv is a file; name the folder.',
+    ],
+    [
+      'two TREC judgments',
+      { 'qrels.txt': '', 'b.qrels': '' },
+      '.',
+      {},
+      'FOLDER has b.qrels and qrels.txt; name the one to read with --qrels.',
+    ],
+    [
+      'two TREC queries',
+      { 'qrels.txt': '', 'queries.tsv': '', 'topics.tsv': '' },
+      '.',
+      {},
+      'FOLDER has queries.tsv and topics.tsv; name the one to read with --queries.',
+    ],
+    [
+      'judgments named twice',
+      both,
+      'qrels.txt',
+      { format: 'trec', qrelsPath: 'x' },
+      'qrels.txt and --qrels both name judgments; leave --qrels out or name a folder.',
+    ],
+    [
+      'rows as queries without rows',
+      both,
+      '.',
+      { format: 'beir', rowsAsQueries: true },
+      '--rows-as-queries is for CSV alone, but FOLDER is read as beir; leave it out.',
+    ],
+    [
+      'queries beside a CSV file',
+      { 'set.csv': '' },
+      'set.csv',
+      { qrelsPath: 'x' },
+      '--queries and --qrels are for BEIR and TREC, but set.csv is read as csv; leave them out.',
+    ],
+  ])('%s', async (_, files, name, options, message) => {
+    expect(await refusal(files, name, options)).toEqual({
+      code: 'usage',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('a format that is given is taken, whatever the names say', async () => {
+    await withFiles(both, async (folder) => {
+      expect((await read(folder, { format: 'beir' })).format).toBe('beir');
+      const qrelsPath = join(folder, 'qrels.txt');
+      expect((await read(folder, { format: 'trec', qrelsPath })).format).toBe('trec');
+    });
+  });
+});

@@ -1,0 +1,26 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { readDemoDocuments } from '../../../src/demo/rag/corpus.ts';
+import { chooseDroppedIds } from '../../../src/demo/rag/fault.ts';
+
+const uniqueIds = fc.uniqueArray(fc.string(), { maxLength: 60 });
+
+it('drops a third of the ids, and the same ones whatever their order', () => {
+  fc.assert(
+    fc.property(uniqueIds, fc.integer(), (ids, seed) => {
+      const dropped = chooseDroppedIds(ids, seed);
+      expect(dropped).toHaveLength(Math.floor(ids.length / 3));
+      expect(new Set(dropped).size).toBe(dropped.length);
+      expect(ids).toEqual(expect.arrayContaining(dropped));
+      expect(chooseDroppedIds(ids.toReversed(), seed)).toEqual(dropped);
+    }),
+  );
+});
+
+it('drops 80 of the 240 demo documents, spread over the articles, others for another seed', async () => {
+  const ids = (await readDemoDocuments()).map((document) => document.id);
+  const dropped = chooseDroppedIds(ids);
+  expect(dropped).toHaveLength(80);
+  expect(new Set(dropped.map((id) => id.split('/')[0])).size).toBeGreaterThan(35);
+  expect(chooseDroppedIds(ids, 2)).not.toEqual(dropped);
+});
