@@ -1,7 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
+const report = process.env['RECALLD_TEST_REPORT'];
+
 export default defineConfig({
   test: {
+    // CI reads the count of its closing line from the report.
+    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     // The machine of a user and of CI has two cores: more files at once only slow the services they start.
     maxWorkers: 2,
     projects: [

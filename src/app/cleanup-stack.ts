@@ -16,7 +16,10 @@ export function createCleanupStack(logger: Logger): CleanupStack {
       try {
         await entry.close();
       } catch (error) {
-        logger.warn('something did not close cleanly', { what: entry.name, reason: error instanceof Error ? error.message : String(error) });
+        logger.warn('something did not close cleanly', {
+          what: entry.name,
+          reason: error instanceof Error ? error.message : String(error),
+        });
       }
     }
   };

@@ -25,11 +25,18 @@ export interface CommandStore {
  *
  * @throws RecalldError as openStorage, and what `work` throws
  */
-export async function withCommandStore<T>(settings: CommandSettings, work: (store: CommandStore) => Promise<T>): Promise<T> {
+export async function withCommandStore<T>(
+  settings: CommandSettings,
+  work: (store: CommandStore) => Promise<T>,
+): Promise<T> {
   const cleanups = createCleanupStack(settings.logger);
   try {
     const storage = await openStorage({ ...settings, purpose: 'command', cleanups });
-    return await work({ sets: createGoldenSets(storage.pool), runs: createGoldenRuns(storage.pool), storage });
+    return await work({
+      sets: createGoldenSets(storage.pool),
+      runs: createGoldenRuns(storage.pool),
+      storage,
+    });
   } finally {
     await cleanups.run();
   }

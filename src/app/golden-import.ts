@@ -12,7 +12,12 @@ export interface ImportReport {
 }
 
 /** @throws RecalldError for files that cannot be read, see readGoldenSet; nothing is stored then */
-export async function importGoldenSet(sets: GoldenSets, path: string, name: string, options: ReadGoldenSetOptions): Promise<ImportReport> {
+export async function importGoldenSet(
+  sets: GoldenSets,
+  path: string,
+  name: string,
+  options: ReadGoldenSetOptions,
+): Promise<ImportReport> {
   const file = await readGoldenSet(path, options, parseGoldenLine);
   const { contentHash, format, queries, warnings } = file;
   return { ...(await sets.add({ name, contentHash, format, queries }, new Date())), warnings };

@@ -33,23 +33,47 @@ export async function runGoldenSetNow(
   const { run, pipeline } = await createRun(settings, store, request);
   const deps = { ...store, clock, logger, holder: `${hostname()}-${process.pid}` };
   try {
-    await runGoldenSet(deps, run, pipeline, AbortSignal.any([signal, AbortSignal.timeout(run.deadlineAt.getTime() - Date.now())]), onProgress);
+    await runGoldenSet(
+      deps,
+      run,
+      pipeline,
+      AbortSignal.any([signal, AbortSignal.timeout(run.deadlineAt.getTime() - Date.now())]),
+      onProgress,
+    );
   } catch (error) {
     const status = signal.aborted ? 'cancelled' : 'failed';
     const reason = signal.aborted ? 'It was interrupted by the person who started it.' : messageOf(error);
-    await store.runs.finish(run.id, { status, reason, finishedAt: clock.now(), scores: [], checks: [], segmentsOverflow: 0 });
+    await store.runs.finish(run.id, {
+      status,
+      reason,
+      finishedAt: clock.now(),
+      scores: [],
+      checks: [],
+      segmentsOverflow: 0,
+    });
     throw error;
   }
   return (await store.runs.find(run.id)) ?? run;
 }
 
 /** Hands a golden run to the workers of the daemon and does not wait for it. */
-export async function queueGoldenRun(settings: CommandSettings, store: CommandStore, request: GoldenRunRequest): Promise<GoldenRun> {
+export async function queueGoldenRun(
+  settings: CommandSettings,
+  store: CommandStore,
+  request: GoldenRunRequest,
+): Promise<GoldenRun> {
   if (store.storage.startedHere) {
-    throw new RecalldError('usage', 'No daemon works on this data folder, so nobody would take the run; start `recalld serve` or leave --no-wait out.');
+    throw new RecalldError(
+      'usage',
+      'No daemon works on this data folder, so nobody would take the run; start `recalld serve` or leave --no-wait out.',
+    );
   }
   const { run } = await createRun(settings, store, request);
-  const queue = await openJobQueue({ backend: queueBackend(settings.config, store.storage), jobs: jobCatalogue, logger: settings.logger });
+  const queue = await openJobQueue({
+    backend: queueBackend(settings.config, store.storage),
+    jobs: jobCatalogue,
+    logger: settings.logger,
+  });
   try {
     await queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
   } finally {

@@ -2,8 +2,8 @@
 import { hostname } from 'node:os';
 import { createGoldenRuns } from '../adapters/postgres/golden-runs.ts';
 import { createGoldenSets } from '../adapters/postgres/golden-sets.ts';
-import { openJobQueue } from '../adapters/queue/bullmq.ts';
 import type { BackendSettings } from '../adapters/queue/backends.ts';
+import { openJobQueue } from '../adapters/queue/bullmq.ts';
 import { createSchedule } from '../adapters/schedule/node-cron.ts';
 import { createExporter } from '../adapters/telemetry/prometheus.ts';
 import type { Config } from '../contracts/config/schema.ts';
@@ -94,7 +94,9 @@ async function open(
       recover: { runs, clock, logger, isWatched, resume },
       findPipeline: (name: string) => (isWatched(name) ? findPipeline(pipelines, name) : null),
     };
-    await queue.work(createJobRunner({ jobDeps, clock, logger, meter: exporter.meter, shutdown: shutdown.signal }));
+    await queue.work(
+      createJobRunner({ jobDeps, clock, logger, meter: exporter.meter, shutdown: shutdown.signal }),
+    );
     // Work in hand is put down, not finished: it is stored as far as it went and goes on after the next start.
     cleanups.defer('workers', () => {
       shutdown.abort(new Error('the daemon stops'));
@@ -103,10 +105,14 @@ async function open(
   }
 
   let stopping = false;
-  const unready = async (): Promise<Unready[]> => (stopping ? [{ name: 'daemon', reason: 'it is stopping' }] : unreadyServices(storage));
+  const unready = async (): Promise<Unready[]> =>
+    stopping ? [{ name: 'daemon', reason: 'it is stopping' }] : unreadyServices(storage);
   const http: HttpDeps = { logger, metrics: exporter, unready };
   const { host, port, metrics_port: metricsPort } = config.server;
-  const [address, setting] = metricsPort === null ? [{ host, port }, 'server.port'] : [{ host, port: metricsPort }, 'server.metrics_port'];
+  const [address, setting] =
+    metricsPort === null
+      ? [{ host, port }, 'server.port']
+      : [{ host, port: metricsPort }, 'server.metrics_port'];
   const server = await startHttpServer(http, address, setting);
   cleanups.defer('HTTP server', () => server.close());
 
@@ -127,12 +133,18 @@ export function queueBackend(config: Config, storage: Storage): BackendSettings 
 }
 
 /** Gaps of the schedules, reckoned once: they are a property of the cron expression. */
-function createIntervals(pipelines: readonly WatchedPipeline[], schedule: Schedule): (pipeline: string, set: string) => number | null {
+function createIntervals(
+  pipelines: readonly WatchedPipeline[],
+  schedule: Schedule,
+): (pipeline: string, set: string) => number | null {
   const gaps = new Map<string, number>();
   for (const pipeline of pipelines) {
     for (const { set, cron } of pipeline.golden) {
       if (cron === null) continue;
-      gaps.set(`${pipeline.name} ${set}`, schedule.longestGapSeconds(cron.expression, cron.timezone, systemClock.now()));
+      gaps.set(
+        `${pipeline.name} ${set}`,
+        schedule.longestGapSeconds(cron.expression, cron.timezone, systemClock.now()),
+      );
     }
   }
   return (pipeline, set) => gaps.get(`${pipeline} ${set}`) ?? null;
@@ -140,9 +152,21 @@ function createIntervals(pipelines: readonly WatchedPipeline[], schedule: Schedu
 
 async function unreadyServices(storage: Storage): Promise<Unready[]> {
   try {
-    await storage.pool.query({ text: 'select 1', query_timeout: 2000 } as never);
+    await withinSeconds(2, storage.pool.query('select 1'));
     return [];
   } catch (error) {
     return [{ name: 'database', reason: error instanceof Error ? error.message : String(error) }];
+  }
+}
+
+async function withinSeconds<T>(seconds: number, work: Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const late = systemClock.sleep(seconds * 1000, timer.signal).then(() => {
+    throw new Error(`no answer within ${seconds} s`);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    timer.abort();
   }
 }

@@ -1,4 +1,5 @@
 import { readQrels, readRun } from '../adapters/files/trec-files.ts';
+import type { RunDocuments } from '../adapters/files/trec-results.ts';
 import { createEvaluator, type GradeByDocument } from '../core/ir/evaluate.ts';
 import type { MetricKey } from '../core/ir/metric-key.ts';
 import {
@@ -66,7 +67,7 @@ export async function evaluateTrecFiles(request: OfflineEvaluationRequest): Prom
 
 function evaluateRun(
   qrels: ReadonlyMap<string, GradeByDocument>,
-  run: ReadonlyMap<string, ScoredDocuments>,
+  run: RunDocuments,
   { runPath, keys, relevanceLevel, duplicates }: OfflineEvaluationRequest,
 ): OfflineEvaluation {
   const evaluate = createEvaluator(keys, relevanceLevel);

@@ -22,12 +22,17 @@ export function findPipeline(pipelines: readonly WatchedPipeline[], name: string
   const found = pipelines.find((pipeline) => pipeline.name === name);
   if (found !== undefined) return found;
   const names = pipelines.map((pipeline) => pipeline.name).join(', ');
-  throw new RecalldError('pipeline_unknown', `The config has no pipeline "${name}"; it has ${names === '' ? 'none, add one under `pipelines`' : names}.`);
+  throw new RecalldError(
+    'pipeline_unknown',
+    `The config has no pipeline "${name}"; it has ${names === '' ? 'none, add one under `pipelines`' : names}.`,
+  );
 }
 
 /** How `pipeline` runs `set`: as its config says, or with the defaults for a set that the config does not name. */
 export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedule {
-  return pipeline.golden.find((schedule) => schedule.set === set) ?? { set, cron: null, settings: defaultSettings };
+  return (
+    pipeline.golden.find((schedule) => schedule.set === set) ?? { set, cron: null, settings: defaultSettings }
+  );
 }
 
 const defaultSettings: RunSettings = {
@@ -46,10 +51,20 @@ const defaultBody = { query: '{{text}}', k: '{{k}}' };
 function createRetriever(pipeline: PipelineConfig, index: number): WatchedPipeline['retriever'] {
   const { url, method, headers, body, results, timeout_ms: timeoutMs, retries } = pipeline.retriever;
   try {
-    return createHttpRetriever({ url, method, headers, body: body ?? (method === 'GET' ? null : defaultBody), results, timeoutMs, retries });
+    return createHttpRetriever({
+      url,
+      method,
+      headers,
+      body: body ?? (method === 'GET' ? null : defaultBody),
+      results,
+      timeoutMs,
+      retries,
+    });
   } catch (error) {
     if (!(error instanceof RecalldError)) throw error;
-    throw new RecalldError(error.code, `pipelines[${index}] (${pipeline.name}): ${error.message}`, { cause: error });
+    throw new RecalldError(error.code, `pipelines[${index}] (${pipeline.name}): ${error.message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -58,7 +73,7 @@ function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineConfig): G
     set: golden.set,
     cron: golden.cron === undefined ? null : { expression: golden.cron, timezone: golden.timezone },
     settings: {
-      cutoffs: [...new Set(golden.cutoffs)].sort((a, b) => a - b),
+      cutoffs: [...new Set(golden.cutoffs)].toSorted((a, b) => a - b),
       relevanceLevel: golden.relevance_level,
       concurrency: golden.concurrency,
       maxPerSecond: golden.max_per_second,

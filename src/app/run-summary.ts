@@ -5,8 +5,14 @@ import { ALL_SEGMENT, type Verdict } from '../core/model.ts';
 import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
 
 export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<RunSummaryJson> {
-  const [scores, checks, outcomes] = await Promise.all([runs.scores(run.id), runs.checks(run.id), runs.outcomes(run.id)]);
-  const segments = [...new Set(scores.map((score) => score.segment))].filter((segment) => segment !== ALL_SEGMENT);
+  const [scores, checks, outcomes] = await Promise.all([
+    runs.scores(run.id),
+    runs.checks(run.id),
+    runs.outcomes(run.id),
+  ]);
+  const segments = [...new Set(scores.map((score) => score.segment))].filter(
+    (segment) => segment !== ALL_SEGMENT,
+  );
   return {
     run_id: run.id,
     pipeline: run.pipeline,
@@ -21,7 +27,10 @@ export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<Ru
     segments: Object.fromEntries(segments.map((segment) => [segment, metricsJson(scores, segment)])),
     baseline: null,
     checks,
-    verdict: verdictOf(run, checks.map((check) => check.verdict)),
+    verdict: verdictOf(
+      run,
+      checks.map((check) => check.verdict),
+    ),
   };
 }
 

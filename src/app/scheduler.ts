@@ -20,18 +20,31 @@ export interface SchedulerDeps extends StartGoldenRunDeps {
 export async function startScheduler(deps: SchedulerDeps): Promise<void> {
   for (const job of jobCatalogue) {
     if (job.cron === null) continue;
-    deps.schedule.every(job.cron, 'UTC', (plannedAt) => attempt(deps, `tick of ${job.name}`, () => deps.queue.enqueue(job.name, {}, tickId(job.name, plannedAt))));
+    deps.schedule.every(job.cron, 'UTC', (plannedAt) => {
+      void attempt(deps, `tick of ${job.name}`, () =>
+        deps.queue.enqueue(job.name, {}, tickId(job.name, plannedAt)),
+      );
+    });
   }
-  const scheduled = deps.pipelines.flatMap((pipeline) => pipeline.golden.map((golden) => ({ pipeline, golden })));
+  const scheduled = deps.pipelines.flatMap((pipeline) =>
+    pipeline.golden.map((golden) => ({ pipeline, golden })),
+  );
   for (const { pipeline, golden } of scheduled) {
     if (golden.cron === null) continue;
     const { expression, timezone } = golden.cron;
-    deps.schedule.every(expression, timezone, (plannedAt) => void tick(deps, pipeline, golden, plannedAt));
+    deps.schedule.every(expression, timezone, (plannedAt) => {
+      void tick(deps, pipeline, golden, plannedAt);
+    });
     await tick(deps, pipeline, golden, deps.schedule.previous(expression, timezone, deps.clock.now()));
   }
 }
 
-function tick(deps: SchedulerDeps, pipeline: WatchedPipeline, golden: GoldenSchedule, plannedAt: Date): Promise<void> {
+function tick(
+  deps: SchedulerDeps,
+  pipeline: WatchedPipeline,
+  golden: GoldenSchedule,
+  plannedAt: Date,
+): Promise<void> {
   return attempt(deps, `golden run of ${golden.set} on ${pipeline.name}`, async () => {
     const runId = await startGoldenRun(deps, pipeline, golden, plannedAt);
     if (runId !== null) await deps.queue.enqueue(runGoldenSetJob.name, { run_id: runId }, runId);
@@ -43,7 +56,10 @@ async function attempt(deps: SchedulerDeps, what: string, work: () => Promise<vo
   try {
     await work();
   } catch (error) {
-    deps.logger.error('a scheduled start failed', { what, reason: error instanceof Error ? error.message : String(error) });
+    deps.logger.error('a scheduled start failed', {
+      what,
+      reason: error instanceof Error ? error.message : String(error),
+    });
   }
 }
 

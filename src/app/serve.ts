@@ -21,9 +21,12 @@ export async function serve({ configFile, roles, signal }: ServeSettings): Promi
   const { config, file } = loadConfig(configFile);
   const logger = createLogger(config.log.level);
   if (file === null) {
-    logger.info('there is no recalld.yaml, so defaults are assumed: embedded database, no pipelines', { data_dir: config.storage.data_dir });
+    logger.info('there is no recalld.yaml, so defaults are assumed: embedded database, no pipelines', {
+      data_dir: config.storage.data_dir,
+    });
   }
-  for (const field of inactiveFields(config)) logger.warn('this version accepts the field but does not act on it yet', { field });
+  for (const field of inactiveFields(config))
+    logger.warn('this version accepts the field but does not act on it yet', { field });
 
   const monitor = await startMonitor({ config, roles, logger, signal });
   logger.info('recalld is ready', {

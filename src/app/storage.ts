@@ -1,7 +1,7 @@
 /** Opens the database that the config names: the embedded one in its data folder, or a server elsewhere. */
 import type pg from 'pg';
 import { openEmbeddedPostgres } from '../adapters/embedded-postgres/open.ts';
-import { migrate, type MigrationReport, pendingMigrations } from '../adapters/postgres/migrate.ts';
+import { type MigrationReport, migrate, pendingMigrations } from '../adapters/postgres/migrate.ts';
 import { assertReachable, createPool } from '../adapters/postgres/pool.ts';
 import type { Config } from '../contracts/config/schema.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -47,7 +47,7 @@ export async function migrateStorage(settings: StorageSettings): Promise<Migrati
 
 async function connect({ config, purpose, logger, cleanups, signal }: StorageSettings): Promise<Storage> {
   const { url, data_dir: dataDir, pool_size: size } = config.storage;
-    let connection: pg.PoolConfig = { connectionString: url };
+  let connection: pg.PoolConfig = { connectionString: url };
   let startedHere = false;
   let lost = new Promise<RecalldError>(() => undefined);
   if (url === 'embedded') {
@@ -66,6 +66,9 @@ async function connect({ config, purpose, logger, cleanups, signal }: StorageSet
 async function assertMigrated(pool: pg.Pool): Promise<void> {
   const pending = await pendingMigrations(pool);
   if (pending > 0) {
-    throw new RecalldError('schema_too_old', `The database lacks ${pending} migrations; run \`recalld migrate\` once, then start again.`);
+    throw new RecalldError(
+      'schema_too_old',
+      `The database lacks ${pending} migrations; run \`recalld migrate\` once, then start again.`,
+    );
   }
 }

@@ -15,10 +15,18 @@ interface ConfigOptions {
 export function configCommand(): Command {
   const command = new Command('config').description('Check, print or describe the config.');
   command.addCommand(
-    withOptions('check', 'Validate the config; exit 2 when something is wrong.', 'recalld config check --config recalld.yaml').action(check),
+    withOptions(
+      'check',
+      'Validate the config; exit 2 when something is wrong.',
+      'recalld config check --config recalld.yaml',
+    ).action(check),
   );
   command.addCommand(
-    withOptions('print', 'Print the config with defaults and environment merged in, secrets redacted.', 'recalld config print').action(print),
+    withOptions(
+      'print',
+      'Print the config with defaults and environment merged in, secrets redacted.',
+      'recalld config print',
+    ).action(print),
   );
   command.addCommand(
     new Command('schema')
@@ -47,7 +55,8 @@ function check(options: ConfigOptions): void {
     return;
   }
   printLine(`${file ?? 'The default config'} is valid: ${config.pipelines.length} pipelines.`);
-  for (const field of inactive) printLine(`Note: ${field} is accepted, but this version does not act on it yet.`);
+  for (const field of inactive)
+    printLine(`Note: ${field} is accepted, but this version does not act on it yet.`);
 }
 
 function print(options: ConfigOptions): void {

@@ -15,10 +15,15 @@ interface DemoOptions {
 
 export function demoCommand(signal: AbortSignal): Command {
   return new Command('demo')
-    .description('Show recalld at work: a demo RAG service on real data, its golden set, a fault and its repair.')
+    .description(
+      'Show recalld at work: a demo RAG service on real data, its golden set, a fault and its repair.',
+    )
     .option('--port <n>', 'port of the daemon, 0 for a free one', parsePort, 8321)
     .addOption(
-      new Option('--fault <fault>', 'what goes wrong: nothing, the index, the embedding, the whole service; story is the index')
+      new Option(
+        '--fault <fault>',
+        'what goes wrong: nothing, the index, the embedding, the whole service; story is the index',
+      )
         .choices(['none', 'index', 'embedding', 'outage', 'story'])
         .default('story'),
     )

@@ -1,7 +1,8 @@
 /** How an offline evaluation is written down: one JSON document, or tables for people. */
-import Table from 'cli-table3';
 import type { EvaluationCounts, MetricScores, OfflineEvaluation } from '../app/offline-evaluation.ts';
+import { metricJson } from '../contracts/run-summary.ts';
 import { formatMetricKey } from '../core/ir/metric-key.ts';
+import { formatTable } from './output.ts';
 
 /** Rows that are joined to one write, so that a large report is neither one string nor a write for each row. */
 const ROWS_PER_CHUNK = 1000;
@@ -12,16 +13,10 @@ const ROWS_PER_CHUNK = 1000;
  */
 export function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { counts, metrics } = evaluation;
-  const metricEntries = metrics.map(({ key, summary }) => {
-    const entry = {
-      mean: summary.mean,
-      n: summary.n,
-      ci_low: summary.ciLow,
-      ci_high: summary.ciHigh,
-      ci_method: summary.ciMethod,
-    };
-    return `    ${JSON.stringify(formatMetricKey(key))}: ${JSON.stringify(entry)}`;
-  });
+  const metricEntries = metrics.map(
+    ({ key, summary }) =>
+      `    ${JSON.stringify(formatMetricKey(key))}: ${JSON.stringify(metricJson(summary))}`,
+  );
   yield `{\n  "counts": ${JSON.stringify(countsForJson(counts))},\n  "metrics": {\n${metricEntries.join(',\n')}\n  }`;
   if (withQueries) {
     yield ',\n  "per_query": {';
@@ -38,7 +33,7 @@ export function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: bo
 /** The report for a terminal: a table of means, the counts in words and, if wanted, a line of tab-separated values per query. */
 export function* evaluationAsText(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { counts, metrics } = evaluation;
-  yield `${summaryTable(metrics)}\n${describeCounts(counts).join('\n')}\n`;
+  yield `${summaryTable(metrics)}\n\n${describeCounts(counts).join('\n')}\n`;
   if (withQueries) {
     yield `\n${['query', ...metrics.map(({ key }) => formatMetricKey(key))].join('\t')}\n`;
     yield* chunked(evaluation, (queryId, row) => {
@@ -72,16 +67,14 @@ function countsForJson(counts: EvaluationCounts): Record<string, number> {
 }
 
 function summaryTable(metrics: readonly MetricScores[]): string {
-  const table = new Table({
-    head: ['metric', 'mean', '95 % interval', 'queries', 'method'],
-    colAligns: ['left', 'right', 'right', 'right', 'left'],
-    style: { head: [], border: [] },
-  });
-  for (const { key, summary } of metrics) {
-    const interval = `${decimal(summary.ciLow)} to ${decimal(summary.ciHigh)}`;
-    table.push([formatMetricKey(key), decimal(summary.mean), interval, String(summary.n), summary.ciMethod]);
-  }
-  return table.toString();
+  const rows = metrics.map(({ key, summary }) => [
+    formatMetricKey(key),
+    decimal(summary.mean),
+    `${decimal(summary.ciLow)} to ${decimal(summary.ciHigh)}`,
+    String(summary.n),
+    summary.ciMethod,
+  ]);
+  return formatTable(['metric', 'mean', '95 % interval', 'queries', 'method'], rows, 1);
 }
 
 function describeCounts(counts: EvaluationCounts): string[] {

@@ -64,7 +64,7 @@ same score as the one ranked right before them. Duplicates: collapse keeps the f
 the gap, occupy keeps the later places empty, reject stops with an error.
 
 Example:
-  $ recalld eval --qrels qrels.txt --run run.txt --metrics ndcg@10,recall@100 --json
+  recalld eval --qrels qrels.txt --run run.txt --metrics ndcg@10,recall@100 --json
 `;
 
 function parseMetricList(list: string): MetricKey[] {

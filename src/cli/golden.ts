@@ -38,14 +38,16 @@ export function goldenCommand(signal: AbortSignal): Command {
   command.addCommand(importCommand(signal));
   command.addCommand(runCommand(signal));
   command.addCommand(
-    common('list', 'List every version of every golden set.', 'recalld golden list').action((options: CommonOptions) =>
-      list(commandSettings(options.config, signal), options),
+    common('list', 'List every version of every golden set.', 'recalld golden list').action(
+      (options: CommonOptions) => list(commandSettings(options.config, signal), options),
     ),
   );
   command.addCommand(
     common('show', 'Show the latest version of a golden set.', 'recalld golden show support-faq')
       .argument('<set>', 'name of the golden set')
-      .action((name: string, options: CommonOptions) => show(commandSettings(options.config, signal), name, options)),
+      .action((name: string, options: CommonOptions) =>
+        show(commandSettings(options.config, signal), name, options),
+      ),
   );
   return command;
 }
@@ -58,15 +60,29 @@ function importCommand(signal: AbortSignal): Command {
   )
     .argument('<path>', 'file, or folder for BEIR and TREC')
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
-    .addOption(new Option('--format <format>', 'form of the files').choices(['auto', 'beir', 'trec', 'csv', 'jsonl']).default('auto'))
-    .option('--rows-as-queries', 'CSV: every row is a query of its own, also when question and tags repeat', false)
+    .addOption(
+      new Option('--format <format>', 'form of the files')
+        .choices(['auto', 'beir', 'trec', 'csv', 'jsonl'])
+        .default('auto'),
+    )
+    .option(
+      '--rows-as-queries',
+      'CSV: every row is a query of its own, also when question and tags repeat',
+      false,
+    )
     .option('--queries <file>', 'BEIR and TREC: the queries, when they are not found by name')
     .option('--qrels <file>', 'BEIR and TREC: the judgments, when they are not found by name')
-    .action((path: string, options: ImportOptions) => importSet(commandSettings(options.config, signal), path, options));
+    .action((path: string, options: ImportOptions) =>
+      importSet(commandSettings(options.config, signal), path, options),
+    );
 }
 
 function runCommand(signal: AbortSignal): Command {
-  return common('run', 'Run a golden set against the retriever of a pipeline, now.', 'recalld golden run --pipeline support-docs --set support-faq')
+  return common(
+    'run',
+    'Run a golden set against the retriever of a pipeline, now.',
+    'recalld golden run --pipeline support-docs --set support-faq',
+  )
     .requiredOption('--pipeline <name>', 'pipeline of the config')
     .requiredOption('--set <name>', 'name of the golden set')
     .option('--wait', 'run it here and wait for its end', true)
@@ -105,9 +121,17 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
 async function list(settings: CommandSettings, options: CommonOptions): Promise<void> {
   const versions = await withCommandStore(settings, ({ sets }) => sets.list());
   if (options.json === true) printJson(versions.map(versionJson));
-  else if (versions.length === 0) printLine('No golden set has been imported yet; `recalld golden import PATH --set NAME` does it.');
+  else if (versions.length === 0)
+    printLine('No golden set has been imported yet; `recalld golden import PATH --set NAME` does it.');
   else {
-    const rows = versions.map((v) => [v.name, v.format, v.importedAt.toISOString(), `${v.version}`, `${v.queries}`, `${v.judgments}`]);
+    const rows = versions.map((v) => [
+      v.name,
+      v.format,
+      v.importedAt.toISOString(),
+      `${v.version}`,
+      `${v.queries}`,
+      `${v.judgments}`,
+    ]);
     printLine(formatTable(['set', 'format', 'imported', 'version', 'queries', 'judgments'], rows, 3));
   }
 }
@@ -115,7 +139,11 @@ async function list(settings: CommandSettings, options: CommonOptions): Promise<
 async function show(settings: CommandSettings, name: string, options: CommonOptions): Promise<void> {
   const { set, queries } = await withCommandStore(settings, async ({ sets }) => {
     const latest = await sets.latest(name);
-    if (latest === null) throw new RecalldError('golden_set_unknown', `There is no golden set "${name}"; \`recalld golden list\` shows those that exist.`);
+    if (latest === null)
+      throw new RecalldError(
+        'golden_set_unknown',
+        `There is no golden set "${name}"; \`recalld golden list\` shows those that exist.`,
+      );
     return { set: latest, queries: await sets.queries(latest.name, latest.version) };
   });
   if (options.json === true) {
@@ -124,7 +152,11 @@ async function show(settings: CommandSettings, name: string, options: CommonOpti
   }
   printLine(`${set.name} version ${set.version}, ${set.format}, imported ${set.importedAt.toISOString()}`);
   printLine(`${set.queries} queries, ${set.judgments} judgments, content ${set.contentHash}\n`);
-  const rows = queries.map((q) => [q.id, q.text, q.judgments.map((j) => `${j.documentId}:${j.grade}`).join(' ')]);
+  const rows = queries.map((q) => [
+    q.id,
+    q.text,
+    q.judgments.map((j) => `${j.documentId}:${j.grade}`).join(' '),
+  ]);
   printLine(formatTable(['query', 'text', 'judgments'], rows));
 }
 
@@ -137,8 +169,12 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
   }
   const bar = createProgressBar(options.set);
   const { summary, failure } = await withCommandStore(settings, async (store) => {
-    const ended = await runGoldenSetNow(settings, store, options, (progress) => bar.show(progress)).finally(() => bar.end());
-    const firstFailure = (await store.runs.answers(ended.id)).find((answer) => answer.errorMessage !== null && answer.errorCode !== 'not_asked');
+    const ended = await runGoldenSetNow(settings, store, options, (progress) => bar.show(progress)).finally(
+      () => bar.end(),
+    );
+    const firstFailure = (await store.runs.answers(ended.id)).find(
+      (answer) => answer.errorMessage !== null && answer.errorCode !== 'not_asked',
+    );
     return { summary: await summarizeRun(store.runs, ended), failure: firstFailure?.errorMessage ?? null };
   });
   if (options.json === true) printJson(summary);
@@ -146,7 +182,7 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
   if (isSilent(summary)) {
     throw new RecalldError(
       'retriever_unreachable',
-      `The retriever of pipeline "${summary.pipeline}" answered none of ${summary.queries.total} queries${failure === null ? '' : ` (${failure})`}; start it or mend retriever.url.`,
+      `The retriever of pipeline "${summary.pipeline}" answered none of ${summary.queries.total} queries${failure === null ? '' : ` (${failure.replace(/\.$/, '')})`}; start it or mend retriever.url.`,
     );
   }
   if (summary.verdict !== 'ok') process.exitCode = EXIT_CHECK_FAILED;

@@ -3,34 +3,45 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../app/version.ts';
 import { RecalldError } from '../core/errors.ts';
-import { configCommand } from './config.ts';
-import { demoCommand } from './demo.ts';
-import { evalCommand } from './eval.ts';
 import { EXIT_BUG, exitCodeOfKind } from './exit-code.ts';
-import { goldenCommand } from './golden.ts';
 import { interruptSignal } from './interrupt.ts';
-import { migrateCommand } from './migrate.ts';
-import { runsCommand } from './runs.ts';
-import { serveCommand } from './serve.ts';
 
-function createProgram(signal: AbortSignal): Command {
+type CommandFactory = (signal: AbortSignal) => Command;
+
+/** Each command is loaded when it is called, so that `eval` does not wait for the database driver of `serve`. */
+const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
+  demo: async () => (await import('./demo.ts')).demoCommand,
+  serve: async () => (await import('./serve.ts')).serveCommand,
+  migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  config: async () => (await import('./config.ts')).configCommand,
+  golden: async () => (await import('./golden.ts')).goldenCommand,
+  runs: async () => (await import('./runs.ts')).runsCommand,
+  eval: async () => {
+    const { evalCommand } = await import('./eval.ts');
+    return () => evalCommand();
+  },
+};
+
+async function createProgram(called: string | undefined, signal: AbortSignal): Promise<Command> {
   const program = new Command('recalld')
     .description('Watches the retrieval quality of production RAG.')
     .version(version)
     .showHelpAfterError('(add --help for how to use it)')
-    .addHelpText('after', '\nExit codes: 0 ok, 1 a check failed, 2 bad usage, config or input, 3 a service could not be reached, 130 interrupted.');
-  const commands = [
-    demoCommand(signal),
-    serveCommand(signal),
-    migrateCommand(signal),
-    configCommand(),
-    goldenCommand(signal),
-    runsCommand(signal),
-    evalCommand(),
-  ];
-  for (const command of commands) program.addCommand(command);
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 ok, 1 a check failed, 2 bad usage, config or input, 3 a service could not be reached, 130 interrupted.',
+    );
+  const factories = await Promise.all(loadersFor(called).map((load) => load()));
+  for (const create of factories) program.addCommand(create(signal));
   exitNowhere(program);
   return program;
+}
+
+/** The one that is called; help and a misspelt name need to know them all. */
+function loadersFor(called: string | undefined): (() => Promise<CommandFactory>)[] {
+  if (called === '--version' || called === '-V') return [];
+  const load = called !== undefined && Object.hasOwn(commands, called) ? commands[called] : undefined;
+  return load === undefined ? Object.values(commands) : [load];
 }
 
 /** Commander would end the process itself; it shall throw, so that exit codes are decided in one place. */
@@ -46,8 +57,15 @@ function conclude(error: unknown): number {
     if (error.kind !== 'interrupted') process.stderr.write(`recalld: ${error.message}\n`);
     return exitCodeOfKind[error.kind];
   }
-  const detail = error instanceof Error ? (process.env['RECALLD_DEBUG'] === undefined ? error.message : error.stack) : String(error);
-  process.stderr.write(`recalld: this is a bug of recalld, please report it: ${detail} (RECALLD_DEBUG=1 shows more)\n`);
+  const detail =
+    error instanceof Error
+      ? process.env['RECALLD_DEBUG'] === undefined
+        ? error.message
+        : error.stack
+      : String(error);
+  process.stderr.write(
+    `recalld: this is a bug of recalld, please report it: ${detail} (RECALLD_DEBUG=1 shows more)\n`,
+  );
   return EXIT_BUG;
 }
 
@@ -58,7 +76,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await createProgram(interruptSignal()).parseAsync();
+  const program = await createProgram(process.argv[2], interruptSignal());
+  await program.parseAsync();
 } catch (error) {
   process.exitCode = conclude(error);
 }

@@ -13,7 +13,8 @@ export function migrateCommand(signal: AbortSignal): Command {
     .action(async (options: { config?: string; json?: boolean }) => {
       const report = await migrateDatabase(commandSettings(options.config, signal));
       if (options.json === true) printJson(report);
-      else if (report.applied.length === 0) printLine(`The database is at version ${report.version}; nothing to do.`);
+      else if (report.applied.length === 0)
+        printLine(`The database is at version ${report.version}; nothing to do.`);
       else printLine(`Applied ${report.applied.join(', ')}; the database is at version ${report.version}.`);
     });
 }

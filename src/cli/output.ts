@@ -16,7 +16,11 @@ export function note(text: string): void {
 }
 
 /** A table without frames, so that it can be copied and cut. Columns from `firstNumber` on are right-aligned. */
-export function formatTable(head: readonly string[], rows: readonly (readonly string[])[], firstNumber = head.length): string {
+export function formatTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  firstNumber = head.length,
+): string {
   const gap = '  ';
   const none = '';
   const table = new Table({

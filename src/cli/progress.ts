@@ -9,7 +9,12 @@ export interface ProgressBar {
 export function createProgressBar(label: string): ProgressBar {
   if (!process.stderr.isTTY) return { show: () => undefined, end: () => undefined };
   const bar = new SingleBar(
-    { stream: process.stderr, format: `${label} {bar} {value}/{total} queries, {eta_formatted} left`, clearOnComplete: true, hideCursor: true },
+    {
+      stream: process.stderr,
+      format: `${label} {bar} {value}/{total} queries, {eta_formatted} left`,
+      clearOnComplete: true,
+      hideCursor: true,
+    },
     Presets.shades_classic,
   );
   let started = false;

@@ -11,9 +11,13 @@ export function formatRunSummary(run: RunSummaryJson, firstFailure: string | nul
     ...(firstFailure === null ? [] : [`First failure: ${firstFailure}`]),
   ];
   if (Object.keys(run.metrics).length > 0) lines.push('', formatScores(run.metrics));
-  for (const [segment, metrics] of Object.entries(run.segments)) lines.push('', segment, formatScores(metrics));
+  for (const [segment, metrics] of Object.entries(run.segments))
+    lines.push('', segment, formatScores(metrics));
   if (run.checks.length > 0) {
-    lines.push('', ...run.checks.map((check) => `${check.verdict.padEnd(8)} ${check.name}: ${check.explanation}`));
+    lines.push(
+      '',
+      ...run.checks.map((check) => `${check.verdict.padEnd(8)} ${check.name}: ${check.explanation}`),
+    );
   }
   return lines.join('\n');
 }
@@ -31,7 +35,9 @@ function formatScores(metrics: Readonly<Record<string, MetricJson>>): string {
     const row = byMeasure.get(measure) ?? new Map<number, MetricJson>();
     byMeasure.set(measure, row.set(Number(k), metric));
   }
-  const cutoffs = [...new Set([...byMeasure.values()].flatMap((row) => [...row.keys()]))].sort((a, b) => a - b);
+  const cutoffs = [...new Set([...byMeasure.values()].flatMap((row) => [...row.keys()]))].toSorted(
+    (a, b) => a - b,
+  );
   const largest = cutoffs.at(-1) ?? 0;
   const rows = [...byMeasure].map(([measure, row]) => [
     measure,

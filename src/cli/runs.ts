@@ -48,13 +48,18 @@ export function runsCommand(signal: AbortSignal): Command {
 
 async function list(settings: CommandSettings, options: ListOptions): Promise<void> {
   const { limit, pipeline, set } = options;
-  const filter = { limit, ...(pipeline === undefined ? {} : { pipeline }), ...(set === undefined ? {} : { goldenSet: set }) };
+  const filter = {
+    limit,
+    ...(pipeline === undefined ? {} : { pipeline }),
+    ...(set === undefined ? {} : { goldenSet: set }),
+  };
   const summaries = await withCommandStore(settings, async ({ runs }) => {
     const found = await runs.list(filter);
     return Promise.all(found.map((run) => summarizeRun(runs, run)));
   });
   if (options.json === true) printJson(summaries);
-  else if (summaries.length === 0) printLine('No golden run yet; `recalld golden run --pipeline P --set S` makes one.');
+  else if (summaries.length === 0)
+    printLine('No golden run yet; `recalld golden run --pipeline P --set S` makes one.');
   else {
     const rows = summaries.map((run) => [
       run.run_id,
@@ -65,26 +70,40 @@ async function list(settings: CommandSettings, options: ListOptions): Promise<vo
       ...['hit_rate', 'mrr', 'ndcg'].map((measure) => atLargestCutoff(run, measure)),
       `${run.queries.error + run.queries.timeout}`,
     ]);
-    printLine(formatTable(['run', 'pipeline', 'golden set', 'status', 'verdict', 'hit rate', 'MRR', 'nDCG', 'failed'], rows, 5));
+    printLine(
+      formatTable(
+        ['run', 'pipeline', 'golden set', 'status', 'verdict', 'hit rate', 'MRR', 'nDCG', 'failed'],
+        rows,
+        5,
+      ),
+    );
   }
 }
 
 function atLargestCutoff(run: RunSummaryJson, measure: string): string {
-  const cutoffs = Object.keys(run.metrics).flatMap((key) => (key.startsWith(`${measure}@`) ? [Number(key.split('@')[1])] : []));
+  const cutoffs = Object.keys(run.metrics).flatMap((key) =>
+    key.startsWith(`${measure}@`) ? [Number(key.split('@')[1])] : [],
+  );
   return run.metrics[`${measure}@${Math.max(...cutoffs)}`]?.mean.toFixed(4) ?? '-';
 }
 
 async function show(settings: CommandSettings, id: string, options: ShowOptions): Promise<void> {
   const { summary, answers } = await withCommandStore(settings, async ({ runs }) => {
     const run = await runs.find(id);
-    if (run === null) throw new RecalldError('run_unknown', `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`);
+    if (run === null)
+      throw new RecalldError(
+        'run_unknown',
+        `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`,
+      );
     return { summary: await summarizeRun(runs, run), answers: await runs.answers(id) };
   });
   if (options.json === true) {
     printJson(options.perQuery ? { ...summary, answers } : summary);
     return;
   }
-  printLine(formatRunSummary(summary, answers.find((answer) => answer.errorMessage !== null)?.errorMessage ?? null));
+  printLine(
+    formatRunSummary(summary, answers.find((answer) => answer.errorMessage !== null)?.errorMessage ?? null),
+  );
   if (options.perQuery) {
     const rows = answers.map((a) => [
       a.queryId,

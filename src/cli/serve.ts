@@ -9,12 +9,15 @@ export function serveCommand(signal: AbortSignal): Command {
     .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
     .option('--roles <list>', 'what this process does: api, worker, scheduler', parseRoles, roles)
     .addHelpText('after', '\nExample:\n  recalld serve --config recalld.yaml')
-    .action(async (options: { config?: string; roles: readonly Role[] }) => serve({ configFile: options.config, roles: options.roles, signal }));
+    .action(async (options: { config?: string; roles: readonly Role[] }) =>
+      serve({ configFile: options.config, roles: options.roles, signal }),
+    );
 }
 
 function parseRoles(text: string): readonly Role[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !(roles as readonly string[]).includes(name));
-  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is no role; the roles are ${roles.join(', ')}.`);
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`"${unknown}" is no role; the roles are ${roles.join(', ')}.`);
   return names as Role[];
 }

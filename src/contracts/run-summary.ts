@@ -33,8 +33,15 @@ export interface RunSummaryJson {
 }
 
 /** Scores of one segment by metric key, `{"ndcg@10": {...}}`. */
-export function metricsJson(scores: readonly SegmentScore[], segment: string = ALL_SEGMENT): Record<string, MetricJson> {
-  return Object.fromEntries(scores.filter((score) => score.segment === segment).map((score) => [formatMetricKey(score), metricJson(score)]));
+export function metricsJson(
+  scores: readonly SegmentScore[],
+  segment: string = ALL_SEGMENT,
+): Record<string, MetricJson> {
+  return Object.fromEntries(
+    scores
+      .filter((score) => score.segment === segment)
+      .map((score) => [formatMetricKey(score), metricJson(score)]),
+  );
 }
 
 export function metricJson({ mean, n, ciLow, ciHigh, ciMethod }: MetricSummary): MetricJson {

@@ -32,8 +32,17 @@ export interface HttpServer {
  * @param setting the config key of the port, for the message when it is taken
  * @throws RecalldError port_in_use
  */
-export async function startHttpServer(deps: HttpDeps, address: HttpAddress, setting: string): Promise<HttpServer> {
-  const app = fastify({ logger: false, return503OnClosing: true, forceCloseConnections: 'idle', requestTimeout: 30_000 });
+export async function startHttpServer(
+  deps: HttpDeps,
+  address: HttpAddress,
+  setting: string,
+): Promise<HttpServer> {
+  const app = fastify({
+    logger: false,
+    return503OnClosing: true,
+    forceCloseConnections: 'idle',
+    requestTimeout: 30_000,
+  });
   addOperations(app, deps);
   addProblems(app, deps.logger);
   try {
@@ -51,7 +60,9 @@ function addOperations(app: FastifyInstance, deps: HttpDeps): void {
 
   app.get('/readyz', async (_request, reply) => {
     const unready = await deps.unready();
-    return reply.code(unready.length === 0 ? 200 : 503).send({ ready: unready.length === 0, not_ready: unready });
+    return reply
+      .code(unready.length === 0 ? 200 : 503)
+      .send({ ready: unready.length === 0, not_ready: unready });
   });
 
   app.get('/metrics', async (_request, reply) => {
@@ -68,8 +79,16 @@ function addProblems(app: FastifyInstance, logger: Logger): void {
     if (error instanceof RecalldError) return sendProblem(reply, problemOf(error.code, error.message));
     const status = error.statusCode ?? 500;
     if (status < 500) return sendProblem(reply, plainProblem(status, error.message));
-    logger.error('a request failed', { method: request.method, path: pathOf(request.url), request_id: request.id, reason: error.message });
-    return sendProblem(reply, plainProblem(500, `The request failed; the log of recalld says why, under request id ${request.id}.`));
+    logger.error('a request failed', {
+      method: request.method,
+      path: pathOf(request.url),
+      request_id: request.id,
+      reason: error.message,
+    });
+    return sendProblem(
+      reply,
+      plainProblem(500, `The request failed; the log of recalld says why, under request id ${request.id}.`),
+    );
   });
 }
 
@@ -84,10 +103,18 @@ function pathOf(url: string): string {
 function listenFailure(cause: unknown, { host, port }: HttpAddress, setting: string): Error {
   const code = (cause as NodeJS.ErrnoException).code;
   if (code === 'EADDRINUSE') {
-    return new RecalldError('port_in_use', `${host}:${port} is taken by another process; set ${setting} to a free port, or to 0 to take any.`, { cause });
+    return new RecalldError(
+      'port_in_use',
+      `${host}:${port} is taken by another process; set ${setting} to a free port, or to 0 to take any.`,
+      { cause },
+    );
   }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return new RecalldError('port_in_use', `${host}:${port} cannot be listened on (${code}); mend server.host and ${setting}.`, { cause });
+    return new RecalldError(
+      'port_in_use',
+      `${host}:${port} cannot be listened on (${code}); mend server.host and ${setting}.`,
+      { cause },
+    );
   }
   return cause instanceof Error ? cause : new Error(String(cause));
 }

@@ -48,7 +48,9 @@ export const runGoldenSetJob = defineJob({
     const pipeline = run === null ? null : deps.findPipeline(run.pipeline);
     // A run of a pipeline that another deployment watches is that deployment's to end.
     if (run === null || pipeline === null || run.status !== 'running') return;
-    const untilDeadline = AbortSignal.timeout(Math.max(0, run.deadlineAt.getTime() - deps.clock.now().getTime()));
+    const untilDeadline = AbortSignal.timeout(
+      Math.max(0, run.deadlineAt.getTime() - deps.clock.now().getTime()),
+    );
     await runGoldenSet(deps, run, pipeline, AbortSignal.any([signal, untilDeadline]));
   },
 });

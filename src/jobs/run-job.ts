@@ -25,7 +25,12 @@ export function createJobRunner(deps: RunJobDeps): RunJob {
   };
 }
 
-async function runJob(job: JobDefinition, payload: unknown, id: string, deps: RunJobDeps): Promise<'done' | 'retry' | 'dead'> {
+async function runJob(
+  job: JobDefinition,
+  payload: unknown,
+  id: string,
+  deps: RunJobDeps,
+): Promise<'done' | 'retry' | 'dead'> {
   const parsed = job.payload.safeParse(payload);
   if (!parsed.success) {
     deps.logger.error('a job has a payload that its definition refuses', { job: job.name, id });
@@ -41,7 +46,11 @@ async function runJob(job: JobDefinition, payload: unknown, id: string, deps: Ru
   } catch (error) {
     return judgeFailure(job, id, error, deps);
   } finally {
-    deps.meter.observe('recalld_job_duration_seconds', { job: job.name }, (deps.clock.monotonicMs() - startedAt) / 1000);
+    deps.meter.observe(
+      'recalld_job_duration_seconds',
+      { job: job.name },
+      (deps.clock.monotonicMs() - startedAt) / 1000,
+    );
   }
 }
 

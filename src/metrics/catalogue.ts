@@ -15,7 +15,16 @@ export interface MetricDefinition {
 }
 
 /** Golden measures that are exported, by the name that the metric carries. */
-export const goldenMeasures = ['hit_rate', 'mrr', 'ndcg', 'ndcg_exp', 'recall', 'precision', 'map', 'f1'] as const;
+export const goldenMeasures = [
+  'hit_rate',
+  'mrr',
+  'ndcg',
+  'ndcg_exp',
+  'recall',
+  'precision',
+  'map',
+  'f1',
+] as const;
 
 export type GoldenMeasure = (typeof goldenMeasures)[number];
 
@@ -38,16 +47,25 @@ interface ScoreGauge extends MetricDefinition {
   readonly labels: typeof scored;
 }
 
+function scoreGauge(help: string): ScoreGauge {
+  return { type: 'gauge', help, labels: scored, source: 'stored' };
+}
+
 type GoldenMetricName = `recalld_golden_${GoldenMeasure}${'' | '_ci_low' | '_ci_high'}`;
 
 const goldenMetrics = Object.fromEntries(
   goldenMeasures.flatMap((measure) => {
-    const gauge = (help: string): ScoreGauge => ({ type: 'gauge', help, labels: scored, source: 'stored' });
     const denominator = 'over all judged queries, failed and empty ones counting 0';
     return [
-      [`recalld_golden_${measure}`, gauge(`${goldenHelp[measure]}, ${denominator}.`)],
-      [`recalld_golden_${measure}_ci_low`, gauge(`Lower 95 % confidence bound of recalld_golden_${measure}.`)],
-      [`recalld_golden_${measure}_ci_high`, gauge(`Upper 95 % confidence bound of recalld_golden_${measure}.`)],
+      [`recalld_golden_${measure}`, scoreGauge(`${goldenHelp[measure]}, ${denominator}.`)],
+      [
+        `recalld_golden_${measure}_ci_low`,
+        scoreGauge(`Lower 95 % confidence bound of recalld_golden_${measure}.`),
+      ],
+      [
+        `recalld_golden_${measure}_ci_high`,
+        scoreGauge(`Upper 95 % confidence bound of recalld_golden_${measure}.`),
+      ],
     ];
   }),
 ) as Record<GoldenMetricName, ScoreGauge>;
@@ -179,7 +197,9 @@ export const metricCatalogue = {
 
 export type MetricName = keyof typeof metricCatalogue;
 
-export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof metricCatalogue)[Name]['labels'][number], string>>;
+export type LabelsOf<Name extends MetricName> = Readonly<
+  Record<(typeof metricCatalogue)[Name]['labels'][number], string>
+>;
 
 /** Names of the metrics of a kind, as a union. */
 export type MetricsOfType<Type extends MetricDefinition['type']> = {

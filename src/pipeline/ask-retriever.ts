@@ -37,7 +37,8 @@ export async function askRetriever(
   const askOne = async (query: GoldenQuery): Promise<QueryAnswer> => {
     const overdue = failuresInARow - OUTAGE_AFTER;
     if (overdue >= OUTAGE_PATIENCE) return notAsked(query, failuresInARow);
-    if (overdue >= 0) await deps.clock.sleep(Math.min(OUTAGE_LONGEST_WAIT_MS, OUTAGE_WAIT_MS * 2 ** overdue), signal);
+    if (overdue >= 0)
+      await deps.clock.sleep(Math.min(OUTAGE_LONGEST_WAIT_MS, OUTAGE_WAIT_MS * 2 ** overdue), signal);
     await pace(signal);
     const answer = await deps.retriever.retrieve({ text: query.text, k, tags: query.tags }, signal);
     failuresInARow = answer.kind === 'documents' ? 0 : failuresInARow + 1;
@@ -73,7 +74,13 @@ function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer): QueryAnswer
       return { ...common, outcome, documents: answer.documents, errorCode: null, errorMessage: null };
     }
     case 'error':
-      return { ...common, outcome: 'error', documents: [], errorCode: answer.code, errorMessage: answer.message };
+      return {
+        ...common,
+        outcome: 'error',
+        documents: [],
+        errorCode: answer.code,
+        errorMessage: answer.message,
+      };
     case 'timeout':
       return { ...common, outcome: 'timeout', documents: [], errorCode: null, errorMessage: null };
   }

@@ -51,7 +51,9 @@ function runSamples(run: LatestRun, interval: number | null, now: Date): GaugeSa
     const { outcomes, durationSeconds } = run.ended;
     samples.push(
       sample('recalld_golden_run_duration_seconds', set, durationSeconds),
-      ...queryOutcomes.map((outcome) => sample('recalld_golden_queries', { ...set, outcome }, outcomes[outcome])),
+      ...queryOutcomes.map((outcome) =>
+        sample('recalld_golden_queries', { ...set, outcome }, outcomes[outcome]),
+      ),
     );
   }
   if (run.completed !== null) {
@@ -63,7 +65,9 @@ function runSamples(run: LatestRun, interval: number | null, now: Date): GaugeSa
     if (!withheld) {
       samples.push(
         sample('recalld_golden_segments_overflow', set, run.completed.segmentsOverflow),
-        ...segmentSizes(run.completed.scores).map(([segment, n]) => sample('recalld_golden_scored_queries', { ...set, segment }, n)),
+        ...segmentSizes(run.completed.scores).map(([segment, n]) =>
+          sample('recalld_golden_scored_queries', { ...set, segment }, n),
+        ),
         ...run.completed.scores.flatMap((score) => scoreSamples(set, score)),
       );
     }
@@ -110,15 +114,21 @@ function configSamples(pipeline: WatchedPipeline, deps: PublishDeps): GaugeSampl
 function checkSamples(deps: PublishDeps, latest: readonly LatestRun[], now: Date): GaugeSample[] {
   return deps.pipelines.flatMap((pipeline) =>
     pipeline.golden.flatMap(({ set }) => {
-      const ended = latest.find((run) => run.pipeline === pipeline.name && run.goldenSet === set)?.ended ?? null;
-      const stale = ended === null || isTooOld(ended.finishedAt, deps.intervalSeconds(pipeline.name, set), now);
+      const ended =
+        latest.find((run) => run.pipeline === pipeline.name && run.goldenSet === set)?.ended ?? null;
+      const stale =
+        ended === null || isTooOld(ended.finishedAt, deps.intervalSeconds(pipeline.name, set), now);
       return pipeline.floors.flatMap((floor) => {
         const labels = { pipeline: pipeline.name, check: floorCheckName(floor, set) };
         const judged = stale ? undefined : ended.checks.find((check) => check.name === labels.check);
         const verdict = judged?.verdict ?? 'no_data';
         return [
-          ...verdicts.map((state) => sample('recalld_check_state', { ...labels, state }, state === verdict ? 1 : 0)),
-          ...(ended === null ? [] : [sample('recalld_check_last_evaluation_timestamp_seconds', labels, seconds(ended.finishedAt))]),
+          ...verdicts.map((state) =>
+            sample('recalld_check_state', { ...labels, state }, state === verdict ? 1 : 0),
+          ),
+          ...(ended === null
+            ? []
+            : [sample('recalld_check_last_evaluation_timestamp_seconds', labels, seconds(ended.finishedAt))]),
         ];
       });
     }),

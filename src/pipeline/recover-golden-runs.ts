@@ -21,8 +21,19 @@ export async function recoverGoldenRuns(deps: RecoverGoldenRunsDeps): Promise<vo
   for (const run of await deps.runs.abandoned()) {
     const reason = reasonToFail(run, now, deps);
     if (reason !== null) {
-      deps.logger.warn('an abandoned golden run is marked failed', { run_id: run.id, pipeline: run.pipeline, reason });
-      await deps.runs.finish(run.id, { status: 'failed', reason, finishedAt: now, scores: [], checks: [], segmentsOverflow: 0 });
+      deps.logger.warn('an abandoned golden run is marked failed', {
+        run_id: run.id,
+        pipeline: run.pipeline,
+        reason,
+      });
+      await deps.runs.finish(run.id, {
+        status: 'failed',
+        reason,
+        finishedAt: now,
+        scores: [],
+        checks: [],
+        segmentsOverflow: 0,
+      });
     } else if (now.getTime() - run.startedAt.getTime() >= GRACE_MS) {
       deps.logger.info('an abandoned golden run is resumed', { run_id: run.id, pipeline: run.pipeline });
       await deps.resume(run);
@@ -32,6 +43,7 @@ export async function recoverGoldenRuns(deps: RecoverGoldenRunsDeps): Promise<vo
 
 function reasonToFail(run: GoldenRun, now: Date, deps: RecoverGoldenRunsDeps): string | null {
   if (now > run.deadlineAt) return `It did not end by its deadline, ${run.deadlineAt.toISOString()}.`;
-  if (!deps.isWatched(run.pipeline)) return `Its worker died and the config has no pipeline "${run.pipeline}" to go on with.`;
+  if (!deps.isWatched(run.pipeline))
+    return `Its worker died and the config has no pipeline "${run.pipeline}" to go on with.`;
   return null;
 }

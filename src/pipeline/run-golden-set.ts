@@ -73,7 +73,10 @@ async function renewLease(deps: RunGoldenSetDeps, run: GoldenRun, stop: AbortCon
   while (!stop.signal.aborted) {
     await deps.clock.sleep(LEASE_RENEWAL_MS, stop.signal);
     const held = await deps.runs.hold(run.id, deps.holder, LEASE_SECONDS).catch((error: unknown) => {
-      deps.logger.warn('the lease of a golden run could not be renewed', { run_id: run.id, reason: String(error) });
+      deps.logger.warn('the lease of a golden run could not be renewed', {
+        run_id: run.id,
+        reason: String(error),
+      });
       return true;
     });
     if (!held) stop.abort(LEASE_LOST);
@@ -142,6 +145,9 @@ async function conclude(
 function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
   const share = failedShare(outcomes);
   if (run.settings.onError !== 'void' || share <= run.settings.errorBudget) return null;
-  const percent = (value: number): string => `${(value * 100).toFixed(1)} %`;
   return `${percent(share)} of the queries failed, more than the error budget of ${percent(run.settings.errorBudget)}.`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
 }

@@ -44,7 +44,9 @@ export async function startGoldenRun(
     scheduledFor,
     settings: schedule.settings,
     startedAt,
-    deadlineAt: new Date(startedAt.getTime() + runDeadlineMs(set.queries, schedule.settings, pipeline.timeoutMs)),
+    deadlineAt: new Date(
+      startedAt.getTime() + runDeadlineMs(set.queries, schedule.settings, pipeline.timeoutMs),
+    ),
   });
   return created ? id : null;
 }

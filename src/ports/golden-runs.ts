@@ -54,7 +54,11 @@ export interface GoldenRuns {
   /** Null when there is none of that id. */
   find(runId: string): Promise<GoldenRun | null>;
   /** Newest first. */
-  list(filter: { readonly pipeline?: string; readonly goldenSet?: string; readonly limit: number }): Promise<readonly GoldenRun[]>;
+  list(filter: {
+    readonly pipeline?: string;
+    readonly goldenSet?: string;
+    readonly limit: number;
+  }): Promise<readonly GoldenRun[]>;
   scores(runId: string): Promise<readonly SegmentScore[]>;
   checks(runId: string): Promise<readonly CheckResult[]>;
   outcomes(runId: string): Promise<OutcomeCounts>;
@@ -71,7 +75,16 @@ export interface LatestRun {
   readonly lastAttemptAt: Date;
   readonly runsByStatus: Readonly<Record<RunStatus, number>>;
   /** The latest run that ended, whatever its status. */
-  readonly ended: { readonly durationSeconds: number; readonly outcomes: OutcomeCounts; readonly checks: readonly CheckResult[]; readonly finishedAt: Date } | null;
+  readonly ended: {
+    readonly durationSeconds: number;
+    readonly outcomes: OutcomeCounts;
+    readonly checks: readonly CheckResult[];
+    readonly finishedAt: Date;
+  } | null;
   /** The latest run that completed. */
-  readonly completed: { readonly finishedAt: Date; readonly scores: readonly SegmentScore[]; readonly segmentsOverflow: number } | null;
+  readonly completed: {
+    readonly finishedAt: Date;
+    readonly scores: readonly SegmentScore[];
+    readonly segmentsOverflow: number;
+  } | null;
 }

@@ -14,7 +14,11 @@ export interface GaugeSample {
 }
 
 /** Builds a sample whose labels are checked against the catalogue. */
-export function sample<Name extends MetricsOfType<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number): GaugeSample {
+export function sample<Name extends MetricsOfType<'gauge'>>(
+  name: Name,
+  labels: LabelsOf<Name>,
+  value: number,
+): GaugeSample {
   return { name, labels, value };
 }
 

@@ -12,8 +12,19 @@ export interface RetrieverRequest {
  * tells the operator more and never holds a secret.
  */
 export type RetrieverAnswer =
-  | { readonly kind: 'documents'; readonly documents: readonly RetrievedDocument[]; readonly latencyMs: number; readonly attempts: number }
-  | { readonly kind: 'error'; readonly code: string; readonly message: string; readonly latencyMs: number; readonly attempts: number }
+  | {
+      readonly kind: 'documents';
+      readonly documents: readonly RetrievedDocument[];
+      readonly latencyMs: number;
+      readonly attempts: number;
+    }
+  | {
+      readonly kind: 'error';
+      readonly code: string;
+      readonly message: string;
+      readonly latencyMs: number;
+      readonly attempts: number;
+    }
   | { readonly kind: 'timeout'; readonly latencyMs: number; readonly attempts: number };
 
 /**

@@ -131,6 +131,13 @@ async function runInitdb({ dataDir, binaries, account, signal }: ClusterSetup, d
 
 async function initdbError(dataDir: string, code: number | null, lastError: string): Promise<RecalldError> {
   if (lastError.includes('No space left on device')) return unusable(dataDir, 'its disk is full');
+  if (lastError.includes('could not look up effective user ID')) {
+    return new RecalldError(
+      'embedded_database_failed',
+      `PostgreSQL runs only as a user with a name, and user ${process.geteuid?.() ?? 'id'} has no entry in /etc/passwd:` +
+        ' add one, as container images do, or set storage.url to a PostgreSQL server of your own.',
+    );
+  }
   return new RecalldError(
     'embedded_database_failed',
     `The embedded PostgreSQL could not make its database in ${dataDir}: initdb ended with code ${code ?? 'none'}` +

@@ -42,6 +42,8 @@ const reasons: Readonly<Record<string, string>> = {
   ELOOP: 'its path has a loop of symbolic links',
   EINVAL: 'the system cannot give its files to the user of the database',
   EIO: 'its disk reports errors',
+  // PostgreSQL's name for ENOSPC.
+  '53100': 'its disk is full',
 };
 
 /** An error of the file system as one about the data folder; any other error as it is. */

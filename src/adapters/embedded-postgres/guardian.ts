@@ -56,16 +56,7 @@ exit "$status"
  * @throws RecalldError `embedded_database_failed` if not even the guardian can be started.
  */
 export async function startGuarded(program: GuardedProgram): Promise<GuardedProcess> {
-  const { account, command, args, cwd, log } = program;
-  const child = spawn('/bin/sh', ['-c', script, 'recalld-guardian', command, ...args], {
-    cwd,
-    // A session of its own: Ctrl-C and the end of the terminal reach recalld, and not the database under it.
-    detached: true,
-    stdio: ['pipe', log, log],
-    // Only what is listed: variables such as PGPORT or PGOPTIONS would change what PostgreSQL does.
-    env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...program.env },
-    ...(account === null ? {} : { uid: account.uid, gid: account.gid }),
-  });
+  const child = await spawnGuardian(program);
   // The pipe may break when the guardian is killed; its exit tells us all there is to know.
   child.on('error', () => undefined);
   child.stdin?.on('error', () => undefined);
@@ -75,15 +66,6 @@ export async function startGuarded(program: GuardedProgram): Promise<GuardedProc
       child.stdin?.destroy();
       resolve(code);
     });
-  });
-  await once(child, 'spawn').catch((cause: Error) => {
-    const who = account === null ? '' : ` as the user ${account.name}`;
-    throw new RecalldError(
-      'embedded_database_failed',
-      `The embedded PostgreSQL cannot be started${who} (${cause.message}): let recalld run as a normal user that may` +
-        ' start programs, or set storage.url to a PostgreSQL server of your own.',
-      { cause },
-    );
   });
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
@@ -99,6 +81,38 @@ export async function startGuarded(program: GuardedProgram): Promise<GuardedProc
     },
     unref: () => setReferenced(child, false),
   };
+}
+
+async function spawnGuardian({
+  account,
+  command,
+  args,
+  cwd,
+  log,
+  env,
+}: GuardedProgram): Promise<ChildProcess> {
+  try {
+    const child = spawn('/bin/sh', ['-c', script, 'recalld-guardian', command, ...args], {
+      cwd,
+      // A session of its own: Ctrl-C and the end of the terminal reach recalld, and not the database under it.
+      detached: true,
+      stdio: ['pipe', log, log],
+      // Only what is listed: variables such as PGPORT or PGOPTIONS would change what PostgreSQL does.
+      env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...env },
+      ...(account === null ? {} : { uid: account.uid, gid: account.gid }),
+    });
+    await once(child, 'spawn');
+    return child;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const who = account === null ? '' : ` as the user ${account.name}`;
+    throw new RecalldError(
+      'embedded_database_failed',
+      `The embedded PostgreSQL cannot be started${who} (${reason}): let recalld run as a normal user that may start` +
+        ' programs, or set storage.url to a PostgreSQL server of your own.',
+      { cause },
+    );
+  }
 }
 
 /**

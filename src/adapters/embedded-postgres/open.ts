@@ -100,7 +100,10 @@ async function startOwned(
     const server = await startServer({ dataDir, binaries, account, logger, signal });
     releases.push(() => server.stop());
     const connection = connectionTo(server.port, password);
-    await ensureDatabase(connection, signal);
+    await ensureDatabase(connection, signal).catch((cause: unknown) => {
+      signal?.throwIfAborted();
+      throw withoutDatabase(dataDir, explained(dataDir, cause));
+    });
     await ownership.publishPort(server.port);
     signal?.throwIfAborted();
     logger.info('The embedded PostgreSQL is ready.', { dataDir, port: server.port });
@@ -169,6 +172,16 @@ function silent(dataDir: string, { pid, port }: Owner): RecalldError {
     'database_unreachable',
     `The recalld daemon with process id ${pid} owns the data folder ${dataDir}, but its database${where} does not` +
       ' answer: look at the log of the daemon and at postgres.log in the folder, or restart the daemon.',
+  );
+}
+
+function withoutDatabase(dataDir: string, cause: unknown): RecalldError {
+  if (cause instanceof RecalldError) return cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new RecalldError(
+    'embedded_database_failed',
+    `The embedded PostgreSQL of ${dataDir} runs, but its database cannot be opened (${message}): see postgres.log there.`,
+    { cause },
   );
 }
 

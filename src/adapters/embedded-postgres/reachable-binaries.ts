@@ -41,7 +41,10 @@ export async function reachableBinaries(
       initdb: join(root, 'bin', basename(binaries.initdb)),
       postgres: join(root, 'bin', basename(binaries.postgres)),
     };
-    if ((await provideCopy(binaries.root, root)) && (await canRun(copy, account))) return copy;
+    if (!(await canEnter(place, account)) || !(await provideCopy(binaries.root, root))) continue;
+    if (await canRun(copy, account)) return copy;
+    // Programs may not run from there. Another process may be finding out the same.
+    await rm(root, { recursive: true, force: true }).catch(() => undefined);
   }
   throw new RecalldError(
     'embedded_database_failed',
@@ -52,16 +55,21 @@ export async function reachableBinaries(
 }
 
 /** The only sure test of rights, mount options and libraries is to run it. */
-async function canRun({ postgres, initdb }: PostgresBinaries, { uid, gid }: Account): Promise<boolean> {
-  const env = { LC_ALL: 'C' };
-  return Promise.all(
-    [postgres, initdb].map((program) =>
-      promisify(execFile)(program, ['--version'], { uid, gid, cwd: '/', env }),
-    ),
-  ).then(
-    () => true,
-    () => false,
-  );
+async function canRun({ postgres, initdb }: PostgresBinaries, account: Account): Promise<boolean> {
+  return (await succeeds(postgres, ['--version'], account)) && succeeds(initdb, ['--version'], account);
+}
+
+async function canEnter(place: string, account: Account): Promise<boolean> {
+  return succeeds('/bin/sh', ['-c', 'cd "$0"', place], account);
+}
+
+async function succeeds(command: string, args: readonly string[], { uid, gid }: Account): Promise<boolean> {
+  try {
+    await promisify(execFile)(command, args, { uid, gid, cwd: '/', env: { LC_ALL: 'C' } });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether there is, now, a whole copy at that place which nobody but root can have touched. */
@@ -72,7 +80,7 @@ async function provideCopy(source: string, target: string): Promise<boolean> {
     const fresh = await mkdtemp(`${target}.`);
     try {
       await copyTree(source, fresh);
-      await putInPlace(fresh, target);
+      await putInPlace(fresh, source, target);
     } finally {
       await rm(fresh, { recursive: true, force: true });
     }
@@ -100,8 +108,13 @@ async function isWholeCopy(source: string, target: string): Promise<boolean> {
   return same.every(Boolean);
 }
 
-/** A damaged or foreign copy is moved away; of several processes at once the first one's copy stays. */
-async function putInPlace(fresh: string, target: string): Promise<void> {
+/** Of several processes at once the first one's copy stays; a damaged or foreign copy is moved away. */
+async function putInPlace(fresh: string, source: string, target: string): Promise<void> {
+  const moved = await rename(fresh, target).then(
+    () => true,
+    () => false,
+  );
+  if (moved || (await isWholeCopy(source, target))) return;
   const old = `${fresh}.old`;
   await rename(target, old).catch(() => undefined);
   await rename(fresh, target).catch(() => undefined);

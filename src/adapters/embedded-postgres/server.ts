@@ -33,7 +33,7 @@ const stopLimits = { fastMs: 10_000, immediateMs: 5_000 };
 const attempts = 5;
 // Recovery after a crash may take long, and to break it off would only mean to begin again.
 const startLimitMs = 300_000;
-const patienceMs = 5_000;
+const patienceMs = 10_000;
 
 /** Settings of every start; they are not written to the cluster, so a newer recalld may change them. */
 function settings(port: number): Record<string, string | number> {
@@ -70,6 +70,7 @@ function settings(port: number): Record<string, string | number> {
  * full; the signal's reason if it aborts. Nothing is left running then.
  */
 export async function startServer(setup: ServerSetup): Promise<RunningServer> {
+  const patienceEnd = Date.now() + patienceMs;
   for (let attempt = 1; ; attempt += 1) {
     setup.signal?.throwIfAborted();
     const port = await freePort();
@@ -78,7 +79,12 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
       const server = await startOn(port, log, setup);
       if (server !== null) return server;
       // Another program may have taken the port between our look and the server's start.
-      if (attempt === attempts || (await isFree(port))) throw await startError(setup.dataDir, log);
+      const portWasTaken = attempt < attempts && !(await isFree(port));
+      // Backends of a server that was killed alone end when they notice, and the next server waits for them.
+      const isStillInUse = (await log.lastError()).includes('pre-existing shared memory block');
+      if (!portWasTaken && !(isStillInUse && Date.now() < patienceEnd))
+        throw await startError(setup.dataDir, log);
+      if (isStillInUse) await delay(100);
     } finally {
       await log.close();
     }

@@ -1,9 +1,9 @@
 import { RecalldError } from '../../core/errors.ts';
 import type { GradeByDocument } from '../../core/ir/evaluate.ts';
-import type { ScoredDocuments } from '../../core/ir/ranking.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../core/ir/trec-line.ts';
 import { QueryGroups } from './trec-groups.ts';
 import { type Block, forEachLine, malformed } from './trec-lines.ts';
+import { ResultTable, type RunDocuments } from './trec-results.ts';
 
 const NUMBER_SIGN = 0x23;
 
@@ -57,8 +57,9 @@ export async function readQrels(path: string): Promise<Map<string, GradeByDocume
     const document = column(block, scanner, form.document);
     const before = judgments.size;
     judgments.set(document, grade);
-    if (judgments.size === before)
+    if (judgments.size === before) {
       throw malformed(path, line, judgedTwice(column(block, scanner, QUERY), document));
+    }
   });
   if (queries.byId.size === 0) throw empty(path, 'judgments', TREC_QRELS.columns);
   return queries.byId;
@@ -69,12 +70,12 @@ export async function readQrels(path: string): Promise<Map<string, GradeByDocume
  * column, the rank and whatever follows the score are ignored, and so are empty lines and lines that start with `#`;
  * unlike there, the tag may be missing.
  *
- * @returns documents by query id in the order of the file, not yet ranked and with repeats; at least one document
+ * @returns at least one document
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: wrong columns, a score that is no finite
  * decimal number, not UTF-8 text, no document at all
  */
-export async function readRun(path: string): Promise<Map<string, ScoredDocuments>> {
-  const queries = new QueryGroups(() => ({ ids: new Array<string>(), scores: new Array<number>() }));
+export async function readRun(path: string): Promise<RunDocuments> {
+  const results = new ResultTable();
   const scanner = new ColumnScanner(RUN_COLUMNS.length, 'blanks');
 
   await forEachLine(path, scanner, (block, line) => {
@@ -84,12 +85,17 @@ export async function readRun(path: string): Promise<Map<string, ScoredDocuments
     }
     const score = parseScore(block.bytes, scanner.starts[RUN_SCORE] ?? 0, scanner.ends[RUN_SCORE] ?? 0);
     if (Number.isNaN(score)) throw malformed(path, line, badScore(column(block, scanner, RUN_SCORE)));
-    const documents = queries.of(block, scanner.starts[QUERY] ?? 0, scanner.ends[QUERY] ?? 0);
-    documents.ids.push(column(block, scanner, RUN_DOCUMENT));
-    documents.scores.push(score);
+    results.add(
+      block,
+      scanner.starts[QUERY] ?? 0,
+      scanner.ends[QUERY] ?? 0,
+      scanner.starts[RUN_DOCUMENT] ?? 0,
+      scanner.ends[RUN_DOCUMENT] ?? 0,
+      score,
+    );
   });
-  if (queries.byId.size === 0) throw empty(path, 'results', RUN_COLUMNS);
-  return queries.byId;
+  if (results.size === 0) throw empty(path, 'results', RUN_COLUMNS);
+  return results;
 }
 
 function isComment(block: Block, scanner: ColumnScanner): boolean {
@@ -107,9 +113,8 @@ function column(block: Block, scanner: ColumnScanner, index: number): string {
 
 function wrongColumns(what: string, columns: readonly string[], found: number): string {
   const needed = `${what} needs the ${columns.length} columns "${columns.join(' ')}"`;
-  if (found === -1)
-    return `${needed}, but a carriage return stands inside the line; end lines with a line feed.`;
-  return `${needed}, but the line has ${found}.`;
+  if (found >= 0) return `${needed}, but the line has ${found}.`;
+  return `${needed}, but a carriage return stands inside the line; end lines with a line feed.`;
 }
 
 function badGrade(text: string): string {

@@ -8,20 +8,23 @@ const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** A stretch of whole lines of a file; `bytes` are valid until the handler returns. */
+/** A stretch of whole lines of a file. */
 export class Block {
+  /** Valid until the next block is read. */
   readonly bytes: Buffer;
-  /** The same as a string, when a byte is a character: cutting it is much faster than decoding each part. */
-  private readonly ascii: string | null;
+  /** A string when each byte is a character: to cut it is much faster than to decode each part. */
+  private readonly kept: string | Buffer;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
-    this.ascii = isAscii(bytes) ? bytes.toString('latin1') : null;
+    this.kept = isAscii(bytes) ? bytes.toString('latin1') : Buffer.from(bytes);
   }
 
-  /** The text of `bytes[start, end)`. */
+  /** The text of `bytes[start, end)`, also after the next block was read. */
   slice(start: number, end: number): string {
-    return this.ascii === null ? this.bytes.toString('utf8', start, end) : this.ascii.slice(start, end);
+    return typeof this.kept === 'string'
+      ? this.kept.slice(start, end)
+      : this.kept.toString('utf8', start, end);
   }
 }
 

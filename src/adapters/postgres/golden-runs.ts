@@ -5,6 +5,7 @@ import type { QueryOutcome, RunStatus } from '../../core/model.ts';
 import type { GoldenRun, GoldenRuns, RunEnd } from '../../ports/golden-runs.ts';
 import { readLatestRuns } from './latest-runs.ts';
 import { countOutcomes, type OutcomeRow, readChecks, readScores } from './run-results.ts';
+import { wellFormed } from './text.ts';
 import { inTransaction } from './transaction.ts';
 
 interface RunRow {
@@ -107,7 +108,7 @@ export function createGoldenRuns(pool: pg.Pool): GoldenRuns {
       const { rows } = await pool.query<RunRow>(
         `${selectRun}
           where ($1::text is null or r.pipeline = $1::text) and ($2::text is null or r.golden_set = $2::text)
-          order by r.started_at desc limit $3::integer`,
+          order by r.started_at desc, r.id desc limit $3::integer`,
         [pipeline ?? null, goldenSet ?? null, limit],
       );
       return rows.map(toRun);
@@ -137,7 +138,10 @@ export function createGoldenRuns(pool: pg.Pool): GoldenRuns {
   };
 }
 
-/** Ragged lists of documents travel as one JSON array per row, since unnest flattens arrays of arrays. */
+/**
+ * Ragged lists of documents travel as one JSON array per row, since unnest flattens arrays of arrays. All insert in
+ * one order, so that two workers with the same answers wait for each other and never deadlock.
+ */
 async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly QueryAnswer[]): Promise<void> {
   await pool.query(
     `insert into golden_run_answers
@@ -148,12 +152,13 @@ async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly Que
             a.latency_ms, a.attempts, a.error_code, a.error_message
        from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::double precision[], $7::integer[], $8::text[], $9::text[])
          as a (query_id, outcome, ids, scores, latency_ms, attempts, error_code, error_message)
+      order by a.query_id
      on conflict (run_id, query_id) do nothing`,
     [
       runId,
       answers.map((a) => a.queryId),
       answers.map((a) => a.outcome),
-      answers.map((a) => JSON.stringify(a.documents.map((d) => d.id))),
+      answers.map((a) => JSON.stringify(a.documents.map((d) => wellFormed(d.id)))),
       answers.map((a) => JSON.stringify(a.documents.map((d) => d.score))),
       answers.map((a) => a.latencyMs),
       answers.map((a) => a.attempts),

@@ -1,7 +1,8 @@
 /** Golden sets in PostgreSQL. */
 import type pg from 'pg';
-import type { GoldenQuery } from '../../core/model.ts';
+import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import type { GoldenSets, GoldenSetVersion, NewGoldenSet } from '../../ports/golden-sets.ts';
+import { wellFormed } from './text.ts';
 import { inTransaction } from './transaction.ts';
 
 interface VersionRow {
@@ -18,8 +19,12 @@ interface QueryRow {
   query_id: string;
   text: string;
   tags: Record<string, string>;
-  document_ids: string[];
-  grades: number[];
+}
+
+interface JudgmentRow {
+  query_id: string;
+  document_id: string;
+  grade: number;
 }
 
 const versionColumns = 'name, version, content_hash, format, imported_at, queries, judgments';
@@ -49,18 +54,19 @@ export function createGoldenSets(pool: pg.Pool): GoldenSets {
     },
 
     async queries(name, version) {
-      const { rows } = await pool.query<QueryRow>(
-        `select q.query_id, q.text, q.tags,
-                coalesce(array_agg(j.document_id order by j.document_id) filter (where j.document_id is not null), '{}') as document_ids,
-                coalesce(array_agg(j.grade order by j.document_id) filter (where j.document_id is not null), '{}') as grades
-           from golden_queries q
-           left join golden_judgments j using (golden_set, version, query_id)
-          where q.golden_set = $1::text and q.version = $2::integer
-          group by q.golden_set, q.version, q.query_id
-          order by q.position`,
-        [name, version],
-      );
-      return rows.map(toQuery);
+      const [queries, judgments] = await Promise.all([
+        pool.query<QueryRow>(
+          `select query_id, text, tags from golden_queries
+            where golden_set = $1::text and version = $2::integer order by position`,
+          [name, version],
+        ),
+        pool.query<JudgmentRow>(
+          `select query_id, document_id, grade from golden_judgments
+            where golden_set = $1::text and version = $2::integer order by query_id, document_id`,
+          [name, version],
+        ),
+      ]);
+      return withJudgments(queries.rows, judgments.rows);
     },
   };
 }
@@ -83,7 +89,7 @@ async function insertVersion(client: pg.PoolClient, set: NewGoldenSet, version: 
     `insert into golden_queries (golden_set, version, query_id, position, text, tags)
      select $1::text, $2::integer, q.query_id, q.position, q.text, q.tags::jsonb
        from unnest($3::text[], $4::text[], $5::text[]) with ordinality as q (query_id, text, tags, position)`,
-    [set.name, version, set.queries.map((q) => q.id), set.queries.map((q) => q.text), set.queries.map((q) => JSON.stringify(q.tags))],
+    [set.name, version, set.queries.map((q) => q.id), set.queries.map((q) => q.text), set.queries.map((q) => toJson(q.tags))],
   );
   await client.query(
     `insert into golden_judgments (golden_set, version, query_id, document_id, grade)
@@ -91,6 +97,10 @@ async function insertVersion(client: pg.PoolClient, set: NewGoldenSet, version: 
        from unnest($3::text[], $4::text[], $5::integer[]) as j (query_id, document_id, grade)`,
     [set.name, version, judgments.map((j) => j.queryId), judgments.map((j) => j.documentId), judgments.map((j) => j.grade)],
   );
+}
+
+function toJson(tags: GoldenQuery['tags']): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(tags).map((tag) => tag.map(wellFormed))));
 }
 
 function toVersion(row: VersionRow): GoldenSetVersion {
@@ -105,11 +115,9 @@ function toVersion(row: VersionRow): GoldenSetVersion {
   };
 }
 
-function toQuery(row: QueryRow): GoldenQuery {
-  return {
-    id: row.query_id,
-    text: row.text,
-    tags: row.tags,
-    judgments: row.document_ids.map((documentId, index) => ({ documentId, grade: row.grades[index] ?? 0 })),
-  };
+/** Joined here: a join in SQL takes minutes right after the import of a large set, when its tables have no statistics. */
+function withJudgments(queries: readonly QueryRow[], judgments: readonly JudgmentRow[]): GoldenQuery[] {
+  const judged = new Map<string, Judgment[]>(queries.map((query) => [query.query_id, []]));
+  for (const { query_id: id, document_id: documentId, grade } of judgments) judged.get(id)?.push({ documentId, grade });
+  return queries.map(({ query_id: id, text, tags }) => ({ id, text, tags, judgments: judged.get(id) ?? [] }));
 }

@@ -17,15 +17,22 @@ export interface QueueSettings {
   readonly backend: BackendSettings;
   readonly jobs: readonly JobSpec[];
   readonly logger: Logger;
+  /** A worker that is gone for this long has its job given to another. */
+  readonly lostAfterMs?: number;
 }
 
 /** Opens the queue; the schema of the PostgreSQL backend is brought up to date. @throws RecalldError queue_unreachable */
-export async function openJobQueue({ backend: settings, jobs, logger }: QueueSettings): Promise<JobQueue> {
+export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
+  const { jobs, logger, lostAfterMs = 30_000 } = settings;
+  const options = { queues: jobs.length, lostAfterMs, logger };
   const backend =
-    settings.kind === 'postgres'
-      ? await openPostgresBackend(settings.connection, jobs.length, logger)
-      : await openRedisBackend(settings.url, logger);
-  const report = (error: Error): void => logger.warn('the job queue has trouble', { reason: error.message });
+    settings.backend.kind === 'postgres'
+      ? await openPostgresBackend(settings.backend.connection, options)
+      : await openRedisBackend(settings.backend.url, options);
+  let closing = false;
+  const report = (error: Error): void => {
+    if (!closing) logger.warn('the job queue has trouble', { reason: error.message });
+  };
   const queues = new Map<string, { readonly spec: JobSpec; readonly queue: JobsOfOneName }>();
   for (const spec of jobs) {
     const queue = backend.queue(spec.name);
@@ -54,9 +61,13 @@ export async function openJobQueue({ backend: settings, jobs, logger }: QueueSet
         await queue.add(job, payload, options);
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
-        throw new RecalldError('queue_unreachable', `The job queue does not answer (${reason}); check the queue section of the config.`, {
-          cause,
-        });
+        throw new RecalldError(
+          'queue_unreachable',
+          `The job queue does not answer (${reason}); check the queue section of the config.`,
+          {
+            cause,
+          },
+        );
       }
     },
 
@@ -67,7 +78,8 @@ export async function openJobQueue({ backend: settings, jobs, logger }: QueueSet
           async (job) => {
             const outcome = await run(name, job.data, job.id ?? '');
             if (outcome === 'retry') throw new Error('this attempt failed; the log says why');
-            if (outcome === 'dead') throw new UnrecoverableError('the job can never succeed; the log says why');
+            if (outcome === 'dead')
+              throw new UnrecoverableError('the job can never succeed; the log says why');
           },
           concurrency,
         );
@@ -91,6 +103,7 @@ export async function openJobQueue({ backend: settings, jobs, logger }: QueueSet
 
     async close() {
       await drain();
+      closing = true;
       await Promise.all([...queues.values()].map(({ queue }) => queue.close()));
       await backend.close();
     },

@@ -62,7 +62,6 @@ export function createHttpRetriever(settings: HttpRetrieverSettings): Retriever 
 
   return {
     async retrieve(request, signal) {
-      signal.throwIfAborted();
       // One signal serves every query of a run at once; each listener is removed when its query ends.
       setMaxListeners(0, signal);
       const url = address.render(request);

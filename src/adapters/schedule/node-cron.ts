@@ -42,7 +42,7 @@ export function createSchedule(logger: Logger): Schedule {
     },
 
     async stop() {
-      await Promise.all(tasks.map((task) => task.destroy()));
+      for (const task of tasks) await task.destroy();
     },
   };
 }

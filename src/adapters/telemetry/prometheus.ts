@@ -19,9 +19,13 @@ export interface ExporterSettings {
   readonly version: string;
 }
 
+/** Gauges of prom-client that end in _total, which Prometheus keeps for counters; each has a sibling without it. */
+const misnamedGauges = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
 export function createExporter(settings: ExporterSettings): Exporter {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const name of misnamedGauges) registry.removeSingleMetric(name);
   const metrics = registerCatalogue(registry);
   const gauge = (name: MetricName): Gauge => metrics.get(name) as Gauge;
   const counter = (name: MetricName): Counter => metrics.get(name) as Counter;
@@ -66,12 +70,18 @@ export function createExporter(settings: ExporterSettings): Exporter {
     scrape() {
       running ??= refresh()
         .then(() => registry.metrics())
+        .then(withoutNotANumber)
         .finally(() => {
           running = null;
         });
       return running;
     },
   };
+}
+
+/** Node's own event loop metrics are NaN when two scrapes follow each other at once. */
+function withoutNotANumber(text: string): string {
+  return text.replaceAll(/^[^#\n].* Nan$\n?/gm, '');
 }
 
 function registerCatalogue(registry: Registry): Map<string, Gauge | Counter | Histogram> {

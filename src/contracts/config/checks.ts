@@ -1,51 +1,98 @@
 /** The `checks` of a pipeline. Only floors of golden measures are judged so far; the rest is accepted and announced. */
 import { z } from 'zod';
 import { RecalldError } from '../../core/errors.ts';
-import { parseMetricKey } from '../../core/ir/metric-key.ts';
+import { runMeasures } from '../../core/golden/score-run.ts';
+import { type MetricKey, parseMetricKey } from '../../core/ir/metric-key.ts';
+import { closest } from '../../core/spelling.ts';
 
 const severity = z.enum(['critical', 'warning']).default('critical').describe('What a breach is.');
 
 /** Golden measures are metric keys such as `ndcg@10`; live measures have plain names. */
-const liveMeasures: readonly string[] = ['feedback_positive_ratio', 'zero_results_ratio', 'error_ratio'];
+const liveMeasures = ['feedback_positive_ratio', 'zero_results_ratio', 'error_ratio'] as const;
 
+/** Whether a floor of this measure is judged by golden runs; the others wait for live traffic. */
 export function isGoldenMeasure(measure: string): boolean {
-  return !liveMeasures.includes(measure);
+  return !(liveMeasures as readonly string[]).includes(measure);
 }
 
-function isMetricKey(text: string): boolean {
+const goldenMeasure = z.string().superRefine((text, context) => {
+  const problem = measureProblem(text);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+});
+
+function measureProblem(text: string): string | null {
+  const key = readMetricKey(text);
+  if (key === null) {
+    const [name = '', cutoff = ''] = text.split('@');
+    const guess = closest(name.toLowerCase(), [...runMeasures, ...liveMeasures]);
+    if (guess === null || guess === name) {
+      return `is not a measure; write one of ${runMeasures.join(', ')} with a cut-off, such as ndcg@10`;
+    }
+    return `is not a measure; did you mean "${guess}${isGoldenMeasure(guess) ? `@${/^[1-9]\d*$/.test(cutoff) ? cutoff : 10}` : ''}"?`;
+  }
+  if (!runMeasures.includes(key.measure)) {
+    return `is ${text}, which golden runs do not compute; use one of ${runMeasures.join(', ')}`;
+  }
+  return key.k === null
+    ? `is ${text} without a cut-off; golden runs score at cut-offs, such as ${text}@10`
+    : null;
+}
+
+/** Null for what is not a metric key. */
+export function readMetricKey(text: string): MetricKey | null {
   try {
-    parseMetricKey(text);
-    return true;
+    return parseMetricKey(text);
   } catch (error) {
-    if (error instanceof RecalldError) return false;
+    if (error instanceof RecalldError) return null;
     throw error;
   }
 }
 
-const measure = z.string().refine((text) => liveMeasures.includes(text) || isMetricKey(text), {
-  error: 'is not a measure; golden ones look like ndcg@10, mrr@10 or hit_rate@5',
-});
+const below = z.number().gt(0).lte(1).describe('Floor, a share such as 0.8.');
 
 const floorCheck = z.strictObject({
-  measure: measure.describe('A golden metric key such as `ndcg@10`.'),
-  below: z.number().describe('Critical when the upper bound is below it, warning when the mean is.'),
+  measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
+  below: below.describe(
+    'Floor, a share such as 0.8: critical when the upper bound is below it, warning when only the mean is.',
+  ),
   severity,
 });
 
+const liveFloorCheck = z
+  .strictObject({ measure: z.enum(liveMeasures).describe('A measure of live traffic.'), below, severity })
+  .meta({ inactive: true });
+
 const regressionCheck = z
   .strictObject({
-    regression: measure,
-    drop: z.number().positive(),
-    alpha: z.number().gt(0).lt(1).default(0.01),
+    regression: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
+    drop: z.number().positive().describe('Least difference to the baseline that matters.'),
+    alpha: z.number().gt(0).lt(1).default(0.01).describe('Level of the paired test.'),
     severity,
-    runs: z.int().min(1).default(2),
+    runs: z.int().min(1).default(2).describe('Runs in a row that must show it.'),
   })
   .meta({ inactive: true });
 
-const densityCheck = z.strictObject({ density_drift: z.literal(true), severity }).meta({ inactive: true });
+const densityCheck = z
+  .strictObject({ density_drift: z.literal(true).describe('Watch the drift of query density.'), severity })
+  .meta({ inactive: true });
 
-const staleLabelsCheck = z.strictObject({ stale_labels_above: z.number().min(0).max(1), severity }).meta({ inactive: true });
+const staleLabelsCheck = z
+  .strictObject({
+    stale_labels_above: z
+      .number()
+      .min(0)
+      .max(1)
+      .describe('Most judged documents that may be gone from the store, a share.'),
+    severity,
+  })
+  .meta({ inactive: true });
 
-export const checkSchema = z.union([floorCheck, regressionCheck, densityCheck, staleLabelsCheck]);
+export const checkSchema = z.union([
+  floorCheck,
+  liveFloorCheck,
+  regressionCheck,
+  densityCheck,
+  staleLabelsCheck,
+]);
 
 export type CheckConfig = z.infer<typeof checkSchema>;

@@ -1,96 +1,183 @@
 /** Turns what zod found wrong with a config into sentences that name the field and the way out. */
 import type { z } from 'zod';
 import { closest } from '../../core/spelling.ts';
+import { branches, branchesFor, childSchemas, isMapping, type JsonSchema } from './json-schema.ts';
 
 type Issue = z.core.$ZodIssue;
-type JsonSchema = z.core.JSONSchema.JSONSchema;
+type Path = readonly PropertyKey[];
 
-/** One sentence per problem, such as ``pipelines[0].retriever.timout_ms is not a known key; did you mean `timeout_ms`?`` */
-export function explainIssues(issues: readonly Issue[], schema: JsonSchema): string[] {
-  return issues.flatMap((issue) => explainIssue(issue, [], schema));
+/** What the sentences are made from: the schema, what was checked by it, and which variable of the environment set what. */
+export interface Checked {
+  readonly schema: JsonSchema;
+  readonly value: unknown;
+  /** By the path in the form of `formatPath`. */
+  readonly variables: ReadonlyMap<string, string>;
 }
 
-function explainIssue(issue: Issue, parent: readonly PropertyKey[], schema: JsonSchema): string[] {
+interface Problem {
+  readonly field: string;
+  /** Follows the name of the field. */
+  readonly text: string;
+  /** For an unknown key, the field that was meant. */
+  readonly meant?: string;
+}
+
+/**
+ * One sentence per problem, such as ``pipelines[0].retriever.timout_ms is not a known key; did you mean `timeout_ms`?``.
+ * No sentence repeats a value that could be a secret.
+ */
+export function explainIssues(issues: readonly Issue[], checked: Checked): string[] {
+  const problems = issues.flatMap((issue) => explainIssue(issue, [], checked));
+  const meant = new Set(problems.map((problem) => problem.meant));
+  const sentences = problems
+    // A misspelt key is one problem, not an unknown key and a missing one.
+    .filter(({ field, text }) => !(meant.has(field) && text.startsWith('is missing')))
+    .map(({ field, text }) => {
+      const variable = checked.variables.get(field);
+      const sentence = `${field}${variable === undefined ? '' : ` (set by ${variable})`} ${text}`;
+      return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
+    });
+  return [...new Set(sentences)];
+}
+
+function explainIssue(issue: Issue, parent: Path, checked: Checked): Problem[] {
   const path = [...parent, ...issue.path];
   const field = formatPath(path);
+  const say = (text: string): Problem[] => [{ field, text }];
+  const value = valueAt(checked.value, path);
+  const must = (rule: string): Problem[] => {
+    if (value === undefined) return say(`is missing; it must be ${rule}`);
+    if (value === null) return say(`is empty; it must be ${rule}`);
+    return say(`must be ${rule}`);
+  };
   switch (issue.code) {
-    case 'unrecognized_keys': {
-      const known = keysAt(schema, path);
-      return issue.keys.map((key) => {
-        const guess = closest(key, known);
-        const hint = guess === null ? `known keys here are ${known.join(', ')}` : `did you mean \`${guess}\`?`;
-        return `${formatPath([...path, key])} is not a known key; ${hint}`;
-      });
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => explainUnknownKey(key, path, checked));
+    case 'invalid_type': {
+      const rule = typeNames[issue.expected] ?? `a ${issue.expected}`;
+      const isPlain = typeof value === 'number' || typeof value === 'boolean';
+      return must(issue.expected === 'string' && isPlain ? `${rule}; put it in quotes` : rule);
     }
-    case 'invalid_type':
-      return [`${field} ${issue.input === undefined && isMissing(issue) ? 'is missing; it' : ''} must be ${article(issue.expected)}`.replace('  ', ' ')];
     case 'invalid_value':
-      return [`${field} must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`];
+      return must(explainChoice(issue.values, value));
     case 'invalid_union':
-      return explainUnion(issue, path, schema);
+      return explainUnion(issue, path, checked);
     case 'too_small':
-      return [`${field} must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${unitOf(issue.origin)}`];
+      if (issue.origin === 'string' || issue.origin === 'array') return say('must not be empty');
+      return say(`must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`);
     case 'too_big':
-      return [`${field} must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${unitOf(issue.origin)}`];
+      if (issue.origin === 'string') return say(`must be at most ${issue.maximum} characters long`);
+      return say(`must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`);
     case 'custom':
     case 'invalid_format':
     case 'invalid_element':
     case 'invalid_key':
     case 'not_multiple_of':
-      return [`${field} ${issue.message}`];
     default:
-      return [`${field}: ${(issue as Issue).message}`];
+      return say(issue.message);
   }
 }
 
-function explainUnion(issue: Extract<Issue, { code: 'invalid_union' }>, path: readonly PropertyKey[], schema: JsonSchema): string[] {
-  const discriminated = issue as { discriminator?: string; options?: readonly unknown[] };
-  if (discriminated.discriminator !== undefined && discriminated.options !== undefined) {
-    return [`${formatPath(path)} must be ${discriminated.options.map((option) => JSON.stringify(option)).join(' or ')}`];
+const typeNames: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  string: 'text',
+  object: 'a mapping',
+  record: 'a mapping',
+  array: 'a list',
+};
+
+function explainUnknownKey(key: string, path: Path, checked: Checked): Problem {
+  const field = formatPath([...path, key]);
+  const known = keysAt(checked, path);
+  const guess = closest(key, known);
+  if (guess === null) return { field, text: `is not a known key; known keys here are ${known.join(', ')}` };
+  return {
+    field,
+    text: `is not a known key; did you mean \`${guess}\`?`,
+    meant: formatPath([...path, guess]),
+  };
+}
+
+function explainChoice(choices: readonly unknown[], value: unknown): string {
+  const names = choices.map((choice) => JSON.stringify(choice));
+  const last = names.at(-1) ?? '';
+  const rule = names.length === 1 ? last : `${names.slice(0, -1).join(', ')} or ${last}`;
+  const words = choices.filter((choice) => typeof choice === 'string');
+  const guess = typeof value === 'string' && words.length > 1 ? closest(value, words) : null;
+  return guess === null ? rule : `${rule}; did you mean "${guess}"?`;
+}
+
+function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: Checked): Problem[] {
+  const field = formatPath(path);
+  const value = valueAt(checked.value, path);
+  const options = 'options' in issue && Array.isArray(issue.options) ? (issue.options as unknown[]) : null;
+  if (options !== null) {
+    const rule = explainChoice(options, value);
+    if (value !== undefined) return [{ field, text: `must be ${rule}` }];
+    const owner = valueAt(checked.value, path.slice(0, -1));
+    const slip = closest(String(path.at(-1)), isMapping(owner) ? Object.keys(owner) : []);
+    if (slip !== null) return [explainUnknownKey(slip, path.slice(0, -1), checked)];
+    return [{ field, text: `is missing; it must be ${rule}` }];
   }
-  // The branch with the fewest problems is the one that was meant.
-  const [best] = [...issue.errors].sort((a, b) => problems(a) - problems(b));
-  if (best === undefined || best.length === 0) return [`${formatPath(path)} has none of the forms that are allowed here`];
-  return best.flatMap((inner) => explainIssue(inner, path, schema));
+  const forms = schemasAt(checked, path.slice(0, -1))
+    .flatMap((schema) => childSchemas([schema], path.at(-1) ?? ''))
+    .flatMap(branches);
+  if (forms.length !== issue.errors.length)
+    return [{ field, text: 'must be JSON: text, a finite number, true, false, null, a list or a mapping' }];
+  if (!isMapping(value)) return [{ field, text: 'must be a mapping' }];
+  const scored = forms.map((form, index) => ({
+    score: likeness(form, value),
+    issues: issue.errors[index] ?? [],
+  }));
+  const best = scored.reduce((a, b) =>
+    b.score > a.score || (b.score === a.score && b.issues.length < a.issues.length) ? b : a,
+  );
+  if (best.score === 0) {
+    const heads = [
+      ...new Set(forms.map((form) => (form.required ?? []).map((key) => `\`${key}\``).join(' and '))),
+    ];
+    return [
+      {
+        field,
+        text: `is of no known form; give it ${heads.slice(0, -1).join(', ')} or ${heads.at(-1) ?? ''}`,
+      },
+    ];
+  }
+  return best.issues.flatMap((inner) => explainIssue(inner, path, checked));
 }
 
-function problems(issues: readonly Issue[]): number {
-  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
-}
-
-function isMissing(issue: Issue): boolean {
-  return issue.message.endsWith('received undefined');
-}
-
-function article(expected: string): string {
-  const names: Record<string, string> = { int: 'a whole number', object: 'a mapping', record: 'a mapping', array: 'a list' };
-  return names[expected] ?? `a ${expected}`;
-}
-
-function unitOf(origin: string): string {
-  if (origin === 'string') return ' characters long';
-  return origin === 'array' ? ' items long' : '';
+/** How many of the keys that a form requires are there, misspelt ones included. */
+function likeness(form: JsonSchema, value: Readonly<Record<string, unknown>>): number {
+  const required = form.required ?? [];
+  return Object.keys(value).filter((key) => closest(key, required) !== null).length;
 }
 
 /** `pipelines[0].retriever.url`; the whole file when the path is empty. */
-export function formatPath(path: readonly PropertyKey[]): string {
+export function formatPath(path: Path): string {
   let text = '';
-  for (const part of path) text += typeof part === 'number' ? `[${part}]` : `${text === '' ? '' : '.'}${String(part)}`;
+  for (const part of path)
+    text += typeof part === 'number' ? `[${part}]` : `${text === '' ? '' : '.'}${String(part)}`;
   return text === '' ? 'the config' : text;
 }
 
-function keysAt(schema: JsonSchema, path: readonly PropertyKey[]): string[] {
-  let nodes: JsonSchema[] = branches(schema);
+function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
   for (const part of path) {
-    nodes = nodes
-      .map((node) => (typeof part === 'number' ? node.items : node.properties?.[String(part)]))
-      .filter((node): node is JsonSchema => typeof node === 'object' && !Array.isArray(node))
-      .flatMap(branches);
+    value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
   }
-  return [...new Set(nodes.flatMap((node) => Object.keys(node.properties ?? {})))];
+  return value;
 }
 
-function branches(schema: JsonSchema): JsonSchema[] {
-  const alternatives = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].filter((s): s is JsonSchema => typeof s === 'object');
-  return alternatives.length === 0 ? [schema] : alternatives.flatMap(branches);
+/** The schemas that the value at a path is of. */
+function schemasAt({ schema, value }: Checked, path: Path): JsonSchema[] {
+  let schemas = branchesFor(schema, value);
+  for (const [index, part] of path.entries()) {
+    const child = valueAt(value, path.slice(0, index + 1));
+    schemas = childSchemas(schemas, part).flatMap((next) => branchesFor(next, child));
+  }
+  return schemas;
+}
+
+function keysAt(checked: Checked, path: Path): string[] {
+  return [...new Set(schemasAt(checked, path).flatMap((schema) => Object.keys(schema.properties ?? {})))];
 }

@@ -1,39 +1,20 @@
 /** Text of recalld.yaml and environment in, config out. Defaults < file < environment. Reads no file itself. */
-import { parseDocument, parse as parseYaml } from 'yaml';
+import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { RecalldError } from '../../core/errors.ts';
+import { applyEnvironment, type Environment } from './environment.ts';
 import { explainIssues, formatPath } from './explain.ts';
+import { isMapping, type JsonSchema } from './json-schema.ts';
 import { type Config, configSchema } from './schema.ts';
 
-type JsonSchema = z.core.JSONSchema.JSONSchema;
-type Environment = Readonly<Record<string, string | undefined>>;
 type Tree = Record<string, unknown>;
+
+/** Far more than the config has; only an alias that holds itself gets there. */
+const DEEPEST = 100;
 
 /** JSON Schema of what a user may write, with our `secret` and `inactive` marks. */
 export function configJsonSchema(): JsonSchema {
   return z.toJSONSchema(configSchema, { io: 'input' });
-}
-
-export interface EnvironmentVariable {
-  readonly name: string;
-  readonly path: readonly string[];
-  readonly secret: boolean;
-  readonly type: string | undefined;
-}
-
-/** The variables that override the scalars of the config that stand outside of lists, `server.port` as RECALLD_SERVER_PORT. */
-export function environmentVariables(schema: JsonSchema = configJsonSchema()): EnvironmentVariable[] {
-  const leaves = (node: JsonSchema, path: readonly string[]): EnvironmentVariable[] => {
-    const objects = [node, ...(node.oneOf ?? [])].filter((n): n is JsonSchema => typeof n === 'object');
-    const properties = objects.flatMap((n) => Object.entries(n.properties ?? {}));
-    if (properties.length === 0) {
-      if (path.length < 2) return [];
-      return [{ name: `RECALLD_${path.join('_').toUpperCase()}`, path, secret: node['secret'] === true, type: typeof node.type === 'string' ? node.type : undefined }];
-    }
-    return properties.flatMap(([key, child]) => (typeof child === 'object' ? leaves(child, [...path, key]) : []));
-  };
-  const found = new Map(leaves(schema, []).map((leaf) => [leaf.name, leaf]));
-  return [...found.values()];
 }
 
 /**
@@ -45,67 +26,72 @@ export function environmentVariables(schema: JsonSchema = configJsonSchema()): E
  * @param readSecret reads the file that a `..._FILE` variable names
  * @throws RecalldError config_invalid with every problem, one sentence each
  */
-export function parseConfig(text: string | null, source: string, env: Environment, readSecret: (path: string) => string): Config {
+export function parseConfig(
+  text: string | null,
+  source: string,
+  env: Environment,
+  readSecret: (path: string) => string,
+): Config {
   const schema = configJsonSchema();
   const tree = text === null ? {} : readYaml(text, source);
-  const filled = replaceVariables(tree, [], env, source) as Tree;
-  applyEnvironment(filled, schema, env, readSecret);
-  const result = configSchema.safeParse(filled);
+  const value = replaceVariables(tree, env, source);
+  const variables = applyEnvironment(value, schema, env, readSecret);
+  const result = configSchema.safeParse(value);
   if (result.success) return result.data;
-  const problems = explainIssues(result.error.issues, schema);
-  throw new RecalldError('config_invalid', `${source}: ${problems.join('; ')}.`);
+  const problems = explainIssues(result.error.issues, { schema, value, variables });
+  throw new RecalldError(
+    'config_invalid',
+    problems.length === 1
+      ? `${source}: ${problems.join('')}`
+      : `${source} has ${problems.length} problems:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
+  );
 }
 
 function readYaml(text: string, source: string): Tree {
   const document = parseDocument(text);
-  const [problem] = document.errors;
+  const [problem] = [...document.errors, ...document.warnings];
   if (problem !== undefined) {
     const line = problem.linePos?.[0].line;
-    const what = problem.message.split('\n')[0]?.replace(/ at line.*$/, '');
-    throw new RecalldError('config_invalid', `${source}${line === undefined ? '' : `:${line}`} is not valid YAML: ${what}.`);
+    const what =
+      problem.code === 'MULTIPLE_DOCS'
+        ? 'it holds more than one document; keep the first and remove the lines `---`'
+        : problem.message.split('\n')[0]?.replace(/ at line.*$/, '');
+    throw notYaml(line === undefined ? source : `${source}:${line}`, what ?? '');
   }
-  const tree: unknown = document.toJS() ?? {};
-  if (typeof tree !== 'object' || tree === null || Array.isArray(tree)) {
-    throw new RecalldError('config_invalid', `${source} must be a YAML mapping such as \`pipelines: [...]\`.`);
-  }
-  return tree as Tree;
+  const tree = toTree(() => document.toJS() as unknown, source) ?? {};
+  if (isMapping(tree)) return tree;
+  throw new RecalldError('config_invalid', `${source} must be a YAML mapping such as \`pipelines: [...]\`.`);
 }
 
-function replaceVariables(node: unknown, path: readonly PropertyKey[], env: Environment, source: string): unknown {
-  if (typeof node === 'string') {
-    return node.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
+/** Aliases are resolved last, and yaml throws plain errors for those that have no anchor or too many uses. */
+function toTree(resolve: () => unknown, source: string): unknown {
+  try {
+    return resolve();
+  } catch (cause) {
+    if (!(cause instanceof ReferenceError)) throw cause;
+    throw notYaml(source, cause.message);
+  }
+}
+
+function notYaml(place: string, what: string): RecalldError {
+  return new RecalldError('config_invalid', `${place} is not valid YAML: ${what}.`);
+}
+
+function replaceVariables(tree: Tree, env: Environment, source: string): Tree {
+  const replace = (node: unknown, path: readonly PropertyKey[]): unknown => {
+    if (path.length > DEEPEST) throw notYaml(source, 'an alias holds itself');
+    if (typeof node === 'string') return replaceIn(node, path);
+    if (Array.isArray(node)) return node.map((item, index) => replace(item, [...path, index]));
+    return isMapping(node) ? replaceEach(node, path) : node;
+  };
+  const replaceEach = (mapping: Tree, path: readonly PropertyKey[]): Tree =>
+    Object.fromEntries(Object.entries(mapping).map(([key, child]) => [key, replace(child, [...path, key])]));
+  const replaceIn = (text: string, path: readonly PropertyKey[]): string =>
+    text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
       const value = env[name];
-      if (value === undefined) {
-        throw new RecalldError('config_invalid', `${source}: ${formatPath(path)} uses \${${name}}, which is not set; set it in the environment.`);
-      }
-      return value;
+      if (value !== undefined) return value;
+      const message = `${formatPath(path)} uses \${${name}}, which is not set; set it in the environment.`;
+      throw new RecalldError('config_invalid', `${source}: ${message}`);
     });
-  }
-  if (Array.isArray(node)) return node.map((item, index) => replaceVariables(item, [...path, index], env, source));
-  if (typeof node === 'object' && node !== null) {
-    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, replaceVariables(value, [...path, key], env, source)]));
-  }
-  return node;
-}
-
-function applyEnvironment(tree: Tree, schema: JsonSchema, env: Environment, readSecret: (path: string) => string): void {
-  for (const variable of environmentVariables(schema)) {
-    const file = variable.secret ? env[`${variable.name}_FILE`] : undefined;
-    const value = file === undefined ? env[variable.name] : readSecret(file).trim();
-    if (value === undefined) continue;
-    setAt(tree, variable.path, variable.type === 'string' ? value : (parseYaml(value) as unknown));
-  }
-}
-
-function setAt(tree: Tree, path: readonly string[], value: unknown): void {
-  const [key, ...rest] = path;
-  if (key === undefined) return;
-  if (rest.length === 0) {
-    tree[key] = value;
-    return;
-  }
-  const child = tree[key];
-  const next: Tree = typeof child === 'object' && child !== null && !Array.isArray(child) ? (child as Tree) : {};
-  tree[key] = next;
-  setAt(next, rest, value);
+  return replaceEach(tree, []);
 }

@@ -1,17 +1,22 @@
 /**
- * recalld.yaml, strict: an unknown key is an error. Each leaf says what it means; `secret` leaves are never printed,
+ * recalld.yaml, strict: an unknown key is an error. Each leaf says what it means; `secret` leaves are never printed
+ * whole (`all`: nothing of them, `url`: not the credentials in it, `body`: not what sounds like a secret),
  * `inactive` sections are part of the contract and checked, but this version does not act on them and says so.
  * docs/config.md and the JSON Schema are generated from here.
  */
 import { z } from 'zod';
 import { pipelineSchema } from './pipeline.ts';
+import { refuseRepeats } from './repeats.ts';
 
 const port = z.int().min(0).max(65_535);
 
 const serverSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
   port: port.default(8321).describe('Port of the HTTP API; 0 takes a free one.'),
-  metrics_port: port.nullable().default(null).describe('Own port for /metrics, /livez and /readyz; null shares `port`.'),
+  metrics_port: port
+    .nullable()
+    .default(null)
+    .describe('Own port for /metrics, /livez and /readyz; null shares `port`.'),
 });
 
 const storageSchema = z.strictObject({
@@ -20,27 +25,37 @@ const storageSchema = z.strictObject({
     .regex(/^(embedded$|postgres(ql)?:\/\/)/, { error: 'must be `embedded` or a postgres:// URL' })
     .default('embedded')
     .describe('`embedded` runs PostgreSQL from npm in `data_dir`; else a postgres:// URL.')
-    .meta({ secret: true }),
+    .meta({ secret: 'url' }),
   data_dir: z.string().min(1).default('.recalld').describe('Folder of the embedded database.'),
-  pool_size: z.int().min(2).max(200).default(10).describe('Most connections that this process opens for its own queries.'),
+  pool_size: z
+    .int()
+    .min(2)
+    .max(200)
+    .default(10)
+    .describe('Most connections that this process opens for its own queries.'),
 });
 
 const queueSchema = z
   .discriminatedUnion('backend', [
-    z.strictObject({ backend: z.literal('postgres').describe('Jobs live in the same PostgreSQL as the history.') }),
+    z.strictObject({
+      backend: z.literal('postgres').describe('Jobs live in the same PostgreSQL as the history.'),
+    }),
     z.strictObject({
       backend: z.literal('redis').describe('Jobs live in Redis.'),
       url: z
         .string()
         .regex(/^rediss?:\/\//, { error: 'must be a redis:// or rediss:// URL' })
         .describe('Redis to use.')
-        .meta({ secret: true }),
+        .meta({ secret: 'url' }),
     }),
   ])
   .prefault({ backend: 'postgres' });
 
 const logSchema = z.strictObject({
-  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least severe level that is written.'),
+  level: z
+    .enum(['debug', 'info', 'warn', 'error'])
+    .default('info')
+    .describe('Least severe level that is written.'),
 });
 
 export const configSchema = z.strictObject({
@@ -51,7 +66,13 @@ export const configSchema = z.strictObject({
   pipelines: z
     .array(pipelineSchema)
     .default([])
-    .refine((list) => new Set(list.map((p) => p.name)).size === list.length, { error: 'has two pipelines of the same name' })
+    .superRefine((list, context) =>
+      refuseRepeats(
+        list.map(({ name }) => name),
+        context,
+        'name',
+      ),
+    )
     .describe('The retrieval paths to watch.'),
 });
 

@@ -30,21 +30,41 @@ export function floorCheckName(check: FloorCheck, goldenSet: string): string {
  * below it, so that luck of the draw of queries pages nobody; a mean below it is a warning. A warning floor warns
  * when the mean is below it. Without a score the verdict is `no_data`.
  */
-export function judgeFloor(check: FloorCheck, goldenSet: string, scores: readonly SegmentScore[]): CheckResult {
+export function judgeFloor(
+  check: FloorCheck,
+  goldenSet: string,
+  scores: readonly SegmentScore[],
+): CheckResult {
   const key = parseMetricKey(check.measure);
   const score = scores.find((s) => s.segment === ALL_SEGMENT && s.measure === key.measure && s.k === key.k);
   const base = { name: floorCheckName(check, goldenSet), severity: check.severity, threshold: check.below };
   if (score === undefined) {
-    return { ...base, verdict: 'no_data', value: null, explanation: `${check.measure} has no score, so nobody knows.` };
+    return {
+      ...base,
+      verdict: 'no_data',
+      value: null,
+      explanation: `${check.measure} has no score, so nobody knows.`,
+    };
   }
   const bounds = `${formatMetricKey(key)} is ${decimals(score.mean)} (95 % ${decimals(score.ciLow)} to ${decimals(score.ciHigh)}, n = ${score.n})`;
   const floor = decimals(check.below);
-  if (score.mean >= check.below) return { ...base, verdict: 'ok', value: score.mean, explanation: `${bounds}, not below ${floor}.` };
+  if (score.mean >= check.below)
+    return { ...base, verdict: 'ok', value: score.mean, explanation: `${bounds}, not below ${floor}.` };
   if (check.severity === 'critical' && score.ciHigh < check.below) {
-    return { ...base, verdict: 'critical', value: score.mean, explanation: `${bounds}: even the upper bound is below ${floor}.` };
+    return {
+      ...base,
+      verdict: 'critical',
+      value: score.mean,
+      explanation: `${bounds}: even the upper bound is below ${floor}.`,
+    };
   }
   const doubt = score.ciHigh < check.below ? '' : ', though its bounds still hold it';
-  return { ...base, verdict: 'warning', value: score.mean, explanation: `${bounds}: the mean is below ${floor}${doubt}.` };
+  return {
+    ...base,
+    verdict: 'warning',
+    value: score.mean,
+    explanation: `${bounds}: the mean is below ${floor}${doubt}.`,
+  };
 }
 
 /** The worst of some verdicts; `ok` for none. Not knowing is worse than a warning and better than certain harm. */

@@ -33,10 +33,10 @@ export function groupBySegment(
   }
   const ordered = [...groups]
     .map(([name, members]) => ({ name, members }))
-    .sort((a, b) => b.members.length - a.members.length || (a.name < b.name ? -1 : 1));
+    .toSorted((a, b) => b.members.length - a.members.length || (a.name < b.name ? -1 : 1));
   if (ordered.length <= max) return { segments: ordered, overflow: 0 };
   const folded = ordered.slice(max);
-  const rest = [...new Set(folded.flatMap((segment) => segment.members))].sort((a, b) => a - b);
+  const rest = [...new Set(folded.flatMap((segment) => segment.members))].toSorted((a, b) => a - b);
   return {
     segments: [...ordered.slice(0, max), { name: OTHER_SEGMENT, members: rest }],
     overflow: folded.length,

@@ -32,6 +32,7 @@ export class ColumnScanner {
    * file whose lines end with it alone.
    */
   count = 0;
+  /** 1 for the separators and the line ends; every control character is below the space. */
   private readonly separates: Uint8Array;
 
   constructor(room: number, separator: Separator) {
@@ -44,7 +45,7 @@ export class ColumnScanner {
   /** Changes what parts columns from the next line on. */
   separateBy(separator: Separator): void {
     this.separates.fill(0);
-    for (const code of separators[separator]) this.separates[code] = 1;
+    for (const code of [...separators[separator], LINE_FEED, CARRIAGE_RETURN]) this.separates[code] = 1;
   }
 
   /** Scans the line at `start`, which ends with a line feed or with the bytes; returns where the next one starts. */
@@ -56,8 +57,7 @@ export class ColumnScanner {
     let i = start;
     for (; i < bytes.length; i++) {
       const code = bytes[i] ?? 0;
-      const isLineEnd = code === LINE_FEED || code === CARRIAGE_RETURN;
-      if (code > SPACE || !(isLineEnd || separates[code] === 1)) {
+      if (code > SPACE || separates[code] === 0) {
         if (!inside) starts[count] = i;
         inside = true;
         continue;
@@ -106,7 +106,8 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
     const value = mantissa / (POWERS_OF_TEN[decimals] ?? 1);
     return sign === MINUS ? -value : value;
   }
-  const column = String.fromCharCode(...bytes.subarray(start, Math.min(end, start + 1000)));
+  let column = '';
+  for (i = start; i < end; i++) column += String.fromCharCode(bytes[i] ?? 0);
   const value = DECIMAL.test(column) ? Number(column) : Number.NaN;
   return Number.isFinite(value) ? value : Number.NaN;
 }

@@ -21,16 +21,17 @@ export interface BootstrapSettings {
  * Phi(z0 + (z0 + z) / (1 - a (z0 + z))) of the replicates' means, interpolated linearly.
  *
  * The values are sorted before they are drawn, so that their order does not matter; the same values and settings
- * always give the same interval. Takes replicates * n draws, about 4 ns each.
+ * always give the same interval. Takes replicates * n draws, of about 5 ns each.
  *
  * @throws RangeError without values
  */
 export function bcaInterval(values: ArrayLike<number>, settings: BootstrapSettings): BcaInterval {
-  const { mean, standardDeviation, skewness } = moments(values);
+  const sorted = Float64Array.from(values).toSorted();
+  const { mean, standardDeviation, skewness } = moments(sorted);
   if (standardDeviation === 0) return { low: mean, high: mean, bias: 0, acceleration: 0 };
-  const means = resampledMeans(Float64Array.from(values).toSorted(), settings).toSorted();
+  const means = resampledMeans(sorted, settings).toSorted();
   const bias = biasOf(means, mean);
-  const acceleration = skewness / (6 * Math.sqrt(values.length));
+  const acceleration = skewness / (6 * Math.sqrt(sorted.length));
   const endAt = (z: number): number =>
     quantileOf(means, normalCdf(bias + (bias + z) / (1 - acceleration * (bias + z))));
   const z = normalQuantile((1 - settings.confidence) / 2);

@@ -3,13 +3,15 @@ import { incompleteBeta, logBeta } from './incomplete-beta.ts';
 import type { Interval } from './interval.ts';
 import { normalQuantile } from './normal.ts';
 
-/** P(T <= t), relative error about 1e-12 in the lower tail too. Abramowitz and Stegun 26.7.1. */
+/**
+ * P(T <= t), also in the lower tail with a relative error below 1e-11 for df up to 10^6. Abramowitz and Stegun 26.7.1.
+ */
 export function studentTCdf(t: number, df: number): number {
   return t > 0 ? 1 - upperTail(t, df) : upperTail(-t, df);
 }
 
 /**
- * The t with P(T <= t) = p, relative error about 1e-12.
+ * The t with P(T <= t) = p, relative error below 1e-11 for df up to 10^6.
  *
  * @param p in [0, 1]; 0 and 1 give the infinities
  */

@@ -57,7 +57,7 @@ export async function startChunkStore(options: {
 }): Promise<ChunkStore> {
   const database = await PGlite.create({
     extensions: { vector },
-    // The default of 128 MB is more than the whole corpus needs a hundred times over.
+    // The corpus takes about 1 MB, and the default of 128 MB is allocated at once.
     postgresqlconf: ['shared_buffers = 8MB'],
   });
   await database.exec(schema(options.dimensions));

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readDemoDocuments } from '../../../src/demo/rag/corpus.ts';
 import { chooseDroppedIds } from '../../../src/demo/rag/fault.ts';

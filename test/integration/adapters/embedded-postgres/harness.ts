@@ -5,22 +5,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import type { Connection } from '../../../../src/adapters/embedded-postgres/connection.ts';
-import type { Logger } from '../../../../src/ports/telemetry.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 // What the tests of the embedded database share: folders, other processes that open it, and a look at what runs.
 
 export const isRoot = process.geteuid?.() === 0;
-
-/** Logger that keeps the messages. */
-export function collectLog(): Logger & { readonly messages: string[] } {
-  const messages: string[] = [];
-  const add = (message: string) => void messages.push(message);
-  return { messages, debug: add, info: add, warn: add, error: add };
-}
 
 const script = fileURLToPath(new URL('./opener.ts', import.meta.url));
 
@@ -56,21 +48,17 @@ export async function endOpeners(): Promise<void> {
 export async function cleanUp(): Promise<void> {
   await endOpeners();
   for (const folder of folders.splice(0)) {
-    await waitFor(`no process in ${folder}`, () => processesIn(folder).length === 0);
+    await waitFor(() => processesIn(folder).length === 0);
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
-/** Waits until the predicate holds. */
-export async function waitFor(what: string, predicate: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 30_000; !(await predicate()); await delay(20)) {
-    if (Date.now() > end) throw new Error(`Waited in vain for: ${what}.`);
-  }
-}
-
-/** Ids of the processes that work in the folder or below it: guardian, PostgreSQL and all that it starts. */
+/**
+ * Ids of the processes that work in the folder or below it: guardian, PostgreSQL and all that it starts. Where the
+ * system does not tell, there are none; tests that would then show nothing ask `canSeeProcesses`.
+ */
 export function processesIn(folder: string): number[] {
-  return readdirSync('/proc')
+  return (canSeeProcesses ? readdirSync('/proc') : [])
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => {
@@ -92,6 +80,7 @@ interface Report {
   readonly message?: string;
   readonly port?: number;
   readonly startedHere?: boolean;
+  readonly done?: boolean;
 }
 
 /** Another process that opens a database; see opener.ts. */
@@ -142,7 +131,10 @@ export function startOpener(dataDir: string, options: OpenerOptions = {}): Opene
     stderr += chunk.toString();
   });
   const reports: Report[] = [];
-  createInterface({ input: child.stdout }).on('line', (line) => reports.push(JSON.parse(line) as Report));
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const report: Report = JSON.parse(line);
+    reports.push(report);
+  });
   const exited = once(child, 'close').then(([code, signal]: (number | NodeJS.Signals | null)[]) => ({
     code: typeof code === 'number' ? code : null,
     signal: typeof signal === 'string' ? signal : null,
@@ -161,12 +153,9 @@ export function startOpener(dataDir: string, options: OpenerOptions = {}): Opene
     kill: (name) => process.kill(pid, name),
     async report(event) {
       const find = () => reports.find((each) => each.event === event);
-      await waitFor(`the report ${event}`, () => find() !== undefined || closed);
-      const found = find();
-      if (found === undefined) {
-        throw new Error(`The opener ended without ${event}: ${JSON.stringify(reports)} ${stderr}`);
-      }
-      return found;
+      const found = await waitFor(() => find() ?? closed);
+      if (found !== true) return found;
+      throw new Error(`The opener ended without ${event}: ${JSON.stringify(reports)} ${stderr}`);
     },
   };
 }

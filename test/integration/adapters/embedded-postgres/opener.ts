@@ -51,6 +51,13 @@ try {
     await pool.query('select 1');
     const alive = setInterval(ignore, 60_000);
     stop = async () => {
+      // The last work of a daemon before it lets the database go.
+      const work = pool.query('select pg_sleep(0.2)');
+      const done = await work.then(
+        () => true,
+        () => false,
+      );
+      report('drained', { done });
       await database.stop();
       await pool.end();
       clearInterval(alive);

@@ -30,7 +30,8 @@ describe('BEIR', () => {
   });
 
   it('takes the only split there is without a word', async () => {
-    const set = await readFiles({ 'queries.jsonl': queries, 'qrels/dev.tsv': `q1\td1\t1\nq2\td1\t1\n` }, '.');
+    const qrels = { 'qrels/dev.tsv': 'q1\td1\t1\nq2\td1\t1\n', 'qrels/README.md': 'About the splits.' };
+    const set = await readFiles({ 'queries.jsonl': queries, ...qrels }, '.');
     expect(set.warnings).toEqual([]);
     expect(set.counts.judgments).toBe(2);
   });
@@ -67,6 +68,14 @@ describe('BEIR', () => {
     expect(set.warnings).toEqual([
       expect.stringContaining('because they are not short text: 3 (first: line 1 of '),
     ]);
+  });
+
+  it('makes at most 32 tags of the metadata', async () => {
+    const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`key${i}`, 'value']));
+    const query = JSON.stringify({ _id: 'q1', text: 'Why?', metadata });
+    const set = await readFiles({ 'queries.jsonl': query, 'qrels.tsv': 'q1\td1\t1\n' }, '.');
+    expect(Object.keys(set.queries[0]?.tags ?? {})).toHaveLength(32);
+    expect(set.warnings).toEqual([expect.stringContaining(': 8 (first: line 1 of ')]);
   });
 
   it('counts the judged documents that the corpus lacks, and keeps their judgments', async () => {
@@ -111,6 +120,11 @@ describe('TREC', () => {
       const set = await read(join(folder, 'a/judged.dat'), { queriesPath: join(folder, 'b/asked.tsv') });
       expect(set).toMatchObject({ format: 'trec', counts: { queries: 1, judgments: 1 } });
     });
+  });
+
+  it('takes only the first line of the queries for a header', async () => {
+    const set = await readFiles({ 'qrels.txt': 'id 0 d1 1\n', 'queries.tsv': 'id\ttext\nid\ttext\n' }, '.');
+    expect(set.queries).toMatchObject([{ id: 'id', text: 'text' }]);
   });
 
   it('leaves out what is unjudged and says how much', async () => {

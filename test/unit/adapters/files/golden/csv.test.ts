@@ -55,7 +55,7 @@ describe('the form of the file', () => {
     ['rows of empty cells', 'question,document,grade\n,,\n"Why, oh why?",d1,2\n , ,\n'],
     [
       'quoted names that hold other delimiters',
-      '"question",document,grade,"a;b;c;d"\n"Why, oh why?",d1,2,\n',
+      '"question",document,grade,"a;b;c;d;e"\n"Why, oh why?",d1,2,\n',
     ],
     ['a column without a name that is empty', 'question,document,grade,\n"Why, oh why?",d1,2,\n'],
   ])('a file with %s reads the same', async (_, content) => {

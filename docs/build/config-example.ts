@@ -1,0 +1,110 @@
+/** The commented example of docs/config.md. A test holds it to name every key, and to be valid. */
+export const configExample = `server:
+  host: 127.0.0.1             # 0.0.0.0 to be reached from other machines
+  port: 8321                  # 0 takes a free one
+  metrics_port: null          # a port of its own for /metrics, /livez and /readyz
+
+storage:
+  url: \${DATABASE_URL}        # left out, PostgreSQL from npm runs in data_dir
+  data_dir: .recalld
+  pool_size: 10
+
+queue:                        # left out, jobs live in the same PostgreSQL
+  backend: redis
+  url: \${REDIS_URL}
+
+log:
+  level: info
+
+pipelines:
+  - name: support-docs        # the label \`pipeline\` of every metric
+    retriever:
+      kind: http
+      url: https://rag.internal/search
+      method: POST
+      headers:
+        authorization: Bearer \${RAG_TOKEN}
+      body:                   # {{text}}, {{k}} and {{tags.NAME}} are filled in
+        query: "{{text}}"
+        language: "{{tags.language}}"
+        top_k: "{{k}}"        # alone in its quotes it stays a number
+      results:                # JMESPath: where the answer holds the ranked list
+        list: results
+        id: id
+        score: score          # null when there is none
+      timeout_ms: 2000
+      retries: 2
+
+    golden:
+      - set: support-faq      # imported with \`recalld golden import PATH --set support-faq\`
+        cron: "0 * * * *"     # hourly; left out, it runs only by hand
+        timezone: UTC
+        cutoffs: [1, 3, 5, 10]
+        relevance_level: 1
+        concurrency: 4
+        max_per_second: 20
+        on_error: score_zero  # or void, when more than error_budget of the queries fail
+        error_budget: 0.05
+        sentinel:             # not active yet
+          cron: "*/5 * * * *"
+          queries: 50
+
+    segments:
+      keys: [language]        # each value of this tag is measured apart
+      max: 50
+
+    checks:
+      - measure: ndcg@10      # critical when even the upper 95 % bound is below
+        below: 0.8
+        severity: critical
+      - measure: hit_rate@5
+        below: 0.9
+        severity: warning
+      # The checks from here on are not active yet.
+      - measure: feedback_positive_ratio
+        below: 0.6
+        severity: warning
+      - regression: ndcg@10
+        drop: 0.02
+        alpha: 0.01
+        severity: critical
+        runs: 2
+      - density_drift: true
+        severity: warning
+      - stale_labels_above: 0.02
+        severity: warning
+
+    # The sections from here on are not active yet.
+    vector_store:
+      kind: pgvector
+      url: \${CHUNKS_URL}
+      table: chunks
+      id: id
+      embedding: embedding
+      metric: cosine
+    embedder:
+      kind: openai
+      base_url: https://api.openai.com/v1
+      model: text-embedding-3-small
+      api_key: \${OPENAI_API_KEY}
+    sampling:
+      rate: 0.1
+      max_per_minute: 600
+      always_keep: [zero_results, error, negative_feedback]
+    privacy:
+      text: redact            # or hash, or keep
+      retention_days: 30
+    density:
+      k: 5
+      window: 1h
+      false_pages: 1 per 365d
+`;
+
+/** What the example takes from the environment. */
+export const exampleEnvironment: Readonly<Record<string, string>> = {
+  DATABASE_URL: 'postgres://recalld:password@db.internal/recalld',
+  REDIS_URL: 'redis://redis.internal:6379',
+  RAG_TOKEN: 'token-of-the-rag-service',
+  CHUNKS_URL: 'postgres://reader:password@db.internal/chunks',
+  OPENAI_API_KEY: 'key-of-the-embedder',
+};

@@ -1,0 +1,123 @@
+/**
+ * One POST to the daemon and its answer, bounded in time and bytes; it never throws, rejects or emits an error.
+ *
+ * It stands on node:http, which Bun and Deno have too, because a fetch that is under way keeps the host's process
+ * alive until its time is over: with a frozen daemon every exit of the host would take that long.
+ */
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import type { Socket } from 'node:net';
+import { startTimer } from './timers.ts';
+
+/** An answer lists at most one refusal for each of 1,000 items. */
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+export type Reply =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly retryAfter: string | null;
+      /** Empty when it was cut short. */
+      readonly body: string;
+    }
+  | { readonly kind: 'failure'; readonly reason: string };
+
+export interface Body {
+  readonly bytes: Uint8Array;
+  readonly isCompressed: boolean;
+}
+
+export interface Connection {
+  /** Sends JSON to a path below the daemon's address. */
+  post(path: string, body: Body, signal: AbortSignal): Promise<Reply>;
+  /** Closes the sockets that wait for the next request. */
+  close(): void;
+}
+
+/** Opens no socket yet. `headers` go with every request. */
+export function openConnection(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  timeoutMs: number,
+): Connection {
+  const isSecure = url.protocol === 'https:';
+  const agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  const request = isSecure ? requestHttps : requestHttp;
+  const guarded = new WeakSet<Socket>();
+
+  /** Neither may a socket keep the process alive, nor an error after the answer, such as EPIPE, end it. */
+  const guard = (socket: Socket): void => {
+    socket.unref();
+    if (guarded.has(socket)) return;
+    guarded.add(socket);
+    socket.on('error', () => undefined);
+  };
+
+  return {
+    post(path, body, signal) {
+      return new Promise((resolve) => {
+        let sent: ClientRequest | undefined;
+        const finish = (reply: Reply): void => {
+          cancelTimer();
+          signal.removeEventListener('abort', abort);
+          resolve(reply);
+        };
+        const giveUp = (reason: string): void => {
+          finish({ kind: 'failure', reason });
+          sent?.destroy();
+        };
+        const abort = (): void => giveUp('aborted');
+        const cancelTimer = startTimer(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
+        signal.addEventListener('abort', abort);
+        try {
+          sent = request(new URL(`${url.pathname.replace(/\/+$/, '')}${path}`, url), {
+            method: 'POST',
+            agent,
+            headers: {
+              ...headers,
+              'content-type': 'application/json',
+              'content-length': body.bytes.length,
+              ...(body.isCompressed ? { 'content-encoding': 'gzip' } : {}),
+            },
+          });
+          sent.on('socket', guard);
+          sent.on('error', (error) => giveUp(nameOf(error)));
+          sent.on('close', () => giveUp('the connection was closed'));
+          sent.on('response', (response) => readAnswer(response, finish));
+          sent.end(body.bytes);
+        } catch (error) {
+          giveUp(nameOf(error));
+        }
+      });
+    },
+    close() {
+      agent.destroy();
+    },
+  };
+}
+
+/** The status alone decides what becomes of the batch, so it counts even when the body never ends. */
+function readAnswer(response: IncomingMessage, finish: (reply: Reply) => void): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const answer = (body: string): void =>
+    finish({
+      kind: 'answer',
+      status: response.statusCode ?? 0,
+      retryAfter: response.headers['retry-after'] ?? null,
+      body,
+    });
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) response.destroy();
+    else chunks.push(chunk);
+  });
+  response.on('end', () => answer(Buffer.concat(chunks).toString('utf8')));
+  response.on('error', () => answer(''));
+  response.on('close', () => answer(''));
+}
+
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}

@@ -1,0 +1,112 @@
+/** What waits to be sent and what is under way, bounded in items and in bytes; the oldest that waits gives way. */
+import { RingBuffer } from './ring-buffer.ts';
+
+export interface Sized {
+  readonly bytes: number;
+}
+
+export interface OutboxLimits {
+  readonly maxItems: number;
+  readonly maxBytes: number;
+}
+
+export class Outbox<R extends Sized> {
+  readonly #limits: OutboxLimits;
+  readonly #waiting: RingBuffer<R>;
+  #waitingBytes = 0;
+  #underWay = 0;
+  #underWayBytes = 0;
+  #entered = 0;
+
+  constructor(limits: OutboxLimits) {
+    this.#limits = limits;
+    this.#waiting = new RingBuffer(limits.maxItems);
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** Waiting or under way. */
+  get pending(): number {
+    return this.#waiting.length + this.#underWay;
+  }
+
+  get pendingBytes(): number {
+    return this.#waitingBytes + this.#underWayBytes;
+  }
+
+  /** How many records were ever pushed. */
+  get entered(): number {
+    return this.#entered;
+  }
+
+  /** How many of them are neither waiting nor under way any more. They leave in the order in which they came. */
+  get left(): number {
+    return this.#entered - this.pending;
+  }
+
+  /**
+   * Adds a record. Returns how many were dropped to make room: the oldest that wait, or the new one alone when what
+   * is under way leaves no room for it.
+   */
+  push(record: R): number {
+    this.#entered += 1;
+    const { maxItems, maxBytes } = this.#limits;
+    if (this.#underWay >= maxItems || this.#underWayBytes + record.bytes > maxBytes) return 1;
+    let dropped = 0;
+    while (this.pending >= maxItems || this.pendingBytes + record.bytes > maxBytes) {
+      this.#waitingBytes -= this.#waiting.shift()?.bytes ?? 0;
+      dropped += 1;
+    }
+    this.#waiting.push(record);
+    this.#waitingBytes += record.bytes;
+    return dropped;
+  }
+
+  /** Moves the oldest records under way: at most `maxItems`, and at most `maxBytes` unless one alone has more. */
+  take(maxItems: number, maxBytes: number): R[] {
+    const taken: R[] = [];
+    let bytes = 0;
+    while (taken.length < maxItems) {
+      const next = this.#waiting.first;
+      if (next === undefined || (taken.length > 0 && bytes + next.bytes > maxBytes)) break;
+      this.#waiting.shift();
+      taken.push(next);
+      bytes += next.bytes;
+    }
+    this.#waitingBytes -= bytes;
+    this.#underWay += taken.length;
+    this.#underWayBytes += bytes;
+    return taken;
+  }
+
+  /** The records are under way no more: delivered or given up. */
+  settle(records: readonly R[]): void {
+    this.#underWay -= records.length;
+    for (const record of records) this.#underWayBytes -= record.bytes;
+  }
+
+  /** Puts records that were taken last back to the head of the queue. */
+  putBack(records: readonly R[]): void {
+    this.settle(records);
+    for (const record of records.toReversed()) {
+      this.#waiting.unshift(record);
+      this.#waitingBytes += record.bytes;
+    }
+  }
+
+  /** Forgets everything, under way or not; returns how many records that were. */
+  clear(): number {
+    const count = this.pending;
+    while (this.#waiting.shift() !== undefined);
+    this.#waitingBytes = 0;
+    this.#underWay = 0;
+    this.#underWayBytes = 0;
+    return count;
+  }
+}

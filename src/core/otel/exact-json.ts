@@ -1,0 +1,41 @@
+/** JSON inside of attributes, for document ids: no digit of a long integer is lost. */
+import type { AttributeValue } from './span.ts';
+
+/**
+ * Parses JSON text like JSON.parse, but an integer that a double cannot hold exactly (beyond 2^53 - 1, as in 64-bit
+ * ids) becomes a string of its digits. JSON.parse would round it, and a rounded id is the id of another document.
+ *
+ * @returns undefined when the text is not JSON, so that it is told apart from `null`.
+ */
+export function parseExactJson(text: string): AttributeValue | undefined {
+  try {
+    const value: AttributeValue = JSON.parse(text);
+    return /\d{16}/.test(text) ? JSON.parse(quoteLongIntegers(text)) : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Puts quotes around each unsafe integer of valid JSON; strings are stepped over. */
+function quoteLongIntegers(json: string): string {
+  const token = /"|-?\d[\d.eE+-]*/g;
+  let quoted = '';
+  let copied = 0;
+  for (let match = token.exec(json); match !== null; match = token.exec(json)) {
+    const [number] = match;
+    if (number === '"') {
+      token.lastIndex = endOfString(json, match.index);
+    } else if (/^-?\d+$/.test(number) && !Number.isSafeInteger(Number(number))) {
+      quoted += `${json.slice(copied, match.index)}"${number}"`;
+      copied = token.lastIndex;
+    }
+  }
+  return quoted + json.slice(copied);
+}
+
+/** The index behind the quote that ends the string which starts at `start`. */
+function endOfString(json: string, start: number): number {
+  let index = start + 1;
+  while (index < json.length && json[index] !== '"') index += json[index] === '\\' ? 2 : 1;
+  return index + 1;
+}

@@ -1,0 +1,232 @@
+/** The daemon: it starts, measures, answers Prometheus, survives what it must, and leaves nothing behind. */
+import { spawnSync } from 'node:child_process';
+import pg from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
+import type { RunSummaryJson } from '../../src/contracts/run-summary.ts';
+import { documents, slow, startFaultServer } from '../support/fault-server.ts';
+import {
+  aFolder,
+  descendantsOf,
+  isAlive,
+  logLines,
+  runRecalld,
+  seriesValue,
+  startRecalld,
+} from '../support/recalld.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
+
+const NDCG = 'recalld_golden_ndcg{pipeline="docs",golden_set="faq",segment="all",k="10"}';
+
+const silentLogger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+async function aRetriever() {
+  const server = await startFaultServer(documents(rightAnswer));
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A folder with a config and an imported golden set. */
+async function aReadyFolder(config: string, queries = 20): Promise<string> {
+  const folder = await aFolder({ 'recalld.yaml': config, 'faq.csv': aGoldenCsv(queries) });
+  expect(await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder)).toMatchObject({
+    code: 0,
+  });
+  return folder;
+}
+
+async function get(url: string): Promise<{ status: number; type: string | null; body: string }> {
+  const response = await fetch(url);
+  return { status: response.status, type: response.headers.get('content-type'), body: await response.text() };
+}
+
+async function listRuns(folder: string): Promise<RunSummaryJson[]> {
+  const { code, stdout, stderr } = await runRecalld(['runs', 'list', '--json', '--limit', '1000'], folder);
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout) as RunSummaryJson[];
+}
+
+describe('the daemon', () => {
+  it('starts with no config at all, says what it assumed, and stops without a trace', async () => {
+    const folder = await aFolder();
+    const daemon = await startRecalld(['serve'], folder, { RECALLD_SERVER_PORT: '0' });
+    const family = descendantsOf(daemon.pid);
+    expect(family.length).toBeGreaterThan(0);
+    expect(await get(`${daemon.url}/livez`)).toMatchObject({ status: 200 });
+    expect(JSON.parse((await get(`${daemon.url}/readyz`)).body)).toEqual({ ready: true, not_ready: [] });
+    expect(await get(`${daemon.url}/nothing`)).toMatchObject({
+      status: 404,
+      type: expect.stringContaining('application/problem+json'),
+    });
+    const { code, stderr, stdout } = await daemon.stop();
+    expect(code).toBe(0);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('defaults are assumed');
+    expect(logLines(stderr).filter((line) => line['level'] === 'error' || line['level'] === 'warn')).toEqual(
+      [],
+    );
+    expect(stderr).not.toMatch(/^ {4}at /m);
+    expect(family.filter(isAlive)).toEqual([]);
+  });
+
+  it('reruns the golden set on schedule and shows it to Prometheus, also after a restart', async () => {
+    const retriever = await aRetriever();
+    const folder = await aReadyFolder(
+      aConfig({
+        url: retriever.url,
+        golden: 'cron: "0 0 1 1 *"',
+        checks: '[{measure: ndcg@10, below: 0.8}]',
+      }),
+    );
+    const daemon = await startRecalld(['serve'], folder);
+    // Nobody ran it at the latest planned time, so it runs at the start.
+    const metrics = await waitFor(async () => {
+      const { body } = await get(`${daemon.url}/metrics`);
+      return seriesValue(body, NDCG) === undefined ? undefined : body;
+    });
+    expect(seriesValue(metrics, NDCG)).toBe(1);
+    expect(
+      seriesValue(metrics, 'recalld_golden_queries{pipeline="docs",golden_set="faq",outcome="ok"}'),
+    ).toBe(20);
+    const check = 'ndcg@10 below 0.8 on faq';
+    expect(
+      seriesValue(metrics, `recalld_threshold{pipeline="docs",check="${check}",severity="critical"}`),
+    ).toBe(0.8);
+    expect(seriesValue(metrics, `recalld_check_state{pipeline="docs",check="${check}",state="ok"}`)).toBe(1);
+    expect(
+      seriesValue(metrics, `recalld_check_state{pipeline="docs",check="${check}",state="critical"}`),
+    ).toBe(0);
+    expect(metrics).not.toMatch(/nan/i);
+    const lint = spawnSync('promtool', ['check', 'metrics'], { input: metrics, encoding: 'utf8' });
+    if (lint.error === undefined) expect(`${lint.stdout}${lint.stderr}`).toBe('');
+    await daemon.stop();
+
+    const asked = retriever.requests.length;
+    const again = await startRecalld(['serve'], folder);
+    expect(seriesValue((await get(`${again.url}/metrics`)).body, NDCG)).toBe(1);
+    await again.stop();
+    expect(retriever.requests.length).toBe(asked);
+    expect(await listRuns(folder)).toHaveLength(1);
+  });
+
+  it('finishes a run that kill -9 interrupted, asks no answered query twice over, and counts each once', async () => {
+    const retriever = await aRetriever();
+    retriever.respondWith(slow(40, documents(rightAnswer)));
+    const queries = 300;
+    const folder = await aReadyFolder(aConfig({ url: retriever.url, golden: 'cron: "0 0 1 1 *"' }), queries);
+    const first = await startRecalld(['serve'], folder);
+    await waitFor(() => retriever.requests.length > queries / 3);
+    const family = descendantsOf(first.pid);
+    first.child.kill('SIGKILL');
+    await first.finished;
+    await waitFor(() => family.every((pid) => !isAlive(pid)), { timeoutMs: 60_000 });
+
+    retriever.respondWith(documents(rightAnswer));
+    const second = await startRecalld(['serve'], folder);
+    const ended = await waitFor(
+      async () => (await listRuns(folder)).find((run) => run.status !== 'running'),
+      { timeoutMs: 60_000 },
+    );
+    await second.stop();
+    expect(ended).toMatchObject({ status: 'completed', queries: { total: queries, ok: queries } });
+    expect(ended?.metrics['ndcg@10']).toMatchObject({ mean: 1, n: queries });
+    expect(await listRuns(folder)).toHaveLength(1);
+    // What was answered but not yet stored is asked again; that is half a second's worth.
+    expect(retriever.requests.length).toBeLessThan(queries * 1.5);
+  });
+
+  it('leaves no process behind after Ctrl-C twice', async () => {
+    const folder = await aFolder();
+    const daemon = await startRecalld(['serve'], folder, { RECALLD_SERVER_PORT: '0' });
+    const family = descendantsOf(daemon.pid);
+    daemon.child.kill('SIGINT');
+    daemon.child.kill('SIGINT');
+    const { stderr } = await daemon.finished;
+    expect(stderr).not.toMatch(/^ {4}at /m);
+    await waitFor(() => family.every((pid) => !isAlive(pid)), { timeoutMs: 60_000 });
+  });
+
+  it('refuses a second daemon on its folder, and lets commands use its database', async () => {
+    const retriever = await aRetriever();
+    const folder = await aReadyFolder(aConfig({ url: retriever.url }));
+    const daemon = await startRecalld(['serve'], folder);
+    const second = await runRecalld(['serve'], folder);
+    expect(second.code).toBe(2);
+    expect(second.stderr).toContain(`${daemon.pid}`);
+    expect(second.stderr).toContain('.recalld');
+    const queued = await runRecalld(
+      ['golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--no-wait', '--json'],
+      folder,
+    );
+    expect(queued.code, queued.stderr).toBe(0);
+    const { run_id: runId } = JSON.parse(queued.stdout) as { run_id: string };
+    await waitFor(async () =>
+      (await listRuns(folder)).find((run) => run.run_id === runId && run.status === 'completed'),
+    );
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+
+  it('says which address is taken', async () => {
+    const retriever = await aRetriever();
+    const port = new URL(retriever.url).port;
+    const { code, stderr } = await runRecalld(['serve'], await aFolder(), { RECALLD_SERVER_PORT: port });
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      `recalld: 127.0.0.1:${port} is taken by another process; set server.port to a free port, or to 0 to take any.`,
+    );
+  });
+});
+
+describe('two daemons on one PostgreSQL server', () => {
+  it('wait for `recalld migrate`, then make one run per tick between them', async () => {
+    const retriever = await aRetriever();
+    const server = await openEmbeddedPostgres({
+      dataDir: await aFolder(),
+      purpose: 'daemon',
+      logger: silentLogger,
+    });
+    onTestFinished(() => server.stop());
+    const { host, port, user, password, database } = server.connection;
+    const url = `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${database}`;
+    const config = aConfig({ url: retriever.url, storage: `{url: "${url}"}`, golden: 'cron: "* * * * * *"' });
+    const folder = await aFolder({ 'recalld.yaml': config, 'faq.csv': aGoldenCsv(5) });
+
+    const early = await runRecalld(['serve'], folder);
+    expect(early.code).toBe(2);
+    expect(early.stderr).toMatch(
+      /^recalld: The database lacks \d+ migrations; run `recalld migrate` once, then start again\.$/m,
+    );
+    expect(await runRecalld(['migrate'], folder)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Applied'),
+    });
+    expect(await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder)).toMatchObject({
+      code: 0,
+    });
+
+    const daemons = await Promise.all([startRecalld(['serve'], folder), startRecalld(['serve'], folder)]);
+    await waitFor(
+      async () => (await listRuns(folder)).filter((run) => run.status === 'completed').length >= 5,
+    );
+    for (const daemon of daemons) expect(await daemon.stop()).toMatchObject({ code: 0 });
+
+    const client = new pg.Client(server.connection);
+    await client.connect();
+    const { rows } = await client.query<{ runs: number; ticks: number; answers: number }>(
+      `select count(*)::integer as runs, count(distinct scheduled_for)::integer as ticks,
+              (select count(*)::integer from golden_run_answers) as answers from golden_runs`,
+    );
+    await client.end();
+    const [{ runs, ticks, answers } = { runs: 0, ticks: -1, answers: -1 }] = rows;
+    expect(ticks).toBe(runs);
+    // Each run was asked by one daemon, not by both; the last may have been put down half asked.
+    expect(answers).toBeLessThanOrEqual(runs * 5);
+    expect(retriever.requests.length).toBeLessThanOrEqual(runs * 5);
+  });
+});

@@ -1,0 +1,49 @@
+/** Golden sets and configs that the tests of the command line share. */
+import type { ReceivedRequest } from '../support/fault-server.ts';
+
+/** `question i` is answered by document `di`; `course` is its tag. */
+export function aGoldenCsv(queries: number): string {
+  const rows = Array.from(
+    { length: queries },
+    (_, i) => `question ${i},d${i},${i % 2 === 0 ? 'even' : 'odd'}`,
+  );
+  return ['question,document,course', ...rows].join('\n');
+}
+
+/** The number of the question that a request asks. */
+export function questionOf(request: ReceivedRequest): number {
+  return Number((JSON.parse(request.body) as { query: string }).query.replace('question ', ''));
+}
+
+/** Ranks the right document first, then others. */
+export function rightAnswer(request: ReceivedRequest): { id: string; score: number }[] {
+  const right = questionOf(request);
+  return [right, right + 1000, right + 2000].map((n, rank) => ({ id: `d${n}`, score: 1 - rank / 10 }));
+}
+
+export interface ConfigOptions {
+  readonly url: string;
+  readonly storage?: string;
+  readonly golden?: string;
+  readonly retriever?: string;
+  readonly checks?: string;
+}
+
+/** A recalld.yaml with one pipeline `docs` and one golden set `faq`; extra keys are given as YAML flow text. */
+export function aConfig({
+  url,
+  storage = '{}',
+  golden = '',
+  retriever = '',
+  checks = '[]',
+}: ConfigOptions): string {
+  return `
+server: {port: 0}
+storage: ${storage}
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "${url}/search"${retriever === '' ? '' : `, ${retriever}`}}
+    golden: [{set: faq, concurrency: 4, max_per_second: 1000${golden === '' ? '' : `, ${golden}`}}]
+    checks: ${checks}
+`;
+}

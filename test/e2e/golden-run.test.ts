@@ -1,0 +1,220 @@
+/** What a golden run says of retrievers that are healthy, broken, and strange. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { RunSummaryJson } from '../../src/contracts/run-summary.ts';
+import {
+  documents,
+  fewer,
+  hang,
+  html,
+  type Responder,
+  share,
+  startFaultServer,
+  status,
+  withDuplicates,
+  withNumericIds,
+  withoutScores,
+} from '../support/fault-server.ts';
+import { aFolder, type Finished, runRecalld, spawnRecalld } from '../support/recalld.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { aConfig, aGoldenCsv, type ConfigOptions, rightAnswer } from './golden-files.ts';
+
+const QUERIES = 40;
+
+interface Ran extends Finished {
+  readonly summary: RunSummaryJson;
+}
+
+async function runGolden(responder: Responder, options: Partial<ConfigOptions> = {}): Promise<Ran> {
+  const server = await startFaultServer(responder);
+  onTestFinished(() => server.close());
+  return runAgainst(server.url, options);
+}
+
+async function runAgainst(url: string, options: Partial<ConfigOptions> = {}): Promise<Ran> {
+  const folder = await aFolder({
+    'recalld.yaml': aConfig({ url, ...options }),
+    'faq.csv': aGoldenCsv(QUERIES),
+  });
+  const imported = await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder);
+  expect(imported).toMatchObject({
+    code: 0,
+    stdout: `Imported faq version 1: ${QUERIES} queries, ${QUERIES} judgments.\n`,
+  });
+  const ran = await runRecalld(['golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json'], folder);
+  return { ...ran, summary: JSON.parse(ran.stdout) as RunSummaryJson };
+}
+
+describe('a golden run', () => {
+  it('scores a retriever that is always right with 1, with bounds and n', async () => {
+    const { code, summary } = await runGolden(documents(rightAnswer), {
+      checks: '[{measure: ndcg@10, below: 0.8}]',
+    });
+    expect(code).toBe(0);
+    expect(summary).toMatchObject({
+      pipeline: 'docs',
+      golden_set: 'faq',
+      golden_set_version: 1,
+      status: 'completed',
+      baseline: null,
+      verdict: 'ok',
+    });
+    expect(summary.queries).toEqual({
+      total: QUERIES,
+      ok: QUERIES,
+      empty: 0,
+      error: 0,
+      timeout: 0,
+      stale: null,
+    });
+    expect(summary.metrics['ndcg@10']).toMatchObject({ mean: 1, n: QUERIES, ci_high: 1 });
+    expect(summary.metrics['precision@5']).toMatchObject({ mean: 0.2, n: QUERIES });
+    expect(summary.checks).toMatchObject([{ severity: 'critical', verdict: 'ok', value: 1, threshold: 0.8 }]);
+  });
+
+  it('exits with 1 and says why when a floor is breached', async () => {
+    const { code, summary } = await runGolden(documents([{ id: 'nothing', score: 1 }]), {
+      checks: '[{measure: hit_rate@5, below: 0.5}]',
+    });
+    expect(code).toBe(1);
+    expect(summary.verdict).toBe('critical');
+    expect(summary.checks[0]?.explanation).toMatch(
+      /^hit_rate@5 is 0\.0000 .* n = 40\): even the upper bound is below 0\.5000\.$/,
+    );
+  });
+
+  const strange: readonly {
+    name: string;
+    responder: Responder;
+    outcomes: Partial<RunSummaryJson['queries']>;
+    ndcg: number;
+  }[] = [
+    {
+      name: 'answers 500 to a tenth of the queries',
+      responder: share(0.1, status(500), documents(rightAnswer)),
+      outcomes: { ok: 36, error: 4 },
+      ndcg: 0.9,
+    },
+    {
+      name: 'answers HTML to a quarter of them',
+      responder: share(0.25, html(), documents(rightAnswer)),
+      outcomes: { ok: 30, error: 10 },
+      ndcg: 0.75,
+    },
+    {
+      name: 'hangs on a tenth of them',
+      responder: share(0.1, hang(), documents(rightAnswer)),
+      outcomes: { ok: 36, timeout: 4 },
+      ndcg: 0.9,
+    },
+    {
+      name: 'finds nothing for half of them',
+      responder: share(0.5, documents([]), documents(rightAnswer)),
+      outcomes: { ok: 20, empty: 20 },
+      ndcg: 0.5,
+    },
+    {
+      name: 'returns each document twice',
+      responder: documents((r) => withDuplicates(rightAnswer(r))),
+      outcomes: { ok: 40 },
+      ndcg: 1,
+    },
+    {
+      name: 'returns fewer documents than asked for',
+      responder: documents((r) => fewer(rightAnswer(r), 1)),
+      outcomes: { ok: 40 },
+      ndcg: 1,
+    },
+    {
+      name: 'gives no scores',
+      responder: documents((r) => withoutScores(rightAnswer(r))),
+      outcomes: { ok: 40 },
+      ndcg: 1,
+    },
+    {
+      name: 'gives ids as numbers, so that none of them is judged',
+      responder: documents((r) => withNumericIds(rightAnswer(r))),
+      outcomes: { ok: 40 },
+      ndcg: 0,
+    },
+  ];
+  it.each(strange)(
+    'counts every query and never scores better when the retriever $name',
+    async ({ responder, outcomes, ndcg }) => {
+      const { summary } = await runGolden(responder, { retriever: 'timeout_ms: 500, retries: 0' });
+      expect(summary.status).toBe('completed');
+      expect(summary.queries).toMatchObject({
+        total: QUERIES,
+        ok: 0,
+        empty: 0,
+        error: 0,
+        timeout: 0,
+        ...outcomes,
+      });
+      expect(summary.metrics['ndcg@10']).toMatchObject({ n: QUERIES });
+      expect(summary.metrics['ndcg@10']?.mean).toBeCloseTo(ndcg, 9);
+    },
+  );
+
+  it('is void, with no score at all, when more queries fail than the budget allows', async () => {
+    const { code, summary } = await runGolden(share(0.2, status(500), documents(rightAnswer)), {
+      retriever: 'retries: 0',
+      golden: 'on_error: void, error_budget: 0.05',
+      checks: '[{measure: ndcg@10, below: 0.5}]',
+    });
+    expect(code).toBe(1);
+    expect(summary).toMatchObject({ status: 'void', metrics: {}, verdict: 'no_data' });
+    expect(summary.reason).toBe('20.0 % of the queries failed, more than the error budget of 5.0 %.');
+    expect(summary.checks[0]?.verdict).toBe('no_data');
+  });
+
+  it('ends soon, counts every query as failed and exits with 3 when nothing listens', async () => {
+    const { code, stderr, summary } = await runAgainst('http://127.0.0.1:9', { retriever: 'retries: 0' });
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /^recalld: The retriever of pipeline "docs" answered none of 40 queries \(.*127\.0\.0\.1:9.*\); start it or mend retriever\.url\.\n$/,
+    );
+    expect(summary.queries).toMatchObject({ ok: 0, error: QUERIES });
+    expect(summary.metrics['ndcg@10']?.mean).toBe(0);
+  });
+
+  it('says which host does not resolve and exits with 3', async () => {
+    const { code, stderr } = await runAgainst('http://no-such-host.invalid', { retriever: 'retries: 0' });
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/no-such-host\.invalid/);
+    expect(stderr).not.toMatch(/ at .*\.js/);
+  });
+
+  it('measures the segments that the config names', async () => {
+    const wrongForOdd = documents((request) =>
+      rightAnswer(request).filter((d) => Number(d.id.slice(1)) % 2 === 0),
+    );
+    const server = await startFaultServer(wrongForOdd);
+    onTestFinished(() => server.close());
+    const config = `${aConfig({ url: server.url })}    segments: {keys: [course]}\n`;
+    const folder = await aFolder({ 'recalld.yaml': config, 'faq.csv': aGoldenCsv(QUERIES) });
+    await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder);
+    const { stdout } = await runRecalld(
+      ['golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json'],
+      folder,
+    );
+    const { segments } = JSON.parse(stdout) as RunSummaryJson;
+    expect(segments['course=even']?.['hit_rate@1']).toMatchObject({ mean: 1, n: 20 });
+    expect(segments['course=odd']?.['hit_rate@1']).toMatchObject({ mean: 0, n: 20 });
+  });
+
+  it('is marked cancelled when it is interrupted', async () => {
+    const server = await startFaultServer(hang());
+    onTestFinished(() => server.close());
+    const folder = await aFolder({
+      'recalld.yaml': aConfig({ url: server.url }),
+      'faq.csv': aGoldenCsv(QUERIES),
+    });
+    await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder);
+    const running = spawnRecalld(['golden', 'run', '--pipeline', 'docs', '--set', 'faq'], folder);
+    await waitFor(() => server.requests.length > 0);
+    running.child.kill('SIGINT');
+    expect(await running.finished).toMatchObject({ code: 130, stdout: '' });
+    const { stdout } = await runRecalld(['runs', 'list', '--json'], folder);
+    expect(JSON.parse(stdout)).toMatchObject([{ status: 'cancelled', verdict: 'no_data', metrics: {} }]);
+  });
+});

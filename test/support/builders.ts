@@ -1,0 +1,153 @@
+/** Things of the domain with values that do not matter, so that a test names only those that do. */
+import type { FloorCheck } from '../../src/core/checks/floor.ts';
+import type { QueryAnswer, RunSettings, SegmentScore } from '../../src/core/golden/run.ts';
+import type { GoldenQuery, RetrievedDocument } from '../../src/core/model.ts';
+import type { GoldenSchedule, WatchedPipeline } from '../../src/pipeline/watched-pipeline.ts';
+import type { GoldenRun, LatestRun } from '../../src/ports/golden-runs.ts';
+import type { NewGoldenSet } from '../../src/ports/golden-sets.ts';
+
+export const NOON = new Date('2026-11-20T12:00:00.000Z');
+
+/** The query `q1` with one relevant document, `d1`. */
+export function aGoldenQuery(parts: Partial<GoldenQuery> = {}): GoldenQuery {
+  return {
+    id: 'q1',
+    text: 'How do I get my money back?',
+    tags: {},
+    judgments: [{ documentId: 'd1', grade: 1 }],
+    ...parts,
+  };
+}
+
+/** Queries `q1` to `q<count>`, of which each has one relevant document, `d1` to `d<count>`. */
+export function goldenQueries(count: number): GoldenQuery[] {
+  return Array.from({ length: count }, (_, i) =>
+    aGoldenQuery({
+      id: `q${i + 1}`,
+      text: `question ${i + 1}`,
+      judgments: [{ documentId: `d${i + 1}`, grade: 1 }],
+    }),
+  );
+}
+
+/** Best first; the scores fall from 1. */
+export function documents(...ids: readonly string[]): RetrievedDocument[] {
+  return ids.map((id, index) => ({ id, score: 1 / (index + 1) }));
+}
+
+/** An answer to `q1` with the document `d1`. */
+export function anAnswer(parts: Partial<QueryAnswer> = {}): QueryAnswer {
+  return {
+    queryId: 'q1',
+    outcome: 'ok',
+    documents: documents('d1'),
+    latencyMs: 12,
+    attempts: 1,
+    errorCode: null,
+    errorMessage: null,
+    ...parts,
+  };
+}
+
+/** What becomes of an answer when the retriever fails instead. */
+export function aFailedAnswer(parts: Partial<QueryAnswer> = {}): QueryAnswer {
+  return anAnswer({
+    outcome: 'error',
+    documents: [],
+    errorCode: 'http_500',
+    errorMessage: 'it answered 500',
+    ...parts,
+  });
+}
+
+export function aRunSettings(parts: Partial<RunSettings> = {}): RunSettings {
+  return {
+    cutoffs: [1, 10],
+    relevanceLevel: 1,
+    concurrency: 4,
+    maxPerSecond: 1000,
+    onError: 'score_zero',
+    errorBudget: 0.05,
+    segmentKeys: [],
+    maxSegments: 50,
+    ...parts,
+  };
+}
+
+/** A running run of version 1 of the set `faq` on the pipeline `docs`, started at noon. */
+export function aGoldenRun(parts: Partial<GoldenRun> = {}): GoldenRun {
+  return {
+    id: 'run-1',
+    pipeline: 'docs',
+    goldenSet: 'faq',
+    goldenSetVersion: 1,
+    trigger: 'schedule',
+    scheduledFor: NOON,
+    settings: aRunSettings(),
+    startedAt: NOON,
+    deadlineAt: new Date(NOON.getTime() + 3_600_000),
+    status: 'running',
+    finishedAt: null,
+    queriesTotal: 3,
+    reason: null,
+    ...parts,
+  };
+}
+
+export function aFloor(parts: Partial<FloorCheck> = {}): FloorCheck {
+  return { measure: 'ndcg@10', below: 0.8, severity: 'critical', ...parts };
+}
+
+/** ndcg@10 of all queries is 0.9. */
+export function aScore(parts: Partial<SegmentScore> = {}): SegmentScore {
+  return {
+    segment: 'all',
+    measure: 'ndcg',
+    k: 10,
+    mean: 0.9,
+    n: 40,
+    ciLow: 0.85,
+    ciHigh: 0.95,
+    ciMethod: 'bca',
+    ...parts,
+  };
+}
+
+/** The set `faq`, hourly. */
+export function aSchedule(parts: Partial<GoldenSchedule> = {}): GoldenSchedule {
+  return {
+    set: 'faq',
+    cron: { expression: '0 * * * *', timezone: 'UTC' },
+    settings: aRunSettings(),
+    ...parts,
+  };
+}
+
+/** The pipeline `docs`, whose retriever must not be asked. */
+export function aWatchedPipeline(parts: Partial<WatchedPipeline> = {}): WatchedPipeline {
+  const retriever = { retrieve: () => Promise.reject(new Error('this retriever must not be asked')) };
+  return { name: 'docs', retriever, timeoutMs: 2000, golden: [aSchedule()], floors: [], ...parts };
+}
+
+/** A run of `faq` on `docs` that completed at noon after one minute. */
+export function aLatestRun(parts: Partial<LatestRun> = {}): LatestRun {
+  return {
+    pipeline: 'docs',
+    goldenSet: 'faq',
+    lastAttemptAt: new Date(NOON.getTime() - 60_000),
+    runsByStatus: { running: 0, completed: 1, void: 0, failed: 0, cancelled: 0 },
+    ended: {
+      durationSeconds: 60,
+      outcomes: { ok: 40, empty: 0, error: 0, timeout: 0 },
+      checks: [],
+      finishedAt: NOON,
+    },
+    completed: { finishedAt: NOON, scores: [aScore()], segmentsOverflow: 0 },
+    ...parts,
+  };
+}
+
+/** The set `faq` with three queries. */
+export function aNewGoldenSet(parts: Partial<NewGoldenSet> = {}): NewGoldenSet {
+  return { name: 'faq', contentHash: 'hash-1', format: 'csv', queries: goldenQueries(3), ...parts };
+}

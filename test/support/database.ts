@@ -1,0 +1,111 @@
+/**
+ * Databases for tests, on the PostgreSQL that global-setup.ts started.
+ *
+ *   const database = useDatabase();                       // at the top of a file or describe block
+ *   it('...', async () => { await database.pool.query('select 1'); });
+ *
+ * Each is of its own, so files can run side by side; whoever leaves a connection open fails.
+ */
+import pg from 'pg';
+import { afterAll, beforeAll, inject } from 'vitest';
+import { createPool } from '../../src/adapters/postgres/pool.ts';
+import { silentLogger } from './log.ts';
+import { waitFor } from './wait-for.ts';
+
+/** How to reach a database, in the words of `pg`. */
+export interface DatabaseConnection extends pg.PoolConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  readonly ssl: false;
+}
+
+export interface OwnDatabase {
+  readonly connection: DatabaseConnection;
+  /** Drops the database. Rejects when somebody is still connected, after dropping it all the same. */
+  drop(): Promise<void>;
+}
+
+/** `migrated` has the tables of recalld, `empty` has none. */
+export type DatabaseContent = 'migrated' | 'empty';
+
+let created = 0;
+
+/** Makes a database that its maker drops. */
+export async function createDatabase(content: DatabaseContent = 'migrated'): Promise<OwnDatabase> {
+  const { template, ...server } = inject('postgres');
+  const database = `test_${process.pid}_${(created += 1)}`;
+  await administer(`create database ${database} template ${content === 'migrated' ? template : 'template0'}`);
+  return {
+    connection: { ...server, database },
+    async drop() {
+      const leak = await findLeak(database);
+      await administer(`drop database ${database} with (force)`);
+      if (leak !== null) throw new Error(`connections to the database were left open: ${leak}`);
+    },
+  };
+}
+
+export interface UsedDatabase {
+  readonly connection: DatabaseConnection;
+  /** A pool of the kind that the program uses; it is ended before the database is dropped. */
+  readonly pool: pg.Pool;
+}
+
+/** A database for the tests of this file or describe block. */
+export function useDatabase(content: DatabaseContent = 'migrated'): UsedDatabase {
+  let own: OwnDatabase | undefined;
+  let pool: pg.Pool | undefined;
+  beforeAll(async () => {
+    own = await createDatabase(content);
+    pool = createPool({ connection: own.connection, size: 10, logger: silentLogger });
+  });
+  afterAll(async () => {
+    await pool?.end();
+    await own?.drop();
+  });
+  return {
+    get connection() {
+      return existing(own).connection;
+    },
+    get pool() {
+      return existing(pool);
+    },
+  };
+}
+
+function existing<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('the database is there only while tests run');
+  return value;
+}
+
+/** Runs a statement about databases, which no database of a test can. */
+export async function administer(sql: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
+  const { template: _, ...server } = inject('postgres');
+  const client = new pg.Client(server);
+  await client.connect();
+  try {
+    return await client.query(sql, [...values]);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Who is connected, as a sentence; null when nobody is. The end of a connection takes the server a moment. */
+async function findLeak(database: string): Promise<string | null> {
+  const connected = async (): Promise<string[]> => {
+    const { rows } = await administer(
+      `select application_name || ': ' || query as who from pg_stat_activity where datname = $1::text`,
+      [database],
+    );
+    return rows.map((row: { who: string }) => row.who);
+  };
+  try {
+    await waitFor(async () => (await connected()).length === 0, { timeoutMs: 5000 });
+    return null;
+  } catch {
+    return (await connected()).join('; ');
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * A process of its own that works on a job queue, for what needs one that dies or ends by itself.
+ *
+ * Started with one argument, WorkerSettings as JSON. It reports each job as a line of stdout, `running ID`, and then
+ * either never ends it (`hang`), or ends it, closes the queue and leaves the rest to Node.js (`leave`).
+ */
+import { type QueueSettings, openJobQueue } from '../../src/adapters/queue/bullmq.ts';
+import { silentLogger } from './log.ts';
+
+export interface WorkerSettings extends Omit<QueueSettings, 'logger'> {
+  readonly manner: 'hang' | 'leave';
+}
+
+const [argument = '{}'] = process.argv.slice(2);
+const { manner, ...settings } = JSON.parse(argument) as WorkerSettings;
+const queue = await openJobQueue({ ...settings, logger: silentLogger });
+const jobEnded = new Promise<void>((resolve, reject) => {
+  const working = queue.work(async (_, __, id) => {
+    process.stdout.write(`running ${id}\n`);
+    if (manner === 'hang') await new Promise(() => undefined);
+    resolve();
+    return 'done';
+  });
+  working.catch(reject);
+});
+await jobEnded;
+await queue.close();
+process.stdout.write('closed\n');

@@ -1,0 +1,38 @@
+/** A job queue that only remembers what was enqueued. */
+import type { JobQueue, QueueCount } from '../../src/ports/job-queue.ts';
+
+export interface EnqueuedJob {
+  readonly job: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly id: string;
+}
+
+export class MemoryJobQueue implements JobQueue {
+  readonly jobs: EnqueuedJob[] = [];
+  queueCounts: readonly QueueCount[] = [];
+  /** While set, enqueueing rejects with it. */
+  failure: Error | null = null;
+
+  enqueue(job: string, payload: Readonly<Record<string, unknown>>, id: string): Promise<void> {
+    if (this.failure !== null) return Promise.reject(this.failure);
+    if (!this.jobs.some((known) => known.job === job && known.id === id))
+      this.jobs.push({ job, payload, id });
+    return Promise.resolve();
+  }
+
+  work(): Promise<void> {
+    return Promise.reject(new Error('this queue only remembers'));
+  }
+
+  counts(): Promise<readonly QueueCount[]> {
+    return Promise.resolve(this.queueCounts);
+  }
+
+  drain(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The program as a user runs it: the built command line as a child process, in a folder of its own.
+ *
+ *   const folder = await aFolder({ 'recalld.yaml': '...', 'faq.csv': '...' });
+ *   const result = await runRecalld(['golden', 'list', '--json'], folder);      // {code, stdout, stderr}
+ *   const daemon = await startRecalld(['serve'], folder);                       // resolves when it says it is ready
+ *   await daemon.stop();                                                        // SIGTERM, then its exit code
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { waitFor } from './wait-for.ts';
+
+const program = path.resolve(import.meta.dirname, '../../dist/cli/main.js');
+
+/** A temporary folder with files; removed when the test ends. */
+export async function aFolder(files: Readonly<Record<string, string>> = {}): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'recalld-e2e-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  await Promise.all(
+    Object.entries(files).map(([name, content]) => writeFile(path.join(folder, name), content)),
+  );
+  return folder;
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command to its end. */
+export async function runRecalld(
+  args: readonly string[],
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
+  return spawnRecalld(args, folder, env).finished;
+}
+
+export interface Running {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  readonly finished: Promise<Finished>;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+}
+
+/** Starts a command without waiting; killed when the test ends, in case it is still there. */
+export function spawnRecalld(
+  args: readonly string[],
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+): Running {
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: folder,
+    env: { ...cleanEnvironment(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString('utf8');
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString('utf8');
+  });
+  const finished = new Promise<Finished>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await finished;
+  });
+  return { pid: child.pid ?? 0, child, finished, stdout: () => stdout, stderr: () => stderr };
+}
+
+export interface Daemon extends Running {
+  readonly url: string;
+  /** Stops in order and tells how it ended. */
+  stop(): Promise<Finished>;
+}
+
+/** Starts `serve` and waits for its own word that it is ready. */
+export async function startRecalld(
+  args: readonly string[],
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Daemon> {
+  const running = spawnRecalld(args, folder, env);
+  const url = await waitFor(() => {
+    if (running.child.exitCode !== null) throw new Error(`the daemon ended: ${running.stderr()}`);
+    return logLines(running.stderr()).find((line) => line['msg'] === 'recalld is ready')?.['url'] as
+      | string
+      | undefined;
+  });
+  return {
+    ...running,
+    url,
+    stop() {
+      running.child.kill('SIGTERM');
+      return running.finished;
+    },
+  };
+}
+
+/** The JSON lines of a log; other lines are left out. */
+export function logLines(text: string): Record<string, unknown>[] {
+  return text.split('\n').flatMap((line) => {
+    try {
+      return [JSON.parse(line) as Record<string, unknown>];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Pids of all processes that descend from `pid`, by what /proc says now. */
+export function descendantsOf(pid: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const parent = parentOf(Number(entry));
+    if (parent !== null) children.set(parent, [...(children.get(parent) ?? []), Number(entry)]);
+  }
+  const collect = (root: number): number[] =>
+    (children.get(root) ?? []).flatMap((child) => [child, ...collect(child)]);
+  return collect(pid);
+}
+
+/** Whether the process exists and is no zombie. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return false;
+  }
+}
+
+function parentOf(pid: number): number | null {
+  try {
+    // The name in brackets may hold anything; the parent is the second field behind it.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return Number(fields[1]);
+  } catch {
+    return null;
+  }
+}
+
+/** The tests shall not see the settings of whoever runs them. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('RECALLD_')));
+}
+
+/** Value of one series on a page of /metrics; undefined when it is not there. */
+export function seriesValue(metrics: string, series: string): number | undefined {
+  const line = metrics.split('\n').find((candidate) => candidate.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+}

@@ -1,0 +1,93 @@
+/** A clock whose time stands still until a test moves it. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../src/ports/clock.ts';
+import { NOON } from './builders.ts';
+
+interface Sleeper {
+  readonly wakesAt: number;
+  wake(): void;
+}
+
+/** Turns of the event loop in which nothing sleeps and nothing ends, after which a test is told that it hangs. */
+const IDLE_TURNS = 200;
+
+export class SteerableClock implements Clock {
+  #elapsedMs = 0;
+  readonly #start: number;
+  readonly #sleepers = new Set<Sleeper>();
+
+  constructor(start: Date = NOON) {
+    this.#start = start.getTime();
+  }
+
+  now(): Date {
+    return new Date(this.#start + this.#elapsedMs);
+  }
+
+  monotonicMs(): number {
+    return this.#elapsedMs;
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const sleeper = {
+        wakesAt: this.#elapsedMs + ms,
+        wake: (): void => {
+          signal.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      const onAbort = (): void => {
+        this.#sleepers.delete(sleeper);
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#sleepers.add(sleeper);
+    });
+  }
+
+  /** Moves time on, waking whoever's time has come, in order. */
+  async advance(ms: number): Promise<void> {
+    const until = this.#elapsedMs + ms;
+    await nextTurn();
+    for (let next = this.#next(); next !== null && next.wakesAt <= until; next = this.#next())
+      await this.#wake(next);
+    this.#elapsedMs = until;
+  }
+
+  /**
+   * Lets time jump from one sleeper to the next until `work` has settled; hours pass in no time.
+   * @throws Error when nobody sleeps and `work` does not settle
+   */
+  async until<T>(work: Promise<T>): Promise<T> {
+    const state = { settled: false };
+    const settle = (): void => {
+      state.settled = true;
+    };
+    work.then(settle, settle);
+    let idleTurns = 0;
+    while (idleTurns < IDLE_TURNS) {
+      await nextTurn();
+      if (state.settled) return work;
+      const next = this.#next();
+      idleTurns = next === null ? idleTurns + 1 : 0;
+      if (next !== null) await this.#wake(next);
+    }
+    throw new Error('the work waits for something else than the clock');
+  }
+
+  #next(): Sleeper | null {
+    let first: Sleeper | null = null;
+    for (const sleeper of this.#sleepers)
+      if (first === null || sleeper.wakesAt < first.wakesAt) first = sleeper;
+    return first;
+  }
+
+  async #wake(sleeper: Sleeper): Promise<void> {
+    this.#sleepers.delete(sleeper);
+    this.#elapsedMs = Math.max(this.#elapsedMs, sleeper.wakesAt);
+    sleeper.wake();
+    await nextTurn();
+  }
+}

@@ -1,0 +1,11 @@
+import { Writable } from 'node:stream';
+
+/** Keeps what is written to it, in place of standard output. */
+export class CollectedOutput extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.text += chunk.toString('utf8');
+    done();
+  }
+}
