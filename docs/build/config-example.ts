@@ -7,6 +7,7 @@ export const configExample = `server:
 storage:
   url: \${DATABASE_URL}        # left out, PostgreSQL from npm runs in data_dir
   data_dir: .recalld
+  hash_key: \${HASH_KEY}       # left out, recalld makes one
   pool_size: 10
 
 queue:                        # left out, jobs live in the same PostgreSQL
@@ -74,6 +75,32 @@ pipelines:
       - stale_labels_above: 0.02
         severity: warning
 
+    embedding_dimensions: null  # length of the vectors of live queries; null learns it
+    sampling:                 # which live queries are kept
+      rate: 0.1
+      segments: {tenant=acme: 1}
+      max_per_minute: 600
+      always_keep: [zero_results, error, negative_feedback]
+    privacy:                  # what is kept of them
+      text: redact            # or hash, or keep
+      retention_days: 30
+      patterns:
+        - name: order_number
+          regex: '\\bORD-\\d{6}\\b'
+    feedback:                 # what a signal means
+      thumb_zero: negative    # neutral where thumbs are 1, 0 and -1
+      rating: {min: 1, max: 5, positive_from: 4, negative_to: 2}
+      relevance: {min: 0, max: 3, positive_from: 1, negative_to: 0}
+      click: positive
+      copy: positive
+      reformulation: negative
+      abandonment: negative
+      no_answer: negative
+      caps:                   # most feedback of one user that counts
+        explicit: {per_hour: 30, per_day: 100}
+        engagement: {per_hour: 60, per_day: 300}
+        struggle: {per_hour: 30, per_day: 100}
+
     # The sections from here on are not active yet.
     vector_store:
       kind: pgvector
@@ -87,13 +114,6 @@ pipelines:
       base_url: https://api.openai.com/v1
       model: text-embedding-3-small
       api_key: \${OPENAI_API_KEY}
-    sampling:
-      rate: 0.1
-      max_per_minute: 600
-      always_keep: [zero_results, error, negative_feedback]
-    privacy:
-      text: redact            # or hash, or keep
-      retention_days: 30
     density:
       k: 5
       window: 1h
@@ -103,6 +123,7 @@ pipelines:
 /** What the example takes from the environment. */
 export const exampleEnvironment: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgres://recalld:password@db.internal/recalld',
+  HASH_KEY: 'key-of-the-hashes-of-users-0123456789',
   REDIS_URL: 'redis://redis.internal:6379',
   RAG_TOKEN: 'token-of-the-rag-service',
   CHUNKS_URL: 'postgres://reader:password@db.internal/chunks',

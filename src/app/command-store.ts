@@ -1,7 +1,9 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
+import { createApiKeys } from '../adapters/postgres/api-keys.ts';
 import { createGoldenRuns } from '../adapters/postgres/golden-runs.ts';
 import { createGoldenSets } from '../adapters/postgres/golden-sets.ts';
 import type { Config } from '../contracts/config/schema.ts';
+import type { ApiKeys } from '../ports/api-keys.ts';
 import type { GoldenRuns } from '../ports/golden-runs.ts';
 import type { GoldenSets } from '../ports/golden-sets.ts';
 import type { Logger } from '../ports/telemetry.ts';
@@ -17,6 +19,7 @@ export interface CommandSettings {
 export interface CommandStore {
   readonly sets: GoldenSets;
   readonly runs: GoldenRuns;
+  readonly keys: ApiKeys;
   readonly storage: Storage;
 }
 
@@ -32,9 +35,11 @@ export async function withCommandStore<T>(
   const cleanups = createCleanupStack(settings.logger);
   try {
     const storage = await openStorage({ ...settings, purpose: 'command', cleanups });
+    const { pool } = storage;
     return await work({
-      sets: createGoldenSets(storage.pool),
-      runs: createGoldenRuns(storage.pool),
+      sets: createGoldenSets(pool),
+      runs: createGoldenRuns(pool),
+      keys: createApiKeys(pool),
       storage,
     });
   } finally {

@@ -1,14 +1,18 @@
 /** The daemon: config in, a running monitor out. The one place that knows every adapter; stopping mirrors starting. */
 import { hostname } from 'node:os';
+import { createApiKeys } from '../adapters/postgres/api-keys.ts';
 import { createGoldenRuns } from '../adapters/postgres/golden-runs.ts';
 import { createGoldenSets } from '../adapters/postgres/golden-sets.ts';
+import { storedHashKey } from '../adapters/postgres/hash-key.ts';
+import { createLiveTraffic } from '../adapters/postgres/live-traffic.ts';
 import type { BackendSettings } from '../adapters/queue/backends.ts';
 import { openJobQueue } from '../adapters/queue/bullmq.ts';
 import { createSchedule } from '../adapters/schedule/node-cron.ts';
 import { createExporter } from '../adapters/telemetry/prometheus.ts';
 import type { Config } from '../contracts/config/schema.ts';
 import type { RecalldError } from '../core/errors.ts';
-import { type HttpDeps, startHttpServer, type Unready } from '../http/server.ts';
+import type { Unready } from '../http/operations.ts';
+import { type HttpDeps, startHttpServer } from '../http/server.ts';
 import { jobCatalogue, runGoldenSetJob } from '../jobs/catalogue.ts';
 import { createJobRunner } from '../jobs/run-job.ts';
 import { readStoredGauges } from '../pipeline/publish.ts';
@@ -17,6 +21,9 @@ import type { GoldenRun } from '../ports/golden-runs.ts';
 import type { Schedule } from '../ports/schedule.ts';
 import type { Logger } from '../ports/telemetry.ts';
 import { type CleanupStack, createCleanupStack } from './cleanup-stack.ts';
+import { createErasure } from './erasure.ts';
+import { createLiveIngest } from './live-ingest.ts';
+import { createOtlpReceiver } from './otlp-receiver.ts';
 import { createPipelines, findPipeline } from './pipelines.ts';
 import { newRunId } from './run-id.ts';
 import { startScheduler } from './scheduler.ts';
@@ -62,6 +69,7 @@ async function open(
   cleanups: CleanupStack,
 ): Promise<Pick<Monitor, 'url' | 'lost'>> {
   const clock = systemClock;
+  const replica = `${hostname()}-${process.pid}`;
   const pipelines = createPipelines(config);
   const storage = await openStorage({ config, purpose: 'daemon', logger, cleanups, signal });
   const sets = createGoldenSets(storage.pool);
@@ -78,6 +86,13 @@ async function open(
     version,
   });
 
+  const traffic = createLiveTraffic(storage.pool, replica);
+  await traffic.createPartitions(clock.now());
+  const hashKey = config.storage.hash_key ?? (await storedHashKey(storage.pool));
+  const ingest = active.includes('api')
+    ? await createLiveIngest({ config, traffic, clock, meter: exporter.meter, hashKey })
+    : null;
+
   if (active.includes('worker')) {
     const shutdown = new AbortController();
     const resume = (run: GoldenRun): Promise<void> => {
@@ -90,7 +105,9 @@ async function open(
       runs,
       clock,
       logger,
-      holder: `${hostname()}-${process.pid}`,
+      holder: replica,
+      traffic,
+      retentionDays: new Map(config.pipelines.map(({ name, privacy }) => [name, privacy.retention_days])),
       recover: { runs, clock, logger, isWatched, resume },
       findPipeline: (name: string) => (isWatched(name) ? findPipeline(pipelines, name) : null),
     };
@@ -107,23 +124,68 @@ async function open(
   let stopping = false;
   const unready = async (): Promise<Unready[]> =>
     stopping ? [{ name: 'daemon', reason: 'it is stopping' }] : unreadyServices(storage);
-  const http: HttpDeps = { logger, metrics: exporter, unready };
-  const { host, port, metrics_port: metricsPort } = config.server;
-  const [address, setting] =
-    metricsPort === null
-      ? [{ host, port }, 'server.port']
-      : [{ host, port: metricsPort }, 'server.metrics_port'];
-  const server = await startHttpServer(http, address, setting);
-  cleanups.defer('HTTP server', () => server.close());
+  const operations = { metrics: exporter, unready };
+  const onShed: HttpDeps['onShed'] = (reason) =>
+    exporter.meter.increment('recalld_ingest_shed_total', { reason });
+  const url = await serveHttp(config, cleanups, {
+    logger,
+    operations,
+    version,
+    api:
+      ingest === null
+        ? null
+        : {
+            ...ingest,
+            ...createErasure(traffic, hashKey),
+            receive: createOtlpReceiver(config, ingest, exporter.meter),
+            onShed,
+            onRejected: (code) => exporter.meter.increment('recalld_ingest_rejected_total', { code }),
+            authentication: { keys: createApiKeys(storage.pool), optional: keysAreOptional(config) },
+          },
+    onShed,
+  });
 
+  cleanups.defer('schedule', () => schedule.stop());
+  if (ingest !== null) {
+    schedule.every('50 * * * * *', 'UTC', () => {
+      ingest
+        .refresh()
+        .catch((error: unknown) =>
+          logger.warn('the number of replicas could not be read', { reason: String(error) }),
+        );
+    });
+  }
   if (active.includes('scheduler')) {
-    cleanups.defer('schedule', () => schedule.stop());
     await startScheduler({ sets, runs, clock, newRunId, schedule, queue, logger, pipelines });
   }
   cleanups.defer('readiness', () => {
     stopping = true;
   });
-  return { url: server.url, lost: storage.lost };
+  return { url, lost: storage.lost };
+}
+
+/** One server, or one for the API and one for operations when `metrics_port` keeps them apart. @returns where operations answer */
+async function serveHttp(config: Config, cleanups: CleanupStack, deps: HttpDeps): Promise<string> {
+  const { host, port, metrics_port: metricsPort } = config.server;
+  const servers =
+    metricsPort === null
+      ? [{ deps, port, setting: 'server.port' }]
+      : [
+          { deps: { ...deps, operations: null }, port, setting: 'server.port' },
+          { deps: { ...deps, api: null }, port: metricsPort, setting: 'server.metrics_port' },
+        ];
+  let url = '';
+  for (const server of servers) {
+    const started = await startHttpServer(server.deps, { host, port: server.port }, server.setting);
+    cleanups.defer(`HTTP server of ${server.setting}`, () => started.close());
+    url = started.url;
+  }
+  return url;
+}
+
+/** Only a daemon that nobody else can reach, on a database of its own, trusts every caller. */
+function keysAreOptional({ server, storage }: Config): boolean {
+  return storage.url === 'embedded' && ['127.0.0.1', '::1', 'localhost'].includes(server.host);
 }
 
 export function queueBackend(config: Config, storage: Storage): BackendSettings {

@@ -11,6 +11,9 @@ export const exitCodeOfKind: Record<ErrorKind, number> = {
   input: 2,
   not_found: 2,
   conflict: 2,
+  unauthorized: 2,
+  forbidden: 2,
+  too_large: 2,
   unreachable: 3,
   interrupted: 130,
 };

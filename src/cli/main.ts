@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   config: async () => (await import('./config.ts')).configCommand,
   golden: async () => (await import('./golden.ts')).goldenCommand,
+  keys: async () => (await import('./keys.ts')).keysCommand,
   runs: async () => (await import('./runs.ts')).runsCommand,
   eval: async () => {
     const { evalCommand } = await import('./eval.ts');

@@ -1,6 +1,7 @@
 /** Records -> the body of one request, made in slices so that the host's event loop is never held for long. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { type ClientRecord, recordToJson } from './record.ts';
 import { nextTurn } from './timers.ts';
 
 /** Longest work without giving the host its turn. */
@@ -11,30 +12,20 @@ const GZIP_FROM_BYTES = 1024;
 
 const gzipInThreadPool = promisify(gzip);
 
-/** A JSON array of the records. A record that `toJson` throws on is left out of the body and of `encoded`. */
-export async function encodeBatch<R>(
-  records: readonly R[],
-  toJson: (record: R) => string,
-): Promise<{ readonly body: Uint8Array; readonly encoded: R[]; readonly failed: R[] }> {
+/** A JSON array of the records. */
+export async function encodeBatch(records: readonly ClientRecord[]): Promise<Uint8Array> {
   const encoder = new TextEncoder();
   const parts: Uint8Array[] = [];
-  const encoded: R[] = [];
-  const failed: R[] = [];
   let sliceEnd = performance.now() + SLICE_MS;
   for (const record of records) {
     if (performance.now() >= sliceEnd) {
       await nextTurn();
       sliceEnd = performance.now() + SLICE_MS;
     }
-    try {
-      parts.push(encoder.encode(`${parts.length === 0 ? '[' : ','}${toJson(record)}`));
-      encoded.push(record);
-    } catch {
-      failed.push(record);
-    }
+    parts.push(encoder.encode(`${parts.length === 0 ? '[' : ','}${recordToJson(record)}`));
   }
   parts.push(encoder.encode(']'));
-  return { body: joined(parts), encoded, failed };
+  return joined(parts);
 }
 
 /** The body in gzip, made outside the event loop; null when it is too small to gain by it. */

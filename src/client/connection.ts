@@ -4,7 +4,12 @@
  * It stands on node:http, which Bun and Deno have too, because a fetch that is under way keeps the host's process
  * alive until its time is over: with a frozen daemon every exit of the host would take that long.
  */
-import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import { startTimer } from './timers.ts';
@@ -55,40 +60,27 @@ export function openConnection(
 
   return {
     post(path, body, signal) {
-      return new Promise((resolve) => {
-        let sent: ClientRequest | undefined;
-        const finish = (reply: Reply): void => {
-          cancelTimer();
-          signal.removeEventListener('abort', abort);
-          resolve(reply);
-        };
-        const giveUp = (reason: string): void => {
-          finish({ kind: 'failure', reason });
-          sent?.destroy();
-        };
-        const abort = (): void => giveUp('aborted');
-        const cancelTimer = startTimer(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
-        signal.addEventListener('abort', abort);
-        try {
-          sent = request(new URL(`${url.pathname.replace(/\/+$/, '')}${path}`, url), {
-            method: 'POST',
-            agent,
-            headers: {
-              ...headers,
-              'content-type': 'application/json',
-              'content-length': body.bytes.length,
-              ...(body.isCompressed ? { 'content-encoding': 'gzip' } : {}),
-            },
-          });
+      const target = new URL(`${url.pathname.replace(/\/+$/, '')}${path}`, url);
+      const options = {
+        method: 'POST',
+        agent,
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          'content-length': body.bytes.length,
+          ...(body.isCompressed ? { 'content-encoding': 'gzip' } : {}),
+        },
+      };
+      return exchange(
+        () => {
+          const sent = request(target, options);
           sent.on('socket', guard);
-          sent.on('error', (error) => giveUp(nameOf(error)));
-          sent.on('close', () => giveUp('the connection was closed'));
-          sent.on('response', (response) => readAnswer(response, finish));
           sent.end(body.bytes);
-        } catch (error) {
-          giveUp(nameOf(error));
-        }
-      });
+          return sent;
+        },
+        timeoutMs,
+        signal,
+      );
     },
     close() {
       agent.destroy();
@@ -96,25 +88,55 @@ export function openConnection(
   };
 }
 
-/** The status alone decides what becomes of the batch, so it counts even when the body never ends. */
-function readAnswer(response: IncomingMessage, finish: (reply: Reply) => void): void {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const answer = (body: string): void =>
-    finish({
-      kind: 'answer',
-      status: response.statusCode ?? 0,
-      retryAfter: response.headers['retry-after'] ?? null,
-      body,
-    });
-  response.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) response.destroy();
-    else chunks.push(chunk);
+/** Sees one request to its end, whichever comes first: the whole answer, a failure, the time limit or the signal. */
+function exchange(send: () => ClientRequest, timeoutMs: number, signal: AbortSignal): Promise<Reply> {
+  return new Promise((resolve) => {
+    let sent: ClientRequest | undefined;
+    let head: Reply | undefined;
+    let isOver = false;
+
+    const finish = (reply: Reply, isWhole: boolean): void => {
+      if (isOver) return;
+      isOver = true;
+      cancelTimer();
+      signal.removeEventListener('abort', abort);
+      // Only after a whole exchange may the socket serve the next one.
+      if (!isWhole || sent?.writableFinished === false) sent?.destroy();
+      resolve(reply);
+    };
+    // The status alone decides what becomes of the batch, so it counts even when the body never ends.
+    const giveUp = (reason: string): void => finish(head ?? { kind: 'failure', reason }, false);
+    const abort = (): void => giveUp('aborted');
+    const cancelTimer = startTimer(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
+    signal.addEventListener('abort', abort);
+
+    const receive = (response: IncomingMessage): void => {
+      const answer = {
+        kind: 'answer',
+        status: response.statusCode ?? 0,
+        retryAfter: response.headers['retry-after'] ?? null,
+      } as const;
+      head = { ...answer, body: '' };
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        chunks.push(chunk);
+        if (bytes > MAX_ANSWER_BYTES) giveUp('the answer is too long');
+      });
+      response.on('end', () => finish({ ...answer, body: Buffer.concat(chunks).toString('utf8') }, true));
+      response.on('error', (error) => giveUp(nameOf(error)));
+    };
+
+    try {
+      sent = send();
+      sent.on('response', receive);
+      sent.on('error', (error) => giveUp(nameOf(error)));
+      sent.on('close', () => giveUp('the connection was closed'));
+    } catch (error) {
+      giveUp(nameOf(error));
+    }
   });
-  response.on('end', () => answer(Buffer.concat(chunks).toString('utf8')));
-  response.on('error', () => answer(''));
-  response.on('close', () => answer(''));
 }
 
 function nameOf(error: unknown): string {

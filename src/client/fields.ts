@@ -1,6 +1,6 @@
 /** Reads one field of an argument that may be anything. Null and undefined are a missing field. */
 
-export const MAX_IDENTIFIER = 1024;
+const MAX_IDENTIFIER = 1024;
 export const MAX_TEXT = 100_000;
 export const MAX_SHORT_TEXT = 1000;
 
@@ -26,7 +26,8 @@ export function readText(value: unknown, field: string, max: number): string | u
 
 /** A text of 1 to 1,024 UTF-16 units; a finite number becomes one. */
 export function readIdentifier(value: unknown, field: string): string | undefined {
-  const identifier = readText(Number.isFinite(value) ? String(value) : value, field, MAX_IDENTIFIER);
+  const text = typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
+  const identifier = readText(text, field, MAX_IDENTIFIER);
   if (identifier === '') throw new InvalidField(`${field} is empty`);
   return identifier;
 }
@@ -41,21 +42,22 @@ export function readNumber(value: unknown, field: string, min: number, max: numb
 /** A whole number in [1, 10,000], as ranks and result counts are. */
 export function readCount(value: unknown, field: string): number | undefined {
   const count = readNumber(value, field, 1, 10_000);
-  if (count !== undefined && !Number.isInteger(count)) throw new InvalidField(`${field} must be a whole number`);
+  if (count !== undefined && !Number.isInteger(count))
+    throw new InvalidField(`${field} must be a whole number`);
   return count;
 }
 
 // RFC 3339 writes years with four digits.
 const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** A Date, a number of milliseconds or an ISO 8601 text as milliseconds since the epoch. */
-export function readTime(value: unknown, field: string): number | undefined {
+/** A Date, a number of milliseconds since the epoch or an ISO 8601 text, as an RFC 3339 text in UTC. */
+export function readTime(value: unknown, field: string): string | undefined {
   if (value === null || value === undefined) return undefined;
   let time = Number.NaN;
   if (typeof value === 'number') time = value;
   else if (typeof value === 'string') time = Date.parse(value);
   else if (value instanceof Date) time = value.getTime();
-  if (time >= 0 && time <= LAST_TIME) return time;
+  if (time >= 0 && time <= LAST_TIME) return new Date(time).toISOString();
   throw new InvalidField(`${field} must be a Date, milliseconds since the epoch or an ISO 8601 text`);
 }
 

@@ -94,7 +94,9 @@ export class Outbox<R extends Sized> {
   /** Puts records that were taken last back to the head of the queue. */
   putBack(records: readonly R[]): void {
     this.settle(records);
-    for (const record of records.toReversed()) {
+    for (let i = records.length - 1; i >= 0; i--) {
+      const record = records[i];
+      if (record === undefined) continue;
       this.#waiting.unshift(record);
       this.#waitingBytes += record.bytes;
     }

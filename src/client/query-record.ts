@@ -1,5 +1,5 @@
-/** A tracked query as the client keeps it: a checked copy, which later changes by the host cannot reach. */
-import { copyEmbedding, encodeEmbedding } from './embedding.ts';
+/** A tracked query -> its item on the wire. */
+import { copyEmbedding } from './embedding.ts';
 import {
   InvalidField,
   MAX_SHORT_TEXT,
@@ -12,23 +12,11 @@ import {
   readTime,
   required,
 } from './fields.ts';
-import { estimateBytes } from './record-size.ts';
+import { type ClientRecord, createRecord } from './record.ts';
 
 const MAX_RESULTS = 1000;
 const MAX_SEGMENTS = 16;
 const DAY_MS = 86_400_000;
-
-/** Base64 and the vector itself, per number. */
-const EMBEDDING_BYTES = 6;
-
-export interface QueryRecord {
-  /** Estimate of what it takes, in memory and on the wire. */
-  readonly bytes: number;
-  readonly occurredAt: number;
-  readonly embedding: Float32Array | undefined;
-  /** The other fields, under their names on the wire. */
-  readonly fields: Readonly<Record<string, unknown>>;
-}
 
 /** What the client adds to the words of the host. */
 export interface QueryContext {
@@ -39,17 +27,22 @@ export interface QueryContext {
   readonly sampleRate: number;
 }
 
-/** Copies and checks a query; throws InvalidField when a field cannot be used. */
-export function copyQuery(query: Readonly<Record<string, unknown>>, context: QueryContext): QueryRecord {
+/** One item of `POST /v1/queries`; throws InvalidField when a field cannot be used. */
+export function createQueryRecord(
+  query: Readonly<Record<string, unknown>>,
+  context: QueryContext,
+): ClientRecord {
+  // Its value is taken from the context; here it only must be one.
+  readIdentifier(query['id'], 'id');
   const error = readError(query['error']);
   const results = readResults(query['results']);
   if (results === undefined && error === undefined) {
     throw new InvalidField('results is missing, which only goes with an error');
   }
-  const embedding = copyEmbedding(query['embedding']);
   const fields = {
     id: context.id,
     pipeline: required(readIdentifier(query['pipeline'], 'pipeline') ?? context.pipeline, 'pipeline'),
+    occurred_at: readTime(query['occurredAt'] ?? context.now, 'occurredAt'),
     text: readText(query['text'], 'text', MAX_TEXT),
     top_k: readCount(query['topK'], 'topK'),
     session_id: readIdentifier(query['sessionId'], 'sessionId'),
@@ -62,45 +55,37 @@ export function copyQuery(query: Readonly<Record<string, unknown>>, context: Que
     versions: readVersions(query['versions']),
     sampling: readSampling(query['sampling'], context.sampleRate),
   };
-  return {
-    bytes: estimateBytes(fields) + (embedding?.length ?? 0) * EMBEDDING_BYTES,
-    occurredAt: readTime(query['occurredAt'], 'occurredAt') ?? context.now,
-    embedding,
-    fields,
-  };
-}
-
-/** The record as one item of `POST /v1/queries`. */
-export function queryToJson({ fields, occurredAt, embedding }: QueryRecord): string {
-  return JSON.stringify({
-    ...fields,
-    occurred_at: new Date(occurredAt).toISOString(),
-    embedding: embedding === undefined ? undefined : encodeEmbedding(embedding),
-  });
+  return createRecord(fields, copyEmbedding(query['embedding']));
 }
 
 interface WireResult {
   readonly id: string;
-  readonly score?: number;
+  readonly score: number | undefined;
 }
 
 function readResults(value: unknown): WireResult[] | undefined {
   if (value === null || value === undefined) return undefined;
   if (!Array.isArray(value)) throw new InvalidField('results must be an array');
   if (value.length > MAX_RESULTS) throw new InvalidField(`results has more than ${MAX_RESULTS} documents`);
-  return Array.from(value, readResult);
+  const results: WireResult[] = [];
+  const { length } = value;
+  for (let i = 0; i < length; i++) results.push(readResult(value[i]));
+  return results;
 }
 
 function readResult(value: unknown): WireResult {
   if (typeof value !== 'object' || value === null) {
-    return { id: required(readIdentifier(value, 'results[].id'), 'results[].id') };
+    return { id: required(readIdentifier(value, 'results[].id'), 'results[].id'), score: undefined };
   }
   const { id, score } = value as { readonly id?: unknown; readonly score?: unknown };
-  const document = { id: required(readIdentifier(id, 'results[].id'), 'results[].id') };
-  // The ranking is worth keeping without a score that JSON cannot carry.
-  if (typeof score === 'number') return Number.isFinite(score) ? { ...document, score } : document;
-  if (score === null || score === undefined) return document;
-  throw new InvalidField('results[].score must be a number');
+  return { id: required(readIdentifier(id, 'results[].id'), 'results[].id'), score: readScore(score) };
+}
+
+/** The ranking is worth keeping without a score that JSON cannot carry. */
+function readScore(value: unknown): number | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value !== 'number') throw new InvalidField('results[].score must be a number');
+  return Number.isFinite(value) ? value : undefined;
 }
 
 function readError(value: unknown): string | undefined {
@@ -136,7 +121,10 @@ function readVersions(value: unknown): Record<string, string | undefined> | unde
 /** Product of the host's own sampling and ours; undefined when everything is told. */
 function readSampling(value: unknown, sampleRate: number): { readonly probability: number } | undefined {
   const sampling = readObject(value, 'sampling');
-  const upstream = sampling === undefined ? 1 : required(readNumber(sampling['probability'], 'sampling.probability', 0, 1), 'sampling.probability');
+  const upstream =
+    sampling === undefined
+      ? 1
+      : required(readNumber(sampling['probability'], 'sampling.probability', 0, 1), 'sampling.probability');
   if (upstream === 0) throw new InvalidField('sampling.probability must be more than 0');
   const probability = upstream * sampleRate;
   return probability === 1 ? undefined : { probability };

@@ -1,4 +1,4 @@
-/** Waiting that never keeps the host's process alive. */
+/** Waiting that does not keep the host's process alive, but where it says so. */
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 
 /** Calls `act` once after a delay, unless the returned function is called before. */
@@ -8,10 +8,25 @@ export function startTimer(act: () => void, delayMs: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Resolves once the host has had its turn: input, output and timers that are due. */
+/** Resolves with the promise, or after the delay without it. This wait alone does keep the process alive. */
+export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, delayMs);
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    promise.then(end, end);
+  });
+}
+
+/**
+ * Resolves once the host has had its turn: input, output and timers that are due. It keeps the process alive for that
+ * turn; were it unreferenced, the event loop would not wake up for it.
+ */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(resolve).unref();
+    setImmediate(resolve);
   });
 }
 

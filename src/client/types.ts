@@ -99,14 +99,7 @@ export interface ClientOptions {
  * rejected: recalld refused it. closed: the client was closed. disabled: the client has no usable url or key.
  * failed: a fault of the client itself.
  */
-export type DropReason =
-  | 'invalid'
-  | 'oversized'
-  | 'overflow'
-  | 'rejected'
-  | 'closed'
-  | 'disabled'
-  | 'failed';
+export type DropReason = 'invalid' | 'oversized' | 'overflow' | 'rejected' | 'closed' | 'disabled' | 'failed';
 
 export interface Drop {
   readonly what: 'queries' | 'feedback';

@@ -12,6 +12,12 @@ export type ErrorKind =
   | 'not_found'
   /** The state of the system forbids it now. */
   | 'conflict'
+  /** The caller did not say who it is. */
+  | 'unauthorized'
+  /** The caller may not do this. */
+  | 'forbidden'
+  /** More than we take at a time. */
+  | 'too_large'
   /** A service that we need did not answer; the same call may succeed later. */
   | 'unreachable'
   /** The person who started it stopped it. */
@@ -26,7 +32,10 @@ interface ErrorEntry {
 export const errorTable = {
   usage: { kind: 'input', meaning: 'The command line cannot be understood.' },
   config_not_found: { kind: 'input', meaning: 'The config file does not exist or cannot be read.' },
-  config_invalid: { kind: 'input', meaning: 'The config has an unknown key, a wrong type or a missing value.' },
+  config_invalid: {
+    kind: 'input',
+    meaning: 'The config has an unknown key, a wrong type or a missing value.',
+  },
   metric_unknown: { kind: 'input', meaning: 'A metric key is not one that recalld knows.' },
   file_unreadable: { kind: 'input', meaning: 'An input file does not exist or cannot be read.' },
   file_malformed: { kind: 'input', meaning: 'A line of an input file does not have the form of its format.' },
@@ -34,16 +43,30 @@ export const errorTable = {
   golden_set_unknown: { kind: 'not_found', meaning: 'No golden set of that name has been imported.' },
   pipeline_unknown: { kind: 'not_found', meaning: 'The config has no pipeline of that name.' },
   run_unknown: { kind: 'not_found', meaning: 'No golden run has that id.' },
-  data_dir_unusable: { kind: 'input', meaning: 'The data folder cannot be created, read or used by PostgreSQL.' },
+  data_dir_unusable: {
+    kind: 'input',
+    meaning: 'The data folder cannot be created, read or used by PostgreSQL.',
+  },
   data_dir_in_use: { kind: 'conflict', meaning: 'Another recalld process owns the data folder.' },
+  body_unreadable: { kind: 'input', meaning: 'The body of a request is not what the contract says.' },
+  body_too_large: { kind: 'too_large', meaning: 'The body of a request is larger than we take.' },
+  otlp_malformed: { kind: 'input', meaning: 'An OpenTelemetry request cannot be decoded.' },
+  key_missing: { kind: 'unauthorized', meaning: 'The call needs an API key.' },
+  key_invalid: { kind: 'unauthorized', meaning: 'The API key is unknown or revoked.' },
+  key_unknown: { kind: 'not_found', meaning: 'No API key has that id.' },
+  key_lacks_scope: { kind: 'forbidden', meaning: 'The API key may not do this.' },
   port_in_use: { kind: 'conflict', meaning: 'The address to listen on is taken by another process.' },
   schema_too_new: { kind: 'conflict', meaning: 'The database was migrated by a newer recalld.' },
   schema_too_old: { kind: 'conflict', meaning: 'The database waits for `recalld migrate`.' },
-  migration_changed: { kind: 'conflict', meaning: 'An applied migration file no longer has the content it had.' },
+  migration_changed: {
+    kind: 'conflict',
+    meaning: 'An applied migration file no longer has the content it had.',
+  },
   database_unreachable: { kind: 'unreachable', meaning: 'PostgreSQL does not answer.' },
   embedded_database_failed: { kind: 'unreachable', meaning: 'The embedded PostgreSQL did not start.' },
   queue_unreachable: { kind: 'unreachable', meaning: 'The job queue does not answer.' },
   retriever_unreachable: { kind: 'unreachable', meaning: 'The retriever cannot be reached.' },
+  overloaded: { kind: 'unreachable', meaning: 'More comes in than can be stored; send it again later.' },
   demo_failed: { kind: 'unreachable', meaning: 'A part of the demo did not start.' },
   interrupted: { kind: 'interrupted', meaning: 'The work was stopped before its end.' },
 } as const satisfies Record<string, ErrorEntry>;

@@ -28,7 +28,9 @@ export function demoConfig(ragUrl: string, port: number, folder: string) {
           results: { list: 'results', id: 'id', score: 'score' },
           timeout_ms: 2000,
         },
-        golden: [{ set: GOLDEN_SET, cron: `*/${RERUN_SECONDS} * * * * *`, concurrency: 4, max_per_second: 2000 }],
+        golden: [
+          { set: GOLDEN_SET, cron: `*/${RERUN_SECONDS} * * * * *`, concurrency: 4, max_per_second: 2000 },
+        ],
         checks: [{ measure: HEADLINE, below: FLOOR, severity: 'critical' }],
       },
     ],

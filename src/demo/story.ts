@@ -47,20 +47,28 @@ export async function tellStory(settings: StorySettings): Promise<boolean> {
   try {
     const service = await startDemoRagService({ signal });
     rag = service;
-    tell(`1. A RAG service searches ${service.documents} Wikipedia passages in pgvector: ${service.url}/search`);
+    tell(
+      `1. A RAG service searches ${service.documents} Wikipedia passages in pgvector: ${service.url}/search`,
+    );
     const configFile = path.join(folder, 'recalld.yaml');
     await writeFile(configFile, stringify(demoConfig(service.url, settings.port, folder)));
     const command = commandSettings(configFile, signal);
     const { set } = await withCommandStore(command, ({ sets }) =>
       importGoldenSet(sets, demoDataPath, GOLDEN_SET, { format: 'beir', rowsAsQueries: false }),
     );
-    tell(`2. ${set.queries} questions with known answers are imported as golden set ${set.name}, version ${set.version}.`);
+    tell(
+      `2. ${set.queries} questions with known answers are imported as golden set ${set.name}, version ${set.version}.`,
+    );
     const startedAt = systemClock.now();
     monitor = await startMonitor({ config: command.config, roles, logger: command.logger, signal });
     tell(`3. recalld reruns them every ${RERUN_SECONDS} s. Scores: ${monitor.url}/metrics`);
     const url = monitor.url;
-    const told = await withCommandStore(command, (store) => watch({ ...settings, rag: service, store, url }, startedAt));
-    tell(`\n${told ? 'Every step happened as it should.' : 'Not every step happened as it should; see above.'}`);
+    const told = await withCommandStore(command, (store) =>
+      watch({ ...settings, rag: service, store, url }, startedAt),
+    );
+    tell(
+      `\n${told ? 'Every step happened as it should.' : 'Not every step happened as it should; see above.'}`,
+    );
     if (settings.stay) await stayUp(settings, monitor, configFile);
     return told;
   } finally {
@@ -81,7 +89,11 @@ async function watch(scene: Scene, startedAt: Date): Promise<boolean> {
   const healthy = await nextRun(scene, startedAt);
   tell(`\nHealthy. ${scene.formatRun(healthy)}`);
   const exported = await isExported(scene, healthy);
-  tell(exported ? `\n/metrics shows the same ${HEADLINE}.` : `\nNOT AS IT SHOULD BE: /metrics does not show this ${HEADLINE}.`);
+  tell(
+    exported
+      ? `\n/metrics shows the same ${HEADLINE}.`
+      : `\nNOT AS IT SHOULD BE: /metrics does not show this ${HEADLINE}.`,
+  );
   if (fault === 'none') return exported && healthy.verdict === 'ok';
 
   await rag.setFault(fault);
@@ -89,14 +101,29 @@ async function watch(scene: Scene, startedAt: Date): Promise<boolean> {
   const broken = await nextRun(scene, systemClock.now());
   tell(`\nBroken. ${scene.formatRun(broken)}`);
   const fell = hasFallen(healthy, broken);
-  tell(fell ? `\n${describeFall(healthy, broken)}` : `\nNOT AS IT SHOULD BE: the scores did not fall beyond their bounds.`);
+  tell(
+    fell
+      ? `\n${describeFall(healthy, broken)}`
+      : `\nNOT AS IT SHOULD BE: the scores did not fall beyond their bounds.`,
+  );
 
   await rag.setFault('none');
   tell('\n5. The fault is mended. The next scheduled run will tell.');
   const mended = await nextRun(scene, systemClock.now());
   const recovered = headline(mended)?.mean === headline(healthy)?.mean;
-  tell(recovered ? `\nRecovered: ${HEADLINE} is ${decimals(headline(mended)?.mean)} again, exactly as before.` : '\nNOT AS IT SHOULD BE: the scores did not come back.');
-  return exported && fell && recovered && healthy.verdict === 'ok' && broken.verdict === 'critical' && mended.verdict === 'ok';
+  tell(
+    recovered
+      ? `\nRecovered: ${HEADLINE} is ${decimals(headline(mended)?.mean)} again, exactly as before.`
+      : '\nNOT AS IT SHOULD BE: the scores did not come back.',
+  );
+  return (
+    exported &&
+    fell &&
+    recovered &&
+    healthy.verdict === 'ok' &&
+    broken.verdict === 'critical' &&
+    mended.verdict === 'ok'
+  );
 }
 
 const faultStory: Record<Exclude<RagFault, 'none'>, string> = {
@@ -115,7 +142,10 @@ async function nextRun({ store, signal }: Scene, after: Date): Promise<RunSummar
     if (ended !== undefined) return summarizeRun(store.runs, ended);
     await systemClock.sleep(200, signal);
   }
-  throw new RecalldError('demo_failed', `No scheduled golden run came to its end within ${patience / 1000} s.`);
+  throw new RecalldError(
+    'demo_failed',
+    `No scheduled golden run came to its end within ${patience / 1000} s.`,
+  );
 }
 
 /** Whether Prometheus would read the headline of the run. */

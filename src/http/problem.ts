@@ -5,6 +5,9 @@ const statusOfKind: Record<ErrorKind, number> = {
   input: 400,
   not_found: 404,
   conflict: 409,
+  unauthorized: 401,
+  forbidden: 403,
+  too_large: 413,
   unreachable: 503,
   interrupted: 503,
 };

@@ -1,19 +1,25 @@
-/** The HTTP face of the daemon: health, metrics, and problem documents for everything else. */
+/** The HTTP face of the daemon, with problem documents for everything that goes wrong. */
+import { randomUUID } from 'node:crypto';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../ports/telemetry.ts';
+import { addErasure, type ErasureDeps } from './erasure.ts';
+import { acceptGzip } from './inflate.ts';
+import { addIngest, type IngestDeps } from './ingest.ts';
+import { addOpenApi } from './openapi.ts';
+import { addOperations, type OperationsDeps } from './operations.ts';
+import { addOtlp, type OtlpDeps } from './otlp.ts';
 import { type Problem, plainProblem, problemOf } from './problem.ts';
-
-export interface Unready {
-  readonly name: string;
-  readonly reason: string;
-}
 
 export interface HttpDeps {
   readonly logger: Logger;
-  readonly metrics: { readonly contentType: string; scrape(): Promise<string> };
-  /** What keeps the daemon from doing its work now; empty when nothing does. */
-  unready(): Promise<readonly Unready[]>;
+  readonly version: string;
+  /** Health and metrics; null: they are shown elsewhere. */
+  readonly operations: OperationsDeps | null;
+  /** The API; null: this process does not serve it. */
+  readonly api: (IngestDeps & OtlpDeps & ErasureDeps) | null;
+  /** Counts a request that was sent away for now. */
+  onShed(reason: 'database' | 'overload' | 'rate_limit'): void;
 }
 
 export interface HttpAddress {
@@ -25,6 +31,12 @@ export interface HttpServer {
   readonly url: string;
   close(): Promise<void>;
 }
+
+/** How soon a client that was sent away may come back. */
+const RETRY_AFTER_SECONDS = 2;
+
+/** Holds a thousand queries with vectors of 1,536 numbers as text. */
+const BODY_LIMIT = 32 * 1024 * 1024;
 
 /**
  * Listens on `address`; port 0 takes a free one.
@@ -42,9 +54,21 @@ export async function startHttpServer(
     return503OnClosing: true,
     forceCloseConnections: 'idle',
     requestTimeout: 30_000,
+    bodyLimit: BODY_LIMIT,
+    genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
-  addOperations(app, deps);
-  addProblems(app, deps.logger);
+  if (deps.operations !== null) addOperations(app, deps.operations);
+  if (deps.api !== null) {
+    addOpenApi(app, deps.version);
+    addOtlp(app, deps.api, RETRY_AFTER_SECONDS);
+    const { api } = deps;
+    void app.register(async (scope) => {
+      acceptGzip(scope, BODY_LIMIT);
+      addIngest(scope, api);
+      addErasure(scope, api);
+    });
+  }
+  addProblems(app, deps);
   try {
     const url = await app.listen({ host: address.host, port: address.port });
     return { url, close: () => app.close() };
@@ -53,32 +77,29 @@ export async function startHttpServer(
   }
 }
 
-function addOperations(app: FastifyInstance, deps: HttpDeps): void {
-  // Alive means that this process turns its event loop; it never asks a dependency, or a database that is down
-  // would have every daemon restarted.
-  app.get('/livez', () => ({ status: 'ok' }));
-
-  app.get('/readyz', async (_request, reply) => {
-    const unready = await deps.unready();
-    return reply
-      .code(unready.length === 0 ? 200 : 503)
-      .send({ ready: unready.length === 0, not_ready: unready });
-  });
-
-  app.get('/metrics', async (_request, reply) => {
-    const text = await deps.metrics.scrape();
-    return reply.header('content-type', deps.metrics.contentType).send(text);
-  });
+/** The caller's id of the request, when it is one that a log can hold. */
+function knownRequestId(header: string | string[] | undefined): string | null {
+  return typeof header === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(header) ? header : null;
 }
 
-function addProblems(app: FastifyInstance, logger: Logger): void {
+function addProblems(app: FastifyInstance, { logger, onShed }: HttpDeps): void {
+  app.addHook('onSend', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
   app.setNotFoundHandler((request, reply) =>
     sendProblem(reply, plainProblem(404, `There is no ${request.method} ${pathOf(request.url)}.`)),
   );
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
-    if (error instanceof RecalldError) return sendProblem(reply, problemOf(error.code, error.message));
+    if (error instanceof RecalldError) {
+      if (error.retryable) {
+        onShed(error.code === 'overloaded' ? 'overload' : 'database');
+        reply.header('retry-after', RETRY_AFTER_SECONDS);
+      }
+      return sendProblem(reply, problemOf(error.code, error.message));
+    }
     const status = error.statusCode ?? 500;
-    if (status < 500) return sendProblem(reply, plainProblem(status, error.message));
+    if (status === 429) onShed('rate_limit');
+    if (status < 500) return sendProblem(reply, plainProblem(status, refusalSentence(status)));
     logger.error('a request failed', {
       method: request.method,
       path: pathOf(request.url),
@@ -90,6 +111,20 @@ function addProblems(app: FastifyInstance, logger: Logger): void {
       plainProblem(500, `The request failed; the log of recalld says why, under request id ${request.id}.`),
     );
   });
+}
+
+/** Never the words of the parser, which quote the body, and with it what a user asked. */
+function refusalSentence(status: number): string {
+  switch (status) {
+    case 413:
+      return `The body has more than ${BODY_LIMIT} bytes; send smaller batches.`;
+    case 415:
+      return 'The content type is not understood; send application/json.';
+    case 429:
+      return 'Too many requests; send larger batches, or wait as Retry-After says.';
+    default:
+      return 'The request cannot be read; the body must be valid JSON.';
+  }
 }
 
 function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {

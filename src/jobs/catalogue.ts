@@ -4,10 +4,14 @@ import { type RecoverGoldenRunsDeps, recoverGoldenRuns } from '../pipeline/recov
 import { type RunGoldenSetDeps, runGoldenSet } from '../pipeline/run-golden-set.ts';
 import type { WatchedPipeline } from '../pipeline/watched-pipeline.ts';
 import type { JobSpec } from '../ports/job-queue.ts';
+import type { LiveTraffic } from '../ports/live-traffic.ts';
 
 /** What the handlers need of the program; the composition root provides it. */
 export interface JobDeps extends RunGoldenSetDeps {
   readonly recover: RecoverGoldenRunsDeps;
+  readonly traffic: LiveTraffic;
+  /** Days that the live queries of each pipeline are kept. */
+  readonly retentionDays: ReadonlyMap<string, number>;
   findPipeline(name: string): WatchedPipeline | null;
 }
 
@@ -68,4 +72,42 @@ export const recoverGoldenRunsJob = defineJob({
   handle: (deps) => recoverGoldenRuns(deps.recover),
 });
 
-export const jobCatalogue: readonly JobDefinition[] = [runGoldenSetJob, recoverGoldenRunsJob];
+const closeSamplingMinutesJob = defineJob({
+  name: 'close-sampling-minutes',
+  does: 'Gives the live queries of past minutes one sampling rate for the whole minute.',
+  payload: z.strictObject({}),
+  concurrency: 1,
+  attempts: 1,
+  backoffMs: 1000,
+  timeoutMs: 60_000,
+  retainSeconds: 600,
+  cron: '20 * * * * *',
+  async handle(deps) {
+    // A minute is left alone for another one, in which requests that were under way come to their end.
+    await deps.traffic.closeMinutes(new Date(deps.clock.now().getTime() - 120_000));
+  },
+});
+
+const keepPartitionsJob = defineJob({
+  name: 'keep-partitions',
+  does: 'Makes the daily partitions of live queries and feedback ahead of time and drops those past their retention.',
+  payload: z.strictObject({}),
+  concurrency: 1,
+  attempts: 5,
+  backoffMs: 5000,
+  timeoutMs: 600_000,
+  retainSeconds: DAY_SECONDS,
+  cron: '17 * * * *',
+  async handle(deps) {
+    const now = deps.clock.now();
+    await deps.traffic.createPartitions(now);
+    await deps.traffic.prune(deps.retentionDays, now);
+  },
+});
+
+export const jobCatalogue: readonly JobDefinition[] = [
+  runGoldenSetJob,
+  recoverGoldenRunsJob,
+  closeSamplingMinutesJob,
+  keepPartitionsJob,
+];

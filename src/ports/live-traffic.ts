@@ -1,3 +1,5 @@
+import type { JudgedFeedback } from '../core/feedback/positive-ratio.ts';
+import type { CapDay, CountedHour } from '../core/feedback/user-cap.ts';
 import type { Feedback } from '../core/live/live-query.ts';
 import type { QueryOutcome, RetrievedDocument } from '../core/model.ts';
 
@@ -26,13 +28,13 @@ export interface LiveSample {
   /** Inclusion probability; every estimate over samples is weighted by its inverse. */
   readonly probability: number;
   readonly keepReason: string;
-  /** What closing the minute needs: the draw, the rate before the level was known, and the level. */
+  /** What closing the minute needs: the draw of the session, its rate, and the halvings that held at its arrival. */
   readonly unitHash: number;
   readonly rateProbability: number;
   readonly level: number;
 }
 
-/** All live queries of one minute, sampled or not. */
+/** How many live queries of an outcome arrived in a minute, sampled or not. */
 export interface ArrivalCount {
   readonly pipeline: string;
   readonly minute: Date;
@@ -40,7 +42,22 @@ export interface ArrivalCount {
   readonly queries: number;
 }
 
-export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 'kind' | 'documentId' | 'rank'> {
+/** How often this replica halved the sampling rate of a minute so far. */
+export interface MinuteLevel {
+  readonly pipeline: string;
+  readonly minute: Date;
+  readonly level: number;
+}
+
+/** What one ingest request adds. */
+export interface Arrival {
+  readonly samples: readonly LiveSample[];
+  readonly counts: readonly ArrivalCount[];
+  readonly levels: readonly MinuteLevel[];
+}
+
+export interface StoredFeedback
+  extends Pick<Feedback, 'queryId' | 'pipeline' | 'kind' | 'documentId' | 'rank'> {
   readonly id: string;
   readonly receivedAt: Date;
   readonly occurredAt: Date;
@@ -48,4 +65,41 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
   readonly value: number | null;
   readonly userHash: string | null;
   readonly comment: string | null;
+  readonly counted: boolean;
+}
+
+/** Live queries and feedback, written once each, kept for their retention. */
+export interface LiveTraffic {
+  /**
+   * Stores an arrival. Resolves when it is committed, with whether each sample is new; one that was stored before,
+   * today or yesterday (UTC), is left as it is. Rejects with RecalldError database_unreachable when nothing was stored.
+   */
+  record(arrival: Arrival): Promise<{ readonly isNew: readonly boolean[] }>;
+  /** Stores feedback likewise. */
+  recordFeedback(feedback: readonly StoredFeedback[]): Promise<{ readonly isNew: readonly boolean[] }>;
+  /** What people have counted on some days, for the cap on each. */
+  countedHours(days: readonly CapDay[]): Promise<readonly CountedHour[]>;
+  /** Feedback on a pipeline that occurred from `from` to before `until`. */
+  feedback(pipeline: string, from: Date, until: Date): Promise<readonly JudgedFeedback[]>;
+  /** The length of the vectors of a pipeline, null while none is known. Learns `dimensions` when it is given. */
+  dimensions(pipeline: string, learn: number | null): Promise<number | null>;
+  /** How many processes took in live queries since then; at least 1. */
+  replicas(since: Date): Promise<number>;
+  /** Makes the samples of past minutes what the closing level of their minute says. @returns how many were dropped */
+  closeMinutes(before: Date): Promise<number>;
+  /** Makes the partitions that the next days need. */
+  createPartitions(now: Date): Promise<void>;
+  /** Drops what is older than the retention of its pipeline. */
+  prune(retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void>;
+  /** Erases a person or a query everywhere and notes that it was done. */
+  erase(subject: ErasureSubject, now: Date): Promise<ErasureReport>;
+}
+
+export type ErasureSubject =
+  | { readonly kind: 'user'; readonly userHash: string }
+  | { readonly kind: 'query'; readonly id: string; readonly idHash: string };
+
+export interface ErasureReport {
+  readonly queries: number;
+  readonly feedback: number;
 }

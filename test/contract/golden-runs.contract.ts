@@ -1,109 +1,27 @@
 /** What every store of golden runs must do; see the doc of the port. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { QueryAnswer, RunSettings, SegmentScore } from '../../src/core/golden/run.ts';
+import type { QueryAnswer } from '../../src/core/golden/run.ts';
 import type { RunStatus } from '../../src/core/model.ts';
-import type { GoldenRuns, LatestRun, NewRun, RunEnd } from '../../src/ports/golden-runs.ts';
-import type { GoldenSets } from '../../src/ports/golden-sets.ts';
-
-const nine = new Date('2026-11-16T09:00:00.000Z');
-const minutes = (count: number): Date => new Date(nine.getTime() + count * 60_000);
-
-const settings: RunSettings = {
-  cutoffs: [1, 10],
-  relevanceLevel: 1,
-  concurrency: 4,
-  maxPerSecond: 20,
-  onError: 'score_zero',
-  errorBudget: 0.05,
-  segmentKeys: ['language'],
-  maxSegments: 50,
-};
-
-const ndcg: SegmentScore = {
-  segment: 'all',
-  measure: 'ndcg',
-  k: 10,
-  mean: 0.8125,
-  n: 40,
-  ciLow: 0.75,
-  ciHigh: 0.875,
-  ciMethod: 'bca',
-};
-
-const floor = {
-  name: 'ndcg@10 below 0.8 on faq',
-  severity: 'critical',
-  verdict: 'ok',
-  value: 0.8125,
-  threshold: 0.8,
-  explanation: 'ndcg@10 is 0.8125, not below 0.8000.',
-} as const;
-
-let made = 0;
-
-function aRun(run: Partial<NewRun> = {}): NewRun {
-  return {
-    id: `run-${(made += 1)}`,
-    pipeline: 'docs',
-    goldenSet: 'faq',
-    goldenSetVersion: 1,
-    trigger: 'manual',
-    scheduledFor: null,
-    settings,
-    startedAt: nine,
-    deadlineAt: minutes(10),
-    ...run,
-  };
-}
-
-function anEnd(end: Partial<RunEnd> = {}): RunEnd {
-  return {
-    status: 'completed',
-    reason: null,
-    finishedAt: minutes(2),
-    scores: [ndcg],
-    checks: [floor],
-    segmentsOverflow: 0,
-    ...end,
-  };
-}
-
-function anAnswer(answer: Partial<QueryAnswer> = {}): QueryAnswer {
-  return {
-    queryId: 'q1',
-    outcome: 'ok',
-    documents: [{ id: 'doc-1', score: 0.5 }],
-    latencyMs: 12.5,
-    attempts: 1,
-    errorCode: null,
-    errorMessage: null,
-    ...answer,
-  };
-}
-
-export interface GoldenStores {
-  readonly runs: GoldenRuns;
-  /** Runs belong to a version of a set. */
-  readonly sets: GoldenSets;
-}
+import type { GoldenRuns, NewRun } from '../../src/ports/golden-runs.ts';
+import { anAnswer } from '../support/builders.ts';
+import {
+  anEnd,
+  aRun,
+  createRun,
+  floor,
+  type GoldenStores,
+  importSet,
+  minutes,
+  ndcg,
+  nine,
+} from '../support/golden-runs.ts';
 
 export function describeGoldenRuns(open: () => GoldenStores): void {
   const runs = (): GoldenRuns => open().runs;
-
-  /** Imports the set of the run, if it is not there, and creates the run. */
-  const create = async (run: Partial<NewRun> = {}): Promise<NewRun> => {
-    const made = aRun(run);
-    await importSet(made.goldenSet);
-    expect(await runs().create(made)).toBe(true);
-    return made;
-  };
-  const importSet = (name: string): Promise<unknown> => {
-    const query = { id: 'q1', text: 'How do I get a refund?', tags: {}, judgments: [{ documentId: 'd', grade: 1 }] };
-    return open().sets.add({ name, contentHash: 'hash', format: 'jsonl', queries: [query] }, nine);
-  };
-  const latestOf = async (pipeline: string): Promise<LatestRun | undefined> =>
-    (await runs().latest()).find((latest) => latest.pipeline === pipeline);
+  const create = (run: Partial<NewRun> = {}): Promise<NewRun> => createRun(open(), run);
+  const idsOf = async (filter: Parameters<GoldenRuns['list']>[0]): Promise<string[]> =>
+    (await runs().list(filter)).map(({ id }) => id);
 
   describe('a new run', () => {
     it('is running and as it was asked for, years later too', async () => {
@@ -122,7 +40,7 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
     });
 
     it('is made once per tick, however many schedulers tick at once', async () => {
-      await importSet('faq');
+      await importSet(open(), 'faq');
       const tick = { pipeline: 'ticking', trigger: 'schedule', scheduledFor: nine } as const;
       const created = await Promise.all(Array.from({ length: 20 }, () => runs().create(aRun(tick))));
       expect(created.filter(Boolean)).toHaveLength(1);
@@ -139,8 +57,10 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
     });
 
     it('is made by hand as often as one likes', async () => {
-      await importSet('faq');
-      const created = await Promise.all(Array.from({ length: 5 }, () => runs().create(aRun({ pipeline: 'by-hand' }))));
+      await importSet(open(), 'faq');
+      const created = await Promise.all(
+        Array.from({ length: 5 }, () => runs().create(aRun({ pipeline: 'by-hand' }))),
+      );
       expect(created).toEqual([true, true, true, true, true]);
     });
   });
@@ -155,7 +75,9 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
 
     it('is taken by exactly one of many who ask at once', async () => {
       const { id } = await create();
-      const held = await Promise.all(Array.from({ length: 10 }, (_, index) => runs().hold(id, `worker-${index}`, 60)));
+      const held = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => runs().hold(id, `worker-${index}`, 60)),
+      );
       expect(held.filter(Boolean)).toHaveLength(1);
     });
 
@@ -192,7 +114,14 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
     it('are kept as they came: ragged lists, no scores, failures', async () => {
       const { id } = await create();
       const answers = [
-        anAnswer({ queryId: 'q1', documents: [{ id: 'a', score: 1 }, { id: 'b', score: null }, { id: 'c', score: -0.5 }] }),
+        anAnswer({
+          queryId: 'q1',
+          documents: [
+            { id: 'a', score: 1 },
+            { id: 'b', score: null },
+            { id: 'c', score: -0.5 },
+          ],
+        }),
         anAnswer({ queryId: 'q2', documents: [{ id: 'a', score: null }] }),
         anAnswer({ queryId: 'q3', outcome: 'empty', documents: [] }),
         anAnswer({ queryId: 'q4', outcome: 'timeout', documents: [], latencyMs: 2000, attempts: 3 }),
@@ -213,11 +142,14 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
 
     it('are kept letter by letter and bit by bit, duplicates of a document too', async () => {
       await fc.assert(
-        fc.asyncProperty(fc.uniqueArray(anyAnswer, { selector: (answer) => answer.queryId }), async (answers) => {
-          const { id } = await create();
-          await runs().saveAnswers(id, answers);
-          expect(byQuery(await runs().answers(id))).toEqual(byQuery(answers));
-        }),
+        fc.asyncProperty(
+          fc.uniqueArray(anyAnswer, { selector: (answer) => answer.queryId }),
+          async (answers) => {
+            const { id } = await create();
+            await runs().saveAnswers(id, answers);
+            expect(byQuery(await runs().answers(id))).toEqual(byQuery(answers));
+          },
+        ),
         { numRuns: 40 },
       );
     });
@@ -235,7 +167,10 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
       const { id } = await create();
       const first = anAnswer({ documents: [{ id: 'first', score: 1 }] });
       await runs().saveAnswers(id, [first]);
-      await runs().saveAnswers(id, [anAnswer({ documents: [{ id: 'second', score: 1 }] }), anAnswer({ queryId: 'q2' })]);
+      await runs().saveAnswers(id, [
+        anAnswer({ documents: [{ id: 'second', score: 1 }] }),
+        anAnswer({ queryId: 'q2' }),
+      ]);
       expect(byQuery(await runs().answers(id))).toEqual(byQuery([first, anAnswer({ queryId: 'q2' })]));
       expect(await runs().outcomes(id)).toEqual({ ok: 2, empty: 0, error: 0, timeout: 0 });
     });
@@ -259,8 +194,15 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
   describe('the end of a run', () => {
     it('has its status, scores and checks', async () => {
       const { id, ...run } = await create();
-      const scores = [ndcg, { ...ndcg, measure: 'mrr' }, { ...ndcg, segment: 'language=de', mean: 0, ciLow: 0 }] as const;
-      const checks = [floor, { ...floor, name: 'mrr@10 below 0.5 on faq', verdict: 'no_data', value: null }] as const;
+      const scores = [
+        ndcg,
+        { ...ndcg, measure: 'mrr' },
+        { ...ndcg, segment: 'language=de', mean: 0, ciLow: 0 },
+      ] as const;
+      const checks = [
+        floor,
+        { ...floor, name: 'mrr@10 below 0.5 on faq', verdict: 'no_data', value: null },
+      ] as const;
       expect(await runs().finish(id, anEnd({ scores, checks, segmentsOverflow: 3 }))).toBe(true);
       expect(await runs().find(id)).toEqual({
         ...run,
@@ -274,19 +216,27 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
       expect(new Set(await runs().checks(id))).toEqual(new Set(checks));
     });
 
-    it.each(['void', 'failed', 'cancelled'] as const)('may be %s, with the reason and without scores', async (status) => {
-      const { id } = await create();
-      await runs().finish(id, anEnd({ status, reason: 'Too many queries failed.', scores: [], checks: [] }));
-      expect(await runs().find(id)).toMatchObject({ status, reason: 'Too many queries failed.' });
-      expect(await runs().scores(id)).toEqual([]);
-      expect(await runs().checks(id)).toEqual([]);
-    });
+    it.each(['void', 'failed', 'cancelled'] as const)(
+      'may be %s, with the reason and without scores',
+      async (status) => {
+        const { id } = await create();
+        await runs().finish(
+          id,
+          anEnd({ status, reason: 'Too many queries failed.', scores: [], checks: [] }),
+        );
+        expect(await runs().find(id)).toMatchObject({ status, reason: 'Too many queries failed.' });
+        expect(await runs().scores(id)).toEqual([]);
+        expect(await runs().checks(id)).toEqual([]);
+      },
+    );
 
     it('comes once, and the first one stands', async () => {
       const { id } = await create();
       const statuses: readonly Exclude<RunStatus, 'running'>[] = ['completed', 'failed', 'void', 'cancelled'];
       const ended = await Promise.all(
-        statuses.map((status) => runs().finish(id, anEnd({ status, scores: status === 'completed' ? [ndcg] : [] }))),
+        statuses.map((status) =>
+          runs().finish(id, anEnd({ status, scores: status === 'completed' ? [ndcg] : [] })),
+        ),
       );
       expect(ended.filter(Boolean)).toHaveLength(1);
       const winner = statuses[ended.indexOf(true)];
@@ -298,7 +248,7 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
     it('comes whole or not at all', async () => {
       const { id } = await create();
       await runs().hold(id, 'worker-a', 60);
-      await expect(runs().finish(id, anEnd({ checks: [floor, floor] }))).rejects.toThrow();
+      await expect(runs().finish(id, anEnd({ checks: [floor, floor] }))).rejects.toThrow(/duplicate/);
       expect(await runs().find(id)).toMatchObject({ status: 'running', finishedAt: null });
       expect(await runs().scores(id)).toEqual([]);
       expect(await runs().hold(id, 'worker-b', 60)).toBe(false);
@@ -332,83 +282,25 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
       const other = await create({ pipeline: 'listed', goldenSet: 'other', startedAt: minutes(3) });
       const newer = await create({ pipeline: 'listed', startedAt: minutes(2) });
       const stranger = await create({ pipeline: 'listed-too', startedAt: minutes(4) });
-      const ids = async (filter: Parameters<GoldenRuns['list']>[0]): Promise<string[]> =>
-        (await runs().list(filter)).map(({ id }) => id);
-      expect(await ids({ pipeline: 'listed', limit: 10 })).toEqual([other.id, newer.id, faq.id]);
-      expect(await ids({ pipeline: 'listed', limit: 2 })).toEqual([other.id, newer.id]);
-      expect(await ids({ pipeline: 'listed', goldenSet: 'faq', limit: 10 })).toEqual([newer.id, faq.id]);
-      expect(await ids({ goldenSet: 'other', limit: 1 })).toEqual([other.id]);
-      expect(await ids({ limit: 1000 })).toEqual(expect.arrayContaining([faq.id, other.id, newer.id, stranger.id]));
-      expect(await ids({ pipeline: 'no-such-pipeline', limit: 10 })).toEqual([]);
+      expect(await idsOf({ pipeline: 'listed', limit: 10 })).toEqual([other.id, newer.id, faq.id]);
+      expect(await idsOf({ pipeline: 'listed', limit: 2 })).toEqual([other.id, newer.id]);
+      expect(await idsOf({ pipeline: 'listed', goldenSet: 'faq', limit: 10 })).toEqual([newer.id, faq.id]);
+      expect(await idsOf({ goldenSet: 'other', limit: 1 })).toEqual([other.id]);
+      expect(await idsOf({ limit: 1000 })).toEqual(
+        expect.arrayContaining([faq.id, other.id, newer.id, stranger.id]),
+      );
+      expect(await idsOf({ pipeline: 'no-such-pipeline', limit: 10 })).toEqual([]);
     });
 
     it('keeps its order when runs started in the same millisecond', async () => {
       const same = await Promise.all(Array.from({ length: 6 }, () => create({ pipeline: 'same-time' })));
       const listed = (await runs().list({ pipeline: 'same-time', limit: 10 })).map(({ id }) => id);
-      expect(listed).toEqual(same.map(({ id }) => id).toSorted().toReversed());
-    });
-  });
-
-  describe('the latest run of a pipeline and set', () => {
-    it('is not there before the first run', async () => {
-      expect(await latestOf('never-ran')).toBeUndefined();
-    });
-
-    it('is an attempt while it runs, with nothing ended and nothing completed', async () => {
-      await create({ pipeline: 'first' });
-      expect(await latestOf('first')).toEqual({
-        pipeline: 'first',
-        goldenSet: 'faq',
-        lastAttemptAt: nine,
-        runsByStatus: { running: 1, completed: 0, void: 0, failed: 0, cancelled: 0 },
-        ended: null,
-        completed: null,
-      });
-    });
-
-    it('has its scores, outcomes, checks and duration when it completed', async () => {
-      const { id } = await create({ pipeline: 'complete' });
-      await runs().saveAnswers(id, [anAnswer(), anAnswer({ queryId: 'q2', outcome: 'timeout', documents: [] })]);
-      await runs().finish(id, anEnd({ segmentsOverflow: 7 }));
-      expect(await latestOf('complete')).toEqual({
-        pipeline: 'complete',
-        goldenSet: 'faq',
-        lastAttemptAt: nine,
-        runsByStatus: { running: 0, completed: 1, void: 0, failed: 0, cancelled: 0 },
-        ended: {
-          durationSeconds: 120,
-          outcomes: { ok: 1, empty: 0, error: 0, timeout: 1 },
-          checks: [floor],
-          finishedAt: minutes(2),
-        },
-        completed: { finishedAt: minutes(2), scores: [ndcg], segmentsOverflow: 7 },
-      });
-    });
-
-    it.each(['void', 'failed', 'cancelled'] as const)(
-      'keeps the scores of the last completed run when a later one is %s',
-      async (status) => {
-        const pipeline = `later-${status}`;
-        const good = await create({ pipeline });
-        await runs().finish(good.id, anEnd());
-        const bad = await create({ pipeline, startedAt: minutes(60) });
-        const noData = { ...floor, verdict: 'no_data', value: null } as const;
-        await runs().finish(bad.id, anEnd({ status, finishedAt: minutes(61), scores: [], checks: [noData] }));
-        await create({ pipeline, startedAt: minutes(120) });
-
-        const latest = await latestOf(pipeline);
-        expect(latest?.lastAttemptAt).toEqual(minutes(120));
-        expect(latest?.runsByStatus).toMatchObject({ running: 1, completed: 1, [status]: 1 });
-        expect(latest?.ended).toMatchObject({ durationSeconds: 60, finishedAt: minutes(61), checks: [noData] });
-        expect(latest?.completed).toEqual({ finishedAt: minutes(2), scores: [ndcg], segmentsOverflow: 0 });
-      },
-    );
-
-    it('is one per pipeline and set', async () => {
-      await create({ pipeline: 'two-sets' });
-      await create({ pipeline: 'two-sets', goldenSet: 'other' });
-      const latest = (await runs().latest()).filter(({ pipeline }) => pipeline === 'two-sets');
-      expect(latest.map(({ goldenSet }) => goldenSet)).toEqual(['faq', 'other']);
+      expect(listed).toEqual(
+        same
+          .map(({ id }) => id)
+          .toSorted()
+          .toReversed(),
+      );
     });
   });
 }
@@ -420,10 +312,15 @@ function byQuery(answers: readonly QueryAnswer[]): Map<string, QueryAnswer> {
 
 /** Any text but the one character that no reader of answers lets through. */
 const anyText = fc
-  .oneof(fc.string({ unit: 'binary' }), fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'))
+  .oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'),
+  )
   .map((text) => text.replaceAll('\0', ''));
 
-const anyNumber = fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => (number === 0 ? 0 : number));
+const anyNumber = fc
+  .double({ noNaN: true, noDefaultInfinity: true })
+  .map((number) => (number === 0 ? 0 : number));
 
 const anyAnswer: fc.Arbitrary<QueryAnswer> = fc.record({
   queryId: anyText,

@@ -6,14 +6,14 @@
  *
  * Each is of its own, so files can run side by side; whoever leaves a connection open fails.
  */
-import pg from 'pg';
+import { Client, type Pool, type PoolConfig, type QueryResult } from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { silentLogger } from './log.ts';
 import { waitFor } from './wait-for.ts';
 
 /** How to reach a database, in the words of `pg`. */
-export interface DatabaseConnection extends pg.PoolConfig {
+export interface DatabaseConnection extends PoolConfig {
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -51,13 +51,13 @@ export async function createDatabase(content: DatabaseContent = 'migrated'): Pro
 export interface UsedDatabase {
   readonly connection: DatabaseConnection;
   /** A pool of the kind that the program uses; it is ended before the database is dropped. */
-  readonly pool: pg.Pool;
+  readonly pool: Pool;
 }
 
 /** A database for the tests of this file or describe block. */
 export function useDatabase(content: DatabaseContent = 'migrated'): UsedDatabase {
   let own: OwnDatabase | undefined;
-  let pool: pg.Pool | undefined;
+  let pool: Pool | undefined;
   beforeAll(async () => {
     own = await createDatabase(content);
     pool = createPool({ connection: own.connection, size: 10, logger: silentLogger });
@@ -82,9 +82,9 @@ function existing<T>(value: T | undefined): T {
 }
 
 /** Runs a statement about databases, which no database of a test can. */
-export async function administer(sql: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
+export async function administer(sql: string, values: readonly unknown[] = []): Promise<QueryResult> {
   const { template: _, ...server } = inject('postgres');
-  const client = new pg.Client(server);
+  const client = new Client(server);
   await client.connect();
   try {
     return await client.query(sql, [...values]);

@@ -4,7 +4,7 @@
  * Started with one argument, WorkerSettings as JSON. It reports each job as a line of stdout, `running ID`, and then
  * either never ends it (`hang`), or ends it, closes the queue and leaves the rest to Node.js (`leave`).
  */
-import { type QueueSettings, openJobQueue } from '../../src/adapters/queue/bullmq.ts';
+import { openJobQueue, type QueueSettings } from '../../src/adapters/queue/bullmq.ts';
 import { silentLogger } from './log.ts';
 
 export interface WorkerSettings extends Omit<QueueSettings, 'logger'> {

@@ -1,8 +1,10 @@
-/** Golden runs in memory with leases by a steerable clock, for tests of what is built on them. */
+/** Golden runs in memory, leases by a steerable clock. The contract of the port holds it to the real one. */
 import type { CheckResult } from '../../src/core/checks/floor.ts';
 import type { OutcomeCounts, QueryAnswer, SegmentScore } from '../../src/core/golden/run.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { GoldenRun, GoldenRuns, LatestRun, NewRun, RunEnd } from '../../src/ports/golden-runs.ts';
+import { MemoryGoldenSets } from './memory-golden-sets.ts';
+import { wellFormed } from './well-formed.ts';
 
 interface Entry {
   run: GoldenRun;
@@ -12,13 +14,15 @@ interface Entry {
 }
 
 export class MemoryGoldenRuns implements GoldenRuns {
-  /** What `latest` answers: its rows are made by the database, not by us. */
+  /** What `latest` answers: a test states the rows that it needs. */
   latestRuns: readonly LatestRun[] = [];
   readonly #clock: Clock;
+  readonly #sets: MemoryGoldenSets;
   readonly #entries = new Map<string, Entry>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, sets = new MemoryGoldenSets()) {
     this.#clock = clock;
+    this.#sets = sets;
   }
 
   /** Puts a run there as it stands, with answers that an earlier worker stored. */
@@ -29,99 +33,103 @@ export class MemoryGoldenRuns implements GoldenRuns {
 
   /** Who holds the run now, null for nobody. */
   holderOf(runId: string): string | null {
-    const { lease } = this.#entry(runId);
+    const lease = this.#entries.get(runId)?.lease ?? null;
     return lease !== null && lease.untilMs > this.#clock.monotonicMs() ? lease.holder : null;
   }
 
   /** How the run ended, null while it runs. */
   endOf(runId: string): RunEnd | null {
-    return this.#entry(runId).end;
+    return this.#entries.get(runId)?.end ?? null;
   }
 
-  create(run: NewRun): Promise<boolean> {
+  async create(run: NewRun): Promise<boolean> {
     const isTaken = [...this.#entries.values()].some(
-      (other) =>
-        other.run.id === run.id ||
-        (run.scheduledFor !== null &&
-          other.run.pipeline === run.pipeline &&
-          other.run.goldenSet === run.goldenSet &&
-          other.run.scheduledFor?.getTime() === run.scheduledFor.getTime()),
+      (other) => other.run.id === run.id || isSameTick(other.run, run),
     );
-    if (!isTaken) this.put({ ...run, status: 'running', finishedAt: null, queriesTotal: 0, reason: null });
-    return Promise.resolve(!isTaken);
+    if (isTaken) return false;
+    const queriesTotal = this.#sets.queriesOf(run.goldenSet, run.goldenSetVersion).length;
+    this.put({ ...run, status: 'running', finishedAt: null, queriesTotal, reason: null });
+    return true;
   }
 
-  hold(runId: string, holder: string, leaseSeconds: number): Promise<boolean> {
-    const entry = this.#entry(runId);
+  async hold(runId: string, holder: string, leaseSeconds: number): Promise<boolean> {
+    const entry = this.#entries.get(runId);
     const other = this.holderOf(runId);
-    if (entry.run.status !== 'running' || (other !== null && other !== holder)) return Promise.resolve(false);
+    if (entry?.run.status !== 'running' || (other !== null && other !== holder)) return false;
     entry.lease = { holder, untilMs: this.#clock.monotonicMs() + leaseSeconds * 1000 };
-    return Promise.resolve(true);
+    return true;
   }
 
-  release(runId: string, holder: string): Promise<void> {
-    const entry = this.#entry(runId);
-    if (entry.lease?.holder === holder) entry.lease = null;
-    return Promise.resolve();
+  async release(runId: string, holder: string): Promise<void> {
+    const entry = this.#entries.get(runId);
+    if (entry?.lease?.holder === holder) entry.lease = null;
   }
 
-  saveAnswers(runId: string, answers: readonly QueryAnswer[]): Promise<void> {
+  async saveAnswers(runId: string, answers: readonly QueryAnswer[]): Promise<void> {
     const stored = this.#entry(runId).answers;
-    for (const answer of answers) if (!stored.has(answer.queryId)) stored.set(answer.queryId, answer);
-    return Promise.resolve();
+    for (const answer of wellFormed(answers))
+      if (!stored.has(answer.queryId)) stored.set(answer.queryId, answer);
   }
 
-  answers(runId: string): Promise<readonly QueryAnswer[]> {
-    return Promise.resolve([...this.#entry(runId).answers.values()]);
+  async answers(runId: string): Promise<readonly QueryAnswer[]> {
+    return [...this.#entry(runId).answers.values()];
   }
 
-  finish(runId: string, end: RunEnd): Promise<boolean> {
-    const entry = this.#entry(runId);
-    if (entry.run.status !== 'running') return Promise.resolve(false);
-    entry.run = { ...entry.run, status: end.status, reason: end.reason, finishedAt: end.finishedAt };
+  async finish(runId: string, end: RunEnd): Promise<boolean> {
+    const entry = this.#entries.get(runId);
+    if (entry?.run.status !== 'running') return false;
+    const checks = new Set(end.checks.map(({ name, severity }) => `${severity} ${name}`));
+    if (checks.size < end.checks.length) throw new Error('duplicate check');
+    const { status, reason, finishedAt } = end;
+    entry.run = { ...entry.run, status, reason, finishedAt };
     entry.end = end;
     entry.lease = null;
-    return Promise.resolve(true);
+    return true;
   }
 
-  find(runId: string): Promise<GoldenRun | null> {
-    return Promise.resolve(this.#entries.get(runId)?.run ?? null);
+  async find(runId: string): Promise<GoldenRun | null> {
+    return this.#entries.get(runId)?.run ?? null;
   }
 
-  list(filter: {
-    readonly pipeline?: string;
-    readonly goldenSet?: string;
-    readonly limit: number;
-  }): Promise<readonly GoldenRun[]> {
-    const runs = [...this.#entries.values()]
-      .map(({ run }) => run)
-      .filter(({ pipeline }) => filter.pipeline === undefined || pipeline === filter.pipeline)
-      .filter(({ goldenSet }) => filter.goldenSet === undefined || goldenSet === filter.goldenSet)
-      .toSorted((a, b) => b.startedAt.getTime() - a.startedAt.getTime());
-    return Promise.resolve(runs.slice(0, filter.limit));
+  async list({
+    pipeline,
+    goldenSet,
+    limit,
+  }: Parameters<GoldenRuns['list']>[0]): Promise<readonly GoldenRun[]> {
+    return this.#runs()
+      .filter((run) => pipeline === undefined || run.pipeline === pipeline)
+      .filter((run) => goldenSet === undefined || run.goldenSet === goldenSet)
+      .toReversed()
+      .slice(0, limit);
   }
 
-  scores(runId: string): Promise<readonly SegmentScore[]> {
-    return Promise.resolve(this.#entry(runId).end?.scores ?? []);
+  async scores(runId: string): Promise<readonly SegmentScore[]> {
+    return this.endOf(runId)?.scores ?? [];
   }
 
-  checks(runId: string): Promise<readonly CheckResult[]> {
-    return Promise.resolve(this.#entry(runId).end?.checks ?? []);
+  async checks(runId: string): Promise<readonly CheckResult[]> {
+    return this.endOf(runId)?.checks ?? [];
   }
 
-  outcomes(runId: string): Promise<OutcomeCounts> {
+  async outcomes(runId: string): Promise<OutcomeCounts> {
     const counts = { ok: 0, empty: 0, error: 0, timeout: 0 };
     for (const answer of this.#entry(runId).answers.values()) counts[answer.outcome] += 1;
-    return Promise.resolve(counts);
+    return counts;
   }
 
-  abandoned(): Promise<readonly GoldenRun[]> {
-    const runs = [...this.#entries.values()].map(({ run }) => run);
-    return Promise.resolve(runs.filter((run) => run.status === 'running' && this.holderOf(run.id) === null));
+  async abandoned(): Promise<readonly GoldenRun[]> {
+    return this.#runs().filter((run) => run.status === 'running' && this.holderOf(run.id) === null);
   }
 
-  latest(): Promise<readonly LatestRun[]> {
-    return Promise.resolve(this.latestRuns);
+  async latest(): Promise<readonly LatestRun[]> {
+    return this.latestRuns;
+  }
+
+  /** Oldest first; those of the same time by their ids. */
+  #runs(): GoldenRun[] {
+    return [...this.#entries.values()]
+      .map(({ run }) => run)
+      .toSorted((a, b) => a.startedAt.getTime() - b.startedAt.getTime() || (a.id < b.id ? -1 : 1));
   }
 
   #entry(runId: string): Entry {
@@ -129,4 +137,9 @@ export class MemoryGoldenRuns implements GoldenRuns {
     if (entry === undefined) throw new Error(`there is no run ${runId}`);
     return entry;
   }
+}
+
+function isSameTick(a: NewRun, b: NewRun): boolean {
+  const isTick = a.scheduledFor !== null && a.scheduledFor.getTime() === b.scheduledFor?.getTime();
+  return isTick && a.pipeline === b.pipeline && a.goldenSet === b.goldenSet;
 }

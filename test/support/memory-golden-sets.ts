@@ -1,47 +1,65 @@
-/** Golden sets in memory, for tests of what is built on them. */
+/** Golden sets in memory, for tests of what is built on them. The contract of the port holds it to the real one. */
+import type { GoldenQuery } from '../../src/core/model.ts';
 import type { GoldenSets, GoldenSetVersion, NewGoldenSet } from '../../src/ports/golden-sets.ts';
+import { wellFormed } from './well-formed.ts';
+
+interface Stored {
+  readonly version: GoldenSetVersion;
+  readonly queries: readonly GoldenQuery[];
+}
 
 export class MemoryGoldenSets implements GoldenSets {
-  readonly #versions: { readonly version: GoldenSetVersion; readonly set: NewGoldenSet }[] = [];
+  /** Newest first. */
+  readonly #stored: Stored[] = [];
 
-  add(set: NewGoldenSet, now: Date): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
+  async add(
+    set: NewGoldenSet,
+    now: Date,
+  ): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
     const latest = this.#latest(set.name);
-    if (latest !== null && latest.contentHash === set.contentHash)
-      return Promise.resolve({ set: latest, created: false });
-    const { name, contentHash, format, queries } = set;
-    const judgments = queries.reduce((sum, query) => sum + query.judgments.length, 0);
-    const number = (latest?.version ?? 0) + 1;
-    const version = {
+    if (latest?.contentHash === set.contentHash) return { set: latest, created: false };
+    for (const { id, judgments } of set.queries) {
+      const documents = new Set(judgments.map(({ documentId }) => documentId));
+      if (documents.size < judgments.length) throw new Error(`duplicate judgment of the query ${id}`);
+    }
+    const { name, contentHash, format } = set;
+    const version: GoldenSetVersion = {
       name,
-      version: number,
+      version: (latest?.version ?? 0) + 1,
       contentHash,
       format,
       importedAt: now,
-      queries: queries.length,
-      judgments,
+      queries: set.queries.length,
+      judgments: set.queries.reduce((sum, query) => sum + query.judgments.length, 0),
     };
-    this.#versions.unshift({ version, set });
-    return Promise.resolve({ set: version, created: true });
+    this.#stored.unshift({ version, queries: wellFormed(set.queries) });
+    return { set: version, created: true };
   }
 
-  latest(name: string): Promise<GoldenSetVersion | null> {
-    return Promise.resolve(this.#latest(name));
+  async latest(name: string): Promise<GoldenSetVersion | null> {
+    return this.#latest(name);
   }
 
-  list(): Promise<readonly GoldenSetVersion[]> {
-    return Promise.resolve(this.#versions.map(({ version }) => version));
+  async list(): Promise<readonly GoldenSetVersion[]> {
+    const versions = this.#stored.map(({ version }) => version);
+    return versions.toSorted((a, b) =>
+      a.name === b.name ? b.version - a.version : a.name < b.name ? -1 : 1,
+    );
   }
 
-  queries(name: string, version: number): Promise<NewGoldenSet['queries']> {
-    const found = this.#versions.find(
+  async queries(name: string, version: number): Promise<readonly GoldenQuery[]> {
+    return this.queriesOf(name, version);
+  }
+
+  /** As `queries`, at once. */
+  queriesOf(name: string, version: number): readonly GoldenQuery[] {
+    const found = this.#stored.find(
       (entry) => entry.version.name === name && entry.version.version === version,
     );
-    return found === undefined
-      ? Promise.reject(new Error(`there is no version ${version} of ${name}`))
-      : Promise.resolve(found.set.queries);
+    return found?.queries ?? [];
   }
 
   #latest(name: string): GoldenSetVersion | null {
-    return this.#versions.find(({ version }) => version.name === name)?.version ?? null;
+    return this.#stored.find(({ version }) => version.name === name)?.version ?? null;
   }
 }

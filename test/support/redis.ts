@@ -12,7 +12,7 @@ import { waitFor } from './wait-for.ts';
 const isInstalled = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Suites that need Redis; without it they are skipped, which the runner counts and this says. */
-export const describeWithRedis = describe.skipIf(!isInstalled);
+export const describeWithRedis = isInstalled ? describe : describe.skip;
 
 if (!isInstalled) {
   process.stderr.write('\nSKIPPED: tests that need Redis, since there is no redis-server on the PATH.\n\n');
@@ -37,7 +37,18 @@ export function useRedis(): RedisServer {
   const start = async (): Promise<void> => {
     server?.kill('SIGCONT');
     if (server !== undefined) return;
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder];
+    const args = [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+      '--dir',
+      folder,
+    ];
     const child = spawn('redis-server', args, { stdio: 'ignore' });
     server = child;
     await waitFor(async () => {

@@ -1,4 +1,5 @@
 /** A clock whose time stands still until a test moves it. */
+import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../src/ports/clock.ts';
 import { NOON } from './builders.ts';
@@ -29,6 +30,8 @@ export class SteerableClock implements Clock {
   }
 
   sleep(ms: number, signal: AbortSignal): Promise<void> {
+    // Many may sleep on one signal; each listener goes when its sleep ends.
+    setMaxListeners(0, signal);
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const sleeper = {

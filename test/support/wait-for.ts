@@ -28,7 +28,9 @@ export async function waitFor<T>(
       last = `it threw ${error instanceof Error ? error.message : String(error)}`;
     }
     if (performance.now() >= end) {
-      throw new Error(`waited ${timeoutMs} ms in vain for ${predicate.toString()}; at last ${last}`, { cause });
+      throw new Error(`waited ${timeoutMs} ms in vain for ${predicate.toString()}; at last ${last}`, {
+        cause,
+      });
     }
     await delay(pauseMs);
   }

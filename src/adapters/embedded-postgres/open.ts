@@ -6,10 +6,11 @@ import { locateBinaries } from './binaries.ts';
 import { ensureCluster, readPassword, role } from './cluster.ts';
 import { type Connection, database, ensureDatabase, probe } from './connection.ts';
 import { clusterOf, explained, prepareDataDir } from './data-dir.ts';
+import { host } from './free-port.ts';
 import { claimOwnership, type Owner, type Ownership, type Purpose } from './ownership.ts';
 import { endPostmaster, runningPostmaster } from './postmaster.ts';
 import { reachableBinaries } from './reachable-binaries.ts';
-import { host, startServer } from './server.ts';
+import { startServer } from './server.ts';
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;

@@ -1,16 +1,14 @@
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../ports/telemetry.ts';
 import type { Account } from './account.ts';
 import type { PostgresBinaries } from './binaries.ts';
 import { clusterOf, openServerLog, type ServerLog, unusable } from './data-dir.ts';
+import { freePort, host, isFree } from './free-port.ts';
 import { type GuardedProcess, pathFromInside, startGuarded } from './guardian.ts';
 import { endPostmaster, readPostmasterFile } from './postmaster.ts';
 
 // Starts and stops the PostgreSQL server of a cluster.
-
-export const host = '127.0.0.1';
 
 /** A server that accepts connections. */
 export interface RunningServer {
@@ -185,30 +183,4 @@ async function startError(dataDir: string, log: ServerLog): Promise<RecalldError
     `The embedded PostgreSQL of ${dataDir} did not start and said "${lastWords}": see ${log.path}, or set storage.url` +
       ' to a PostgreSQL server of your own.',
   );
-}
-
-async function freePort(): Promise<number> {
-  const port = await listenOn(0);
-  if (port !== null) return port;
-  throw new RecalldError(
-    'embedded_database_failed',
-    `The embedded PostgreSQL needs a free port on ${host}, and the system gives none.`,
-  );
-}
-
-async function isFree(port: number): Promise<boolean> {
-  return (await listenOn(port)) !== null;
-}
-
-/** Takes the port (0 = any) for a moment; null if it cannot be had. */
-async function listenOn(port: number): Promise<number | null> {
-  const server = createServer();
-  return new Promise((resolve) => {
-    server.once('error', () => resolve(null));
-    server.listen(port, host, () => {
-      const address = server.address();
-      const found = typeof address === 'object' && address !== null ? address.port : null;
-      server.close(() => resolve(found));
-    });
-  });
 }

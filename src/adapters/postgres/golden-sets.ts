@@ -33,7 +33,9 @@ export function createGoldenSets(pool: pg.Pool): GoldenSets {
   return {
     async add(set, now) {
       return inTransaction(pool, async (client) => {
-        await client.query(`select pg_advisory_xact_lock(hashtextextended('golden_set:' || $1::text, 0))`, [set.name]);
+        await client.query(`select pg_advisory_xact_lock(hashtextextended('golden_set:' || $1::text, 0))`, [
+          set.name,
+        ]);
         const latest = await latestVersion(client, set.name);
         if (latest !== null && latest.contentHash === set.contentHash) return { set: latest, created: false };
         const version = (latest?.version ?? 0) + 1;
@@ -49,7 +51,9 @@ export function createGoldenSets(pool: pg.Pool): GoldenSets {
     },
 
     async list() {
-      const { rows } = await pool.query<VersionRow>(`select ${versionColumns} from golden_sets order by name, version desc`);
+      const { rows } = await pool.query<VersionRow>(
+        `select ${versionColumns} from golden_sets order by name, version desc`,
+      );
       return rows.map(toVersion);
     },
 
@@ -79,8 +83,15 @@ async function latestVersion(db: pg.Pool | pg.PoolClient, name: string): Promise
   return rows[0] === undefined ? null : toVersion(rows[0]);
 }
 
-async function insertVersion(client: pg.PoolClient, set: NewGoldenSet, version: number, now: Date): Promise<void> {
-  const judgments = set.queries.flatMap((query) => query.judgments.map((judgment) => ({ queryId: query.id, ...judgment })));
+async function insertVersion(
+  client: pg.PoolClient,
+  set: NewGoldenSet,
+  version: number,
+  now: Date,
+): Promise<void> {
+  const judgments = set.queries.flatMap((query) =>
+    query.judgments.map((judgment) => ({ queryId: query.id, ...judgment })),
+  );
   await client.query(
     `insert into golden_sets (${versionColumns}) values ($1::text, $2::integer, $3::text, $4::text, $5::timestamptz, $6::integer, $7::integer)`,
     [set.name, version, set.contentHash, set.format, now, set.queries.length, judgments.length],
@@ -89,13 +100,25 @@ async function insertVersion(client: pg.PoolClient, set: NewGoldenSet, version: 
     `insert into golden_queries (golden_set, version, query_id, position, text, tags)
      select $1::text, $2::integer, q.query_id, q.position, q.text, q.tags::jsonb
        from unnest($3::text[], $4::text[], $5::text[]) with ordinality as q (query_id, text, tags, position)`,
-    [set.name, version, set.queries.map((q) => q.id), set.queries.map((q) => q.text), set.queries.map((q) => toJson(q.tags))],
+    [
+      set.name,
+      version,
+      set.queries.map((q) => q.id),
+      set.queries.map((q) => q.text),
+      set.queries.map((q) => toJson(q.tags)),
+    ],
   );
   await client.query(
     `insert into golden_judgments (golden_set, version, query_id, document_id, grade)
      select $1::text, $2::integer, j.query_id, j.document_id, j.grade
        from unnest($3::text[], $4::text[], $5::integer[]) as j (query_id, document_id, grade)`,
-    [set.name, version, judgments.map((j) => j.queryId), judgments.map((j) => j.documentId), judgments.map((j) => j.grade)],
+    [
+      set.name,
+      version,
+      judgments.map((j) => j.queryId),
+      judgments.map((j) => j.documentId),
+      judgments.map((j) => j.grade),
+    ],
   );
 }
 
@@ -118,6 +141,7 @@ function toVersion(row: VersionRow): GoldenSetVersion {
 /** Joined here: a join in SQL takes minutes right after the import of a large set, when its tables have no statistics. */
 function withJudgments(queries: readonly QueryRow[], judgments: readonly JudgmentRow[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map((query) => [query.query_id, []]));
-  for (const { query_id: id, document_id: documentId, grade } of judgments) judged.get(id)?.push({ documentId, grade });
+  for (const { query_id: id, document_id: documentId, grade } of judgments)
+    judged.get(id)?.push({ documentId, grade });
   return queries.map(({ query_id: id, text, tags }) => ({ id, text, tags, judgments: judged.get(id) ?? [] }));
 }

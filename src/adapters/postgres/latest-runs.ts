@@ -51,7 +51,14 @@ export async function readLatestRuns(db: pg.Pool): Promise<LatestRun[]> {
 }
 
 async function toLatest(db: pg.Pool, row: LatestRow): Promise<LatestRun> {
-  const statuses: Record<RunStatus, number> = { running: 0, completed: 0, void: 0, failed: 0, cancelled: 0, ...row.statuses };
+  const statuses: Record<RunStatus, number> = {
+    running: 0,
+    completed: 0,
+    void: 0,
+    failed: 0,
+    cancelled: 0,
+    ...row.statuses,
+  };
   const [scores, checks] = await Promise.all([
     row.completed_id === null ? [] : readScores(db, row.completed_id),
     row.ended_id === null ? [] : readChecks(db, row.ended_id),
@@ -64,7 +71,15 @@ async function toLatest(db: pg.Pool, row: LatestRow): Promise<LatestRun> {
     ended:
       row.ended_at === null
         ? null
-        : { durationSeconds: row.duration_seconds ?? 0, outcomes: countOutcomes(row.outcomes ?? []), checks, finishedAt: row.ended_at },
-    completed: row.completed_at === null ? null : { finishedAt: row.completed_at, scores, segmentsOverflow: row.segments_overflow ?? 0 },
+        : {
+            durationSeconds: row.duration_seconds ?? 0,
+            outcomes: countOutcomes(row.outcomes ?? []),
+            checks,
+            finishedAt: row.ended_at,
+          },
+    completed:
+      row.completed_at === null
+        ? null
+        : { finishedAt: row.completed_at, scores, segmentsOverflow: row.segments_overflow ?? 0 },
   };
 }

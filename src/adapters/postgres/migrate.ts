@@ -64,7 +64,11 @@ async function applyMissing(client: pg.PoolClient): Promise<MigrationReport> {
     return { applied: applied.map((migration) => path.basename(migration.filename ?? '')), version: newest };
   } catch (cause) {
     if (cause instanceof Error && /md5|checksum/i.test(cause.message)) {
-      throw new RecalldError('migration_changed', `${cause.message}; restore the file that came with this version of recalld.`, { cause });
+      throw new RecalldError(
+        'migration_changed',
+        `${cause.message}; restore the file that came with this version of recalld.`,
+        { cause },
+      );
     }
     throw cause;
   }

@@ -26,7 +26,10 @@ export function createPool({ connection, size, logger, queryLimitMs = 60_000 }: 
     keepAlive: true,
     application_name: 'recalld',
   });
-  pool.on('error', (error) => logger.warn('an idle database connection was lost', { reason: error.message }));
+  pool.on('error', (error) => {
+    // At the end of the program the embedded server may hang up before our goodbye has reached it.
+    if (!pool.ending) logger.warn('an idle database connection was lost', { reason: error.message });
+  });
   // Nobody but this listens to a connection that is checked out, and an error that nobody hears ends the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
@@ -46,7 +49,8 @@ export async function assertReachable(pool: Pool): Promise<void> {
   }
 }
 
-function unreachable(options: PoolConfig, cause: unknown): RecalldError {
+/** The sentence for a query that did not reach its database. */
+export function unreachable(options: PoolConfig, cause: unknown): RecalldError {
   // The error of the URL parser holds the URL, and with it the password.
   if (cause instanceof TypeError && 'code' in cause && cause.code === 'ERR_INVALID_URL') {
     return new RecalldError(

@@ -32,7 +32,12 @@ export async function readScores(db: pg.Pool, runId: string): Promise<SegmentSco
        from golden_run_scores where run_id = $1::text order by segment <> 'all', segment, measure, k`,
     [runId],
   );
-  return rows.map(({ ci_low: ciLow, ci_high: ciHigh, ci_method: ciMethod, ...rest }) => ({ ...rest, ciLow, ciHigh, ciMethod }));
+  return rows.map(({ ci_low: ciLow, ci_high: ciHigh, ci_method: ciMethod, ...rest }) => ({
+    ...rest,
+    ciLow,
+    ciHigh,
+    ciMethod,
+  }));
 }
 
 export async function readChecks(db: pg.Pool, runId: string): Promise<CheckResult[]> {
@@ -50,7 +55,10 @@ export interface OutcomeRow {
 }
 
 export function countOutcomes(rows: readonly OutcomeRow[]): OutcomeCounts {
-  const counts = Object.fromEntries(queryOutcomes.map((outcome) => [outcome, 0])) as Record<QueryOutcome, number>;
+  const counts = Object.fromEntries(queryOutcomes.map((outcome) => [outcome, 0])) as Record<
+    QueryOutcome,
+    number
+  >;
   for (const row of rows) counts[row.outcome] = row.count;
   return counts;
 }

@@ -19,20 +19,23 @@ export interface QueueSettings {
   readonly logger: Logger;
   /** A worker that is gone for this long has its job given to another. */
   readonly lostAfterMs?: number;
+  /** A store that does not answer a command for this long counts as gone. */
+  readonly answerLimitMs?: number;
 }
 
 /** Opens the queue; the schema of the PostgreSQL backend is brought up to date. @throws RecalldError queue_unreachable */
 export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
-  const { jobs, logger, lostAfterMs = 30_000 } = settings;
-  const options = { queues: jobs.length, lostAfterMs, logger };
+  const { jobs, logger, lostAfterMs = 30_000, answerLimitMs = 5000 } = settings;
+  let closing = false;
+  const warn = createWarning(logger);
+  const report = (error: Error): void => {
+    if (!closing) warn(error.message || error.name);
+  };
+  const options = { queues: jobs.length, lostAfterMs, answerLimitMs, report };
   const backend =
     settings.backend.kind === 'postgres'
       ? await openPostgresBackend(settings.backend.connection, options)
       : await openRedisBackend(settings.backend.url, options);
-  let closing = false;
-  const report = (error: Error): void => {
-    if (!closing) logger.warn('the job queue has trouble', { reason: error.message });
-  };
   const queues = new Map<string, { readonly spec: JobSpec; readonly queue: JobsOfOneName }>();
   for (const spec of jobs) {
     const queue = backend.queue(spec.name);
@@ -40,9 +43,21 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
     queues.set(spec.name, { spec, queue });
   }
   const workers: WorkerOfOneName[] = [];
+  const running = new Set<Promise<unknown>>();
   const drain = async (): Promise<void> => {
-    await Promise.all(workers.map((worker) => worker.close()));
+    const drained = Promise.all(workers.map((worker) => worker.close()));
+    while (running.size > 0) await Promise.allSettled(running);
+    // What ended is reported to the store; if that is away, the worker would wait for its return.
+    const limit = setTimeout(() => backend.abandon(), answerLimitMs);
+    await drained.finally(() => clearTimeout(limit));
   };
+  const close = async (): Promise<void> => {
+    await drain();
+    closing = true;
+    await Promise.all([...queues.values()].map(({ queue }) => queue.close()));
+    await backend.close();
+  };
+  let closed: Promise<void> | undefined;
 
   return {
     async enqueue(job, payload, id) {
@@ -76,7 +91,9 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
         const worker = backend.worker(
           name,
           async (job) => {
-            const outcome = await run(name, job.data, job.id ?? '');
+            const attempt = run(name, job.data, job.id ?? '');
+            running.add(attempt);
+            const outcome = await attempt.finally(() => running.delete(attempt));
             if (outcome === 'retry') throw new Error('this attempt failed; the log says why');
             if (outcome === 'dead')
               throw new UnrecoverableError('the job can never succeed; the log says why');
@@ -101,11 +118,24 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
 
     drain,
 
-    async close() {
-      await drain();
-      closing = true;
-      await Promise.all([...queues.values()].map(({ queue }) => queue.close()));
-      await backend.close();
+    close() {
+      closed ??= close();
+      return closed;
     },
+  };
+}
+
+/** So often is the same trouble said again: every connection has it at every attempt to reconnect. */
+const QUIET_MS = 30_000;
+
+function createWarning(logger: Logger): (reason: string) => void {
+  const saidAt = new Map<string, number>();
+  return (reason) => {
+    const now = performance.now();
+    if (now - (saidAt.get(reason) ?? -QUIET_MS) < QUIET_MS) return;
+    // Some reasons name a job, so that there is no end to them.
+    if (saidAt.size >= 100) saidAt.clear();
+    saidAt.set(reason, now);
+    logger.warn('the job queue has trouble', { reason });
   };
 }

@@ -4,8 +4,10 @@ import { type ScheduledTask, schedule } from 'node-cron';
 import type { Schedule } from '../../ports/schedule.ts';
 import type { Logger } from '../../ports/telemetry.ts';
 
-/** Enough ticks to meet the night and the weekend of a schedule by the quarter of an hour. */
+/** Enough to meet every gap within a day, of schedules down to one tick in five minutes. */
 const TICKS_AHEAD = 300;
+const HOUR_MS = 3_600_000;
+const EIGHT_DAYS_MS = 192 * HOUR_MS;
 
 export function createSchedule(logger: Logger): Schedule {
   const tasks: ScheduledTask[] = [];
@@ -13,6 +15,8 @@ export function createSchedule(logger: Logger): Schedule {
     every(expression, timezone, tick) {
       const task = schedule(expression, ({ date }) => tick(wholeSecond(date)), {
         timezone,
+        // A tick that the process was too busy to wake up for is late, not lost; of several only the last is run.
+        missedExecutionTolerance: Number.POSITIVE_INFINITY,
         logger: {
           info: (message) => logger.debug(message),
           debug: (message) => logger.debug(String(message)),
@@ -24,21 +28,27 @@ export function createSchedule(logger: Logger): Schedule {
     },
 
     previous(expression, timezone, now) {
-      // prev() is strictly before; a tick that is due this very second counts.
-      const from = new Date(now.getTime() + 1000);
-      return CronExpressionParser.parse(expression, { tz: timezone, currentDate: from }).prev().toDate();
+      return previousTick(expression, timezone, now.getTime());
     },
 
     longestGapSeconds(expression, timezone, now) {
       const ticks = CronExpressionParser.parse(expression, { tz: timezone, currentDate: now });
-      let longest = 0;
+      let longestMs = 0;
       let last = ticks.next().getTime();
       for (let i = 0; i < TICKS_AHEAD; i++) {
         const next = ticks.next().getTime();
-        longest = Math.max(longest, (next - last) / 1000);
+        longestMs = Math.max(longestMs, next - last);
         last = next;
       }
-      return longest;
+      // A schedule so busy that this met no weekend is looked at around every hour of more than a week.
+      for (let at = last; at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
+        const next = CronExpressionParser.parse(expression, {
+          tz: timezone,
+          currentDate: new Date(at),
+        }).next();
+        longestMs = Math.max(longestMs, next.getTime() - previousTick(expression, timezone, at).getTime());
+      }
+      return longestMs / 1000;
     },
 
     async stop() {
@@ -49,4 +59,10 @@ export function createSchedule(logger: Logger): Schedule {
 
 function wholeSecond(date: Date): Date {
   return new Date(Math.floor(date.getTime() / 1000) * 1000);
+}
+
+/** The latest planned time at or before an instant; prev() is strictly before, and planned times are whole seconds. */
+function previousTick(expression: string, timezone: string, atMs: number): Date {
+  const currentDate = new Date(wholeSecond(new Date(atMs)).getTime() + 1000);
+  return CronExpressionParser.parse(expression, { tz: timezone, currentDate }).prev().toDate();
 }

@@ -11,7 +11,10 @@ export function createLogger(level: LogLevel): Logger {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: ['password', '*.password', 'authorization', '*.authorization', 'api_key', '*.api_key'], censor: '[redacted]' },
+      redact: {
+        paths: ['password', '*.password', 'authorization', '*.authorization', 'api_key', '*.api_key'],
+        censor: '[redacted]',
+      },
     },
     pino.destination({ fd: 2, sync: true }),
   );

@@ -20,7 +20,11 @@ export interface ExporterSettings {
 }
 
 /** Gauges of prom-client that end in _total, which Prometheus keeps for counters; each has a sibling without it. */
-const misnamedGauges = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+const misnamedGauges = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
 
 export function createExporter(settings: ExporterSettings): Exporter {
   const registry = new Registry();
@@ -43,9 +47,10 @@ export function createExporter(settings: ExporterSettings): Exporter {
     }
   };
 
+  const read = createBoundedRead(settings);
   const refresh = async (): Promise<void> => {
     try {
-      const samples = await settings.readStoredGauges();
+      const samples = await read();
       for (const [name, definition] of Object.entries(metricCatalogue)) {
         if (definition.source === 'stored') gauge(name as MetricName).reset();
       }
@@ -53,7 +58,9 @@ export function createExporter(settings: ExporterSettings): Exporter {
       refreshedAtMs = settings.clock.monotonicMs();
     } catch (error) {
       counter('recalld_snapshot_errors_total').inc();
-      settings.logger.error('the stored gauges could not be refreshed', { reason: error instanceof Error ? error.message : String(error) });
+      settings.logger.error('the stored gauges could not be refreshed', {
+        reason: error instanceof Error ? error.message : String(error),
+      });
     }
     const ageMs = settings.clock.monotonicMs() - (refreshedAtMs ?? startedAtMs);
     gauge('recalld_snapshot_age_seconds').set(ageMs / 1000);
@@ -79,6 +86,31 @@ export function createExporter(settings: ExporterSettings): Exporter {
   };
 }
 
+/** A scrape must be answered while Prometheus waits for it, which is 10 s by default. */
+const READ_LIMIT_MS = 5000;
+
+/**
+ * Rejects when the database is stuck, so that what this process knows of itself is exported all the same. A read
+ * that is under way is waited for again and not joined by another, which would be stuck as well.
+ */
+function createBoundedRead({ readStoredGauges, clock }: ExporterSettings): ReadStoredGauges {
+  let reading: ReturnType<ReadStoredGauges> | null = null;
+  return async () => {
+    reading ??= readStoredGauges().finally(() => {
+      reading = null;
+    });
+    const limit = new AbortController();
+    const tooLong = clock.sleep(READ_LIMIT_MS, limit.signal).then(() => {
+      throw new Error(`the database did not answer within ${READ_LIMIT_MS / 1000} s`);
+    });
+    try {
+      return await Promise.race([reading, tooLong]);
+    } finally {
+      limit.abort();
+    }
+  };
+}
+
 /** Node's own event loop metrics are NaN when two scrapes follow each other at once. */
 function withoutNotANumber(text: string): string {
   return text.replaceAll(/^[^#\n].* Nan$\n?/gm, '');
@@ -86,20 +118,27 @@ function withoutNotANumber(text: string): string {
 
 function registerCatalogue(registry: Registry): Map<string, Gauge | Counter | Histogram> {
   return new Map<string, Gauge | Counter | Histogram>(
-    Object.entries<MetricDefinition>(metricCatalogue).map(([name, definition]): [string, Gauge | Counter | Histogram] => {
-      const options = { name, help: definition.help, labelNames: [...definition.labels], registers: [registry] };
-      switch (definition.type) {
-        case 'gauge': {
-          const metric = new Gauge(options);
-          // Without labels a gauge would show 0 from birth.
-          if (definition.labels.length === 0) metric.reset();
-          return [name, metric];
+    Object.entries<MetricDefinition>(metricCatalogue).map(
+      ([name, definition]): [string, Gauge | Counter | Histogram] => {
+        const options = {
+          name,
+          help: definition.help,
+          labelNames: [...definition.labels],
+          registers: [registry],
+        };
+        switch (definition.type) {
+          case 'gauge': {
+            const metric = new Gauge(options);
+            // Without labels a gauge would show 0 from birth.
+            if (definition.labels.length === 0) metric.reset();
+            return [name, metric];
+          }
+          case 'counter':
+            return [name, new Counter(options)];
+          case 'histogram':
+            return [name, new Histogram({ ...options, buckets: [...(definition.buckets ?? [])] })];
         }
-        case 'counter':
-          return [name, new Counter(options)];
-        case 'histogram':
-          return [name, new Histogram({ ...options, buckets: [...(definition.buckets ?? [])] })];
-      }
-    }),
+      },
+    ),
   );
 }

@@ -50,16 +50,19 @@ export function readMetricKey(text: string): MetricKey | null {
 
 const below = z.number().gt(0).lte(1).describe('Floor, a share such as 0.8.');
 
-const floorCheck = z.strictObject({
-  measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
-  below: below.describe(
-    'Floor, a share such as 0.8: critical when the upper bound is below it, warning when only the mean is.',
-  ),
-  severity,
-});
+const floorCheck = z
+  .strictObject({
+    measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
+    below: below.describe(
+      'Floor, a share such as 0.8: critical when the upper bound is below it, warning when only the mean is.',
+    ),
+    severity,
+  })
+  .describe('A floor of a golden measure, judged on every golden set of the pipeline.');
 
 const liveFloorCheck = z
   .strictObject({ measure: z.enum(liveMeasures).describe('A measure of live traffic.'), below, severity })
+  .describe('A floor of a live measure.')
   .meta({ inactive: true });
 
 const regressionCheck = z
@@ -70,10 +73,12 @@ const regressionCheck = z
     severity,
     runs: z.int().min(1).default(2).describe('Runs in a row that must show it.'),
   })
+  .describe('A golden measure that falls below its baseline.')
   .meta({ inactive: true });
 
 const densityCheck = z
   .strictObject({ density_drift: z.literal(true).describe('Watch the drift of query density.'), severity })
+  .describe('Live queries that the store covers worse than before.')
   .meta({ inactive: true });
 
 const staleLabelsCheck = z
@@ -85,6 +90,7 @@ const staleLabelsCheck = z
       .describe('Most judged documents that may be gone from the store, a share.'),
     severity,
   })
+  .describe('Judged documents that are gone from the store.')
   .meta({ inactive: true });
 
 export const checkSchema = z.union([

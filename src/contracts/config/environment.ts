@@ -11,7 +11,8 @@ export interface EnvironmentVariable {
   readonly path: readonly string[];
   /** Whether `NAME_FILE` is read too. */
   readonly secret: boolean;
-  readonly type: string | undefined;
+  /** JSON Schema types that its value may have. */
+  readonly types: readonly string[];
 }
 
 /** The variables that override the scalars of the config that stand outside of lists, `server.port` as RECALLD_SERVER_PORT. */
@@ -27,8 +28,8 @@ function leaves(node: JsonSchema, path: readonly string[]): EnvironmentVariable[
   }
   if (node.type === 'array') return [];
   const name = `RECALLD_${path.join('_').toUpperCase()}`;
-  const type = typeof node.type === 'string' ? node.type : undefined;
-  return [{ name, path, secret: node['secret'] !== undefined, type }];
+  const types = branches(node).flatMap(({ type }) => type ?? []);
+  return [{ name, path, secret: node['secret'] !== undefined, types }];
 }
 
 /**
@@ -45,7 +46,7 @@ export function applyEnvironment(
   readSecret: (path: string) => string,
 ): Map<string, string> {
   const applied = new Map<string, string>();
-  for (const { name, path, secret, type } of environmentVariables(schema)) {
+  for (const { name, path, secret, types } of environmentVariables(schema)) {
     const fileName = `${name}_FILE`;
     const file = secret ? env[fileName] : undefined;
     const direct = env[name];
@@ -53,14 +54,15 @@ export function applyEnvironment(
       throw new RecalldError('config_invalid', `${name} and ${fileName} are both set; unset one of them.`);
     }
     const value = file === undefined ? direct : readSecret(file).trim();
-    if (value === undefined || !setAt(tree, path, type === 'string' ? value : readScalar(value))) continue;
+    if (value === undefined || !setAt(tree, path, readAs(types, value))) continue;
     applied.set(formatPath(path), file === undefined ? name : fileName);
   }
   return applied;
 }
 
-/** Numbers, booleans and null as YAML writes them; what is no YAML stays text and fails by its type. */
-function readScalar(text: string): unknown {
+/** Text stays as it is; numbers, booleans and null are read as YAML. What is no YAML stays text and fails by its type. */
+function readAs(types: readonly string[], text: string): unknown {
+  if (types.includes('string')) return text === 'null' && types.includes('null') ? null : text;
   try {
     return parseYaml(text) as unknown;
   } catch (error) {

@@ -66,12 +66,14 @@ function explainIssue(issue: Issue, parent: Path, checked: Checked): Problem[] {
       if (issue.origin === 'string' || issue.origin === 'array') return say('must not be empty');
       return say(`must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`);
     case 'too_big':
+      if (issue.origin === 'array') return say(`must have at most ${issue.maximum} elements`);
       if (issue.origin === 'string') return say(`must be at most ${issue.maximum} characters long`);
       return say(`must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`);
+    case 'invalid_key':
+      return say(issue.issues[0]?.message ?? issue.message);
     case 'custom':
     case 'invalid_format':
     case 'invalid_element':
-    case 'invalid_key':
     case 'not_multiple_of':
     default:
       return say(issue.message);

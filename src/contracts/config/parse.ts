@@ -12,9 +12,12 @@ type Tree = Record<string, unknown>;
 /** Far more than the config has; only an alias that holds itself gets there. */
 const DEEPEST = 100;
 
-/** JSON Schema of what a user may write, with our `secret` and `inactive` marks. */
+let jsonSchema: JsonSchema | null = null;
+
+/** JSON Schema of what a user may write, with our `secret` and `inactive` marks. Made once. */
 export function configJsonSchema(): JsonSchema {
-  return z.toJSONSchema(configSchema, { io: 'input' });
+  jsonSchema ??= z.toJSONSchema(configSchema, { io: 'input' });
+  return jsonSchema;
 }
 
 /**

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { checkSchema } from './checks.ts';
 import { cronSchema, timezoneSchema } from './cron.ts';
 import { defaultCutoffs, refuseUnjudgeableChecks } from './judgeable-checks.ts';
+import { feedbackPolicySchema, privacySchema, samplingSchema } from './live.ts';
 import { refuseRepeats } from './repeats.ts';
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
@@ -121,18 +122,19 @@ export const pipelineSchema = z
       .optional()
       .describe('Turns text into vectors.')
       .meta({ inactive: true }),
-    sampling: z
-      .strictObject({
-        rate: z.number().min(0).max(1).default(0.1).describe('Share of live queries that is kept.'),
-        max_per_minute: z.int().min(1).default(600).describe('Most queries a minute that are kept.'),
-        always_keep: z
-          .array(z.enum(['zero_results', 'error', 'negative_feedback', 'low_similarity']))
-          .default([])
-          .describe('Queries that are kept whatever the rate.'),
-      })
-      .optional()
-      .describe('Which live queries are kept.')
-      .meta({ inactive: true }),
+    embedding_dimensions: z
+      .int()
+      .min(1)
+      .max(16_384)
+      .nullable()
+      .default(null)
+      .describe('Length of the vectors of live queries; null learns it from the first one.'),
+    sampling: samplingSchema,
+    service_names: z
+      .array(z.string().min(1).max(256))
+      .max(100)
+      .default([])
+      .describe('Values of `service.name` whose OpenTelemetry spans belong to this pipeline.'),
     segments: z
       .strictObject({
         keys: z
@@ -148,14 +150,8 @@ export const pipelineSchema = z
           .describe('Most segments; the largest are kept, the rest are one, `other`.'),
       })
       .prefault({}),
-    privacy: z
-      .strictObject({
-        text: z.enum(['redact', 'hash', 'keep']).default('redact').describe('What is stored of the text.'),
-        retention_days: z.int().min(1).default(30).describe('Days until a live query is deleted.'),
-      })
-      .optional()
-      .describe('What is kept of live queries.')
-      .meta({ inactive: true }),
+    privacy: privacySchema,
+    feedback: feedbackPolicySchema,
     density: z
       .strictObject({
         k: z.int().min(1).default(5).describe('Nearest chunks that the density of a query is taken from.'),

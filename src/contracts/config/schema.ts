@@ -33,6 +33,15 @@ const storageSchema = z.strictObject({
     .max(200)
     .default(10)
     .describe('Most connections that this process opens for its own queries.'),
+  hash_key: z
+    .string()
+    .min(16)
+    .nullable()
+    .default(null)
+    .describe(
+      'Key of the hashes that stand for users and sessions; null makes one and keeps it in the database.',
+    )
+    .meta({ secret: 'all' }),
 });
 
 const queueSchema = z

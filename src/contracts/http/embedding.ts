@@ -23,7 +23,7 @@ export const embeddingSchema = z
     return z.NEVER;
   })
   .meta({
-    override: {
+    wire: {
       oneOf: [
         { type: 'array', items: { type: 'number' } },
         { type: 'string', contentEncoding: 'base64' },

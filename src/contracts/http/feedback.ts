@@ -3,29 +3,23 @@ import { z } from 'zod';
 import { type Feedback, feedbackKinds } from '../../core/live/live-query.ts';
 import { identifier, shortText, text, timestamp } from './fields.ts';
 
-export const feedbackSchema = z
-  .strictObject({
-    id: identifier
-      .optional()
-      .describe('Idempotency key; left out, it is derived from what the feedback says.'),
-    query_id: identifier.describe(
-      'Id of the live query that it is about; the query may come later, or never.',
+export const feedbackSchema = z.strictObject({
+  id: identifier.optional().describe('Idempotency key; left out, it is derived from what the feedback says.'),
+  query_id: identifier.describe('Id of the live query that it is about; the query may come later, or never.'),
+  pipeline: identifier,
+  kind: z.enum(feedbackKinds),
+  value: z
+    .union([z.number(), z.boolean(), shortText])
+    .optional()
+    .describe(
+      'thumb: true or false, up or down, 1 or -1; rating: a number on the scale of the config; relevance: a grade.',
     ),
-    pipeline: identifier,
-    kind: z.enum(feedbackKinds),
-    value: z
-      .union([z.number(), z.boolean(), shortText])
-      .optional()
-      .describe(
-        'thumb: true or false, up or down, 1 or -1; rating: a number on the scale of the config; relevance: a grade.',
-      ),
-    document_id: identifier.optional().describe('The document that was clicked, copied or judged.'),
-    rank: z.int().min(1).max(10_000).optional().describe('Its rank when it was shown, from 1.'),
-    occurred_at: timestamp.optional(),
-    user_id: identifier.optional().describe('Stored as a keyed hash only.'),
-    comment: text.optional().describe('Redacted before it is stored.'),
-  })
-  .meta({ id: 'Feedback' });
+  document_id: identifier.optional().describe('The document that was clicked, copied or judged.'),
+  rank: z.int().min(1).max(10_000).optional().describe('Its rank when it was shown, from 1.'),
+  occurred_at: timestamp.optional(),
+  user_id: identifier.optional().describe('Stored as a keyed hash only.'),
+  comment: text.optional().describe('Redacted before it is stored.'),
+});
 
 export type FeedbackBody = z.infer<typeof feedbackSchema>;
 

@@ -9,39 +9,37 @@ const resultSchema = z.strictObject({
   score: z.number().optional().describe('As the retriever gave it.'),
 });
 
-export const liveQuerySchema = z
-  .strictObject({
-    id: identifier.describe('Idempotency key within the pipeline.'),
-    pipeline: identifier.describe('Pipeline of the config.'),
-    occurred_at: timestamp.optional().describe('When the user asked; left out, when it was received.'),
-    text: text.optional().describe('What the user asked.'),
-    embedding: embeddingSchema
-      .optional()
-      .describe('Vector of the query: numbers, or base64 of float32 little-endian.'),
-    top_k: z.int().min(1).max(10_000).optional().describe('How many documents were asked for.'),
-    session_id: identifier.optional().describe('Sessions are sampled whole.'),
-    trace_id: identifier.optional().describe('Trace of the request, to join what OpenTelemetry tells of it.'),
-    results: z
-      .array(resultSchema)
-      .max(1000)
-      .describe('What was retrieved, best first; empty when nothing was.'),
-    latency_ms: z.number().min(0).max(86_400_000).optional(),
-    error: shortText.optional().describe('What went wrong, in short; left out when the retrieval succeeded.'),
-    segments: segmentsSchema.optional().describe('Slices of the traffic, such as tenant or language.'),
-    user_id: identifier.optional().describe('Stored as a keyed hash only.'),
-    versions: z
-      .strictObject({
-        index: shortText.optional(),
-        embedder: shortText.optional(),
-        retriever: shortText.optional(),
-      })
-      .optional(),
-    sampling: z
-      .strictObject({ probability: z.number().gt(0).max(1) })
-      .optional()
-      .describe('Set when the service tells only a part of its queries.'),
-  })
-  .meta({ id: 'LiveQuery' });
+export const liveQuerySchema = z.strictObject({
+  id: identifier.describe('Idempotency key within the pipeline.'),
+  pipeline: identifier.describe('Pipeline of the config.'),
+  occurred_at: timestamp.optional().describe('When the user asked; left out, when it was received.'),
+  text: text.optional().describe('What the user asked.'),
+  embedding: embeddingSchema
+    .optional()
+    .describe('Vector of the query: numbers, or base64 of float32 little-endian.'),
+  top_k: z.int().min(1).max(10_000).optional().describe('How many documents were asked for.'),
+  session_id: identifier.optional().describe('Sessions are sampled whole.'),
+  trace_id: identifier.optional().describe('Trace of the request, to join what OpenTelemetry tells of it.'),
+  results: z
+    .array(resultSchema)
+    .max(1000)
+    .describe('What was retrieved, best first; empty when nothing was.'),
+  latency_ms: z.number().min(0).max(86_400_000).optional(),
+  error: shortText.optional().describe('What went wrong, in short; left out when the retrieval succeeded.'),
+  segments: segmentsSchema.optional().describe('Slices of the traffic, such as tenant or language.'),
+  user_id: identifier.optional().describe('Stored as a keyed hash only.'),
+  versions: z
+    .strictObject({
+      index: shortText.optional(),
+      embedder: shortText.optional(),
+      retriever: shortText.optional(),
+    })
+    .optional(),
+  sampling: z
+    .strictObject({ probability: z.number().gt(0).max(1) })
+    .optional()
+    .describe('Set when the service tells only a part of its queries.'),
+});
 
 export type LiveQueryBody = z.infer<typeof liveQuerySchema>;
 

@@ -1,29 +1,48 @@
 /** Reads one attribute as the type that is wanted of it; whatever does not fit is null, never an error. */
 import { parseExactJson } from './exact-json.ts';
-import type { AttributeValue, Attributes } from './span.ts';
+import type { Attributes, AttributeValue } from './span.ts';
 
 /** What OpenInference writes in place of a value that its privacy settings hide. */
 const REDACTED = '__REDACTED__';
 
+/** Longest text of a query or comment, of a name, and of an id, in UTF-16 units. */
+const MAX_TEXT = 100_000;
+const MAX_SHORT_TEXT = 1000;
+const MAX_ID = 1024;
+
 /** No embedding model has more dimensions; a longer list is not a vector. */
-const MAX_DIMENSIONS = 65_536;
+const MAX_DIMENSIONS = 16_384;
+
+/** Control characters, which PostgreSQL or people cannot read, and halves of surrogate pairs. */
+const unreadable = /(?![\t\n\r])[\p{Cc}\p{Cs}]/gu;
+const unreadableInId = /[\p{Cc}\p{Cs}]/u;
 
 type Value = AttributeValue | undefined;
 
-/** Text that says something: not empty and not redacted. NUL, which PostgreSQL cannot store, becomes U+FFFD. */
-export function readText(value: Value): string | null {
-  if (typeof value !== 'string' || value === '' || value === REDACTED) return null;
-  return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
+/** A string that says something: not empty and not redacted. */
+export function readString(value: Value): string | null {
+  return typeof value === 'string' && value !== '' && value !== REDACTED ? value : null;
 }
 
+/** A string for people to read: cut off at `maxLength`, and what nobody can read is U+FFFD in it. */
+export function readTextUpTo(maxLength: number): (value: Value) => string | null {
+  return (value) => readString(value)?.slice(0, maxLength).replace(unreadable, '\uFFFD') ?? null;
+}
+
+/** The text of a query, comment or document. */
+export const readText = readTextUpTo(MAX_TEXT);
+
+/** A name or version. */
+export const readShortText = readTextUpTo(MAX_SHORT_TEXT);
+
 /**
- * An id: text as it stands, or an integer written in digits. A number with a fraction is a score, and an integer that
- * was rounded is the id of something else.
+ * An id: at most 1024 characters without control characters as they stand, or an integer written in digits. A number
+ * with a fraction is a score, and an integer that was rounded is the id of something else.
  */
 export function readId(value: Value): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
-  const text = readText(value);
-  return text === null || text.includes('\uFFFD') ? null : text;
+  const id = readString(value);
+  return id === null || id.length > MAX_ID || unreadableInId.test(id) ? null : id;
 }
 
 /** A finite number, or text of one: Milvus' instrumentation writes distances as text. */
@@ -58,8 +77,8 @@ export function readStructure(value: Value): Attributes | readonly AttributeValu
 }
 
 /**
- * A dense vector: an array of finite numbers, integers and floats mixed, or JSON text of one. Sparse vectors, zero
- * dimensions and numbers that float32 cannot hold give null.
+ * A dense vector: an array of finite numbers, integers and floats mixed, or JSON text of one. Sparse vectors, the
+ * zero vector, which has no direction, and numbers that float32 cannot hold give null.
  */
 export function readVector(value: Value): Float32Array | null {
   const numbers = typeof value === 'string' ? parseNumbers(value) : value;
@@ -69,7 +88,7 @@ export function readVector(value: Value): Float32Array | null {
     if (typeof number !== 'number') return null;
     vector[dimension] = number;
   }
-  return vector.every(Number.isFinite) ? vector : null;
+  return vector.every(Number.isFinite) && vector.some((number) => number !== 0) ? vector : null;
 }
 
 /** Plain JSON, because the digits of a float need no care and there are many of them. */

@@ -1,5 +1,14 @@
 /** What was asked of a retriever: the text, its vector and how many documents. */
-import { isObject, readCount, readFirst, readFlattened, readObject, readStructure, readText, readVector } from './attribute.ts';
+import {
+  isObject,
+  readCount,
+  readFirst,
+  readFlattened,
+  readObject,
+  readStructure,
+  readText,
+  readVector,
+} from './attribute.ts';
 import type { AttributeValue, OtlpSpan } from './span.ts';
 
 /** Their values are the query itself, or JSON with the query in it. */
@@ -13,7 +22,16 @@ const inputs = [
 ];
 
 /** Names of the query in a JSON input; `query_str` and `str_or_query_bundle` are LlamaIndex. */
-const queryNames = ['query', 'query_str', 'str_or_query_bundle', 'query_text', 'question', 'search_query', 'input', 'text'];
+const queryNames = [
+  'query',
+  'query_str',
+  'str_or_query_bundle',
+  'query_text',
+  'question',
+  'search_query',
+  'input',
+  'text',
+];
 
 /**
  * The text of the query, from the first of `gen_ai.retrieval.query.text`, `input.value`, `langfuse.observation.input`
@@ -30,13 +48,10 @@ export function readQueryText(span: OtlpSpan): string | null {
 function readInputText(value: AttributeValue | undefined): string | null {
   const input = readStructure(value);
   if (input === null) return readText(value);
-  if (isObject(input as AttributeValue)) {
-    return readFirst(input as { [name: string]: AttributeValue }, queryNames, (inner) =>
-      isObject(inner) ? readFirst(inner, queryNames, readText) : readText(inner),
-    );
-  }
-  const [only, ...others] = input as readonly AttributeValue[];
-  return others.length === 0 ? readText(only) : null;
+  if (!isObject(input)) return input.length === 1 ? readText(input[0]) : null;
+  return readFirst(input, queryNames, (inner) =>
+    isObject(inner) ? readFirst(inner, queryNames, readText) : readText(inner),
+  );
 }
 
 /** `gen_ai.request.top_k` is what OTel GenAI called it before; the rest is OpenLLMetry. */
@@ -52,7 +67,10 @@ const topKNames = [
 /** How many documents were asked for; null when the span does not tell. */
 export function readTopK(span: OtlpSpan): number | null {
   const input = readFirst(span.attributes, ['input.value', 'langfuse.observation.input'], readObject);
-  return readFirst(span.attributes, topKNames, readCount) ?? readFirst(input ?? {}, ['top_k', 'k', 'limit'], readCount);
+  return (
+    readFirst(span.attributes, topKNames, readCount) ??
+    readFirst(input ?? {}, ['top_k', 'k', 'limit'], readCount)
+  );
 }
 
 const vectorNames = ['embedding.vector', 'db.vector.query.embeddings.vector'];

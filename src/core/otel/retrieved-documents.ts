@@ -1,7 +1,17 @@
 /** The documents that a retriever or reranker span tells of, wherever its instrumentation put them. */
 import type { RetrievedDocument } from '../model.ts';
-import { isObject, readArray, readFirst, readFlattened, readId, readNumber, readObject, readStructure, readText } from './attribute.ts';
-import type { AttributeValue, Attributes, OtlpSpan } from './span.ts';
+import {
+  isObject,
+  readArray,
+  readFirst,
+  readFlattened,
+  readId,
+  readNumber,
+  readObject,
+  readString,
+  readStructure,
+} from './attribute.ts';
+import type { Attributes, AttributeValue, OtlpSpan } from './span.ts';
 
 /** A document as it was traced: each of its parts may be missing. */
 export interface TracedDocument {
@@ -52,13 +62,16 @@ export function readRetrievedDocuments(span: OtlpSpan): Documents {
     ? lists.reduce((longest, list) => (list.length > longest.length ? list : longest))
     : first;
   const others = lists.filter((list) => list !== chosen && list.length === chosen.length);
-  return chosen.map((document, rank) => others.reduce((known, list) => complete(known, list[rank]), document));
+  return chosen.map((document, rank) =>
+    others.reduce((known, list) => complete(known, list[rank]), document),
+  );
 }
 
 /** The documents that a reranker put out, best first (OpenInference); null when its span does not tell. */
 export function readRerankedDocuments(span: OtlpSpan): Documents {
   return (
-    readDocumentList(span.attributes, 'reranker.output_documents') ?? readOutput(span.attributes['output.value'])
+    readDocumentList(span.attributes, 'reranker.output_documents') ??
+    readOutput(span.attributes['output.value'])
   );
 }
 
@@ -79,7 +92,12 @@ export function identifyDocuments(
   });
 }
 
-const outputs = ['output.value', 'langfuse.observation.output', 'gen_ai.task.output', 'traceloop.entity.output'];
+const outputs = [
+  'output.value',
+  'langfuse.observation.output',
+  'gen_ai.task.output',
+  'traceloop.entity.output',
+];
 
 /** Where the list is when the output is an object; `source_nodes` is LlamaIndex. */
 const listNames = ['documents', 'results', 'matches', 'hits', 'nodes', 'source_nodes'];
@@ -88,8 +106,8 @@ const resultCounts = ['db.vector.query.result_count', 'db.vector.query.result.ma
 
 function readOutput(value: AttributeValue | undefined): Documents {
   const output = readStructure(value);
-  if (!isObject(output ?? undefined)) return readList(output ?? undefined);
-  return readFirst(output as Attributes, listNames, readList);
+  if (output === null) return null;
+  return isObject(output) ? readFirst(output, listNames, readList) : readList(output);
 }
 
 /** `prefix.N.*`, or all of them as one list under the prefix. */
@@ -140,14 +158,14 @@ const metadataNames = ['document.metadata', 'metadata', 'db.query.result.metadat
 const wrapperNames = ['node', 'kwargs', 'document'];
 
 function toDocument(value: AttributeValue | undefined): TracedDocument {
-  if (!isObject(value)) return { id: null, score: null, content: readText(value), metadata: null };
+  if (!isObject(value)) return { id: null, score: null, content: readString(value), metadata: null };
   const inner = readFirst(value, wrapperNames, (wrapped) => (isObject(wrapped) ? wrapped : null)) ?? {};
   const read = <T>(names: readonly string[], reader: (value: AttributeValue | undefined) => T | null) =>
     readFirst(value, names, reader) ?? readFirst(inner, names, reader);
   return {
     id: read(idNames, readId),
     score: read(scoreNames, readNumber),
-    content: read(contentNames, readText),
+    content: read(contentNames, readString),
     metadata: read(metadataNames, readObject),
   };
 }

@@ -1,5 +1,5 @@
 /** What a span is to us, by the conventions that its instrumentation follows. */
-import { readFirst, readText } from './attribute.ts';
+import { readFirst, readString } from './attribute.ts';
 import type { OtlpSpan } from './span.ts';
 
 /** `other`: a convention says what it is, and it is none of ours. `none`: no convention says anything. */
@@ -26,7 +26,12 @@ const langfuseTypes = new Map<string, SpanRole>([
 ]);
 
 /** Events of OpenLLMetry on the span of a vector store's query; `search` is Milvus. */
-const queryEvents = new Set(['db.query.embeddings', 'db.query.result', 'db.search.embeddings', 'db.search.result']);
+const queryEvents = new Set([
+  'db.query.embeddings',
+  'db.query.result',
+  'db.search.embeddings',
+  'db.search.result',
+]);
 
 const vectorStores = new Set(['chroma', 'lancedb', 'marqo', 'milvus', 'pinecone', 'qdrant', 'weaviate']);
 const queryOperations = new Set(['hybrid_search', 'query', 'search']);
@@ -38,10 +43,10 @@ const queryOperations = new Set(['hybrid_search', 'query', 'search']);
  */
 export function roleOf(span: OtlpSpan): SpanRole {
   const { attributes } = span;
-  const kind = readText(attributes['openinference.span.kind'])?.toUpperCase() ?? 'UNKNOWN';
+  const kind = readString(attributes['openinference.span.kind'])?.toUpperCase() ?? 'UNKNOWN';
   if (kind !== 'UNKNOWN') return openInferenceKinds.get(kind) ?? 'other';
-  const operation = readText(attributes['gen_ai.operation.name']);
-  const type = readText(attributes['langfuse.observation.type']);
+  const operation = readString(attributes['gen_ai.operation.name']);
+  const type = readString(attributes['langfuse.observation.type']);
   const role = genAiOperations.get(operation ?? '') ?? langfuseTypes.get(type ?? '');
   if (role !== undefined) return role;
   if (isVectorStoreQuery(span)) return 'retriever';
@@ -51,9 +56,9 @@ export function roleOf(span: OtlpSpan): SpanRole {
 function isVectorStoreQuery(span: OtlpSpan): boolean {
   if (span.events.some((event) => queryEvents.has(event.name))) return true;
   if (Object.keys(span.attributes).some((name) => name.startsWith('db.vector.query.'))) return true;
-  const store = readFirst(span.attributes, ['db.system', 'db.system.name'], readText)?.toLowerCase();
+  const store = readFirst(span.attributes, ['db.system', 'db.system.name'], readString)?.toLowerCase();
   if (store === undefined || !vectorStores.has(store)) return false;
-  const operation = readFirst(span.attributes, ['db.operation', 'db.operation.name'], readText);
+  const operation = readFirst(span.attributes, ['db.operation', 'db.operation.name'], readString);
   return queryOperations.has(operation ?? '');
 }
 

@@ -1,14 +1,13 @@
 /** Means of variables with a range, whose bounds must stay in it and must not claim certainty from a few samples. */
 import type { Interval } from '../stats/interval.ts';
 import { normalQuantile } from '../stats/normal.ts';
-import { studentTQuantile } from '../stats/student-t.ts';
 import { wilsonInterval } from '../stats/wilson.ts';
-import { type ClusterMember, chanceClusters, effectiveClusters, totalWeight } from './clusters.ts';
+import { type ClusterMember, effectiveClusters, totalWeight } from './clusters.ts';
 import { type EstimateOutcome, hajekMean, type SampledValue, type SampledWindow } from './estimate.ts';
 
 const CONFIDENCE = 0.95;
-/** Probability below the upper bound. */
-const UPPER = (1 + CONFIDENCE) / 2;
+/** Standard errors from a normal mean to its bounds. */
+const Z = normalQuantile((1 + CONFIDENCE) / 2);
 
 /**
  * `hajekMean` of a variable that lies in `range`. Bounds are clipped to it, and they stay apart when all samples have
@@ -41,9 +40,9 @@ export function hajekBoundedMean(
 }
 
 /**
- * Share of the window's queries for which `value` is 1 rather than 0: `hajekMean` with a Wilson interval, as if from
- * n = p(1 - p) / variance independent queries, n reduced by (z / t)^2 for the degrees of freedom (Korn and Graubard
- * 1998; Dean and Pagano 2015). It stays in [0, 1] and is no point when all samples agree.
+ * Share of the window's queries for which `value` is 1 rather than 0: `hajekMean` with the Wilson interval of n
+ * independent queries, n such that their normal interval would reach as far as the t interval of `hajekMean` (Korn
+ * and Graubard 1998; Dean and Pagano 2015). It stays in [0, 1] and is no point when all samples agree.
  *
  * @throws RangeError as `hajekMean`, or for a value other than 0 and 1
  */
@@ -51,12 +50,11 @@ export function hajekProportion(samples: readonly SampledValue[], window: Sample
   if (samples.some(({ value }) => value !== 0 && value !== 1)) {
     throw new RangeError('The values of a proportion must be 0 or 1.');
   }
-  const outcome = hajekBoundedMean(samples, window, { low: 0, high: 1 });
-  if (outcome.kind === 'insufficient_data' || window.isComplete) return outcome;
-  const { value, standardError } = outcome;
-  if (value === 0 || value === 1 || standardError === 0) return outcome;
-  const t = studentTQuantile(UPPER, chanceClusters(samples) - 1);
-  const n = ((value * (1 - value)) / standardError ** 2) * (normalQuantile(UPPER) / t) ** 2;
+  const outcome = hajekMean(samples, window);
+  if (outcome.kind === 'insufficient_data') return outcome;
+  const { value, high, standardError } = outcome;
+  if (window.isComplete || standardError === 0) return hajekBoundedMean(samples, window, { low: 0, high: 1 });
+  const n = value * (1 - value) * (Z / (high - value)) ** 2;
   return { ...outcome, ...wilsonInterval(value, n, CONFIDENCE) };
 }
 

@@ -1,6 +1,12 @@
 /** Variance of estimates over live queries that were drawn by session. */
-
 import type { ClusterMember } from './clusters.ts';
+
+export interface ClusterVariance {
+  /** >= 0. */
+  readonly variance: number;
+  /** Satterthwaite's degrees of freedom of the variance, >= 1; 0 when the variance is 0. */
+  readonly degreesOfFreedom: number;
+}
 
 /**
  * Estimated variance of the total of value / probability under Poisson sampling of clusters.
@@ -16,28 +22,60 @@ import type { ClusterMember } from './clusters.ts';
  * whose members were also sampled upstream, each with a draw of its own, varies less than this says as long as values
  * within a session are alike, so that bounds are then rather too wide than too narrow.
  *
+ * Degrees of freedom: each cluster contributes one (Satterthwaite 1946), (sum v)^2 / sum v^2 in all, which is few when
+ * few heavy clusters make up the variance, however many light ones there are.
+ *
  * @param members sampled queries in any order
  * @param values one per member
  */
-export function clusterVariance(members: readonly ClusterMember[], values: readonly number[]): number {
-  const clusters = new Map<string | number, { probability: number; value: number }[]>();
+export function clusterVariance(
+  members: readonly ClusterMember[],
+  values: readonly number[],
+): ClusterVariance {
+  let variance = 0;
+  let squares = 0;
+  for (const cluster of groupByCluster(members, values).values()) {
+    const contribution = clusterContribution(cluster);
+    variance += contribution;
+    squares += contribution * contribution;
+  }
+  if (variance === 0) return { variance, degreesOfFreedom: 0 };
+  // Where the squares of tiny numbers vanish, the least that it can be.
+  const degreesOfFreedom = squares === 0 ? 1 : Math.max(1, (variance * variance) / squares);
+  return { variance, degreesOfFreedom };
+}
+
+interface Entry {
+  readonly probability: number;
+  readonly value: number;
+}
+
+/** The sum over all pairs of one cluster. */
+function clusterContribution(cluster: readonly Entry[]): number {
+  // In ascending order the larger probability of each pair is the later one: one pass instead of all pairs.
+  const ascending =
+    cluster.length === 1 ? cluster : cluster.toSorted((a, b) => a.probability - b.probability);
+  let sum = 0;
+  let before = 0;
+  for (const { probability, value } of ascending) {
+    const weighted = value / probability;
+    sum += (1 - probability) * weighted * (weighted + 2 * before);
+    before += weighted;
+  }
+  // Rounding alone can bring a sum of cancelling squares below zero.
+  return Math.max(0, sum);
+}
+
+function groupByCluster(
+  members: readonly ClusterMember[],
+  values: readonly number[],
+): Map<string | number, Entry[]> {
+  const clusters = new Map<string | number, Entry[]>();
   for (const [index, { cluster, probability }] of members.entries()) {
     const entry = { probability, value: values[index] ?? 0 };
     const others = clusters.get(cluster);
     if (others === undefined) clusters.set(cluster, [entry]);
     else others.push(entry);
   }
-  let variance = 0;
-  for (const cluster of clusters.values()) {
-    // In ascending order the larger probability of each pair is the later one: one pass instead of all pairs.
-    cluster.sort((a, b) => a.probability - b.probability);
-    let before = 0;
-    for (const { probability, value } of cluster) {
-      const weighted = value / probability;
-      variance += (1 - probability) * weighted * (weighted + 2 * before);
-      before += weighted;
-    }
-  }
-  // Rounding alone can bring a sum of cancelling squares below zero.
-  return Math.max(0, variance);
+  return clusters;
 }

@@ -4,9 +4,8 @@
  * The population is finite: the live queries that arrived in the window (of the segment in question), sampled or not.
  * Bounds are for its total or mean, not for what users might have asked; if every query was kept they are a point.
  */
-import type { Interval } from '../stats/interval.ts';
 import { studentTQuantile } from '../stats/student-t.ts';
-import { clusterVariance } from './cluster-variance.ts';
+import { type ClusterVariance, clusterVariance } from './cluster-variance.ts';
 import { type ClusterMember, chanceClusters, effectiveClusters } from './clusters.ts';
 
 export interface SampledValue extends ClusterMember {
@@ -56,8 +55,8 @@ const FEWEST_CLUSTERS = 2;
 
 /**
  * Total over the window: sum of value / probability (Horvitz and Thompson 1952). Unbiased whatever the values and the
- * probabilities. Bounds are value -+ t * standard error with one degree of freedom less than clusters drawn by chance;
- * for values >= 0 the lower one is at least the sum that was seen. Without any sample the total of a complete window
+ * probabilities. Bounds are value -+ t * standard error with the degrees of freedom of `clusterVariance`; for values
+ * >= 0 the lower one is at least the sum that was seen. Without any sample the total of a complete window
  * is 0, and unknown otherwise. A total of which nothing was sampled has the bounds 0 to 0: where that can happen,
  * multiply the known number of queries with `hajekProportion`.
  *
@@ -72,11 +71,11 @@ export function horvitzThompsonTotal(
   if (!window.isComplete && chance < FEWEST_CLUSTERS) return insufficient(chance, FEWEST_CLUSTERS);
   const values = samples.map((sample) => sample.value);
   const total = samples.reduce((sum, { value, probability }) => sum + value / probability, 0);
-  const standardError = Math.sqrt(clusterVariance(samples, values));
-  const bounds = studentBounds(total, standardError, chance);
-  const seen = values.every((value) => value >= 0) ? values.reduce((sum, value) => sum + value, 0) : null;
-  const low = seen === null ? bounds.low : Math.max(bounds.low, seen);
-  return estimate(total, { low, high: bounds.high }, standardError, samples);
+  const outcome = estimate(total, clusterVariance(samples, values), samples);
+  if (values.some((value) => value < 0)) return outcome;
+  const seen = values.reduce((sum, value) => sum + value, 0);
+  // What was seen is no more than its weighted sum, but for rounding.
+  return { ...outcome, low: Math.min(total, Math.max(outcome.low, seen)) };
 }
 
 /**
@@ -104,9 +103,9 @@ export function hajekRatio(samples: readonly SampledRatio[], window: SampledWind
   const total = members.reduce((sum, { numerator, probability }) => sum + numerator / probability, 0);
   const ratio = total / size;
   const residuals = members.map(({ numerator, denominator }) => (numerator - ratio * denominator) / size);
+  const { variance, degreesOfFreedom } = clusterVariance(members, residuals);
   const correction = window.isComplete ? 1 : chance / (chance - 1);
-  const standardError = Math.sqrt(correction * clusterVariance(members, residuals));
-  return estimate(ratio, studentBounds(ratio, standardError, chance), standardError, members);
+  return estimate(ratio, { variance: correction * variance, degreesOfFreedom }, members);
 }
 
 /**
@@ -117,29 +116,37 @@ export function hajekRatio(samples: readonly SampledRatio[], window: SampledWind
  * @throws RangeError as `hajekRatio`
  */
 export function hajekMean(samples: readonly SampledValue[], window: SampledWindow): EstimateOutcome {
-  const ratios = samples.map((sample) => ({ ...sample, numerator: sample.value, denominator: 1 }));
-  return hajekRatio(ratios, window);
-}
-
-function studentBounds(value: number, standardError: number, clusters: number): Interval {
-  if (standardError === 0) return { low: value, high: value };
-  const reach = studentTQuantile(1 - TAIL, clusters - 1) * standardError;
-  return { low: value - reach, high: value + reach };
+  const asRatio = ({ cluster, probability, value }: SampledValue) => ({
+    cluster,
+    probability,
+    numerator: value,
+    denominator: 1,
+  });
+  return hajekRatio(samples.map(asRatio), window);
 }
 
 function estimate(
   value: number,
-  bounds: Interval,
-  standardError: number,
+  { variance, degreesOfFreedom }: ClusterVariance,
   members: readonly ClusterMember[],
 ): WeightedEstimate {
-  if (![value, standardError, bounds.low, bounds.high].every(Number.isFinite)) {
+  const standardError = Math.sqrt(variance);
+  if (!Number.isFinite(value) || !Number.isFinite(standardError)) {
     throw new RangeError(
-      'An estimate over samples overflowed; a probability is too small or a value too large.',
+      'An estimate is not finite; a value is no number, too large, or its probability too small.',
     );
   }
+  const reach = variance === 0 ? 0 : studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
   const size = effectiveClusters(members);
-  return { kind: 'estimate', value, ...bounds, standardError, n: members.length, effectiveClusters: size };
+  return {
+    kind: 'estimate',
+    value,
+    low: value - reach,
+    high: value + reach,
+    standardError,
+    n: members.length,
+    effectiveClusters: size,
+  };
 }
 
 function insufficient(have: number, need: number): InsufficientData {

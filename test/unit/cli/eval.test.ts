@@ -185,7 +185,7 @@ describe('recalld eval for people', () => {
       .configureOutput({ writeOut: (text) => help.push(text) })
       .outputHelp();
     const text = help.join('');
-    for (const part of ['--qrels <file>', '--per-query', 'unjudged@k', '$ recalld eval --qrels qrels.txt']) {
+    for (const part of ['--qrels <file>', '--per-query', 'unjudged@k', 'recalld eval --qrels qrels.txt']) {
       expect(text).toContain(part);
     }
   });

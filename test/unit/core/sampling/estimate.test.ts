@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hajekBoundedMean, hajekProportion } from '../../../../src/core/sampling/bounded-mean.ts';
 import { clusterVariance } from '../../../../src/core/sampling/cluster-variance.ts';
@@ -114,14 +114,14 @@ describe.each(estimators)('the estimated %s', (name, estimator) => {
 });
 
 describe('the estimated total', () => {
-  it('weighs by the inverse probability, with t bounds of one degree of freedom less than sessions', () => {
+  it('weighs by the inverse probability, with t bounds by the degrees of freedom of its variance', () => {
     const rows = samplesOf(['a', 0.5, -3], ['b', 0.25, 2], ['c', 1, 4]);
     const { value, low, high, standardError } = estimateOf(horvitzThompsonTotal(rows, sampled));
     expect(value).toBe(-6 + 8 + 4);
     // (1 - .5) / .25 * 9 + (1 - .25) / .0625 * 4 + 0
     expect(standardError).toBeCloseTo(Math.sqrt(18 + 48), 12);
-    // The 97.5 % point of t with one degree of freedom.
-    expect(high - value).toBeCloseTo(12.706204736 * Math.sqrt(66), 6);
+    // (18 + 48)^2 / (18^2 + 48^2) = 1.6575 degrees of freedom; SciPy: t.ppf(0.975, 1.6575342465753424).
+    expect(high - value).toBeCloseTo(5.27762222993583 * Math.sqrt(66), 6);
     expect(low).toBeCloseTo(2 * value - high, 10);
   });
 
@@ -223,12 +223,14 @@ describe('the variance over sessions', () => {
         const rows = samplesOf(...list);
         const expected = varianceByPairs(rows);
         const scale = rows.reduce((sum, { value, probability }) => sum + (value / probability) ** 2, 1);
-        const variance = clusterVariance(
+        const { variance, degreesOfFreedom } = clusterVariance(
           rows,
           rows.map((r) => r.value),
         );
         expect(Math.abs(variance - expected) / scale).toBeLessThan(1e-10);
         expect(variance).toBeGreaterThanOrEqual(0);
+        expect(degreesOfFreedom).toBeGreaterThanOrEqual(variance > 0 ? 1 : 0);
+        expect(degreesOfFreedom).toBeLessThanOrEqual(3 + 1e-9);
       }),
     );
   });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { samplingHash, samplingUnit } from '../../../../src/core/sampling/sampling-unit.ts';
 
@@ -56,7 +56,7 @@ describe('the sampling hash', () => {
   });
 
   it('is uniform over session ids that differ little', () => {
-    const counts = new Array<number>(20).fill(0);
+    const counts = Array.from({ length: 20 }, () => 0);
     const n = 20_000;
     for (let i = 0; i < n; i++) {
       const cell = Math.floor(samplingHash('p', { kind: 'session', id: `user-${i}` }) * 20);

@@ -1,0 +1,216 @@
+/**
+ * Carries the records of an outbox to one path of the daemon: batch by batch, one request at a time, the same batch
+ * again until the daemon has decided on it.
+ */
+import { judgeReply, refused, type Settled, type TooLarge } from './answer.ts';
+import { compressBody, encodeBatch } from './batch-body.ts';
+import type { Body, Connection } from './connection.ts';
+import type { Outbox } from './outbox.ts';
+import type { ClientRecord } from './record.ts';
+import { retryAfterMs, retryDelayMs } from './retry-delay.ts';
+import type { Tally } from './tally.ts';
+import { nextTurn, Pause } from './timers.ts';
+
+/** Of a batch, by estimate; far below what servers and proxies commonly take. */
+const BATCH_BYTES = 512 * 1024;
+
+const FAULT_PAUSE_MS = 1000;
+
+export interface DeliverySettings {
+  readonly path: string;
+  readonly batchSize: number;
+  readonly flushIntervalMs: number;
+}
+
+interface Waiter {
+  readonly target: number;
+  readonly done: () => void;
+}
+
+export class Delivery {
+  readonly #outbox: Outbox<ClientRecord>;
+  readonly #tally: Tally;
+  readonly #connection: Connection;
+  readonly #settings: DeliverySettings;
+  /** Shrinks when the daemon finds a batch too large. */
+  #batchBytes = BATCH_BYTES;
+  #isGzipTaken = true;
+  #isStopped = false;
+  readonly #stop = new AbortController();
+  readonly #idle = new Pause();
+  readonly #backOff = new Pause();
+  /** Whether the back-off that goes on is what the daemon asked for. */
+  #isToldToWait = false;
+  #underWay: readonly ClientRecord[] = [];
+  /** Up to this count of records that left the outbox, nothing waits for full batches. */
+  #flushTarget = 0;
+  readonly #waiters = new Set<Waiter>();
+
+  constructor(
+    outbox: Outbox<ClientRecord>,
+    tally: Tally,
+    connection: Connection,
+    settings: DeliverySettings,
+  ) {
+    this.#outbox = outbox;
+    this.#tally = tally;
+    this.#connection = connection;
+    this.#settings = settings;
+  }
+
+  /**
+   * Starts the loop. Its timers and requests belong to the caller of `start`, not to whoever pushes a record, so that
+   * traces and other context of one of the host's requests do not leak into the batches of all.
+   */
+  start(): void {
+    this.#run().catch(() => undefined);
+  }
+
+  /** To be called after a push. */
+  notice(): void {
+    if (this.#outbox.waiting === 1 || this.#isDue()) this.#idle.end();
+    this.#tellWaiters();
+  }
+
+  /**
+   * Sends all that is in the outbox now; calls `done` when it has left, delivered or not. The returned function is for
+   * a caller who waits no longer.
+   */
+  flush(done: () => void): () => void {
+    const waiter = { target: this.#outbox.entered, done };
+    this.#flushTarget = waiter.target;
+    this.#waiters.add(waiter);
+    this.#idle.end();
+    this.#tellWaiters();
+    return () => {
+      this.#waiters.delete(waiter);
+    };
+  }
+
+  /** Ends a back-off of our own choice, but not one that the daemon asked for. */
+  hurry(): void {
+    if (!this.#isToldToWait) this.#backOff.end();
+  }
+
+  /** Ends the loop and the request under way, and drops what is left. */
+  stop(): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#stop.abort();
+    this.#idle.end();
+    this.#backOff.end();
+    this.#tally.drop('closed', this.#outbox.clear(), 'it was not delivered before the client was closed');
+    this.#tellWaiters();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        await this.#waitUntilDue();
+        if (!this.#isStopped) await this.#sendBatch();
+      } catch (error) {
+        this.#abandonBatch(error);
+        // A fault that stays must not become a busy loop.
+        await this.#backOff.wait(FAULT_PAUSE_MS);
+      }
+      this.#tellWaiters();
+    }
+  }
+
+  #isDue(): boolean {
+    const { waiting, waitingBytes, left } = this.#outbox;
+    return (
+      waiting >= this.#settings.batchSize || waitingBytes >= this.#batchBytes || left < this.#flushTarget
+    );
+  }
+
+  async #waitUntilDue(): Promise<void> {
+    while (this.#outbox.waiting === 0 && !this.#isStopped) await this.#idle.wait();
+    const end = performance.now() + this.#settings.flushIntervalMs;
+    while (!this.#isDue() && !this.#isStopped) {
+      const leftMs = end - performance.now();
+      if (leftMs <= 0) break;
+      await this.#idle.wait(leftMs);
+    }
+    // We may have been woken in the middle of the host's work.
+    await nextTurn();
+  }
+
+  async #sendBatch(): Promise<void> {
+    const batch = this.#outbox.take(this.#settings.batchSize, this.#batchBytes);
+    this.#underWay = batch;
+    const body = await encodeBatch(batch);
+    const verdict = await this.#deliver(body, batch.length);
+    if (verdict === null || this.#isStopped) return;
+    this.#underWay = [];
+    if (verdict.kind === 'too_large' && batch.length > 1) {
+      this.#batchBytes = batch.reduce((sum, { bytes }) => sum + bytes, 0) / 2;
+      this.#outbox.putBack(batch);
+      await this.#sendBatch();
+      return;
+    }
+    this.#outbox.settle(batch);
+    this.#count(verdict.kind === 'too_large' ? refused(batch.length, 413) : verdict, batch.length);
+  }
+
+  /** Sends a body until the daemon has decided on it; null when the client was stopped before. */
+  async #deliver(plain: Uint8Array, items: number): Promise<Settled | TooLarge | null> {
+    const tally = this.#tally;
+    const compressed = this.#isGzipTaken ? await compressBody(plain).catch(() => null) : null;
+    let body: Body = { bytes: compressed ?? plain, isCompressed: compressed !== null };
+    for (let attempt = 1; !this.#isStopped; attempt += 1) {
+      const reply = await this.#connection.post(this.#settings.path, body, this.#stop.signal);
+      if (this.#isStopped) break;
+      tally.requests += 1;
+      const verdict = judgeReply(reply, items);
+      tally.lastError = verdict.error;
+      switch (verdict.kind) {
+        case 'settled':
+        case 'too_large':
+          return verdict;
+        case 'encoding_refused':
+          if (!body.isCompressed) return refused(items, 415);
+          this.#isGzipTaken = false;
+          body = { bytes: plain, isCompressed: false };
+          break;
+        case 'retry':
+          tally.retries += 1;
+          await this.#waitToRetry(attempt, verdict.retryAfter);
+      }
+    }
+    return null;
+  }
+
+  async #waitToRetry(attempt: number, retryAfter: string | null): Promise<void> {
+    const now = Date.now();
+    this.#isToldToWait = retryAfterMs(retryAfter, now) > 0;
+    await this.#backOff.wait(retryDelayMs(attempt, retryAfter, Math.random(), now));
+    this.#isToldToWait = false;
+  }
+
+  #count({ rejected, duplicates }: Settled, items: number): void {
+    let sent = items;
+    for (const [code, count] of rejected) {
+      sent -= count;
+      this.#tally.reject(code, count);
+    }
+    this.#tally.sent += sent;
+    this.#tally.duplicates += duplicates;
+  }
+
+  /** A fault of our own costs a batch, never the host or the batches after it. */
+  #abandonBatch(error: unknown): void {
+    if (this.#isStopped) return;
+    this.#outbox.settle(this.#underWay);
+    this.#tally.drop('failed', this.#underWay.length, error instanceof Error ? error.name : 'unknown');
+    this.#underWay = [];
+  }
+
+  #tellWaiters(): void {
+    for (const waiter of this.#waiters) {
+      if (waiter.target > this.#outbox.left) continue;
+      this.#waiters.delete(waiter);
+      waiter.done();
+    }
+  }
+}

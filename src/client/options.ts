@@ -1,0 +1,104 @@
+/** The host's options, checked: what cannot be used is replaced by its default and named in `problems`. */
+import { readIdentifier } from './fields.ts';
+import type { Drop } from './types.ts';
+import { version } from './version.ts';
+
+export interface Settings {
+  /** Null when nothing can be sent. */
+  readonly url: URL | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly pipeline: string | undefined;
+  readonly maxQueue: number;
+  readonly maxQueueBytes: number;
+  readonly batchSize: number;
+  readonly flushIntervalMs: number;
+  readonly timeoutMs: number;
+  readonly sampleRate: number;
+  readonly onDrop: ((drop: Drop) => unknown) | undefined;
+  /** One sentence each, that names the option and what is done instead. */
+  readonly problems: readonly string[];
+}
+
+/** Reads options that may be anything; never throws. */
+export function readOptions(given: unknown): Settings {
+  const problems: string[] = [];
+  const read = (name: string): unknown => {
+    try {
+      return (given as Readonly<Record<string, unknown>> | null | undefined)?.[name] ?? undefined;
+    } catch {
+      problems.push(`${name} cannot be read; it is taken as missing.`);
+      return undefined;
+    }
+  };
+  const readNumber = (name: string, fallback: number, min: number, max: number, isWhole = true): number => {
+    const value = read(name);
+    if (value === undefined) return fallback;
+    if (typeof value === 'number' && value >= min && value <= max) return isWhole ? Math.floor(value) : value;
+    problems.push(`${name} must be a number from ${min} to ${max}; ${fallback} is used.`);
+    return fallback;
+  };
+  const url = readUrl(read('url'), problems);
+  const authorization = readApiKey(read('apiKey'), problems);
+  return {
+    url: authorization === null ? null : url,
+    headers: { 'user-agent': `recalld-client/${version}`, accept: 'application/json', ...authorization },
+    pipeline: readPipeline(read('pipeline'), problems),
+    maxQueue: readNumber('maxQueue', 10_000, 1, 1_000_000),
+    maxQueueBytes: readNumber('maxQueueBytes', 16 * 1024 * 1024, 1024, 1024 ** 3),
+    batchSize: readNumber('batchSize', 100, 1, 1000),
+    flushIntervalMs: readNumber('flushIntervalMs', 1000, 1, 3_600_000),
+    timeoutMs: readNumber('timeoutMs', 5000, 1, 60_000),
+    sampleRate: readNumber('sampleRate', 1, 0, 1, false),
+    onDrop: readListener(read('onDrop'), problems),
+    problems,
+  };
+}
+
+/** The `timeoutMs` of a flush that may be given anything: 0 to 60 s, 5 s when it is missing or no number. */
+export function readFlushTimeout(options: unknown): number {
+  try {
+    const value: unknown = (options as { readonly timeoutMs?: unknown } | null | undefined)?.timeoutMs;
+    if (typeof value === 'number' && !Number.isNaN(value)) return Math.min(60_000, Math.max(0, value));
+  } catch {
+    // A getter of the host threw.
+  }
+  return 5000;
+}
+
+function readUrl(value: unknown, problems: string[]): URL | null {
+  try {
+    const url = new URL(String(value));
+    if (/^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url;
+  } catch {
+    // Reported below.
+  }
+  problems.push('url must be an http or https address without user name and password; nothing is sent.');
+  return null;
+}
+
+/** Header with the key, an empty object without one, null when no header can carry it. */
+function readApiKey(value: unknown, problems: string[]): { readonly authorization?: string } | null {
+  if (value === undefined) return {};
+  // Keys that are read from a file end with a line feed.
+  const key = typeof value === 'string' ? value.trim() : '';
+  if (key === '' && typeof value === 'string') return {};
+  if (/^[\x21-\x7e]+$/.test(key)) return { authorization: `Bearer ${key}` };
+  problems.push('apiKey must be a text of visible ASCII characters; nothing is sent.');
+  return null;
+}
+
+function readPipeline(value: unknown, problems: string[]): string | undefined {
+  try {
+    return readIdentifier(value, 'pipeline');
+  } catch {
+    problems.push('pipeline must be the name of a pipeline; it is taken as missing.');
+    return undefined;
+  }
+}
+
+function readListener(value: unknown, problems: string[]): ((drop: Drop) => unknown) | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'function') return value as (drop: Drop) => unknown;
+  problems.push('onDrop must be a function; it is taken as missing.');
+  return undefined;
+}

@@ -1,0 +1,103 @@
+/** The share of positive opinions among those that are positive or negative. */
+import { ALL_SEGMENT } from '../model.ts';
+import { wilsonInterval } from '../stats/wilson.ts';
+import { type InsufficientFeedback, tooFew } from './insufficient-data.ts';
+import { type FeedbackBasis, kindsOf } from './kind-group.ts';
+import { latestOpinions, type StoredFeedback } from './latest-opinions.ts';
+import type { Sentiment } from './sentiment-mapping.ts';
+
+/** Counted latest opinions; neutral ones are in neither number. */
+export interface OpinionCounts {
+  readonly positive: number;
+  readonly negative: number;
+}
+
+/** 95 % bounds; 0 <= low <= value <= high <= 1. */
+export interface PositiveRatio extends OpinionCounts {
+  readonly kind: 'ratio';
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+  /** Opinions that are positive or negative. */
+  readonly n: number;
+}
+
+export type PositiveRatioOutcome = PositiveRatio | InsufficientFeedback;
+
+/** A stored feedback with what it says and where it belongs. */
+export interface JudgedFeedback extends StoredFeedback {
+  readonly sentiment: Sentiment;
+  /** Names of the bounded segments of its query (`key=value`, or `other`); none while the query is not known. */
+  readonly segments: readonly string[];
+}
+
+export interface FeedbackWindow {
+  /** Inclusive. */
+  readonly from: Date;
+  /** Exclusive. */
+  readonly until: Date;
+}
+
+const CONFIDENCE = 0.95;
+
+/**
+ * positive / (positive + negative) with the score interval of Wilson 1927.
+ *
+ * Feedback is not sampled: every feedback is told to us, of queries that were kept and of others, so each opinion
+ * weighs 1. The interval takes opinions as independent; those of one user are not, and it is the per-user cap that
+ * bounds by how much the interval is then too narrow.
+ *
+ * @param fewest opinions from which a ratio is worth saying, >= 1
+ * @throws RangeError for a count that is no integer >= 0
+ */
+export function positiveRatio({ positive, negative }: OpinionCounts, fewest = 1): PositiveRatioOutcome {
+  for (const count of [positive, negative]) {
+    if (!Number.isSafeInteger(count) || count < 0) {
+      throw new RangeError(`A number of opinions must be an integer of at least 0, not ${count}.`);
+    }
+  }
+  const n = positive + negative;
+  const need = Math.max(1, fewest);
+  if (n < need) return tooFew('opinions', n, need);
+  const value = positive / n;
+  const { low, high } = wilsonInterval(value, n, CONFIDENCE);
+  // Rounding can carry a bound past the value by a last digit.
+  return {
+    kind: 'ratio',
+    value,
+    low: Math.min(low, value),
+    high: Math.max(high, value),
+    n,
+    positive,
+    negative,
+  };
+}
+
+/**
+ * The positive ratio of a window, for all feedback (`all`) and for each segment that occurs in it. Of each opinion the
+ * latest feedback within the window counts, so a window that is computed again after late feedback came tells the new
+ * truth about the same time. Feedback whose query is not known, or was not sampled, is in `all`.
+ *
+ * @param basis which kinds count; the mapping may have made some of them neutral
+ * @param fewest as in `positiveRatio`
+ */
+export function positiveRatios(
+  feedback: readonly JudgedFeedback[],
+  window: FeedbackWindow,
+  basis: FeedbackBasis = 'all',
+  fewest = 1,
+): ReadonlyMap<string, PositiveRatioOutcome> {
+  const kinds = new Set(kindsOf(basis));
+  const counts = new Map([[ALL_SEGMENT, { positive: 0, negative: 0 }]]);
+  const within = feedback.filter(
+    ({ kind, occurredAt }) => kinds.has(kind) && occurredAt >= window.from && occurredAt < window.until,
+  );
+  for (const { sentiment, segments, isCounted } of latestOpinions(within)) {
+    for (const segment of new Set([ALL_SEGMENT, ...segments])) {
+      const count = counts.get(segment) ?? { positive: 0, negative: 0 };
+      counts.set(segment, count);
+      if (isCounted && sentiment !== 'neutral') count[sentiment]++;
+    }
+  }
+  return new Map([...counts].map(([segment, count]) => [segment, positiveRatio(count, fewest)]));
+}

@@ -1,0 +1,137 @@
+/** Keys, tokens and passwords. */
+import { type Detector, findByRules, type Rule, type Span } from './detector.ts';
+
+const BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+const END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+
+/** PEM and PGP private key blocks, from their first line to their last; without a last line, to the end of the text. */
+export const privateKey: Detector = {
+  kind: 'private_key',
+  find: (text) => {
+    const spans: Span[] = [];
+    let from = 0;
+    while (from < text.length) {
+      BEGIN.lastIndex = from;
+      const begin = BEGIN.exec(text);
+      if (begin === null) break;
+      END.lastIndex = BEGIN.lastIndex;
+      from = END.exec(text) === null ? text.length : END.lastIndex;
+      spans.push({ start: begin.index, end: from });
+    }
+    return spans;
+  },
+};
+
+const credentialsRules: readonly Rule[] = [
+  { pattern: /[a-z][a-z0-9+.-]{0,20}:\/\/(?<value>[^\s/?#"'<>]+)@/dgiu },
+];
+
+/** User name and password of a URL: what stands before the at sign of its host. */
+export const credentials: Detector = {
+  kind: 'credentials',
+  find: (text) => findByRules(text, credentialsRules),
+};
+
+/** Before a key that begins with a known prefix. */
+const alone = '(?<![A-Za-z0-9_-])';
+
+const tokenRules: readonly Rule[] = [
+  // AWS access key ids.
+  {
+    pattern:
+      /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{16}(?![A-Za-z0-9])/gu,
+  },
+  // GitHub, GitLab, npm, Hugging Face.
+  { pattern: rule(`(?:gh[opsur]_[A-Za-z0-9]{30,}|github_pat_\\w{22,}|glpat-[\\w-]{20,})`) },
+  { pattern: rule(`(?:npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,})`) },
+  // Slack, with the secret part of webhook addresses.
+  { pattern: rule(`(?:xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,})`) },
+  { pattern: /hooks\.slack\.com\/(?:services|workflows)\/(?<value>[A-Za-z0-9/]{20,})/dgu },
+  // Stripe, SendGrid, Google.
+  { pattern: rule(`(?:[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,})`) },
+  { pattern: rule(`SG\\.[\\w-]{16,}\\.[\\w-]{16,}`) },
+  { pattern: rule(`(?:AIza[\\w-]{35,}|ya29\\.[\\w-]{20,})`) },
+  // OpenAI, Anthropic and those who follow them; sk-learn and the like have no such run of letters and digits.
+  { pattern: rule(`sk-[\\w-]{20,}`), accepts: (value) => /\d/.test(value) && /[A-Za-z0-9]{16}/.test(value) },
+  // JSON Web Tokens; the signature may be empty.
+  { pattern: rule(`eyJ[\\w-]{5,}\\.[\\w-]{5,}\\.[\\w-]*`) },
+  // HTTP.
+  {
+    pattern:
+      /(?<![\p{L}\p{N}])authorization["']?[ \t]{0,3}[:=][ \t]{0,3}["']?(?:[a-z]{2,20}[ \t]{1,3})?(?<value>[\w.~+/=:-]{6,})/dgiu,
+    accepts: isNoWord,
+  },
+  {
+    pattern: /(?<![\p{L}\p{N}])bearer[ \t]{1,4}(?<value>[\w.~+/=-]{8,})/dgiu,
+    accepts: isNoWord,
+  },
+];
+
+/** Keys of well-known services, JSON Web Tokens and what follows `Bearer`. */
+export const token: Detector = { kind: 'token', find: (text) => findByRules(text, tokenRules) };
+
+const passwordWord =
+  '(?:pass(?:word|wd|phrase|code)|pwd|passwort|kennwort|contraseña|senha|mot de passe|пароль|密码|密碼)';
+const keyWord = '(?:secret|token|key|credentials?|auth|signature)';
+const quote = '["\'`]';
+/** As code and config assign; a colon with a space is as often the start of a sentence. */
+const codeAssignment = `${quote}?[ \\t]{0,3}(?:(?:=>|:=|=)[ \\t]{0,3}${quote}?|:[ \\t]{0,3}${quote})`;
+const assignment = `${quote}?[ \\t]{0,3}(?:=>|:=|[:=])[ \\t]{0,3}${quote}?`;
+const isOrAssignment = `(?:${assignment}|[ \\t]{1,3}(?:is|was|ist|es|est)[ \\t]{1,3}${quote}?)`;
+/** To the next space or quote; signs that may go on with the text or with a URL count if they do not. */
+const passwordValue = '(?<value>(?:[^\\s"\'`,;&]|[,;](?=[^\\s"\'`])|&(?!\\w{1,40}=)){4,}(?<![.!?)\\]}]))';
+
+const secretRules: readonly Rule[] = [
+  { pattern: new RegExp(`${passwordWord}s?${codeAssignment}${passwordValue}`, 'dgiu') },
+  {
+    // After a colon in prose, only what is no word.
+    pattern: new RegExp(`${passwordWord}s?${assignment}${passwordValue}`, 'dgiu'),
+    accepts: (value) => isPassword(value) || /^\d+$/.test(value),
+  },
+  {
+    pattern: new RegExp(`${passwordWord}s?${isOrAssignment}${passwordValue}`, 'dgiu'),
+    accepts: isPassword,
+  },
+  {
+    pattern: new RegExp(
+      `(?:${passwordWord}|${keyWord})(?:s|_?id)?${isOrAssignment}(?<value>[\\w+/=.~-]{16,})`,
+      'dgiu',
+    ),
+    accepts: looksRandom,
+  },
+  {
+    // With nothing but a space between, only what can be no word.
+    pattern: new RegExp(
+      `(?:${passwordWord}|${keyWord})[ \\t]{1,3}${quote}?(?<value>[A-Za-z0-9+/=_]{20,})`,
+      'dgiu',
+    ),
+    accepts: looksRandom,
+  },
+];
+
+/** Passwords, and long random strings, after a word that says what they are. */
+export const secret: Detector = { kind: 'secret', find: (text) => findByRules(text, secretRules) };
+
+function rule(source: string): RegExp {
+  return new RegExp(`${alone}${source}`, 'gu');
+}
+
+/** Whether it has digits or capitals inside, as encoded bytes do. */
+function isNoWord(value: string): boolean {
+  return /\d/.test(value) || /[a-z][A-Z]/.test(value);
+}
+
+/** Six characters with letters and either digits or signs that words do not have. */
+function isPassword(value: string): boolean {
+  return value.length >= 6 && /\p{L}/u.test(value) && /[\d!@#$%^&*?+]/.test(value);
+}
+
+/** Shannon entropy of at least 3 bits a character, with digits and letters: hex and base64 have it, words do not. */
+function looksRandom(value: string): boolean {
+  if (value.length < 16 || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
+  const counts = new Map<string, number>();
+  for (const character of value) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let entropy = 0;
+  for (const count of counts.values()) entropy -= (count / value.length) * Math.log2(count / value.length);
+  return entropy >= 3;
+}

@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type SourceFile, sourceFiles } from './source-files.ts';
+
+const src = sourceFiles('src');
+const root = path.resolve(import.meta.dirname, '../..');
+
+describe('a file of src', () => {
+  it('has at most 300 lines', () => {
+    const tooLong = src
+      .map(({ path: file, text }) => ({ file, lines: text.split('\n').length - 1 }))
+      .filter(({ lines }) => lines > 300)
+      .map(({ file, lines }) => `${file} has ${lines} lines; split it`);
+    expect(tooLong).toEqual([]);
+  });
+
+  it('writes through the logger or the commands, never to the console', () => {
+    const talkative = src.filter(({ text }) => /\bconsole\s*\./.test(text)).map(({ path: file }) => file);
+    expect(talkative).toEqual([]);
+  });
+
+  it('says in the name of its folder what it holds', () => {
+    const dumps = src
+      .map(({ path: file }) => file)
+      .filter((file) => /\/(utils?|helpers?|common|misc|shared|services)(\/|\.ts$)/.test(file));
+    expect(dumps).toEqual([]);
+  });
+});
+
+/** Core files that are tested through what is built on them, elsewhere. */
+const testedThrough: Readonly<Record<string, string>> = {
+  'src/core/errors.ts': 'test/architecture/catalogues.test.ts',
+  'src/core/golden/csv-table.ts': 'test/unit/adapters/files/golden/csv.test.ts',
+  'src/core/golden/golden-set-builder.ts': 'test/unit/adapters/files/golden/csv.test.ts',
+  'src/core/golden/golden-warnings.ts': 'test/unit/adapters/files/golden/csv.test.ts',
+  'src/core/golden/limits.ts': 'test/unit/adapters/files/golden/csv-refusals.test.ts',
+  'src/core/golden/qrels-line.ts': 'test/unit/adapters/files/golden/beir-and-trec.test.ts',
+  'src/core/golden/query-line.ts': 'test/unit/adapters/files/golden/beir-and-trec.test.ts',
+  'src/core/golden/question.ts': 'test/unit/adapters/files/golden/content-hash.test.ts',
+  'src/core/golden/source-line.ts': 'test/unit/adapters/files/golden/csv-refusals.test.ts',
+};
+
+/** Paths of the relative imports of a file, from the root of the repository. */
+function importsOf({ path: file, text }: SourceFile): string[] {
+  return [...text.matchAll(/from '(\.[^']+)'/g)].map(([, target]) =>
+    path.posix.join(path.posix.dirname(file), target ?? ''),
+  );
+}
+
+function hasCode({ text }: SourceFile): boolean {
+  return /^export (async )?(function|class) /m.test(text);
+}
+
+function folderOf(file: string): string {
+  return path.posix.dirname(file);
+}
+
+describe('a function of core', () => {
+  const core = sourceFiles('src/core');
+  const tests = sourceFiles('test/unit/core');
+
+  /** The files that the tests of their own folder import, and what those use of the same folder. */
+  const reached = new Set<string>();
+  const reach = (file: string): void => {
+    const source = core.find((candidate) => candidate.path === file);
+    if (source === undefined || reached.has(file)) return;
+    reached.add(file);
+    for (const used of importsOf(source)) if (folderOf(used) === folderOf(file)) reach(used);
+  };
+  for (const test of tests) {
+    for (const used of importsOf(test))
+      if (`test/unit${folderOf(used).slice('src'.length)}` === folderOf(test.path)) reach(used);
+  }
+
+  it('has a test in the folder that mirrors its own', () => {
+    const untested = core
+      .filter((file) => hasCode(file) && !reached.has(file.path) && testedThrough[file.path] === undefined)
+      .map(
+        ({ path: file }) =>
+          `${file} has no test: write ${file.replace('src/', 'test/unit/').replace('.ts', '.test.ts')}`,
+      );
+    expect(untested).toEqual([]);
+  });
+
+  it('that is tested elsewhere still exists, and so does its test', () => {
+    const gone = Object.entries(testedThrough)
+      .flat()
+      .filter((file) => !existsSync(path.join(root, file)));
+    expect(gone).toEqual([]);
+  });
+});

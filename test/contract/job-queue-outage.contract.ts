@@ -1,0 +1,116 @@
+/** What the job queue must do when its store goes away, over every backend. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { JobQueue, JobSpec } from '../../src/ports/job-queue.ts';
+import { aHandler, aHeldHandler, aJob, type TestBackend, useQueues } from '../support/job-queue.ts';
+import { recordLog } from '../support/log.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const unreachable = { name: 'RecalldError', code: 'queue_unreachable', retryable: true };
+
+export function describeJobQueueOutages(backend: () => TestBackend): void {
+  const queues = useQueues(backend);
+
+  describe('a store that goes down', () => {
+    it('is an error of who enqueues, and when it is back all goes on by itself', async () => {
+      const job = aJob();
+      const queue = await queues.open([job]);
+      const handler = aHandler();
+      await queue.work(handler.run);
+      await queue.enqueue(job.name, {}, 'before');
+      await waitFor(() => handler.calls.length === 1);
+
+      await backend().goDown();
+      await expect(queue.enqueue(job.name, {}, 'during')).rejects.toMatchObject(unreachable);
+      await expect(queue.counts()).rejects.toBeInstanceOf(Error);
+
+      await backend().comeBack();
+      await enqueueAtLast(queue, job, 'after');
+      await waitFor(() => handler.calls.some(({ id }) => id === 'after'));
+      expect(handler.calls.some(({ id }) => id === 'during')).toBe(false);
+    });
+
+    it('is an error of who opens the queue', async () => {
+      await backend().goDown();
+      await expect(queues.open([aJob()])).rejects.toMatchObject(unreachable);
+    });
+
+    it('is not written to the log over and over', async () => {
+      const log = recordLog();
+      const queue = await queues.open([aJob()], log.logger);
+      await queue.work(aHandler().run);
+      await backend().goDown();
+      await outageOf(2000);
+      expect(log.entries.length).toBeGreaterThan(0);
+      expect(log.entries.length).toBeLessThan(10);
+    });
+  });
+
+  describe('a store that falls silent', () => {
+    it('is an error of who enqueues, and when it speaks again all goes on by itself', async () => {
+      const job = aJob();
+      const queue = await queues.open([job]);
+      const handler = aHandler();
+      await queue.work(handler.run);
+      await backend().fallSilent();
+      await expect(queue.enqueue(job.name, {}, 'during')).rejects.toMatchObject(unreachable);
+      await backend().comeBack();
+      await enqueueAtLast(queue, job, 'after');
+      expect(await waitFor(() => handler.calls.some(({ id }) => id === 'after'))).toBe(true);
+    });
+  });
+
+  describe('a queue closes', () => {
+    const cases: [string, () => Promise<void>][] = [
+      ['is down', () => backend().goDown()],
+      [
+        'has been down for a while',
+        async () => {
+          await backend().goDown();
+          await outageOf(1500);
+        },
+      ],
+      ['has fallen silent', async () => backend().fallSilent()],
+      [
+        'is back, which not every connection has noticed',
+        async () => {
+          await backend().goDown();
+          await outageOf(2500);
+          await backend().comeBack();
+        },
+      ],
+    ];
+
+    it.each(cases)('although its store %s', async (_, happens) => {
+      const queue = await queues.open([aJob()]);
+      await queue.work(aHandler().run);
+      await happens();
+      await expect(queue.close()).resolves.toBeUndefined();
+    });
+
+    it('although its store cannot be told that a job has ended', async () => {
+      const job = aJob();
+      const queue = await queues.open([job]);
+      const handler = aHeldHandler();
+      await queue.work(handler.run);
+      await queue.enqueue(job.name, {}, 'cut-off');
+      await waitFor(() => handler.running === 1);
+      await backend().goDown();
+      const closed = queue.close();
+      handler.letGo();
+      await expect(closed).resolves.toBeUndefined();
+    });
+  });
+}
+
+/** The length of an outage is part of the case: clients wait longer and longer before they try to reconnect. */
+async function outageOf(ms: number): Promise<void> {
+  await delay(ms);
+}
+
+async function enqueueAtLast(queue: JobQueue, job: JobSpec, id: string): Promise<void> {
+  await waitFor(async () => {
+    await queue.enqueue(job.name, {}, id);
+    return true;
+  });
+}

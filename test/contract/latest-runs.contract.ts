@@ -1,0 +1,82 @@
+/** What a store of golden runs must tell the exporter; see the doc of the port. */
+import { describe, expect, it } from 'vitest';
+import type { GoldenRuns, LatestRun, NewRun } from '../../src/ports/golden-runs.ts';
+import { anAnswer } from '../support/builders.ts';
+import { anEnd, createRun, floor, type GoldenStores, minutes, ndcg, nine } from '../support/golden-runs.ts';
+
+export function describeLatestRuns(open: () => GoldenStores): void {
+  const runs = (): GoldenRuns => open().runs;
+  const create = (run: Partial<NewRun> = {}): Promise<NewRun> => createRun(open(), run);
+  const latestOf = async (pipeline: string): Promise<LatestRun | undefined> =>
+    (await runs().latest()).find((latest) => latest.pipeline === pipeline);
+
+  describe('the latest run of a pipeline and set', () => {
+    it('is not there before the first run', async () => {
+      expect(await latestOf('never-ran')).toBeUndefined();
+    });
+
+    it('is an attempt while it runs, with nothing ended and nothing completed', async () => {
+      await create({ pipeline: 'first' });
+      expect(await latestOf('first')).toEqual({
+        pipeline: 'first',
+        goldenSet: 'faq',
+        lastAttemptAt: nine,
+        runsByStatus: { running: 1, completed: 0, void: 0, failed: 0, cancelled: 0 },
+        ended: null,
+        completed: null,
+      });
+    });
+
+    it('has its scores, outcomes, checks and duration when it completed', async () => {
+      const { id } = await create({ pipeline: 'complete' });
+      await runs().saveAnswers(id, [
+        anAnswer(),
+        anAnswer({ queryId: 'q2', outcome: 'timeout', documents: [] }),
+      ]);
+      await runs().finish(id, anEnd({ segmentsOverflow: 7 }));
+      expect(await latestOf('complete')).toEqual({
+        pipeline: 'complete',
+        goldenSet: 'faq',
+        lastAttemptAt: nine,
+        runsByStatus: { running: 0, completed: 1, void: 0, failed: 0, cancelled: 0 },
+        ended: {
+          durationSeconds: 120,
+          outcomes: { ok: 1, empty: 0, error: 0, timeout: 1 },
+          checks: [floor],
+          finishedAt: minutes(2),
+        },
+        completed: { finishedAt: minutes(2), scores: [ndcg], segmentsOverflow: 7 },
+      });
+    });
+
+    it.each(['void', 'failed', 'cancelled'] as const)(
+      'keeps the scores of the last completed run when a later one is %s',
+      async (status) => {
+        const pipeline = `later-${status}`;
+        const good = await create({ pipeline });
+        await runs().finish(good.id, anEnd());
+        const bad = await create({ pipeline, startedAt: minutes(60) });
+        const noData = { ...floor, verdict: 'no_data', value: null } as const;
+        await runs().finish(bad.id, anEnd({ status, finishedAt: minutes(61), scores: [], checks: [noData] }));
+        await create({ pipeline, startedAt: minutes(120) });
+
+        const latest = await latestOf(pipeline);
+        expect(latest?.lastAttemptAt).toEqual(minutes(120));
+        expect(latest?.runsByStatus).toMatchObject({ running: 1, completed: 1, [status]: 1 });
+        expect(latest?.ended).toMatchObject({
+          durationSeconds: 60,
+          finishedAt: minutes(61),
+          checks: [noData],
+        });
+        expect(latest?.completed).toEqual({ finishedAt: minutes(2), scores: [ndcg], segmentsOverflow: 0 });
+      },
+    );
+
+    it('is one per pipeline and set', async () => {
+      await create({ pipeline: 'two-sets' });
+      await create({ pipeline: 'two-sets', goldenSet: 'other' });
+      const latest = (await runs().latest()).filter(({ pipeline }) => pipeline === 'two-sets');
+      expect(latest.map(({ goldenSet }) => goldenSet)).toEqual(['faq', 'other']);
+    });
+  });
+}

@@ -1,0 +1,148 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { decodeLogs, decodeTraces } from '../../src/adapters/otlp/decode.ts';
+import { defaultOtlpLimits } from '../../src/adapters/otlp/limits.ts';
+import { feedbackSchema } from '../../src/contracts/http/feedback.ts';
+import { liveQuerySchema } from '../../src/contracts/http/live-query.ts';
+import { extractLiveQueries } from '../../src/core/otel/extract.ts';
+import type { ExtractionOptions } from '../../src/core/otel/extraction-options.ts';
+import { extractLogFeedback } from '../../src/core/otel/log-feedback.ts';
+import {
+  accept,
+  inTurn,
+  type RecordedRequest,
+  type RecordingDaemon,
+  startRecordingDaemon,
+  status,
+} from '../unit/client/recording-daemon.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+const has = (command: string) => spawnSync(command, ['--version']).status === 0;
+
+/** Runs an example against a daemon, as the first line of the example says. */
+async function runExample(command: string, file: string, daemon: RecordingDaemon, settings = {}) {
+  const environment = Object.entries(process.env).filter(([name]) => !/^RECALLD_|_proxy$/i.test(name));
+  const env = { ...Object.fromEntries(environment), RECALLD_URL: daemon.url, ...settings };
+  const child = spawn(command, [path.join('examples', file)], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await closed;
+  });
+  return { code: await closed, stdout, stderr };
+}
+
+const examples = [
+  { name: 'Node.js', command: process.execPath, file: 'node-client.mjs' },
+  { name: 'Python', command: 'python3', file: 'python_client.py' },
+  { name: 'curl', command: 'sh', file: 'curl.sh', needs: 'curl' },
+] as const;
+
+for (const { name, command, file, ...rest } of examples) {
+  const isMissing = !has('needs' in rest ? rest.needs : command);
+
+  describe.skipIf(isMissing)(`the ${name} example`, () => {
+    it('tells of a query with its results and of the feedback on it', async () => {
+      const daemon = await startRecordingDaemon();
+      const settings = { RECALLD_API_KEY: 'rk_example', RECALLD_PIPELINE: 'faq' };
+      expect(await runExample(command, file, daemon, settings)).toMatchObject({ code: 0, stderr: '' });
+
+      const [query, ...others] = daemon.items('/v1/queries').map((item) => liveQuerySchema.parse(item));
+      const feedback = daemon.items('/v1/feedback').map((item) => feedbackSchema.parse(item));
+      expect(others).toEqual([]);
+      expect(query).toMatchObject({
+        pipeline: 'faq',
+        text: 'How do I reset my password?',
+        embedding: new Float32Array([0.12, -0.53, 0.34]),
+        results: [
+          { id: 'password-reset', score: 0.83 },
+          { id: 'account-recovery', score: 0.71 },
+        ],
+        top_k: 5,
+        session_id: 'session-1',
+        segments: { language: 'en' },
+      });
+      expect(Math.abs(Date.parse(query?.occurred_at ?? '') - Date.now())).toBeLessThan(60_000);
+      const query_id = query?.id;
+      expect(feedback).toMatchObject([
+        { query_id, pipeline: 'faq', kind: 'click', document_id: 'password-reset', rank: 1 },
+        { query_id, pipeline: 'faq', kind: 'thumb', value: 'up' },
+      ]);
+      for (const { headers } of daemon.requests) expect(headers.authorization).toBe('Bearer rk_example');
+    });
+
+    it('tells it again, with the same ids, when the daemon was overloaded', async () => {
+      const overloaded = status(503, { 'retry-after': '1' });
+      const daemon = await startRecordingDaemon(inTurn(overloaded, overloaded, accept()));
+      expect(await runExample(command, file, daemon)).toMatchObject({ code: 0 });
+      expect(daemon.items('/v1/queries')).toHaveLength(1);
+      expect(daemon.items('/v1/feedback')).toHaveLength(2);
+      const ids = daemon.requests.flatMap(({ items }) => items.map((item) => item['id']));
+      expect(new Set(ids).size).toBe(3);
+    });
+
+    it('fails when the daemon refuses it', async () => {
+      const daemon = await startRecordingDaemon(status(401));
+      const { code } = await runExample(command, file, daemon);
+      expect(code).not.toBe(0);
+      expect(code).not.toBeNull();
+    });
+  });
+}
+
+const extraction: ExtractionOptions = {
+  pipelineOf: ({ attributes: { 'recalld.pipeline': name } }) => (typeof name === 'string' ? name : null),
+  segmentKeysOf: () => [],
+  documentIdKeys: [],
+  sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
+};
+
+const otlp = ({ bytes, headers }: RecordedRequest) =>
+  [bytes, headers['content-type'], headers['content-encoding'], defaultOtlpLimits] as const;
+
+describe('the OpenTelemetry example', () => {
+  it('is read as a query with its results and as feedback on it', async () => {
+    const daemon = await startRecordingDaemon((_request, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
+    );
+    const run = await runExample(process.execPath, 'opentelemetry.mjs', daemon, {
+      RECALLD_API_KEY: 'rk_example',
+      RECALLD_PIPELINE: 'faq',
+    });
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect(daemon.requests.map((request) => request.path)).toEqual(['/v1/traces', '/v1/logs']);
+    const [traces, logs] = daemon.requests;
+    if (traces === undefined || logs === undefined) throw new Error('There are two requests.');
+    expect(traces.headers.authorization).toBe('Bearer rk_example');
+
+    const spans = await decodeTraces(...otlp(traces));
+    const [query, ...others] = extractLiveQueries(spans.items, extraction).queries;
+    expect(others).toEqual([]);
+    expect(query).toMatchObject({
+      pipeline: 'faq',
+      text: 'How do I reset my password?',
+      topK: 5,
+      sessionId: 'session-1',
+      results: [
+        { id: 'password-reset', score: 0.83 },
+        { id: 'account-recovery', score: 0.71 },
+      ],
+    });
+    const records = await decodeLogs(...otlp(logs));
+    expect(extractLogFeedback(records.items, extraction).feedback).toMatchObject([
+      { queryId: query?.id, pipeline: 'faq', kind: 'thumb', value: 'up' },
+    ]);
+    expect(JSON.parse(run.stdout)).toEqual({ query_id: query?.id });
+  });
+});

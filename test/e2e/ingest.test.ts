@@ -1,0 +1,286 @@
+/** Live queries and feedback: accepted means stored, once, whatever dies; and nothing tells who asked what. */
+
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { aFolder, type Daemon, runRecalld, startRecalld } from '../support/recalld.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const config = (extra = '') => `
+server: {port: 0}
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "http://127.0.0.1:9/search"}
+    sampling: {rate: 1, max_per_minute: 10000000}
+${extra}`;
+
+interface Answer {
+  readonly status: number;
+  readonly body: {
+    accepted: number;
+    sampled?: number;
+    duplicates: number;
+    rejected: { index: number; code: string; message: string }[];
+  };
+}
+
+async function post(
+  daemon: Pick<Daemon, 'url'>,
+  where: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const response = await fetch(`${daemon.url}${where}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+}
+
+/** A connection to the embedded database of a running daemon, as its own commands find it. */
+async function aDatabase(folder: string): Promise<pg.Client> {
+  const { port } = JSON.parse(readFileSync(path.join(folder, '.recalld/owner.json'), 'utf8')) as {
+    port: number;
+  };
+  const password = readFileSync(path.join(folder, '.recalld/postgres/recalld.password'), 'utf8').trim();
+  const client = new pg.Client({ host: '127.0.0.1', port, user: 'recalld', password, database: 'recalld' });
+  client.on('error', () => undefined);
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+const aQuery = (id: string, more: object = {}) => ({
+  id,
+  pipeline: 'docs',
+  text: `what is ${id}`,
+  results: [{ id: 'd1', score: 0.5 }],
+  ...more,
+});
+
+describe('ingest', () => {
+  it('takes what is right of a batch, names what is wrong with the rest, and knows what it has', async () => {
+    const folder = await aFolder({ 'recalld.yaml': config() });
+    const daemon = await startRecalld(['serve'], folder);
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+    const items = [
+      aQuery('q1', { embedding: [0.6, 0.8] }),
+      aQuery('q2', { embedding: Buffer.from(new Float32Array([1, 0]).buffer).toString('base64') }),
+      { ...aQuery('q3'), pipeline: 'dogs' },
+      aQuery('q4', { embedding: [1, 2, 3] }),
+      aQuery('q5', { embedding: [0, 0] }),
+      aQuery('q6', { embedding: 'not base64!' }),
+      aQuery('q7', { embedding: ['1', '2'] }),
+      aQuery('q8', { occurred_at: inAnHour }),
+      aQuery('q9', { occurred_at: '1999-01-01T00:00:00Z' }),
+      aQuery('q10', { text: 'x'.repeat(200_000) }),
+      aQuery('q11', { text: 'a\u0000b' }),
+      aQuery('q12', { colour: 'red' }),
+      { id: 'q13', pipeline: 'docs' },
+    ];
+    const { status, body } = await post(daemon, '/v1/queries', items);
+    expect(status).toBe(202);
+    expect(body).toMatchObject({ accepted: 2, sampled: 2, duplicates: 0 });
+    expect(body.rejected.map(({ index, code }) => [index, code])).toEqual([
+      [2, 'unknown_pipeline'],
+      [3, 'embedding_wrong_dimension'],
+      [4, 'embedding_zero'],
+      [5, 'embedding_malformed'],
+      [6, 'embedding_malformed'],
+      [7, 'occurred_in_future'],
+      [8, 'occurred_too_long_ago'],
+      [9, 'text_too_long'],
+      [10, 'control_characters'],
+      [11, 'unknown_field'],
+      [12, 'invalid_field'],
+    ]);
+    expect(await post(daemon, '/v1/queries', aQuery('q1'))).toMatchObject({
+      status: 202,
+      body: { accepted: 0, duplicates: 1 },
+    });
+    expect(await post(daemon, '/v1/queries', [{ nothing: true }])).toMatchObject({
+      status: 422,
+      body: { accepted: 0 },
+    });
+    const { rows } = await (await aDatabase(folder)).query<{ id: string; bytes: number }>(
+      'select id, octet_length(embedding) as bytes from live_queries order by id',
+    );
+    expect(rows).toEqual([
+      { id: 'q1', bytes: 8 },
+      { id: 'q2', bytes: 8 },
+    ]);
+    expect((await daemon.stop()).code).toBe(0);
+  });
+
+  it('keeps every accepted id exactly once through retries and kill -9 under load', async () => {
+    const folder = await aFolder({ 'recalld.yaml': config() });
+    let daemon = await startRecalld(['serve'], folder);
+    const accepted = new Set<string>();
+    let sent = 0;
+    let isOver = false;
+    /** A client that sends each batch again until it is accepted, as ours does. */
+    const client = async (name: string): Promise<void> => {
+      for (let batch = 0; !isOver && batch < 400; batch++) {
+        const queries = Array.from({ length: 20 }, (_, i) => aQuery(`${name}-${batch}-${i}`));
+        for (let tries = 0; tries < 1000; tries++) {
+          sent++;
+          const answer = await post(daemon, '/v1/queries', queries).catch(() => null);
+          if (answer?.status === 202) break;
+          await new Promise((resolve) => {
+            setTimeout(resolve, 20);
+          });
+        }
+        for (const { id } of queries) accepted.add(id);
+      }
+    };
+    const clients = ['a', 'b', 'c', 'd'].map(client);
+    for (const atLeast of [800, 2400]) {
+      await waitFor(() => accepted.size >= atLeast);
+      daemon.child.kill('SIGKILL');
+      await daemon.finished;
+      daemon = await startRecalld(['serve'], folder);
+    }
+    await waitFor(() => accepted.size >= 4000);
+    isOver = true;
+    await Promise.all(clients);
+    const { rows } = await (await aDatabase(folder)).query<{ stored: number; ids: number }>(
+      'select count(*)::integer as stored, count(distinct id)::integer as ids from live_queries',
+    );
+    expect(rows[0]).toEqual({ stored: accepted.size, ids: accepted.size });
+    expect(sent).toBeGreaterThan(accepted.size / 20);
+    expect((await daemon.stop()).code).toBe(0);
+  });
+
+  it('keeps a query that was not sampled when a user is unhappy with it, and counts feedback on any query', async () => {
+    const folder = await aFolder({ 'recalld.yaml': config().replace('rate: 1,', 'rate: 0,') });
+    const daemon = await startRecalld(['serve'], folder);
+    expect(await post(daemon, '/v1/queries', [aQuery('sad'), aQuery('glad')])).toMatchObject({
+      body: { accepted: 2, sampled: 0 },
+    });
+    const feedback = (queryId: string, value: string) => ({
+      query_id: queryId,
+      pipeline: 'docs',
+      kind: 'thumb',
+      value,
+    });
+    const told = [feedback('sad', 'down'), feedback('glad', 'up'), feedback('never seen', 'up')];
+    expect(await post(daemon, '/v1/feedback', told)).toMatchObject({ status: 202, body: { accepted: 3 } });
+    expect(await post(daemon, '/v1/feedback', told)).toMatchObject({
+      status: 202,
+      body: { accepted: 0, duplicates: 3 },
+    });
+    const { rows } = await (await aDatabase(folder)).query(
+      'select id, keep_reason, probability from live_queries',
+    );
+    expect(rows).toEqual([{ id: 'sad', keep_reason: 'negative_feedback', probability: 1 }]);
+    await daemon.stop();
+  });
+
+  it('erases a person and a query on request, and keeps nothing but that it did', async () => {
+    const folder = await aFolder({ 'recalld.yaml': config() });
+    const daemon = await startRecalld(['serve'], folder);
+    await post(daemon, '/v1/queries', [
+      aQuery('q1', { user_id: 'ann' }),
+      aQuery('q2', { user_id: 'bob' }),
+      aQuery('q3'),
+    ]);
+    await post(daemon, '/v1/feedback', [
+      { query_id: 'q1', pipeline: 'docs', kind: 'click', user_id: 'bob', document_id: 'd1' },
+    ]);
+    const erase = async (what: string) =>
+      (await fetch(`${daemon.url}/v1/${what}`, { method: 'DELETE' })).json();
+    expect(await erase('users/ann')).toEqual({ erased: { queries: 1, feedback: 1 } });
+    expect(await erase('queries/q3')).toEqual({ erased: { queries: 1, feedback: 0 } });
+    const database = await aDatabase(folder);
+    expect((await database.query('select id from live_queries')).rows).toEqual([{ id: 'q2' }]);
+    expect(
+      (await database.query('select subject, queries, feedback from erasures order by id')).rows,
+    ).toEqual([
+      { subject: 'user', queries: 1, feedback: 1 },
+      { subject: 'query', queries: 1, feedback: 0 },
+    ]);
+    await daemon.stop();
+  });
+
+  it.each(['redact', 'hash'])(
+    'lets no text out in %s mode: not in the database, the log, the metrics or an error',
+    async (mode) => {
+      const canary = 'jane.canary@example.com';
+      const folder = await aFolder({
+        'recalld.yaml': config(`    privacy: {text: ${mode}}\nlog: {level: debug}\n`),
+      });
+      const daemon = await startRecalld(['serve'], folder);
+      const answers = [
+        await post(
+          daemon,
+          '/v1/queries',
+          aQuery('q1', {
+            text: `who is ${canary}`,
+            user_id: canary,
+            session_id: canary,
+            error: `no ${canary}`,
+          }),
+        ),
+        await post(daemon, '/v1/queries', aQuery('q2', { text: canary, embedding: canary })),
+        await post(daemon, '/v1/queries', `{"id": "q3", "text": "${canary}" oops`),
+        await post(daemon, '/v1/feedback', {
+          query_id: 'q1',
+          pipeline: 'docs',
+          kind: 'thumb',
+          value: canary,
+        }),
+        await post(daemon, '/v1/feedback', {
+          query_id: 'q1',
+          pipeline: 'docs',
+          kind: 'thumb',
+          value: 'up',
+          comment: canary,
+          user_id: canary,
+        }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([202, 422, 400, 422, 202]);
+      const database = await aDatabase(folder);
+      const stored = await Promise.all(
+        ['live_queries', 'feedback', 'bullmq.job'].map((table) =>
+          database.query(`select t::text from ${table} t`),
+        ),
+      );
+      const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
+      const { stderr } = await daemon.stop();
+      const everything = JSON.stringify([answers, stored.map(({ rows }) => rows), metrics, stderr]);
+      expect(everything).toContain(mode === 'redact' ? 'who is [EMAIL]' : 'q1');
+      expect(everything).not.toContain(canary);
+      if (mode === 'hash') expect(everything).not.toContain('who is');
+    },
+  );
+
+  it('needs a key with the right scope when others can reach it', async () => {
+    const folder = await aFolder({
+      'recalld.yaml': config().replace('{port: 0}', '{port: 0, host: 0.0.0.0}'),
+    });
+    const daemon = await startRecalld(['serve'], folder);
+    const here = { url: `http://127.0.0.1:${new URL(daemon.url).port}` };
+    const create = async (scope: string) => {
+      const { stdout, stderr } = await runRecalld(
+        ['keys', 'create', '--name', scope, '--scope', scope, '--json'],
+        folder,
+      );
+      expect(stderr).toBe('');
+      return JSON.parse(stdout) as { id: string; key: string };
+    };
+    const ingest = await create('ingest');
+    const read = await create('read');
+    const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+    const send = (headers: Record<string, string>) => post(here, '/v1/queries', aQuery('q1'), headers);
+    expect(await send({})).toMatchObject({ status: 401, body: { code: 'key_missing' } });
+    expect(await send(bearer('rcl_nonsense'))).toMatchObject({ status: 401, body: { code: 'key_invalid' } });
+    expect(await send(bearer(read.key))).toMatchObject({ status: 403, body: { code: 'key_lacks_scope' } });
+    expect(await send(bearer(ingest.key))).toMatchObject({ status: 202 });
+    await runRecalld(['keys', 'revoke', ingest.id], folder);
+    await waitFor(async () => (await send(bearer(ingest.key))).status === 401);
+    const { stderr } = await daemon.stop();
+    expect(stderr).not.toContain(ingest.key);
+  });
+});

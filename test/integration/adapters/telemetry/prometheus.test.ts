@@ -1,0 +1,266 @@
+import { spawnSync } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createGoldenRuns } from '../../../../src/adapters/postgres/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/adapters/postgres/golden-sets.ts';
+import { createPool } from '../../../../src/adapters/postgres/pool.ts';
+import { openJobQueue } from '../../../../src/adapters/queue/bullmq.ts';
+import {
+  createExporter,
+  type Exporter,
+  type ExporterSettings,
+} from '../../../../src/adapters/telemetry/prometheus.ts';
+import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
+import { readStoredGauges } from '../../../../src/pipeline/publish.ts';
+import type { Clock } from '../../../../src/ports/clock.ts';
+import { type GaugeSample, type ReadStoredGauges, sample } from '../../../../src/ports/metrics.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { anEnd, createRun, minutes, nine } from '../../../support/golden-runs.ts';
+import { recordLog, silentLogger } from '../../../support/log.ts';
+import { startTcpGate } from '../../../support/tcp-gate.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+/** A clock that a test turns on by hand; its sleep is short and real. */
+function aClock(start = nine): Clock & { advance(seconds: number): void } {
+  let ms = start.getTime();
+  return {
+    now: () => new Date(ms),
+    monotonicMs: () => ms,
+    sleep: (_, signal) => delay(20, undefined, { signal }),
+    advance: (seconds) => {
+      ms += seconds * 1000;
+    },
+  };
+}
+
+function anExporter(read: ReadStoredGauges, settings: Partial<ExporterSettings> = {}): Exporter {
+  return createExporter({
+    readStoredGauges: read,
+    clock: aClock(),
+    logger: silentLogger,
+    version: '1.2.3',
+    ...settings,
+  });
+}
+
+/** Values by name and labels, as they stand in the text: `name{a="b"}`. */
+function series(text: string): Map<string, string> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), line.slice(line.lastIndexOf(' ') + 1)]),
+  );
+}
+
+/** Names of the series of stored gauges that are in the text. */
+function storedSeries(text: string): string[] {
+  const stored = Object.entries(metricCatalogue).filter(([, { source }]) => source === 'stored');
+  const names = new Set(stored.map(([name]) => name));
+  return [...series(text).keys()].filter((key) => names.has(key.replace(/\{.*/, '')));
+}
+
+const faq = { pipeline: 'docs', golden_set: 'faq' };
+const ndcg = { ...faq, segment: 'all', k: '10' };
+const ndcgSeries = 'recalld_golden_ndcg{pipeline="docs",golden_set="faq",segment="all",k="10"}';
+
+function scored(value: number): GaugeSample {
+  return sample('recalld_golden_ndcg', ndcg, value);
+}
+
+describe('a scrape', () => {
+  it('shows what is stored and what this process has counted', async () => {
+    const exporter = anExporter(async () => [scored(0.8125)]);
+    exporter.meter.increment('recalld_jobs_total', { job: 'run-golden-set', outcome: 'completed' }, 2);
+    exporter.meter.observe('recalld_job_duration_seconds', { job: 'run-golden-set' }, 0.25);
+    const shown = series(await exporter.scrape());
+    expect(shown.get(ndcgSeries)).toBe('0.8125');
+    expect(shown.get('recalld_jobs_total{job="run-golden-set",outcome="completed"}')).toBe('2');
+    expect(shown.get('recalld_job_duration_seconds_bucket{le="0.1",job="run-golden-set"}')).toBe('0');
+    expect(shown.get('recalld_job_duration_seconds_bucket{le="0.5",job="run-golden-set"}')).toBe('1');
+    expect(shown.get(`recalld_build_info{version="1.2.3",nodejs="${process.versions.node}"}`)).toBe('1');
+    expect(shown.get('recalld_snapshot_age_seconds')).toBe('0');
+  });
+
+  it('leaves out a value that is not a finite number, counts it and shows the others', async () => {
+    const log = recordLog();
+    const others = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((value, index) =>
+      sample('recalld_golden_mrr', { ...ndcg, k: String(index) }, value),
+    );
+    const exporter = anExporter(async () => [...others, scored(0.5)], { logger: log.logger });
+    const shown = series(await exporter.scrape());
+    expect(shown.get('recalld_dropped_samples_total')).toBe('3');
+    expect([...shown.keys()].filter((key) => key.startsWith('recalld_golden_mrr{'))).toEqual([]);
+    expect(shown.get(ndcgSeries)).toBe('0.5');
+    expect(log.entries.map(({ fields }) => fields)).toContainEqual({ metric: 'recalld_golden_mrr' });
+  });
+
+  it('has no NaN, however soon it follows another', async () => {
+    const exporter = anExporter(async () => [scored(0.5)]);
+    for (let i = 0; i < 5; i++) expect(await exporter.scrape()).not.toMatch(/^[^#].* [+-]?nan$/im);
+  });
+
+  it('no longer shows a segment that is no longer stored', async () => {
+    const german = sample('recalld_golden_ndcg', { ...ndcg, segment: 'language=de' }, 0.25);
+    const stored = [[scored(0.5), german], [scored(0.75)], []];
+    const exporter = anExporter(async () => stored.shift() ?? []);
+    const shown: string[][] = [];
+    for (let i = 0; i < 3; i++) shown.push(storedSeries(await exporter.scrape()));
+    expect(shown.map((keys) => keys.length)).toEqual([2, 1, 0]);
+    expect(shown[1]).toEqual([ndcgSeries]);
+  });
+
+  it('shows no stored gauge, and no 0 in the place of one, before the first rows were read', async () => {
+    const exporter = anExporter(async () => Promise.reject(new Error('down')));
+    const text = await exporter.scrape();
+    expect(storedSeries(text)).toEqual([]);
+    expect(series(text).get('recalld_snapshot_errors_total')).toBe('1');
+  });
+
+  it('shows counters without labels from the start, so that their first increase is seen', async () => {
+    const shown = series(await anExporter(async () => []).scrape());
+    expect(shown.get('recalld_snapshot_errors_total')).toBe('0');
+    expect(shown.get('recalld_dropped_samples_total')).toBe('0');
+  });
+
+  it('is of one moment each, when many come at once', async () => {
+    let reads = 0;
+    const exporter = anExporter(async () => {
+      const moment = (reads += 1);
+      await delay(moment % 3);
+      return [scored(moment), sample('recalld_golden_mrr', ndcg, moment)];
+    });
+    const waves = Array.from({ length: 10 }, async (_, wave) => {
+      await delay(wave);
+      return Promise.all(Array.from({ length: 5 }, () => exporter.scrape()));
+    });
+    for (const text of (await Promise.all(waves)).flat()) {
+      const shown = series(text);
+      expect(shown.get(ndcgSeries)).toMatch(/^\d+$/);
+      expect(shown.get(ndcgSeries.replace('ndcg', 'mrr'))).toBe(shown.get(ndcgSeries));
+    }
+    expect(reads).toBeLessThanOrEqual(50);
+  });
+
+  it('is answered while the database is stuck, and does not pile up questions to it', async () => {
+    let reads = 0;
+    const waiting: ((samples: readonly GaugeSample[]) => void)[] = [];
+    const stuck = async (): Promise<readonly GaugeSample[]> => {
+      reads += 1;
+      if (reads === 1) return [scored(0.5)];
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+      });
+    };
+    const clock = aClock();
+    const exporter = anExporter(stuck, { clock });
+    await exporter.scrape();
+    for (const errors of ['1', '2']) {
+      clock.advance(15);
+      const shown = series(await exporter.scrape());
+      expect(shown.get('recalld_snapshot_errors_total')).toBe(errors);
+      expect(shown.get(ndcgSeries)).toBe('0.5');
+    }
+    expect(reads).toBe(2);
+    for (const answer of waiting) answer([scored(0.75)]);
+    const shown = series(await waitFor(() => exporter.scrape()));
+    expect(shown.get(ndcgSeries)).toBe('0.75');
+    expect(shown.get('recalld_snapshot_age_seconds')).toBe('0');
+  });
+});
+
+describe('with a database that goes down', () => {
+  const database = useDatabase();
+
+  it('the last rows are shown with their age, the failures are counted, and the next rows are fresh again', async () => {
+    const gate = await startTcpGate(database.connection);
+    onTestFinished(() => gate.close());
+    const connection = { ...database.connection, host: gate.host, port: gate.port };
+    const pool = createPool({ connection, size: 2, logger: silentLogger });
+    onTestFinished(() => pool.end());
+    const queue = await openJobQueue({
+      backend: { kind: 'postgres', connection },
+      jobs: [],
+      logger: silentLogger,
+    });
+    onTestFinished(() => queue.close());
+    const runs = createGoldenRuns(pool);
+    const { id } = await createRun({ runs, sets: createGoldenSets(pool) });
+    await runs.finish(id, anEnd());
+
+    const clock = aClock(minutes(5));
+    const log = recordLog();
+    const pipelines = [
+      { name: 'docs', retriever: { retrieve: notCalled }, timeoutMs: 1000, golden: [], floors: [] },
+    ];
+    const read = () => readStoredGauges({ runs, queue, clock, pipelines, intervalSeconds: () => null });
+    const exporter = createExporter({
+      readStoredGauges: read,
+      clock: { ...clock, sleep: forever },
+      logger: log.logger,
+      version: '1',
+    });
+
+    const before = await exporter.scrape();
+    expect(series(before).get(ndcgSeries)).toBe('0.8125');
+
+    await gate.shut();
+    clock.advance(30);
+    const first = await exporter.scrape();
+    clock.advance(30);
+    const second = await exporter.scrape();
+    expect(storedSeries(second).map((key) => [key, series(second).get(key)])).toEqual(
+      storedSeries(before).map((key) => [key, series(before).get(key)]),
+    );
+    expect([first, second].map((text) => series(text).get('recalld_snapshot_age_seconds'))).toEqual([
+      '30',
+      '60',
+    ]);
+    expect([first, second].map((text) => series(text).get('recalld_snapshot_errors_total'))).toEqual([
+      '1',
+      '2',
+    ]);
+    expect(log.entries.filter(({ level }) => level === 'error')).toHaveLength(2);
+
+    await gate.open();
+    const after = series(await exporter.scrape());
+    expect(after.get('recalld_snapshot_age_seconds')).toBe('0');
+    expect(after.get('recalld_snapshot_errors_total')).toBe('2');
+    expect(after.get(ndcgSeries)).toBe('0.8125');
+  });
+});
+
+describe('the text', () => {
+  const promtool = spawnSync('promtool', ['--version']).status === 0;
+  if (!promtool)
+    process.stderr.write('\nSKIPPED: tests that need promtool, since there is none on the PATH.\n\n');
+
+  it.skipIf(!promtool)('is accepted by promtool, with all metrics and awkward labels in it', async () => {
+    const everyGauge = Object.entries(metricCatalogue).flatMap(([name, { type, source, labels }]) => {
+      if (type !== 'gauge' || source !== 'stored') return [];
+      const values = Object.fromEntries(
+        labels.map((label) => [label, 'a "quoted" \\ back\nslash ñ \u{1F600}']),
+      );
+      return [{ name, labels: values, value: 0.5 } as GaugeSample];
+    });
+    const exporter = anExporter(async () => everyGauge);
+    exporter.meter.increment('recalld_jobs_total', { job: 'run-golden-set', outcome: 'dead' });
+    exporter.meter.observe('recalld_job_duration_seconds', { job: 'run-golden-set' }, 1);
+    const text = await exporter.scrape();
+    expect(storedSeries(text)).toHaveLength(everyGauge.length);
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+      input: text,
+      encoding: 'utf8',
+    });
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
+  });
+});
+
+/** Waits until it is not needed any more, so that a slow machine is not taken for a stuck database. */
+async function forever(_: number, signal: AbortSignal): Promise<void> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('not needed any more')), { once: true });
+  });
+}
+
+function notCalled(): Promise<never> {
+  return Promise.reject(new Error('a scrape asks no retriever'));
+}

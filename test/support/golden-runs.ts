@@ -1,0 +1,66 @@
+/** Golden runs for tests, whole and plausible; a test names only what it is about. */
+import type { GoldenRuns, NewRun, RunEnd } from '../../src/ports/golden-runs.ts';
+import type { GoldenSets } from '../../src/ports/golden-sets.ts';
+import { aGoldenQuery, aNewGoldenSet, aRunSettings, aScore } from './builders.ts';
+
+export const nine = new Date('2026-11-16T09:00:00.000Z');
+export const minutes = (count: number): Date => new Date(nine.getTime() + count * 60_000);
+
+export const ndcg = aScore({ mean: 0.8125, ciLow: 0.75, ciHigh: 0.875 });
+
+export const floor = {
+  name: 'ndcg@10 below 0.8 on faq',
+  severity: 'critical',
+  verdict: 'ok',
+  value: 0.8125,
+  threshold: 0.8,
+  explanation: 'ndcg@10 is 0.8125, not below 0.8000.',
+} as const;
+
+let made = 0;
+
+export function aRun(run: Partial<NewRun> = {}): NewRun {
+  return {
+    id: `run-${(made += 1)}`,
+    pipeline: 'docs',
+    goldenSet: 'faq',
+    goldenSetVersion: 1,
+    trigger: 'manual',
+    scheduledFor: null,
+    settings: aRunSettings({ segmentKeys: ['language'], maxPerSecond: 0.5 }),
+    startedAt: nine,
+    deadlineAt: minutes(10),
+    ...run,
+  };
+}
+
+export function anEnd(end: Partial<RunEnd> = {}): RunEnd {
+  return {
+    status: 'completed',
+    reason: null,
+    finishedAt: minutes(2),
+    scores: [ndcg],
+    checks: [floor],
+    segmentsOverflow: 0,
+    ...end,
+  };
+}
+
+export interface GoldenStores {
+  readonly runs: GoldenRuns;
+  /** Runs belong to a version of a set. */
+  readonly sets: GoldenSets;
+}
+
+/** Imports the set of a run unless it is there. */
+export async function importSet({ sets }: GoldenStores, name: string): Promise<void> {
+  await sets.add(aNewGoldenSet({ name, queries: [aGoldenQuery()] }), nine);
+}
+
+/** Creates a run, of a set that is imported if it is not there. */
+export async function createRun(stores: GoldenStores, run: Partial<NewRun> = {}): Promise<NewRun> {
+  const made = aRun(run);
+  await importSet(stores, made.goldenSet);
+  if (!(await stores.runs.create(made))) throw new Error(`the tick of ${made.id} has a run`);
+  return made;
+}

@@ -1,0 +1,156 @@
+/** What tests of the job queue share: jobs, handlers that wait to be let go, and queues that are closed at the end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach } from 'vitest';
+import type { BackendSettings } from '../../src/adapters/queue/backends.ts';
+import { openJobQueue } from '../../src/adapters/queue/bullmq.ts';
+import type { JobQueue, JobSpec, QueueCount, RunJob } from '../../src/ports/job-queue.ts';
+import type { Logger } from '../../src/ports/telemetry.ts';
+import type { WorkerSettings } from './job-worker.ts';
+import { silentLogger } from './log.ts';
+
+/** A store of jobs that a test can take away. */
+export interface TestBackend {
+  readonly settings: BackendSettings;
+  /** Its connections break, new ones are refused. */
+  goDown(): Promise<void>;
+  /** Its connections stay, and nobody answers. */
+  fallSilent(): Promise<void> | void;
+  /** It answers again, after either. */
+  comeBack(): Promise<void> | void;
+}
+
+/** How long it takes to give up a worker and a store; the defaults are meant for networks, not for tests. */
+export const limits = { lostAfterMs: 1000, answerLimitMs: 1000 };
+
+let names = 0;
+
+/** A job that no other test has. */
+export function aJob(job: Partial<JobSpec> = {}): JobSpec {
+  const name = `job-${process.pid}-${(names += 1)}`;
+  return { name, concurrency: 1, attempts: 3, backoffMs: 20, retainSeconds: 600, ...job };
+}
+
+/** A handler that says what it was given and does what it is told. */
+export interface Handler {
+  readonly run: RunJob;
+  readonly calls: readonly HandlerCall[];
+  readonly running: number;
+  readonly mostAtOnce: number;
+}
+
+export interface HandlerCall {
+  readonly job: string;
+  readonly payload: unknown;
+  readonly id: string;
+  readonly at: number;
+}
+
+export function aHandler(work: (id: string) => ReturnType<RunJob> = async () => 'done'): Handler {
+  const calls: HandlerCall[] = [];
+  let running = 0;
+  let mostAtOnce = 0;
+  return {
+    calls,
+    get running() {
+      return running;
+    },
+    get mostAtOnce() {
+      return mostAtOnce;
+    },
+    async run(job, payload, id) {
+      calls.push({ job, payload, id, at: Date.now() });
+      running += 1;
+      mostAtOnce = Math.max(mostAtOnce, running);
+      try {
+        return await work(id);
+      } finally {
+        running -= 1;
+      }
+    },
+  };
+}
+
+/** A handler that waits until it is let go; after the test it is in any case. */
+export function aHeldHandler(outcome: Awaited<ReturnType<RunJob>> = 'done'): Handler & { letGo(): void } {
+  const waiting: (() => void)[] = [];
+  const letGo = (): void => {
+    for (const resolve of waiting) resolve();
+  };
+  const free = new Promise<void>((resolve) => {
+    waiting.push(resolve);
+  });
+  held.push(letGo);
+  const handler = aHandler(async () => {
+    await free;
+    return outcome;
+  });
+  return Object.assign(handler, { letGo });
+}
+
+const held: (() => void)[] = [];
+
+/** Counts of one job, by state. */
+export function countsOf(counts: readonly QueueCount[], job: JobSpec): Record<string, number> {
+  return Object.fromEntries(
+    counts.filter(({ queue }) => queue === job.name).map(({ state, count }) => [state, count]),
+  );
+}
+
+export const nothing = { waiting: 0, active: 0, delayed: 0, failed: 0 };
+
+export interface UsedQueues {
+  /** Opens a queue as a process of its own would. */
+  open(jobs: readonly JobSpec[], logger?: Logger): Promise<JobQueue>;
+  /** Starts a process that works on the jobs; see job-worker.ts. */
+  startWorker(jobs: readonly JobSpec[], manner: WorkerSettings['manner']): WorkerProcess;
+}
+
+export interface WorkerProcess {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+}
+
+/** Queues and workers over a backend, for the tests of this file or describe block. */
+export function useQueues(backend: () => TestBackend): UsedQueues {
+  const opened: JobQueue[] = [];
+  const children: ChildProcess[] = [];
+
+  afterEach(async () => {
+    await backend().comeBack();
+    for (const letGo of held.splice(0)) letGo();
+    await Promise.all(children.splice(0).map(kill));
+    await Promise.all(opened.splice(0).map((queue) => queue.close()));
+  });
+
+  return {
+    async open(jobs, logger = silentLogger) {
+      const queue = await openJobQueue({ backend: backend().settings, jobs, logger, ...limits });
+      opened.push(queue);
+      return queue;
+    },
+    startWorker(jobs, manner) {
+      const settings: WorkerSettings = { jobs, manner, backend: backend().settings, ...limits };
+      const script = fileURLToPath(new URL('./job-worker.ts', import.meta.url));
+      const args = ['--import', import.meta.resolve('tsx'), script, JSON.stringify(settings)];
+      const child = spawn(process.execPath, args);
+      children.push(child);
+      let output = '';
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+        });
+      }
+      return { child, output: () => output };
+    },
+  };
+}
+
+/** As by `kill -9`, or by a machine that loses its power. */
+export async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}

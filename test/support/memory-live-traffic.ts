@@ -1,0 +1,29 @@
+/** Live traffic that only remembers what the jobs asked of it. */
+import type { LiveTraffic } from '../../src/ports/live-traffic.ts';
+
+const refuse = (): Promise<never> => Promise.reject(new Error('this store only remembers what jobs asked'));
+
+export class MemoryLiveTraffic implements LiveTraffic {
+  /** Names of the calls with their arguments, in their order. */
+  readonly calls: (readonly [string, ...unknown[]])[] = [];
+  readonly record = refuse;
+  readonly recordFeedback = refuse;
+  readonly countedHours = refuse;
+  readonly feedback = refuse;
+  readonly dimensions = refuse;
+  readonly replicas = refuse;
+  readonly erase = refuse;
+
+  async closeMinutes(before: Date): Promise<number> {
+    this.calls.push(['closeMinutes', before]);
+    return 0;
+  }
+
+  async createPartitions(now: Date): Promise<void> {
+    this.calls.push(['createPartitions', now]);
+  }
+
+  async prune(retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> {
+    this.calls.push(['prune', retentionDays, now]);
+  }
+}

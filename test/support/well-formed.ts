@@ -1,0 +1,12 @@
+/** Text as a database gives it back: halves of characters become the replacement character. */
+
+/** A copy of JSON-like data whose texts, keys included, are valid Unicode. */
+export function wellFormed<T>(value: T): T;
+export function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return Buffer.from(value, 'utf8').toString('utf8');
+  if (Array.isArray(value)) return value.map((item: unknown) => wellFormed(item));
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [wellFormed(key), wellFormed(child)]),
+  );
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { createPipelines, findPipeline, scheduleOf } from '../../../src/app/pipelines.ts';
+import { parseConfig } from '../../../src/contracts/config/parse.ts';
+import { judgeFloor } from '../../../src/core/checks/floor.ts';
+import type { WatchedPipeline } from '../../../src/pipeline/watched-pipeline.ts';
+import { aWatchedPipeline } from '../../support/builders.ts';
+
+function pipelinesOf(rest: string, retriever = 'kind: http, url: "http://rag/"'): WatchedPipeline[] {
+  const text = `pipelines: [{name: docs, retriever: {${retriever}}, ${rest}}]`;
+  return createPipelines(parseConfig(text, 'recalld.yaml', {}, () => ''));
+}
+
+describe('a pipeline of the config', () => {
+  it('is watched as the config says', () => {
+    const golden =
+      'golden: [{set: faq, cron: "0 * * * *", timezone: Europe/Paris, cutoffs: [10, 1, 10], on_error: void, error_budget: 0.2, max_per_second: 7}]';
+    const [pipeline] = pipelinesOf(
+      `${golden}, segments: {keys: [lang], max: 3}, checks: [{measure: ndcg@10, below: 0.8, severity: warning}]`,
+    );
+    expect(pipeline).toMatchObject({
+      name: 'docs',
+      timeoutMs: 2000,
+      floors: [{ measure: 'ndcg@10', below: 0.8, severity: 'warning' }],
+      golden: [
+        {
+          set: 'faq',
+          cron: { expression: '0 * * * *', timezone: 'Europe/Paris' },
+          settings: {
+            cutoffs: [1, 10],
+            relevanceLevel: 1,
+            concurrency: 4,
+            maxPerSecond: 7,
+            onError: 'void',
+            errorBudget: 0.2,
+            segmentKeys: ['lang'],
+            maxSegments: 3,
+          },
+        },
+      ],
+    });
+  });
+
+  it('has no cron for a set that runs by hand', () => {
+    expect(pipelinesOf('golden: [{set: faq}]')[0]?.golden[0]?.cron).toBeNull();
+  });
+
+  it('is refused with its place and name when a template of its retriever is wrong', () => {
+    expect(() => pipelinesOf('golden: []', 'kind: http, url: "http://rag/", body: {q: "{{txt}}"}')).toThrow(
+      expect.objectContaining({
+        code: 'config_invalid',
+        message: expect.stringMatching(/^pipelines\[0\] \(docs\): retriever\.body\.q.*txt/),
+      }),
+    );
+  });
+
+  it('has only floors that a golden run can judge', () => {
+    const [pipeline] = pipelinesOf(
+      'golden: [{set: faq}], checks: [{measure: mrr@5, below: 0.5}, {regression: mrr@5, drop: 0.1}, {density_drift: true}]',
+    );
+    expect(pipeline?.floors.map((floor) => judgeFloor(floor, 'faq', []).verdict)).toEqual(['no_data']);
+  });
+});
+
+describe('finding a pipeline', () => {
+  it('tells the names that exist when there is none of that name', () => {
+    const pipelines = [aWatchedPipeline({ name: 'a' }), aWatchedPipeline({ name: 'b' })];
+    expect(findPipeline(pipelines, 'b')).toBe(pipelines[1]);
+    expect(() => findPipeline(pipelines, 'c')).toThrow('The config has no pipeline "c"; it has a, b.');
+  });
+
+  it('tells where to add one when there are none', () => {
+    expect(() => findPipeline([], 'c')).toThrow(
+      'The config has no pipeline "c"; it has none, add one under `pipelines`.',
+    );
+  });
+});
+
+describe('a golden set that the config does not name', () => {
+  it('is run with the defaults that the config would give it', () => {
+    const [pipeline] = pipelinesOf('golden: [{set: faq}]');
+    if (pipeline === undefined) throw new Error('there is no pipeline');
+    expect(scheduleOf(pipeline, 'other')).toEqual({ ...scheduleOf(pipeline, 'faq'), set: 'other' });
+  });
+});

@@ -1,0 +1,67 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { formatTable, note, printJson, printLine } from '../../../src/cli/output.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** What was written to a stream of this process. */
+function captured(stream: 'stdout' | 'stderr'): string[] {
+  const written: string[] = [];
+  vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+    written.push(String(text));
+    return true;
+  });
+  return written;
+}
+
+describe('what a command prints', () => {
+  it('as JSON is one document that ends with a line end', () => {
+    const stdout = captured('stdout');
+    printJson({ a: [1, null], b: 'ü' });
+    expect(stdout).toEqual(['{\n  "a": [\n    1,\n    null\n  ],\n  "b": "ü"\n}\n']);
+  });
+
+  it('as its answer goes to stdout, and as a note to stderr', () => {
+    const stdout = captured('stdout');
+    const stderr = captured('stderr');
+    printLine('the answer');
+    note('by the way');
+    expect(stdout).toEqual(['the answer\n']);
+    expect(stderr).toEqual(['by the way\n']);
+  });
+});
+
+describe('a table', () => {
+  it('has no frame, aligns words left and numbers right, and leaves no space at the ends of lines', () => {
+    const rows = [
+      ['ndcg@10', '0.8123', '40'],
+      ['hit_rate@10', '1', '7'],
+    ];
+    expect(formatTable(['measure', 'mean', 'n'], rows, 1)).toBe(
+      ['measure        mean   n', 'ndcg@10      0.8123  40', 'hit_rate@10       1   7'].join('\n'),
+    );
+  });
+
+  it('aligns all columns left unless told otherwise', () => {
+    expect(
+      formatTable(
+        ['a', 'b'],
+        [
+          ['1', '22'],
+          ['333', '4'],
+        ],
+      ),
+    ).toBe(['a    b', '1    22', '333  4'].join('\n'));
+  });
+
+  it('shows an empty cell as nothing, and just its head without rows', () => {
+    expect(formatTable(['a', 'b', 'c'], [['1', '', '3']])).toBe('a  b  c\n1     3');
+    expect(formatTable(['a', 'b'], [])).toBe('a  b');
+  });
+
+  it('does not colour, so that it can be copied and cut', () => {
+    const escape = String.fromCharCode(27);
+    expect(formatTable(['a'], [['x']], 0)).not.toContain(escape);
+  });
+});

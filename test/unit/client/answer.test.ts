@@ -1,0 +1,102 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { judgeReply } from '../../../src/client/answer.ts';
+import type { Reply } from '../../../src/client/connection.ts';
+
+const answer = (status: number, body: unknown = '', retryAfter: string | null = null): Reply => ({
+  kind: 'answer',
+  status,
+  retryAfter,
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+
+describe('a batch', () => {
+  it.each([429, 502, 503, 504])('is sent again after HTTP %d, when the daemon says', (status) => {
+    expect(judgeReply(answer(status, '', '7'), 3)).toEqual({
+      kind: 'retry',
+      error: `HTTP ${status}`,
+      retryAfter: '7',
+    });
+  });
+
+  it('is sent again when there was no answer', () => {
+    expect(judgeReply({ kind: 'failure', reason: 'ECONNRESET' }, 3)).toMatchObject({
+      kind: 'retry',
+      error: 'ECONNRESET',
+    });
+  });
+
+  it.each([301, 400, 401, 403, 404, 405, 500, 501])('is given up after HTTP %d', (status) => {
+    expect(judgeReply(answer(status, 'no'), 3)).toEqual({
+      kind: 'settled',
+      rejected: new Map([[`http_${status}`, 3]]),
+      duplicates: 0,
+      error: `HTTP ${status}`,
+    });
+  });
+
+  it('is split after HTTP 413 and sent without gzip after HTTP 415', () => {
+    expect(judgeReply(answer(413), 3).kind).toBe('too_large');
+    expect(judgeReply(answer(415), 3).kind).toBe('encoding_refused');
+  });
+
+  it('is accepted but for the items that the daemon names, counted by code', () => {
+    const body = {
+      accepted: 2,
+      duplicates: 1,
+      rejected: [
+        { index: 0, code: 'unknown_pipeline', message: '' },
+        { index: 3, code: 'unknown_pipeline', message: '' },
+        { index: 4, code: 'text_too_long', message: '' },
+      ],
+    };
+    expect(judgeReply(answer(202, body), 5)).toEqual({
+      kind: 'settled',
+      rejected: new Map([
+        ['unknown_pipeline', 2],
+        ['text_too_long', 1],
+      ]),
+      duplicates: 1,
+      error: null,
+    });
+  });
+
+  it('is refused as a whole after HTTP 422, by the codes that it names', () => {
+    const body = { rejected: [{ index: 0, code: 'invalid_field', message: '' }] };
+    expect(judgeReply(answer(422, body), 2)).toMatchObject({
+      kind: 'settled',
+      rejected: new Map([
+        ['invalid_field', 1],
+        ['http_422', 1],
+      ]),
+    });
+  });
+});
+
+it('never counts more refusals than items, nor codes without bound, whatever the body says', () => {
+  const rejection = fc.oneof(
+    fc.record({ code: fc.oneof(fc.string(), fc.stringMatching(/^[a-z]{1,3}$/)) }),
+    fc.jsonValue(),
+  );
+  const body = fc.oneof(
+    fc.jsonValue(),
+    fc.string(),
+    fc.record({ rejected: fc.array(rejection, { maxLength: 80 }), duplicates: fc.jsonValue() }),
+  );
+  fc.assert(
+    fc.property(
+      fc.constantFrom(200, 202, 422),
+      body,
+      fc.integer({ min: 1, max: 60 }),
+      (status, said, items) => {
+        const verdict = judgeReply(answer(status, said), items);
+        if (verdict.kind !== 'settled') throw new Error(verdict.kind);
+        const refused = [...verdict.rejected.values()].reduce((sum, count) => sum + count, 0);
+        expect(refused).toBeLessThanOrEqual(items);
+        expect(verdict.rejected.size).toBeLessThanOrEqual(34);
+        expect(verdict.duplicates).toBeLessThanOrEqual(items);
+        expect(refused).toBeGreaterThanOrEqual(status === 422 ? items : 0);
+      },
+    ),
+  );
+});

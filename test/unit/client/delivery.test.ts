@@ -1,0 +1,376 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  type ClientOptions,
+  createClient,
+  type Drop,
+  type TrackedQuery,
+} from '../../../src/client/client.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { accept, hang, inTurn, startRecordingDaemon, status } from './recording-daemon.ts';
+
+/** Sends nothing by itself for as long as a test lasts, unless a test says otherwise. */
+function openClient(url: string, options: Partial<ClientOptions> = {}) {
+  const client = createClient({ url, pipeline: 'support-docs', flushIntervalMs: 3_600_000, ...options });
+  onTestFinished(async () => void (await client.close({ timeoutMs: 0 })));
+  return client;
+}
+
+const aQuery = (id: string, more: Partial<TrackedQuery> = {}): TrackedQuery => ({
+  id,
+  results: ['doc-1'],
+  ...more,
+});
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `q-${from + i}`);
+
+const idsOf = (items: readonly Readonly<Record<string, unknown>>[]) => items.map((item) => item['id']);
+
+describe('a batch', () => {
+  it('is sent as soon as it is full', async () => {
+    const daemon = await startRecordingDaemon();
+    const client = openClient(daemon.url, { batchSize: 10 });
+    for (const id of range(0, 25)) client.track(aQuery(id));
+    await waitFor(() => client.stats().queries.sent === 20);
+    expect(daemon.requests.map(({ items }) => idsOf(items))).toEqual([range(0, 10), range(10, 20)]);
+    expect(client.stats().queries).toMatchObject({
+      offered: 25,
+      sent: 20,
+      pending: 5,
+      requests: 2,
+      lastError: null,
+    });
+  });
+
+  it('is sent when its time has come, though it is not full', async () => {
+    const daemon = await startRecordingDaemon();
+    const client = openClient(daemon.url, { flushIntervalMs: 30 });
+    client.track(aQuery('q-0'));
+    await waitFor(() => daemon.items('/v1/queries').length === 1);
+    client.track(aQuery('q-1'));
+    await waitFor(() => daemon.items('/v1/queries').length === 2);
+    expect(daemon.requests).toHaveLength(2);
+  });
+
+  it('is sent before it is full when its items are large', async () => {
+    const daemon = await startRecordingDaemon();
+    const client = openClient(daemon.url, { batchSize: 1000 });
+    for (const id of range(0, 40)) client.track(aQuery(id, { text: 'x'.repeat(50_000) }));
+    await waitFor(() => daemon.requests.length >= 3);
+    await client.flush();
+    expect(idsOf(daemon.items('/v1/queries'))).toEqual(range(0, 40));
+    for (const { items } of daemon.requests)
+      expect(JSON.stringify(items).length).toBeLessThanOrEqual(512 * 1024);
+  });
+
+  it('goes to the path of its kind with what names and authorises the client', async () => {
+    const daemon = await startRecordingDaemon();
+    const client = openClient(`${daemon.url}/behind/a/proxy/`, { apiKey: 'rk_1' });
+    const queryId = client.track({ results: [] });
+    client.feedback({ queryId, kind: 'thumb', value: 'up' });
+    expect(await client.flush()).toEqual({ sent: 2, pending: 0 });
+    expect(daemon.requests.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
+      'POST /behind/a/proxy/v1/feedback',
+      'POST /behind/a/proxy/v1/queries',
+    ]);
+    for (const { headers } of daemon.requests) {
+      expect(headers).toMatchObject({ authorization: 'Bearer rk_1', 'content-type': 'application/json' });
+      expect(headers['user-agent']).toMatch(/^recalld-client\/\d+\.\d+\.\d+/);
+    }
+    expect(daemon.items('/behind/a/proxy/v1/feedback')).toMatchObject([
+      { query_id: queryId, kind: 'thumb', value: 'up' },
+    ]);
+  });
+
+  it('is compressed, and read by the daemon as it was tracked', async () => {
+    const daemon = await startRecordingDaemon();
+    const client = openClient(daemon.url);
+    for (const id of range(0, 50)) client.track(aQuery(id, { text: 'Wie setze ich 密码 zurück? 😀' }));
+    await client.flush();
+    const [request] = daemon.requests;
+    expect(request?.headers['content-encoding']).toBe('gzip');
+    expect(request?.bytes.length).toBeLessThan(JSON.stringify(request?.items).length / 4);
+    expect(request?.items).toHaveLength(50);
+    expect(request?.items[49]).toMatchObject({ id: 'q-49', text: 'Wie setze ich 密码 zurück? 😀' });
+  });
+
+  it('is sent again without gzip, at once and from then on, to a daemon that does not take it', async () => {
+    const daemon = await startRecordingDaemon((request, response) =>
+      (request.headers['content-encoding'] === undefined ? accept() : status(415))(request, response),
+    );
+    const client = openClient(daemon.url, { batchSize: 50 });
+    for (const id of range(0, 100)) client.track(aQuery(id));
+    expect(await client.flush()).toEqual({ sent: 100, pending: 0 });
+    expect(daemon.requests.map((request) => request.status)).toEqual([415, 202, 202]);
+  });
+
+  it('is sent again in parts when the daemon finds it too large, and given up when it is a single item', async () => {
+    const daemon = await startRecordingDaemon((request, response) =>
+      (request.items.length <= 3 && request.items.every(({ text }) => text === undefined)
+        ? accept()
+        : status(413))(request, response),
+    );
+    const client = openClient(daemon.url);
+    for (const id of range(0, 20)) client.track(aQuery(id));
+    client.track(aQuery('q-large', { text: 'x'.repeat(9000) }));
+    for (const id of range(20, 30)) client.track(aQuery(id));
+    expect(await client.flush()).toEqual({ sent: 30, pending: 0 });
+    expect(idsOf(daemon.items('/v1/queries'))).toEqual(range(0, 30));
+    expect(client.stats().queries).toMatchObject({ sent: 30, rejectedByCode: { http_413: 1 } });
+  });
+
+  it('carries nothing of the host request in which an item was tracked', async () => {
+    const daemon = await startRecordingDaemon();
+    const store = new AsyncLocalStorage<string>();
+    const client = openClient(daemon.url, {
+      batchSize: 2,
+      onDrop: () => seen.push(store.getStore()),
+    });
+    const seen: (string | undefined)[] = [];
+    daemon.respondWith(accept([{ index: 0, code: 'unknown_pipeline' }]));
+    store.run('a request of the host', () => {
+      for (const id of range(0, 2)) client.track(aQuery(id));
+    });
+    await waitFor(() => client.stats().queries.sent === 1);
+    expect(seen).toEqual([undefined]);
+  });
+});
+
+describe('an item', () => {
+  it('is delivered once, with the id that it had from the start, by a daemon that was overloaded', async () => {
+    const daemon = await startRecordingDaemon(inTurn(status(503, { 'retry-after': '1' }), accept()));
+    const client = openClient(daemon.url);
+    const ids = Array.from({ length: 3 }, () => client.track({ results: [] }));
+    expect(await client.flush({ timeoutMs: 20_000 })).toEqual({ sent: 3, pending: 0 });
+    expect(idsOf(daemon.items('/v1/queries'))).toEqual(ids);
+    expect(new Set(ids).size).toBe(3);
+    expect(daemon.requests.map(({ items }) => idsOf(items))).toEqual([ids, ids]);
+    expect(client.stats().queries).toMatchObject({ sent: 3, requests: 2, retries: 1, lastError: null });
+  });
+
+  it.each([429, 502, 503, 504])('survives HTTP %d, and newer ones wait behind it', async (code) => {
+    const daemon = await startRecordingDaemon(inTurn(status(code), status(code), accept()));
+    const client = openClient(daemon.url, { batchSize: 2 });
+    for (const id of range(0, 6)) client.track(aQuery(id));
+    expect(await client.flush({ timeoutMs: 20_000 })).toEqual({ sent: 6, pending: 0 });
+    expect(idsOf(daemon.items('/v1/queries'))).toEqual(range(0, 6));
+  });
+
+  it('survives a daemon that is away and comes back', async () => {
+    const first = await startRecordingDaemon();
+    const port = Number(new URL(first.url).port);
+    await first.close();
+    const client = openClient(first.url);
+    for (const id of range(0, 3)) client.track(aQuery(id));
+    const flushed = client.flush({ timeoutMs: 30_000 });
+    await waitFor(() => client.stats().queries.retries > 0);
+    expect(client.stats().queries).toMatchObject({ pending: 3, lastError: 'ECONNREFUSED' });
+    const second = await startRecordingDaemon(accept(), port);
+    expect(await flushed).toEqual({ sent: 3, pending: 0 });
+    expect(idsOf(second.items('/v1/queries'))).toEqual(range(0, 3));
+  });
+
+  it('survives a connection that is cut in the middle of the upload', async () => {
+    const cutting = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.resetAndDestroy());
+    });
+    cutting.listen(0, '127.0.0.1');
+    await once(cutting, 'listening');
+    onTestFinished(() => void cutting.close());
+    const { port } = cutting.address() as { port: number };
+    const client = openClient(`http://127.0.0.1:${port}`);
+    for (const id of range(0, 5))
+      client.track(aQuery(id, { embedding: Array.from({ length: 16_000 }, Math.random) }));
+    await client.flush({ timeoutMs: 100 });
+    await waitFor(() => client.stats().queries.retries > 0);
+    expect(client.stats().queries).toMatchObject({ sent: 0, pending: 5 });
+  });
+
+  it('is delivered though the answer ends in the middle', async () => {
+    const daemon = await startRecordingDaemon((_request, response) => {
+      response.writeHead(202, { 'content-type': 'application/json', 'content-length': '1000' });
+      response.write('{"accepted": 1,');
+    });
+    const client = openClient(daemon.url, { timeoutMs: 200 });
+    client.track(aQuery('q-0'));
+    expect(await client.flush({ timeoutMs: 20_000 })).toEqual({ sent: 1, pending: 0 });
+    expect(daemon.requests).toHaveLength(1);
+  });
+
+  it('is delivered though the answer never ends', async () => {
+    const daemon = await startRecordingDaemon((_request, response) => {
+      response.writeHead(202);
+      const chunk = 'x'.repeat(64 * 1024);
+      const write = () =>
+        void (
+          response.destroyed || (response.write(chunk) ? setImmediate(write) : response.once('drain', write))
+        );
+      write();
+    });
+    const client = openClient(daemon.url);
+    client.track(aQuery('q-0'));
+    expect(await client.flush({ timeoutMs: 20_000 })).toEqual({ sent: 1, pending: 0 });
+  });
+
+  it('is what it was when it was tracked, whatever the host does to its objects later', async () => {
+    const daemon = await startRecordingDaemon();
+    const client = openClient(daemon.url);
+    const embedding = [0.25, 0.5];
+    const results = [
+      { id: 'a', score: 0.9 },
+      { id: 'b', score: 0.8 },
+    ];
+    const segments: Record<string, string> = { tenant: 'acme' };
+    client.track({ id: 'q-0', embedding, results, segments });
+    embedding[0] = 7;
+    results.reverse();
+    for (const result of results) result.id = 'changed';
+    segments['tenant'] = 'changed';
+    await client.flush();
+    expect(daemon.items('/v1/queries')[0]).toMatchObject({
+      results: [
+        { id: 'a', score: 0.9 },
+        { id: 'b', score: 0.8 },
+      ],
+      segments: { tenant: 'acme' },
+      embedding: Buffer.from(new Float32Array([0.25, 0.5]).buffer).toString('base64'),
+    });
+  });
+});
+
+describe('what is refused', () => {
+  it('is counted by the code that the daemon gives, and the rest of the batch is sent', async () => {
+    const drops: Drop[] = [];
+    const daemon = await startRecordingDaemon(
+      accept([
+        { index: 1, code: 'unknown_pipeline' },
+        { index: 2, code: 'text_too_long' },
+        { index: 3, code: 'unknown_pipeline' },
+      ]),
+    );
+    const client = openClient(daemon.url, { onDrop: (drop) => drops.push(drop) });
+    for (const id of range(0, 5)) client.track(aQuery(id));
+    expect(await client.flush()).toEqual({ sent: 2, pending: 0 });
+    expect(client.stats().queries).toMatchObject({
+      sent: 2,
+      dropped: { rejected: 3 },
+      rejectedByCode: { unknown_pipeline: 2, text_too_long: 1 },
+    });
+    expect(drops).toEqual([
+      { what: 'queries', reason: 'rejected', count: 2, detail: 'unknown_pipeline' },
+      { what: 'queries', reason: 'rejected', count: 1, detail: 'text_too_long' },
+    ]);
+  });
+
+  it.each([400, 401, 404, 500])(
+    'as a whole, with HTTP %d, is not sent again and does not hold up the rest',
+    async (code) => {
+      const daemon = await startRecordingDaemon(inTurn(status(code), accept()));
+      const client = openClient(daemon.url, { batchSize: 2 });
+      for (const id of range(0, 4)) client.track(aQuery(id));
+      expect(await client.flush()).toEqual({ sent: 2, pending: 0 });
+      expect(idsOf(daemon.items('/v1/queries'))).toEqual(['q-2', 'q-3']);
+      expect(client.stats().queries.rejectedByCode).toEqual({ [`http_${code}`]: 2 });
+    },
+  );
+
+  it('by a redirect is not sent elsewhere', async () => {
+    const elsewhere = await startRecordingDaemon();
+    const daemon = await startRecordingDaemon(status(307, { location: elsewhere.url }));
+    const client = openClient(daemon.url);
+    client.track(aQuery('q-0'));
+    await client.flush();
+    expect(client.stats().queries.rejectedByCode).toEqual({ http_307: 1 });
+    expect(elsewhere.requests).toHaveLength(0);
+  });
+});
+
+describe('Retry-After', () => {
+  it('is honoured by flush and close, which give up before they ask again', async () => {
+    const daemon = await startRecordingDaemon(status(503, { 'retry-after': '3600' }));
+    const client = openClient(daemon.url);
+    client.track(aQuery('q-0'));
+    await waitFor(
+      async () =>
+        (await client.flush({ timeoutMs: 10 })).pending === 1 && client.stats().queries.retries === 1,
+    );
+    expect(await client.flush({ timeoutMs: 50 })).toEqual({ sent: 0, pending: 1 });
+    expect(await client.close({ timeoutMs: 50 })).toEqual({ sent: 0, pending: 1 });
+    expect(daemon.requests).toHaveLength(1);
+  });
+});
+
+describe('local sampling', () => {
+  it('keeps whole sessions and tells the daemon with which probability', async () => {
+    const daemon = await startRecordingDaemon();
+    const client = openClient(daemon.url, { sampleRate: 0.25, batchSize: 1000 });
+    for (let i = 0; i < 400; i++) {
+      for (const turn of ['a', 'b'])
+        client.track({ id: `${i}-${turn}`, sessionId: `session-${i}`, results: [] });
+    }
+    await client.flush();
+    const items = daemon.items('/v1/queries');
+    const { offered, sampledOut, sent } = client.stats().queries;
+    expect(offered).toBe(800);
+    expect(sampledOut + sent).toBe(800);
+    expect(items).toHaveLength(sent);
+    const sessions = new Map<unknown, number>();
+    for (const item of items) {
+      expect(item['sampling']).toEqual({ probability: 0.25 });
+      sessions.set(item['session_id'], (sessions.get(item['session_id']) ?? 0) + 1);
+    }
+    expect(new Set(sessions.values())).toEqual(new Set([2]));
+    // Five standard deviations around 100 of 400 sessions.
+    expect(Math.abs(sessions.size - 100)).toBeLessThan(44);
+  });
+
+  it('leaves feedback alone, also about a query that was not kept', async () => {
+    const daemon = await startRecordingDaemon();
+    const client = openClient(daemon.url, { sampleRate: 0 });
+    const queryId = client.track({ results: [] });
+    client.feedback({ queryId, kind: 'thumb', value: 'down' });
+    expect(await client.flush()).toEqual({ sent: 1, pending: 0 });
+    expect(daemon.items('/v1/feedback')).toMatchObject([{ query_id: queryId, value: 'down' }]);
+    expect(client.stats().queries).toMatchObject({ offered: 1, sampledOut: 1 });
+  });
+});
+
+describe('a closed client', () => {
+  it('has delivered what it had, and takes nothing more', async () => {
+    const daemon = await startRecordingDaemon();
+    const client = openClient(daemon.url, { batchSize: 10 });
+    for (const id of range(0, 25)) client.track(aQuery(id));
+    const [first, second] = [client.close(), client.close()];
+    expect(client.track(aQuery('q-late'))).toBe('q-late');
+    client.feedback({ queryId: 'q-0', kind: 'copy' });
+    expect(await first).toEqual({ sent: 25, pending: 0 });
+    expect(await second).toEqual({ sent: 25, pending: 0 });
+    expect(idsOf(daemon.items('/v1/queries'))).toEqual(range(0, 25));
+    expect(client.stats().queries.dropped.closed).toBe(1);
+    expect(client.stats().feedback.dropped.closed).toBe(1);
+    expect(await client.flush()).toEqual({ sent: 0, pending: 0 });
+  });
+
+  it('gives up on a daemon that never answers, and says what was lost', async () => {
+    const daemon = await startRecordingDaemon(hang());
+    const client = openClient(daemon.url, { timeoutMs: 60_000 });
+    for (const id of range(0, 3)) client.track(aQuery(id));
+    expect(await client.close({ timeoutMs: 50 })).toEqual({ sent: 0, pending: 3 });
+    expect(client.stats().queries).toMatchObject({ pending: 0, pendingBytes: 0, dropped: { closed: 3 } });
+  });
+
+  it('has tried once more, when it was waiting to try again', async () => {
+    const daemon = await startRecordingDaemon(status(503));
+    const client = openClient(daemon.url);
+    client.track(aQuery('q-0'));
+    await waitFor(
+      async () =>
+        (await client.flush({ timeoutMs: 100 })).pending === 1 && client.stats().queries.retries >= 3,
+    );
+    daemon.respondWith(accept());
+    expect(await client.close({ timeoutMs: 20_000 })).toEqual({ sent: 1, pending: 0 });
+  });
+});

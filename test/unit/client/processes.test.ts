@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createClient } from '../../../src/client/client.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { hang, startRecordingDaemon } from './recording-daemon.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const folder = path.join(root, 'src/client');
+
+/** A Node.js process that is killed when the test ends, in case it is still there. */
+function startNode(args: readonly string[]): ChildProcess & { readonly lines: string[] } {
+  const child = spawn(process.execPath, args, { cwd: root, stdio: 'pipe' });
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  child.stderr.on('data', (chunk: Buffer) => lines.push(chunk.toString('utf8')));
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'close');
+  });
+  return Object.assign(child, { lines });
+}
+
+/** A host that uses the client. */
+function startHost(source: string) {
+  const host = `import { createClient } from ${JSON.stringify(path.join(folder, 'client.ts'))};\n${source}`;
+  return startNode(['--import', 'tsx', '--input-type=module', '--eval', host]);
+}
+
+/** How a process ended, and what it had printed. */
+async function endOf(child: ChildProcess & { readonly lines: readonly string[] }) {
+  const [code] = (await once(child, 'close')) as [unknown];
+  return { code, lines: child.lines };
+}
+
+const trackTo = (url: string) => `
+  const client = createClient({ url: '${url}', pipeline: 'p', batchSize: 2, timeoutMs: 60_000 });
+  for (let i = 0; i < 100; i++) client.track({ text: 'x'.repeat(1000), results: ['a'] });`;
+
+describe('a host that ends', () => {
+  it('does not wait for a daemon that is away', async () => {
+    const host = startHost(`${trackTo('http://127.0.0.1:9')}
+      while (client.stats().queries.retries === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      console.log(client.stats().queries.pending);`);
+    expect(await endOf(host)).toEqual({ code: 0, lines: ['100'] });
+  }, 30_000);
+
+  it('does not wait for a daemon that has read the request and never answers', async () => {
+    const daemon = await startRecordingDaemon(hang());
+    const host = startHost(`${trackTo(daemon.url)}
+      process.stdin.once('data', () => {
+        console.log(client.stats().queries.pending);
+        process.stdin.destroy();
+      });`);
+    await waitFor(() => daemon.requests.length === 1);
+    host.stdin?.write('end');
+    expect(await endOf(host)).toEqual({ code: 0, lines: ['100'] });
+  }, 30_000);
+
+  it('has delivered everything when it closed the client first', async () => {
+    const daemon = await startRecordingDaemon();
+    const host = startHost(`
+      const client = createClient({ url: '${daemon.url}', pipeline: 'p' });
+      for (let i = 0; i < 250; i++) client.track({ id: 'q-' + i, results: ['a'] });
+      console.log(JSON.stringify(await client.close()));`);
+    expect(await endOf(host)).toEqual({ code: 0, lines: ['{"sent":250,"pending":0}'] });
+    expect(daemon.items('/v1/queries')).toHaveLength(250);
+  }, 30_000);
+});
+
+/** Answers 202 and prints the ids that it was sent, as a process of its own. */
+const daemonSource = `
+  import { createServer } from 'node:http';
+  import { gunzipSync } from 'node:zlib';
+  const server = createServer((request, response) => {
+    const chunks = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('error', () => undefined);
+    request.on('end', () => {
+      const bytes = Buffer.concat(chunks);
+      const items = JSON.parse(request.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes);
+      response.writeHead(202).end('{}', () => console.log(JSON.stringify(items.map(({ id }) => id))));
+    });
+  });
+  server.listen(0, '127.0.0.1', () => console.log(server.address().port));`;
+
+it('keeps the bounds of a host whose daemon is frozen, and delivers once it goes on', async () => {
+  const daemon = startNode(['--input-type=module', '--eval', daemonSource]);
+  const port = await waitFor(() => daemon.lines[0]);
+  daemon.kill('SIGSTOP');
+
+  const client = createClient({
+    url: `http://127.0.0.1:${port}`,
+    pipeline: 'p',
+    batchSize: 50,
+    maxQueue: 500,
+    timeoutMs: 150,
+  });
+  onTestFinished(async () => void (await client.close({ timeoutMs: 0 })));
+  for (let i = 0; i < 50; i++) client.track({ id: `q-${i}`, results: ['a'] });
+  await waitFor(() => client.stats().queries.retries >= 2);
+  expect(client.stats().queries.lastError).toBe('no answer within 150 ms');
+  for (let i = 50; i < 5000; i++) {
+    client.track({ id: `q-${i}`, results: ['a'] });
+    expect(client.stats().queries.pending).toBeLessThanOrEqual(500);
+  }
+  expect(client.stats().queries).toMatchObject({
+    offered: 5000,
+    pending: 500,
+    dropped: { overflow: 4500 },
+    sent: 0,
+  });
+
+  daemon.kill('SIGCONT');
+  expect(await client.flush({ timeoutMs: 60_000 })).toEqual({ sent: 500, pending: 0 });
+  const expected = [
+    ...Array.from({ length: 50 }, (_, i) => i),
+    ...Array.from({ length: 450 }, (_, i) => 4550 + i),
+  ];
+  await waitFor(() => {
+    const received = daemon.lines.slice(1).flatMap((line) => JSON.parse(line) as string[]);
+    expect([...new Set(received)]).toEqual(expected.map((i) => `q-${i}`));
+    return true;
+  });
+}, 90_000);
+
+describe('the client alone', () => {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.ts'));
+
+  it('imports nothing but its own folder and what Node.js, Bun and Deno have built in', () => {
+    const imported = files.flatMap((file) =>
+      [...readFileSync(path.join(folder, file), 'utf8').matchAll(/\b(?:from|import)\s*\(?'([^']+)'/g)].map(
+        ([, name]) => name,
+      ),
+    );
+    expect(imported.length).toBeGreaterThan(20);
+    expect(imported.filter((name) => !/^(\.\/[\w-]+\.ts|node:[\w/]+)$/.test(name ?? ''))).toEqual([]);
+  });
+
+  it('uses nothing of the language that Node.js 18 lacks', async () => {
+    const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
+    const options =
+      '--noEmit --target es2022 --lib es2022 --module nodenext --types node --strict --skipLibCheck --allowImportingTsExtensions --ignoreConfig';
+    const child = startNode([
+      compiler,
+      ...options.split(' '),
+      ...files.map((file) => path.join(folder, file)),
+    ]);
+    expect(await endOf(child)).toEqual({ code: 0, lines: [] });
+  }, 60_000);
+});

@@ -1,0 +1,126 @@
+/**
+ * The ingest side of a daemon, on loopback: it keeps what it is sent and answers as it is told.
+ *
+ *   const daemon = await startRecordingDaemon();            // answers 202 and closes when the test ends
+ *   daemon.respondWith(inTurn(status(503), accept()));
+ *   daemon.items('/v1/queries')                             // of all accepted requests, in order of arrival
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import { onTestFinished } from 'vitest';
+
+export type Item = Readonly<Record<string, unknown>>;
+
+export interface RecordedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** As sent, before it is unpacked. */
+  readonly bytes: Buffer;
+  /** Of the JSON array, or the one object; empty when the body is no JSON. */
+  readonly items: readonly Item[];
+  /** Status that it was answered with, 0 while there is none. */
+  readonly status: number;
+}
+
+export type Responder = (request: RecordedRequest, response: ServerResponse) => void;
+
+export interface RecordingDaemon {
+  readonly url: string;
+  readonly requests: readonly RecordedRequest[];
+  items(path: string): Item[];
+  respondWith(responder: Responder): void;
+  close(): Promise<void>;
+}
+
+/** Listens on a free port of 127.0.0.1, or on `port`, as a daemon that comes back. */
+export async function startRecordingDaemon(
+  respond: Responder = accept(),
+  port = 0,
+): Promise<RecordingDaemon> {
+  const requests: RecordedRequest[] = [];
+  let responder = respond;
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('error', () => undefined);
+    incoming.on('end', () => {
+      const bytes = Buffer.concat(chunks);
+      const request = {
+        method: incoming.method ?? '',
+        path: incoming.url ?? '',
+        headers: incoming.headers,
+        bytes,
+        items: itemsOf(bytes, incoming.headers),
+        get status() {
+          return response.headersSent ? response.statusCode : 0;
+        },
+      };
+      requests.push(request);
+      responder(request, response);
+    });
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
+  const close = async (): Promise<void> => {
+    if (!server.listening) return;
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  onTestFinished(close);
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    requests,
+    items: (path) =>
+      requests.flatMap((request) => (request.path === path && request.status === 202 ? request.items : [])),
+    respondWith(next) {
+      responder = next;
+    },
+    close,
+  };
+}
+
+function itemsOf(bytes: Buffer, headers: IncomingHttpHeaders): Item[] {
+  if (!(headers['content-type'] ?? '').startsWith('application/json')) return [];
+  const plain = headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes;
+  const body = JSON.parse(plain.toString('utf8')) as Item | Item[];
+  return Array.isArray(body) ? body : [body];
+}
+
+/** 202 with the counts that a daemon gives; `rejected` are the refused items by index. */
+export function accept(
+  rejected: readonly { readonly index: number; readonly code: string }[] = [],
+): Responder {
+  return ({ items }, response) => {
+    const body = {
+      accepted: items.length - rejected.length,
+      sampled: 0,
+      duplicates: 0,
+      rejected: rejected.map((rejection) => ({ ...rejection, message: 'It is not as it should be.' })),
+    };
+    response.writeHead(202, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  };
+}
+
+export function status(code: number, headers: Readonly<Record<string, string>> = {}, body = ''): Responder {
+  return (_request, response) => response.writeHead(code, headers).end(body);
+}
+
+/** Reads the request and never answers. */
+export function hang(): Responder {
+  return () => undefined;
+}
+
+/** Gives the first request to the first responder and so on; the last one stays. */
+export function inTurn(...responders: readonly [Responder, ...Responder[]]): Responder {
+  let seen = 0;
+  return (request, response) => {
+    const responder = responders[Math.min(seen, responders.length - 1)] ?? responders[0];
+    seen += 1;
+    responder(request, response);
+  };
+}

@@ -1,0 +1,288 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createFeedbackRecord, feedbackKinds } from '../../../src/client/feedback-record.ts';
+import { InvalidField } from '../../../src/client/fields.ts';
+import { createQueryRecord } from '../../../src/client/query-record.ts';
+import { recordToJson } from '../../../src/client/record.ts';
+import type { TrackedFeedback, TrackedQuery } from '../../../src/client/types.ts';
+import { feedbackSchema } from '../../../src/contracts/http/feedback.ts';
+import { liveQuerySchema } from '../../../src/contracts/http/live-query.ts';
+import { feedbackKinds as kindsOfTheDaemon } from '../../../src/core/live/live-query.ts';
+
+const now = Date.parse('2026-11-20T15:45:00Z');
+const context = { id: 'q-1', pipeline: 'support-docs', now, sampleRate: 1 };
+
+/** As the daemon reads it. */
+function sent(query: TrackedQuery, sampleRate = 1): unknown {
+  const record = createQueryRecord(query as Readonly<Record<string, unknown>>, { ...context, sampleRate });
+  return JSON.parse(recordToJson(record));
+}
+
+function sentFeedback(feedback: TrackedFeedback): unknown {
+  return JSON.parse(
+    recordToJson(createFeedbackRecord(feedback as unknown as Readonly<Record<string, unknown>>, context)),
+  );
+}
+
+describe('a tracked query', () => {
+  it('reaches the daemon with every field under its name on the wire', () => {
+    const query: TrackedQuery = {
+      pipeline: 'faq',
+      occurredAt: new Date('2026-11-20T15:00:00.5Z'),
+      text: 'How do I reset it?',
+      embedding: [0.5, -0.25],
+      topK: 10,
+      sessionId: 's-1',
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      results: [{ id: 'a', score: 0.9 }, { id: 7, score: null }, 'b', 8, { id: 'c', score: Number.NaN }],
+      latencyMs: 12.5,
+      error: new Error('the store timed out'),
+      segments: { tenant: 'acme', beta: true, tier: 2, course: null },
+      userId: 42,
+      versions: { index: 'i-7', embedder: undefined, retriever: null },
+      sampling: { probability: 0.5 },
+    };
+    expect(liveQuerySchema.parse(sent(query, 0.5))).toEqual({
+      id: 'q-1',
+      pipeline: 'faq',
+      occurred_at: '2026-11-20T15:00:00.500Z',
+      text: 'How do I reset it?',
+      embedding: new Float32Array([0.5, -0.25]),
+      top_k: 10,
+      session_id: 's-1',
+      trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+      results: [{ id: 'a', score: 0.9 }, { id: '7' }, { id: 'b' }, { id: '8' }, { id: 'c' }],
+      latency_ms: 12.5,
+      error: 'the store timed out',
+      segments: { tenant: 'acme', beta: 'true', tier: '2' },
+      user_id: '42',
+      versions: { index: 'i-7' },
+      sampling: { probability: 0.25 },
+    });
+  });
+
+  it('is dated and named by the client where the host is silent', () => {
+    expect(sent({ results: [] })).toEqual({
+      id: 'q-1',
+      pipeline: 'support-docs',
+      occurred_at: '2026-11-20T15:45:00.000Z',
+      results: [],
+    });
+  });
+
+  it.each([0, 1_763_654_400_000, '2026-11-20T16:45:00+01:00', '2026-11-20'])(
+    'may have happened at %s',
+    (occurredAt) => {
+      expect(liveQuerySchema.parse(sent({ results: [], occurredAt })).occurred_at).toBe(
+        new Date(occurredAt).toISOString(),
+      );
+    },
+  );
+
+  it('needs no results when the retrieval failed', () => {
+    expect(liveQuerySchema.parse(sent({ error: 'timeout' }))).toMatchObject({
+      results: [],
+      error: 'timeout',
+    });
+  });
+
+  it('carries at most 1,000 characters of an error', () => {
+    expect(liveQuerySchema.parse(sent({ error: 'x'.repeat(5000) })).error).toHaveLength(1000);
+  });
+
+  it.each<{ field: string; query: unknown }>([
+    { field: 'results', query: {} },
+    { field: 'results', query: { results: 'a' } },
+    { field: 'results', query: { results: Array.from({ length: 1001 }, () => 'a') } },
+    { field: 'results[].id', query: { results: [{}] } },
+    { field: 'results[].id', query: { results: [''] } },
+    { field: 'results[].id', query: { results: [null] } },
+    { field: 'results[].score', query: { results: [{ id: 'a', score: '0.9' }] } },
+    { field: 'id', query: { results: [], id: {} } },
+    { field: 'id', query: { results: [], id: 'x'.repeat(1025) } },
+    { field: 'pipeline', query: { results: [], pipeline: 7n } },
+    { field: 'occurredAt', query: { results: [], occurredAt: 'yesterday' } },
+    { field: 'occurredAt', query: { results: [], occurredAt: new Date(Number.NaN) } },
+    { field: 'occurredAt', query: { results: [], occurredAt: 8.64e15 } },
+    { field: 'text', query: { results: [], text: 3 } },
+    { field: 'text', query: { results: [], text: 'x'.repeat(100_001) } },
+    { field: 'embedding', query: { results: [], embedding: [] } },
+    { field: 'embedding', query: { results: [], embedding: [1, Number.NaN] } },
+    { field: 'embedding', query: { results: [], embedding: [1, 1e39] } },
+    { field: 'embedding', query: { results: [], embedding: ['1'] } },
+    { field: 'embedding', query: { results: [], embedding: 'AAAA' } },
+    { field: 'embedding', query: { results: [], embedding: new Float32Array(16_385) } },
+    { field: 'topK', query: { results: [], topK: 0 } },
+    { field: 'topK', query: { results: [], topK: 2.5 } },
+    { field: 'sessionId', query: { results: [], sessionId: true } },
+    { field: 'latencyMs', query: { results: [], latencyMs: -1 } },
+    { field: 'error', query: { error: 500 } },
+    { field: 'segments', query: { results: [], segments: ['a'] } },
+    { field: 'segments', query: { results: [], segments: { a: {} } } },
+    {
+      field: 'segments',
+      query: { results: [], segments: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [i, 'a'])) },
+    },
+    { field: 'versions.index', query: { results: [], versions: { index: 7 } } },
+    { field: 'sampling.probability', query: { results: [], sampling: {} } },
+    { field: 'sampling.probability', query: { results: [], sampling: { probability: 0 } } },
+  ])('is invalid by its $field, which the reason names: %#', ({ field, query }) => {
+    const create = () => createQueryRecord(query as Readonly<Record<string, unknown>>, context);
+    expect(create).toThrow(InvalidField);
+    expect(create).toThrow(`${field} `);
+  });
+
+  it('is invalid when neither it nor the client names a pipeline', () => {
+    expect(() => createQueryRecord({ results: [] }, { ...context, pipeline: undefined })).toThrow(
+      'pipeline is missing',
+    );
+  });
+});
+
+const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+// Control characters and broken Unicode are for the daemon to refuse; it alone says what they are.
+const text = fc.string({
+  unit: fc.constantFrom('a', 'Z', '7', 'é', '界', '😀', '"', '\\', ' ', '\n'),
+  maxLength: 200,
+});
+const identifier = fc.oneof(fc.stringMatching(/^[\w./:-]{1,40}$/), fc.integer());
+const label = fc.stringMatching(/^[\w-]{1,20}$/);
+
+const anyQuery: fc.Arbitrary<TrackedQuery> = fc.record({
+  text: optional(text),
+  embedding: optional(
+    fc.oneof(
+      fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 40 }),
+      fc.float32Array({ minLength: 1, noNaN: true, noDefaultInfinity: true }),
+    ),
+  ),
+  topK: optional(fc.integer({ min: 1, max: 10_000 })),
+  sessionId: optional(identifier),
+  results: fc.array(fc.oneof(identifier, fc.record({ id: identifier, score: optional(fc.double()) })), {
+    maxLength: 20,
+  }),
+  latencyMs: optional(fc.double({ min: 0, max: 86_400_000, noNaN: true })),
+  error: optional(text),
+  segments: optional(fc.dictionary(label, fc.oneof(label, fc.boolean(), fc.integer()), { maxKeys: 16 })),
+  userId: optional(identifier),
+  versions: optional(fc.record({ index: optional(text), embedder: optional(text) })),
+  sampling: optional(fc.record({ probability: fc.double({ min: 0.001, max: 1, noNaN: true }) })),
+});
+
+const anyFeedback: fc.Arbitrary<TrackedFeedback> = fc.record({
+  queryId: identifier,
+  kind: fc.constantFrom(...kindsOfTheDaemon),
+  value: optional(fc.oneof(fc.boolean(), fc.double({ noNaN: true, noDefaultInfinity: true }), text)),
+  documentId: optional(identifier),
+  rank: optional(fc.integer({ min: 1, max: 10_000 })),
+  userId: optional(identifier),
+  comment: optional(text),
+});
+
+it('is taken by the daemon whatever valid query or feedback the host tracks', () => {
+  fc.assert(
+    fc.property(anyQuery, anyFeedback, (query, feedback) => {
+      expect(liveQuerySchema.safeParse(sent(query)).error).toBeUndefined();
+      expect(feedbackSchema.safeParse(sentFeedback(feedback)).error).toBeUndefined();
+    }),
+  );
+});
+
+it('sends a vector as the float32 values that it has', () => {
+  fc.assert(
+    fc.property(
+      fc.float32Array({ minLength: 1, maxLength: 50, noNaN: true, noDefaultInfinity: true }),
+      (embedding) => {
+        expect(liveQuerySchema.parse(sent({ results: [], embedding })).embedding).toEqual(embedding);
+      },
+    ),
+  );
+});
+
+it('counts at least the bytes of an item on the wire', () => {
+  fc.assert(
+    fc.property(anyQuery, (query) => {
+      const record = createQueryRecord(query as Readonly<Record<string, unknown>>, context);
+      expect(record.bytes).toBeGreaterThanOrEqual(recordToJson(record).length);
+    }),
+  );
+});
+
+describe('tracked feedback', () => {
+  it('reaches the daemon with every field under its name on the wire', () => {
+    const feedback: TrackedFeedback = {
+      id: 'f-1',
+      queryId: 'q-1',
+      pipeline: 'faq',
+      kind: 'relevance',
+      value: 2,
+      documentId: 7,
+      rank: 3,
+      occurredAt: now,
+      userId: 'u-1',
+      comment: 'just what I needed',
+    };
+    expect(feedbackSchema.parse(sentFeedback(feedback))).toEqual({
+      id: 'f-1',
+      query_id: 'q-1',
+      pipeline: 'faq',
+      kind: 'relevance',
+      value: 2,
+      document_id: '7',
+      rank: 3,
+      occurred_at: '2026-11-20T15:45:00.000Z',
+      user_id: 'u-1',
+      comment: 'just what I needed',
+    });
+  });
+
+  it('may be of every kind that the daemon knows', () => {
+    expect([...feedbackKinds]).toEqual([...kindsOfTheDaemon]);
+  });
+
+  it.each<{ field: string; feedback: unknown }>([
+    { field: 'queryId', feedback: { kind: 'thumb' } },
+    { field: 'kind', feedback: { queryId: 'q', kind: 'applause' } },
+    { field: 'kind', feedback: { queryId: 'q' } },
+    { field: 'value', feedback: { queryId: 'q', kind: 'rating', value: Number.NaN } },
+    { field: 'value', feedback: { queryId: 'q', kind: 'rating', value: {} } },
+    { field: 'rank', feedback: { queryId: 'q', kind: 'click', rank: 0 } },
+    { field: 'comment', feedback: { queryId: 'q', kind: 'thumb', comment: 1 } },
+  ])('is invalid by its $field, which the reason names: %#', ({ field, feedback }) => {
+    const create = () => createFeedbackRecord(feedback as Readonly<Record<string, unknown>>, context);
+    expect(create).toThrow(InvalidField);
+    expect(create).toThrow(`${field} `);
+  });
+});
+
+/** Fields of a contract, in the order of the alphabet. */
+const known = (schema: { readonly shape: object }) => Object.keys(schema.shape).toSorted();
+
+it('is the contract that the daemon publishes, field by field', () => {
+  const query = sent({
+    traceId: 't',
+    text: '',
+    embedding: [1],
+    topK: 1,
+    sessionId: 1,
+    results: [],
+    latencyMs: 1,
+    error: '',
+    segments: {},
+    userId: 1,
+    versions: {},
+    sampling: { probability: 0.5 },
+  });
+  expect(Object.keys(query as object).toSorted()).toEqual(known(liveQuerySchema));
+  const feedback = sentFeedback({
+    id: 1,
+    queryId: 1,
+    kind: 'click',
+    value: 1,
+    documentId: 1,
+    rank: 1,
+    userId: 1,
+    comment: '',
+  });
+  expect(Object.keys(feedback as object).toSorted()).toEqual(known(feedbackSchema));
+});

@@ -1,0 +1,87 @@
+import type { ClickedQuery } from '../../../../src/core/feedback/clicked-ranks.ts';
+import type { JudgedFeedback } from '../../../../src/core/feedback/positive-ratio.ts';
+import type { ReferenceCtr } from '../../../../src/core/feedback/reference-ctr.ts';
+import type { CapCandidate } from '../../../../src/core/feedback/user-cap.ts';
+import type { Feedback } from '../../../../src/core/live/live-query.ts';
+import { createRandom } from '../../../../src/core/stats/random.ts';
+
+export const NOON = new Date('2026-11-20T12:00:00.000Z');
+
+/** A time so many minutes after noon. */
+export function minutesAfterNoon(minutes: number): Date {
+  return new Date(NOON.getTime() + minutes * 60_000);
+}
+
+/** A thumb up on `q1`, as it was sent. */
+export function aFeedback(parts: Partial<Feedback> = {}): Feedback {
+  return {
+    id: null,
+    queryId: 'q1',
+    pipeline: 'support-docs',
+    kind: 'thumb',
+    value: true,
+    documentId: null,
+    rank: null,
+    occurredAt: null,
+    userId: 'ada',
+    comment: null,
+    ...parts,
+  };
+}
+
+/** A counted thumb up on `q1` at noon, as it is stored. */
+export function aStoredFeedback(parts: Partial<JudgedFeedback> = {}): JudgedFeedback {
+  return {
+    id: 'f1',
+    pipeline: 'support-docs',
+    queryId: 'q1',
+    kind: 'thumb',
+    documentId: null,
+    rank: null,
+    author: 'hash-of-ada',
+    occurredAt: NOON,
+    receivedAt: NOON,
+    isCounted: true,
+    sentiment: 'positive',
+    segments: [],
+    ...parts,
+  };
+}
+
+/** A click of ada on `q1` at noon, before the cap is applied. */
+export function aCandidate(parts: Partial<CapCandidate> = {}): CapCandidate {
+  return {
+    id: 'f1',
+    pipeline: 'support-docs',
+    queryId: 'q1',
+    kind: 'click',
+    author: 'hash-of-ada',
+    occurredAt: NOON,
+    ...parts,
+  };
+}
+
+/** A query of a session of its own, kept for certain, with ten documents of which none was clicked. */
+export function aClickedQuery(parts: Partial<ClickedQuery> = {}): ClickedQuery {
+  return { cluster: 's1', probability: 1, shown: 10, clickedRanks: [], ...parts };
+}
+
+/** Rates that are known for certain. */
+export function aReference(rates: readonly number[]): ReferenceCtr {
+  const covariance = rates.map(() => rates.map(() => 0));
+  return { kind: 'reference', rates, covariance, queries: 1000, sessions: 1000, clicks: 1000 };
+}
+
+/** Numbers in [0, 1) from a seed. */
+export function uniforms(seed: number): () => number {
+  const random = createRandom(seed);
+  const block = new Uint32Array(1024);
+  let used = block.length;
+  return () => {
+    if (used === block.length) {
+      random(block);
+      used = 0;
+    }
+    return (block[used++] ?? 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,81 @@
+import { createHmac } from 'node:crypto';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { feedbackId } from '../../../../src/core/feedback/feedback-id.ts';
+import { type Feedback, feedbackKinds } from '../../../../src/core/live/live-query.ts';
+import { aFeedback, minutesAfterNoon, NOON } from './builders.ts';
+
+function hash(text: string): string {
+  return createHmac('sha256', 'a key of the tests').update(text).digest('hex');
+}
+
+function idOf(parts: Partial<Feedback>, author: string | null = 'hash-of-ada'): string {
+  return feedbackId(aFeedback(parts), author, hash);
+}
+
+const aName = fc.option(fc.string({ maxLength: 4 }), { nil: null });
+const anyFeedback = fc.record({
+  id: fc.constant(null),
+  queryId: fc.string({ maxLength: 4 }),
+  pipeline: fc.constantFrom('support-docs', 'intranet'),
+  kind: fc.constantFrom(...feedbackKinds),
+  value: fc.oneof(fc.constantFrom(null, true, false, 1, '1', 'up'), fc.integer()),
+  documentId: aName,
+  rank: fc.option(fc.integer({ min: 1, max: 20 }), { nil: null }),
+  occurredAt: fc.option(fc.constantFrom(NOON, minutesAfterNoon(1)), { nil: null }),
+  userId: aName,
+  comment: aName,
+});
+
+describe('the id of a feedback', () => {
+  it('is the one that its sender gave', () => {
+    expect(idOf({ id: 'mine' })).toBe('mine');
+  });
+
+  it('is the same for a retry', () => {
+    const sent = { value: 'up', occurredAt: NOON, comment: 'Found it.' };
+    expect(idOf({ ...sent, occurredAt: new Date(NOON) })).toBe(idOf(sent));
+    expect(idOf({})).toBe(idOf({}));
+  });
+
+  it.each([
+    ['a changed mind', { value: false }],
+    ['a mind that changed back later', { occurredAt: minutesAfterNoon(2) }],
+    ['a comment that was added', { comment: 'It was the wrong page.' }],
+    ['another query', { queryId: 'q2' }],
+    ['another pipeline', { pipeline: 'intranet' }],
+    ['another kind', { kind: 'rating' }],
+    ['another document', { documentId: 'd2' }],
+    ['another rank', { rank: 2 }],
+    ['the number 1 instead of the word', { value: 1 }],
+  ] as const)('is new for %s', (_what, change) => {
+    expect(idOf(change)).not.toBe(idOf({}));
+  });
+
+  it('is new for another user, and for nobody', () => {
+    const ids = [idOf({}), idOf({}, 'hash-of-bob'), idOf({}, null)];
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it('is shared by two feedbacks only if they say the same', () => {
+    fc.assert(
+      fc.property(anyFeedback, anyFeedback, aName, aName, (a, b, authorA, authorB) => {
+        const saysTheSame =
+          JSON.stringify([{ ...a, userId: null }, authorA]) ===
+          JSON.stringify([{ ...b, userId: null }, authorB]);
+        expect(feedbackId(a, authorA, hash) === feedbackId(b, authorB, hash)).toBe(saysTheSame);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('does not hold the user as the service knows them', () => {
+    let hashed = '';
+    feedbackId(aFeedback({ userId: 'ada@example.org' }), 'hash-of-ada', (text) => {
+      hashed = text;
+      return 'x';
+    });
+    expect(hashed).toContain('hash-of-ada');
+    expect(hashed).not.toContain('ada@example.org');
+  });
+});

@@ -1,0 +1,299 @@
+import { describe, expect, it } from 'vitest';
+import { aRetriever, aSpan, extract, options, queryId, spanId, startMs, traceId } from './telemetry.ts';
+
+const ids = (query: { results: readonly { id: string }[] } | undefined) => query?.results.map(({ id }) => id);
+
+describe('which spans are live queries', () => {
+  it('takes the outermost of nested retrievers, so that an ensemble is one query', () => {
+    const { queries, ignoredSpans } = extract([
+      aRetriever(['a', 'b'], { id: 1 }),
+      aRetriever(['a'], { id: 2, parent: 1 }),
+      aSpan({ id: 3, parent: 1 }),
+      aRetriever(['b'], { id: 4, parent: 3 }),
+    ]);
+    expect(queries.map(({ id }) => id)).toEqual([queryId(1)]);
+    expect(ids(queries[0])).toEqual(['a', 'b']);
+    expect(ignoredSpans).toBe(3);
+  });
+
+  it('takes the inner retrievers when the outer one belongs to no pipeline', () => {
+    const { queries, spansWithoutPipeline } = extract(
+      [
+        aRetriever(['a', 'b'], { id: 1 }),
+        aRetriever(['a'], { id: 2, parent: 1, name: 'dense' }),
+        aRetriever(['b'], { id: 3, parent: 1, name: 'sparse' }),
+      ],
+      { pipelineOf: (telemetry) => ('name' in telemetry && telemetry.name !== 'span' ? 'support' : null) },
+    );
+    expect(queries.map(({ id }) => id)).toEqual([queryId(2), queryId(3)]);
+    expect(spansWithoutPipeline).toBe(1);
+  });
+
+  it('keeps two retrievals of one trace apart', () => {
+    const { queries } = extract([
+      aRetriever(['a'], { id: 2, parent: 1 }),
+      aRetriever(['b'], { id: 3, parent: 1 }),
+    ]);
+    expect(queries.map(ids)).toEqual([['a'], ['b']]);
+  });
+
+  it('takes the documents of the only inner retriever when the outer span has none', () => {
+    const outer = aSpan({ attributes: { 'openinference.span.kind': 'RETRIEVER', 'input.value': 'q' } });
+    const { queries } = extract([outer, aRetriever(['a'], { id: 2, parent: 1 })]);
+    expect(queries).toHaveLength(1);
+    expect(queries[0]).toMatchObject({ id: queryId(1), text: 'q', results: [{ id: 'a', score: 1 }] });
+
+    const ambiguous = extract([
+      outer,
+      aRetriever(['a'], { id: 2, parent: 1 }),
+      aRetriever(['b'], { id: 3, parent: 1 }),
+    ]);
+    expect(ambiguous).toMatchObject({ queries: [], spansWithoutDocuments: 1 });
+  });
+
+  it('does not take a span that keeps its documents to itself for a retrieval that found nothing', () => {
+    const silent = aSpan({ attributes: { 'gen_ai.operation.name': 'retrieval' } });
+    expect(extract([silent])).toMatchObject({ queries: [], spansWithoutDocuments: 1, ignoredSpans: 1 });
+
+    const hidden = aSpan({
+      attributes: {
+        'openinference.span.kind': 'RETRIEVER',
+        'output.value': '__REDACTED__',
+        'retrieval.documents.0.document.content': '__REDACTED__',
+      },
+    });
+    expect(extract([hidden])).toMatchObject({ queries: [], spansWithoutDocuments: 1 });
+  });
+
+  it.each([
+    ['an empty list', { 'gen_ai.operation.name': 'retrieval', 'gen_ai.retrieval.documents': [] }],
+    ['an empty output', { 'openinference.span.kind': 'RETRIEVER', 'output.value': '{"documents":[]}' }],
+    ['a count of 0', { 'db.system': 'Pinecone', 'db.vector.query.result_count': 0 }],
+  ])('takes %s for a retrieval that found nothing', (_, attributes) => {
+    const { queries, spansWithoutDocuments } = extract([aSpan({ attributes })]);
+    expect(queries).toMatchObject([{ results: [], error: null }]);
+    expect(spansWithoutDocuments).toBe(0);
+  });
+
+  it('leaves out vector store spans that hold the results of several queries', () => {
+    const attributes = {
+      'db.system': 'chroma',
+      'db.operation': 'query',
+      'db.chroma.query.query_texts_count': 2,
+    };
+    const events = [['db.query.result', { 'db.query.result.id': 'a' }]] as const;
+    expect(extract([aSpan({ attributes, events })])).toMatchObject({ queries: [], spansWithoutDocuments: 1 });
+  });
+
+  it('reads no live query from databases, models and chains', () => {
+    const { queries, ignoredSpans } = extract([
+      aSpan({ id: 1, attributes: { 'db.system': 'postgresql', 'db.operation': 'query' } }),
+      aSpan({ id: 2, attributes: { 'openinference.span.kind': 'LLM', 'output.value': '{"documents":[]}' } }),
+      aSpan({ id: 3, attributes: { 'db.system': 'chroma', 'db.operation': 'upsert' } }),
+    ]);
+    expect(queries).toEqual([]);
+    expect(ignoredSpans).toBe(3);
+  });
+
+  it('counts a span once that an exporter sent twice', () => {
+    const { queries } = extract([aRetriever(['a']), aRetriever(['a'])]);
+    expect(queries).toHaveLength(1);
+  });
+
+  it('survives spans that are each other’s parents', () => {
+    const loop = [aRetriever(['a'], { id: 1, parent: 2 }), aRetriever(['a'], { id: 2, parent: 1 })];
+    expect(extract(loop).queries).toEqual([]);
+    expect(extract([aRetriever(['a'], { id: 1, parent: 1 })]).queries).toHaveLength(1);
+  });
+});
+
+describe('what a live query says', () => {
+  it('tells when it was asked and how long the answer took', () => {
+    const [query] = extract([aRetriever(['a'])]).queries;
+    expect(query).toMatchObject({ occurredAt: new Date(startMs), latencyMs: 250, traceId });
+  });
+
+  it('tells no time that a span without clock makes up', () => {
+    const span = aRetriever(['a'], { startTimeUnixNano: 0n, endTimeUnixNano: 1_000_000_000_000_000_000n });
+    expect(extract([span]).queries).toMatchObject([{ occurredAt: null, latencyMs: null }]);
+    const backwards = aRetriever(['a'], { endTimeUnixNano: 5n });
+    expect(extract([backwards]).queries).toMatchObject([{ latencyMs: null }]);
+  });
+
+  it('takes session, user and segments from the spans around it', () => {
+    const root = {
+      'session.id': 's',
+      'user.id': 'u',
+      metadata: '{"tenant":"acme","seats":25}',
+      'langfuse.trace.metadata.language': 'fr',
+    };
+    const { queries } = extract(
+      [
+        aSpan({ id: 1, attributes: root }),
+        aSpan({ id: 2, parent: 1 }),
+        aRetriever(['a'], { id: 3, parent: 2, attributes: { 'user.id': 'own' } }),
+      ],
+      { segmentKeysOf: () => ['tenant', 'language', 'seats', 'service.version', 'nobody'] },
+    );
+    expect(queries).toMatchObject([{ sessionId: 's', userId: 'own' }]);
+    expect({ ...queries[0]?.segments }).toEqual({
+      tenant: 'acme',
+      language: 'fr',
+      seats: '25',
+      'service.version': '2.3.0',
+    });
+  });
+
+  it.each([
+    ['a year', '2024', '2024'],
+    ['a phrase in quotes', '"reset password"', '"reset password"'],
+    ['JSON without a query in it', '{"filter":{"lang":"en"}}', null],
+    ['broken JSON', '{"query": "reset', '{"query": "reset'],
+    ['a list of one', '["reset"]', 'reset'],
+    ['a bundle inside', '{"str_or_query_bundle":{"query_str":"reset"}}', 'reset'],
+    ['a redacted query', '__REDACTED__', null],
+    ['a query with NUL and half a surrogate pair', 'a\0b\uD800c\n', 'a\uFFFDb\uFFFDc\n'],
+  ])('reads as the query from %s what the user asked', (_, input, text) => {
+    const span = aSpan({
+      attributes: { 'openinference.span.kind': 'RETRIEVER', 'input.value': input, 'output.value': '[]' },
+    });
+    expect(extract([span]).queries).toMatchObject([{ text }]);
+  });
+
+  it('keeps the rank of documents by their ids, whatever is missing of them', () => {
+    const span = aSpan({
+      attributes: {
+        'gen_ai.operation.name': 'retrieval',
+        'gen_ai.retrieval.documents': [
+          { id: 'a', score: Number.NaN },
+          { id: 1.5 },
+          { id: 'c\n' },
+          { id: 'd' },
+        ],
+      },
+    });
+    expect(extract([span]).queries).toMatchObject([
+      {
+        results: [
+          { id: 'a', score: null },
+          { id: 'd', score: null },
+        ],
+      },
+    ]);
+  });
+
+  it('takes ids at the same rank from the output only where it is about the same document', () => {
+    const span = aSpan({
+      attributes: {
+        'openinference.span.kind': 'RETRIEVER',
+        'retrieval.documents.0.document.content': 'one',
+        'retrieval.documents.0.document.metadata': '{"source":"one.md"}',
+        'output.value': '{"documents":[{"id":"other","page_content":"two"}]}',
+      },
+    });
+    expect(extract([span]).queries).toMatchObject([{ results: [{ id: 'one.md' }] }]);
+  });
+
+  it('reads the complete list of a span that lost attributes, and counts the span', () => {
+    const documents = Array.from({ length: 50 }, (_, rank) => ({
+      id: `d${rank}`,
+      pageContent: `text ${rank}`,
+    }));
+    const flat = documents
+      .slice(0, 40)
+      .map(({ pageContent }, rank) => [`retrieval.documents.${rank}.document.content`, pageContent]);
+    const span = aSpan({
+      attributes: {
+        'openinference.span.kind': 'RETRIEVER',
+        'output.value': JSON.stringify({ documents }),
+        ...Object.fromEntries(flat),
+      },
+      droppedAttributesCount: 33,
+    });
+    const { queries, truncatedSpans } = extract([span]);
+    expect(ids(queries[0])).toEqual(documents.map(({ id }) => id));
+    expect(truncatedSpans).toBe(1);
+    expect(extract([aSpan({ droppedAttributesCount: 1 })]).truncatedSpans).toBe(0);
+  });
+
+  it.each([
+    ['the sampling threshold of tracestate', { traceState: 'vendor=x,ot=rv:abcdef;th:c' }, 0.25],
+    ['a threshold of 0', { traceState: 'ot=th:0' }, 1],
+    ['a threshold that is none', { traceState: 'ot=th:xyz' }, 1],
+    ['an attribute', { attributes: { 'sampling.probability': 0.1 } }, 0.1],
+    ['an impossible attribute', { attributes: { 'sampling.probability': 0 } }, 1],
+    ['a sample rate', { attributes: { SampleRate: 20 } }, 0.05],
+  ])('tells the probability of the service’s own sampling by %s', (_, parts, probability) => {
+    expect(extract([aRetriever(['a'], parts)]).queries).toMatchObject([{ upstreamProbability: probability }]);
+  });
+
+  it('stays within the bounds of live queries that come over HTTP', () => {
+    const documents = Array.from({ length: 1200 }, (_, rank) => ({ id: `d${rank}` }));
+    const span = aRetriever([], {
+      attributes: { 'gen_ai.retrieval.documents': documents, 'gen_ai.retrieval.top_k': 50_000 },
+      endTimeUnixNano: 2_000_000_000_000_000_000n,
+    });
+    const [query] = extract([span]).queries;
+    expect(query?.results).toHaveLength(1000);
+    expect(query).toMatchObject({ topK: 10_000, latencyMs: null });
+  });
+});
+
+describe('failed retrievals', () => {
+  const failed = {
+    code: 'error',
+    message: 'TimeoutError: no answer to "how do I reset my password"',
+  } as const;
+  const operation = { 'gen_ai.operation.name': 'retrieval' };
+
+  it.each([
+    [
+      'the error type',
+      { attributes: { 'error.type': 'java.net.UnknownHostException' } },
+      'java.net.UnknownHostException',
+    ],
+    [
+      'the exception type',
+      { status: failed, events: [['exception', { 'exception.type': 'HTTPError' }]] },
+      'HTTPError',
+    ],
+    ['the class in the status', { status: failed }, 'TimeoutError'],
+    ['no class that is told', { status: { code: 'error', message: 'password not found' } }, 'error'],
+    [
+      'an error type that is a sentence',
+      { attributes: { 'error.type': 'no answer to my question' } },
+      'error',
+    ],
+    [
+      'Langfuse’s level',
+      {
+        attributes: {
+          'langfuse.observation.level': 'ERROR',
+          'langfuse.observation.status_message': 'ConnectionError: refused',
+        },
+      },
+      'ConnectionError',
+    ],
+  ] as const)('name %s, and never quote the query', (_, parts, error) => {
+    const attributes = { ...operation, ...('attributes' in parts ? parts.attributes : {}) };
+    const { queries, spansWithoutDocuments } = extract([aSpan({ ...parts, attributes })]);
+    expect(queries).toMatchObject([{ error, results: [] }]);
+    expect(spansWithoutDocuments).toBe(0);
+  });
+});
+
+it('reads nothing from a service that no pipeline is fed by', () => {
+  const resource = { serviceName: 'billing', attributes: {} };
+  expect(extract([aRetriever(['a'], { resource })])).toMatchObject({
+    queries: [],
+    ignoredSpans: 1,
+    spansWithoutPipeline: 1,
+  });
+});
+
+it('gives the same live queries when an export is retried', () => {
+  const spans = [aRetriever(['a']), aSpan({ id: 2, parent: 1 })];
+  expect(extract(spans)).toEqual(extract(spans.toReversed()));
+  expect(options.pipelineOf(aSpan())).toBe('support');
+  expect(spanId(1)).toHaveLength(16);
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { RecalldError } from '../../../src/core/errors.ts';
+import type { JobDeps } from '../../../src/jobs/catalogue.ts';
+import { createJobRunner } from '../../../src/jobs/run-job.ts';
+import type { GoldenRun } from '../../../src/ports/golden-runs.ts';
+import { aGoldenRun, aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
+import { MemoryGoldenSets } from '../../support/memory-golden-sets.ts';
+import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';
+import { MemoryRetriever } from '../../support/memory-retriever.ts';
+import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
+
+/** A worker of the pipeline `docs` with one running run, on a retriever of 100 ms. */
+async function aWorker() {
+  const clock = new SteerableClock();
+  const sets = new MemoryGoldenSets();
+  await sets.add(aNewGoldenSet(), NOON);
+  const runs = new MemoryGoldenRuns(clock);
+  runs.put(aGoldenRun());
+  const logger = new MemoryLogger();
+  const meter = new MemoryMeter();
+  const stop = new AbortController();
+  const retriever = new MemoryRetriever(clock, () => ['d1'], 100);
+  const pipeline = aWatchedPipeline({ retriever });
+  const traffic = new MemoryLiveTraffic();
+  const retentionDays = new Map([['docs', 30]]);
+  const resumed: GoldenRun[] = [];
+  const isWatched = (name: string): boolean => name === pipeline.name;
+  const resume = async (run: GoldenRun): Promise<void> => {
+    resumed.push(run);
+  };
+  const jobDeps: JobDeps = {
+    sets,
+    runs,
+    clock,
+    logger,
+    holder: 'me',
+    recover: { runs, clock, logger, isWatched, resume },
+    traffic,
+    retentionDays,
+    findPipeline: (name) => (isWatched(name) ? pipeline : null),
+  };
+  const run = createJobRunner({ jobDeps, clock, logger, meter, shutdown: stop.signal });
+  return { clock, runs, logger, meter, stop, retriever, resumed, traffic, retentionDays, run };
+}
+
+const GOLDEN = 'run-golden-set';
+const RECOVER = 'recover-golden-runs';
+
+describe('a job', () => {
+  it('is done when its work ends, counted and timed', async () => {
+    const { clock, runs, meter, logger, run } = await aWorker();
+    expect(await clock.until(run(GOLDEN, { run_id: 'run-1' }, 'id'))).toBe('done');
+    expect(runs.endOf('run-1')?.status).toBe('completed');
+    expect(meter.increments).toEqual([
+      { name: 'recalld_jobs_total', labels: { job: GOLDEN, outcome: 'completed' }, value: 1 },
+    ]);
+    expect(meter.observations).toEqual([
+      { name: 'recalld_job_duration_seconds', labels: { job: GOLDEN }, value: 0.102 },
+    ]);
+    expect(logger.lines).toEqual([]);
+  });
+
+  it.each([
+    ['no payload', undefined],
+    ['a payload without its id', {}],
+    ['an empty id', { run_id: '' }],
+    ['a key that the job does not know', { run_id: 'run-1', text: 'What is my PIN?' }],
+    ['another type', 'run-1'],
+  ])('with %s is dead at once: no retry can mend it, and the log does not repeat it', async (_, payload) => {
+    const { meter, logger, retriever, run } = await aWorker();
+    expect(await run(GOLDEN, payload, 'id')).toBe('dead');
+    expect(meter.increments).toEqual([
+      { name: 'recalld_jobs_total', labels: { job: GOLDEN, outcome: 'dead' }, value: 1 },
+    ]);
+    expect(retriever.asked).toEqual([]);
+    expect(logger.lines).toEqual([
+      {
+        level: 'error',
+        message: 'a job has a payload that its definition refuses',
+        fields: { job: GOLDEN, id: 'id' },
+      },
+    ]);
+  });
+
+  it.each([
+    [
+      'a service does not answer',
+      new RecalldError('database_unreachable', 'PostgreSQL does not answer.'),
+      'retry',
+      'failed',
+    ],
+    ['something unforeseen breaks', new TypeError('x is undefined'), 'retry', 'failed'],
+    ['something that is no error is thrown', 'a string', 'retry', 'failed'],
+    [
+      'a retry would come to the same',
+      new RecalldError('golden_set_unknown', 'There is no golden set.'),
+      'dead',
+      'dead',
+    ],
+  ])('is judged when %s', async (_, error, verdict, outcome) => {
+    const { runs, meter, logger, run } = await aWorker();
+    runs.abandoned = async () => {
+      throw error;
+    };
+    expect(await run(RECOVER, {}, 'id')).toBe(verdict);
+    expect(meter.increments).toEqual([
+      { name: 'recalld_jobs_total', labels: { job: RECOVER, outcome }, value: 1 },
+    ]);
+    expect(meter.observations).toHaveLength(1);
+    expect(logger.lines).toEqual([
+      {
+        level: 'error',
+        message: 'a job failed',
+        fields: {
+          job: RECOVER,
+          id: 'id',
+          reason: error instanceof Error ? error.message : error,
+          final: outcome === 'dead',
+        },
+      },
+    ]);
+  });
+
+  it('is put down when the program stops: tried again later, and no failure', async () => {
+    const { clock, runs, meter, logger, stop, run } = await aWorker();
+    const outcome = run(GOLDEN, { run_id: 'run-1' }, 'id');
+    await clock.advance(50);
+    stop.abort(new Error('the daemon stops'));
+    expect(await outcome).toBe('retry');
+    expect(runs.holderOf('run-1')).toBeNull();
+    expect(runs.endOf('run-1')).toBeNull();
+    expect(meter.increments).toEqual([]);
+    expect(logger.lines).toEqual([]);
+  });
+
+  it('of a name that is not in the catalogue is a bug, and says so', async () => {
+    const { run } = await aWorker();
+    await expect(run('no-such-job', {}, 'id')).rejects.toThrow('there is no job no-such-job');
+  });
+});
+
+describe('the job of a golden run', () => {
+  it('is done without work when the run has ended, so that a second delivery counts nothing twice', async () => {
+    const { clock, retriever, run } = await aWorker();
+    await clock.until(run(GOLDEN, { run_id: 'run-1' }, 'first'));
+    const asked = retriever.asked.length;
+    expect(await clock.until(run(GOLDEN, { run_id: 'run-1' }, 'second'))).toBe('done');
+    expect(retriever.asked).toHaveLength(asked);
+  });
+
+  it('is done without work when there is no such run, or when another deployment watches its pipeline', async () => {
+    const { runs, retriever, run } = await aWorker();
+    runs.put(aGoldenRun({ id: 'foreign', pipeline: 'theirs' }));
+    expect(await run(GOLDEN, { run_id: 'nope' }, 'a')).toBe('done');
+    expect(await run(GOLDEN, { run_id: 'foreign' }, 'b')).toBe('done');
+    expect(retriever.asked).toEqual([]);
+    expect(runs.endOf('foreign')).toBeNull();
+  });
+
+  it('gives up when the deadline of the run has passed', async () => {
+    const { clock, runs, run } = await aWorker();
+    runs.put(
+      aGoldenRun({
+        id: 'late',
+        deadlineAt: NOON,
+        settings: { ...aGoldenRun().settings, maxPerSecond: 1e-6, concurrency: 1 },
+      }),
+    );
+    expect(await clock.until(run(GOLDEN, { run_id: 'late' }, 'id'))).toBe('retry');
+    expect(runs.endOf('late')).toBeNull();
+    expect(runs.holderOf('late')).toBeNull();
+  });
+});
+
+describe('the job that recovers golden runs', () => {
+  it('resumes those that nobody works on', async () => {
+    const { clock, resumed, run } = await aWorker();
+    await clock.advance(60_000);
+    expect(await run(RECOVER, {}, 'id')).toBe('done');
+    expect(resumed.map(({ id }) => id)).toEqual(['run-1']);
+  });
+});
+
+describe('the jobs of live traffic', () => {
+  it('close minutes that have been over for a minute', async () => {
+    const { run, traffic } = await aWorker();
+    expect(await run('close-sampling-minutes', {}, 'id')).toBe('done');
+    expect(traffic.calls).toEqual([['closeMinutes', new Date(NOON.getTime() - 120_000)]]);
+  });
+
+  it('make room for the days to come before they drop what is past its retention', async () => {
+    const { run, traffic, retentionDays } = await aWorker();
+    expect(await run('keep-partitions', {}, 'id')).toBe('done');
+    expect(traffic.calls).toEqual([
+      ['createPartitions', NOON],
+      ['prune', retentionDays, NOON],
+    ]);
+  });
+});
