@@ -2,6 +2,7 @@
 export const configExample = `server:
   host: 127.0.0.1             # 0.0.0.0 to be reached from other machines
   port: 8321                  # 0 takes a free one
+  max_requests_per_minute: 60000   # from one API key or address
   metrics_port: null          # a port of its own for /metrics, /livez and /readyz
 
 storage:
@@ -75,6 +76,7 @@ pipelines:
       - stale_labels_above: 0.02
         severity: warning
 
+    service_names: [support-rag]  # of OpenTelemetry spans that belong to this pipeline
     embedding_dimensions: null  # length of the vectors of live queries; null learns it
     sampling:                 # which live queries are kept
       rate: 0.1

@@ -14,7 +14,9 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   job: 'Name of a job, see [jobs.md](jobs.md).',
   queue: 'Name of the job whose queue it is.',
   kind: 'Kind of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`.',
-  sentiment: 'What a feedback says of the answer.',
+  sentiment: 'What a feedback says of the answer: `positive`, `negative` or `neutral`.',
+  basis:
+    'Which kinds of feedback count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
   reason: 'Why a request was shed.',
   code: 'Why an item was not accepted.',
   version: 'Version of this recalld.',

@@ -37,7 +37,7 @@ const groups: readonly Group[] = [
   },
   {
     title: 'Live traffic',
-    about: 'Counted by the process that received it: sum over replicas.',
+    about: 'Counters and histograms are of the process that received the traffic: sum them over replicas.',
     holds: /^recalld_(quer(y|ies)|feedback|ingest)_/,
   },
   {

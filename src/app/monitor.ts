@@ -16,6 +16,7 @@ import { type HttpDeps, startHttpServer } from '../http/server.ts';
 import { jobCatalogue, runGoldenSetJob } from '../jobs/catalogue.ts';
 import { createJobRunner } from '../jobs/run-job.ts';
 import { readStoredGauges } from '../pipeline/publish.ts';
+import { createFeedbackGauges } from '../pipeline/publish-feedback.ts';
 import type { WatchedPipeline } from '../pipeline/watched-pipeline.ts';
 import type { GoldenRun } from '../ports/golden-runs.ts';
 import type { Schedule } from '../ports/schedule.ts';
@@ -79,15 +80,26 @@ async function open(
   const schedule = createSchedule(logger);
   const intervalSeconds = createIntervals(pipelines, schedule);
 
+  const traffic = createLiveTraffic(storage.pool, replica);
+  await traffic.createPartitions(clock.now());
+  const feedbackGauges = createFeedbackGauges({
+    traffic,
+    clock,
+    sources: config.pipelines.map(({ name, segments }) => ({
+      pipeline: name,
+      segmentKeys: segments.keys,
+      maxSegments: segments.max,
+    })),
+  });
+
   const exporter = createExporter({
-    readStoredGauges: () => readStoredGauges({ runs, queue, clock, pipelines, intervalSeconds }),
+    readStoredGauges: () =>
+      readStoredGauges({ runs, queue, clock, pipelines, intervalSeconds, feedbackGauges }),
     clock,
     logger,
     version,
   });
 
-  const traffic = createLiveTraffic(storage.pool, replica);
-  await traffic.createPartitions(clock.now());
   const hashKey = config.storage.hash_key ?? (await storedHashKey(storage.pool));
   const ingest = active.includes('api')
     ? await createLiveIngest({ config, traffic, clock, meter: exporter.meter, hashKey })
@@ -138,6 +150,7 @@ async function open(
             ...ingest,
             ...createErasure(traffic, hashKey),
             receive: createOtlpReceiver(config, ingest, exporter.meter),
+            maxRequestsPerMinute: config.server.max_requests_per_minute,
             onShed,
             onRejected: (code) => exporter.meter.increment('recalld_ingest_rejected_total', { code }),
             authentication: { keys: createApiKeys(storage.pool), optional: keysAreOptional(config) },

@@ -1,5 +1,7 @@
 /** Config -> pipelines that are ready for work. A new kind of retriever is one line here. */
 import { createHttpRetriever } from '../adapters/retriever/http.ts';
+import { isGoldenMeasure } from '../contracts/config/checks.ts';
+import { defaultCutoffs } from '../contracts/config/judgeable-checks.ts';
 import type { Config, GoldenConfig, PipelineConfig } from '../contracts/config/schema.ts';
 import type { FloorCheck } from '../core/checks/floor.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -36,7 +38,7 @@ export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedu
 }
 
 const defaultSettings: RunSettings = {
-  cutoffs: [1, 3, 5, 10],
+  cutoffs: defaultCutoffs,
   relevanceLevel: 1,
   concurrency: 4,
   maxPerSecond: 20,
@@ -86,5 +88,7 @@ function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineConfig): G
 }
 
 function floorChecks(pipeline: PipelineConfig): FloorCheck[] {
-  return pipeline.checks.flatMap((check) => ('below' in check ? [check] : []));
+  return pipeline.checks.flatMap((check) =>
+    'below' in check && isGoldenMeasure(check.measure) ? [check] : [],
+  );
 }

@@ -15,12 +15,14 @@ export interface ErasureAnswer {
 
 export function addErasure(app: FastifyInstance, deps: ErasureDeps): void {
   const options = { preHandler: requireScope('admin', deps.authentication) };
-  const answer = async (reply: FastifyReply, erased: Promise<ErasureAnswer>): Promise<FastifyReply> =>
-    reply.code(200).send({ erased: await erased });
   app.delete<{ Params: { id: string } }>('/v1/users/:id', options, (request, reply) =>
     answer(reply, deps.eraseUser(request.params.id)),
   );
   app.delete<{ Params: { id: string } }>('/v1/queries/:id', options, (request, reply) =>
     answer(reply, deps.eraseQuery(request.params.id)),
   );
+}
+
+async function answer(reply: FastifyReply, erased: Promise<ErasureAnswer>): Promise<FastifyReply> {
+  return reply.code(200).send({ erased: await erased });
 }

@@ -1,5 +1,6 @@
 /** The HTTP face of the daemon, with problem documents for everything that goes wrong. */
 import { randomUUID } from 'node:crypto';
+import rateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../ports/telemetry.ts';
@@ -17,7 +18,7 @@ export interface HttpDeps {
   /** Health and metrics; null: they are shown elsewhere. */
   readonly operations: OperationsDeps | null;
   /** The API; null: this process does not serve it. */
-  readonly api: (IngestDeps & OtlpDeps & ErasureDeps) | null;
+  readonly api: (IngestDeps & OtlpDeps & ErasureDeps & { readonly maxRequestsPerMinute: number }) | null;
   /** Counts a request that was sent away for now. */
   onShed(reason: 'database' | 'overload' | 'rate_limit'): void;
 }
@@ -59,9 +60,15 @@ export async function startHttpServer(
   });
   if (deps.operations !== null) addOperations(app, deps.operations);
   if (deps.api !== null) {
-    addOpenApi(app, deps.version);
-    addOtlp(app, deps.api, RETRY_AFTER_SECONDS);
     const { api } = deps;
+    await app.register(rateLimit, {
+      max: api.maxRequestsPerMinute,
+      timeWindow: 60_000,
+      keyGenerator: (request) => request.headers.authorization ?? request.ip,
+      allowList: (request) => !request.url.startsWith('/v1/'),
+    });
+    addOpenApi(app, deps.version);
+    addOtlp(app, api, RETRY_AFTER_SECONDS);
     void app.register(async (scope) => {
       acceptGzip(scope, BODY_LIMIT);
       addIngest(scope, api);

@@ -200,6 +200,30 @@ export const metricCatalogue = {
     labels: ['pipeline', 'kind', 'sentiment'],
     source: 'process',
   },
+  recalld_feedback_positive_ratio: {
+    type: 'gauge',
+    help: 'Share of positive opinions among the positive and negative ones of the last 24 hours; of each user and query the latest counts.',
+    labels: ['pipeline', 'segment', 'basis'],
+    source: 'stored',
+  },
+  recalld_feedback_positive_ratio_ci_low: {
+    type: 'gauge',
+    help: 'Lower 95 % confidence bound (Wilson) of recalld_feedback_positive_ratio.',
+    labels: ['pipeline', 'segment', 'basis'],
+    source: 'stored',
+  },
+  recalld_feedback_positive_ratio_ci_high: {
+    type: 'gauge',
+    help: 'Upper 95 % confidence bound (Wilson) of recalld_feedback_positive_ratio.',
+    labels: ['pipeline', 'segment', 'basis'],
+    source: 'stored',
+  },
+  recalld_feedback_opinions: {
+    type: 'gauge',
+    help: 'Opinions behind recalld_feedback_positive_ratio (its n).',
+    labels: ['pipeline', 'segment', 'basis'],
+    source: 'stored',
+  },
   recalld_build_info: {
     type: 'gauge',
     help: 'Version of recalld and of Node.js; always 1.',

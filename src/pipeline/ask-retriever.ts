@@ -45,13 +45,20 @@ export async function askRetriever(
     return toQueryAnswer(query, answer);
   };
 
+  let isOver = false;
   const work = async (): Promise<void> => {
     for (const query of remaining) {
+      if (isOver) return;
       signal.throwIfAborted();
       onAnswer(await askOne(query));
     }
   };
-  await Promise.all(Array.from({ length: settings.concurrency }, work));
+  try {
+    await Promise.all(Array.from({ length: settings.concurrency }, work));
+  } finally {
+    // When one of them failed, the others shall not go on asking.
+    isOver = true;
+  }
 }
 
 /** Evenly spaced turns, at most `perSecond` of them in any second. */

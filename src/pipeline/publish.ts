@@ -22,13 +22,19 @@ export interface PublishDeps {
   readonly queue: JobQueue;
   readonly clock: Clock;
   readonly pipelines: readonly WatchedPipeline[];
+  /** What stored feedback says. */
+  feedbackGauges(): Promise<readonly GaugeSample[]>;
   /** Longest gap between two ticks of a set, null for a set that runs by hand. */
   intervalSeconds(pipeline: string, goldenSet: string): number | null;
 }
 
 /** Every stored gauge as it is now. Pipelines that the config no longer has are left out. */
 export async function readStoredGauges(deps: PublishDeps): Promise<GaugeSample[]> {
-  const [latest, queues] = await Promise.all([deps.runs.latest(), deps.queue.counts()]);
+  const [latest, queues, feedback] = await Promise.all([
+    deps.runs.latest(),
+    deps.queue.counts(),
+    deps.feedbackGauges(),
+  ]);
   const watched = new Set(deps.pipelines.map((pipeline) => pipeline.name));
   const now = deps.clock.now();
   return [
@@ -37,6 +43,7 @@ export async function readStoredGauges(deps: PublishDeps): Promise<GaugeSample[]
       .flatMap((run) => runSamples(run, deps.intervalSeconds(run.pipeline, run.goldenSet), now)),
     ...deps.pipelines.flatMap((pipeline) => configSamples(pipeline, deps)),
     ...checkSamples(deps, latest, now),
+    ...feedback,
     ...queues.map(({ queue, state, count }) => sample('recalld_queue_jobs', { queue, state }, count)),
   ];
 }

@@ -74,7 +74,7 @@ export interface LatestRun {
   readonly goldenSet: string;
   readonly lastAttemptAt: Date;
   readonly runsByStatus: Readonly<Record<RunStatus, number>>;
-  /** The latest run that ended, whatever its status. */
+  /** The latest run that came to an end of its own: completed, void or failed. */
   readonly ended: {
     readonly durationSeconds: number;
     readonly outcomes: OutcomeCounts;

@@ -1,4 +1,4 @@
-import type { LabelsOf, MetricName, MetricsOfType } from '../metrics/catalogue.ts';
+import type { LabelsOf, MetricsOfType } from '../metrics/catalogue.ts';
 
 /** What a process counts of itself. Unknown names and labels are compile errors. */
 export interface Meter {
@@ -24,5 +24,3 @@ export function sample<Name extends MetricsOfType<'gauge'>>(
 
 /** Reads the stored gauges anew; rejects when the database does not answer. */
 export type ReadStoredGauges = () => Promise<readonly GaugeSample[]>;
-
-export type { MetricName };

@@ -1,6 +1,6 @@
 /** The daemon: it starts, measures, answers Prometheus, survives what it must, and leaves nothing behind. */
 import { spawnSync } from 'node:child_process';
-import pg from 'pg';
+import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
 import type { RunSummaryJson } from '../../src/contracts/run-summary.ts';
@@ -216,7 +216,7 @@ describe('two daemons on one PostgreSQL server', () => {
     );
     for (const daemon of daemons) expect(await daemon.stop()).toMatchObject({ code: 0 });
 
-    const client = new pg.Client(server.connection);
+    const client = new Client(server.connection);
     await client.connect();
     const { rows } = await client.query<{ runs: number; ticks: number; answers: number }>(
       `select count(*)::integer as runs, count(distinct scheduled_for)::integer as ticks,

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import pg from 'pg';
+import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { aFolder, type Daemon, runRecalld, startRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -40,12 +40,12 @@ async function post(
 }
 
 /** A connection to the embedded database of a running daemon, as its own commands find it. */
-async function aDatabase(folder: string): Promise<pg.Client> {
+async function aDatabase(folder: string): Promise<Client> {
   const { port } = JSON.parse(readFileSync(path.join(folder, '.recalld/owner.json'), 'utf8')) as {
     port: number;
   };
   const password = readFileSync(path.join(folder, '.recalld/postgres/recalld.password'), 'utf8').trim();
-  const client = new pg.Client({ host: '127.0.0.1', port, user: 'recalld', password, database: 'recalld' });
+  const client = new Client({ host: '127.0.0.1', port, user: 'recalld', password, database: 'recalld' });
   client.on('error', () => undefined);
   await client.connect();
   onTestFinished(() => client.end());

@@ -37,7 +37,7 @@ const latestSql = `
     join statuses using (pipeline, golden_set)
     left join lateral (
       select id, started_at, finished_at from golden_runs r
-       where r.pipeline = sets.pipeline and r.golden_set = sets.golden_set and r.status <> 'running'
+       where r.pipeline = sets.pipeline and r.golden_set = sets.golden_set and r.status not in ('running', 'cancelled')
        order by r.started_at desc limit 1) ended on true
     left join lateral (
       select id, finished_at, segments_overflow from golden_runs r

@@ -13,6 +13,13 @@ const port = z.int().min(0).max(65_535);
 const serverSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
   port: port.default(8321).describe('Port of the HTTP API; 0 takes a free one.'),
+  max_requests_per_minute: z
+    .int()
+    .min(1)
+    .default(60_000)
+    .describe(
+      'Most ingest requests a minute from one API key or address; beyond it they get 429 and Retry-After.',
+    ),
   metrics_port: port
     .nullable()
     .default(null)

@@ -43,12 +43,16 @@ export function failedShare(outcomes: OutcomeCounts): number {
   return total === 0 ? 0 : failed / total;
 }
 
+const SHORTEST_MS = 600_000;
+/** The longest that a timer of Node.js can wait, 24 days. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /**
  * How long a run may take before it counts as failed, in milliseconds: three times what the rate limit alone needs,
- * plus every query timing out once, and never under ten minutes.
+ * plus every query timing out once; never under ten minutes and never over 24 days.
  */
 export function runDeadlineMs(queries: number, settings: RunSettings, timeoutMs: number): number {
   const paced = (queries / settings.maxPerSecond) * 1000;
   const timedOut = Math.ceil(queries / settings.concurrency) * timeoutMs;
-  return Math.max(600_000, 3 * paced + timedOut);
+  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, 3 * paced + timedOut));
 }

@@ -10,6 +10,8 @@ const MAX_TEXT = 100_000;
 const MAX_SHORT_TEXT = 1000;
 const MAX_ID = 1024;
 
+const MAX_COUNT = 10_000;
+
 /** No embedding model has more dimensions; a longer list is not a vector. */
 const MAX_DIMENSIONS = 16_384;
 
@@ -52,10 +54,10 @@ export function readNumber(value: Value): number | null {
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 }
 
-/** A whole number that is at least 1, such as a top k. */
+/** How many documents were asked for: a whole number from 1 on. More than 10,000 is 10,000. */
 export function readCount(value: Value): number | null {
   const number = readNumber(value);
-  return number !== null && Number.isSafeInteger(number) && number >= 1 ? number : null;
+  return number !== null && Number.isInteger(number) && number >= 1 ? Math.min(number, MAX_COUNT) : null;
 }
 
 /** An object, be it structured or JSON text. */

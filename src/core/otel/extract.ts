@@ -41,9 +41,6 @@ export interface Extraction {
   readonly unusableAnnotations: number;
 }
 
-/** The most results that a live query holds. */
-const MAX_RESULTS = 1000;
-const MAX_TOP_K = 10_000;
 const MAX_LATENCY_MS = 86_400_000;
 
 /**
@@ -110,17 +107,16 @@ function readLiveQuery(
   if (pipeline === null || results === null) return null;
   const around = [span, ...index.ancestorsOf(span)].map(({ attributes }) => attributes);
   const latencyMs = Number(span.endTimeUnixNano - span.startTimeUnixNano) / 1e6;
-  const topK = readTopK(span);
   return {
     id: liveQueryId(span.traceId, span.spanId),
     pipeline,
     occurredAt: toDate(span.startTimeUnixNano),
     text: readQueryText(span),
     embedding: readQueryVector(span),
-    topK: topK === null ? null : Math.min(topK, MAX_TOP_K),
+    topK: readTopK(span),
     traceId: span.traceId,
     ...readPerson(around),
-    results: results.slice(0, MAX_RESULTS),
+    results,
     latencyMs: latencyMs >= 0 && latencyMs <= MAX_LATENCY_MS ? latencyMs : null,
     error,
     segments: readSegments([...around, span.resource.attributes], options.segmentKeysOf(pipeline)),

@@ -29,6 +29,9 @@ export interface DocumentIdentity {
   sha256Hex(text: string): string;
 }
 
+/** The most results that a live query holds. */
+const MAX_DOCUMENTS = 1000;
+
 type Documents = readonly TracedDocument[] | null;
 
 /**
@@ -62,17 +65,17 @@ export function readRetrievedDocuments(span: OtlpSpan): Documents {
     ? lists.reduce((longest, list) => (list.length > longest.length ? list : longest))
     : first;
   const others = lists.filter((list) => list !== chosen && list.length === chosen.length);
-  return chosen.map((document, rank) =>
-    others.reduce((known, list) => complete(known, list[rank]), document),
-  );
+  return chosen
+    .slice(0, MAX_DOCUMENTS)
+    .map((document, rank) => others.reduce((known, list) => complete(known, list[rank]), document));
 }
 
 /** The documents that a reranker put out, best first (OpenInference); null when its span does not tell. */
 export function readRerankedDocuments(span: OtlpSpan): Documents {
-  return (
-    readDocumentList(span.attributes, 'reranker.output_documents') ??
-    readOutput(span.attributes['output.value'])
-  );
+  const { attributes } = span;
+  const documents =
+    readDocumentList(attributes, 'reranker.output_documents') ?? readOutput(attributes['output.value']);
+  return documents?.slice(0, MAX_DOCUMENTS) ?? null;
 }
 
 /**

@@ -62,42 +62,66 @@ export function completeQueries(
   queries: readonly LiveQuery[],
   fragments: readonly TraceFragment[],
 ): Completion {
-  const byTrace = groupBy(fragments, (fragment) => fragment.traceId);
-  const queriesOfTrace = groupBy(queries, (query) => query.traceId);
+  const traces = new Map<string, TraceParts>();
+  for (const fragment of fragments) {
+    const parts = traces.get(fragment.traceId) ?? { embeddings: [], reranks: [], people: [] };
+    traces.set(fragment.traceId, parts);
+    if (fragment.kind === 'embedding') parts.embeddings.push(fragment);
+    else if (fragment.kind === 'rerank') parts.reranks.push(fragment);
+    else parts.people.push(fragment);
+  }
+  const queriesOfTrace = new Map<string | null, number>();
+  for (const { traceId } of queries) queriesOfTrace.set(traceId, (queriesOfTrace.get(traceId) ?? 0) + 1);
+
   const used = new Set<TraceFragment>();
-
-  const completed = queries.map((query) => {
-    const trace = byTrace.get(query.traceId ?? '');
-    if (trace === undefined) return query;
-    const isAlone = queriesOfTrace.get(query.traceId)?.length === 1;
-    const embedding = query.embedding === null ? findEmbedding(query, trace, isAlone) : undefined;
-    const rerank = trace.findLast((fragment) => fragment.kind === 'rerank' && isOrderOf(fragment, query));
-    const people = trace.filter((fragment) => fragment.kind === 'person');
-    for (const fragment of [embedding, rerank, ...people]) if (fragment !== undefined) used.add(fragment);
-    return withPerson(withOrder(withEmbedding(query, embedding), rerank), people);
-  });
-  return { queries: completed, unused: fragments.filter((fragment) => !used.has(fragment)) };
-}
-
-function findEmbedding(
-  query: LiveQuery,
-  trace: readonly TraceFragment[],
-  isAlone: boolean,
-): EmbeddingFragment | undefined {
-  const embeddings = trace.filter((fragment) => fragment.kind === 'embedding');
-  const [within, ...others] = embeddings.filter((fragment) => fragment.within === query.id);
-  return (
-    embeddings.find((fragment) => fragment.text !== null && fragment.text === query.text) ??
-    (others.length === 0 ? within : undefined) ??
-    (isAlone && embeddings.length === 1 ? embeddings[0] : undefined)
+  const finders = new Map(
+    [...traces].map(([traceId, parts]) => [traceId, embeddingFinder(parts.embeddings)]),
   );
+  const people = new Map([...traces].map(([traceId, parts]) => [traceId, agreedPerson(parts.people)]));
+  const completed = queries.map((query) => {
+    const traceId = query.traceId ?? '';
+    const parts = traces.get(traceId);
+    if (parts === undefined) return query;
+    const isAlone = queriesOfTrace.get(query.traceId) === 1;
+    const embedding = query.embedding === null ? finders.get(traceId)?.(query, isAlone) : undefined;
+    const rerank = findOrder(query, parts.reranks);
+    for (const fragment of [embedding, rerank]) if (fragment !== undefined) used.add(fragment);
+    return withPerson(withOrder(withEmbedding(query, embedding), rerank), people.get(traceId));
+  });
+  const isUnused = (fragment: TraceFragment) =>
+    fragment.kind === 'person' ? !queriesOfTrace.has(fragment.traceId) : !used.has(fragment);
+  return { queries: completed, unused: fragments.filter(isUnused) };
 }
 
-function isOrderOf(fragment: RerankFragment, query: LiveQuery): boolean {
-  if (fragment.within === query.id || fragment.results.length === 0) return false;
-  if (fragment.text !== null && query.text !== null && fragment.text !== query.text) return false;
+interface TraceParts {
+  readonly embeddings: EmbeddingFragment[];
+  readonly reranks: RerankFragment[];
+  readonly people: PersonFragment[];
+}
+
+/** More rerankers of one trace are not looked at: each is compared with each query. */
+const MAX_RERANKS = 100;
+
+function embeddingFinder(embeddings: readonly EmbeddingFragment[]) {
+  const byText = new Map(embeddings.toReversed().map((fragment) => [fragment.text, fragment]));
+  /** Undefined: the query has several within it. */
+  const onlyWithin = new Map<string | null, EmbeddingFragment | undefined>();
+  for (const fragment of embeddings)
+    onlyWithin.set(fragment.within, onlyWithin.has(fragment.within) ? undefined : fragment);
+  return ({ id, text }: LiveQuery, isAlone: boolean): EmbeddingFragment | undefined =>
+    (text === null ? undefined : byText.get(text)) ??
+    onlyWithin.get(id) ??
+    (isAlone && embeddings.length === 1 ? embeddings[0] : undefined);
+}
+
+function findOrder(query: LiveQuery, reranks: readonly RerankFragment[]): RerankFragment | undefined {
+  if (reranks.length === 0) return undefined;
   const ids = new Set(query.results.map((document) => document.id));
-  return fragment.results.every((document) => ids.has(document.id));
+  return reranks.slice(-MAX_RERANKS).findLast((fragment) => {
+    if (fragment.within === query.id || fragment.results.length === 0) return false;
+    if (fragment.text !== null && query.text !== null && fragment.text !== query.text) return false;
+    return fragment.results.every((document) => ids.has(document.id));
+  });
 }
 
 function withEmbedding(query: LiveQuery, fragment: EmbeddingFragment | undefined): LiveQuery {
@@ -107,31 +131,27 @@ function withEmbedding(query: LiveQuery, fragment: EmbeddingFragment | undefined
   return { ...query, text, embedding: fragment.vector, versions: { ...query.versions, embedder } };
 }
 
-function withOrder(query: LiveQuery, fragment: TraceFragment | undefined): LiveQuery {
-  if (fragment?.kind !== 'rerank') return query;
+function withOrder(query: LiveQuery, fragment: RerankFragment | undefined): LiveQuery {
+  if (fragment === undefined) return query;
   const scores = new Map(query.results.map((document) => [document.id, document.score]));
   const results = fragment.results.map(({ id }) => ({ id, score: scores.get(id) ?? null }));
   return { ...query, results, topK: fragment.topK ?? query.topK };
 }
 
-function withPerson(query: LiveQuery, people: readonly PersonFragment[]): LiveQuery {
-  const sessionId = query.sessionId ?? agreed(people.map((person) => person.sessionId));
-  const userId = query.userId ?? agreed(people.map((person) => person.userId));
-  return { ...query, sessionId, userId };
+function withPerson(query: LiveQuery, person: Person | undefined): LiveQuery {
+  const sessionId = query.sessionId ?? person?.sessionId ?? null;
+  return { ...query, sessionId, userId: query.userId ?? person?.userId ?? null };
+}
+
+function agreedPerson(people: readonly Person[]): Person {
+  return {
+    sessionId: agreed(people.map((person) => person.sessionId)),
+    userId: agreed(people.map((person) => person.userId)),
+  };
 }
 
 function agreed(values: readonly (string | null)[]): string | null {
   const told = new Set(values.filter((value) => value !== null));
   const [only] = told;
   return told.size === 1 && only !== undefined ? only : null;
-}
-
-function groupBy<K, T>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group === undefined) groups.set(keyOf(item), [item]);
-    else group.push(item);
-  }
-  return groups;
 }

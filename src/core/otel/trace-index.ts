@@ -49,13 +49,16 @@ export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpa
   }
 
   const roleOfIndexed = (span: OtlpSpan) => roles.get(span) ?? 'none';
+  const isRetriever = (span: OtlpSpan) => roleOfIndexed(span) === 'retriever';
+  const around = new Map(
+    [...byId.values()].map((span) => [span, [span, ...ancestorsOf(span)].findLast(isRetriever) ?? null]),
+  );
   return {
     spans: [...byId.values()],
     roleOf: roleOfIndexed,
     isUnwatched: (span) => unwatched.has(span),
     find,
     ancestorsOf,
-    retrieverAround: (span) =>
-      [span, ...ancestorsOf(span)].findLast((candidate) => roleOfIndexed(candidate) === 'retriever') ?? null,
+    retrieverAround: (span) => around.get(span) ?? null,
   };
 }

@@ -16,14 +16,13 @@ export interface SamplingRates {
 export function rateFor(segments: Readonly<Record<string, string>>, rates: SamplingRates): number {
   let largest: number | null = null;
   for (const [key, value] of Object.entries(segments)) {
-    const name = `${key}=${value}`;
-    if (!Object.hasOwn(rates.segments, name)) continue;
-    largest = Math.max(largest ?? 0, checkedRate(rates.segments[name]));
+    const rate = rates.segments[`${key}=${value}`];
+    if (rate !== undefined) largest = Math.max(largest ?? 0, checkedRate(rate));
   }
   return largest ?? checkedRate(rates.rate);
 }
 
-function checkedRate(rate: number | undefined): number {
-  if (rate !== undefined && rate >= 0 && rate <= 1) return rate;
+function checkedRate(rate: number): number {
+  if (rate >= 0 && rate <= 1) return rate;
   throw new RangeError(`A sampling rate must lie in [0, 1], not be ${rate}.`);
 }

@@ -38,7 +38,7 @@ export function samplingUnit(query: {
 export function samplingHash(pipeline: string, unit: SamplingUnit): number {
   // JSON keeps the four parts apart whatever characters they hold.
   const digest = createHash('sha256')
-    .update(JSON.stringify([DOMAIN, pipeline, unit.id]))
+    .update(JSON.stringify([DOMAIN, pipeline, unit.kind, unit.id]))
     .digest();
   return (digest.readUInt32BE(0) * 2 ** 21 + (digest.readUInt32BE(4) >>> 11)) / 2 ** 53;
 }

@@ -27,6 +27,7 @@ async function gaugesAt(
     queue: new MemoryJobQueue(),
     clock,
     pipelines,
+    feedbackGauges: async () => [],
     intervalSeconds: () => HOUR,
     ...parts,
   });
@@ -206,6 +207,16 @@ describe('the state of a check', () => {
     expect(
       none.filter(({ name }) => name.startsWith('recalld_check') || name === 'recalld_threshold'),
     ).toEqual([]);
+  });
+});
+
+describe('what feedback says', () => {
+  it('is shown beside the golden scores', async () => {
+    const labels = { pipeline: 'docs', segment: 'all', basis: 'explicit' };
+    const opinions = { name: 'recalld_feedback_opinions' as const, labels, value: 7 };
+    const samples = await gaugesAt(60, [aLatestRun()], { feedbackGauges: async () => [opinions] });
+    expect(valuesOf(samples, 'recalld_feedback_opinions')).toEqual([7]);
+    expect(valuesOf(samples, 'recalld_golden_ndcg')).toEqual([0.9]);
   });
 });
 

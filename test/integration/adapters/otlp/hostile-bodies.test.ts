@@ -45,7 +45,7 @@ async function outcome(body: Uint8Array, type: string, encoding?: string, parts?
     const { items, rejected } = await decodeTraces(body, type, encoding, limits(parts));
     return `${items.length} spans, ${rejected} rejected`;
   } catch (error) {
-    if (error instanceof RecalldError) return error.message;
+    if (error instanceof RecalldError) return `${error.code}: ${error.message}`;
     throw error;
   }
 }
@@ -84,7 +84,9 @@ describe('broken bodies', () => {
       }
       const zipped = gzipSync(body);
       for (let length = 0; length < zipped.length; length += 7) {
-        expect(await outcome(zipped.subarray(0, length), type, 'gzip')).toMatch(/not valid gzip/);
+        expect(await outcome(zipped.subarray(0, length), type, 'gzip')).toMatch(
+          /^otlp_malformed: .*not valid gzip/,
+        );
       }
     }
   });
@@ -101,8 +103,8 @@ describe('broken bodies', () => {
   });
 
   it.each([
-    ['not what its type says', Buffer.from('hello'), jsonType, undefined, /not JSON/],
-    ['no object', Buffer.from('[]'), jsonType, undefined, /not a JSON object/],
+    ['not what its type says', Buffer.from('hello'), jsonType, undefined, /^otlp_malformed: .*not JSON/],
+    ['no object', Buffer.from('[]'), jsonType, undefined, /^otlp_malformed: .*not a JSON object/],
     [
       'of fields with wrong types',
       Buffer.from('{"resourceSpans":{"a":1}}'),
@@ -110,9 +112,9 @@ describe('broken bodies', () => {
       undefined,
       /resourceSpans .*not a list/,
     ],
-    ['of an unknown type', Buffer.from('{}'), 'text/plain', undefined, /Content-Type/],
-    ['of an unknown encoding', Buffer.from('{}'), jsonType, 'br', /Content-Encoding/],
-    ['of no gzip', Buffer.from('{}'), jsonType, 'gzip', /not valid gzip/],
+    ['of an unknown type', Buffer.from('{}'), 'text/plain', undefined, /^otlp_malformed: .*Content-Type/],
+    ['of an unknown encoding', Buffer.from('{}'), jsonType, 'br', /^otlp_malformed: .*Content-Encoding/],
+    ['of no gzip', Buffer.from('{}'), jsonType, 'gzip', /^otlp_malformed: .*not valid gzip/],
   ])('are refused with the reason when they are %s', async (_, body, type, encoding, message) => {
     expect(await outcome(body, type, encoding)).toMatch(message);
   });
@@ -121,10 +123,10 @@ describe('broken bodies', () => {
 describe('bodies that would cost too much', () => {
   it('are refused when they are larger than is taken, before anything is read', async () => {
     expect(await outcome(Buffer.alloc(11), protobufType, undefined, { maxBodyBytes: 10 })).toMatch(
-      /11 bytes, at most 10/,
+      /^body_too_large: .*11 bytes, at most 10/,
     );
     expect(await outcome(Buffer.alloc(11), jsonType, undefined, { maxInflatedBytes: 10 })).toMatch(
-      /11 bytes, at most 10/,
+      /^body_too_large: .*11 bytes, at most 10/,
     );
   });
 
@@ -132,7 +134,9 @@ describe('bodies that would cost too much', () => {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
     expect(bomb.length).toBeLessThan(defaultOtlpLimits.maxBodyBytes);
     const before = process.memoryUsage().arrayBuffers;
-    expect(await outcome(bomb, protobufType, 'gzip')).toMatch(/inflates to more than 16777216 bytes/);
+    expect(await outcome(bomb, protobufType, 'gzip')).toMatch(
+      /^body_too_large: .*inflates to more than 16777216 bytes/,
+    );
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40 * 1024 * 1024);
   });
 
@@ -142,11 +146,15 @@ describe('bodies that would cost too much', () => {
     const span = delimited(2, attributes);
     const body = delimited(1, delimited(2, span));
     expect(await outcome(body, protobufType)).toBe('0 spans, 1 rejected');
-    expect(await outcome(body, protobufType, undefined, { maxFields: 4000 })).toMatch(/more fields/);
+    expect(await outcome(body, protobufType, undefined, { maxFields: 4000 })).toMatch(
+      /^body_too_large: .*more fields/,
+    );
 
     const json = Buffer.from(`{"unknown":[${'{},'.repeat(4999)}{}]}`);
     expect(await outcome(json, jsonType)).toBe('0 spans, 0 rejected');
-    expect(await outcome(json, jsonType, undefined, { maxFields: 4000 })).toMatch(/more fields/);
+    expect(await outcome(json, jsonType, undefined, { maxFields: 4000 })).toMatch(
+      /^body_too_large: .*more fields/,
+    );
     const text = Buffer.from(JSON.stringify({ text: '{"[\\'.repeat(5000) }));
     expect(await outcome(text, jsonType, undefined, { maxFields: 4000 })).toBe('0 spans, 0 rejected');
   });
@@ -154,18 +162,22 @@ describe('bodies that would cost too much', () => {
   it('are refused when they hold too many spans', async () => {
     const spans = Array.from({ length: 11 }, () => ({}));
     const json = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
-    expect(await outcome(json, jsonType, undefined, { maxItems: 10 })).toMatch(/more than 10 spans/);
+    expect(await outcome(json, jsonType, undefined, { maxItems: 10 })).toMatch(
+      /^body_too_large: .*more than 10 spans/,
+    );
     expect(await outcome(json, jsonType, undefined, { maxItems: 11 })).toBe('0 spans, 11 rejected');
   });
 
   it('are refused when the value of an attribute nests too deep', async () => {
     const type = messageType('ExportTraceServiceRequest');
     for (const depth of [16, 17, 90, 900]) {
-      const taken = depth <= 16 ? /^0 spans, 0 rejected$/ : /nests too deep|not a protobuf/;
+      const taken =
+        depth <= 16 ? /^0 spans, 0 rejected$/ : /^otlp_malformed: .*(nests too deep|not a protobuf)/;
       expect(await outcome(Buffer.from(JSON.stringify(requestWith(nested(depth)))), jsonType)).toMatch(taken);
     }
     for (const depth of [16, 17, 40]) {
-      const taken = depth <= 16 ? /^0 spans, 0 rejected$/ : /nests too deep|not a protobuf/;
+      const taken =
+        depth <= 16 ? /^0 spans, 0 rejected$/ : /^otlp_malformed: .*(nests too deep|not a protobuf)/;
       expect(await outcome(type.encode(requestWith(nested(depth))).finish(), protobufType)).toMatch(taken);
     }
     expect(await outcome(Buffer.from('['.repeat(1_000_000)), jsonType)).toMatch(/nests too deep/);

@@ -191,7 +191,15 @@ describe('with a database that goes down', () => {
     const pipelines = [
       { name: 'docs', retriever: { retrieve: notCalled }, timeoutMs: 1000, golden: [], floors: [] },
     ];
-    const read = () => readStoredGauges({ runs, queue, clock, pipelines, intervalSeconds: () => null });
+    const read = () =>
+      readStoredGauges({
+        runs,
+        queue,
+        clock,
+        pipelines,
+        feedbackGauges: async () => [],
+        intervalSeconds: () => null,
+      });
     const exporter = createExporter({
       readStoredGauges: read,
       clock: { ...clock, sleep: forever },

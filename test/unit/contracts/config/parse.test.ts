@@ -42,7 +42,7 @@ describe('defaults, file and environment', () => {
   const file = 'server: {port: 1000}\nstorage: {url: "postgres://file/db"}';
 
   it('lets the file win over the defaults, key by key', () => {
-    expect(parse(file).server).toEqual({ host: '127.0.0.1', port: 1000, metrics_port: null });
+    expect(parse(file).server).toMatchObject({ host: '127.0.0.1', port: 1000, metrics_port: null });
   });
 
   it('lets the environment win over the file, key by key', () => {

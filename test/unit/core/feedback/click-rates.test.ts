@@ -109,6 +109,27 @@ describe('raw click rates', () => {
     expect((widths[1] ?? 0) / (widths[0] ?? 1)).toBeCloseTo(2, 1);
   });
 
+  it('have the bounds of single queries when those of a session do not depend on each other', () => {
+    // Sessions of two queries that click neither, the first, the second or both, equally often.
+    const queries = Array.from({ length: 800 }, (_, i) => {
+      const cluster = Math.floor(i / 2);
+      const isClicked = i % 2 === 0 ? cluster % 2 === 0 : cluster % 4 < 2;
+      return aClickedQuery({ cluster, clickedRanks: isClicked ? [1] : [] });
+    });
+    const { value, low, high } = rateOf(clickThroughRateAt(queries, 1));
+    const wilson = wilsonInterval(0.5, 800, 0.95);
+    expect(value).toBe(0.5);
+    expect(low).toBeCloseTo(wilson.low, 3);
+    expect(high).toBeCloseTo(wilson.high, 3);
+  });
+
+  it('say next to nothing when two sessions disagree', () => {
+    const queries = [aClickedQuery({ cluster: 's1', clickedRanks: [1] }), aClickedQuery({ cluster: 's2' })];
+    const { low, high } = rateOf(clickThroughRateAt(queries, 1));
+    expect(low).toBeLessThan(0.01);
+    expect(high).toBeGreaterThan(0.99);
+  });
+
   it('claim no certainty when no session clicked', () => {
     const queries = Array.from({ length: 20 }, (_, cluster) => aClickedQuery({ cluster }));
     const { value, low, high } = rateOf(clickedQueryRate(queries));

@@ -52,6 +52,17 @@ describe('clicks over expected clicks', () => {
     expect(coecOf(queries).clicks).toBe(1);
   });
 
+  it.each([0, 8])('are the same for every rate of sampling, here with %d clicks', (clicks) => {
+    const queries = (probability: number) =>
+      Array.from({ length: 30 }, (_, cluster) =>
+        aClickedQuery({ cluster, probability, shown: 2, clickedRanks: cluster < clicks ? [1] : [] }),
+      );
+    const [whole, sampled] = [coecOf(queries(1)), coecOf(queries(0.125))];
+    expect(sampled.value).toBeCloseTo(whole.value, 12);
+    expect(sampled.low).toBeCloseTo(whole.low, 12);
+    expect(sampled.high).toBeCloseTo(whole.high, 12);
+  });
+
   it('look no deeper than the reference knows', () => {
     expect(coecOfTwo([1, 3, 7], 10)).toEqual(coecOfTwo([1], 2));
   });

@@ -47,9 +47,16 @@ describe('the id of a feedback', () => {
     ['another kind', { kind: 'rating' }],
     ['another document', { documentId: 'd2' }],
     ['another rank', { rank: 2 }],
-    ['the number 1 instead of the word', { value: 1 }],
   ] as const)('is new for %s', (_what, change) => {
     expect(idOf(change)).not.toBe(idOf({}));
+  });
+
+  it('tells apart what only looks alike', () => {
+    expect(idOf({ value: 1 })).not.toBe(idOf({ value: '1' }));
+    expect(idOf({ documentId: '' })).not.toBe(idOf({ documentId: null }));
+    expect(idOf({ queryId: 'q1,thumb', pipeline: 'a' })).not.toBe(
+      idOf({ queryId: 'thumb', pipeline: 'a,q1' }),
+    );
   });
 
   it('is new for another user, and for nobody', () => {

@@ -41,6 +41,11 @@ describe('the latest opinions', () => {
     expect(latestOpinions([up, down, upAgain])).toEqual([upAgain]);
   });
 
+  it('are not superseded by what occurred before and arrived late', () => {
+    const late = aStoredFeedback({ id: 'f9', receivedAt: minutesAfterNoon(600) });
+    expect(latestOpinions([up, down, late])).toEqual([down]);
+  });
+
   it('are those received last where the times are the same', () => {
     const later = aStoredFeedback({ id: 'f0', receivedAt: minutesAfterNoon(1) });
     expect(latestOpinions([later, up])).toEqual([later]);

@@ -63,8 +63,8 @@ describe('the cap of a user', () => {
   });
 
   it('starts again with the next hour, up to the cap of the day', () => {
-    const batch = [...several(2), ...several(3, { occurredAt: minutesAfterNoon(60) })];
-    expect(withinCaps(batch, [], caps)).toEqual([true, true, true, false, false]);
+    const batch = [...several(4), ...several(3, { occurredAt: minutesAfterNoon(60) })];
+    expect(withinCaps(batch, [], caps)).toEqual([true, true, false, false, true, false, false]);
     expect(withinCaps(several(1, { occurredAt: minutesAfterNoon(720) }), [], caps)).toEqual([true]);
   });
 

@@ -192,7 +192,7 @@ const aRun = fc
         }),
         retrieved: fc.array(aDocumentId, { maxLength: 8 }),
       }),
-      { minLength: 1, maxLength: 12 },
+      { minLength: 1, maxLength: 9 },
     ),
     victim: fc.nat(),
   })

@@ -63,6 +63,11 @@ describe('what annotations of OpenInference say', () => {
       { name: 'tone', score: 1, annotator_kind: 'HUMAN' },
       { unusableAnnotations: 1 },
     ],
+    [
+      'has a name that says nothing, and a label',
+      { name: 'qa', label: 'correct' },
+      { unusableAnnotations: 1 },
+    ],
     ['has a label whose sense is unknown', { name: 'thumb', label: 'sideways' }, { unusableAnnotations: 1 }],
   ])('counts but does not take what %s', (_, fields, counts) => {
     expect(extract([aRetriever(['a'], { attributes: flat('', 'evaluation', fields) })])).toMatchObject({
@@ -93,6 +98,14 @@ describe('what annotations of OpenInference say', () => {
       occurredAt: new Date(startMs + 250),
     });
     expect(feedback?.id).toMatch(/^otel-[0-9a-f]{32}$/);
+  });
+
+  it('tells no rank that a list of results cannot have', () => {
+    for (const position of [-1, 0.5, 10_000, 1e300]) {
+      const metadata = JSON.stringify({ document_position: position });
+      const attributes = flat('', 'annotation', { ...thumb, metadata });
+      expect(extract([aRetriever(['a'], { attributes })]).feedback).toMatchObject([{ rank: null }]);
+    }
   });
 
   it('gives a changed judgment with an identifier the id of the former, and another target another', () => {
@@ -143,7 +156,15 @@ describe('what feedback is about', () => {
 
   it('is the retriever around the judged span', () => {
     const inner = aRetriever(['a'], { id: 2, parent: 1, attributes: inline });
-    expect(extract([aRetriever(['a']), inner]).feedback).toMatchObject([{ queryId: queryId(1) }]);
+    const { feedback } = extract([aRetriever(['a']), inner, aRetriever(['b'], { id: 3 })]);
+    expect(feedback).toMatchObject([{ queryId: queryId(1), isResolved: true }]);
+  });
+
+  it('is not the only retrieval of this export, when the linked span is in another', () => {
+    const linked = aSpan({ id: 8, attributes: carrier, links: [link(77)] });
+    expect(extract([linked, aRetriever(['a'])]).feedback).toMatchObject([
+      { queryId: queryId(77), isResolved: false },
+    ]);
   });
 
   it('is the trace, when it says so', () => {

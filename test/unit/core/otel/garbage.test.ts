@@ -63,13 +63,23 @@ const value: fc.Arbitrary<AttributeValue> = fc.oneof(
     .map((documents) => JSON.parse(JSON.stringify(documents))),
 );
 
-const attributes: fc.Arbitrary<Attributes> = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 12 });
+const attributes: fc.Arbitrary<Attributes> = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 8 });
+
+const documents = { 'retrieval.documents.2.document.id': 'a', 'retrieval.documents.7.document.content': 'b' };
+const roles = fc.constantFrom<Attributes>(
+  { 'openinference.span.kind': 'RETRIEVER', ...documents },
+  { 'gen_ai.operation.name': 'retrieval', ...documents },
+  { 'openinference.span.kind': 'RERANKER', 'reranker.output_documents.3.document.id': 'a' },
+  { 'openinference.span.kind': 'EMBEDDING', 'embedding.embeddings.4.embedding.vector': [1, 2] },
+  { 'openinference.span.kind': 'EVALUATOR', 'annotations.5.annotation.name': 'thumb' },
+  {},
+);
 
 const span = fc
   .record({
     id: fc.integer({ min: 1, max: 6 }),
     parent: fc.integer({ min: 1, max: 6 }),
-    attributes,
+    attributes: fc.tuple(roles, attributes).map(([role, given]) => ({ ...role, ...given })),
     events: fc.array(
       fc.tuple(fc.constantFrom('db.query.result', 'gen_ai.evaluation.result', 'exception'), attributes),
       { maxLength: 3 },
@@ -86,7 +96,7 @@ const unstorable = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
 it('gives only live queries and feedback that can be stored, and never fails', () => {
   let queryCount = 0;
   fc.assert(
-    fc.property(fc.array(span, { maxLength: 8 }), (spans) => {
+    fc.property(fc.array(span, { maxLength: 6 }), (spans) => {
       const { queries, feedback, ignoredSpans } = extract(spans, { segmentKeysOf: () => ['tenant', 'id'] });
       queryCount += queries.length;
       expect(new Set(queries.map(({ id }) => id)).size).toBe(queries.length);
@@ -116,21 +126,29 @@ it('gives only live queries and feedback that can be stored, and never fails', (
         expect(comment ?? '').not.toMatch(unstorable);
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
   // Else the property would hold of nothing.
-  expect(queryCount).toBeGreaterThan(20);
+  expect(queryCount).toBeGreaterThan(10);
 });
 
 it('reads log records of any content without failing', () => {
   fc.assert(
-    fc.property(fc.array(attributes.map((given) => aLogRecord({ attributes: given }))), (records) => {
-      const { feedback, ignoredRecords, machineJudgments, unusableAnnotations } = extractLogFeedback(
-        records,
-        options,
-      );
-      expect(feedback.length + ignoredRecords + machineJudgments + unusableAnnotations).toBe(records.length);
-    }),
+    fc.property(
+      fc.array(
+        attributes.map((given) => aLogRecord({ attributes: given })),
+        { maxLength: 4 },
+      ),
+      (records) => {
+        const { feedback, ignoredRecords, machineJudgments, unusableAnnotations } = extractLogFeedback(
+          records,
+          options,
+        );
+        expect(feedback.length + ignoredRecords + machineJudgments + unusableAnnotations).toBe(
+          records.length,
+        );
+      },
+    ),
   );
 });
 

@@ -17,9 +17,8 @@ const everyRule: readonly AlwaysKeepRule[] = [
 ];
 
 const sessionId = fc.string({ minLength: 1 });
-/** Without subnormal numbers, whose halves are not exact. */
-const rate = fc.double({ min: 0, max: 1, noNaN: true }).map((value) => (value < 1e-9 ? 0 : value));
-const level = fc.integer({ min: 0, max: 30 });
+const rate = fc.integer({ min: 0, max: 1000 }).map((perMille) => perMille / 1000);
+const level = fc.integer({ min: 0, max: 4 });
 
 function withRate(value: number) {
   return aPolicy({ rates: { rate: value, segments: {} } });
@@ -57,6 +56,15 @@ describe('the decision on a live query', () => {
     const ordinary = aQuery({ upstreamProbability: 0.1 });
     expect(inclusionProbability(ordinary, policy, 1)).toBeCloseTo(0.025, 15);
     expect(inclusionProbability({ ...ordinary, outcome: 'empty' }, policy, 1)).toBe(0.1);
+  });
+
+  it('keeps the same queries whatever was sampled upstream, whose draws were other ones', () => {
+    const kept = (upstreamProbability: number) =>
+      Array.from({ length: 100 }, (_, i) => aQuery({ sessionId: `s${i}`, upstreamProbability }))
+        .filter((query) => decide(query, withRate(0.5), 0).kept)
+        .map(({ sessionId }) => sessionId);
+    expect(kept(0.1)).toEqual(kept(1));
+    expect(kept(1).length).toBeGreaterThan(20);
   });
 
   it.each([0, -1, 1.5, Number.NaN])('refuses an upstream probability of %s', (upstreamProbability) => {
