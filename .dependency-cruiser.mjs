@@ -9,7 +9,10 @@ const layers = {
   contracts: { src: ['contracts', 'core'], packages: ['zod', 'yaml', 'cron-parser'] },
   pipeline: { src: ['pipeline', 'core', 'ports', 'metrics'], packages: [] },
   jobs: { src: ['jobs', 'pipeline', 'core', 'ports'], packages: ['zod'] },
-  http: { src: ['http', 'contracts', 'pipeline', 'core', 'ports'], packages: ['node', 'fastify', '@fastify/rate-limit', 'zod'] },
+  http: {
+    src: ['http', 'contracts', 'pipeline', 'core', 'ports'],
+    packages: ['node', 'fastify', '@fastify/rate-limit', 'zod'],
+  },
   app: {
     src: ['app', 'adapters', 'http', 'jobs', 'pipeline', 'contracts', 'metrics', 'ports', 'core'],
     packages: ['node', 'pg'],

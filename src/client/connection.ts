@@ -11,7 +11,6 @@ import {
   request as requestHttp,
 } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import type { Socket } from 'node:net';
 import { startTimer } from './timers.ts';
 
 /** An answer lists at most one refusal for each of 1,000 items. */
@@ -34,8 +33,8 @@ export interface Body {
 
 export interface Connection {
   /** Sends JSON to a path below the daemon's address. */
-  post(path: string, body: Body, signal: AbortSignal): Promise<Reply>;
-  /** Closes the sockets that wait for the next request. */
+  post(path: string, body: Body): Promise<Reply>;
+  /** Closes all sockets; a request under way fails. */
   close(): void;
 }
 
@@ -48,18 +47,9 @@ export function openConnection(
   const isSecure = url.protocol === 'https:';
   const agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
   const request = isSecure ? requestHttps : requestHttp;
-  const guarded = new WeakSet<Socket>();
-
-  /** Neither may a socket keep the process alive, nor an error after the answer, such as EPIPE, end it. */
-  const guard = (socket: Socket): void => {
-    socket.unref();
-    if (guarded.has(socket)) return;
-    guarded.add(socket);
-    socket.on('error', () => undefined);
-  };
 
   return {
-    post(path, body, signal) {
+    post(path, body) {
       const target = new URL(`${url.pathname.replace(/\/+$/, '')}${path}`, url);
       const options = {
         method: 'POST',
@@ -71,16 +61,12 @@ export function openConnection(
           ...(body.isCompressed ? { 'content-encoding': 'gzip' } : {}),
         },
       };
-      return exchange(
-        () => {
-          const sent = request(target, options);
-          sent.on('socket', guard);
-          sent.end(body.bytes);
-          return sent;
-        },
-        timeoutMs,
-        signal,
-      );
+      return exchange(() => {
+        const sent = request(target, options);
+        sent.on('socket', (socket) => socket.unref());
+        sent.end(body.bytes);
+        return sent;
+      }, timeoutMs);
     },
     close() {
       agent.destroy();
@@ -88,8 +74,8 @@ export function openConnection(
   };
 }
 
-/** Sees one request to its end, whichever comes first: the whole answer, a failure, the time limit or the signal. */
-function exchange(send: () => ClientRequest, timeoutMs: number, signal: AbortSignal): Promise<Reply> {
+/** Sees one request to its end, whichever comes first: the whole answer, a failure or the time limit. */
+function exchange(send: () => ClientRequest, timeoutMs: number): Promise<Reply> {
   return new Promise((resolve) => {
     let sent: ClientRequest | undefined;
     let head: Reply | undefined;
@@ -99,16 +85,14 @@ function exchange(send: () => ClientRequest, timeoutMs: number, signal: AbortSig
       if (isOver) return;
       isOver = true;
       cancelTimer();
-      signal.removeEventListener('abort', abort);
-      // Only after a whole exchange may the socket serve the next one.
+      // Only after a whole exchange may the socket serve the next one. After an answer to half a request an error of
+      // the other half, such as EPIPE, would have no listener and end the host.
       if (!isWhole || sent?.writableFinished === false) sent?.destroy();
       resolve(reply);
     };
     // The status alone decides what becomes of the batch, so it counts even when the body never ends.
     const giveUp = (reason: string): void => finish(head ?? { kind: 'failure', reason }, false);
-    const abort = (): void => giveUp('aborted');
     const cancelTimer = startTimer(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
-    signal.addEventListener('abort', abort);
 
     const receive = (response: IncomingMessage): void => {
       const answer = {

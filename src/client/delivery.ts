@@ -36,7 +36,6 @@ export class Delivery {
   #batchBytes = BATCH_BYTES;
   #isGzipTaken = true;
   #isStopped = false;
-  readonly #stop = new AbortController();
   readonly #idle = new Pause();
   readonly #backOff = new Pause();
   /** Whether the back-off that goes on is what the daemon asked for. */
@@ -92,11 +91,10 @@ export class Delivery {
     if (!this.#isToldToWait) this.#backOff.end();
   }
 
-  /** Ends the loop and the request under way, and drops what is left. */
+  /** Ends the loop, once the request under way has failed or been answered, and drops what is left. */
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
-    this.#stop.abort();
     this.#idle.end();
     this.#backOff.end();
     this.#tally.drop('closed', this.#outbox.clear(), 'it was not delivered before the client was closed');
@@ -159,7 +157,7 @@ export class Delivery {
     const compressed = this.#isGzipTaken ? await compressBody(plain).catch(() => null) : null;
     let body: Body = { bytes: compressed ?? plain, isCompressed: compressed !== null };
     for (let attempt = 1; !this.#isStopped; attempt += 1) {
-      const reply = await this.#connection.post(this.#settings.path, body, this.#stop.signal);
+      const reply = await this.#connection.post(this.#settings.path, body);
       if (this.#isStopped) break;
       tally.requests += 1;
       const verdict = judgeReply(reply, items);

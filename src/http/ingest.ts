@@ -49,7 +49,11 @@ function allRejected(parsed: ParsedItems<unknown>, report: Report): Report['reje
 }
 
 /** 202 when anything was taken; 422 when all was refused. */
-function answer<R extends Report>(reply: FastifyReply, report: R, deps: IngestDeps): FastifyReply {
+function answer(
+  reply: FastifyReply,
+  report: Report & { readonly sampled?: number },
+  deps: IngestDeps,
+): FastifyReply {
   for (const { code } of report.rejected) deps.onRejected(code);
   const taken = report.accepted + report.duplicates > 0 || report.rejected.length === 0;
   return reply.code(taken ? 202 : 422).send(report);

@@ -89,7 +89,7 @@ function knownRequestId(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(header) ? header : null;
 }
 
-function addProblems(app: FastifyInstance, { logger, onShed }: HttpDeps): void {
+function addProblems(app: FastifyInstance, deps: HttpDeps): void {
   app.addHook('onSend', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
@@ -99,15 +99,15 @@ function addProblems(app: FastifyInstance, { logger, onShed }: HttpDeps): void {
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     if (error instanceof RecalldError) {
       if (error.retryable) {
-        onShed(error.code === 'overloaded' ? 'overload' : 'database');
+        deps.onShed(error.code === 'overloaded' ? 'overload' : 'database');
         reply.header('retry-after', RETRY_AFTER_SECONDS);
       }
       return sendProblem(reply, problemOf(error.code, error.message));
     }
     const status = error.statusCode ?? 500;
-    if (status === 429) onShed('rate_limit');
+    if (status === 429) deps.onShed('rate_limit');
     if (status < 500) return sendProblem(reply, plainProblem(status, refusalSentence(status)));
-    logger.error('a request failed', {
+    deps.logger.error('a request failed', {
       method: request.method,
       path: pathOf(request.url),
       request_id: request.id,

@@ -88,7 +88,7 @@ function toRow(
 ): Taken['row'] {
   const { userHash, comment } = personalData.ofFeedback(feedback);
   return {
-    id: feedbackId(feedback, userHash, personalData.hash),
+    id: feedbackId(feedback, userHash, (text) => personalData.hash(text)),
     pipeline: feedback.pipeline,
     queryId: feedback.queryId,
     kind: feedback.kind,

@@ -1,8 +1,8 @@
 /** From the body of an answer to ranked documents, by the JMESPath expressions of `retriever.results`. */
 import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
 import { RecalldError } from '../../core/errors.ts';
+import { parseExactJson } from '../../core/exact-json.ts';
 import type { RetrievedDocument } from '../../core/model.ts';
-import { parseExactJson } from './exact-json.ts';
 
 export interface ResultExpressions {
   /** Gives the array of results, best first. */

@@ -1,5 +1,5 @@
 /** Reads one attribute as the type that is wanted of it; whatever does not fit is null, never an error. */
-import { parseExactJson } from './exact-json.ts';
+import { parseExactJson } from '../exact-json.ts';
 import type { Attributes, AttributeValue } from './span.ts';
 
 /** What OpenInference writes in place of a value that its privacy settings hide. */
@@ -74,8 +74,17 @@ export function readArray(value: Value): readonly AttributeValue[] | null {
 
 /** An array or object, be it structured or JSON text; null for anything else. */
 export function readStructure(value: Value): Attributes | readonly AttributeValue[] | null {
-  const structure = typeof value === 'string' && /^\s*[[{]/.test(value) ? parseExactJson(value) : value;
+  const structure = typeof value === 'string' && /^\s*[[{]/.test(value) ? parsedOrNull(value) : value;
   return isArray(structure) || isObject(structure) ? structure : null;
+}
+
+/** Null also for what is not JSON. */
+function parsedOrNull(json: string): AttributeValue {
+  try {
+    return parseExactJson(json);
+  } catch {
+    return null;
+  }
 }
 
 /**

@@ -50,7 +50,7 @@ function findByRule(text: string, { pattern, accepts, retries }: Rule): Span[] {
     const isMeant = end > start && (accepts === undefined || accepts(text.slice(start, end)));
     if (isMeant) spans.push({ start, end });
     if (match[0] === '' || (!isMeant && retries === true))
-      pattern.lastIndex = match.index + 1;
+      pattern.lastIndex = nextCharacter(text, match.index);
   }
   return spans;
 }

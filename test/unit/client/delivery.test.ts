@@ -1,15 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type ClientOptions,
   createClient,
   type Drop,
   type TrackedQuery,
 } from '../../../src/client/client.ts';
+import type { Connection } from '../../../src/client/connection.ts';
+import { Delivery } from '../../../src/client/delivery.ts';
+import { Outbox } from '../../../src/client/outbox.ts';
+import { type ClientRecord, createRecord } from '../../../src/client/record.ts';
+import { Tally } from '../../../src/client/tally.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { accept, hang, inTurn, startRecordingDaemon, status } from './recording-daemon.ts';
+
+/** Retries wait for up to some seconds, and machines are slow. */
+const patience = { timeout: 60_000 };
 
 /** Sends nothing by itself for as long as a test lasts, unless a test says otherwise. */
 function openClient(url: string, options: Partial<ClientOptions> = {}) {
@@ -24,11 +32,25 @@ const aQuery = (id: string, more: Partial<TrackedQuery> = {}): TrackedQuery => (
   ...more,
 });
 
+const aLargeQuery = (id: string) => aQuery(id, { embedding: Array.from({ length: 16_000 }, Math.random) });
+
+/** A server that does something to each connection when the first bytes of a request arrive. */
+async function startCutting(act: (socket: Socket) => void): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => act(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `q-${from + i}`);
 
 const idsOf = (items: readonly Readonly<Record<string, unknown>>[]) => items.map((item) => item['id']);
 
-describe('a batch', () => {
+describe('a batch', patience, () => {
   it('is sent as soon as it is full', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { batchSize: 10 });
@@ -138,7 +160,35 @@ describe('a batch', () => {
   });
 });
 
-describe('an item', () => {
+describe('the work on a batch', patience, () => {
+  it('begins after the turn of the host in which it became full', async () => {
+    let posts = 0;
+    const connection: Connection = {
+      post: async () => {
+        posts += 1;
+        return { kind: 'answer', status: 202, retryAfter: null, body: '' };
+      },
+      close: () => undefined,
+    };
+    const outbox = new Outbox<ClientRecord>({ maxItems: 10, maxBytes: 1_000_000 });
+    const tally = new Tally('queries', () => undefined);
+    const delivery = new Delivery(outbox, tally, connection, {
+      path: '',
+      batchSize: 1,
+      flushIntervalMs: 1000,
+    });
+    onTestFinished(() => delivery.stop());
+    delivery.start();
+    outbox.push(createRecord({ id: 'q-0' }));
+    delivery.notice();
+    for (let i = 0; i < 100; i++) await Promise.resolve();
+    expect({ posts, waiting: outbox.waiting }).toEqual({ posts: 0, waiting: 1 });
+    await waitFor(() => tally.sent === 1);
+    expect(posts).toBe(1);
+  });
+});
+
+describe('an item', patience, () => {
   it('is delivered once, with the id that it had from the start, by a daemon that was overloaded', async () => {
     const daemon = await startRecordingDaemon(inTurn(status(503, { 'retry-after': '1' }), accept()));
     const client = openClient(daemon.url);
@@ -173,20 +223,37 @@ describe('an item', () => {
   });
 
   it('survives a connection that is cut in the middle of the upload', async () => {
-    const cutting = createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.once('data', () => socket.resetAndDestroy());
-    });
-    cutting.listen(0, '127.0.0.1');
-    await once(cutting, 'listening');
-    onTestFinished(() => void cutting.close());
-    const { port } = cutting.address() as { port: number };
-    const client = openClient(`http://127.0.0.1:${port}`);
-    for (const id of range(0, 5))
-      client.track(aQuery(id, { embedding: Array.from({ length: 16_000 }, Math.random) }));
-    await client.flush({ timeoutMs: 100 });
+    const client = openClient(await startCutting((socket) => socket.resetAndDestroy()));
+    for (const id of range(0, 5)) client.track(aLargeQuery(id));
+    await client.flush({ timeoutMs: 0 });
     await waitFor(() => client.stats().queries.retries > 0);
     expect(client.stats().queries).toMatchObject({ sent: 0, pending: 5 });
+  });
+
+  it.each([
+    { how: 'resets', end: (socket: Socket) => socket.resetAndDestroy() },
+    { how: 'ends', end: (socket: Socket) => socket.end() },
+  ])(
+    'and the host survive a daemon that answers in the middle of the upload and $how the connection',
+    async ({ end }) => {
+      const url = await startCutting((socket) => {
+        socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n{}', () => end(socket));
+      });
+      const client = openClient(url, { batchSize: 5, timeoutMs: 2000 });
+      for (const id of range(0, 20)) client.track(aLargeQuery(id));
+      const { sent, pending } = await client.flush({ timeoutMs: 20_000 });
+      // What is reset before the answer was read is sent again.
+      expect({ all: sent + pending, pending }).toEqual({ all: 20, pending: 0 });
+    },
+  );
+
+  it('that takes too long leaves no connection behind', async () => {
+    const daemon = await startRecordingDaemon(hang());
+    const client = openClient(daemon.url, { timeoutMs: 50, flushIntervalMs: 1 });
+    client.track(aQuery('q-0'));
+    await waitFor(() => client.stats().queries.retries >= 3);
+    await waitFor(() => daemon.connections <= 1);
+    expect(daemon.requests.length).toBeGreaterThanOrEqual(3);
   });
 
   it('is delivered though the answer ends in the middle', async () => {
@@ -241,7 +308,7 @@ describe('an item', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('what is refused', patience, () => {
   it('is counted by the code that the daemon gives, and the rest of the batch is sent', async () => {
     const drops: Drop[] = [];
     const daemon = await startRecordingDaemon(
@@ -288,7 +355,7 @@ describe('what is refused', () => {
   });
 });
 
-describe('Retry-After', () => {
+describe('Retry-After', patience, () => {
   it('is honoured by flush and close, which give up before they ask again', async () => {
     const daemon = await startRecordingDaemon(status(503, { 'retry-after': '3600' }));
     const client = openClient(daemon.url);
@@ -303,7 +370,7 @@ describe('Retry-After', () => {
   });
 });
 
-describe('local sampling', () => {
+describe('local sampling', patience, () => {
   it('keeps whole sessions and tells the daemon with which probability', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { sampleRate: 0.25, batchSize: 1000 });
@@ -338,7 +405,7 @@ describe('local sampling', () => {
   });
 });
 
-describe('a closed client', () => {
+describe('a closed client', patience, () => {
   it('has delivered what it had, and takes nothing more', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { batchSize: 10 });
@@ -352,6 +419,7 @@ describe('a closed client', () => {
     expect(client.stats().queries.dropped.closed).toBe(1);
     expect(client.stats().feedback.dropped.closed).toBe(1);
     expect(await client.flush()).toEqual({ sent: 0, pending: 0 });
+    expect(await client.close()).toEqual({ sent: 25, pending: 0 });
   });
 
   it('gives up on a daemon that never answers, and says what was lost', async () => {
@@ -360,17 +428,17 @@ describe('a closed client', () => {
     for (const id of range(0, 3)) client.track(aQuery(id));
     expect(await client.close({ timeoutMs: 50 })).toEqual({ sent: 0, pending: 3 });
     expect(client.stats().queries).toMatchObject({ pending: 0, pendingBytes: 0, dropped: { closed: 3 } });
+    await waitFor(() => daemon.connections === 0);
   });
 
-  it('has tried once more, when it was waiting to try again', async () => {
-    const daemon = await startRecordingDaemon(status(503));
-    const client = openClient(daemon.url);
+  it('has tried once more at once, when it was waiting to try again', async () => {
+    // A back-off as long as there is.
+    vi.spyOn(Math, 'random').mockReturnValue(1000);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const daemon = await startRecordingDaemon(inTurn(status(503), accept()));
+    const client = openClient(daemon.url, { flushIntervalMs: 1 });
     client.track(aQuery('q-0'));
-    await waitFor(
-      async () =>
-        (await client.flush({ timeoutMs: 100 })).pending === 1 && client.stats().queries.retries >= 3,
-    );
-    daemon.respondWith(accept());
+    await waitFor(() => client.stats().queries.retries === 1);
     expect(await client.close({ timeoutMs: 20_000 })).toEqual({ sent: 1, pending: 0 });
   });
 });

@@ -65,7 +65,7 @@ describe('a host that ends', () => {
     const daemon = await startRecordingDaemon();
     const host = startHost(`
       const client = createClient({ url: '${daemon.url}', pipeline: 'p' });
-      for (let i = 0; i < 250; i++) client.track({ id: 'q-' + i, results: ['a'] });
+      for (let i = 0; i < 250; i++) client.track({ id: 'q-' + i, results: ['a'], embedding: new Float32Array(1536).fill(0.1) });
       console.log(JSON.stringify(await client.close()));`);
     expect(await endOf(host)).toEqual({ code: 0, lines: ['{"sent":250,"pending":0}'] });
     expect(daemon.items('/v1/queries')).toHaveLength(250);

@@ -7,6 +7,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 
@@ -29,6 +30,8 @@ export type Responder = (request: RecordedRequest, response: ServerResponse) => 
 export interface RecordingDaemon {
   readonly url: string;
   readonly requests: readonly RecordedRequest[];
+  /** Connections that are open now. */
+  readonly connections: number;
   items(path: string): Item[];
   respondWith(responder: Responder): void;
   close(): Promise<void>;
@@ -61,6 +64,13 @@ export async function startRecordingDaemon(
       responder(request, response);
     });
   });
+  let connections = 0;
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    socket.on('close', () => {
+      connections -= 1;
+    });
+  });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -75,6 +85,9 @@ export async function startRecordingDaemon(
   return {
     url: `http://127.0.0.1:${address.port}`,
     requests,
+    get connections() {
+      return connections;
+    },
     items: (path) =>
       requests.flatMap((request) => (request.path === path && request.status === 202 ? request.items : [])),
     respondWith(next) {

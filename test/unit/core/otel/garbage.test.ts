@@ -2,7 +2,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readId, readText, readVector } from '../../../../src/core/otel/attribute.ts';
-import { parseExactJson } from '../../../../src/core/otel/exact-json.ts';
 import { extractLogFeedback } from '../../../../src/core/otel/log-feedback.ts';
 import type { Attributes, AttributeValue } from '../../../../src/core/otel/span.ts';
 import { aLogRecord, aSpan, extract, options } from './telemetry.ts';
@@ -150,35 +149,6 @@ it('reads log records of any content without failing', () => {
       },
     ),
   );
-});
-
-it('loses no digit of a long integer inside of JSON, and leaves everything else as JSON has it', () => {
-  fc.assert(
-    fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.string(), (id, text) => {
-      const isSafe = Number.isSafeInteger(Number(id));
-      expect(parseExactJson(`{"id":${id},"text":${JSON.stringify(text)}}`)).toEqual({
-        id: isSafe ? Number(id) : String(id),
-        text,
-      });
-    }),
-  );
-  const scalar = fc.oneof(
-    fc.string(),
-    fc.integer(),
-    fc.boolean(),
-    fc.constant(null),
-    fc.float({ noNaN: true }),
-  );
-  fc.assert(
-    fc.property(
-      fc.object({ values: [scalar.map((given) => (Object.is(given, -0) ? 0 : given))] }),
-      (object) => {
-        const json = JSON.stringify(object).replaceAll(/(?<=[:,[])-?\d{16,}(?=[\],}])/g, '0');
-        expect(parseExactJson(json)).toEqual(JSON.parse(json));
-      },
-    ),
-  );
-  expect(parseExactJson('{"id": 1234567890123456')).toBeUndefined();
 });
 
 it('reads a vector as float32, whether it comes as numbers or as JSON text', () => {

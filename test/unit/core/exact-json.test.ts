@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseExactJson } from '../../../../src/adapters/retriever/exact-json.ts';
-import { anyText } from './any-text.ts';
+import { parseExactJson } from '../../../src/core/exact-json.ts';
+import { anyText } from '../adapters/retriever/any-text.ts';
 
 const anyLeaf = fc.oneof(
   anyText,

@@ -1,19 +1,16 @@
-/** JSON inside of attributes, for document ids: no digit of a long integer is lost. */
-import type { AttributeValue } from './span.ts';
+/** JSON for document ids: no digit of a long integer is lost. */
+
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 /**
- * Parses JSON text like JSON.parse, but an integer that a double cannot hold exactly (beyond 2^53 - 1, as in 64-bit
- * ids) becomes a string of its digits. JSON.parse would round it, and a rounded id is the id of another document.
+ * Parses JSON like JSON.parse, but an integer that a double cannot hold exactly (beyond 2^53 - 1, as in 64-bit ids)
+ * becomes a string of its digits. JSON.parse would round it, and a rounded id matches no judgment, or the wrong one.
  *
- * @returns undefined when the text is not JSON, so that it is told apart from `null`.
+ * @throws SyntaxError when the text is not JSON.
  */
-export function parseExactJson(text: string): AttributeValue | undefined {
-  try {
-    const value: AttributeValue = JSON.parse(text);
-    return /\d{16}/.test(text) ? JSON.parse(quoteLongIntegers(text)) : value;
-  } catch {
-    return undefined;
-  }
+export function parseExactJson(text: string): JsonValue {
+  const value = JSON.parse(text) as JsonValue;
+  return /\d{16}/.test(text) ? (JSON.parse(quoteLongIntegers(text)) as JsonValue) : value;
 }
 
 /** Puts quotes around each unsafe integer of valid JSON; strings are stepped over. */
@@ -36,6 +33,7 @@ function quoteLongIntegers(json: string): string {
 /** The index behind the quote that ends the string which starts at `start`. */
 function endOfString(json: string, start: number): number {
   let index = start + 1;
+  // A scan, because a pattern with one step per escape can exhaust the stack of the pattern engine.
   while (index < json.length && json[index] !== '"') index += json[index] === '\\' ? 2 : 1;
   return index + 1;
 }
