@@ -4,6 +4,7 @@
  * It stands on node:http, which Bun and Deno have too, because a fetch that is under way keeps the host's process
  * alive until its time is over: with a frozen daemon every exit of the host would take that long.
  */
+import { Buffer } from 'node:buffer';
 import {
   type ClientRequest,
   Agent as HttpAgent,
