@@ -66,9 +66,9 @@ interface WireResult {
 function readResults(value: unknown): WireResult[] | undefined {
   if (value === null || value === undefined) return undefined;
   if (!Array.isArray(value)) throw new InvalidField('results must be an array');
-  if (value.length > MAX_RESULTS) throw new InvalidField(`results has more than ${MAX_RESULTS} documents`);
-  const results: WireResult[] = [];
   const { length } = value;
+  if (length > MAX_RESULTS) throw new InvalidField(`results has more than ${MAX_RESULTS} documents`);
+  const results: WireResult[] = [];
   for (let i = 0; i < length; i++) results.push(readResult(value[i]));
   return results;
 }
@@ -88,12 +88,17 @@ function readScore(value: unknown): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
+/** An empty text is no error; an Error without a message is one, by its name. */
 function readError(value: unknown): string | undefined {
-  // Not instanceof: an Error may come from another realm, as in a sandbox.
-  const message = typeof value === 'object' && value !== null && 'message' in value ? value.message : value;
-  if (message === null || message === undefined) return undefined;
-  if (typeof message !== 'string') throw new InvalidField('error must be a string or an Error');
-  return message.slice(0, MAX_SHORT_TEXT);
+  const error = isErrorLike(value) ? value.message || value.name : value;
+  if (error === null || error === undefined || error === '') return undefined;
+  if (typeof error !== 'string') throw new InvalidField('error must be a string or an Error');
+  return error.slice(0, MAX_SHORT_TEXT);
+}
+
+/** Not instanceof: an Error may come from another realm, as in a sandbox. */
+function isErrorLike(value: unknown): value is { readonly message: unknown; readonly name?: unknown } {
+  return typeof value === 'object' && value !== null && 'message' in value;
 }
 
 function readSegments(value: unknown): Record<string, string> | undefined {

@@ -49,7 +49,7 @@ export function describeLatestRuns(open: () => GoldenStores): void {
       });
     });
 
-    it.each(['void', 'failed', 'cancelled'] as const)(
+    it.each(['void', 'failed'] as const)(
       'keeps the scores of the last completed run when a later one is %s',
       async (status) => {
         const pipeline = `later-${status}`;
@@ -71,6 +71,22 @@ export function describeLatestRuns(open: () => GoldenStores): void {
         expect(latest?.completed).toEqual({ finishedAt: minutes(2), scores: [ndcg], segmentsOverflow: 0 });
       },
     );
+
+    it('is not what somebody cancelled by hand: that says nothing of the retriever', async () => {
+      const pipeline = 'later-cancelled';
+      const good = await create({ pipeline });
+      await runs().finish(good.id, anEnd());
+      const stopped = await create({ pipeline, startedAt: minutes(60) });
+      await runs().finish(
+        stopped.id,
+        anEnd({ status: 'cancelled', finishedAt: minutes(61), scores: [], checks: [] }),
+      );
+
+      const latest = await latestOf(pipeline);
+      expect(latest?.lastAttemptAt).toEqual(minutes(60));
+      expect(latest?.runsByStatus).toMatchObject({ completed: 1, cancelled: 1 });
+      expect(latest?.ended).toMatchObject({ finishedAt: minutes(2), checks: [floor] });
+    });
 
     it('is one per pipeline and set', async () => {
       await create({ pipeline: 'two-sets' });

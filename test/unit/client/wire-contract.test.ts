@@ -86,6 +86,15 @@ describe('a tracked query', () => {
     });
   });
 
+  it.each([
+    { error: '', told: undefined },
+    { error: new Error('no answer'), told: 'no answer' },
+    { error: new TypeError(), told: 'TypeError' },
+    { error: { message: 'of another realm' } as Error, told: 'of another realm' },
+  ])('tells the error $error as $told', ({ error, told }) => {
+    expect(liveQuerySchema.parse(sent({ results: [], error })).error).toBe(told);
+  });
+
   it('carries at most 1,000 characters of an error', () => {
     expect(liveQuerySchema.parse(sent({ error: 'x'.repeat(5000) })).error).toHaveLength(1000);
   });
@@ -267,7 +276,7 @@ it('is the contract that the daemon publishes, field by field', () => {
     sessionId: 1,
     results: [],
     latencyMs: 1,
-    error: '',
+    error: 'timeout',
     segments: {},
     userId: 1,
     versions: {},

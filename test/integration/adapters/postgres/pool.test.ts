@@ -70,10 +70,12 @@ describe('a pool', () => {
 
   it('gives up a query when the database falls silent without closing the connection', async () => {
     const gate = await startTcpGate(database.connection);
-    onTestFinished(() => gate.close());
     const connection = { ...database.connection, host: gate.host, port: gate.port };
     const pool = createPool({ connection, size: 1, logger: silentLogger, queryLimitMs: 100 });
-    onTestFinished(() => pool.end());
+    onTestFinished(async () => {
+      await gate.close();
+      await pool.end();
+    });
     await pool.query('select 1');
     gate.hold();
     await expect(pool.query('select 1')).rejects.toThrow('timeout');
