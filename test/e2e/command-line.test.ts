@@ -127,11 +127,11 @@ describe('the command line', () => {
   it('accepts the sections of the contract that wait for their feature, and says that they wait', async () => {
     const { code, stdout } = await runRecalld(
       ['config', 'check'],
-      await aFolder({ 'recalld.yaml': `${good}    sampling: {rate: 0.1}\n` }),
+      await aFolder({ 'recalld.yaml': `${good}    density: {k: 5}\n` }),
     );
     expect(code).toBe(0);
     expect(stdout).toContain(
-      'Note: pipelines[0].sampling is accepted, but this version does not act on it yet.',
+      'Note: pipelines[0].density is accepted, but this version does not act on it yet.',
     );
   });
 
