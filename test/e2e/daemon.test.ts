@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
 import type { RunSummaryJson } from '../../src/contracts/run-summary.ts';
 import { documents, slow, startFaultServer } from '../support/fault-server.ts';
+import { silentLogger } from '../support/log.ts';
 import {
   aFolder,
   descendantsOf,
@@ -18,13 +19,6 @@ import { waitFor } from '../support/wait-for.ts';
 import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
 
 const NDCG = 'recalld_golden_ndcg{pipeline="docs",golden_set="faq",segment="all",k="10"}';
-
-const silentLogger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 async function aRetriever() {
   const server = await startFaultServer(documents(rightAnswer));

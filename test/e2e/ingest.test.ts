@@ -2,9 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
+import { silentLogger } from '../support/log.ts';
 import { aFolder, type Daemon, runRecalld, startRecalld } from '../support/recalld.ts';
+import { startTcpGate } from '../support/tcp-gate.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const config = (extra = '') => `
@@ -59,6 +63,53 @@ const aQuery = (id: string, more: object = {}) => ({
   results: [{ id: 'd1', score: 0.5 }],
   ...more,
 });
+
+interface Load {
+  /** Ids that were answered 202. */
+  readonly accepted: ReadonlySet<string>;
+  /** Statuses of other answers. */
+  readonly refusals: ReadonlySet<number>;
+  /** Lets every client bring its last batch home. */
+  stop(): Promise<void>;
+}
+
+/** Four clients that send each batch again until it is accepted, as ours does; bounded in batches and tries. */
+function startLoad(daemon: () => Pick<Daemon, 'url'>, headers: Record<string, string> = {}): Load {
+  const accepted = new Set<string>();
+  const refusals = new Set<number>();
+  let isOver = false;
+  const bringHome = async (queries: readonly { id: string }[]): Promise<void> => {
+    for (let tries = 0; tries < 5000; tries++) {
+      const answer = await post(daemon(), '/v1/queries', queries, headers).catch(() => null);
+      if (answer?.status === 202) {
+        for (const { id } of queries) accepted.add(id);
+        return;
+      }
+      if (answer !== null) refusals.add(answer.status);
+      await setTimeout(20);
+    }
+  };
+  const clients = ['a', 'b', 'c', 'd'].map(async (name) => {
+    for (let batch = 0; !isOver && batch < 2000; batch++) {
+      await bringHome(Array.from({ length: 20 }, (_, i) => aQuery(`${name}-${batch}-${i}`)));
+    }
+  });
+  return {
+    accepted,
+    refusals,
+    async stop() {
+      isOver = true;
+      await Promise.all(clients);
+    },
+  };
+}
+
+async function storedIds(client: Client): Promise<{ stored: number; ids: number } | undefined> {
+  const { rows } = await client.query<{ stored: number; ids: number }>(
+    'select count(*)::integer as stored, count(distinct id)::integer as ids from live_queries',
+  );
+  return rows[0];
+}
 
 describe('ingest', () => {
   it('takes what is right of a batch, names what is wrong with the rest, and knows what it has', async () => {
@@ -117,39 +168,58 @@ describe('ingest', () => {
   it('keeps every accepted id exactly once through retries and kill -9 under load', async () => {
     const folder = await aFolder({ 'recalld.yaml': config() });
     let daemon = await startRecalld(['serve'], folder);
-    const accepted = new Set<string>();
-    let sent = 0;
-    let isOver = false;
-    /** A client that sends each batch again until it is accepted, as ours does. */
-    const client = async (name: string): Promise<void> => {
-      for (let batch = 0; !isOver && batch < 400; batch++) {
-        const queries = Array.from({ length: 20 }, (_, i) => aQuery(`${name}-${batch}-${i}`));
-        for (let tries = 0; tries < 1000; tries++) {
-          sent++;
-          const answer = await post(daemon, '/v1/queries', queries).catch(() => null);
-          if (answer?.status === 202) break;
-          await new Promise((resolve) => {
-            setTimeout(resolve, 20);
-          });
-        }
-        for (const { id } of queries) accepted.add(id);
-      }
-    };
-    const clients = ['a', 'b', 'c', 'd'].map(client);
+    const load = startLoad(() => daemon);
     for (const atLeast of [800, 2400]) {
-      await waitFor(() => accepted.size >= atLeast);
+      await waitFor(() => load.accepted.size >= atLeast);
       daemon.child.kill('SIGKILL');
       await daemon.finished;
       daemon = await startRecalld(['serve'], folder);
     }
-    await waitFor(() => accepted.size >= 4000);
-    isOver = true;
-    await Promise.all(clients);
-    const { rows } = await (await aDatabase(folder)).query<{ stored: number; ids: number }>(
-      'select count(*)::integer as stored, count(distinct id)::integer as ids from live_queries',
-    );
-    expect(rows[0]).toEqual({ stored: accepted.size, ids: accepted.size });
-    expect(sent).toBeGreaterThan(accepted.size / 20);
+    await waitFor(() => load.accepted.size >= 4000);
+    await load.stop();
+    expect(await storedIds(await aDatabase(folder))).toEqual({
+      stored: load.accepted.size,
+      ids: load.accepted.size,
+    });
+    expect((await daemon.stop()).code).toBe(0);
+  });
+
+  it('keeps every accepted id exactly once when its database goes away, or falls silent, under load', async () => {
+    const server = await openEmbeddedPostgres({
+      dataDir: await aFolder(),
+      purpose: 'daemon',
+      logger: silentLogger,
+    });
+    onTestFinished(() => server.stop());
+    const gate = await startTcpGate(server.connection);
+    onTestFinished(() => gate.close());
+    const { user, password, database } = server.connection;
+    const url = `postgres://${user}:${encodeURIComponent(password)}@${gate.host}:${gate.port}/${database}`;
+    const folder = await aFolder({ 'recalld.yaml': `${config()}\nstorage: {url: "${url}"}\n` });
+    expect(await runRecalld(['migrate'], folder)).toMatchObject({ code: 0 });
+    const created = await runRecalld(['keys', 'create', '--name', 'load', '--scope', 'ingest'], folder);
+    const daemon = await startRecalld(['serve'], folder);
+
+    const load = startLoad(() => daemon, { authorization: `Bearer ${created.stdout.trim()}` });
+    await waitFor(() => load.accepted.size >= 400);
+    await gate.shut();
+    await waitFor(() => load.refusals.has(503));
+    expect((await fetch(`${daemon.url}/livez`)).status).toBe(200);
+    expect((await fetch(`${daemon.url}/readyz`)).status).toBe(503);
+    await gate.open();
+    const afterCut = load.accepted.size;
+    await waitFor(() => load.accepted.size >= afterCut + 400);
+    gate.hold();
+    await waitFor(async () => (await fetch(`${daemon.url}/readyz`)).status === 503);
+    await gate.open();
+    const afterSilence = load.accepted.size;
+    await waitFor(() => load.accepted.size >= afterSilence + 400, { timeoutMs: 100_000 });
+    await load.stop();
+
+    const client = new Client(server.connection);
+    await client.connect();
+    expect(await storedIds(client)).toEqual({ stored: load.accepted.size, ids: load.accepted.size });
+    await client.end();
     expect((await daemon.stop()).code).toBe(0);
   });
 

@@ -16,10 +16,16 @@ import { waitFor } from './wait-for.ts';
 
 const program = path.resolve(import.meta.dirname, '../../dist/cli/main.js');
 
+/** Registers what is to be done when a test ends; a file that shares a daemon between its tests has its own. */
+type AtEnd = (clean: () => Promise<void>) => void;
+
 /** A temporary folder with files; removed when the test ends. */
-export async function aFolder(files: Readonly<Record<string, string>> = {}): Promise<string> {
+export async function aFolder(
+  files: Readonly<Record<string, string>> = {},
+  atEnd: AtEnd = onTestFinished,
+): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-e2e-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   await Promise.all(
     Object.entries(files).map(([name, content]) => writeFile(path.join(folder, name), content)),
   );
@@ -55,6 +61,7 @@ export function spawnRecalld(
   args: readonly string[],
   folder: string,
   env: Readonly<Record<string, string>> = {},
+  atEnd: AtEnd = onTestFinished,
 ): Running {
   const child = spawn(process.execPath, [program, ...args], {
     cwd: folder,
@@ -72,7 +79,7 @@ export function spawnRecalld(
   const finished = new Promise<Finished>((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
   });
-  onTestFinished(async () => {
+  atEnd(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await finished;
   });
@@ -90,8 +97,9 @@ export async function startRecalld(
   args: readonly string[],
   folder: string,
   env: Readonly<Record<string, string>> = {},
+  atEnd: AtEnd = onTestFinished,
 ): Promise<Daemon> {
-  const running = spawnRecalld(args, folder, env);
+  const running = spawnRecalld(args, folder, env, atEnd);
   const url = await waitFor(() => {
     if (running.child.exitCode !== null) throw new Error(`the daemon ended: ${running.stderr()}`);
     return logLines(running.stderr()).find((line) => line['msg'] === 'recalld is ready')?.['url'] as

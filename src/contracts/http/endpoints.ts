@@ -47,7 +47,7 @@ const feedbackReport = z.object({
 
 const erased = z.object({ erased: z.object({ queries: count, feedback: count }) });
 
-const oneOrMany = <Schema extends z.ZodType>(item: Schema) => z.union([item, z.array(item).min(1).max(1000)]);
+const oneOrMany = <Schema extends z.ZodType>(item: Schema) => z.union([item, z.array(item).max(1000)]);
 
 const allRefused = (body: z.ZodType) => ({ description: 'Every item was refused; the body says why.', body });
 

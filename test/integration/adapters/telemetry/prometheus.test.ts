@@ -140,6 +140,14 @@ describe('a scrape', () => {
     expect(reads).toBeLessThanOrEqual(50);
   });
 
+  it('counts one failure, when many come at once and the database is down for all', async () => {
+    const exporter = anExporter(async () => Promise.reject(new Error('down')));
+    const texts = await Promise.all(Array.from({ length: 5 }, () => exporter.scrape()));
+    expect(texts.map((text) => series(text).get('recalld_snapshot_errors_total'))).toEqual(
+      texts.map(() => '1'),
+    );
+  });
+
   it('is answered while the database is stuck, and does not pile up questions to it', async () => {
     let reads = 0;
     const waiting: ((samples: readonly GaugeSample[]) => void)[] = [];

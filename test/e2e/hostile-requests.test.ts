@@ -1,0 +1,161 @@
+/** Whatever is thrown at the ingest endpoints: never a crash, never a 500, never a row that should not be there. */
+import { gzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aFolder, type Daemon, startRecalld } from '../support/recalld.ts';
+
+let daemon: Daemon;
+
+beforeAll(async () => {
+  const config = `
+server: {port: 0, max_requests_per_minute: 1000000}
+pipelines:
+  - {name: docs, retriever: {kind: http, url: "http://127.0.0.1:9/search"}, sampling: {rate: 1, max_per_minute: 1000000}}
+`;
+  const folder = await aFolder({ 'recalld.yaml': config }, atEnd);
+  daemon = await startRecalld(['serve'], folder, {}, atEnd);
+});
+
+const cleanups: (() => Promise<void>)[] = [];
+
+function atEnd(clean: () => Promise<void>): void {
+  cleanups.unshift(clean);
+}
+
+afterAll(async () => {
+  for (const clean of cleanups) await clean();
+});
+
+async function send(
+  where: string,
+  body: Uint8Array | string,
+  headers: Record<string, string> = {},
+): Promise<number> {
+  const request = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
+  const response = await fetch(`${daemon.url}${where}`, request).catch(cutOff);
+  if (response === null) return 413;
+  const text = await response.text();
+  expect(text).not.toMatch(/^ {4}at /m);
+  return response.status;
+}
+
+/** What is far too large is answered, and hung up on, before it has been sent to its end. */
+function cutOff(error: unknown): null {
+  const { cause } = error as { cause?: { code?: string } };
+  expect(['EPIPE', 'ECONNRESET']).toContain(cause?.code);
+  return null;
+}
+
+const refusals = [400, 413, 415, 422];
+const endpoints = ['/v1/queries', '/v1/feedback'];
+const gzip = { 'content-encoding': 'gzip' };
+
+describe('hostile requests', () => {
+  const bodies: readonly [string, string | Uint8Array, Record<string, string>?][] = [
+    ['nothing', ''],
+    ['half a JSON', '{"id": "q1", "pipeline": '],
+    ['a number', '5'],
+    ['null', 'null'],
+    ['a text', '"hello"'],
+    ['deep nesting', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['prototype pollution', '{"__proto__": {"admin": true}, "id": "q1", "pipeline": "docs", "results": []}'],
+    [
+      'a constructor',
+      '{"constructor": {"prototype": {"admin": true}}, "id": "q1", "pipeline": "docs", "results": []}',
+    ],
+    [
+      '1,001 items',
+      JSON.stringify(
+        Array.from({ length: 1001 }, (_, i) => ({ id: `q${i}`, pipeline: 'docs', results: [] })),
+      ),
+    ],
+    [
+      'results without end',
+      JSON.stringify({
+        id: 'q1',
+        pipeline: 'docs',
+        results: Array.from({ length: 100_000 }, () => ({ id: 'd' })),
+      }),
+    ],
+    [
+      'a vector without end',
+      JSON.stringify({
+        id: 'q1',
+        pipeline: 'docs',
+        results: [],
+        embedding: Array.from({ length: 100_000 }, () => 1),
+      }),
+    ],
+    [
+      'a text of ten megabytes',
+      JSON.stringify({ id: 'q1', pipeline: 'docs', results: [], text: 'x'.repeat(10_000_000) }),
+    ],
+    ['a body of forty megabytes', 'x'.repeat(40_000_000)],
+    ['gzip that is none', 'not gzip at all', gzip],
+    ['gzip that ends early', gzipSync(JSON.stringify({ id: 'q1' })).subarray(0, 12), gzip],
+    ['a gzip bomb', gzipSync(Buffer.alloc(200_000_000, 0x20)), gzip],
+    ['an encoding that nobody knows', '{}', { 'content-encoding': 'br' }],
+    ['XML', '<query/>', { 'content-type': 'application/xml' }],
+    ['bytes that are no text', new Uint8Array([0xff, 0xfe, 0x00, 0x80])],
+  ];
+  it.each(bodies)('are refused: %s', async (_, body, headers) => {
+    for (const endpoint of endpoints) expect(refusals).toContain(await send(endpoint, body, headers));
+  });
+
+  it('are refused whatever JSON they are, and the daemon lives on', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.json(), fc.constantFrom(...endpoints), async (json, endpoint) => {
+        // An empty list is a batch in which nothing is wrong.
+        const isEmpty = json.replaceAll(/\s/g, '') === '[]';
+        expect(isEmpty ? [202] : refusals).toContain(await send(endpoint, json));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('are refused item by item when one field of a good query is any JSON', async () => {
+    const good = {
+      id: 'q1',
+      pipeline: 'docs',
+      text: 'hello',
+      results: [{ id: 'd1', score: 1 }],
+      top_k: 5,
+      segments: { a: 'b' },
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...Object.keys(good)), fc.jsonValue(), async (field, value) => {
+        expect([202, ...refusals]).toContain(
+          await send('/v1/queries', JSON.stringify({ ...good, [field]: value })),
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('of OpenTelemetry are refused too', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 200 }),
+        fc.constantFrom('/v1/traces', '/v1/logs'),
+        fc.constantFrom('application/x-protobuf', 'application/json'),
+        async (body, endpoint, type) => {
+          expect([200, ...refusals]).toContain(await send(endpoint, body, { 'content-type': type }));
+        },
+      ),
+      { numRuns: 200 },
+    );
+    expect(refusals).toContain(
+      await send('/v1/traces', gzipSync(Buffer.alloc(200_000_000)), {
+        ...gzip,
+        'content-type': 'application/x-protobuf',
+      }),
+    );
+  });
+
+  it('leave no bad row, no error in the log and a daemon that is ready', async () => {
+    expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
+    const { stderr, code } = await daemon.stop();
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('"level":"error"');
+  });
+});
