@@ -1,5 +1,6 @@
 /** Live queries and feedback: accepted means stored, once, whatever dies; and nothing tells who asked what. */
 
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -353,4 +354,42 @@ describe('ingest', () => {
     const { stderr } = await daemon.stop();
     expect(stderr).not.toContain(ingest.key);
   });
+
+  it.each([
+    [process.execPath, 'node-client.mjs'],
+    [process.execPath, 'opentelemetry.mjs'],
+    ['python3', 'python_client.py'],
+    ['sh', 'curl.sh'],
+  ])(
+    'stores what %s examples/%s tells: a query with its documents, and feedback that finds it',
+    async (command, file) => {
+      const folder = await aFolder({ 'recalld.yaml': config() });
+      const daemon = await startRecalld(['serve'], folder);
+      const root = path.resolve(import.meta.dirname, '../..');
+      const env = { ...process.env, RECALLD_URL: daemon.url, RECALLD_PIPELINE: 'docs' };
+      const ran = spawnSync(command, [path.join('examples', file)], {
+        cwd: root,
+        env,
+        encoding: 'utf8',
+        timeout: 30_000,
+      });
+      // A machine without the interpreter has nothing to show.
+      if (ran.error === undefined) {
+        expect(ran).toMatchObject({ status: 0, stderr: '' });
+        const { rows } = await (await aDatabase(folder)).query<{
+          queries: number;
+          documents: number;
+          joined: number;
+        }>(
+          `select count(distinct q.id)::integer as queries, sum(jsonb_array_length(q.results))::integer as documents,
+                count(f.id)::integer as joined
+           from live_queries q left join feedback f on f.pipeline = q.pipeline and f.query_id = q.id`,
+        );
+        expect(rows[0]?.queries).toBeGreaterThan(0);
+        expect(rows[0]?.documents).toBeGreaterThan(0);
+        expect(rows[0]?.joined).toBeGreaterThan(0);
+      }
+      expect((await daemon.stop()).code).toBe(0);
+    },
+  );
 });
