@@ -4,10 +4,10 @@ import type { Config } from '../contracts/config/schema.ts';
 import type { Unready } from '../http/operations.ts';
 import { type HttpDeps, startHttpServer } from '../http/server.ts';
 import type { CleanupStack } from './cleanup-stack.ts';
+import type { Dependencies } from './dependencies.ts';
 import { createErasure } from './erasure.ts';
 import { createLiveIngest } from './live-ingest.ts';
 import { createOtlpReceiver } from './otlp-receiver.ts';
-import type { Services } from './services.ts';
 import { version } from './version.ts';
 
 /** How long a service may take to answer before it counts as not ready. */
@@ -15,18 +15,18 @@ const PATIENCE_MS = 2000;
 
 /** @returns where health and metrics answer */
 export async function showFace(
-  services: Services,
+  dependencies: Dependencies,
   withApi: boolean,
   cleanups: CleanupStack,
 ): Promise<string> {
-  const { exporter, logger } = services;
+  const { exporter, logger } = dependencies;
   let isStopping = false;
   const unready = async (): Promise<readonly Unready[]> =>
-    isStopping ? [{ name: 'daemon', reason: 'it is stopping' }] : unreadyServices(services);
+    isStopping ? [{ name: 'daemon', reason: 'it is stopping' }] : unreadyDependencies(dependencies);
   const onShed: HttpDeps['onShed'] = (reason) =>
     exporter.meter.increment('recalld_ingest_shed_total', { reason });
-  const api = withApi ? await createApi(services, onShed) : null;
-  const url = await listen(services.config, cleanups, {
+  const api = withApi ? await createApi(dependencies, onShed) : null;
+  const url = await listen(dependencies.config, cleanups, {
     logger,
     version,
     operations: { metrics: exporter, unready },
@@ -39,8 +39,8 @@ export async function showFace(
   return url;
 }
 
-async function createApi(services: Services, onShed: HttpDeps['onShed']): Promise<HttpDeps['api']> {
-  const { config, traffic, clock, exporter, hashKey, schedule, logger, storage } = services;
+async function createApi(dependencies: Dependencies, onShed: HttpDeps['onShed']): Promise<HttpDeps['api']> {
+  const { config, traffic, clock, exporter, hashKey, schedule, logger, storage } = dependencies;
   const ingest = await createLiveIngest({ config, traffic, clock, meter: exporter.meter, hashKey });
   schedule.every('50 * * * * *', 'UTC', () => {
     ingest
@@ -84,7 +84,7 @@ function keysAreOptional({ server, storage }: Config): boolean {
   return storage.url === 'embedded' && ['127.0.0.1', '::1', 'localhost'].includes(server.host);
 }
 
-async function unreadyServices({ storage, queue, clock }: Services): Promise<Unready[]> {
+async function unreadyDependencies({ storage, queue, clock }: Dependencies): Promise<Unready[]> {
   const asked = [
     { name: 'database', answer: storage.pool.query('select 1') },
     { name: 'queue', answer: queue.counts() },

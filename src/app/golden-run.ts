@@ -7,9 +7,9 @@ import { type RunProgress, runGoldenSet } from '../pipeline/run-golden-set.ts';
 import { startGoldenRun } from '../pipeline/start-golden-run.ts';
 import type { GoldenRun } from '../ports/golden-runs.ts';
 import type { CommandSettings, CommandStore } from './command-store.ts';
+import { queueBackend } from './dependencies.ts';
 import { createPipelines, findPipeline, scheduleOf } from './pipelines.ts';
 import { newRunId } from './run-id.ts';
-import { queueBackend } from './services.ts';
 import { systemClock } from './system-clock.ts';
 
 export interface GoldenRunRequest {

@@ -3,10 +3,10 @@ import type { Config } from '../contracts/config/schema.ts';
 import type { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../ports/telemetry.ts';
 import { createCleanupStack } from './cleanup-stack.ts';
+import { openDependencies } from './dependencies.ts';
 import { showFace } from './face.ts';
 import { newRunId } from './run-id.ts';
 import { startScheduler } from './scheduler.ts';
-import { openServices } from './services.ts';
 import { startWorkers } from './workers.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
@@ -39,11 +39,11 @@ export async function startMonitor({
 }: MonitorSettings): Promise<Monitor> {
   const cleanups = createCleanupStack(logger);
   try {
-    const services = await openServices(config, logger, cleanups, signal);
-    if (active.includes('worker')) await startWorkers(services, cleanups);
-    const url = await showFace(services, active.includes('api'), cleanups);
-    if (active.includes('scheduler')) await startScheduler({ ...services, newRunId });
-    return { url, lost: services.storage.lost, stop: () => cleanups.run() };
+    const dependencies = await openDependencies(config, logger, cleanups, signal);
+    if (active.includes('worker')) await startWorkers(dependencies, cleanups);
+    const url = await showFace(dependencies, active.includes('api'), cleanups);
+    if (active.includes('scheduler')) await startScheduler({ ...dependencies, newRunId });
+    return { url, lost: dependencies.storage.lost, stop: () => cleanups.run() };
   } catch (error) {
     await cleanups.run();
     throw error;

@@ -3,11 +3,11 @@ import { type JobDeps, runGoldenSetJob } from '../jobs/catalogue.ts';
 import { createJobRunner } from '../jobs/run-job.ts';
 import type { GoldenRun } from '../ports/golden-runs.ts';
 import type { CleanupStack } from './cleanup-stack.ts';
+import type { Dependencies } from './dependencies.ts';
 import { findPipeline } from './pipelines.ts';
-import type { Services } from './services.ts';
 
-export async function startWorkers(services: Services, cleanups: CleanupStack): Promise<void> {
-  const { config, sets, runs, traffic, queue, clock, logger, exporter, pipelines, replica } = services;
+export async function startWorkers(dependencies: Dependencies, cleanups: CleanupStack): Promise<void> {
+  const { config, sets, runs, traffic, queue, clock, logger, exporter, pipelines, replica } = dependencies;
   const isWatched = (name: string): boolean => pipelines.some((pipeline) => pipeline.name === name);
   const resume = (run: GoldenRun): Promise<void> => {
     // A run that waits in a long queue is enqueued again once a minute at most.

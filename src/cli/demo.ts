@@ -1,5 +1,6 @@
 /** `recalld demo`: the whole program on real data, on this machine, with nothing else installed. */
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { RecalldError } from '../core/errors.ts';
 import type { RagFault } from '../demo/rag/fault.ts';
 import { tellStory } from '../demo/story.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';
@@ -40,6 +41,11 @@ async function demo(options: DemoOptions, signal: AbortSignal): Promise<void> {
     signal,
     tell: printLine,
     formatRun: (run) => formatRunSummary(run, null),
+  }).catch((error: unknown) => {
+    // The demo writes its own config, so the way out is not in a file.
+    if (!(error instanceof RecalldError) || error.code !== 'port_in_use') throw error;
+    const message = `Port ${options.port} is taken by another process; choose one with --port, or --port 0 for any.`;
+    throw new RecalldError('port_in_use', message, { cause: error });
   });
   if (!told) process.exitCode = EXIT_CHECK_FAILED;
 }

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { documents, startFaultServer } from '../support/fault-server.ts';
 import { aFolder, descendantsOf, isAlive, runRecalld, spawnRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -15,6 +16,17 @@ describe('recalld demo', () => {
     );
     expect(stdout).toMatch(/Recovered: ndcg@10 is 0\.\d+ again, exactly as before\./);
     expect(stderr).toBe('');
+  });
+
+  it('says how to take another port when its own is taken', async () => {
+    const other = await startFaultServer(documents([]));
+    onTestFinished(() => other.close());
+    const { port } = new URL(other.url);
+    const { code, stderr } = await runRecalld(['demo', '--once', '--port', port], await aFolder());
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `recalld: Port ${port} is taken by another process; choose one with --port, or --port 0 for any.\n`,
+    );
   });
 
   it('ends and leaves nothing behind when it is interrupted during its start', async () => {

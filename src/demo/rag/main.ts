@@ -3,7 +3,7 @@
  * or the end of the IPC channel. The channel also ends when the parent is killed, so it never outlives its parent.
  */
 import process from 'node:process';
-import { type RagService, startRagService } from './service.ts';
+import { type RagService, startRagService } from './rag-service.ts';
 import type { ReadyMessage } from './spawn.ts';
 
 /** The data are in memory and can be lost, so that a stop that hangs is cut short. */

@@ -26,7 +26,7 @@ import { openStorage, type Storage } from './storage.ts';
 import { systemClock } from './system-clock.ts';
 import { version } from './version.ts';
 
-export interface Services {
+export interface Dependencies {
   readonly config: Config;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -45,12 +45,12 @@ export interface Services {
 }
 
 /** @throws RecalldError as openStorage and openJobQueue, and config_invalid for a retriever that cannot be built */
-export async function openServices(
+export async function openDependencies(
   config: Config,
   logger: Logger,
   cleanups: CleanupStack,
   signal: AbortSignal,
-): Promise<Services> {
+): Promise<Dependencies> {
   const clock = systemClock;
   const replica = `${hostname()}-${process.pid}`;
   const pipelines = createPipelines(config);
