@@ -57,7 +57,9 @@ const reading = `How to read them:
   exported, and \`recalld_golden_scores_withheld\` is 1. No value is ever NaN.
 - **Replicas.** Gauges marked *stored* are rebuilt from the database at each scrape, so every replica exports the same
   values: aggregate them with \`max by (pipeline, golden_set, segment, k) (...)\`, never with \`sum\`. Metrics marked
-  *process* are the process's own: use \`sum\` over \`rate\`.`;
+  *process* are the process's own: use \`sum\` over \`rate\`.
+- **Scraping.** Some metrics have a label \`job\`, the job of the queue. Set \`honor_labels: true\` in the scrape config, or
+  Prometheus renames it to \`exported_job\`.`;
 
 export function metricsPage(): Page {
   const metrics = Object.entries<MetricDefinition>(metricCatalogue).map(([name, definition]) => ({

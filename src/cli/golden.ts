@@ -8,6 +8,7 @@ import { summarizeRun } from '../app/run-summary.ts';
 import type { RunSummaryJson } from '../contracts/run-summary.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { GoldenFormat } from '../core/golden/golden-set-file.ts';
+import type { GoldenQuery } from '../core/model.ts';
 import type { GoldenSetVersion } from '../ports/golden-sets.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';
 import { formatTable, note, printJson, printLine } from './output.ts';
@@ -147,7 +148,7 @@ async function show(settings: CommandSettings, name: string, options: CommonOpti
     return { set: latest, queries: await sets.queries(latest.name, latest.version) };
   });
   if (options.json === true) {
-    printJson({ ...versionJson(set), queries });
+    printJson({ ...versionJson(set), queries: queries.map(queryJson) });
     return;
   }
   printLine(`${set.name} version ${set.version}, ${set.format}, imported ${set.importedAt.toISOString()}`);
@@ -190,6 +191,15 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
 
 function isSilent({ queries }: RunSummaryJson): boolean {
   return queries.ok === 0 && queries.empty === 0 && queries.error + queries.timeout > 0;
+}
+
+function queryJson({ id, text, tags, judgments }: GoldenQuery) {
+  return {
+    id,
+    text,
+    tags,
+    judgments: judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
+  };
 }
 
 function versionJson(set: GoldenSetVersion) {

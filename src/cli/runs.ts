@@ -5,6 +5,7 @@ import { type CommandSettings, withCommandStore } from '../app/command-store.ts'
 import { summarizeRun } from '../app/run-summary.ts';
 import type { RunSummaryJson } from '../contracts/run-summary.ts';
 import { RecalldError } from '../core/errors.ts';
+import type { QueryAnswer } from '../core/golden/run.ts';
 import { formatTable, printJson, printLine } from './output.ts';
 import { formatRunSummary } from './run-report.ts';
 
@@ -98,7 +99,7 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
     return { summary: await summarizeRun(runs, run), answers: await runs.answers(id) };
   });
   if (options.json === true) {
-    printJson(options.perQuery ? { ...summary, answers } : summary);
+    printJson(options.perQuery ? { ...summary, answers: answers.map(answerJson) } : summary);
     return;
   }
   printLine(
@@ -114,6 +115,18 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
     ]);
     printLine(`\n${formatTable(['query', 'outcome', 'documents or error', 'ms', 'attempts'], rows, 3)}`);
   }
+}
+
+function answerJson(answer: QueryAnswer) {
+  return {
+    query_id: answer.queryId,
+    outcome: answer.outcome,
+    documents: answer.documents,
+    latency_ms: answer.latencyMs,
+    attempts: answer.attempts,
+    error_code: answer.errorCode,
+    error_message: answer.errorMessage,
+  };
 }
 
 function parseLimit(text: string): number {

@@ -202,6 +202,35 @@ describe('a golden run', () => {
     expect(segments['course=odd']?.['hit_rate@1']).toMatchObject({ mean: 0, n: 20 });
   });
 
+  it('is in the history afterwards, query by query, and so is its golden set', async () => {
+    const server = await startFaultServer(share(0.5, status(404), documents(rightAnswer)));
+    onTestFinished(() => server.close());
+    const folder = await aFolder({ 'recalld.yaml': aConfig({ url: server.url }), 'faq.csv': aGoldenCsv(2) });
+    await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder);
+    const ran = await runRecalld(['golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json'], folder);
+    const { run_id: runId } = JSON.parse(ran.stdout) as RunSummaryJson;
+    const shown = await runRecalld(['runs', 'show', runId, '--per-query', '--json'], folder);
+    const { answers } = JSON.parse(shown.stdout) as { answers: { outcome: string }[] };
+    expect(answers.toSorted((a, b) => (a.outcome < b.outcome ? -1 : 1))).toMatchObject([
+      { outcome: 'error', error_code: 'http_404', attempts: 1, documents: [] },
+      {
+        outcome: 'ok',
+        error_code: null,
+        attempts: 1,
+        documents: [{ score: 1 }, { score: 0.9 }, { score: 0.8 }],
+      },
+    ]);
+    const set = await runRecalld(['golden', 'show', 'faq', '--json'], folder);
+    expect(JSON.parse(set.stdout)).toMatchObject({
+      golden_set: 'faq',
+      version: 1,
+      queries: [
+        { text: 'question 0', tags: { course: 'even' }, judgments: [{ document_id: 'd0', grade: 1 }] },
+        { text: 'question 1', tags: { course: 'odd' }, judgments: [{ document_id: 'd1', grade: 1 }] },
+      ],
+    });
+  });
+
   it('is marked cancelled when it is interrupted', async () => {
     const server = await startFaultServer(hang());
     onTestFinished(() => server.close());
