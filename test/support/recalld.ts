@@ -100,12 +100,15 @@ export async function startRecalld(
   atEnd: AtEnd = onTestFinished,
 ): Promise<Daemon> {
   const running = spawnRecalld(args, folder, env, atEnd);
-  const url = await waitFor(() => {
-    if (running.child.exitCode !== null) throw new Error(`the daemon ended: ${running.stderr()}`);
-    return logLines(running.stderr()).find((line) => line['msg'] === 'recalld is ready')?.['url'] as
-      | string
-      | undefined;
-  });
+  const url = await waitFor(
+    () => {
+      if (running.child.exitCode !== null) throw new Error(`the daemon ended: ${running.stderr()}`);
+      return logLines(running.stderr()).find((line) => line['msg'] === 'recalld is ready')?.['url'] as
+        | string
+        | undefined;
+    },
+    { timeoutMs: 60_000 },
+  );
   return {
     ...running,
     url,
