@@ -50,8 +50,13 @@ export function parseConfig(
   );
 }
 
+/** A lone `${VAR}` inside of braces would end the mapping there; nobody who writes one means that. */
+function quoteVariables(text: string): string {
+  return text.replaceAll(/(:[ \t]+)(\$\{\w+\})(?=[ \t]*(?:[,}\]]|$|[ \t]#))/gm, '$1"$2"');
+}
+
 function readYaml(text: string, source: string): Tree {
-  const document = parseDocument(text);
+  const document = parseDocument(quoteVariables(text));
   const [problem] = [...document.errors, ...document.warnings];
   if (problem !== undefined) {
     const line = problem.linePos?.[0].line;
