@@ -5,24 +5,20 @@ import { loadConfig } from '../app/config-file.ts';
 import { createPipelines } from '../app/pipelines.ts';
 import { inactiveFields, redactConfig } from '../contracts/config/inspect.ts';
 import { configJsonSchema } from '../contracts/config/parse.ts';
+import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { printJson, printLine } from './output.ts';
-
-interface ConfigOptions {
-  readonly config?: string;
-  readonly json?: boolean;
-}
 
 export function configCommand(): Command {
   const command = new Command('config').description('Check, print or describe the config.');
   command.addCommand(
-    withOptions(
+    configuredCommand(
       'check',
       'Validate the config; exit 2 when something is wrong.',
       'recalld config check --config recalld.yaml',
     ).action(check),
   );
   command.addCommand(
-    withOptions(
+    configuredCommand(
       'print',
       'Print the config with defaults and environment merged in, secrets redacted.',
       'recalld config print',
@@ -37,15 +33,7 @@ export function configCommand(): Command {
   return command;
 }
 
-function withOptions(name: string, description: string, example: string): Command {
-  return new Command(name)
-    .description(description)
-    .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', `\nExample:\n  ${example}`);
-}
-
-function check(options: ConfigOptions): void {
+function check(options: ConfiguredOptions): void {
   const { config, file } = loadConfig(options.config);
   // Templates and JMESPath expressions are compiled here, so that they fail now and not in the first run.
   createPipelines(config);
@@ -59,7 +47,7 @@ function check(options: ConfigOptions): void {
     printLine(`Note: ${field} is accepted, but this version does not act on it yet.`);
 }
 
-function print(options: ConfigOptions): void {
+function print(options: ConfiguredOptions): void {
   const redacted = redactConfig(loadConfig(options.config).config);
   if (options.json === true) printJson(redacted);
   else process.stdout.write(stringify(redacted));

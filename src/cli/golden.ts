@@ -10,17 +10,13 @@ import { RecalldError } from '../core/errors.ts';
 import type { GoldenFormat } from '../core/golden/golden-set-file.ts';
 import type { GoldenQuery } from '../core/model.ts';
 import type { GoldenSetVersion } from '../ports/golden-sets.ts';
+import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';
 import { formatTable, note, printJson, printLine } from './output.ts';
 import { createProgressBar } from './progress.ts';
 import { formatRunSummary } from './run-report.ts';
 
-interface CommonOptions {
-  readonly config?: string;
-  readonly json?: boolean;
-}
-
-interface ImportOptions extends CommonOptions {
+interface ImportOptions extends ConfiguredOptions {
   readonly set: string;
   readonly format: 'auto' | GoldenFormat;
   readonly rowsAsQueries: boolean;
@@ -28,7 +24,7 @@ interface ImportOptions extends CommonOptions {
   readonly qrels?: string;
 }
 
-interface RunOptions extends CommonOptions {
+interface RunOptions extends ConfiguredOptions {
   readonly pipeline: string;
   readonly set: string;
   readonly wait: boolean;
@@ -39,14 +35,14 @@ export function goldenCommand(signal: AbortSignal): Command {
   command.addCommand(importCommand(signal));
   command.addCommand(runCommand(signal));
   command.addCommand(
-    common('list', 'List every version of every golden set.', 'recalld golden list').action(
-      (options: CommonOptions) => list(commandSettings(options.config, signal), options),
+    configuredCommand('list', 'List every version of every golden set.', 'recalld golden list').action(
+      (options: ConfiguredOptions) => list(commandSettings(options.config, signal), options),
     ),
   );
   command.addCommand(
-    common('show', 'Show the latest version of a golden set.', 'recalld golden show support-faq')
+    configuredCommand('show', 'Show the latest version of a golden set.', 'recalld golden show support-faq')
       .argument('<set>', 'name of the golden set')
-      .action((name: string, options: CommonOptions) =>
+      .action((name: string, options: ConfiguredOptions) =>
         show(commandSettings(options.config, signal), name, options),
       ),
   );
@@ -54,7 +50,7 @@ export function goldenCommand(signal: AbortSignal): Command {
 }
 
 function importCommand(signal: AbortSignal): Command {
-  return common(
+  return configuredCommand(
     'import',
     'Import a golden set; a changed file makes a new version.',
     'recalld golden import faq.csv --set support-faq\n  recalld golden import ./beir/scifact --set scifact --format beir',
@@ -79,7 +75,7 @@ function importCommand(signal: AbortSignal): Command {
 }
 
 function runCommand(signal: AbortSignal): Command {
-  return common(
+  return configuredCommand(
     'run',
     'Run a golden set against the retriever of a pipeline, now.',
     'recalld golden run --pipeline support-docs --set support-faq',
@@ -89,14 +85,6 @@ function runCommand(signal: AbortSignal): Command {
     .option('--wait', 'run it here and wait for its end', true)
     .option('--no-wait', 'hand it to a running daemon and return at once')
     .action((options: RunOptions) => run(commandSettings(options.config, signal), options));
-}
-
-function common(name: string, description: string, example: string): Command {
-  return new Command(name)
-    .description(description)
-    .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', `\nExample:\n  ${example}`);
 }
 
 async function importSet(settings: CommandSettings, path: string, options: ImportOptions): Promise<void> {
@@ -119,7 +107,7 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
   else printLine(`${name} version ${version} already has this content (${size}); nothing to do.`);
 }
 
-async function list(settings: CommandSettings, options: CommonOptions): Promise<void> {
+async function list(settings: CommandSettings, options: ConfiguredOptions): Promise<void> {
   const versions = await withCommandStore(settings, ({ sets }) => sets.list());
   if (options.json === true) printJson(versions.map(versionJson));
   else if (versions.length === 0)
@@ -137,7 +125,7 @@ async function list(settings: CommandSettings, options: CommonOptions): Promise<
   }
 }
 
-async function show(settings: CommandSettings, name: string, options: CommonOptions): Promise<void> {
+async function show(settings: CommandSettings, name: string, options: ConfiguredOptions): Promise<void> {
   const { set, queries } = await withCommandStore(settings, async ({ sets }) => {
     const latest = await sets.latest(name);
     if (latest === null)

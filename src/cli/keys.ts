@@ -5,24 +5,20 @@ import { withCommandStore } from '../app/command-store.ts';
 import { type ApiScope, apiScopes } from '../core/api-key.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { ApiKey } from '../ports/api-keys.ts';
+import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { formatTable, note, printJson, printLine } from './output.ts';
-
-interface CommonOptions {
-  readonly config?: string;
-  readonly json?: boolean;
-}
 
 export function keysCommand(signal: AbortSignal): Command {
   const command = new Command('keys').description('API keys of the HTTP API.');
   command.addCommand(
-    common(
+    configuredCommand(
       'create',
       'Make a key; its text is shown once.',
       'recalld keys create --name rag-service --scope ingest',
     )
       .requiredOption('--name <name>', 'what the key is for')
       .requiredOption('--scope <list>', `what it may do: ${apiScopes.join(', ')}`, parseScopes)
-      .action(async (options: CommonOptions & { name: string; scope: readonly ApiScope[] }) => {
+      .action(async (options: ConfiguredOptions & { name: string; scope: readonly ApiScope[] }) => {
         const { key, text } = await withCommandStore(commandSettings(options.config, signal), ({ keys }) =>
           keys.create(options.name, options.scope, new Date()),
         );
@@ -34,8 +30,8 @@ export function keysCommand(signal: AbortSignal): Command {
       }),
   );
   command.addCommand(
-    common('list', 'List the keys, never their texts.', 'recalld keys list').action(
-      async (options: CommonOptions) => {
+    configuredCommand('list', 'List the keys, never their texts.', 'recalld keys list').action(
+      async (options: ConfiguredOptions) => {
         const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
           store.keys.list(),
         );
@@ -55,9 +51,13 @@ export function keysCommand(signal: AbortSignal): Command {
     ),
   );
   command.addCommand(
-    common('revoke', 'Revoke a key; it stops working within seconds.', 'recalld keys revoke 3f9a1c2b')
+    configuredCommand(
+      'revoke',
+      'Revoke a key; it stops working within seconds.',
+      'recalld keys revoke 3f9a1c2b',
+    )
       .argument('<id>', 'id of the key')
-      .action(async (id: string, options: CommonOptions) => {
+      .action(async (id: string, options: ConfiguredOptions) => {
         const revoked = await withCommandStore(commandSettings(options.config, signal), ({ keys }) =>
           keys.revoke(id, new Date()),
         );
@@ -71,14 +71,6 @@ export function keysCommand(signal: AbortSignal): Command {
       }),
   );
   return command;
-}
-
-function common(name: string, description: string, example: string): Command {
-  return new Command(name)
-    .description(description)
-    .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', `\nExample:\n  ${example}`);
 }
 
 function keyJson({ id, name, scopes, createdAt, revokedAt }: ApiKey) {

@@ -6,44 +6,45 @@ import { summarizeRun } from '../app/run-summary.ts';
 import type { RunSummaryJson } from '../contracts/run-summary.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { QueryAnswer } from '../core/golden/run.ts';
+import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { formatTable, printJson, printLine } from './output.ts';
 import { formatRunSummary } from './run-report.ts';
 
-interface ListOptions {
-  readonly config?: string;
-  readonly json?: boolean;
+interface ListOptions extends ConfiguredOptions {
   readonly pipeline?: string;
   readonly set?: string;
   readonly limit: number;
 }
 
-interface ShowOptions {
-  readonly config?: string;
-  readonly json?: boolean;
+interface ShowOptions extends ConfiguredOptions {
   readonly perQuery: boolean;
 }
 
 export function runsCommand(signal: AbortSignal): Command {
   const command = new Command('runs').description('The history of golden runs.');
-  command
-    .command('list')
-    .description('List golden runs, newest first.')
-    .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
-    .option('--pipeline <name>', 'only runs of this pipeline')
-    .option('--set <name>', 'only runs of this golden set')
-    .option('--limit <n>', 'at most so many', parseLimit, 20)
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', '\nExample:\n  recalld runs list --pipeline support-docs --limit 5')
-    .action((options: ListOptions) => list(commandSettings(options.config, signal), options));
-  command
-    .command('show')
-    .description('Show one golden run.')
-    .argument('<id>', 'id of the run')
-    .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
-    .option('--per-query', 'what became of each query', false)
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', '\nExample:\n  recalld runs show 20261120T154500Z-3f9a1c2b --per-query')
-    .action((id: string, options: ShowOptions) => show(commandSettings(options.config, signal), id, options));
+  command.addCommand(
+    configuredCommand(
+      'list',
+      'List golden runs, newest first.',
+      'recalld runs list --pipeline support-docs --limit 5',
+    )
+      .option('--pipeline <name>', 'only runs of this pipeline')
+      .option('--set <name>', 'only runs of this golden set')
+      .option('--limit <n>', 'at most so many', parseLimit, 20)
+      .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
+  );
+  command.addCommand(
+    configuredCommand(
+      'show',
+      'Show one golden run.',
+      'recalld runs show 20261120T154500Z-3f9a1c2b --per-query',
+    )
+      .argument('<id>', 'id of the run')
+      .option('--per-query', 'what became of each query', false)
+      .action((id: string, options: ShowOptions) =>
+        show(commandSettings(options.config, signal), id, options),
+      ),
+  );
   return command;
 }
 

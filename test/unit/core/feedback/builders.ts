@@ -3,7 +3,6 @@ import type { JudgedFeedback } from '../../../../src/core/feedback/positive-rati
 import type { ReferenceCtr } from '../../../../src/core/feedback/reference-ctr.ts';
 import type { CapCandidate } from '../../../../src/core/feedback/user-cap.ts';
 import type { Feedback } from '../../../../src/core/live/live-query.ts';
-import { createRandom } from '../../../../src/core/stats/random.ts';
 
 export const NOON = new Date('2026-11-20T12:00:00.000Z');
 
@@ -70,18 +69,4 @@ export function aClickedQuery(parts: Partial<ClickedQuery> = {}): ClickedQuery {
 export function aReference(rates: readonly number[]): ReferenceCtr {
   const covariance = rates.map(() => rates.map(() => 0));
   return { kind: 'reference', rates, covariance, queries: 1000, sessions: 1000, clicks: 1000 };
-}
-
-/** Numbers in [0, 1) from a seed. */
-export function uniforms(seed: number): () => number {
-  const random = createRandom(seed);
-  const block = new Uint32Array(1024);
-  let used = block.length;
-  return () => {
-    if (used === block.length) {
-      random(block);
-      used = 0;
-    }
-    return (block[used++] ?? 0) / 2 ** 32;
-  };
 }

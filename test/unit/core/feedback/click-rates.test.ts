@@ -10,7 +10,8 @@ import {
 } from '../../../../src/core/feedback/click-rates.ts';
 import type { ClickedQuery } from '../../../../src/core/feedback/clicked-ranks.ts';
 import { wilsonInterval } from '../../../../src/core/stats/wilson.ts';
-import { aClickedQuery, uniforms } from './builders.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+import { aClickedQuery } from './builders.ts';
 
 function rateOf(outcome: ClickRateOutcome): ClickRate {
   if (outcome.kind !== 'rate') throw new Error('There were too few sessions.');

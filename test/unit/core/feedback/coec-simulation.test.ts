@@ -4,7 +4,7 @@ import { clickThroughRate } from '../../../../src/core/feedback/click-rates.ts';
 import type { ClickedQuery } from '../../../../src/core/feedback/clicked-ranks.ts';
 import { clicksOverExpectedClicks } from '../../../../src/core/feedback/clicks-over-expected-clicks.ts';
 import { type ReferenceCtr, referenceCtr } from '../../../../src/core/feedback/reference-ctr.ts';
-import { uniforms } from './builders.ts';
+import { uniforms } from '../../../support/uniforms.ts';
 
 /** Chance of a click at the ranks 1 to 10. */
 const CHANCES = [0.3, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015, 0.01];

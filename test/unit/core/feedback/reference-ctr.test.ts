@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ClickedQuery } from '../../../../src/core/feedback/clicked-ranks.ts';
 import { type ReferenceCtr, referenceCtr } from '../../../../src/core/feedback/reference-ctr.ts';
-import { aClickedQuery, uniforms } from './builders.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+import { aClickedQuery } from './builders.ts';
 
 /** So many sessions of one query, of which every fifth clicks at rank 1 and every tenth at rank 2. */
 function baseline(sessions: number, parts: Partial<ClickedQuery> = {}): ClickedQuery[] {

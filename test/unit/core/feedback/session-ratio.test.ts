@@ -5,7 +5,7 @@ import {
   type SessionRatio,
   sessionRatio,
 } from '../../../../src/core/feedback/session-ratio.ts';
-import { uniforms } from './builders.ts';
+import { uniforms } from '../../../support/uniforms.ts';
 
 function ratioOf(terms: readonly RatioTerm[]): SessionRatio {
   const ratio = sessionRatio(terms);

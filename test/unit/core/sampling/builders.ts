@@ -1,5 +1,4 @@
 import type { SamplingPolicy, SamplingTraits } from '../../../../src/core/sampling/decision.ts';
-import { createRandom } from '../../../../src/core/stats/random.ts';
 
 export function aQuery(changes: Partial<SamplingTraits> = {}): SamplingTraits {
   return {
@@ -22,19 +21,5 @@ export function aPolicy(changes: Partial<SamplingPolicy> = {}): SamplingPolicy {
     alwaysKeep: [],
     budget: Number.POSITIVE_INFINITY,
     ...changes,
-  };
-}
-
-/** Numbers in [0, 1) from a seed. */
-export function uniforms(seed: number): () => number {
-  const random = createRandom(seed);
-  const block = new Uint32Array(1024);
-  let used = block.length;
-  return () => {
-    if (used === block.length) {
-      random(block);
-      used = 0;
-    }
-    return (block[used++] ?? 0) / 2 ** 32;
   };
 }

@@ -10,7 +10,8 @@ import {
   type SampledValue,
 } from '../../../../src/core/sampling/estimate.ts';
 import { moments } from '../../../../src/core/stats/moments.ts';
-import { aPolicy, aQuery, uniforms } from './builders.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+import { aPolicy, aQuery } from './builders.ts';
 
 interface Member {
   readonly session: number;

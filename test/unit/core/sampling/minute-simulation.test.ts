@@ -9,7 +9,8 @@ import {
 import { horvitzThompsonTotal } from '../../../../src/core/sampling/estimate.ts';
 import { budgetShare, closingLevel, type MinuteLoad } from '../../../../src/core/sampling/minute-load.ts';
 import { moments } from '../../../../src/core/stats/moments.ts';
-import { aPolicy, aQuery, uniforms } from './builders.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+import { aPolicy, aQuery } from './builders.ts';
 
 interface Arrival {
   readonly query: SamplingTraits;
