@@ -29,18 +29,24 @@ export interface GoldenQuery {
 }
 
 /** `error` and `timeout` are failures of the retriever; `empty` is an answer without documents. */
-export type QueryOutcome = 'ok' | 'empty' | 'error' | 'timeout';
+export const queryOutcomes = ['ok', 'empty', 'error', 'timeout'] as const;
 
-export const queryOutcomes: readonly QueryOutcome[] = ['ok', 'empty', 'error', 'timeout'];
+export type QueryOutcome = (typeof queryOutcomes)[number];
 
-/**
- * `void`: it ended, but too many queries failed to trust its scores. `failed`: it did not end.
- */
-export type RunStatus = 'running' | 'completed' | 'void' | 'failed' | 'cancelled';
+/** `void`: the run ended, but too many of its queries failed to trust its scores. `failed`: it did not end. */
+export const runStatuses = ['running', 'completed', 'void', 'failed', 'cancelled'] as const;
 
-export type Severity = 'critical' | 'warning';
+export type RunStatus = (typeof runStatuses)[number];
 
-export type Verdict = 'ok' | 'warning' | 'critical' | 'no_data';
+/** What a breach of a check is: something to wake somebody for, or something to look at. */
+export const severities = ['critical', 'warning'] as const;
+
+export type Severity = (typeof severities)[number];
+
+/** `no_data`: nothing that can be trusted says whether the check holds. */
+export const verdicts = ['ok', 'warning', 'critical', 'no_data'] as const;
+
+export type Verdict = (typeof verdicts)[number];
 
 /** The segment that holds every query. */
 export const ALL_SEGMENT = 'all';

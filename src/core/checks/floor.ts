@@ -1,7 +1,9 @@
 /** The check that a golden measure stays above a floor. */
+import { type CheckShift, NO_SHIFT } from '../golden/rotation/shift.ts';
 import type { SegmentScore } from '../golden/run.ts';
 import { formatMetricKey, parseMetricKey } from '../ir/metric-key.ts';
-import { ALL_SEGMENT, type Severity, type Verdict } from '../model.ts';
+import { ALL_SEGMENT, type Severity } from '../model.ts';
+import { type CheckResult, decimals } from './result.ts';
 
 export interface FloorCheck {
   /** Metric key such as `ndcg@10`. */
@@ -10,17 +12,10 @@ export interface FloorCheck {
   readonly severity: Severity;
 }
 
-export interface CheckResult {
-  readonly name: string;
-  readonly severity: Severity;
-  readonly verdict: Verdict;
-  readonly value: number | null;
-  readonly threshold: number;
-  /** One sentence with the numbers behind the verdict. */
-  readonly explanation: string;
-}
+/** A score that misses a moved floor only by rounding has reached it. */
+const ROUNDING = 1e-12;
 
-/** The name that a floor has in metrics and reports; it tells apart floors of one measure on several sets. */
+/** The name of a floor in metrics and reports; floors of one measure on several sets have different names. */
 export function floorCheckName(check: FloorCheck, goldenSet: string): string {
   return `${check.measure} below ${check.below} on ${goldenSet}`;
 }
@@ -29,15 +24,19 @@ export function floorCheckName(check: FloorCheck, goldenSet: string): string {
  * Judges a floor on the scores of all queries. A critical floor is critical only when even the upper 95 % bound is
  * below it, so that luck of the draw of queries pages nobody; a mean below it is a warning. A warning floor warns
  * when the mean is below it. Without a score the verdict is `no_data`.
+ *
+ * @param shift by which the floor moved when new versions of the set took over
  */
 export function judgeFloor(
   check: FloorCheck,
   goldenSet: string,
   scores: readonly SegmentScore[],
+  shift: CheckShift = NO_SHIFT,
 ): CheckResult {
   const key = parseMetricKey(check.measure);
   const score = scores.find((s) => s.segment === ALL_SEGMENT && s.measure === key.measure && s.k === key.k);
-  const base = { name: floorCheckName(check, goldenSet), severity: check.severity, threshold: check.below };
+  const below = check.below + shift.mean;
+  const base = { name: floorCheckName(check, goldenSet), severity: check.severity, threshold: below };
   if (score === undefined) {
     return {
       ...base,
@@ -47,10 +46,12 @@ export function judgeFloor(
     };
   }
   const bounds = `${formatMetricKey(key)} is ${decimals(score.mean)} (95 % ${decimals(score.ciLow)} to ${decimals(score.ciHigh)}, n = ${score.n})`;
-  const floor = decimals(check.below);
-  if (score.mean >= check.below)
+  const moved = shift.mean === 0 ? '' : ` (${decimals(check.below)} at the level of the version before)`;
+  const floor = `${decimals(below)}${moved}`;
+  if (score.mean >= below - ROUNDING)
     return { ...base, verdict: 'ok', value: score.mean, explanation: `${bounds}, not below ${floor}.` };
-  if (check.severity === 'critical' && score.ciHigh < check.below) {
+  const isUpperBelow = score.ciHigh < check.below + shift.upper - ROUNDING;
+  if (check.severity === 'critical' && isUpperBelow) {
     return {
       ...base,
       verdict: 'critical',
@@ -58,21 +59,11 @@ export function judgeFloor(
       explanation: `${bounds}: even the upper bound is below ${floor}.`,
     };
   }
-  const doubt = score.ciHigh < check.below ? '' : ', though its bounds still hold it';
+  const doubt = isUpperBelow ? '' : ', though its bounds still hold it';
   return {
     ...base,
     verdict: 'warning',
     value: score.mean,
     explanation: `${bounds}: the mean is below ${floor}${doubt}.`,
   };
-}
-
-/** The worst of some verdicts; `ok` for none. Not knowing is worse than a warning and better than certain harm. */
-export function worstVerdict(verdicts: readonly Verdict[]): Verdict {
-  const order: readonly Verdict[] = ['critical', 'no_data', 'warning', 'ok'];
-  return order.find((verdict) => verdicts.includes(verdict)) ?? 'ok';
-}
-
-function decimals(value: number): string {
-  return value.toFixed(4);
 }

@@ -29,15 +29,6 @@ const CONFIDENCE = 0.95;
 /** Spread so small that it is rounding, or chance: no more is claimed than from this many times the sessions. */
 const MOST_GAIN = 1e6;
 
-/** Share of the documents shown at a rank (from 1) that were clicked: CTR@rank. */
-export function clickThroughRateAt(queries: readonly ClickedQuery[], rank: number): ClickRateOutcome {
-  return boundedRate(
-    queries
-      .filter(({ shown }) => shown >= rank)
-      .map((query) => term(query, query.clickedRanks.includes(rank) ? 1 : 0, 1)),
-  );
-}
-
 /** Share of all documents shown at the ranks 1 to `cutoff` that were clicked: the raw CTR. */
 export function clickThroughRate(queries: readonly ClickedQuery[], cutoff: number): ClickRateOutcome {
   return boundedRate(

@@ -1,5 +1,6 @@
 /** Which of the documents that were shown for a sampled query were clicked. */
 import type { ClusterMember } from '../sampling/clusters.ts';
+import { MINUTE_MS } from '../time.ts';
 
 /** A sampled query with what was shown for it, best first. */
 export interface ShownQuery extends ClusterMember {
@@ -40,14 +41,14 @@ export interface ClickAttribution {
 }
 
 /** How long after its query a click counts: half an hour, the usual end of a session. */
-export const CLICK_ATTRIBUTION_MS = 30 * 60_000;
+export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
 
 /**
  * Assigns clicks to the documents of sampled queries. A document counts as clicked once, however often it was.
  *
- * Clicks are told of all queries, but what was shown is known only of sampled ones. So only clicks of sampled queries
- * are used, with the weight of their query: clicks and impressions then speak of the same queries. All clicks over the
- * impressions of a tenth of the queries would be ten times too many.
+ * Services send the clicks of all queries, but what was shown is known only for the sampled ones. So only clicks of
+ * sampled queries are used, with the weight of their query: clicks and impressions are then those of the same queries.
+ * All clicks over the impressions of a tenth of the queries would give a rate ten times too high.
  *
  * A click counts only within `attributionMs` of its query, so that an old window has had no more time to gather clicks
  * than a new one; the newest windows must wait for theirs, see `settledUntil`.
@@ -85,7 +86,9 @@ export function clickedQueries(
   };
 }
 
-/** Queries before this time have all the clicks that they will ever be given; no later window should be measured. */
+/**
+ * Queries before this time have all the clicks that they can get; windows that end later should not be measured yet.
+ */
 export function settledUntil(now: Date, attributionMs = CLICK_ATTRIBUTION_MS): Date {
   return new Date(now.getTime() - attributionMs);
 }

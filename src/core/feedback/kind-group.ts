@@ -28,7 +28,9 @@ export function kindGroupOf(kind: FeedbackKind): KindGroup {
  * Which feedback a measure is taken from. Explicit opinions are rare and come from the pleased and the angry; implicit
  * ones come from everybody and say less. A measure over both follows the clicks, which are the most.
  */
-export type FeedbackBasis = 'all' | 'explicit' | 'implicit';
+export const feedbackBases = ['all', 'explicit', 'implicit'] as const;
+
+export type FeedbackBasis = (typeof feedbackBases)[number];
 
 /** The kinds of a basis, in the order of the contract. */
 export function kindsOf(basis: FeedbackBasis): readonly FeedbackKind[] {

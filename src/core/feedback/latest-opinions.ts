@@ -14,16 +14,16 @@ export interface OpinionSubject {
 }
 
 /** A stored feedback, as far as later ones supersede it. */
-export interface StoredFeedback extends OpinionSubject {
+export interface OpinionFeedback extends OpinionSubject {
   readonly id: string;
-  /** When it was received, if its sender did not say. */
+  /** When the user gave it; the time of receipt where the sender did not say. */
   readonly occurredAt: Date;
   readonly receivedAt: Date;
   /** Whether it was within the cap of its user when it came. */
   readonly isCounted: boolean;
 }
 
-/** A text that two feedbacks share iff the later supersedes the earlier. */
+/** A text that is equal for two feedbacks if and only if the later one supersedes the earlier one. */
 export function opinionKey({ pipeline, queryId, kind, documentId, rank, author }: OpinionSubject): string {
   return JSON.stringify([pipeline, queryId, kind, documentId, documentId === null ? rank : null, author]);
 }
@@ -37,7 +37,7 @@ export function opinionKey({ pipeline, queryId, kind, documentId, rank, author }
  *
  * @param list feedback of the window in question; an opinion that changed after it is what it was then
  */
-export function latestOpinions<T extends StoredFeedback>(list: readonly T[]): T[] {
+export function latestOpinions<T extends OpinionFeedback>(list: readonly T[]): T[] {
   const latest = new Map<string, { feedback: T; isCounted: boolean }>();
   for (const feedback of list) {
     const key = opinionKey(feedback);
@@ -52,7 +52,7 @@ export function latestOpinions<T extends StoredFeedback>(list: readonly T[]): T[
   return [...latest.values()].map(({ feedback, isCounted }) => ({ ...feedback, isCounted }));
 }
 
-function isLater(a: StoredFeedback, b: StoredFeedback): boolean {
+function isLater(a: OpinionFeedback, b: OpinionFeedback): boolean {
   const occurred = a.occurredAt.getTime() - b.occurredAt.getTime();
   if (occurred !== 0) return occurred > 0;
   const received = a.receivedAt.getTime() - b.receivedAt.getTime();

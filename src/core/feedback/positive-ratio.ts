@@ -3,7 +3,7 @@ import { ALL_SEGMENT } from '../model.ts';
 import { wilsonInterval } from '../stats/wilson.ts';
 import { type InsufficientFeedback, tooFew } from './insufficient-data.ts';
 import { type FeedbackBasis, kindsOf } from './kind-group.ts';
-import { latestOpinions, type StoredFeedback } from './latest-opinions.ts';
+import { latestOpinions, type OpinionFeedback } from './latest-opinions.ts';
 import type { Sentiment } from './sentiment-mapping.ts';
 
 /** Counted latest opinions; neutral ones are in neither number. */
@@ -25,7 +25,7 @@ export interface PositiveRatio extends OpinionCounts {
 export type PositiveRatioOutcome = PositiveRatio | InsufficientFeedback;
 
 /** A stored feedback with what it says and where it belongs. */
-export interface JudgedFeedback extends StoredFeedback {
+export interface JudgedFeedback extends OpinionFeedback {
   readonly sentiment: Sentiment;
   /** Names of the bounded segments of its query (`key=value`, or `other`); none while the query is not known. */
   readonly segments: readonly string[];
@@ -43,9 +43,9 @@ const CONFIDENCE = 0.95;
 /**
  * positive / (positive + negative) with the score interval of Wilson 1927.
  *
- * Feedback is not sampled: every feedback is told to us, of queries that were kept and of others, so each opinion
- * weighs 1. The interval takes opinions as independent; those of one user are not, and it is the per-user cap that
- * bounds by how much the interval is then too narrow.
+ * Feedback is not sampled: services send all of it, on queries that were kept and on others, so each opinion weighs 1.
+ * The interval takes opinions as independent. Those of one user are not; the cap for each user limits by how much the
+ * interval is then too narrow.
  *
  * @param fewest opinions from which a ratio is worth saying, >= 1
  * @throws RangeError for a count that is no integer >= 0
@@ -75,8 +75,8 @@ export function positiveRatio({ positive, negative }: OpinionCounts, fewest = 1)
 
 /**
  * The positive ratio of a window, for all feedback (`all`) and for each segment that occurs in it. Of each opinion the
- * latest feedback within the window counts, so a window that is computed again after late feedback came tells the new
- * truth about the same time. Feedback whose query is not known, or was not sampled, is in `all`.
+ * latest feedback within the window counts, so that a window gives a corrected value when it is computed again after
+ * late feedback came. Feedback whose query is not known, or was not sampled, is in `all`.
  *
  * @param basis which kinds count; the mapping may have made some of them neutral
  * @param fewest as in `positiveRatio`

@@ -1,7 +1,9 @@
 /** How a pipeline's config says what its feedback means. */
 import type { FeedbackKind } from '../live/live-query.ts';
 
-export type Sentiment = 'positive' | 'negative' | 'neutral';
+export const sentiments = ['positive', 'negative', 'neutral'] as const;
+
+export type Sentiment = (typeof sentiments)[number];
 
 /** What the number 0 means as a thumb; `true`, `false`, 1, -1 and words mean the same for everybody. */
 export interface ThumbRule {
@@ -32,21 +34,6 @@ export interface SentimentMapping extends Readonly<Record<FeedbackKind, Sentimen
   readonly abandonment: Sentiment;
   readonly no_answer: Sentiment;
 }
-
-/**
- * The mapping of a pipeline whose config says nothing. A thumb of 0 is negative: where it was meant as taken back, the
- * ratio is too low and somebody asks why, while the other way round it would be 1 whatever the users say.
- */
-export const defaultSentimentMapping: SentimentMapping = {
-  thumb: { zero: 'negative' },
-  rating: { min: 1, max: 5, positiveFrom: 4, negativeTo: 2 },
-  relevance: { min: 0, max: Number.POSITIVE_INFINITY, positiveFrom: 1, negativeTo: 0 },
-  click: 'positive',
-  copy: 'positive',
-  reformulation: 'negative',
-  abandonment: 'negative',
-  no_answer: 'negative',
-};
 
 /** What is wrong with a scale, as the end of a sentence in the words of the config; null when it is sound. */
 export function scaleProblem({ min, max, positiveFrom, negativeTo }: Scale): string | null {

@@ -7,6 +7,7 @@
  * the caps of its hours, whatever times were sent.
  */
 import type { FeedbackKind } from '../live/live-query.ts';
+import { DAY_MS, HOUR_MS } from '../time.ts';
 import { type KindGroup, kindGroupOf } from './kind-group.ts';
 
 export interface UserCap {
@@ -35,7 +36,7 @@ export interface CapCandidate {
   readonly occurredAt: Date;
 }
 
-/** Whose feedback of which group is counted together. */
+/** Feedback that is counted together: that of one subject, of one group of kinds, on one pipeline. */
 export interface CapSubject {
   readonly pipeline: string;
   /** From `capSubjectOf`. */
@@ -56,10 +57,9 @@ export interface CountedHour extends CapSubject {
   readonly counted: number;
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-
-/** Who is held to the cap: the user, and for anonymous feedback the query, since it is all that is known of them. */
+/**
+ * Whom a cap is for: the user, or the query where the feedback is anonymous, since nothing else is known of the user.
+ */
 export function capSubjectOf(candidate: Pick<CapCandidate, 'author' | 'queryId'>): string {
   const { author, queryId } = candidate;
   return JSON.stringify(author === null ? ['query', queryId] : ['user', author]);

@@ -2,6 +2,7 @@
 import type { GoldenSetBuilder } from './golden-set-builder.ts';
 import { goldenLimits, parseGrade, tagKeyProblem } from './limits.ts';
 import { malformed, quoted, type SourcePlace } from './source-line.ts';
+import { unguardCell } from './spreadsheet-cell.ts';
 
 /** Names are compared in lower case, with spaces and hyphens read as underscores. */
 const columnNames = [
@@ -34,7 +35,7 @@ export function parseCsvHeader(cells: readonly string[], place: SourcePlace): Cs
   const found = new Map<Role, number>();
   const tags: { index: number; key: string }[] = [];
   for (const [index, cell] of cells.entries()) {
-    const name = cell.trim();
+    const name = unguardCell(cell.trim());
     if (name === '') continue;
     const role = roleOf(name, place);
     if (role === null) {
@@ -77,7 +78,7 @@ export function addCsvRow(
   place: SourcePlace,
   rowsAsQueries: boolean,
 ): void {
-  const cell = (index: number | null): string => (index === null ? '' : (cells[index] ?? ''));
+  const cell = (index: number | null): string => (index === null ? '' : unguardCell(cells[index] ?? ''));
   if (cells.every((value) => value.trim() === '')) return;
   if (cells.length < columns.width || cells.slice(columns.width).some((value) => value.trim() !== '')) {
     throw malformed(
@@ -108,10 +109,15 @@ export function addCsvRow(
 }
 
 function roleOf(name: string, place: SourcePlace): Role | null {
+  const role = csvRoleOf(name);
+  if (role !== 'id') return role;
+  throw malformed(place, 'has a column "id", which may mean either; call it query_id or document_id');
+}
+
+/** What a column of that name holds: `id` may mean either id, null is a tag. */
+export function csvRoleOf(name: string): Role | 'id' | null {
   const plain = name.toLowerCase().replaceAll(/[\s-]+/g, '_');
-  if (plain === 'id') {
-    throw malformed(place, 'has a column "id", which may mean either; call it query_id or document_id');
-  }
+  if (plain === 'id') return 'id';
   for (const [role, names] of columnNames) {
     if (names.some((known) => known === plain)) return role;
   }

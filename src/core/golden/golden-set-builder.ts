@@ -8,8 +8,8 @@ import { cleanQuery, isSameQuestion, type Question, questionKey } from './questi
 import { at, malformed, quoted, type SourcePlace } from './source-line.ts';
 
 /**
- * What a query that the set already has means: `reject` an error; `join` the same query again, to add judgments to;
- * `separate` a query of its own under a numbered id.
+ * What to do with a query that the set already has. `reject`: refuse it. `join`: add its judgments to the query that is
+ * there. `separate`: add it as another query under a numbered id.
  */
 export type RepeatPolicy = 'reject' | 'join' | 'separate';
 

@@ -1,7 +1,9 @@
 /** What reading a golden set from files gives, and the choices a reader is given. */
 import type { GoldenQuery } from '../model.ts';
 
-export type GoldenFormat = 'beir' | 'trec' | 'csv' | 'jsonl';
+export const goldenFormats = ['beir', 'trec', 'csv', 'jsonl'] as const;
+
+export type GoldenFormat = (typeof goldenFormats)[number];
 
 export interface ReadGoldenSetOptions {
   /** `auto` looks at the names in the folder, or at the extension of the file. */

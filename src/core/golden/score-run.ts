@@ -1,24 +1,12 @@
 /** From answers and judgments to scores with bounds, per segment. */
-import { createEvaluator } from '../ir/evaluate.ts';
-import type { Measure, MetricKey } from '../ir/metric-key.ts';
-import { applyDuplicatePolicy } from '../ir/ranking.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../model.ts';
 import { summarize } from '../stats/summary.ts';
+import { type QueryScores, scoreQueries } from './query-scores.ts';
 import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
-import { groupBySegment } from './segments.ts';
+import { groupBySegment, type Segment } from './segments.ts';
 
-/** Measures of a golden run; each is taken at every cut-off of the settings. */
-export const runMeasures: readonly Measure[] = [
-  'hit_rate',
-  'mrr',
-  'ndcg',
-  'ndcg_exp',
-  'recall',
-  'precision',
-  'map',
-  'f1',
-  'unjudged',
-];
+/** Segment of the queries that have a relevant document left in the store; scored only when there are others. */
+export const ALIVE_SEGMENT = 'alive';
 
 export interface RunScores {
   readonly scores: readonly SegmentScore[];
@@ -27,42 +15,50 @@ export interface RunScores {
 }
 
 /**
- * Scores every judged query of the set: a query without an answer, with an empty one or with a failure scores 0 in
- * every measure and stays in the denominator. The order is the one that the retriever returned; a document that is
- * returned twice counts once, at its first rank.
+ * Means over all judged queries and over each segment, failed and empty queries counting 0.
  *
  * @param answers in any order; those of queries outside the set are ignored
+ * @param dead ids of queries whose every relevant document is gone: `alive` holds the others, so that one sees what
+ * the scores would be without dead labels
  */
 export function scoreRun(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
   settings: RunSettings,
+  dead: ReadonlySet<string> = new Set(),
 ): RunScores {
-  const keys = metricKeys(settings);
-  const evaluate = createEvaluator(keys, settings.relevanceLevel);
-  const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
-  const perQuery = queries.map((query) => {
-    const retrieved = answerOf.get(query.id)?.documents ?? [];
-    const { ranking } = applyDuplicatePolicy(
-      retrieved.map((document) => document.id),
-      'collapse',
-    );
-    return evaluate(
-      ranking,
-      new Map(query.judgments.map((judgment) => [judgment.documentId, judgment.grade])),
-    );
-  });
-  const { segments, overflow } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
+  const { segments, overflow } = segmentsToScore(queries, settings, dead);
+  return {
+    scores: summarizeSegments(scoreQueries(queries, answers, settings), segments),
+    segmentsOverflow: overflow,
+  };
+}
+
+/** `all`, `alive` when there are dead labels to leave out, and the segments of the settings. */
+export function segmentsToScore(
+  queries: readonly GoldenQuery[],
+  { segmentKeys, maxSegments }: Pick<RunSettings, 'segmentKeys' | 'maxSegments'>,
+  dead: ReadonlySet<string>,
+): { readonly segments: readonly Segment[]; readonly overflow: number } {
+  const { segments, overflow } = groupBySegment(queries, segmentKeys, maxSegments);
   const everything = { name: ALL_SEGMENT, members: queries.map((_, index) => index) };
-  const scores = [everything, ...segments].flatMap(({ name, members }) =>
+  const alive = {
+    name: ALIVE_SEGMENT,
+    members: everything.members.filter((row) => !dead.has(queries[row]?.id ?? '')),
+  };
+  const isTold = dead.size > 0 && alive.members.length > 0;
+  return { segments: [everything, ...(isTold ? [alive] : []), ...segments], overflow };
+}
+
+/** Mean and bounds of every measure over every segment: bootstraps, which take seconds for many small segments. */
+export function summarizeSegments(
+  { keys, columns }: QueryScores,
+  segments: readonly Segment[],
+): SegmentScore[] {
+  return segments.flatMap(({ name, members }) =>
     keys.map(({ measure, k }, column) => {
-      const values = Float64Array.from(members, (row) => perQuery[row]?.[column] ?? 0);
+      const values = Float64Array.from(members, (row) => columns[column]?.[row] ?? 0);
       return { segment: name, measure, k, ...summarize(values, measure) };
     }),
   );
-  return { scores, segmentsOverflow: overflow };
-}
-
-function metricKeys(settings: RunSettings): (MetricKey & { readonly k: number })[] {
-  return runMeasures.flatMap((measure) => settings.cutoffs.map((k) => ({ measure, k })));
 }

@@ -1,8 +1,12 @@
-/** Bounded slices of a golden set by the values of its tags. */
-import type { GoldenQuery } from '../model.ts';
+/** Bounded slices of a golden set, or of live queries, by the values of their tags. */
 
 /** Holds what did not fit under the cap. */
 export const OTHER_SEGMENT = 'other';
+
+/** What can be in a segment. */
+export interface Tagged {
+  readonly tags: Readonly<Record<string, string>>;
+}
 
 export interface Segment {
   /** `key=value`, or `other`. */
@@ -16,7 +20,7 @@ export interface Segment {
  * of the rest form `other`. Queries without the tag are in no segment of that key.
  */
 export function groupBySegment(
-  queries: readonly GoldenQuery[],
+  queries: readonly Tagged[],
   keys: readonly string[],
   max: number,
 ): { readonly segments: readonly Segment[]; readonly overflow: number } {

@@ -1,9 +1,10 @@
 /** What can only be judged against the pipeline and the clock: names, dimensions, times. */
+import { DAY_MS, MINUTE_MS } from '../time.ts';
 import type { LiveQuery } from './live-query.ts';
 import type { Rejection } from './rejection.ts';
 
 /** Clocks of healthy services differ by less. */
-const CLOCK_TOLERANCE_MS = 5 * 60_000;
+const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
 export interface PipelineLimits {
   /** Length of the pipeline's vectors, null while none has been seen. */
@@ -39,7 +40,7 @@ export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, 
       message: `occurred_at is ${Math.round(aheadMs / 1000)} s ahead of our clock; set the clock of the service.`,
     };
   }
-  if (-aheadMs > retentionDays * 86_400_000) {
+  if (-aheadMs > retentionDays * DAY_MS) {
     return {
       code: 'occurred_too_long_ago',
       message: `occurred_at is more than ${retentionDays} days ago, the retention of this pipeline.`,
@@ -48,10 +49,11 @@ export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, 
   return null;
 }
 
-function checkEmbedding(embedding: Float32Array | null, dimensions: number | null): Rejection | null {
+/** Refuses a vector that cannot be compared with those of its pipeline; a missing one is fine. */
+export function checkEmbedding(embedding: Float32Array | null, dimensions: number | null): Rejection | null {
   if (embedding === null) return null;
   let squares = 0;
-  for (const value of embedding) squares += value * value;
+  for (let i = 0; i < embedding.length; i++) squares += (embedding[i] ?? 0) ** 2;
   // float32 values cannot overflow a float64 sum, so a sum that is not finite had such a value in it.
   if (!Number.isFinite(squares))
     return { code: 'embedding_not_finite', message: 'embedding holds NaN or an infinity.' };

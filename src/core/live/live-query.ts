@@ -1,11 +1,11 @@
-/** What a RAG service tells of one query that a user sent, however it told it: HTTP, client or OpenTelemetry. */
+/** What a RAG service sends about one query of a user, over HTTP, through the client or through OpenTelemetry. */
 import type { RetrievedDocument } from '../model.ts';
 
 export interface LiveQuery {
   /** Idempotency key within the pipeline: the same id is stored once, however often it is sent. */
   readonly id: string;
   readonly pipeline: string;
-  /** Null: when it was received. */
+  /** Null: not told, the time of receipt is taken. */
   readonly occurredAt: Date | null;
   readonly text: string | null;
   readonly embedding: Float32Array | null;
@@ -22,7 +22,7 @@ export interface LiveQuery {
   /** As the service knows the user; only a keyed HMAC of it is ever stored. */
   readonly userId: string | null;
   readonly versions: VersionStamps;
-  /** Probability with which the service itself had kept it before it told us; 1 when it tells all. */
+  /** Probability with which the service kept the query before sending it; 1 when the service sends all. */
   readonly upstreamProbability: number;
 }
 

@@ -1,6 +1,7 @@
 /** From the spans of one export to live queries and feedback: the one entry for traces, in the order of its steps. */
 import type { LiveQuery } from '../live/live-query.ts';
 import type { RetrievedDocument } from '../model.ts';
+import { DAY_MS } from '../time.ts';
 import { readFirst, readShortText } from './attribute.ts';
 import type { ExtractionOptions } from './extraction-options.ts';
 import type { TracedFeedback } from './feedback.ts';
@@ -25,7 +26,10 @@ import { indexSpans, type TraceIndex } from './trace-index.ts';
 export interface Extraction {
   readonly queries: readonly LiveQuery[];
   readonly feedback: readonly TracedFeedback[];
-  /** What belongs to live queries of these traces that came earlier or will come later: see `completeQueries`. */
+  /**
+   * What may belong to live queries of these traces that came earlier or will come later: see `completeQueries`. People
+   * are among them though a query of this export has them, because they are those of its whole trace.
+   */
   readonly fragments: readonly TraceFragment[];
   /** Retriever, embedding, reranker and evaluator spans of which the service dropped attributes or events. */
   readonly truncatedSpans: number;
@@ -41,7 +45,7 @@ export interface Extraction {
   readonly unusableAnnotations: number;
 }
 
-const MAX_LATENCY_MS = 86_400_000;
+const MAX_LATENCY_MS = DAY_MS;
 
 /**
  * Reads live queries and feedback from the spans of one export.
@@ -86,7 +90,7 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
   return {
     queries,
     feedback,
-    fragments: withoutRepeats(unused),
+    fragments: [...unused.filter((fragment) => fragment.kind !== 'person'), ...peopleOf(fragments)],
     truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length,
     ignoredSpans: index.spans.length - used.size,
     spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
@@ -154,15 +158,14 @@ function isTruncated(span: OtlpSpan, index: TraceIndex): boolean {
 }
 
 /** Services put the same session on every span of a trace; once is enough. */
-function withoutRepeats(fragments: readonly TraceFragment[]): readonly TraceFragment[] {
-  const people = new Set<string>();
-  return fragments.filter((fragment) => {
-    if (fragment.kind !== 'person') return true;
+function peopleOf(fragments: readonly TraceFragment[]): readonly TraceFragment[] {
+  const people = new Map<string, TraceFragment>();
+  for (const fragment of fragments) {
+    if (fragment.kind !== 'person') continue;
     const key = JSON.stringify([fragment.traceId, fragment.sessionId, fragment.userId]);
-    const isNew = !people.has(key);
-    people.add(key);
-    return isNew;
-  });
+    if (!people.has(key)) people.set(key, fragment);
+  }
+  return [...people.values()];
 }
 
 function byEnd(a: OtlpSpan, b: OtlpSpan): number {

@@ -92,7 +92,7 @@ export function readJudgedDocument(metadata: Attributes | null): Pick<Feedback, 
  * The idempotency key of an annotation that has an identifier: a later one about the same target by the same name and
  * identifier stands in for it. Null without an identifier: then it is derived from what the feedback says.
  */
-export function feedbackId(
+export function annotationFeedbackId(
   annotation: Annotation,
   queryId: string,
   identity: Pick<DocumentIdentity, 'sha256Hex'>,

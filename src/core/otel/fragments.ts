@@ -1,8 +1,9 @@
 /** Reads from the spans around a retriever what completes its live query: see trace-fragment.ts. */
 import { readCount, readFirst, readFlattened, readShortText, readText, readVector } from './attribute.ts';
+import type { ExtractionOptions } from './extraction-options.ts';
 import { readPerson } from './person.ts';
 import { readQueryText, readQueryVector } from './retrieval-request.ts';
-import { type DocumentIdentity, identifyDocuments, readRerankedDocuments } from './retrieved-documents.ts';
+import { identifyDocuments, readRerankedDocuments } from './retrieved-documents.ts';
 import { liveQueryId, type OtlpSpan } from './span.ts';
 import type { TraceFragment } from './trace-fragment.ts';
 import type { TraceIndex } from './trace-index.ts';
@@ -22,13 +23,16 @@ export function readEmbeddingModel(span: OtlpSpan): string | null {
 export function readFragments(
   span: OtlpSpan,
   index: TraceIndex,
-  identity: DocumentIdentity,
+  options: ExtractionOptions,
   wantedTexts: ReadonlySet<string>,
 ): readonly TraceFragment[] {
   const around = index.retrieverAround(span);
   const parentId = around?.spanId ?? span.parentSpanId;
   const place = {
     traceId: span.traceId,
+    spanId: span.spanId,
+    endedAtUnixNano: span.endTimeUnixNano,
+    pipeline: options.pipelineOf(span),
     within: parentId === null ? null : liveQueryId(span.traceId, parentId),
   };
   switch (index.roleOf(span)) {
@@ -43,7 +47,7 @@ export function readFragments(
     }
     case 'reranker': {
       const documents = readRerankedDocuments(span) ?? [];
-      const results = identifyDocuments(documents, identity);
+      const results = identifyDocuments(documents, options);
       // An order with holes in it is not the order that users saw.
       if (results.length === 0 || results.length < documents.length) return [];
       const text = readText(span.attributes['reranker.query']);

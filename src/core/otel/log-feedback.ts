@@ -2,7 +2,7 @@
 import { EVALUATION_EVENT, readEvaluationEvent } from './annotation.ts';
 import { readString } from './attribute.ts';
 import type { ExtractionOptions } from './extraction-options.ts';
-import { feedbackId, readJudgedDocument, readOpinion, type TracedFeedback } from './feedback.ts';
+import { annotationFeedbackId, readJudgedDocument, readOpinion, type TracedFeedback } from './feedback.ts';
 import { readPerson } from './person.ts';
 import { liveQueryId, type OtlpLogRecord, toDate } from './span.ts';
 
@@ -42,7 +42,7 @@ export function extractLogFeedback(
     else {
       const queryId = liveQueryId(traceId, spanId);
       feedback.push({
-        id: feedbackId(annotation, queryId, options),
+        id: annotationFeedbackId(annotation, queryId, options),
         queryId,
         pipeline,
         ...reading.opinion,

@@ -2,7 +2,7 @@
 import type { LiveQuery } from '../live/live-query.ts';
 import { type Annotation, EVALUATION_EVENT, readAnnotations, readEvaluationEvent } from './annotation.ts';
 import type { ExtractionOptions } from './extraction-options.ts';
-import { feedbackId, readJudgedDocument, readOpinion, type TracedFeedback } from './feedback.ts';
+import { annotationFeedbackId, readJudgedDocument, readOpinion, type TracedFeedback } from './feedback.ts';
 import { readPerson } from './person.ts';
 import { liveQueryId, type OtlpSpan, type SpanLink, toDate } from './span.ts';
 import type { TraceIndex } from './trace-index.ts';
@@ -55,7 +55,7 @@ export function readSpanFeedback(
         const around = [span, ...index.ancestorsOf(span)].map(({ attributes }) => attributes);
         annotatedSpans.add(span);
         feedback.push({
-          id: feedbackId(annotation, queryId, options),
+          id: annotationFeedbackId(annotation, queryId, options),
           queryId,
           pipeline,
           ...reading.opinion,

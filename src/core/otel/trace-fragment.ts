@@ -1,10 +1,15 @@
 /** What other spans of a trace add to its live queries: vectors, the final order, the person. */
-import type { LiveQuery } from '../live/live-query.ts';
+import type { LiveQuery, VersionStamps } from '../live/live-query.ts';
 import type { RetrievedDocument } from '../model.ts';
 import type { Person } from './person.ts';
 
 interface InTrace {
   readonly traceId: string;
+  /** The span that tells it, and when that ended. */
+  readonly spanId: string;
+  readonly endedAtUnixNano: bigint;
+  /** Null when the span belongs to none, or does not tell. */
+  readonly pipeline: string | null;
   /** The id of the live query that the span lies within, or would, if its parent is a retriever; null for a root. */
   readonly within: string | null;
 }
@@ -34,9 +39,18 @@ export interface PersonFragment extends InTrace, Person {
 
 export type TraceFragment = EmbeddingFragment | RerankFragment | PersonFragment;
 
-export interface Completion {
+/** What of a live query is completed, or decides with what. Texts and people may be stand-ins, if they are so in both. */
+export interface Completable
+  extends Pick<
+    LiveQuery,
+    'id' | 'traceId' | 'text' | 'embedding' | 'topK' | 'results' | 'sessionId' | 'userId'
+  > {
+  readonly versions: Pick<VersionStamps, 'embedder'>;
+}
+
+export interface Completion<Query> {
   /** In the given order. */
-  readonly queries: readonly LiveQuery[];
+  readonly queries: readonly Query[];
   /** Those that no query was completed with. */
   readonly unused: readonly TraceFragment[];
 }
@@ -55,13 +69,13 @@ export interface Completion {
  *   several retrievers, whose order says nothing of one of them.
  * - **Person**: session and user, each when all fragments of the trace agree on it.
  *
- * The same call serves spans that came in one export and those that came later: give it the stored queries of a
- * trace with its late fragments.
+ * The same call serves spans that came in one export and those that came in another: give it the stored queries of a
+ * trace with all of its fragments, in the order in which their spans ended. To complete once more changes nothing.
  */
-export function completeQueries(
-  queries: readonly LiveQuery[],
+export function completeQueries<Query extends Completable>(
+  queries: readonly Query[],
   fragments: readonly TraceFragment[],
-): Completion {
+): Completion<Query> {
   const traces = new Map<string, TraceParts>();
   for (const fragment of fragments) {
     const parts = traces.get(fragment.traceId) ?? { embeddings: [], reranks: [], people: [] };
@@ -108,13 +122,13 @@ function embeddingFinder(embeddings: readonly EmbeddingFragment[]) {
   const onlyWithin = new Map<string | null, EmbeddingFragment | undefined>();
   for (const fragment of embeddings)
     onlyWithin.set(fragment.within, onlyWithin.has(fragment.within) ? undefined : fragment);
-  return ({ id, text }: LiveQuery, isAlone: boolean): EmbeddingFragment | undefined =>
+  return ({ id, text }: Completable, isAlone: boolean): EmbeddingFragment | undefined =>
     (text === null ? undefined : byText.get(text)) ??
     onlyWithin.get(id) ??
     (isAlone && embeddings.length === 1 ? embeddings[0] : undefined);
 }
 
-function findOrder(query: LiveQuery, reranks: readonly RerankFragment[]): RerankFragment | undefined {
+function findOrder(query: Completable, reranks: readonly RerankFragment[]): RerankFragment | undefined {
   if (reranks.length === 0) return undefined;
   const ids = new Set(query.results.map((document) => document.id));
   return reranks.slice(-MAX_RERANKS).findLast((fragment) => {
@@ -124,21 +138,24 @@ function findOrder(query: LiveQuery, reranks: readonly RerankFragment[]): Rerank
   });
 }
 
-function withEmbedding(query: LiveQuery, fragment: EmbeddingFragment | undefined): LiveQuery {
+function withEmbedding<Query extends Completable>(
+  query: Query,
+  fragment: EmbeddingFragment | undefined,
+): Query {
   if (fragment === undefined) return query;
   const embedder = query.versions.embedder ?? fragment.model;
   const text = query.text ?? fragment.text;
   return { ...query, text, embedding: fragment.vector, versions: { ...query.versions, embedder } };
 }
 
-function withOrder(query: LiveQuery, fragment: RerankFragment | undefined): LiveQuery {
+function withOrder<Query extends Completable>(query: Query, fragment: RerankFragment | undefined): Query {
   if (fragment === undefined) return query;
   const scores = new Map(query.results.map((document) => [document.id, document.score]));
   const results = fragment.results.map(({ id }) => ({ id, score: scores.get(id) ?? null }));
   return { ...query, results, topK: fragment.topK ?? query.topK };
 }
 
-function withPerson(query: LiveQuery, person: Person | undefined): LiveQuery {
+function withPerson<Query extends Completable>(query: Query, person: Person | undefined): Query {
   const sessionId = query.sessionId ?? person?.sessionId ?? null;
   return { ...query, sessionId, userId: query.userId ?? person?.userId ?? null };
 }

@@ -19,6 +19,9 @@ export type Redactor = (text: string) => Redaction;
 /** In order: what is found first is out of reach of those after it. */
 const detectors: readonly Detector[] = [privateKey, credentials, token, secret, email, iban, card, ip, phone];
 
+/** In less there is nothing to find for them; between the finds of a long list there are thousands of such places. */
+const SHORTEST = 5;
+
 /** Kind of a text that was replaced as a whole. */
 const WHOLE = 'redacted';
 
@@ -57,15 +60,11 @@ function wholeRedacted(): Redaction {
   return { text: placeholderOf(WHOLE), counts: { [WHOLE]: 1 } };
 }
 
-function redactUntilSettled(
-  text: string,
-  detectors: readonly Detector[],
-  placeholders: RegExp,
-): Redaction | null {
+function redactUntilSettled(text: string, all: readonly Detector[], placeholders: RegExp): Redaction | null {
   const counts: Record<string, number> = {};
   let current = text;
   for (let pass = 0; pass < MOST_PASSES; pass++) {
-    const { finds, redacted } = redactOnce(current, detectors, placeholders);
+    const { finds, redacted } = redactOnce(current, all, placeholders);
     if (finds.length === 0) return { text: current, counts };
     for (const { kind } of finds) counts[kind] = (counts[kind] ?? 0) + 1;
     current = redacted;
@@ -79,7 +78,7 @@ interface Find extends Span {
 
 function redactOnce(
   text: string,
-  detectors: readonly Detector[],
+  all: readonly Detector[],
   placeholders: RegExp,
 ): { finds: Find[]; redacted: string } {
   const folded = foldText(text);
@@ -89,8 +88,10 @@ function redactOnce(
     end: match.index + match[0].length,
   }));
   let finds: Find[] = [];
-  for (const { kind, find } of detectors) {
-    const found = gapsBetween(taken, folded.text.length).flatMap((gap) =>
+  for (const detector of all) {
+    const { kind, find } = detector;
+    const shortest = detectors.includes(detector) ? SHORTEST : 1;
+    const found = gapsBetween(taken, folded.text.length, shortest).flatMap((gap) =>
       find(folded.text.slice(gap.start, gap.end)).map((span) => ({
         kind,
         start: gap.start + span.start,
@@ -112,12 +113,12 @@ function redactOnce(
   return { finds, redacted: parts.join('') };
 }
 
-/** What lies between spans in ascending order. */
-function gapsBetween(spans: readonly Span[], length: number): Span[] {
+/** What lies between spans in ascending order, and is not shorter than `shortest`. */
+function gapsBetween(spans: readonly Span[], length: number, shortest: number): Span[] {
   const gaps: Span[] = [];
   let start = 0;
   for (const span of [...spans, { start: length, end: length }]) {
-    if (span.start > start) gaps.push({ start, end: span.start });
+    if (span.start - start >= shortest) gaps.push({ start, end: span.start });
     start = span.end;
   }
   return gaps;

@@ -56,8 +56,8 @@ const FEWEST_CLUSTERS = 2;
 /**
  * Total over the window: sum of value / probability (Horvitz and Thompson 1952). Unbiased whatever the values and the
  * probabilities. Bounds are value -+ t * standard error with the degrees of freedom of `clusterVariance`; for values
- * >= 0 the lower one is at least the sum that was seen. Without any sample the total of a complete window
- * is 0, and unknown otherwise. A total of which nothing was sampled has the bounds 0 to 0: where that can happen,
+ * >= 0 the lower one is at least the sum that was seen. Without any sample the total of a complete window is 0; that of
+ * any other window is unknown. A total of which nothing was sampled has the bounds 0 to 0: where that can happen,
  * multiply the known number of queries with `hajekProportion`.
  *
  * @throws RangeError for a probability outside (0, 1], a value that is not finite, or an overflow

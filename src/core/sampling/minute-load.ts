@@ -1,5 +1,5 @@
 /**
- * The cap on samples a minute, for the person on call: Each replica counts the queries of the minute and halves the
+ * The cap on samples a minute. Each replica counts the queries of the minute and halves the
  * rate as often as it takes to stay within its share of `max_per_minute`; it starts a minute with as many halvings as
  * the minute before needed. When the minute is over, the most halvings of any replica hold for the whole minute:
  * samples that only an earlier, higher rate kept are deleted, and all others store the final rate. Who came first
@@ -14,8 +14,8 @@
  * - A burst or a cold start writes more than the budget until the minute closes: at most budget * (1 + halvings / 2)
  *   in expectation. Closed minutes expect at most the budget. It is the expected number that is capped: a session is
  *   kept whole, so one session that sends thousands of queries a minute can exceed the budget when it is drawn.
- * - The bias that remains: a query that is sent again in a later minute of a lower level has two chances. Whoever
- *   stores it must keep the larger probability of the two, then it is exact again.
+ * - A query that is sent again in a later minute of a lower level has two chances. Whoever stores it must keep the
+ *   larger probability, and the sample in the minute that gave it, whose closing then holds for both chances alike.
  */
 
 /** What one replica counted in one minute of one pipeline. */

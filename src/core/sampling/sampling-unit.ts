@@ -1,5 +1,5 @@
 /** What is sampled together: the live queries of one session, so that a session is kept or left whole. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The queries that share one draw. Kinds never mix: the session `7` and the trace `7` are two units. */
 export interface SamplingUnit {
@@ -37,8 +37,6 @@ export function samplingUnit(query: {
  */
 export function samplingHash(pipeline: string, unit: SamplingUnit): number {
   // JSON keeps the four parts apart whatever characters they hold.
-  const digest = createHash('sha256')
-    .update(JSON.stringify([DOMAIN, pipeline, unit.kind, unit.id]))
-    .digest();
+  const digest = hash('sha256', JSON.stringify([DOMAIN, pipeline, unit.kind, unit.id]), 'buffer');
   return (digest.readUInt32BE(0) * 2 ** 21 + (digest.readUInt32BE(4) >>> 11)) / 2 ** 53;
 }

@@ -1,0 +1,60 @@
+/** One detector for all traffic and one for each region, so that a loss in a corner is not diluted. */
+import { logAdd, logMean } from '../../stats/log-sum.ts';
+import type { SessionScores } from '../coverage/session-scores.ts';
+import { type DetectorSettings, type DetectorState, newDetector, stepDetector } from './e-detector.ts';
+
+export interface CombinedSettings {
+  readonly global: DetectorSettings;
+  /** Monitored regions: those with sessions enough in the baseline. */
+  readonly regions: readonly (DetectorSettings & { readonly region: number })[];
+}
+
+export interface CombinedState {
+  readonly global: DetectorState;
+  /** In the order of the settings. */
+  readonly regions: readonly DetectorState[];
+}
+
+export interface CombinedStep {
+  readonly state: CombinedState;
+  /** ln M of the global detector. */
+  readonly logGlobal: number;
+  readonly logRegions: readonly { readonly region: number; readonly logEvidence: number }[];
+  /** ln of the combined evidence. */
+  readonly logEvidence: number;
+}
+
+const LOG_HALF = Math.log(0.5);
+
+export function newCombinedDetector({ global, regions }: CombinedSettings): CombinedState {
+  return { global: newDetector(global), regions: regions.map(newDetector) };
+}
+
+/**
+ * Adds one window to all detectors. Combined evidence = M_global / 2 + mean of the M_region / 2, or M_global alone when
+ * no region is monitored; the average keeps the guarantee of its parts.
+ */
+export function stepCombinedDetector(
+  settings: CombinedSettings,
+  state: CombinedState,
+  scores: SessionScores,
+): CombinedStep {
+  const global = stepDetector(settings.global, state.global, scores.all);
+  const regions = settings.regions.map((region, i) => ({
+    region: region.region,
+    ...stepDetector(region, state.regions[i] ?? newDetector(region), scores.regions.get(region.region) ?? []),
+  }));
+  const logEvidence =
+    regions.length === 0
+      ? global.logEvidence
+      : logAdd(
+          LOG_HALF + global.logEvidence,
+          LOG_HALF + logMean(regions.map((region) => region.logEvidence)),
+        );
+  return {
+    state: { global: global.state, regions: regions.map((region) => region.state) },
+    logGlobal: global.logEvidence,
+    logRegions: regions.map(({ region, logEvidence }) => ({ region, logEvidence })),
+    logEvidence,
+  };
+}

@@ -1,0 +1,44 @@
+/** Slows down when the retriever does, so that measuring it does not make its trouble worse. */
+
+/** Number of latencies that are judged together. */
+export const WINDOW = 20;
+const SLOWEST = 1 / 4;
+const STEP_UP = 1 / 8;
+/** A 95th percentile that is at most this far above the reference is noise, whatever the ratio. */
+const NOISE_MS = 20;
+
+export interface Backoff {
+  /** Share of the configured pace and concurrency that is used, 0.25..1. */
+  readonly factor: number;
+  /** 95th percentile that counts as usual, in milliseconds; null until it is known. */
+  readonly reference: number | null;
+  /** Latencies since the last judgement. */
+  readonly recent: readonly number[];
+}
+
+/** @param reference 95th percentile of the last completed run; null takes that of the first answers of this one */
+export function startBackoff(reference: number | null): Backoff {
+  return { factor: 1, reference, recent: [] };
+}
+
+/**
+ * Takes one latency in. Every 20 answers are judged: when their 95th percentile is above twice the reference the factor
+ * is halved, down to a quarter; at or below one and a half times the reference it rises by an eighth, up to 1 (additive
+ * increase, multiplicative decrease: Chiu and Jain 1989). Between the two it stays, so that it does not swing.
+ */
+export function observeLatency({ factor, reference, recent }: Backoff, latencyMs: number): Backoff {
+  const seen = [...recent, latencyMs];
+  if (seen.length < WINDOW) return { factor, reference, recent: seen };
+  const p95 = percentile95(seen);
+  if (reference === null) return { factor, reference: p95, recent: [] };
+  if (p95 > Math.max(2 * reference, reference + NOISE_MS))
+    return { factor: Math.max(SLOWEST, factor / 2), reference, recent: [] };
+  const isUsual = p95 <= Math.max(1.5 * reference, reference + NOISE_MS);
+  return { factor: isUsual ? Math.min(1, factor + STEP_UP) : factor, reference, recent: [] };
+}
+
+/** Nearest rank. */
+function percentile95(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(0.95 * sorted.length) - 1] ?? 0;
+}

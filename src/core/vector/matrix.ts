@@ -1,0 +1,100 @@
+/** Rows of float32 vectors, and how they are read in float64. */
+
+/** Vectors as rows, one after the other in `data`, which holds `rows * columns` numbers. */
+export interface Matrix {
+  readonly rows: number;
+  readonly columns: number;
+  readonly data: Float32Array;
+}
+
+/** A matrix of the given rows. @throws RangeError when they differ in length */
+export function matrixOf(rows: readonly ArrayLike<number>[]): Matrix {
+  const columns = rows[0]?.length ?? 0;
+  const data = new Float32Array(rows.length * columns);
+  for (const [index, row] of rows.entries()) {
+    if (row.length !== columns) {
+      throw new RangeError(`Row ${index} has ${row.length} numbers, row 0 has ${columns}.`);
+    }
+    data.set(row, index * columns);
+  }
+  return { rows: rows.length, columns, data };
+}
+
+/** One row, not copied. */
+export function rowOf(matrix: Matrix, row: number): Float32Array {
+  return matrix.data.subarray(row * matrix.columns, (row + 1) * matrix.columns);
+}
+
+/** A copy of some rows, in the given order. */
+export function selectRows(matrix: Matrix, rows: ArrayLike<number>): Matrix {
+  const data = new Float32Array(rows.length * matrix.columns);
+  for (let i = 0; i < rows.length; i++) data.set(rowOf(matrix, rows[i] ?? 0), i * matrix.columns);
+  return { rows: rows.length, columns: matrix.columns, data };
+}
+
+/** Euclidean length of each row, in float64; NaN for a row that holds NaN, infinite for one with an infinity. */
+export function rowLengths(matrix: Matrix): Float64Array {
+  const { data, columns } = matrix;
+  const lengths = new Float64Array(matrix.rows);
+  for (let row = 0; row < matrix.rows; row++) {
+    let squares = 0;
+    for (let i = row * columns; i < (row + 1) * columns; i++) {
+      const value = data[i] as number;
+      squares += value * value;
+    }
+    lengths[row] = Math.sqrt(squares);
+  }
+  return lengths;
+}
+
+/** Euclidean length of a vector, in float64. */
+export function lengthOf(vector: ArrayLike<number>): number {
+  let squares = 0;
+  for (let i = 0; i < vector.length; i++) {
+    const value = vector[i] ?? 0;
+    squares += value * value;
+  }
+  return Math.sqrt(squares);
+}
+
+export interface NormalisedRows {
+  /** The rows divided by their lengths; a row that has no direction is all zeros. */
+  readonly matrix: Matrix;
+  /** Rows that have a direction. */
+  readonly directedRows: readonly number[];
+  /** Rows of length 0. */
+  readonly zeroRows: readonly number[];
+  /** Rows that hold NaN or an infinity. */
+  readonly notFiniteRows: readonly number[];
+}
+
+/** Divides each row by its length, and names the rows that have no direction. */
+export function normaliseRows(matrix: Matrix): NormalisedRows {
+  const lengths = rowLengths(matrix);
+  const data = new Float32Array(matrix.data.length);
+  const directedRows: number[] = [];
+  const zeroRows: number[] = [];
+  const notFiniteRows: number[] = [];
+  for (const [row, length] of lengths.entries()) {
+    if (length === 0) zeroRows.push(row);
+    else if (!Number.isFinite(length)) notFiniteRows.push(row);
+    else {
+      directedRows.push(row);
+      data.set(
+        rowOf(matrix, row).map((value) => value / length),
+        row * matrix.columns,
+      );
+    }
+  }
+  return { matrix: { ...matrix, data }, directedRows, zeroRows, notFiniteRows };
+}
+
+/** 1 / length for each length, so that a dot product times it is a cosine; 0 for a row without direction. */
+export function inverseOf(lengths: Float64Array): Float64Array {
+  return lengths.map((length) => (length > 0 && length < Number.POSITIVE_INFINITY ? 1 / length : 0));
+}
+
+/** 1 / length of each row; 0 for a row without direction. */
+export function inverseLengths(matrix: Matrix): Float64Array {
+  return inverseOf(rowLengths(matrix));
+}

@@ -1,0 +1,123 @@
+/** Exact search for the most similar rows of a store, for stores that cannot return comparable scores. */
+
+import { cosineBlocks } from './cosine-kernel.ts';
+import { rowProduct } from './dot-products.ts';
+import { inverseLengths, type Matrix } from './matrix.ts';
+
+export interface Neighbours {
+  /** How many neighbours every query has: k, or the size of the store when that is smaller. */
+  readonly k: number;
+  /** Rows of the store, `k` for each query, most similar first; equally similar ones in the order of the store. */
+  readonly indices: Uint32Array;
+  /** Cosines, in the order of `indices`. */
+  readonly similarities: Float64Array;
+}
+
+/** Queries that are compared with the store in one pass over it. */
+const QUERY_PANEL = 2048;
+/** A block of queries and of store rows fits the second-level cache together with the cosines of both. */
+const QUERY_BLOCK = 32;
+const STORE_BLOCK = 96;
+
+/** Cosines that agree to 13 decimals are equal: further digits are rounding. */
+const TIE_SCALE = 1e13;
+
+/**
+ * The k rows of the store with the largest cosine to each query. Float32 rows of any length, float64 sums; a row
+ * without direction (zero or not finite) has the cosine 0 to everything.
+ *
+ * All pairs are compared in float32 first, and those that may be among the best in float64: the result is that of
+ * float64 alone. Takes 2 * queries * store * columns floating-point operations; memory beside the result is 2,048
+ * queries in float32 and a few blocks.
+ *
+ * @throws RangeError when the vectors differ in dimension
+ */
+export function nearestNeighbours(store: Matrix, queries: Matrix, k: number): Neighbours {
+  if (store.rows > 0 && queries.rows > 0 && store.columns !== queries.columns) {
+    throw new RangeError(
+      `The store has ${store.columns} dimensions and the queries have ${queries.columns}; both must come from one embedding model.`,
+    );
+  }
+  const found = Math.min(k, store.rows);
+  const indices = new Uint32Array(queries.rows * found);
+  const similarities = new Float64Array(queries.rows * found).fill(Number.NEGATIVE_INFINITY);
+  const result = { k: found, indices, similarities };
+  if (found === 0) return result;
+  const search = { store, queries, storeScales: inverseLengths(store), queryScales: inverseLengths(queries) };
+  const blocks = cosineBlocks(queries.columns, Math.min(QUERY_PANEL, queries.rows), STORE_BLOCK);
+  for (let panel = 0; panel < queries.rows; panel += QUERY_PANEL) {
+    const panelEnd = Math.min(panel + QUERY_PANEL, queries.rows);
+    blocks.setLeft(queries, panel, panelEnd, search.queryScales);
+    for (let first = 0; first < store.rows; first += STORE_BLOCK) {
+      const end = Math.min(first + STORE_BLOCK, store.rows);
+      blocks.setRight(store, first, end, search.storeScales);
+      for (let from = panel; from < panelEnd; from += QUERY_BLOCK) {
+        const to = Math.min(from + QUERY_BLOCK, panelEnd);
+        const cosines = blocks.cosines(from - panel, to - panel);
+        for (let query = from; query < to; query++) {
+          const ofQuery = cosines.subarray((query - from) * blocks.stride);
+          keepBest(search, query, ofQuery, first, end, blocks.tolerance, result);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+/** Mean of the similarities of each query's neighbours; without a store every query has the score -1. */
+export function meanSimilarities({ k, similarities }: Neighbours, queries: number): Float64Array {
+  return Float64Array.from({ length: queries }, (_, query) => {
+    if (k === 0) return -1;
+    let sum = 0;
+    for (let i = 0; i < k; i++) sum += similarities[query * k + i] ?? 0;
+    return sum / k;
+  });
+}
+
+interface Search {
+  readonly store: Matrix;
+  readonly queries: Matrix;
+  /** 1 / length of each row; 0 for one without direction. */
+  readonly storeScales: Float64Array;
+  readonly queryScales: Float64Array;
+}
+
+/** Merges the store rows [first, end), whose approximate cosines begin `cosines`, into the sorted best of one query. */
+function keepBest(
+  search: Search,
+  query: number,
+  cosines: Float32Array,
+  first: number,
+  end: number,
+  tolerance: number,
+  { k, indices, similarities }: Neighbours,
+): void {
+  const best = query * k;
+  const last = best + k - 1;
+  let worst = similarities[last] as number;
+  for (let row = first; row < end; row++) {
+    if ((cosines[row - first] as number) < worst - tolerance) continue;
+    const cosine = cosineOf(search, query, row);
+    const key = tieKey(cosine);
+    // A later row never displaces an equal one, because rows come in the order of the store.
+    if (key <= tieKey(worst)) continue;
+    let place = last;
+    while (place > best && tieKey(similarities[place - 1] as number) < key) {
+      similarities[place] = similarities[place - 1] as number;
+      indices[place] = indices[place - 1] as number;
+      place--;
+    }
+    similarities[place] = cosine;
+    indices[place] = row;
+    worst = similarities[last] as number;
+  }
+}
+
+function cosineOf({ store, queries, storeScales, queryScales }: Search, query: number, row: number): number {
+  const scale = (queryScales[query] as number) * (storeScales[row] as number);
+  return scale === 0 ? 0 : rowProduct(queries.data, query, store.data, row, store.columns) * scale;
+}
+
+function tieKey(cosine: number): number {
+  return Math.round(cosine * TIE_SCALE);
+}
