@@ -12,6 +12,8 @@ export interface ApiKey {
 export interface ApiKeys {
   /** The key that this text is, null when it is none or revoked. A revocation is seen within seconds everywhere. */
   find(text: string): Promise<ApiKey | null>;
+  /** The key of that id, null when there is none or it is revoked; seen likewise. */
+  findById(id: string): Promise<ApiKey | null>;
   /** Makes a key. Its text is in the answer and nowhere else, ever. */
   create(
     name: string,

@@ -12,13 +12,33 @@ export interface JobQueue {
   work(run: RunJob): Promise<void>;
   /** Jobs per queue and state. */
   counts(): Promise<readonly QueueCount[]>;
+  /** The latest of the jobs that failed for good and are still kept, of each queue `most` at most. */
+  failures(most: number): Promise<readonly FailedJob[]>;
+  /** Names of the jobs that run in this process. */
+  inHand(): readonly string[];
   /** Takes no new jobs and resolves when the running ones have ended. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `retry`: this attempt failed; `dead`: it failed and another attempt would be no better. */
-export type RunJob = (job: string, payload: unknown, id: string) => Promise<'done' | 'retry' | 'dead'>;
+export type RunJob = (job: string, payload: unknown, id: string) => Promise<JobOutcome>;
+
+/** `put_down`: this process stops, so another takes the job at once, and no attempt is used up. */
+export type JobOutcome = 'done' | 'put_down' | FailedAttempt;
+
+export interface FailedAttempt {
+  /** `dead`: another attempt would be no better. */
+  readonly kind: 'retry' | 'dead';
+  /** Is kept with the job, so it never quotes what users asked. */
+  readonly reason: string;
+}
+
+/** A job that is not tried again. */
+export interface FailedJob {
+  readonly queue: string;
+  readonly id: string;
+  readonly reason: string;
+}
 
 export interface JobSpec {
   readonly name: string;

@@ -1,9 +1,11 @@
 import type { JudgedFeedback } from '../core/feedback/positive-ratio.ts';
+import type { Sentiment } from '../core/feedback/sentiment-mapping.ts';
 import type { CapDay, CountedHour } from '../core/feedback/user-cap.ts';
 import type { Feedback } from '../core/live/live-query.ts';
 import type { QueryOutcome, RetrievedDocument } from '../core/model.ts';
+import type { HeldFragment } from './trace-fragments.ts';
 
-/** A live query that is kept, as it is stored: redacted, its people hashed, its weight known. */
+/** A sampled live query as it is stored: text redacted, user and session hashed, with its inclusion probability. */
 export interface LiveSample {
   readonly pipeline: string;
   readonly id: string;
@@ -61,28 +63,54 @@ export interface StoredFeedback
   readonly id: string;
   readonly receivedAt: Date;
   readonly occurredAt: Date;
-  readonly sentiment: 'positive' | 'negative' | 'neutral';
+  readonly sentiment: Sentiment;
   readonly value: number | null;
   readonly userHash: string | null;
   readonly comment: string | null;
   readonly counted: boolean;
+  /**
+   * Set when `queryId` is a span that is not known to be a live query: the feedback is about that query if there is
+   * one, else about the only query of this trace, whenever it comes. Null: it is about `queryId` and nothing else.
+   */
+  readonly traceId: string | null;
+  /**
+   * Its id was derived and its time not told, so that the same words again may be a retry or a mind that changed
+   * back: see `feedbackId`.
+   */
+  readonly mayRepeat: boolean;
 }
 
 /** Live queries and feedback, written once each, kept for their retention. */
 export interface LiveTraffic {
   /**
-   * Stores an arrival. Resolves when it is committed, with whether each sample is new; one that was stored before,
-   * today or yesterday (UTC), is left as it is. Rejects with RecalldError database_unreachable when nothing was stored.
+   * Stores an arrival and completes its samples with what is held of their traces. Resolves when that is committed,
+   * with whether each sample is new; one that was stored before, today or yesterday (UTC), is left as it is, save that
+   * of two inclusion probabilities of today the larger holds. Rejects with RecalldError database_unreachable when
+   * something was not stored; all of it may then be sent again.
    */
   record(arrival: Arrival): Promise<{ readonly isNew: readonly boolean[] }>;
-  /** Stores feedback likewise. */
+  /** Gives samples of today a larger inclusion probability; one that is not there, or erased, stays away. */
+  raiseProbabilities(samples: readonly LiveSample[]): Promise<void>;
+  /**
+   * Stores feedback in the same way. A repeat may be a user who changed back to an earlier opinion; it is then the
+   * latest.
+   */
   recordFeedback(feedback: readonly StoredFeedback[]): Promise<{ readonly isNew: readonly boolean[] }>;
+  /**
+   * Completes the stored live queries of the fragments' traces, and holds the fragments for those that come later.
+   * Resolves when that is committed; holding them again changes nothing. Rejects likewise.
+   */
+  holdFragments(fragments: readonly HeldFragment[]): Promise<void>;
+  /** Lets go of the fragments that have been held for 10 to 20 minutes. */
+  releaseFragments(now: Date): Promise<void>;
   /** What people have counted on some days, for the cap on each. */
   countedHours(days: readonly CapDay[]): Promise<readonly CountedHour[]>;
   /** Feedback on a pipeline that occurred from `from` to before `until`. */
   feedback(pipeline: string, from: Date, until: Date): Promise<readonly JudgedFeedback[]>;
   /** The length of the vectors of a pipeline, null while none is known. Learns `dimensions` when it is given. */
   dimensions(pipeline: string, learn: number | null): Promise<number | null>;
+  /** Makes the length of the vectors of a pipeline what its config says. */
+  fixDimensions(pipeline: string, dimensions: number): Promise<void>;
   /** How many processes took in live queries since then; at least 1. */
   replicas(since: Date): Promise<number>;
   /** Makes the samples of past minutes what the closing level of their minute says. @returns how many were dropped */
@@ -93,6 +121,8 @@ export interface LiveTraffic {
   prune(retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void>;
   /** Erases a person or a query everywhere and notes that it was done. */
   erase(subject: ErasureSubject, now: Date): Promise<ErasureReport>;
+  /** When subjects were erased last, by the hashes of their erasures; without those that never were. */
+  lastErasures(hashes: readonly string[]): Promise<ReadonlyMap<string, Date>>;
 }
 
 export type ErasureSubject =
@@ -102,4 +132,6 @@ export type ErasureSubject =
 export interface ErasureReport {
   readonly queries: number;
   readonly feedback: number;
+  /** Golden queries whose text came from them. */
+  readonly goldenQueries: number;
 }

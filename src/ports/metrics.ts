@@ -22,5 +22,20 @@ export function sample<Name extends MetricsOfType<'gauge'>>(
   return { name, labels, value };
 }
 
+/** Samples that are a function of an object that never changes, so that whoever writes them out does it once. */
+export interface KeptGauges {
+  /** The same object from reading to reading as long as the samples are the same. */
+  readonly of: object;
+  readonly samples: () => readonly GaugeSample[];
+}
+
+/** The stored gauges at one moment. No series is in two of the parts. */
+export interface StoredGauges {
+  /** Told anew at each reading; of two samples with the same name and labels the later one counts. */
+  readonly current: readonly GaugeSample[];
+  /** Only what is to be shown now: what is too old to trust is left out here as well. */
+  readonly kept: readonly KeptGauges[];
+}
+
 /** Reads the stored gauges anew; rejects when the database does not answer. */
-export type ReadStoredGauges = () => Promise<readonly GaugeSample[]>;
+export type ReadStoredGauges = () => Promise<StoredGauges>;

@@ -4,6 +4,13 @@ export interface RetrieverRequest {
   readonly text: string;
   readonly k: number;
   readonly tags: Readonly<Record<string, string>>;
+  /** Whether the texts of the documents are needed, as a reranker does. */
+  readonly withText?: boolean;
+}
+
+/** A document as the retriever gave it; the text is there only when it was asked for and the retriever has it. */
+export interface FoundDocument extends RetrievedDocument {
+  readonly text?: string | null;
 }
 
 /**
@@ -14,7 +21,7 @@ export interface RetrieverRequest {
 export type RetrieverAnswer =
   | {
       readonly kind: 'documents';
-      readonly documents: readonly RetrievedDocument[];
+      readonly documents: readonly FoundDocument[];
       readonly latencyMs: number;
       readonly attempts: number;
     }
@@ -35,4 +42,6 @@ export type RetrieverAnswer =
  */
 export interface Retriever {
   retrieve(request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer>;
+  /** Gives back what the retriever holds open, such as connections or a process; there is none where it holds nothing. */
+  close?(): Promise<void>;
 }

@@ -6,6 +6,10 @@ export interface Schedule {
   every(expression: string, timezone: string, tick: (plannedAt: Date) => void): void;
   /** The latest planned time at or before `now`. */
   previous(expression: string, timezone: string, now: Date): Date;
+  /** The earliest planned time after `now`. */
+  next(expression: string, timezone: string, now: Date): Date;
+  /** Planned times after `from` and before `until`, oldest first; of more than 10,000 the latest. */
+  between(expression: string, timezone: string, from: Date, until: Date): readonly Date[];
   /** The longest gap in seconds between two consecutive planned times of the near future. */
   longestGapSeconds(expression: string, timezone: string, now: Date): number;
   /** No tick starts after this. */

@@ -33,6 +33,8 @@ export const timezoneSchema = z.string().refine((zone) => isZone(zone) && isRead
 });
 
 function isZone(zone: string): boolean {
+  // Node.js 22 takes offsets such as +01:00 too, which know no summer.
+  if (!/^[A-Za-z]/.test(zone)) return false;
   try {
     Intl.DateTimeFormat('en', { timeZone: zone });
     return true;

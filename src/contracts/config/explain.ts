@@ -63,7 +63,12 @@ function explainIssue(issue: Issue, parent: Path, checked: Checked): Problem[] {
     case 'invalid_union':
       return explainUnion(issue, path, checked);
     case 'too_small':
-      if (issue.origin === 'string' || issue.origin === 'array') return say('must not be empty');
+      if (issue.origin === 'string' || issue.origin === 'array') {
+        if (Number(issue.minimum) <= 1) return say('must not be empty');
+        const what =
+          issue.origin === 'string' ? 'be at least %s characters long' : 'have at least %s elements';
+        return say(`must ${what.replace('%s', String(issue.minimum))}`);
+      }
       return say(`must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`);
     case 'too_big':
       if (issue.origin === 'array') return say(`must have at most ${issue.maximum} elements`);
@@ -130,9 +135,10 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: 
   const scored = forms.map((form, index) => ({
     score: likeness(form, value),
     issues: issue.errors[index] ?? [],
+    problems: problemCount(issue.errors[index] ?? []),
   }));
   const best = scored.reduce((a, b) =>
-    b.score > a.score || (b.score === a.score && b.issues.length < a.issues.length) ? b : a,
+    b.score > a.score || (b.score === a.score && b.problems < a.problems) ? b : a,
   );
   if (best.score === 0) {
     const heads = [
@@ -146,6 +152,11 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: 
     ];
   }
   return best.issues.flatMap((inner) => explainIssue(inner, path, checked));
+}
+
+/** Each key that a form does not know is one. */
+function problemCount(issues: readonly Issue[]): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
 }
 
 /** How many of the keys that a form requires are there, misspelt ones included. */

@@ -2,7 +2,7 @@
 import { formatPath } from './explain.ts';
 import { branches, childSchemas, fits, isMapping, type JsonSchema } from './json-schema.ts';
 import { configJsonSchema } from './parse.ts';
-import { redactAll, redactBody, redactUrl } from './redaction.ts';
+import { redactAll, redactBody, redactCommand, redactUrl } from './redaction.ts';
 import type { Config } from './schema.ts';
 
 /** The config with every secret replaced; of a URL only the credentials go, of a request body what sounds like one. */
@@ -14,6 +14,7 @@ function redact(value: unknown, schemas: readonly JsonSchema[]): unknown {
   const marks = new Set(schemas.map((schema) => schema['secret']));
   if (marks.has('all')) return redactAll(value);
   if (marks.has('body')) return redactBody(value);
+  if (marks.has('command')) return redactCommand(value);
   if (marks.has('url')) return typeof value === 'string' ? redactUrl(value) : redactAll(value);
   if (Array.isArray(value)) return value.map((item, index) => redact(item, descend(schemas, index)));
   if (!isMapping(value)) return value;

@@ -1,67 +1,52 @@
 /** One pipeline of recalld.yaml: what it is made of, how it is sampled, what is expected of it. */
 import { z } from 'zod';
+import { nameSchema } from '../name.ts';
+import { objectivesSchema } from './alerts.ts';
 import { checkSchema } from './checks.ts';
 import { cronSchema, timezoneSchema } from './cron.ts';
+import { densitySchema } from './density.ts';
+import { embedderSchema } from './embedder.ts';
 import { defaultCutoffs, refuseUnjudgeableChecks } from './judgeable-checks.ts';
-import { feedbackPolicySchema, privacySchema, samplingSchema } from './live.ts';
+import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from './live.ts';
+import { quietHoursSchema } from './quiet-hours.ts';
 import { refuseRepeats } from './repeats.ts';
-
-const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
-  error: 'must be 1 to 100 of letters, digits, dot, dash and underscore',
-});
-
-const httpRetrieverSchema = z.strictObject({
-  kind: z.literal('http').describe('Any HTTP service, by template and JMESPath.'),
-  url: z
-    .string()
-    .min(1)
-    .describe('Where to ask; may hold placeholders, percent-encoded for you.')
-    .meta({ secret: 'url' }),
-  method: z.enum(['GET', 'POST', 'PUT']).default('POST').describe('HTTP method.'),
-  headers: z
-    .record(z.string(), z.string().meta({ secret: 'all' }))
-    .default({})
-    .describe('Request headers; keep tokens in the environment as ${VAR}.'),
-  body: z
-    .json()
-    .optional()
-    .describe(
-      'JSON body with {{text}}, {{k}} and {{tags.NAME}}; a value that is one placeholder keeps its type. Left out, it is {query: "{{text}}", k: "{{k}}"}, and none for GET.',
-    )
-    .meta({ secret: 'body' }),
-  results: z
-    .strictObject({
-      list: z.string().min(1).default('results').describe('JMESPath to the ranked list, best first.'),
-      id: z.string().min(1).default('id').describe('JMESPath to the document id, from one element.'),
-      score: z
-        .string()
-        .min(1)
-        .nullable()
-        .default('score')
-        .describe('JMESPath to the score, from one element; null if there is none.'),
-    })
-    .prefault({}),
-  timeout_ms: z.int().min(1).max(600_000).default(2000).describe('Longest that one attempt may take.'),
-  retries: z
-    .int()
-    .min(0)
-    .max(10)
-    .default(2)
-    .describe('Further attempts after a connection error, 429 or 5xx.'),
-});
+import { partsNeededBy, type RetrieverConfig, retrieverSchema, textFieldMissingIn } from './retriever.ts';
+import { type VectorStoreConfig, vectorStoreSchema } from './vector-store.ts';
 
 const goldenSchema = z.strictObject({
-  set: name.describe('Name that the golden set was imported under.'),
+  set: nameSchema.describe('Name that the golden set was imported under.'),
   cron: cronSchema.optional().describe('When to rerun it; left out, it runs only by hand.'),
-  timezone: timezoneSchema.default('UTC').describe('Time zone of `cron`.'),
+  timezone: timezoneSchema
+    .default('UTC')
+    .describe('Time zone of `cron`, `quiet_hours` and the day of `max_queries_per_day`.'),
   sentinel: z
     .strictObject({
       cron: cronSchema.describe('When to rerun the sentinel.'),
-      queries: z.int().min(1).default(50).describe('Size of the sentinel.'),
+      queries: z.int().min(1).max(10_000).default(50).describe('Size of the sentinel.'),
     })
     .optional()
-    .describe('A small subset rerun often.')
-    .meta({ inactive: true }),
+    .describe('A few queries rerun often; when they fall, a full run starts at once.'),
+  quiet_hours: z
+    .array(quietHoursSchema)
+    .max(24)
+    .default([])
+    .describe(
+      'Hours in which no full run starts by `cron`; sentinels run, and a fallen one starts a full run.',
+    ),
+  max_queries_per_day: z
+    .int()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('Most queries a day of this set, from midnight in `timezone`; runs beyond it are skipped.'),
+  rotation_runs: z
+    .int()
+    .min(0)
+    .max(50)
+    .default(3)
+    .describe(
+      'Completed ticks at which a new version runs beside the old one before it takes over; 0: at once.',
+    ),
   cutoffs: z
     .array(z.int().min(1).max(1000))
     .min(1)
@@ -82,46 +67,37 @@ const goldenSchema = z.strictObject({
   on_error: z
     .enum(['score_zero', 'void'])
     .default('score_zero')
-    .describe('A failed query scores 0; or the run is void when more than `error_budget` of them fail.'),
+    .describe(
+      '`score_zero`: a failed query scores 0; `void`: a run with more failures than `error_budget` is void.',
+    ),
   error_budget: z
     .number()
     .min(0)
     .max(1)
     .default(0.05)
-    .describe('Share of failed queries that `void` puts up with.'),
+    .describe('Share of failed queries up to which `void` keeps a run.'),
 });
 
 export const pipelineSchema = z
   .strictObject({
-    name: name.describe('Label of every metric of this pipeline.'),
-    retriever: httpRetrieverSchema,
-    vector_store: z
+    name: nameSchema.describe('Label of every metric of this pipeline.'),
+    retriever: retrieverSchema.describe('What is watched: text in, ranked documents out.'),
+    vector_store: vectorStoreSchema.optional().describe('The store behind the retriever.'),
+    embedder: embedderSchema.optional().describe('Turns text into vectors.'),
+    ann_recall: z
       .strictObject({
-        kind: z.enum(['pgvector']).describe('Kind of store.'),
-        url: z.string().min(1).describe('Where the store is.').meta({ secret: 'url' }),
-        table: z.string().min(1).describe('Table of the chunks.'),
-        id: z.string().min(1).default('id').describe('Column of the document id.'),
-        embedding: z.string().min(1).default('embedding').describe('Column of the vector.'),
-        metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance of the index.'),
+        queries: z
+          .int()
+          .min(0)
+          .max(1000)
+          .default(20)
+          .describe(
+            'Live queries an hour for which the store is also searched exactly, which is costly; 0: none.',
+          ),
+        k: z.int().min(1).max(100).default(10).describe('Neighbours that each search asks for.'),
       })
-      .optional()
-      .describe('The store behind the retriever.')
-      .meta({ inactive: true }),
-    embedder: z
-      .strictObject({
-        kind: z.enum(['openai']).describe('Kind of API.'),
-        base_url: z.string().min(1).describe('Where the API is.').meta({ secret: 'url' }),
-        model: z.string().min(1).describe('Name of the model.'),
-        api_key: z
-          .string()
-          .min(1)
-          .describe('Key of the API; keep it in the environment as ${VAR}.')
-          .meta({ secret: 'all' })
-          .optional(),
-      })
-      .optional()
-      .describe('Turns text into vectors.')
-      .meta({ inactive: true }),
+      .prefault({})
+      .describe('Measures how many of the exact nearest neighbours the index of the store finds.'),
     embedding_dimensions: z
       .int()
       .min(1)
@@ -147,20 +123,14 @@ export const pipelineSchema = z
           .min(1)
           .max(1000)
           .default(50)
-          .describe('Most segments; the largest are kept, the rest are one, `other`.'),
+          .describe('Most segments; the largest are kept apart, the rest together are `other`.'),
       })
-      .prefault({}),
+      .prefault({})
+      .describe('Slices of the traffic and of golden sets that are measured apart.'),
+    live: liveSchema,
     privacy: privacySchema,
     feedback: feedbackPolicySchema,
-    density: z
-      .strictObject({
-        k: z.int().min(1).default(5).describe('Nearest chunks that the density of a query is taken from.'),
-        window: z.string().min(1).default('1h').describe('Length of the current window.'),
-        false_pages: z.string().min(1).default('1 per 365d').describe('False alarms to put up with.'),
-      })
-      .optional()
-      .describe('How query density is watched.')
-      .meta({ inactive: true }),
+    density: densitySchema.optional(),
     golden: z
       .array(goldenSchema)
       .default([])
@@ -172,6 +142,48 @@ export const pipelineSchema = z
         ),
       )
       .describe('Golden sets that are rerun against the retriever.'),
-    checks: z.array(checkSchema).default([]).describe('What is expected of the measures.'),
+    checks: z
+      .array(checkSchema)
+      .default([])
+      .describe('What is expected of the measures; a breach is an alert.'),
+    slo: objectivesSchema.optional(),
   })
-  .superRefine(refuseUnjudgeableChecks);
+  .superRefine(refuseUnjudgeableChecks)
+  .superRefine(refuseMissingParts)
+  .superRefine(refuseDensityWithoutStore);
+
+/** A check of the drift watches with the defaults when `density` is left out. */
+function refuseDensityWithoutStore(
+  pipeline: { density?: unknown; vector_store?: unknown; checks: readonly object[] },
+  context: z.RefinementCtx,
+): void {
+  if (pipeline.vector_store !== undefined) return;
+  const isChecked = pipeline.checks.some((check) => 'density_drift' in check);
+  if (pipeline.density === undefined && !isChecked) return;
+  const message = `is missing; ${pipeline.density === undefined ? 'the check density_drift' : 'density'} needs it`;
+  context.addIssue({ code: 'custom', path: ['vector_store'], message });
+}
+
+/**
+ * A retriever that embeds and searches by itself stands on the pipeline's embedder and store, and a reranker on the
+ * texts that its first stage gives.
+ */
+function refuseMissingParts(
+  pipeline: {
+    retriever: RetrieverConfig;
+    vector_store?: VectorStoreConfig | undefined;
+    embedder?: unknown;
+  },
+  context: z.RefinementCtx,
+): void {
+  const { retriever, vector_store: store } = pipeline;
+  for (const part of partsNeededBy(retriever)) {
+    if (pipeline[part] !== undefined) continue;
+    const message = `is missing; the retriever of kind ${retriever.kind} needs it`;
+    context.addIssue({ code: 'custom', path: [part], message });
+  }
+  const path = retriever.kind === 'rerank' ? textFieldMissingIn(retriever.of, store) : null;
+  if (path === null) return;
+  const message = 'is missing; the reranker needs the texts of the documents';
+  context.addIssue({ code: 'custom', path: [...path], message });
+}

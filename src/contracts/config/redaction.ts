@@ -40,6 +40,12 @@ export function redactUrl(text: string): string {
   return url.href === before ? text : restore(url.href);
 }
 
+/** A command without its arguments: its program stays, since people need to see it. */
+export function redactCommand(value: unknown): unknown {
+  if (!Array.isArray(value)) return redactAll(value);
+  return value.map((part: unknown, index) => (index === 0 ? part : redactAll(part)));
+}
+
 /** A request body without what stands under a name that sounds like a secret, such as `api_key`. */
 export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);

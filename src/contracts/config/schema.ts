@@ -5,7 +5,10 @@
  * docs/config.md and the JSON Schema are generated from here.
  */
 import { z } from 'zod';
+import { alertsSchema } from './alerts.ts';
+import { llmSchema } from './llm.ts';
 import { pipelineSchema } from './pipeline.ts';
+import { queueSchema } from './queue.ts';
 import { refuseRepeats } from './repeats.ts';
 
 const port = z.int().min(0).max(65_535);
@@ -19,6 +22,14 @@ const serverSchema = z.strictObject({
     .default(60_000)
     .describe(
       'Most ingest requests a minute from one API key or address; beyond it they get 429 and Retry-After.',
+    ),
+  shutdown_seconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .default(30)
+    .describe(
+      'Longest that a stop takes; after it the process ends with exit code 3, and what it was at is done by another replica, or after the next start.',
     ),
   metrics_port: port
     .nullable()
@@ -40,6 +51,29 @@ const storageSchema = z.strictObject({
     .max(200)
     .default(10)
     .describe('Most connections that this process opens for its own queries.'),
+  statement_seconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .default(60)
+    .describe('Longest that the database may work on one statement of recalld.'),
+  read_url: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' })
+    .nullable()
+    .default(null)
+    .describe(
+      'A replica that answers what people read; it may lag behind, and `url` answers while it is away. Null reads from `url`.',
+    )
+    .meta({ secret: 'url' }),
+  measurement_retention_days: z
+    .int()
+    .min(1)
+    .max(36_500)
+    .default(400)
+    .describe(
+      'Days that measured values are kept; they are deleted by whole months, and hold no text and no ids.',
+    ),
   hash_key: z
     .string()
     .min(16)
@@ -51,22 +85,6 @@ const storageSchema = z.strictObject({
     .meta({ secret: 'all' }),
 });
 
-const queueSchema = z
-  .discriminatedUnion('backend', [
-    z.strictObject({
-      backend: z.literal('postgres').describe('Jobs live in the same PostgreSQL as the history.'),
-    }),
-    z.strictObject({
-      backend: z.literal('redis').describe('Jobs live in Redis.'),
-      url: z
-        .string()
-        .regex(/^rediss?:\/\//, { error: 'must be a redis:// or rediss:// URL' })
-        .describe('Redis to use.')
-        .meta({ secret: 'url' }),
-    }),
-  ])
-  .prefault({ backend: 'postgres' });
-
 const logSchema = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error'])
@@ -75,10 +93,12 @@ const logSchema = z.strictObject({
 });
 
 export const configSchema = z.strictObject({
-  server: serverSchema.prefault({}),
-  storage: storageSchema.prefault({}),
+  server: serverSchema.prefault({}).describe('The HTTP API and the daemon.'),
+  storage: storageSchema.prefault({}).describe('The database.'),
   queue: queueSchema,
-  log: logSchema.prefault({}),
+  log: logSchema.prefault({}).describe('The log.'),
+  alerts: alertsSchema,
+  llm: llmSchema,
   pipelines: z
     .array(pipelineSchema)
     .default([])

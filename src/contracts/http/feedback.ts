@@ -6,8 +6,8 @@ import { identifier, shortText, text, timestamp } from './fields.ts';
 export const feedbackSchema = z.strictObject({
   id: identifier.optional().describe('Idempotency key; left out, it is derived from what the feedback says.'),
   query_id: identifier.describe('Id of the live query that it is about; the query may come later, or never.'),
-  pipeline: identifier,
-  kind: z.enum(feedbackKinds),
+  pipeline: identifier.describe('Pipeline of the config.'),
+  kind: z.enum(feedbackKinds).describe('What the user did; the config says what each kind means.'),
   value: z
     .union([z.number(), z.boolean(), shortText])
     .optional()
@@ -16,7 +16,7 @@ export const feedbackSchema = z.strictObject({
     ),
   document_id: identifier.optional().describe('The document that was clicked, copied or judged.'),
   rank: z.int().min(1).max(10_000).optional().describe('Its rank when it was shown, from 1.'),
-  occurred_at: timestamp.optional(),
+  occurred_at: timestamp.optional().describe('When the user did it; left out, when it was received.'),
   user_id: identifier.optional().describe('Stored as a keyed hash only.'),
   comment: text.optional().describe('Redacted before it is stored.'),
 });

@@ -43,3 +43,6 @@ export const timestamp = z.iso.datetime({
 export const segmentsSchema = z
   .record(bounded(64, controlInId), bounded(256, controlInId))
   .refine((segments) => Object.keys(segments).length <= 16, { error: 'has more than 16 keys' });
+
+/** Ids that recalld gives. */
+export const idField = z.string().regex(/^[\w.-]{1,200}$/, { error: 'is not an id of recalld' });

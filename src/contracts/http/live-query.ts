@@ -1,6 +1,7 @@
 /** Body of `POST /v1/queries`: one item of it, its limits, and its way to a LiveQuery. */
 import { z } from 'zod';
 import type { LiveQuery } from '../../core/live/live-query.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { embeddingSchema } from './embedding.ts';
 import { identifier, segmentsSchema, shortText, text, timestamp } from './fields.ts';
 
@@ -24,7 +25,7 @@ export const liveQuerySchema = z.strictObject({
     .array(resultSchema)
     .max(1000)
     .describe('What was retrieved, best first; empty when nothing was.'),
-  latency_ms: z.number().min(0).max(86_400_000).optional(),
+  latency_ms: z.number().min(0).max(DAY_MS).optional().describe('How long the retrieval took.'),
   error: shortText.optional().describe('What went wrong, in short; left out when the retrieval succeeded.'),
   segments: segmentsSchema.optional().describe('Slices of the traffic, such as tenant or language.'),
   user_id: identifier.optional().describe('Stored as a keyed hash only.'),
@@ -34,11 +35,14 @@ export const liveQuerySchema = z.strictObject({
       embedder: shortText.optional(),
       retriever: shortText.optional(),
     })
-    .optional(),
-  sampling: z
-    .strictObject({ probability: z.number().gt(0).max(1) })
     .optional()
-    .describe('Set when the service tells only a part of its queries.'),
+    .describe('Versions of the parts that answered.'),
+  sampling: z
+    .strictObject({
+      probability: z.number().gt(0).max(1).describe('Probability with which the service sent this query.'),
+    })
+    .optional()
+    .describe('Set when the service sends only a sample of its queries.'),
 });
 
 export type LiveQueryBody = z.infer<typeof liveQuerySchema>;
@@ -67,3 +71,6 @@ export function toLiveQuery(body: LiveQueryBody): LiveQuery {
     upstreamProbability: body.sampling?.probability ?? 1,
   };
 }
+
+/** The path of the erasure of a live query: what can be no id of one is refused. */
+export const erasedQueryParams = z.strictObject({ id: identifier });

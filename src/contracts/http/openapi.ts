@@ -1,6 +1,7 @@
 /** OpenAPI 3.1 from the table of endpoints. */
 import { z } from 'zod';
-import { type Endpoint, endpoints } from './endpoints.ts';
+import { type Endpoint, endpointTags } from './endpoints/endpoint.ts';
+import { endpoints } from './endpoints.ts';
 
 const problem = {
   description: 'A problem document (RFC 9457).',
@@ -33,11 +34,7 @@ export function openApiDocument(version: string): Record<string, unknown> {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [
-      { name: 'ingest', description: 'Live queries and feedback.' },
-      { name: 'privacy', description: 'Erasure.' },
-      { name: 'operations', description: 'Health and metrics.' },
-    ],
+    tags: Object.entries(endpointTags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       schemas: { Problem: problemSchema },
@@ -48,21 +45,18 @@ export function openApiDocument(version: string): Record<string, unknown> {
   };
 }
 
+const statusesOfProblems = ['400', '401', '403', '404', '409', '413', '429', '503'] as const;
+
 function operationOf(endpoint: Endpoint): Record<string, unknown> {
-  const parameters = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
+  const parameters = [...pathParameters(endpoint), ...queryParameters(endpoint)];
   const failures =
     endpoint.scope === null
       ? { '404': problem }
-      : { '400': problem, '401': problem, '403': problem, '413': problem, '429': problem, '503': problem };
+      : Object.fromEntries(statusesOfProblems.map((status) => [status, problem]));
   return {
     operationId: `${endpoint.method}${endpoint.path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => (letter ?? '').toUpperCase())}`,
     summary: endpoint.summary,
-    tags: [endpoint.scope === null ? 'operations' : endpoint.scope === 'admin' ? 'privacy' : 'ingest'],
+    tags: [endpoint.tag],
     security: endpoint.scope === null ? [] : [{ apiKey: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(endpoint.body === null
@@ -78,6 +72,31 @@ function operationOf(endpoint: Endpoint): Record<string, unknown> {
       ...failures,
     },
   };
+}
+
+function pathParameters({ path, params }: Endpoint): Record<string, unknown>[] {
+  const schemas = params === undefined ? {} : propertiesOf(params);
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: schemas[name] ?? { type: 'string' },
+  }));
+}
+
+function queryParameters({ query }: Endpoint): Record<string, unknown>[] {
+  if (query === undefined) return [];
+  return Object.entries(propertiesOf(query)).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema,
+  }));
+}
+
+function propertiesOf(schema: z.ZodObject): Readonly<Record<string, object>> {
+  const { properties = {} } = inlineSchema(schema, 'input') as { properties?: Record<string, object> };
+  return properties;
 }
 
 function jsonContent(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {

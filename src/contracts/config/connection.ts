@@ -1,0 +1,56 @@
+/** What every service that a pipeline calls has in common. */
+import { z } from 'zod';
+
+export const headersSchema = z
+  .record(z.string(), z.string().meta({ secret: 'all' }))
+  .default({})
+  .describe('Request headers; keep tokens in the environment as ${VAR}.');
+
+export const timeoutSchema = z
+  .int()
+  .min(1)
+  .max(600_000)
+  .default(2000)
+  .describe('Longest that one attempt may take.');
+
+export const retriesSchema = z
+  .int()
+  .min(0)
+  .max(10)
+  .default(2)
+  .describe('Further attempts after a connection error, 429 or 5xx.');
+
+export const tlsShape = {
+  ca_file: z.string().min(1).optional().describe('PEM file of the certificate authorities to trust.'),
+  client: z
+    .strictObject({
+      cert_file: z.string().min(1).describe('PEM file of the certificate of recalld.'),
+      key_file: z.string().min(1).describe('PEM file of its private key.'),
+    })
+    .optional()
+    .describe('Needed where the service asks its clients for a certificate.'),
+};
+
+export const tlsSchema = z
+  .strictObject(tlsShape)
+  .optional()
+  .describe('TLS beyond the authorities that Node trusts.');
+
+export const keySchema = z
+  .string()
+  .min(1)
+  .optional()
+  .describe('Key of the service; keep it in the environment as ${VAR}.')
+  .meta({ secret: 'all' });
+
+const address = z.string().min(1).meta({ secret: 'url' });
+
+/** A service that speaks HTTP and JSON. */
+export const httpServiceShape = {
+  url: address.describe('URL of the service.'),
+  headers: headersSchema,
+  tls: tlsSchema,
+  timeout_ms: timeoutSchema,
+  retries: retriesSchema,
+  max_per_second: z.number().positive().max(100_000).default(20).describe('Most calls a second.'),
+};
