@@ -1,6 +1,7 @@
 import { chmod, lstat, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
+import { messageOf } from '../../core/error-message.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { errorCode } from './system-error.ts';
 
@@ -55,7 +56,7 @@ export async function binariesOf(packageFolder: string): Promise<PostgresBinarie
     await makeLibraryLinks(root);
     return { root, initdb, postgres, version: await versionOf(packageFolder) };
   } catch (cause) {
-    const detail = cause instanceof Error ? cause.message : String(cause);
+    const detail = messageOf(cause);
     throw new RecalldError(
       'embedded_database_failed',
       `The PostgreSQL programs in ${root} are incomplete (${detail}): run "npm rebuild", and if that does not mend` +

@@ -39,7 +39,11 @@ export async function ensureDatabase(connection: Connection, signal?: AbortSigna
 }
 
 async function query(connection: Connection, sql: string): Promise<void> {
-  const client = new Client({ ...connection, connectionTimeoutMillis: 5_000 });
+  const client = new Client({
+    ...connection,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'recalld start',
+  });
   // Without a listener the end of the server would end this process, too. The pending call rejects anyway.
   client.on('error', () => undefined);
   try {

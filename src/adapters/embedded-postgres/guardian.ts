@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { messageOf } from '../../core/error-message.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { Account } from './account.ts';
 import { sendSignal } from './processes.ts';
@@ -104,7 +105,7 @@ async function spawnGuardian({
     await once(child, 'spawn');
     return child;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     const who = account === null ? '' : ` as the user ${account.name}`;
     throw new RecalldError(
       'embedded_database_failed',

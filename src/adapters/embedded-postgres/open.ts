@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../core/error-message.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../ports/telemetry.ts';
 import { databaseAccount } from './account.ts';
@@ -178,7 +179,7 @@ function silent(dataDir: string, { pid, port }: Owner): RecalldError {
 
 function withoutDatabase(dataDir: string, cause: unknown): RecalldError {
   if (cause instanceof RecalldError) return cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = messageOf(cause);
   return new RecalldError(
     'embedded_database_failed',
     `The embedded PostgreSQL of ${dataDir} runs, but its database cannot be opened (${message}): see postgres.log there.`,

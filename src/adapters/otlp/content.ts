@@ -25,13 +25,32 @@ export function otlpFormat(contentType: string | undefined): OtlpFormat | null {
 
 const inflateGzip = promisify(gunzip);
 
+/** A body without its compression. */
+export interface OtlpContent {
+  readonly format: OtlpFormat;
+  readonly bytes: Uint8Array;
+}
+
 /**
- * The body without its compression. Inflating stops as soon as more than `maxInflatedBytes` have come out, and runs
- * off the main thread.
+ * Opens the body of a request. Inflating stops as soon as more than `maxInflatedBytes` have come out, and runs off the
+ * main thread.
  *
- * @throws RecalldError when the body is too large, is no valid gzip, or has an encoding other than gzip and identity.
+ * @throws RecalldError when the body is too large, is no valid gzip, has a type that OTLP/HTTP does not have, or an
+ * encoding other than gzip and identity.
  */
 export async function openContent(
+  body: Uint8Array,
+  contentType: string | undefined,
+  contentEncoding: string | undefined,
+  limits: OtlpLimits,
+): Promise<OtlpContent> {
+  const format = otlpFormat(contentType);
+  if (format === null)
+    throw malformed('The Content-Type of an OTLP request is application/x-protobuf or application/json.');
+  return { format, bytes: await inflate(body, contentEncoding, limits) };
+}
+
+async function inflate(
   body: Uint8Array,
   contentEncoding: string | undefined,
   limits: OtlpLimits,

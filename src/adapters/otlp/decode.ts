@@ -8,11 +8,11 @@ import type {
   SpanStatus,
   TelemetryResource,
 } from '../../core/otel/span.ts';
-import { openContent, otlpFormat } from './content.ts';
+import type { OtlpContent } from './content.ts';
 import { messageType } from './descriptor.ts';
 import type { OtlpLimits } from './limits.ts';
 import { parseMessage } from './parse.ts';
-import { malformed, tooLarge } from './refusal.ts';
+import { tooLarge } from './refusal.ts';
 import { attributesOf, count, elements, field, hexId, member, nanoseconds, text } from './value.ts';
 
 export interface Decoded<T> {
@@ -22,19 +22,14 @@ export interface Decoded<T> {
 }
 
 /**
- * Decodes the body of `POST /v1/traces`, protobuf or JSON, plain or gzip.
+ * Decodes the body of `POST /v1/traces`.
  *
  * Unknown fields are skipped. Spans without a valid trace id and span id are counted as rejected.
  *
- * @throws RecalldError when the body is malformed, has another type or encoding, or is larger than the limits.
+ * @throws RecalldError when the body is malformed or larger than the limits.
  */
-export async function decodeTraces(
-  body: Uint8Array,
-  contentType: string | undefined,
-  contentEncoding: string | undefined,
-  limits: OtlpLimits,
-): Promise<Decoded<OtlpSpan>> {
-  const request = await parseRequest('ExportTraceServiceRequest', body, contentType, contentEncoding, limits);
+export function decodeTraces({ format, bytes }: OtlpContent, limits: OtlpLimits): Decoded<OtlpSpan> {
+  const request = parseMessage(messageType('ExportTraceServiceRequest'), bytes, format, limits);
   return readItems(request, ['resourceSpans', 'scopeSpans', 'spans'], limits, toSpan);
 }
 
@@ -43,28 +38,9 @@ export async function decodeTraces(
  *
  * @throws RecalldError as `decodeTraces` does.
  */
-export async function decodeLogs(
-  body: Uint8Array,
-  contentType: string | undefined,
-  contentEncoding: string | undefined,
-  limits: OtlpLimits,
-): Promise<Decoded<OtlpLogRecord>> {
-  const request = await parseRequest('ExportLogsServiceRequest', body, contentType, contentEncoding, limits);
+export function decodeLogs({ format, bytes }: OtlpContent, limits: OtlpLimits): Decoded<OtlpLogRecord> {
+  const request = parseMessage(messageType('ExportLogsServiceRequest'), bytes, format, limits);
   return readItems(request, ['resourceLogs', 'scopeLogs', 'logRecords'], limits, toLogRecord);
-}
-
-async function parseRequest(
-  type: string,
-  body: Uint8Array,
-  contentType: string | undefined,
-  contentEncoding: string | undefined,
-  limits: OtlpLimits,
-): Promise<object> {
-  const format = otlpFormat(contentType);
-  if (format === null)
-    throw malformed('The Content-Type of an OTLP request is application/x-protobuf or application/json.');
-  const content = await openContent(body, contentEncoding, limits);
-  return parseMessage(messageType(type), content, format, limits);
 }
 
 interface Origin {

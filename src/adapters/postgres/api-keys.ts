@@ -21,21 +21,25 @@ const columns = 'id, name, scopes, created_at, revoked_at';
 
 export function createApiKeys(pool: Pool): ApiKeys {
   const cache = new Map<string, { readonly key: ApiKey | null; readonly until: number }>();
+  const remembered = async (cacheKey: string, condition: string, value: unknown): Promise<ApiKey | null> => {
+    const known = cache.get(cacheKey);
+    if (known !== undefined && known.until > performance.now()) return known.key;
+    const { rows } = await pool.query<KeyRow>(
+      `select ${columns} from api_keys where ${condition} and revoked_at is null`,
+      [value],
+    );
+    const key = rows[0] === undefined ? null : toKey(rows[0]);
+    if (cache.size >= CACHE_SIZE) cache.clear();
+    cache.set(cacheKey, { key, until: performance.now() + CACHE_MS });
+    return key;
+  };
   return {
-    async find(text) {
+    find(text) {
       const hash = hashOf(text);
-      const cacheKey = hash.toString('base64');
-      const known = cache.get(cacheKey);
-      if (known !== undefined && known.until > performance.now()) return known.key;
-      const { rows } = await pool.query<KeyRow>(
-        `select ${columns} from api_keys where key_hash = $1::bytea and revoked_at is null`,
-        [hash],
-      );
-      const key = rows[0] === undefined ? null : toKey(rows[0]);
-      if (cache.size >= CACHE_SIZE) cache.clear();
-      cache.set(cacheKey, { key, until: performance.now() + CACHE_MS });
-      return key;
+      return remembered(hash.toString('base64'), 'key_hash = $1::bytea', hash);
     },
+
+    findById: (id) => remembered(`id ${id}`, 'id = $1::text', id),
 
     async create(name, scopes, now) {
       const text = `${API_KEY_PREFIX}${randomBytes(32).toString('base64url')}`;

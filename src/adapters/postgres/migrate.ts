@@ -1,5 +1,6 @@
 /** Brings the database to the schema of this program: forward only, one transaction in all, safe to race. */
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import Postgrator from 'postgrator';
 import { RecalldError } from '../../core/errors.ts';
@@ -17,15 +18,56 @@ export interface MigrationReport {
 
 /**
  * Applies what is missing. Processes that start together wait for each other on an advisory lock; a crash in the
- * middle leaves the schema as it was.
+ * middle leaves the schema as it was. A table that others hold is asked for again and again, for a few seconds each time,
+ * so that they are never kept waiting for longer.
  *
- * @throws RecalldError schema_too_new, migration_changed
+ * @throws RecalldError schema_too_new, migration_changed, database_busy
  */
-export async function migrate(pool: pg.Pool): Promise<MigrationReport> {
-  return inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1::bigint)', [ADVISORY_LOCK]);
-    return applyMissing(client);
-  });
+export async function migrate(
+  pool: pg.Pool,
+  patience: MigrationPatience = patient,
+): Promise<MigrationReport> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await inTransaction(pool, (client) => migrateOnce(client, patience));
+    } catch (cause) {
+      if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
+      if (attempt >= patience.attempts) throw tableBusy(attempt, cause);
+      // Everybody whom we kept waiting is let through first.
+      await delay(patience.pauseMs * attempt);
+    }
+  }
+}
+
+/** How long others are kept waiting behind a migration that waits for a table, and how often that is tried. */
+export interface MigrationPatience {
+  readonly lockMs: number;
+  readonly attempts: number;
+  readonly pauseMs: number;
+}
+
+const patient: MigrationPatience = { lockMs: 3000, attempts: 10, pauseMs: 1000 };
+
+const LOCK_NOT_AVAILABLE = '55P03';
+/** An index of a large table takes long, once it has its lock. */
+const LONGEST_STATEMENT_MS = 12 * 3_600_000;
+
+async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience): Promise<MigrationReport> {
+  const query = (text: string): Promise<{ rows: unknown[] }> =>
+    client.query({ text, query_timeout: LONGEST_STATEMENT_MS } as pg.QueryConfig);
+  await query(`set local statement_timeout = ${LONGEST_STATEMENT_MS}`);
+  await query(`select pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`);
+  // A lock that is waited for blocks all who come after, so that a long query would stop a busy table.
+  await query(`set local lock_timeout = ${lockMs}`);
+  return applyMissing(query);
+}
+
+function tableBusy(attempts: number, cause: unknown): RecalldError {
+  return new RecalldError(
+    'database_busy',
+    `A migration did not get a table for itself in ${attempts} attempts, since others use it for long; nothing was changed. End long transactions, or try again when it is calm.`,
+    { cause },
+  );
 }
 
 /** How many migrations the database lacks. @throws RecalldError schema_too_new */
@@ -56,8 +98,8 @@ async function versions(migrations: Postgrator): Promise<{ current: number; newe
   return { current, newest };
 }
 
-async function applyMissing(client: pg.PoolClient): Promise<MigrationReport> {
-  const migrations = createMigrations((sql) => client.query(sql));
+async function applyMissing(query: (sql: string) => Promise<{ rows: unknown[] }>): Promise<MigrationReport> {
+  const migrations = createMigrations(query);
   const { newest } = await versions(migrations);
   try {
     const applied = await migrations.migrate();

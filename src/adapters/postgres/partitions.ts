@@ -1,23 +1,24 @@
-/** Daily partitions of live queries and feedback: made ahead, dropped whole when their time is over. */
+/** Partitions by time: made ahead, dropped whole when their time is over. Live traffic by day, measurements by month. */
 import type { Pool, PoolClient } from 'pg';
+import { takeTurn } from './advisory-lock.ts';
 import { inTransaction } from './transaction.ts';
 
-const partitioned = ['live_queries', 'feedback'] as const;
+const daily = ['live_queries', 'feedback', 'query_coverage'] as const;
 
 const DAYS_AHEAD = 3;
+/** What is written about live queries may be written a day after them. */
+const DAYS_BEHIND = 1;
+const DAY_MS = 86_400_000;
 
-/** Makes the partitions of today and the next days. Replicas wait for each other. */
+/** Makes the partitions of yesterday, today and the next days. Replicas wait for each other. */
 export async function createPartitions(pool: Pool, now: Date): Promise<void> {
   await inTransaction(pool, async (client) => {
-    await lockPartitions(client);
-    const existing = new Set(await partitionNames(client));
-    for (let ahead = 0; ahead <= DAYS_AHEAD; ahead++) {
+    const existing = await lockPartitions(client, daily);
+    for (let ahead = -DAYS_BEHIND; ahead <= DAYS_AHEAD; ahead++) {
       const day = dayAfter(now, ahead);
-      for (const table of partitioned) {
+      for (const table of daily) {
         if (existing.has(partitionName(table, day))) continue;
-        await client.query(
-          `create table ${partitionName(table, day)} partition of ${table} for values from ('${day}') to ('${dayAfter(now, ahead + 1)}')`,
-        );
+        await createPartition(client, table, partitionName(table, day), day, dayAfter(now, ahead + 1));
       }
     }
   });
@@ -26,34 +27,78 @@ export async function createPartitions(pool: Pool, now: Date): Promise<void> {
 /** Drops the partitions of the days before `day` (UTC, YYYY-MM-DD). @returns their names */
 export async function dropPartitionsBefore(pool: Pool, day: string): Promise<readonly string[]> {
   return inTransaction(pool, async (client) => {
-    await lockPartitions(client);
-    const old = (await partitionNames(client)).filter((name) => name.slice(-8) < day.replaceAll('-', ''));
+    const old = [...(await lockPartitions(client, daily))].filter(
+      (name) => name.slice(-8) < day.replaceAll('-', ''),
+    );
     for (const name of old) await client.query(`drop table ${name}`);
     return old;
   });
 }
 
+/** Makes the partitions of the months (UTC) in which these dates lie. Replicas wait for each other. */
+export async function createMonths(pool: Pool, table: 'measurements', dates: readonly Date[]): Promise<void> {
+  const months = new Set(dates.map((date) => date.toISOString().slice(0, 7)));
+  await inTransaction(pool, async (client) => {
+    const existing = await lockPartitions(client, [table]);
+    for (const month of months) {
+      const name = partitionName(table, month);
+      if (existing.has(name)) continue;
+      await createPartition(client, table, name, `${month}-01T00:00:00Z`, startOfNextMonth(month));
+    }
+  });
+}
+
+/** Drops the partitions of the months that ended before `date`. */
+export async function dropMonthsBefore(pool: Pool, table: 'measurements', date: Date): Promise<void> {
+  const month = date.toISOString().slice(0, 7).replaceAll('-', '');
+  await inTransaction(pool, async (client) => {
+    for (const name of await lockPartitions(client, [table])) {
+      if (name.slice(-6) < month) await client.query(`drop table ${name}`);
+    }
+  });
+}
+
+/** Dates of which the months must be there so that nothing of the next days misses its own. */
+export function daysAhead(now: Date): readonly Date[] {
+  return [now, new Date(now.getTime() + DAYS_AHEAD * DAY_MS)];
+}
+
 /** The day `days` after that of `date`, in UTC, as YYYY-MM-DD. */
 export function dayAfter(date: Date, days: number): string {
-  return new Date(date.getTime() + days * 86_400_000).toISOString().slice(0, 10);
+  return new Date(date.getTime() + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-function partitionName(table: (typeof partitioned)[number], day: string): string {
-  return `${table}_${day.replaceAll('-', '')}`;
+function startOfNextMonth(month: string): string {
+  const [year = 0, number = 0] = month.split('-').map(Number);
+  return new Date(Date.UTC(year, number, 1)).toISOString();
 }
 
-async function lockPartitions(client: PoolClient): Promise<void> {
-  await client.query(`select pg_advisory_xact_lock(hashtextextended('recalld partitions', 0))`);
+function partitionName(table: string, time: string): string {
+  return `${table}_${time.replaceAll('-', '')}`;
 }
 
-async function partitionNames(client: PoolClient): Promise<string[]> {
+async function createPartition(
+  client: PoolClient,
+  table: string,
+  name: string,
+  from: string,
+  until: string,
+): Promise<void> {
+  await client.query(
+    `create table ${name} partition of ${table} for values from ('${from}') to ('${until}')`,
+  );
+}
+
+/** Waits for others who make or drop partitions. @returns the names of those that are there */
+async function lockPartitions(client: PoolClient, tables: readonly string[]): Promise<Set<string>> {
+  await takeTurn(client, 'partitions');
   const { rows } = await client.query<{ name: string }>(
     `select child.relname as name
        from pg_inherits i
        join pg_class child on child.oid = i.inhrelid
        join pg_class parent on parent.oid = i.inhparent
       where parent.relname = any($1::text[])`,
-    [[...partitioned]],
+    [[...tables]],
   );
-  return rows.map((row) => row.name);
+  return new Set(rows.map((row) => row.name));
 }

@@ -1,12 +1,18 @@
 /** The connection pool of this process's own queries, and the sentence for a database that does not answer. */
 import { Pool, type PoolConfig } from 'pg';
+import { messageOf } from '../../core/error-message.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../ports/telemetry.ts';
+
+/** SQLSTATE of a write that found no space. */
+const DISK_FULL = '53100';
 
 export interface PoolSettings {
   readonly connection: PoolConfig;
   readonly size: number;
   readonly logger: Logger;
+  /** As `pg_stat_activity` shows it. */
+  readonly name?: string;
   /** The server ends a query that takes longer. */
   readonly queryLimitMs?: number;
 }
@@ -16,7 +22,13 @@ export interface PoolSettings {
  * the next query opens a new one. Every query is bounded, by the server and, should that fall silent, by ourselves,
  * so that a stuck database is an error and never a hang.
  */
-export function createPool({ connection, size, logger, queryLimitMs = 60_000 }: PoolSettings): Pool {
+export function createPool({
+  connection,
+  size,
+  logger,
+  name = 'recalld',
+  queryLimitMs = 60_000,
+}: PoolSettings): Pool {
   const pool = new Pool({
     ...connection,
     max: size,
@@ -24,7 +36,9 @@ export function createPool({ connection, size, logger, queryLimitMs = 60_000 }: 
     statement_timeout: queryLimitMs,
     query_timeout: 1.5 * queryLimitMs,
     keepAlive: true,
-    application_name: 'recalld',
+    // Statements that do not need each other's answers go out together.
+    pipeline: true,
+    application_name: name,
   });
   pool.on('error', (error) => {
     // At the end of the program the embedded server may hang up before our goodbye has reached it.
@@ -49,22 +63,63 @@ export async function assertReachable(pool: Pool): Promise<void> {
   }
 }
 
-/** The sentence for a query that did not reach its database. */
-export function unreachable(options: PoolConfig, cause: unknown): RecalldError {
+/**
+ * The sentence for a query that did not reach its database, or that could not be stored there.
+ *
+ * @param field of the config that names the database
+ */
+export function unreachable(
+  options: PoolConfig,
+  cause: unknown,
+  field: 'storage.url' | 'storage.read_url' = 'storage.url',
+): RecalldError {
   // The error of the URL parser holds the URL, and with it the password.
   if (cause instanceof TypeError && 'code' in cause && cause.code === 'ERR_INVALID_URL') {
     return new RecalldError(
       'config_invalid',
-      'storage.url is not a URL that can be read; write characters such as #, / and @ in the password as %23, %2F and %40.',
+      `${field} is not a URL that can be read; write characters such as #, / and @ in the password as %23, %2F and %40.`,
     );
   }
-  const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
+  const reason = messageOf(cause);
   const { host, port } = { ...options, ...addressOf(options.connectionString) };
+  const server = `PostgreSQL at ${host || 'localhost'}:${port || 5432}`;
+  if (cause instanceof Error && 'code' in cause && cause.code === DISK_FULL) {
+    const advice = 'free or add space there; a shorter privacy.retention_days keeps less';
+    return new RecalldError(
+      'database_full',
+      `${server} has no space left to store in (${reason}); ${advice}.`,
+      { cause },
+    );
+  }
   return new RecalldError(
     'database_unreachable',
-    `PostgreSQL at ${host || 'localhost'}:${port || 5432} does not answer (${reason}); start it or mend storage.url.`,
+    `${server} does not answer (${reason}); start it or mend ${field}.`,
     { cause },
   );
+}
+
+/** SQLSTATE classes of a server that is away, starting, stopping, full or has no connection left. */
+const OUTAGE_STATES = /^(08|53|57P)/;
+const OUTAGE_ERRORS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+/** What `pg` says without a code. */
+const OUTAGE_MESSAGES =
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
+
+/** The sentence for an error that means that the database is away for now; null for any other, such as a bug of ours. */
+export function outageOf(options: PoolConfig, error: unknown): RecalldError | null {
+  if (!(error instanceof Error)) return null;
+  const code = 'code' in error ? String(error.code) : '';
+  const isOutage = OUTAGE_STATES.test(code) || OUTAGE_ERRORS.has(code) || OUTAGE_MESSAGES.test(error.message);
+  return isOutage ? unreachable(options, error) : null;
 }
 
 function addressOf(connectionString: string | undefined): { host: string; port: string } | null {

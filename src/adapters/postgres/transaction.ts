@@ -1,6 +1,11 @@
 import type pg from 'pg';
+import { RecalldError } from '../../core/errors.ts';
 
-/** Runs `work` in one transaction: all of it is committed, or none when it throws. */
+/**
+ * Runs `work` in one transaction: all of it is committed, or none when it throws.
+ *
+ * @throws RecalldError database_denied, and what `work` throws
+ */
 export async function inTransaction<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,
@@ -8,16 +13,32 @@ export async function inTransaction<T>(
   const client = await pool.connect();
   let broken = false;
   try {
-    await client.query('begin');
+    // Goes out with the first statement of the work.
+    const begun = client.query('begin');
+    begun.catch(() => undefined);
     const result = await work(client);
+    await begun;
     await client.query('commit');
     return result;
   } catch (error) {
     await client.query('rollback').catch(() => {
       broken = true;
     });
-    throw error;
+    throw deniedOf(error) ?? error;
   } finally {
     client.release(broken);
   }
+}
+
+/** SQLSTATE of a role that may not do what it asks for. */
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** The sentence for a right that our role lacks; null for any other error. */
+function deniedOf(error: unknown): RecalldError | null {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== INSUFFICIENT_PRIVILEGE) return null;
+  return new RecalldError(
+    'database_denied',
+    `The role of storage.url lacks a right in the database (${error.message}); run deploy/postgres/roles.sql and grants.sql as docs/security.md says.`,
+    { cause: error },
+  );
 }

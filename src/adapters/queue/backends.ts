@@ -1,24 +1,40 @@
 /** The two stores that BullMQ can keep jobs in. We open the connections, so we close them. */
 import {
+  assertSchemaCompatibility,
   createPostgresBackend,
   createRedisBackend,
   isPgPool,
   type JobsOptions,
+  LATEST_SCHEMA_VERSION,
   type Processor,
   runMigrations,
+  SchemaMigrationRequiredError,
   withBackend,
 } from 'bullmq';
-import { Redis } from 'ioredis';
-import { Pool, type PoolConfig } from 'pg';
+import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
+import {
+  createRedisConnection,
+  keepTrying,
+  keyPrefix,
+  nameOfRedis,
+  type RedisSettings,
+} from './redis-connection.ts';
 
 export type BackendSettings =
-  | { readonly kind: 'postgres'; readonly connection: PoolConfig }
-  | { readonly kind: 'redis'; readonly url: string };
+  | {
+      readonly kind: 'postgres';
+      readonly connection: PoolConfig;
+      /** As `pg_stat_activity` shows its connections. */
+      readonly name?: string;
+    }
+  | ({ readonly kind: 'redis' } & RedisSettings);
 
 /** What we use of a BullMQ queue, whatever it is kept in. */
 export interface JobsOfOneName {
+  waitUntilReady(): Promise<unknown>;
   add(name: string, payload: unknown, options: JobsOptions): Promise<unknown>;
+  getFailed(start: number, end: number): Promise<{ readonly id?: string; readonly failedReason: string }[]>;
   getJobCounts(...states: ('waiting' | 'active' | 'delayed' | 'failed')[]): Promise<Record<string, number>>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   close(): Promise<void>;
@@ -40,8 +56,6 @@ export interface Backend {
 }
 
 export interface BackendOptions {
-  /** How many queues will have a worker. */
-  readonly queues: number;
   /** A worker that is gone for this long has its job given to another. */
   readonly lostAfterMs: number;
   /** A store that does not answer a command for this long counts as gone. */
@@ -57,18 +71,21 @@ function workerTimes(lostAfterMs: number) {
   return { lockDuration: lostAfterMs, stalledInterval: lostAfterMs / 2, runRetryDelay: 1000 };
 }
 
-/** One pool for producers and workers; each worker keeps one connection of it to listen on. */
+/** Connections of a process that enqueues and counts; what comes beyond waits for its turn. */
+const SHARED_CONNECTIONS = 6;
+
+/** One pool for producers and workers; each worker keeps one connection of it to listen on, so the pool grows by it. */
 export async function openPostgresBackend(
-  connection: PoolConfig,
-  { queues, lostAfterMs, answerLimitMs, report }: BackendOptions,
+  { connection, name = 'recalld queue' }: Extract<BackendSettings, { kind: 'postgres' }>,
+  { lostAfterMs, answerLimitMs, report }: BackendOptions,
 ): Promise<Backend> {
   const pool = new Pool({
     ...connection,
-    max: queues + 6,
+    max: SHARED_CONNECTIONS,
     keepAlive: true,
     connectionTimeoutMillis: answerLimitMs,
     query_timeout: answerLimitMs,
-    application_name: 'recalld-queue',
+    application_name: name,
     options: `-c search_path=${SCHEMA}`,
   });
   pool.on('error', report);
@@ -90,44 +107,63 @@ export async function openPostgresBackend(
   const classes = withBackend(createPostgresBackend);
   return {
     queue: (name) => new classes.Queue(name, { connection: pool }),
-    worker: (name, processor, concurrency) =>
-      new classes.Worker(name, processor, { connection: pool, concurrency, ...workerTimes(lostAfterMs) }),
+    worker(name, processor, concurrency) {
+      pool.options.max += 1;
+      return new classes.Worker(name, processor, {
+        connection: pool,
+        concurrency,
+        ...workerTimes(lostAfterMs),
+      });
+    },
     // Nothing to do: no query outlasts the answer limit.
     abandon: () => undefined,
     close: () => pool.end(),
   };
 }
 
+/** Looks first: a role that may not change the schema can work in one that is up to date. */
 async function migrateSchema(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {
-    await runMigrations(client, SCHEMA);
+    if ((await schemaVersion(client)) < LATEST_SCHEMA_VERSION) await runMigrations(client, SCHEMA);
   } finally {
     client.release();
   }
 }
 
+/** 0: there is no schema yet. */
+async function schemaVersion(client: PoolClient): Promise<number> {
+  try {
+    return await assertSchemaCompatibility(client, SCHEMA);
+  } catch (error) {
+    if (error instanceof SchemaMigrationRequiredError) return 0;
+    throw error;
+  }
+}
+
 /** Producers fail at once when Redis is away, so that no request waits for it; workers wait and reconnect. */
 export async function openRedisBackend(
-  url: string,
+  settings: RedisSettings,
   { lostAfterMs, answerLimitMs, report }: BackendOptions,
 ): Promise<Backend> {
-  if (!URL.canParse(url)) {
-    const advice = 'write characters such as #, / and @ in the password as %23, %2F and %40';
-    throw new RecalldError('config_invalid', `queue.url is not a URL that can be read; ${advice}.`);
-  }
-  const common = { connectTimeout: answerLimitMs, lazyConnect: true };
-  const producer = new Redis(url, {
-    ...common,
-    maxRetriesPerRequest: 1,
-    enableOfflineQueue: false,
-    commandTimeout: answerLimitMs,
-  });
-  const worker = new Redis(url, { ...common, maxRetriesPerRequest: null });
+  const common = { connectTimeout: answerLimitMs };
+  const producer = createRedisConnection(
+    settings,
+    { ...common, maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: answerLimitMs },
+    keepTrying,
+  );
+  let isClosing = false;
+  const retryDelay = (attempt: number): number | null => (isClosing ? null : keepTrying(attempt));
+  const worker = createRedisConnection(settings, { ...common, maxRetriesPerRequest: null }, retryDelay);
   // Only this tells why Redis turned us away; the call itself fails because the connection was closed then.
   let trouble: Error | undefined;
   for (const connection of [producer, worker]) {
     connection.on('error', (error: Error) => {
+      trouble = error;
+      report(error);
+    });
+    // Of one node of a cluster; that the cluster goes on without it is no reason to keep it a secret.
+    connection.on('node error', (error: Error) => {
       trouble = error;
       report(error);
     });
@@ -137,7 +173,7 @@ export async function openRedisBackend(
     worker.disconnect();
   };
   try {
-    await Promise.all([producer.connect(), worker.connect()]);
+    await within(2 * answerLimitMs, Promise.all([producer.connect(), worker.connect()]));
     await producer.ping();
   } catch (cause) {
     await close();
@@ -145,27 +181,35 @@ export async function openRedisBackend(
     const reason = error instanceof Error ? error.message || error.name : String(error);
     throw new RecalldError(
       'queue_unreachable',
-      `Redis at ${new URL(url).host} does not answer (${reason}); start it or mend queue.url.`,
+      `${nameOfRedis(settings)} does not answer (${reason}); start it or mend queue.url.`,
       { cause },
     );
   }
   const classes = withBackend(createRedisBackend);
   return {
-    queue: (name) => new classes.Queue(name, { connection: producer }),
+    queue: (name) => new classes.Queue(name, { connection: producer, prefix: keyPrefix(settings, name) }),
     worker(name, processor, concurrency) {
-      const options = { connection: worker, concurrency, ...workerTimes(lostAfterMs) };
+      const prefix = keyPrefix(settings, name);
+      const options = { connection: worker, concurrency, prefix, ...workerTimes(lostAfterMs) };
       const bullmqWorker = new classes.Worker(name, processor, options);
       return {
         on: (event, listener) => bullmqWorker.on(event, listener),
         waitUntilReady: () => bullmqWorker.waitUntilReady(),
         async close() {
           const blocking = await bullmqWorker.getBackend().blockingClient;
-          if (blocking !== undefined) wake(blocking);
+          if (worker.isCluster) {
+            isClosing = true;
+            if (blocking !== undefined)
+              await within(PATIENCE * answerLimitMs, untilSettled(blocking)).catch(report);
+          } else if (blocking !== undefined) wake(blocking);
           await bullmqWorker.close();
         },
       };
     },
     abandon() {
+      isClosing = true;
+      // It ends by itself with this attempt.
+      if (worker.isCluster && isOnItsWay(worker)) return;
       wake(worker);
       worker.disconnect();
     },
@@ -179,4 +223,49 @@ export async function openRedisBackend(
  */
 function wake(connection: { readonly status: string; connect(): Promise<unknown> }): void {
   if (connection.status === 'reconnecting') connection.connect().catch(() => undefined);
+}
+
+/** Attempts to reach each node of a cluster, one after the other, and a wait before them. */
+const PATIENCE = 10;
+
+/**
+ * A cluster that waits for its next attempt to reconnect, or is in the middle of one, cannot be ended at all: it neither
+ * says that it is over nor rejects the commands in its hands. So this waits for the outcome of the attempt.
+ */
+function untilSettled(connection: SettlingConnection): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (isOnItsWay(connection)) return;
+      for (const event of outcomes) connection.removeListener(event, look);
+      resolve();
+    };
+    for (const event of outcomes) connection.on(event, look);
+    look();
+  });
+}
+
+const outcomes = ['ready', 'end'] as const;
+
+interface SettlingConnection {
+  readonly status: string;
+  on(event: 'ready' | 'end', listener: () => void): unknown;
+  removeListener(event: 'ready' | 'end', listener: () => void): unknown;
+}
+
+function isOnItsWay({ status }: Pick<SettlingConnection, 'status'>): boolean {
+  return ['connecting', 'connect', 'close', 'reconnecting'].includes(status);
+}
+
+/** Rejects when `work` has not ended by then. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => undefined);
+  }
 }

@@ -1,7 +1,7 @@
 /** The job queue on BullMQ 6, the same over PostgreSQL and over Redis. One BullMQ queue per job name. */
-import { UnrecoverableError } from 'bullmq';
+import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import { RecalldError } from '../../core/errors.ts';
-import type { JobQueue, JobSpec, QueueCount } from '../../ports/job-queue.ts';
+import type { FailedJob, JobQueue, JobSpec, QueueCount, RunJob } from '../../ports/job-queue.ts';
 import type { Logger } from '../../ports/telemetry.ts';
 import {
   type BackendSettings,
@@ -31,25 +31,39 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
   const report = (error: Error): void => {
     if (!closing) warn(error.message || error.name);
   };
-  const options = { queues: jobs.length, lostAfterMs, answerLimitMs, report };
+  const options = { lostAfterMs, answerLimitMs, report };
   const backend =
     settings.backend.kind === 'postgres'
-      ? await openPostgresBackend(settings.backend.connection, options)
-      : await openRedisBackend(settings.backend.url, options);
+      ? await openPostgresBackend(settings.backend, options)
+      : await openRedisBackend(settings.backend, options);
   const queues = new Map<string, { readonly spec: JobSpec; readonly queue: JobsOfOneName }>();
   for (const spec of jobs) {
     const queue = backend.queue(spec.name);
     queue.on('error', report);
     queues.set(spec.name, { spec, queue });
   }
+  try {
+    // A queue whose first words with its store failed never speaks to it again, so it must not come into use.
+    await Promise.all([...queues.values()].map(({ queue }) => queue.waitUntilReady()));
+  } catch (cause) {
+    await backend.close();
+    throw unreachable(cause);
+  }
   const workers: WorkerOfOneName[] = [];
-  const running = new Set<Promise<unknown>>();
+  const running = new Map<Promise<unknown>, string>();
   const drain = async (): Promise<void> => {
     const drained = Promise.all(workers.map((worker) => worker.close()));
-    while (running.size > 0) await Promise.allSettled(running);
+    while (running.size > 0) await Promise.allSettled(running.keys());
     // What ended is reported to the store; if that is away, the worker would wait for its return.
     const limit = setTimeout(() => backend.abandon(), answerLimitMs);
-    await drained.finally(() => clearTimeout(limit));
+    let end: NodeJS.Timeout | undefined;
+    const givenUp = new Promise<void>((resolve) => {
+      end = setTimeout(resolve, GIVE_UP_AFTER * answerLimitMs);
+    });
+    await Promise.race([drained, givenUp]).finally(() => {
+      clearTimeout(limit);
+      clearTimeout(end);
+    });
   };
   const close = async (): Promise<void> => {
     await drain();
@@ -75,14 +89,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
       try {
         await queue.add(job, payload, options);
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
-        throw new RecalldError(
-          'queue_unreachable',
-          `The job queue does not answer (${reason}); check the queue section of the config.`,
-          {
-            cause,
-          },
-        );
+        throw unreachable(cause);
       }
     },
 
@@ -90,13 +97,10 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
       for (const { name, concurrency } of jobs) {
         const worker = backend.worker(
           name,
-          async (job) => {
-            const attempt = run(name, job.data, job.id ?? '');
-            running.add(attempt);
-            const outcome = await attempt.finally(() => running.delete(attempt));
-            if (outcome === 'retry') throw new Error('this attempt failed; the log says why');
-            if (outcome === 'dead')
-              throw new UnrecoverableError('the job can never succeed; the log says why');
+          async (job, token) => {
+            const attempt = runOnce(run, name, job, token);
+            running.set(attempt, name);
+            await attempt.finally(() => running.delete(attempt));
           },
           concurrency,
         );
@@ -116,6 +120,20 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
       return lists.flat();
     },
 
+    async failures(most) {
+      const lists = await Promise.all(
+        [...queues.values()].map(async ({ spec, queue }) => {
+          const failed = await queue.getFailed(0, most - 1);
+          return failed.map(
+            ({ id = '', failedReason: reason }): FailedJob => ({ queue: spec.name, id, reason }),
+          );
+        }),
+      );
+      return lists.flat();
+    },
+
+    inHand: () => [...running.values()],
+
     drain,
 
     close() {
@@ -123,6 +141,29 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
       return closed;
     },
   };
+}
+
+/** In the words of BullMQ: an error for every end but a good one. */
+async function runOnce(run: RunJob, name: string, job: Job, token: string | undefined): Promise<void> {
+  const outcome = await run(name, job.data, job.id ?? '');
+  if (outcome === 'done') return;
+  if (outcome === 'put_down') {
+    await job.moveToWait(token);
+    throw new WaitingError();
+  }
+  throw outcome.kind === 'dead' ? new UnrecoverableError(outcome.reason) : new Error(outcome.reason);
+}
+
+/** Answer limits after the last job until the goodbyes of workers to their store are waited for no longer. */
+const GIVE_UP_AFTER = 4;
+
+function unreachable(cause: unknown): RecalldError {
+  const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
+  return new RecalldError(
+    'queue_unreachable',
+    `The job queue does not answer (${reason}); check the queue section of the config.`,
+    { cause },
+  );
 }
 
 /** So often is the same trouble said again: every connection has it at every attempt to reconnect. */

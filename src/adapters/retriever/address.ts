@@ -1,19 +1,12 @@
 /** The address of a retriever: checked when the config is read, filled in for each query. */
 import { RecalldError } from '../../core/errors.ts';
 import type { RetrieverRequest } from '../../ports/retriever.ts';
+import type { ExchangeTarget } from '../outbound-http/exchange.ts';
 import { parseTemplate, renderText } from './template.ts';
 
-export interface RetrieverAddress {
-  /** Scheme, host and path as they stand in the config: what messages may show. It holds no query and no secret. */
-  readonly label: string;
-  readonly isSecure: boolean;
+export interface RetrieverAddress extends ExchangeTarget {
   /** The URL for one query, or null when a tag such as `..` would lead to another path than the configured one. */
   render(request: RetrieverRequest): string | null;
-  /**
-   * Where a redirect leads, from its Location field. The target is named in full only if its path is the configured
-   * one; any other path could repeat the query.
-   */
-  describeRedirect(location: string): string;
 }
 
 /**
@@ -22,13 +15,17 @@ export interface RetrieverAddress {
  * @throws RecalldError `config_invalid` for anything but an absolute http or https URL without user name, password
  * and fragment, and for a placeholder in the host: a query must not choose which machine is called.
  */
-export function compileAddress(url: string): RetrieverAddress {
-  const parts = parseTemplate(url, 'retriever.url');
-  const sample = checkedUrl(parts.map((part) => (typeof part === 'string' ? part : 'x')).join(''));
+export function compileAddress(url: string, configField = 'retriever'): RetrieverAddress {
+  const parts = parseTemplate(url, `${configField}.url`);
+  const sample = checkedUrl(
+    parts.map((part) => (typeof part === 'string' ? part : 'x')).join(''),
+    configField,
+  );
   const [head] = parts;
   const hasPlaceholder = parts.some((part) => typeof part === 'function');
   if (hasPlaceholder && !(typeof head === 'string' && /^\s*https?:\/\/[^/?\\]+[/?]/i.test(head))) {
     throw invalid(
+      configField,
       'has a placeholder in the host; a placeholder can stand in the path and behind the "?" only',
     );
   }
@@ -38,10 +35,21 @@ export function compileAddress(url: string): RetrieverAddress {
   return {
     label,
     isSecure: sample.protocol === 'https:',
+    configField,
+    suspects: {
+      400: 'body',
+      401: 'headers',
+      403: 'headers',
+      404: 'url',
+      405: 'method',
+      415: 'headers',
+      422: 'body',
+    },
     render(request) {
       const rendered = new URL(renderText(parts, request, encodeComponent));
       return pathDepth(rendered) === depth ? rendered.href : null;
     },
+    // The target is named in full only if its path is the configured one; any other path could repeat the query.
     describeRedirect(location) {
       if (!URL.canParse(location, sample.href)) return 'the final address';
       const target = new URL(location, sample.href);
@@ -53,27 +61,33 @@ export function compileAddress(url: string): RetrieverAddress {
   };
 }
 
-function checkedUrl(text: string): URL {
+function checkedUrl(text: string, configField: string): URL {
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    throw invalid('is not an absolute URL; write it like http://rag.internal/search');
+    throw invalid(configField, 'is not an absolute URL; write it like http://rag.internal/search');
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw invalid(`has the scheme ${url.protocol}; only http: and https: can be called`);
+    throw invalid(configField, `has the scheme ${url.protocol}; only http: and https: can be called`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid('holds a user name or a password; put them in retriever.headers.authorization');
+    throw invalid(
+      configField,
+      `holds a user name or a password; put them in ${configField}.headers.authorization`,
+    );
   }
   if (url.href.includes('#')) {
-    throw invalid('has a "#", and what follows it is never sent; write %23 for the character itself');
+    throw invalid(
+      configField,
+      'has a "#", and what follows it is never sent; write %23 for the character itself',
+    );
   }
   return url;
 }
 
-function invalid(problem: string): RecalldError {
-  return new RecalldError('config_invalid', `retriever.url: the URL ${problem}.`);
+function invalid(configField: string, problem: string): RecalldError {
+  return new RecalldError('config_invalid', `${configField}.url: the URL ${problem}.`);
 }
 
 /** An encoded value holds no slash, so the number of segments changes only when `.` or `..` was resolved. */

@@ -26,9 +26,10 @@ const reservedNames = new Set([
 export function compileHeaders(
   headers: Readonly<Record<string, string>>,
   hasBody: boolean,
+  configField = 'retriever',
 ): (request: RetrieverRequest) => Readonly<Record<string, string>> {
   const fields = Object.entries(headers).map(([name, value]) => {
-    const field = `retriever.headers.${name}`;
+    const field = `${configField}.headers.${name}`;
     checkName(name, field);
     const parts = parseTemplate(value.trim(), field);
     for (const part of parts) if (typeof part === 'string') checkLiteral(part, field);

@@ -1,13 +1,11 @@
 /** The retriever of a RAG service that answers over HTTP with JSON. */
-import { setMaxListeners } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { RecalldError } from '../../core/errors.ts';
 import type { Retriever } from '../../ports/retriever.ts';
+import { createExchange, type TlsMaterial } from '../outbound-http/exchange.ts';
+import { sendWithRetries } from '../outbound-http/send.ts';
 import { compileAddress } from './address.ts';
-import { createExchange } from './exchange.ts';
 import { compileHeaders } from './headers.ts';
 import { compileResults, type ResultExpressions } from './results.ts';
-import { MAX_RETRY_DELAY_MS, retryDelayMs } from './retry-delay.ts';
 import { compileValue, type JsonValue } from './template.ts';
 
 /** `pipelines[].retriever` of kind `http`. Strings of `url`, `headers` and `body` may hold placeholders. */
@@ -25,11 +23,13 @@ export interface HttpRetrieverSettings {
   /** Longest wait before the first retry; it doubles with each one. */
   readonly backoffMs?: number;
   readonly maxResponseBytes?: number;
+  readonly tls?: TlsMaterial;
+  /** Where the config describes it. */
+  readonly configField?: string;
 }
 
 const DEFAULT_BACKOFF_MS = 200;
 const DEFAULT_MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
-const LONGEST_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
 
 /**
  * Creates a retriever that sends one request per query.
@@ -44,26 +44,24 @@ const LONGEST_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
  * @throws RecalldError `config_invalid`, with the name of the field, when a query could never be sent.
  */
 export function createHttpRetriever(settings: HttpRetrieverSettings): Retriever {
-  const { method, retries, backoffMs = DEFAULT_BACKOFF_MS } = settings;
+  const { method, retries, backoffMs = DEFAULT_BACKOFF_MS, configField: field = 'retriever' } = settings;
   if (method === 'GET' && settings.body !== null) {
     throw new RecalldError(
       'config_invalid',
-      'retriever.body: a GET request has no body; put the placeholders in retriever.url or use method POST.',
+      `${field}.body: a GET request has no body; put the placeholders in ${field}.url or use method POST.`,
     );
   }
-  const address = compileAddress(settings.url);
-  const renderHeaders = compileHeaders(settings.headers, settings.body !== null);
-  const renderBody = settings.body === null ? null : compileValue(settings.body, 'retriever.body');
-  const readResults = compileResults(settings.results);
+  const address = compileAddress(settings.url, field);
+  const renderHeaders = compileHeaders(settings.headers, settings.body !== null, field);
+  const renderBody = settings.body === null ? null : compileValue(settings.body, `${field}.body`);
+  const readResults = compileResults(settings.results, field);
   const exchange = createExchange(address, {
-    timeoutMs: settings.timeoutMs,
     maxResponseBytes: settings.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
+    ...(settings.tls === undefined ? {} : { tls: settings.tls }),
   });
 
   return {
     async retrieve(request, signal) {
-      // One signal serves every query of a run at once; each listener is removed when its query ends.
-      setMaxListeners(0, signal);
       const url = address.render(request);
       if (url === null) {
         const message = `${address.label} would become another path: a value in it is "." or "..".`;
@@ -72,38 +70,21 @@ export function createHttpRetriever(settings: HttpRetrieverSettings): Retriever 
       const body = renderBody === null ? null : JSON.stringify(renderBody(request));
       const headers = renderHeaders(request);
 
-      for (let attempts = 1; ; attempts += 1) {
-        const startedMs = performance.now();
-        const result = await exchange({ url, method, headers, body }, signal);
-        const latencyMs = performance.now() - startedMs;
-        if (result.kind === 'timeout') return { kind: 'timeout', latencyMs, attempts };
-        if (result.kind === 'body') {
-          const reading = readResults({ ...result, label: address.label, queryText: request.text });
-          return { ...reading, latencyMs, attempts };
-        }
-
-        const { code, message, isRetryable, retryAfter } = result;
-        const error = { kind: 'error', code, message, latencyMs, attempts } as const;
-        if (!isRetryable || attempts > retries) return error;
-        const waitMs = retryDelayMs(attempts, backoffMs, retryAfter, Math.random(), Date.now());
-        if (waitMs === null) {
-          return {
-            ...error,
-            message: `${message} It asks for a longer wait than the ${LONGEST_WAIT} of a retry.`,
-          };
-        }
-        await wait(waitMs, signal);
+      const sent = await sendWithRetries(
+        exchange,
+        { url, method, headers, body, timeoutMs: settings.timeoutMs },
+        { retries, backoffMs },
+        signal,
+      );
+      const { result, latencyMs, attempts } = sent;
+      if (result.kind === 'timeout') return { kind: 'timeout', latencyMs, attempts };
+      if (result.kind === 'failure') {
+        return { kind: 'error', code: result.code, message: result.message, latencyMs, attempts };
       }
+      const { text: queryText, withText = false } = request;
+      const reading = readResults({ ...result, label: address.label, queryText, withText });
+      return { ...reading, latencyMs, attempts };
     },
+    close: async () => exchange.close(),
   };
-}
-
-/** Waits, or rejects with the reason of `signal` at once when it aborts. */
-async function wait(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(ms, undefined, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  }
 }

@@ -2,7 +2,8 @@
 import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
 import { RecalldError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/exact-json.ts';
-import type { RetrievedDocument } from '../../core/model.ts';
+import type { FoundDocument } from '../../ports/retriever.ts';
+import { readId } from './read-id.ts';
 
 export interface ResultExpressions {
   /** Gives the array of results, best first. */
@@ -11,11 +12,13 @@ export interface ResultExpressions {
   readonly id: string;
   /** Gives the score of one result; null when the service has none. */
   readonly score: string | null;
+  /** Gives the text of one result; left out when nobody needs it. */
+  readonly text?: string;
 }
 
 /** The documents of an answer, or why it holds none. */
 export type Reading =
-  | { readonly kind: 'documents'; readonly documents: readonly RetrievedDocument[] }
+  | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
   | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 /** What is read: `label` names the service in messages, and `queryText` is what they must not show. */
@@ -24,6 +27,8 @@ export interface AnswerBody {
   readonly contentType: string | null;
   readonly label: string;
   readonly queryText: string;
+  /** Whether the texts of the documents are needed. */
+  readonly withText: boolean;
 }
 
 /** Far more than any cut-off; a longer list is cut here so that a broken service cannot fill the memory. */
@@ -35,26 +40,32 @@ type Expression = ReturnType<typeof compile>;
  * Compiles `retriever.results`. The reader keeps every result (up to 10,000) in the order of the answer, duplicates
  * too: cutting off and collapsing are the evaluation's.
  *
- * - An id is a string that is not empty, taken as it stands, or an integer, written in digits. Anything else is no
- *   id: a number with a fraction is a score, and text with a NUL character cannot be stored.
+ * - An id is what readId takes for one.
  * - One result without an id makes the whole answer the error `missing_id`. Dropping it would move those behind it
  *   up, and the score would be better than what users saw.
  * - A score is a finite number or a string of one; anything else is null.
+ * - A text is a string; anything else is null. It is read only where it is needed.
  *
+ * @param field where the config describes the retriever
  * @throws RecalldError `config_invalid` for an expression that is not JMESPath.
  */
-export function compileResults(expressions: ResultExpressions): (body: AnswerBody) => Reading {
-  const list = compileExpression(expressions.list, 'retriever.results.list');
-  const id = compileExpression(expressions.id, 'retriever.results.id');
-  const score =
-    expressions.score === null ? null : compileExpression(expressions.score, 'retriever.results.score');
-  for (const [field, text, node] of [
+export function compileResults(
+  expressions: ResultExpressions,
+  field = 'retriever',
+): (body: AnswerBody) => Reading {
+  const compiled = (key: 'list' | 'id' | 'score' | 'text', text: string | null | undefined) =>
+    text === null || text === undefined ? null : compileExpression(text, `${field}.results.${key}`);
+  const list = compileExpression(expressions.list, `${field}.results.list`);
+  const id = compileExpression(expressions.id, `${field}.results.id`);
+  const score = compiled('score', expressions.score);
+  const textOf = compiled('text', expressions.text);
+  for (const [key, text, node] of [
     ['list', expressions.list, list],
     ['id', expressions.id, id],
   ] as const) {
     if (node.type === 'Arithmetic') {
       const problem = `${text} is arithmetic; write a name with a hyphen in double quotes inside single ones: '"a-b"'`;
-      throw new RecalldError('config_invalid', `retriever.results.${field}: ${problem}.`);
+      throw new RecalldError('config_invalid', `${field}.results.${key}: ${problem}.`);
     }
   }
 
@@ -68,7 +79,7 @@ export function compileResults(expressions: ResultExpressions): (body: AnswerBod
     }
     const results = evaluate(list, answer);
     if (!Array.isArray(results)) {
-      const gives = `retriever.results.list (${expressions.list}) gives ${describe(results)}`;
+      const gives = `${field}.results.list (${expressions.list}) gives ${describe(results)}`;
       const message = `${label} answered without a list of results: ${gives}; the answer is ${describe(answer, queryText)}.`;
       return { kind: 'error', code: 'no_result_list', message };
     }
@@ -76,6 +87,7 @@ export function compileResults(expressions: ResultExpressions): (body: AnswerBod
     const documents = kept.map((result) => ({
       id: readId(evaluate(id, result)),
       score: score === null ? null : readScore(evaluate(score, result)),
+      ...(body.withText && textOf !== null ? { text: readText(evaluate(textOf, result)) } : {}),
     }));
     if (documents.every(hasId)) return { kind: 'documents', documents };
     const first = documents.findIndex((document) => !hasId(document));
@@ -83,7 +95,7 @@ export function compileResults(expressions: ResultExpressions): (body: AnswerBod
     const which = `${count} of ${documents.length} results, first at rank ${first + 1}`;
     const message =
       `${label} gave no usable id for ${which}: ` +
-      `retriever.results.id is ${expressions.id}, and that result is ${describe(kept[first], queryText)}.`;
+      `${field}.results.id is ${expressions.id}, and that result is ${describe(kept[first], queryText)}.`;
     return { kind: 'error', code: 'missing_id', message };
   };
 }
@@ -121,18 +133,21 @@ function evaluate(expression: Expression, value: JSONValue): JSONValue {
   }
 }
 
-function readId(value: unknown): string | null {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
-  return typeof value === 'string' && value !== '' && !value.includes('\0') ? value : null;
-}
-
 function readScore(value: unknown): number | null {
   const isNumeric = typeof value === 'string' && /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value);
   const score = isNumeric ? Number(value) : value;
   return typeof score === 'number' && Number.isFinite(score) ? score : null;
 }
 
-function hasId(document: { id: string | null; score: number | null }): document is RetrievedDocument {
+function readText(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function hasId(document: {
+  id: string | null;
+  score: number | null;
+  text?: string | null;
+}): document is FoundDocument {
   return document.id !== null;
 }
 

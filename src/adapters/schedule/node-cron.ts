@@ -6,6 +6,7 @@ import type { Logger } from '../../ports/telemetry.ts';
 
 /** Enough to meet every gap within a day, of schedules down to one tick in five minutes. */
 const TICKS_AHEAD = 300;
+const MOST_BETWEEN = 10_000;
 const HOUR_MS = 3_600_000;
 const EIGHT_DAYS_MS = 192 * HOUR_MS;
 
@@ -29,6 +30,21 @@ export function createSchedule(logger: Logger): Schedule {
 
     previous(expression, timezone, now) {
       return previousTick(expression, timezone, now.getTime());
+    },
+
+    next(expression, timezone, now) {
+      return CronExpressionParser.parse(expression, { tz: timezone, currentDate: now }).next().toDate();
+    },
+
+    between(expression, timezone, from, until) {
+      const ticks = CronExpressionParser.parse(expression, { tz: timezone, currentDate: until });
+      const found: Date[] = [];
+      while (found.length < MOST_BETWEEN) {
+        const tick = ticks.prev().toDate();
+        if (tick <= from) break;
+        found.push(tick);
+      }
+      return found.toReversed();
     },
 
     longestGapSeconds(expression, timezone, now) {

@@ -1,15 +1,20 @@
 /** The exporter: metrics of the catalogue on a registry of their own, stored gauges rebuilt at each scrape. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type MetricDefinition, type MetricName, metricCatalogue } from '../../metrics/catalogue.ts';
+import { type MetricName, metricCatalogue } from '../../metrics/catalogue.ts';
+import type { MetricDefinition } from '../../metrics/definition.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { GaugeSample, Meter, ReadStoredGauges } from '../../ports/metrics.ts';
+import type { Meter, ReadStoredGauges } from '../../ports/metrics.ts';
 import type { Logger } from '../../ports/telemetry.ts';
+import { createStoredGaugesWriter } from './stored-gauges.ts';
 
 export interface Exporter {
   readonly meter: Meter;
   readonly contentType: string;
-  /** The exposition text. Never rejects because of the database: then the last good rows are shown, with their age. */
-  scrape(): Promise<string>;
+  /**
+   * The exposition text in parts, in UTF-8. Never rejects because of the database: then the last good rows are shown,
+   * with their age.
+   */
+  scrape(): Promise<readonly Buffer[]>;
 }
 
 export interface ExporterSettings {
@@ -35,26 +40,20 @@ export function createExporter(settings: ExporterSettings): Exporter {
   const counter = (name: MetricName): Counter => metrics.get(name) as Counter;
   gauge('recalld_build_info').set({ version: settings.version, nodejs: process.versions.node }, 1);
 
+  let stored: readonly Buffer[] = [];
   let refreshedAtMs: number | null = null;
   const startedAtMs = settings.clock.monotonicMs();
 
-  /** A value that is not finite would resolve alerts in silence, so it is dropped and counted. */
-  const set = (sample: GaugeSample): void => {
-    if (Number.isFinite(sample.value)) gauge(sample.name).set({ ...sample.labels }, sample.value);
-    else {
-      counter('recalld_dropped_samples_total').inc();
-      settings.logger.error('a sample is not a finite number and is not exported', { metric: sample.name });
-    }
-  };
+  // A value that is not finite would resolve alerts in silence, so it is dropped and counted.
+  const write = createStoredGaugesWriter((metric) => {
+    counter('recalld_dropped_samples_total').inc();
+    settings.logger.error('a sample is not a finite number and is not exported', { metric });
+  });
 
   const read = createBoundedRead(settings);
   const refresh = async (): Promise<void> => {
     try {
-      const samples = await read();
-      for (const [name, definition] of Object.entries(metricCatalogue)) {
-        if (definition.source === 'stored') gauge(name as MetricName).reset();
-      }
-      for (const sample of samples) set(sample);
+      stored = await write(await read());
       refreshedAtMs = settings.clock.monotonicMs();
     } catch (error) {
       counter('recalld_snapshot_errors_total').inc();
@@ -66,7 +65,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
     gauge('recalld_snapshot_age_seconds').set(ageMs / 1000);
   };
 
-  let running: Promise<string> | null = null;
+  let running: Promise<readonly Buffer[]> | null = null;
   return {
     meter: {
       increment: (name, labels, by = 1) => (metrics.get(name) as Counter).inc({ ...labels }, by),
@@ -77,7 +76,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
     scrape() {
       running ??= refresh()
         .then(() => registry.metrics())
-        .then(withoutNotANumber)
+        .then((counted) => [Buffer.from(withoutNotANumber(counted)), ...stored])
         .finally(() => {
           running = null;
         });
@@ -118,8 +117,9 @@ function withoutNotANumber(text: string): string {
 
 function registerCatalogue(registry: Registry): Map<string, Gauge | Counter | Histogram> {
   return new Map<string, Gauge | Counter | Histogram>(
-    Object.entries<MetricDefinition>(metricCatalogue).map(
-      ([name, definition]): [string, Gauge | Counter | Histogram] => {
+    Object.entries<MetricDefinition>(metricCatalogue)
+      .filter(([, { source }]) => source === 'process')
+      .map(([name, definition]): [string, Gauge | Counter | Histogram] => {
         const options = {
           name,
           help: definition.help,
@@ -138,7 +138,6 @@ function registerCatalogue(registry: Registry): Map<string, Gauge | Counter | Hi
           case 'histogram':
             return [name, new Histogram({ ...options, buckets: [...(definition.buckets ?? [])] })];
         }
-      },
-    ),
+      }),
   );
 }

@@ -1,0 +1,84 @@
+/** Reads OTLP requests: small ones at once, large ones in a thread. */
+
+import { RecalldError } from '../../core/errors.ts';
+import { createThreadPool } from '../threads/thread-pool.ts';
+import { type OtlpContent, openContent } from './content.ts';
+import { type LogsRead, readLogs, readTraces, type TracedPipeline, type TracesRead } from './extraction.ts';
+import { defaultOtlpLimits } from './limits.ts';
+import { type Found, inParts, unpack } from './parts.ts';
+import type { Packed, tasks } from './tasks.ts';
+
+/** What was counted, and what was found, to be taken in part by part. A part is unpacked when it is asked for. */
+export type InParts<Read> = Omit<Read, keyof Found> & { readonly parts: Iterable<Found> };
+
+export interface OtlpReader {
+  /**
+   * @throws RecalldError as `openContent` and `decodeTraces`; overloaded when too many large bodies wait
+   */
+  traces(...request: OtlpRequest): Promise<InParts<TracesRead>>;
+  /** @throws RecalldError as `traces` */
+  logs(...request: OtlpRequest): Promise<InParts<LogsRead>>;
+  close(): Promise<void>;
+}
+
+/** The body, and its headers `Content-Type` and `Content-Encoding`. */
+export type OtlpRequest = readonly [
+  body: Uint8Array,
+  contentType: string | undefined,
+  contentEncoding: string | undefined,
+];
+
+/** A larger one, without its compression, is read in the thread: the costliest so large take 16 ms. */
+const SMALL_BYTES = 64 * 1024;
+
+/** Of large bodies in hand: the last of them waits for some seconds. */
+const MOST_BYTES = 48 * 1024 * 1024;
+
+const REFUSAL = 'More large OpenTelemetry bodies wait than can be read; send this one again later.';
+
+/** Of work that goes on although its caller has gone: what was sent shall be kept. */
+const never = new AbortController().signal;
+
+/** The thread starts with the first large body. */
+export function createOtlpReader(pipelines: readonly TracedPipeline[]): OtlpReader {
+  const pool = createThreadPool<typeof tasks>({
+    folder: import.meta.dirname,
+    threads: 1,
+    mostWaiting: MOST_BYTES / SMALL_BYTES,
+    refusal: REFUSAL,
+  });
+  let bytesInHand = 0;
+  const inThread = async <Name extends keyof typeof tasks>(name: Name, content: OtlpContent) => {
+    const size = content.bytes.length;
+    if (bytesInHand + size > MOST_BYTES) throw new RecalldError('overloaded', REFUSAL);
+    bytesInHand += size;
+    try {
+      return await pool.run(name, { content, pipelines }, never);
+    } finally {
+      bytesInHand -= size;
+    }
+  };
+  return {
+    async traces(...request) {
+      const content = await openContent(...request, defaultOtlpLimits);
+      if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('traces', content));
+      const { queries, fragments, feedback, ...counts } = readTraces(content, pipelines);
+      return { ...counts, parts: inParts({ queries, fragments, feedback }) };
+    },
+    async logs(...request) {
+      const content = await openContent(...request, defaultOtlpLimits);
+      if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('logs', content));
+      const { feedback, ...counts } = readLogs(content, pipelines);
+      return { ...counts, parts: inParts({ queries: [], fragments: [], feedback }) };
+    },
+    close: () => pool.close(),
+  };
+}
+
+function unpacked<Read>({ parts, ...counts }: Packed<Read>) {
+  return { ...counts, parts: eachUnpacked(parts) };
+}
+
+function* eachUnpacked(parts: readonly Uint8Array[]): Generator<Found> {
+  for (const part of parts) yield unpack(part);
+}

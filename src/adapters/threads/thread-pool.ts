@@ -1,0 +1,162 @@
+/** A few worker threads with a short queue before them. */
+import { extname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { RecalldError } from '../../core/errors.ts';
+import type { TaskInput, TaskReply, TaskResult, Tasks } from './tasks.ts';
+
+export interface ThreadPoolSettings {
+  /** Holds `worker.ts`, the program of the threads. */
+  readonly folder: string;
+  readonly threads: number;
+  /** Tasks that may wait for a thread; what comes beyond is refused. */
+  readonly mostWaiting: number;
+  /** Says to whoever is refused what is too much. */
+  readonly refusal: string;
+  /** Told of every task that ran to its end. */
+  onDone?(report: TaskReport): void;
+}
+
+export interface TaskReport {
+  readonly task: string;
+  /** In the thread. */
+  readonly computeMs: number;
+  /** From the call to the answer. */
+  readonly totalMs: number;
+  /** Of the whole process, after it. */
+  readonly processBytes: number;
+}
+
+export interface ThreadPool<Table extends Tasks> {
+  /**
+   * Runs a task in a thread. A running one whose signal aborts ends with its thread, and a new thread takes its
+   * place.
+   *
+   * @throws the reason of `signal`; RecalldError overloaded when too many wait; RecalldError and RangeError as the
+   * task throws them
+   */
+  run<Name extends keyof Table & string>(
+    task: Name,
+    input: TaskInput<Table, Name>,
+    signal: AbortSignal,
+  ): Promise<TaskResult<Table, Name>>;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly task: string;
+  readonly input: unknown;
+  readonly signal: AbortSignal;
+  readonly queuedAt: number;
+  resolve(result: unknown): void;
+  reject(reason: unknown): void;
+  /** Listens to the signal while the task waits. */
+  readonly leave: () => void;
+}
+
+/** Threads start with the first tasks that need them, and do not keep the process alive. */
+export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettings): ThreadPool<Table> {
+  const idle: Worker[] = [];
+  const running = new Set<Worker>();
+  const queue: Waiting[] = [];
+  let isClosed = false;
+
+  const next = (): void => {
+    while (running.size < settings.threads) {
+      const waiting = queue.shift();
+      if (waiting === undefined) return;
+      start(waiting);
+    }
+  };
+  const start = (one: Waiting): void => {
+    one.signal.removeEventListener('abort', one.leave);
+    const worker = idle.pop() ?? startWorker(settings.folder);
+    running.add(worker);
+    const settle = (keep: boolean): void => {
+      one.signal.removeEventListener('abort', onAbort);
+      worker.off('error', fail).off('exit', onExit).off('message', onReply);
+      running.delete(worker);
+      if (keep && !isClosed) {
+        worker.unref();
+        idle.push(worker);
+      } else void worker.terminate();
+      next();
+    };
+    const onAbort = (): void => {
+      settle(false);
+      one.reject(one.signal.reason);
+    };
+    const fail = (error: unknown): void => {
+      settle(false);
+      one.reject(error);
+    };
+    const onExit = (): void => fail(new Error('a thread ended in the middle of its task'));
+    const onReply = (reply: TaskReply): void => {
+      settle(true);
+      if (reply.kind === 'error') return one.reject(errorOf(reply));
+      settings.onDone?.({
+        task: one.task,
+        computeMs: reply.cpuMs,
+        totalMs: performance.now() - one.queuedAt,
+        processBytes: process.memoryUsage().rss,
+      });
+      one.resolve(reply.result);
+    };
+    worker.ref();
+    worker.on('error', fail).on('exit', onExit).on('message', onReply);
+    one.signal.addEventListener('abort', onAbort, { once: true });
+    worker.postMessage({ task: one.task, input: one.input });
+  };
+
+  return {
+    run<Name extends keyof Table & string>(task: Name, input: TaskInput<Table, Name>, signal: AbortSignal) {
+      return new Promise<TaskResult<Table, Name>>((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        if (isClosed) return reject(new Error('the threads are closed'));
+        if (running.size >= settings.threads && queue.length >= settings.mostWaiting) {
+          return reject(new RecalldError('overloaded', settings.refusal));
+        }
+        const one: Waiting = {
+          task,
+          input,
+          signal,
+          queuedAt: performance.now(),
+          resolve: (result) => resolve(result as TaskResult<Table, Name>),
+          reject,
+          leave: () => {
+            queue.splice(queue.indexOf(one), 1);
+            reject(signal.reason);
+          },
+        };
+        queue.push(one);
+        signal.addEventListener('abort', one.leave, { once: true });
+        next();
+      });
+    },
+    async close() {
+      isClosed = true;
+      for (const waiting of queue.splice(0)) waiting.reject(new Error('the threads are closed'));
+      await Promise.all([...idle.splice(0), ...running].map((worker) => worker.terminate()));
+    },
+  };
+}
+
+/** worker.js in dist; worker.ts through tsx when this file itself runs as TypeScript. */
+function startWorker(folder: string): Worker {
+  const extension = extname(import.meta.filename);
+  const file = join(folder, `worker${extension}`);
+  if (extension !== '.ts') return new Worker(file);
+  // In a thread tsx does not register itself.
+  const [tsx, entry] = [import.meta.resolve('tsx/esm/api'), pathToFileURL(file).href].map((url) =>
+    JSON.stringify(url),
+  );
+  return new Worker(`import(${tsx}).then(({ register }) => { register(); return import(${entry}); });`, {
+    eval: true,
+    execArgv: [],
+  });
+}
+
+function errorOf({ code, name, message }: Extract<TaskReply, { kind: 'error' }>): Error {
+  if (code !== null) return new RecalldError(code, message);
+  return name === 'RangeError' ? new RangeError(message) : new Error(message);
+}
