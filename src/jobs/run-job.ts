@@ -1,10 +1,12 @@
 /** The one wrapper around every job: bound, time, count, log, and tell apart what a retry may mend. */
+import { messageOf } from '../core/error-message.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { RunJob } from '../ports/job-queue.ts';
+import type { JobOutcome, RunJob } from '../ports/job-queue.ts';
 import type { Meter } from '../ports/metrics.ts';
 import type { Logger } from '../ports/telemetry.ts';
-import { type JobDefinition, type JobDeps, jobCatalogue } from './catalogue.ts';
+import { jobCatalogue } from './catalogue.ts';
+import type { JobDefinition, JobDeps } from './job-definition.ts';
 
 export interface RunJobDeps {
   readonly jobDeps: JobDeps;
@@ -30,12 +32,16 @@ async function runJob(
   payload: unknown,
   id: string,
   deps: RunJobDeps,
-): Promise<'done' | 'retry' | 'dead'> {
+): Promise<JobOutcome> {
   const parsed = job.payload.safeParse(payload);
   if (!parsed.success) {
-    deps.logger.error('a job has a payload that its definition refuses', { job: job.name, id });
+    // What is wrong with which field; the value itself stays out of the log.
+    const reason = parsed.error.issues
+      .map(({ path, message }) => `${path.join('.') || 'payload'}: ${message}`)
+      .join('; ');
+    deps.logger.error('a job has a payload that its definition refuses', { job: job.name, id, reason });
     deps.meter.increment('recalld_jobs_total', { job: job.name, outcome: 'dead' });
-    return 'dead';
+    return { kind: 'dead', reason };
   }
   const startedAt = deps.clock.monotonicMs();
   const signal = AbortSignal.any([deps.shutdown, AbortSignal.timeout(job.timeoutMs)]);
@@ -54,12 +60,12 @@ async function runJob(
   }
 }
 
-function judgeFailure(job: JobDefinition, id: string, error: unknown, deps: RunJobDeps): 'retry' | 'dead' {
-  // Stopping the program is no failure of the job: it goes on after the next start.
-  if (deps.shutdown.aborted) return 'retry';
-  const reason = error instanceof Error ? error.message : String(error);
+function judgeFailure(job: JobDefinition, id: string, error: unknown, deps: RunJobDeps): JobOutcome {
+  // Stopping the program is no failure of the job: it goes on elsewhere, or after the next start.
+  if (deps.shutdown.aborted) return 'put_down';
+  const reason = messageOf(error);
   const outcome = error instanceof RecalldError && !error.retryable ? 'dead' : 'failed';
   deps.meter.increment('recalld_jobs_total', { job: job.name, outcome });
   deps.logger.error('a job failed', { job: job.name, id, reason, final: outcome === 'dead' });
-  return outcome === 'dead' ? 'dead' : 'retry';
+  return { kind: outcome === 'dead' ? 'dead' : 'retry', reason };
 }
