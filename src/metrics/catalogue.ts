@@ -6,150 +6,32 @@
  * process that exports them.
  */
 
-export interface MetricDefinition {
-  readonly type: 'gauge' | 'counter' | 'histogram';
-  readonly help: string;
-  readonly labels: readonly string[];
-  readonly source: 'stored' | 'process';
-  readonly buckets?: readonly number[];
-}
-
-/** Golden measures that are exported, by the name that the metric carries. */
-export const goldenMeasures = [
-  'hit_rate',
-  'mrr',
-  'ndcg',
-  'ndcg_exp',
-  'recall',
-  'precision',
-  'map',
-  'f1',
-] as const;
-
-export type GoldenMeasure = (typeof goldenMeasures)[number];
-
-const goldenHelp: Record<GoldenMeasure, string> = {
-  hit_rate: 'Share of golden queries with a relevant document in the top k',
-  mrr: 'Mean reciprocal rank of the first relevant document, 0 beyond k',
-  ndcg: 'Mean nDCG at k, gain = grade, ideal over all judged documents',
-  ndcg_exp: 'Mean nDCG at k, gain = 2^grade - 1, ideal over all judged documents',
-  recall: 'Mean share of the relevant documents found in the top k',
-  precision: 'Mean of relevant documents in the top k divided by k',
-  map: 'Mean average precision at k, divided by the number of relevant documents',
-  f1: 'Mean harmonic mean of precision and recall at k, per query',
-};
-
-const golden = ['pipeline', 'golden_set'] as const;
-const scored = [...golden, 'segment', 'k'] as const;
-
-interface ScoreGauge extends MetricDefinition {
-  readonly type: 'gauge';
-  readonly labels: typeof scored;
-}
-
-function scoreGauge(help: string): ScoreGauge {
-  return { type: 'gauge', help, labels: scored, source: 'stored' };
-}
-
-type GoldenMetricName = `recalld_golden_${GoldenMeasure}${'' | '_ci_low' | '_ci_high'}`;
-
-const goldenMetrics = Object.fromEntries(
-  goldenMeasures.flatMap((measure) => {
-    const denominator = 'over all judged queries, failed and empty ones counting 0';
-    return [
-      [`recalld_golden_${measure}`, scoreGauge(`${goldenHelp[measure]}, ${denominator}.`)],
-      [
-        `recalld_golden_${measure}_ci_low`,
-        scoreGauge(`Lower 95 % confidence bound of recalld_golden_${measure}.`),
-      ],
-      [
-        `recalld_golden_${measure}_ci_high`,
-        scoreGauge(`Upper 95 % confidence bound of recalld_golden_${measure}.`),
-      ],
-    ];
-  }),
-) as Record<GoldenMetricName, ScoreGauge>;
+import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
+import { densityMetrics } from './density-metrics.ts';
+import { diagnosisMetrics } from './diagnosis-metrics.ts';
+import { goldenMetrics } from './golden-metrics.ts';
+import { liveMetrics, liveUpkeepMetrics } from './live-measures.ts';
+import { liveMixMetrics } from './live-mix-metrics.ts';
+import { probeMetrics } from './probe-metrics.ts';
 
 export const metricCatalogue = {
   ...goldenMetrics,
-  recalld_golden_judged_ratio: {
-    type: 'gauge',
-    help: 'Mean share of the top k that has a judgment; a fall means new documents, not necessarily worse ones.',
-    labels: scored,
-    source: 'stored',
-  },
-  recalld_golden_scored_queries: {
-    type: 'gauge',
-    help: 'Queries behind the golden scores of the latest completed run (the n of every mean).',
-    labels: [...golden, 'segment'],
-    source: 'stored',
-  },
-  recalld_golden_queries: {
-    type: 'gauge',
-    help: 'Queries of the latest ended run by outcome: ok, empty, error or timeout.',
-    labels: [...golden, 'outcome'],
-    source: 'stored',
-  },
-  recalld_golden_run_last_success_timestamp_seconds: {
-    type: 'gauge',
-    help: 'When the latest completed run ended. A run that is void or failed does not move it.',
-    labels: golden,
-    source: 'stored',
-  },
-  recalld_golden_run_last_attempt_timestamp_seconds: {
-    type: 'gauge',
-    help: 'When the latest run of any status started.',
-    labels: golden,
-    source: 'stored',
-  },
-  recalld_golden_run_interval_seconds: {
-    type: 'gauge',
-    help: 'Longest gap between two runs by the schedule; scores older than 3 of it are withheld.',
-    labels: golden,
-    source: 'stored',
-  },
-  recalld_golden_run_duration_seconds: {
-    type: 'gauge',
-    help: 'How long the latest ended run took.',
-    labels: golden,
-    source: 'stored',
-  },
-  recalld_golden_runs: {
-    type: 'gauge',
-    help: 'Stored runs by status: running, completed, void, failed or cancelled.',
-    labels: [...golden, 'status'],
-    source: 'stored',
-  },
-  recalld_golden_scores_withheld: {
-    type: 'gauge',
-    help: '1 when the latest scores are too old to trust and are therefore not exported, else 0.',
-    labels: golden,
-    source: 'stored',
-  },
-  recalld_golden_segments_overflow: {
-    type: 'gauge',
-    help: 'Segments folded into `other` in the latest completed run.',
-    labels: golden,
-    source: 'stored',
-  },
-  recalld_threshold: {
-    type: 'gauge',
-    help: 'Configured threshold of a check.',
-    labels: ['pipeline', 'check', 'severity'],
-    source: 'stored',
-  },
-  recalld_check_state: {
-    type: 'gauge',
-    help: 'Verdict of a check: exactly one of ok, warning, critical and no_data is 1.',
-    labels: ['pipeline', 'check', 'state'],
-    source: 'stored',
-  },
-  recalld_check_last_evaluation_timestamp_seconds: {
-    type: 'gauge',
-    help: 'When a check was last judged.',
-    labels: ['pipeline', 'check'],
-    source: 'stored',
-  },
+  ...liveMixMetrics,
+  ...probeMetrics,
+  ...diagnosisMetrics,
+  recalld_threshold: storedGauge('Configured threshold of a check.', ['pipeline', 'check', 'severity']),
+  recalld_check_state: storedGauge(
+    'Verdict of a check: exactly one of ok, warning, critical and no_data is 1.',
+    ['pipeline', 'check', 'state'],
+  ),
+  recalld_check_quiet: storedGauge(
+    '1 while a check has no verdict for a reason that its config takes as no alarm, such as too little traffic or a baseline that is still learnt; else 0.',
+    ['pipeline', 'check'],
+  ),
+  recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last judged.', [
+    'pipeline',
+    'check',
+  ]),
   recalld_queries_total: {
     type: 'counter',
     help: 'Live queries received by this process, sampled or not, by outcome: ok, empty, error or timeout.',
@@ -188,9 +70,15 @@ export const metricCatalogue = {
     labels: ['reason'],
     source: 'process',
   },
+  recalld_redaction_service_total: {
+    type: 'counter',
+    help: 'Texts given to the redaction service, by outcome: ok, or failed, timeout and malformed, of which only a hash is kept.',
+    labels: ['pipeline', 'outcome'],
+    source: 'process',
+  },
   recalld_otlp_spans_total: {
     type: 'counter',
-    help: 'OpenTelemetry spans received: live_query, ignored, truncated (attributes dropped by the service), without_documents or without_pipeline.',
+    help: 'OpenTelemetry spans received: live_query, ignored, truncated (attributes dropped by the service), without_documents, without_pipeline, or fragment_dropped (more than can wait for its query).',
     labels: ['outcome'],
     source: 'process',
   },
@@ -200,30 +88,22 @@ export const metricCatalogue = {
     labels: ['pipeline', 'kind', 'sentiment'],
     source: 'process',
   },
-  recalld_feedback_positive_ratio: {
-    type: 'gauge',
-    help: 'Share of positive opinions among the positive and negative ones of the last 24 hours; of each user and query the latest counts.',
-    labels: ['pipeline', 'segment', 'basis'],
-    source: 'stored',
-  },
-  recalld_feedback_positive_ratio_ci_low: {
-    type: 'gauge',
-    help: 'Lower 95 % confidence bound (Wilson) of recalld_feedback_positive_ratio.',
-    labels: ['pipeline', 'segment', 'basis'],
-    source: 'stored',
-  },
-  recalld_feedback_positive_ratio_ci_high: {
-    type: 'gauge',
-    help: 'Upper 95 % confidence bound (Wilson) of recalld_feedback_positive_ratio.',
-    labels: ['pipeline', 'segment', 'basis'],
-    source: 'stored',
-  },
-  recalld_feedback_opinions: {
-    type: 'gauge',
-    help: 'Opinions behind recalld_feedback_positive_ratio (its n).',
-    labels: ['pipeline', 'segment', 'basis'],
-    source: 'stored',
-  },
+  ...boundedGauges(
+    {
+      recalld_feedback_positive_ratio:
+        'Share of positive opinions among the positive and negative ones of the last 24 hours; of each user and query the latest counts.',
+    },
+    ['pipeline', 'segment', 'basis'],
+    'Wilson',
+  ),
+  recalld_feedback_opinions: storedGauge('Opinions behind recalld_feedback_positive_ratio (its n).', [
+    'pipeline',
+    'segment',
+    'basis',
+  ]),
+  ...liveMetrics,
+  ...liveUpkeepMetrics,
+  ...densityMetrics,
   recalld_build_info: {
     type: 'gauge',
     help: 'Version of recalld and of Node.js; always 1.',
@@ -261,12 +141,17 @@ export const metricCatalogue = {
     source: 'process',
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800],
   },
-  recalld_queue_jobs: {
-    type: 'gauge',
-    help: 'Jobs in the queue by state: waiting, active, delayed or failed.',
-    labels: ['queue', 'state'],
-    source: 'stored',
+  recalld_event_loop_lag_seconds: {
+    type: 'histogram',
+    help: 'By how much a timer came late, ten times a second: how long a request had to wait for its turn.',
+    labels: [],
+    source: 'process',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
   },
+  recalld_queue_jobs: storedGauge('Jobs in the queue by state: waiting, active, delayed or failed.', [
+    'queue',
+    'state',
+  ]),
 } as const satisfies Record<string, MetricDefinition>;
 
 export type MetricName = keyof typeof metricCatalogue;

@@ -1,0 +1,229 @@
+/** Kinds of panels. Each has a title, a description, a unit, and a size on the grid of 24 columns. */
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import {
+  BigValueColorMode,
+  BigValueGraphMode,
+  BigValueTextMode,
+  LegendDisplayMode,
+  LegendPlacement,
+  ReduceDataOptionsBuilder,
+  StackingConfigBuilder,
+  StackingMode,
+  TooltipDisplayMode,
+  VisibilityMode,
+  VizLegendOptionsBuilder,
+  VizTooltipOptionsBuilder,
+} from '@grafana/grafana-foundation-sdk/common';
+import {
+  type DashboardLink,
+  type DataTransformerConfig,
+  type DynamicConfigValue,
+  type Panel,
+  ThresholdsConfigBuilder,
+  ThresholdsMode,
+  type ValueMapping,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import { PanelBuilder as HeatmapBuilder } from '@grafana/grafana-foundation-sdk/heatmap';
+import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
+import { PanelBuilder as StateTimelineBuilder } from '@grafana/grafana-foundation-sdk/statetimeline';
+import { PanelBuilder as TableBuilder } from '@grafana/grafana-foundation-sdk/table';
+import { PanelBuilder as TimeSeriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
+import { bandStyle, THRESHOLD_NAMES, thresholdStyle } from './confidence-band.ts';
+import {
+  heatmapOf,
+  latest,
+  latestRows,
+  type PromQuery,
+  postgresSource,
+  prometheusSource,
+  ranges,
+  sql,
+} from './query.ts';
+
+interface Common {
+  readonly title: string;
+  /** What it shows and how to read it. */
+  readonly description: string;
+  readonly width: number;
+  readonly height?: number;
+}
+
+interface Measured extends Common {
+  /** As Grafana names it. */
+  readonly unit: string;
+  readonly queries: readonly PromQuery[];
+}
+
+export interface Step {
+  /** Least value of the colour; null for the lowest. */
+  readonly from: number | null;
+  readonly color: 'green' | 'yellow' | 'orange' | 'red' | 'blue' | 'text';
+}
+
+export interface Graph extends Measured {
+  readonly min?: number;
+  readonly max?: number;
+  readonly isStacked?: boolean;
+  /** Name of a variable; the panel is drawn once for each of its values. */
+  readonly repeat?: string;
+}
+
+/** Values over time. Bounds are drawn as a band and thresholds as dashed lines, by the names of their series. */
+export function graph(spec: Graph): Builder<Panel> {
+  const panel = new TimeSeriesBuilder()
+    .title(spec.title)
+    .description(spec.description)
+    .datasource(prometheusSource)
+    .targets(ranges(spec.queries))
+    .unit(spec.unit)
+    .span(spec.width)
+    .height(spec.height ?? 8)
+    .lineWidth(2)
+    .fillOpacity(spec.isStacked === true ? 30 : 0)
+    .showPoints(VisibilityMode.Auto)
+    .legend(
+      new VizLegendOptionsBuilder()
+        .showLegend(true)
+        .displayMode(LegendDisplayMode.List)
+        .placement(LegendPlacement.Bottom),
+    )
+    .tooltip(new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi));
+  for (const { name, properties } of bandStyle) panel.overrideByName(name, properties);
+  panel.overrideByRegexp(THRESHOLD_NAMES, thresholdStyle);
+  if (spec.isStacked === true) panel.stacking(new StackingConfigBuilder().mode(StackingMode.Normal));
+  if (spec.min !== undefined) panel.min(spec.min);
+  if (spec.max !== undefined) panel.max(spec.max);
+  if (spec.repeat !== undefined) panel.repeat(spec.repeat).repeatDirection('h').maxPerRow(2);
+  return panel;
+}
+
+/** The latest value, large, in the colour of its step. */
+export function stat(
+  spec: Measured & {
+    readonly steps?: readonly Step[];
+    readonly decimals?: number;
+    readonly mappings?: readonly ValueMapping[];
+  },
+): Builder<Panel> {
+  const panel = new StatBuilder()
+    .title(spec.title)
+    .description(spec.description)
+    .datasource(prometheusSource)
+    .targets(latest(spec.queries))
+    .unit(spec.unit)
+    .span(spec.width)
+    .height(spec.height ?? 4)
+    .thresholds(steps(spec.steps ?? [{ from: null, color: 'text' }]))
+    .colorMode(spec.steps === undefined ? BigValueColorMode.None : BigValueColorMode.Background)
+    .graphMode(BigValueGraphMode.None)
+    .textMode(BigValueTextMode.Auto)
+    .reduceOptions(new ReduceDataOptionsBuilder().calcs(['lastNotNull']));
+  if (spec.decimals !== undefined) panel.decimals(spec.decimals);
+  if (spec.mappings !== undefined) panel.mappings([...spec.mappings]);
+  return panel;
+}
+
+/** States over time, one bar for each series. */
+export function stateTimeline(
+  spec: Measured & { readonly mappings: readonly ValueMapping[] },
+): Builder<Panel> {
+  return new StateTimelineBuilder()
+    .title(spec.title)
+    .description(spec.description)
+    .datasource(prometheusSource)
+    .targets(ranges(spec.queries))
+    .unit(spec.unit)
+    .span(spec.width)
+    .height(spec.height ?? 8)
+    .mappings([...spec.mappings])
+    .mergeValues(true)
+    .showValue(VisibilityMode.Auto);
+}
+
+/** Observations by bucket over time. */
+export function heatmap(spec: Common & { readonly unit: string; readonly expr: string }): Builder<Panel> {
+  return new HeatmapBuilder()
+    .title(spec.title)
+    .description(spec.description)
+    .datasource(prometheusSource)
+    .withTarget(heatmapOf(spec.expr))
+    .unit(spec.unit)
+    .span(spec.width)
+    .height(spec.height ?? 8);
+}
+
+export interface Column {
+  readonly name: string;
+  readonly unit?: string;
+  readonly mappings?: readonly ValueMapping[];
+  readonly links?: readonly DashboardLink[];
+}
+
+interface Rows extends Common {
+  /** How columns are shown that are not plain text. */
+  readonly columns?: readonly Column[];
+}
+
+/** The latest values of Prometheus as a table with a row for each set of labels. */
+export function metricTable(
+  spec: Rows & {
+    readonly queries: readonly PromQuery[];
+    /** Columns by the name that Prometheus gives them, in order; the others are left out. */
+    readonly show: Readonly<Record<string, string>>;
+  },
+): Builder<Panel> {
+  return table(spec)
+    .datasource(prometheusSource)
+    .targets(latestRows(spec.queries))
+    .transformations([...(spec.queries.length > 1 ? [merge] : []), organize(spec.show)]);
+}
+
+/** Rows of PostgreSQL. */
+export function sqlTable(spec: Rows & { readonly sql: string }): Builder<Panel> {
+  return table(spec).datasource(postgresSource).withTarget(sql(spec.sql));
+}
+
+function table(spec: Rows): TableBuilder {
+  const panel = new TableBuilder()
+    .title(spec.title)
+    .description(spec.description)
+    .span(spec.width)
+    .height(spec.height ?? 8)
+    .unit('none')
+    .filterable(true);
+  for (const column of spec.columns ?? []) panel.overrideByName(column.name, columnStyle(column));
+  return panel;
+}
+
+function columnStyle({ unit, mappings, links }: Column): DynamicConfigValue[] {
+  return [
+    ...(unit === undefined ? [] : [{ id: 'unit', value: unit }]),
+    ...(mappings === undefined
+      ? []
+      : [
+          { id: 'mappings', value: mappings },
+          { id: 'custom.cellOptions', value: { type: 'color-background' } },
+        ]),
+    ...(links === undefined ? [] : [{ id: 'links', value: links }]),
+  ];
+}
+
+const merge: DataTransformerConfig = { id: 'merge', options: {} };
+
+function organize(show: Readonly<Record<string, string>>): DataTransformerConfig {
+  const names = Object.keys(show);
+  return {
+    id: 'organize',
+    options: {
+      includeByName: Object.fromEntries(names.map((name) => [name, true])),
+      indexByName: Object.fromEntries(names.map((name, index) => [name, index])),
+      renameByName: show,
+    },
+  };
+}
+
+function steps(list: readonly Step[]): ThresholdsConfigBuilder {
+  return new ThresholdsConfigBuilder()
+    .mode(ThresholdsMode.Absolute)
+    .steps(list.map(({ from, color }) => ({ value: from, color })));
+}

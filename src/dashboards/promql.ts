@@ -1,0 +1,95 @@
+/**
+ * The PromQL of panels. Every expression keeps to the chosen job, instances, pipelines and golden sets, and names of
+ * metrics and labels are checked against the catalogue by the compiler.
+ */
+import { type LabelsOf, type MetricName, type MetricsOfType, metricCatalogue } from '../metrics/catalogue.ts';
+
+type LabelOf<Name extends MetricName> = keyof LabelsOf<Name> & string;
+
+/** A value that a label has, or a pattern that it matches. */
+type Wanted = string | { readonly like: string };
+
+/** What labels must have; one that is undefined may have any value. */
+type Conditions = Readonly<Record<string, Wanted | undefined>>;
+
+export type Where<Name extends MetricName> = { readonly [Label in LabelOf<Name>]?: Wanted };
+
+/** Labels by which a panel keeps to what its dashboard was opened for. */
+const chosenLabels = ['pipeline', 'golden_set'] as const;
+
+/** The gauge once for any number of replicas: they export equal values. */
+export function maxBy<Name extends MetricsOfType<'gauge'>>(
+  by: readonly LabelOf<Name>[],
+  name: Name,
+  where: Where<Name> = {},
+): string {
+  return maxOf(by, name, where);
+}
+
+/** As `maxBy`, of a gauge whose name is not known to the compiler. */
+export function maxOf(by: readonly string[], name: MetricName, where: Conditions): string {
+  return `max ${grouped(by)}(${selector(name, '', where)})`;
+}
+
+/** How often a second it was counted by all replicas. */
+export function rateBy<Name extends MetricsOfType<'counter'>>(
+  by: readonly LabelOf<Name>[],
+  name: Name,
+  where: Where<Name> = {},
+): string {
+  return `sum ${grouped(by)}(rate(${selector(name, '', where)}[$__rate_interval]))`;
+}
+
+/** How many of them were counted, by all replicas, between two points of a graph. */
+export function increaseBy<Name extends MetricsOfType<'counter'>>(
+  by: readonly LabelOf<Name>[],
+  name: Name,
+): string {
+  return `sum ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
+}
+
+/** A quantile of a histogram over all replicas. */
+export function quantileBy<Name extends MetricsOfType<'histogram'>>(
+  quantile: number,
+  by: readonly LabelOf<Name>[],
+  name: Name,
+): string {
+  const buckets = `sum ${grouped([...by, 'le'])}(rate(${selector(name, '_bucket', {})}[$__rate_interval]))`;
+  return `histogram_quantile(${quantile}, ${buckets})`;
+}
+
+/** The observations of a histogram by bucket, for a heat map. */
+export function bucketsOf(name: MetricsOfType<'histogram'>): string {
+  return `sum by (le) (increase(${selector(name, '_bucket', {})}[$__rate_interval]))`;
+}
+
+/** 0, as the value `none` of a label, while there is nothing: a counter with labels appears with its first event. */
+export function orNone(expression: string, label: string): string {
+  return `${expression} or on () label_replace(vector(0), "${label}", "none", "", "")`;
+}
+
+/** A metric of the process that is not of the catalogue, such as those of Node.js. */
+export function processMetric(name: string): string {
+  return `max by (instance) (${name}{${ofTarget}})`;
+}
+
+const ofTarget = 'job=~"$job", instance=~"$instance"';
+
+/** `name{job=~"$job", instance=~"$instance", …}` */
+export function selector(name: MetricName, suffix: string, where: Conditions): string {
+  const labels: readonly string[] = metricCatalogue[name].labels;
+  const chosen = chosenLabels
+    .filter((label) => labels.includes(label) && where[label] === undefined)
+    .map((label) => `${label}=~"$${label}"`);
+  const wanted = Object.entries(where).flatMap(([label, value]) => {
+    if (value === undefined) return [];
+    return typeof value === 'string' ? [`${label}="${value}"`] : [`${label}=~"${value.like}"`];
+  });
+  // A metric with a label `job` of its own has that one in the place of the job of the scrape.
+  const target = labels.includes('job') ? 'instance=~"$instance"' : ofTarget;
+  return `${name}${suffix}{${[target, ...chosen, ...wanted].join(', ')}}`;
+}
+
+function grouped(by: readonly string[]): string {
+  return by.length === 0 ? '' : `by (${by.join(', ')}) `;
+}

@@ -1,0 +1,44 @@
+/** What the catalogue says of a metric. */
+export interface MetricDefinition {
+  readonly type: 'gauge' | 'counter' | 'histogram';
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** `stored`: rebuilt at every scrape from the latest rows of the database. `process`: counted by the process. */
+  readonly source: 'stored' | 'process';
+  /** Upper limits of the buckets of a histogram. */
+  readonly buckets?: readonly number[];
+}
+
+export interface StoredGauge<Labels extends readonly string[] = readonly string[]> extends MetricDefinition {
+  readonly type: 'gauge';
+  readonly labels: Labels;
+  readonly source: 'stored';
+}
+
+export function storedGauge<const Labels extends readonly string[]>(
+  help: string,
+  labels: Labels,
+): StoredGauge<Labels> {
+  return { type: 'gauge', help, labels, source: 'stored' };
+}
+
+type Bounded<Name extends string> = `${Name}${'' | '_ci_low' | '_ci_high'}`;
+
+/**
+ * Gauges by name and help, each with its 95 % confidence bounds: the metrics `name`, `name_ci_low` and `name_ci_high`.
+ *
+ * @param method of the bounds, for their help; left out where it is not always the same
+ */
+export function boundedGauges<Name extends string, const Labels extends readonly string[]>(
+  helps: Readonly<Record<Name, string>>,
+  labels: Labels,
+  method?: string,
+): Readonly<Record<Bounded<Name>, StoredGauge<Labels>>> {
+  const by = method === undefined ? '' : ` (${method})`;
+  const gauges = Object.entries<string>(helps).flatMap(([name, help]) => [
+    [name, storedGauge(help, labels)],
+    [`${name}_ci_low`, storedGauge(`Lower 95 % confidence bound${by} of ${name}.`, labels)],
+    [`${name}_ci_high`, storedGauge(`Upper 95 % confidence bound${by} of ${name}.`, labels)],
+  ]);
+  return Object.fromEntries(gauges) as Record<Bounded<Name>, StoredGauge<Labels>>;
+}
