@@ -1,0 +1,60 @@
+/** Numbers and times as pages show them. All times are UTC. */
+
+/** Four decimals, as scores are shown everywhere. */
+export function score(value: number): string {
+  return value.toFixed(4);
+}
+
+/** With a sign, so that a fall is told from a rise without colour. */
+export function signed(value: number): string {
+  const size = Math.abs(value).toFixed(4);
+  if (Number(size) === 0) return size;
+  return `${value > 0 ? '+' : '\u2212'}${size}`;
+}
+
+export function percent(value: number, digits = 1): string {
+  return `${(value * 100).toFixed(digits)} %`;
+}
+
+/** Thousands apart by a narrow space. */
+export function count(value: number): string {
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, '\u202f');
+}
+
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** The two largest units would be noise: `45 s`, `12 min`, `3 h`, `5 d`. */
+export function duration(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 100) return `${s} s`;
+  if (s < 100 * 60) return `${Math.round(s / 60)} min`;
+  if (s < 48 * 3600) return `${Math.round(s / 3600)} h`;
+  return `${Math.round(s / 86_400)} d`;
+}
+
+/** `2026-11-20 08:30:05` */
+export function second(at: Date): string {
+  return at.toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** `2026-11-20 08:30` */
+export function minute(at: Date): string {
+  return second(at).slice(0, 16);
+}
+
+/** For axes, which need no more than what tells their ticks apart: `0.8` for `0.8000`, `5 %` for `5.0 %`. */
+export function withoutZeros(text: string): string {
+  return text.replace(/(\.\d*?)0+( %)?$/, '$1$2').replace(/\.( %)?$/, '$1');
+}
+
+/** Up to four significant digits, for values of any size. */
+export function compact(value: number): string {
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e15) return count(value);
+  if (size !== 0 && size < 0.001) return value.toPrecision(2);
+  return size < 1000 ? String(Number(value.toPrecision(4))) : count(value);
+}
