@@ -1,4 +1,5 @@
 /** Owns every resource that the program opens and gives them back in the reverse order of their opening. */
+import { messageOf } from '../core/error-message.ts';
 import type { Logger } from '../ports/telemetry.ts';
 
 export interface CleanupStack {
@@ -6,24 +7,32 @@ export interface CleanupStack {
   defer(name: string, close: () => Promise<void> | void): void;
   /** Closes all, last opened first. Runs once; a failure is logged and does not keep the rest open. */
   run(): Promise<void>;
+  /** Name of what is being closed now; null before and after. */
+  readonly closing: string | null;
 }
 
 export function createCleanupStack(logger: Logger): CleanupStack {
   const entries: { readonly name: string; readonly close: () => Promise<void> | void }[] = [];
   let running: Promise<void> | null = null;
+  let closing: string | null = null;
   const closeAll = async (): Promise<void> => {
     for (let entry = entries.pop(); entry !== undefined; entry = entries.pop()) {
+      closing = entry.name;
       try {
         await entry.close();
       } catch (error) {
         logger.warn('something did not close cleanly', {
           what: entry.name,
-          reason: error instanceof Error ? error.message : String(error),
+          reason: messageOf(error),
         });
       }
     }
+    closing = null;
   };
   return {
+    get closing() {
+      return closing;
+    },
     defer: (name, close) => {
       entries.push({ name, close });
     },

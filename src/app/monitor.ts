@@ -1,4 +1,5 @@
 /** The daemon: config in, a running monitor out. Stopping mirrors starting. */
+import { watchEventLoop } from '../adapters/telemetry/event-loop-lag.ts';
 import type { Config } from '../contracts/config/schema.ts';
 import type { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../ports/telemetry.ts';
@@ -28,6 +29,8 @@ export interface Monitor {
   readonly lost: Promise<RecalldError>;
   /** Gives everything back, last opened first. Runs once. */
   stop(): Promise<void>;
+  /** What a stop still waits for, in words. */
+  left(): string;
 }
 
 /** Opens everything in order; when a step fails, what was opened before is closed again. */
@@ -39,13 +42,40 @@ export async function startMonitor({
 }: MonitorSettings): Promise<Monitor> {
   const cleanups = createCleanupStack(logger);
   try {
-    const dependencies = await openDependencies(config, logger, cleanups, signal);
-    if (active.includes('worker')) await startWorkers(dependencies, cleanups);
-    const url = await showFace(dependencies, active.includes('api'), cleanups);
-    if (active.includes('scheduler')) await startScheduler({ ...dependencies, newRunId });
-    return { url, lost: dependencies.storage.lost, stop: () => cleanups.run() };
+    const name = `recalld ${active.join('+')}`;
+    const dependencies = await openDependencies({ config, name, logger, cleanups, signal });
+    const stopWatching = watchEventLoop(dependencies.exporter.meter);
+    cleanups.defer('event loop watch', async () => stopWatching());
+    const face = await showFace(dependencies, active.includes('api'), cleanups);
+    const ends = [() => face.retire()];
+    cleanups.defer('ticks, requests and jobs', async () => {
+      await Promise.all(ends.map((end) => end()));
+    });
+    if (active.includes('worker')) {
+      const workers = await startWorkers(dependencies);
+      ends.push(() => workers.putDown());
+    }
+    if (active.includes('scheduler')) {
+      const scheduler = await startScheduler({ ...dependencies, newRunId });
+      ends.push(() => scheduler.stop());
+    }
+    face.welcome();
+    return {
+      url: face.url,
+      lost: dependencies.storage.lost,
+      stop: () => cleanups.run(),
+      left: () => wordsFor(face.requestsUnderWay(), dependencies.queue.inHand(), cleanups.closing),
+    };
   } catch (error) {
     await cleanups.run();
     throw error;
   }
+}
+
+function wordsFor(requests: number, jobs: readonly string[], closing: string | null): string {
+  const parts = [
+    ...(requests === 0 ? [] : [requests === 1 ? '1 request' : `${requests} requests`]),
+    ...(jobs.length === 0 ? [] : [`the jobs ${[...jobs].toSorted().join(', ')}`]),
+  ];
+  return parts.length === 0 ? (closing ?? 'nothing') : parts.join(' and ');
 }

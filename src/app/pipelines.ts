@@ -1,26 +1,78 @@
-/** Config -> pipelines that are ready for work. A new kind of retriever is one line here. */
-import { createHttpRetriever } from '../adapters/retriever/http.ts';
-import { isGoldenMeasure } from '../contracts/config/checks.ts';
+/** Config -> pipelines that are ready for work. */
+import { isThreshold } from '../contracts/config/checks.ts';
 import { defaultCutoffs } from '../contracts/config/judgeable-checks.ts';
+import { minuteOfDay } from '../contracts/config/quiet-hours.ts';
 import type { Config, GoldenConfig, PipelineConfig } from '../contracts/config/schema.ts';
-import type { FloorCheck } from '../core/checks/floor.ts';
+import type { GoldenChecks } from '../core/checks/golden-checks.ts';
+import type { ThresholdCheck } from '../core/checks/threshold.ts';
+import { watchedMeasures } from '../core/checks/watched-measures.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { RunSettings } from '../core/golden/run.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../pipeline/watched-pipeline.ts';
+import type { Logger } from '../ports/telemetry.ts';
+import { createEmbedder } from './connections/embedders.ts';
+import { createRetriever } from './connections/retrievers.ts';
+import { createVectorStore } from './connections/vector-stores.ts';
 
-/** @throws RecalldError config_invalid when a template or a JMESPath expression of a retriever is wrong */
-export function createPipelines(config: Config): WatchedPipeline[] {
-  return config.pipelines.map((pipeline, index) => ({
-    name: pipeline.name,
-    retriever: createRetriever(pipeline, index),
-    timeoutMs: pipeline.retriever.timeout_ms,
-    golden: pipeline.golden.map((golden) => createGoldenSchedule(golden, pipeline)),
-    floors: floorChecks(pipeline),
-  }));
+/**
+ * The parts open connections and processes when they are first asked; closePipelines gives them back.
+ *
+ * @throws RecalldError config_invalid, with the place and the name of the pipeline, when a part of it cannot be built
+ */
+export function createPipelines(config: Config, logger: Logger): WatchedPipeline[] {
+  return config.pipelines.map((pipeline, index) => {
+    const { name } = pipeline;
+    try {
+      return {
+        name,
+        ...createParts(pipeline, logger),
+        annRecall: pipeline.ann_recall,
+        timeoutMs: pipeline.retriever.timeout_ms,
+        golden: pipeline.golden.map((golden) => createGoldenSchedule(golden, pipeline)),
+        checks: goldenChecks(pipeline),
+        thresholds: thresholdChecks(pipeline),
+      };
+    } catch (error) {
+      if (!(error instanceof RecalldError)) throw error;
+      const message = `pipelines[${index}] (${name}): ${error.message}`;
+      throw new RecalldError(error.code, message, { cause: error });
+    }
+  });
+}
+
+function createParts(
+  pipeline: PipelineConfig,
+  logger: Logger,
+): Pick<WatchedPipeline, 'retriever' | 'store' | 'embedder' | 'close'> {
+  const { vector_store: storeConfig, embedder: embedderConfig } = pipeline;
+  const store = storeConfig === undefined ? null : createVectorStore(storeConfig, 'vector_store');
+  const embedder = embedderConfig === undefined ? null : createEmbedder(embedderConfig);
+  const retriever = createRetriever(pipeline.retriever, { embedder, store, logger });
+  const close = async (): Promise<void> => {
+    await Promise.all([retriever.close?.(), store?.close(), embedder?.close?.()]);
+  };
+  return { retriever, store, embedder, close };
+}
+
+/** Gives back what the pipelines opened; parts that were never asked have opened nothing. */
+export async function closePipelines(pipelines: readonly WatchedPipeline[]): Promise<void> {
+  await Promise.all(pipelines.map((pipeline) => pipeline.close()));
 }
 
 /** @throws RecalldError pipeline_unknown with the names that exist */
 export function findPipeline(pipelines: readonly WatchedPipeline[], name: string): WatchedPipeline {
+  return findByName(pipelines, name);
+}
+
+/** @throws RecalldError pipeline_unknown with the names that exist */
+export function assertConfiguredPipeline({ pipelines }: Config, name: string): void {
+  findByName(pipelines, name);
+}
+
+function findByName<Named extends { readonly name: string }>(
+  pipelines: readonly Named[],
+  name: string,
+): Named {
   const found = pipelines.find((pipeline) => pipeline.name === name);
   if (found !== undefined) return found;
   const names = pipelines.map((pipeline) => pipeline.name).join(', ');
@@ -33,7 +85,16 @@ export function findPipeline(pipelines: readonly WatchedPipeline[], name: string
 /** How `pipeline` runs `set`: as its config says, or with the defaults for a set that the config does not name. */
 export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedule {
   return (
-    pipeline.golden.find((schedule) => schedule.set === set) ?? { set, cron: null, settings: defaultSettings }
+    pipeline.golden.find((schedule) => schedule.set === set) ?? {
+      set,
+      cron: null,
+      sentinel: null,
+      timezone: 'UTC',
+      quietHours: [],
+      maxQueriesPerDay: null,
+      rotationRuns: 3,
+      settings: defaultSettings,
+    }
   );
 }
 
@@ -48,32 +109,21 @@ const defaultSettings: RunSettings = {
   maxSegments: 50,
 };
 
-const defaultBody = { query: '{{text}}', k: '{{k}}' };
-
-function createRetriever(pipeline: PipelineConfig, index: number): WatchedPipeline['retriever'] {
-  const { url, method, headers, body, results, timeout_ms: timeoutMs, retries } = pipeline.retriever;
-  try {
-    return createHttpRetriever({
-      url,
-      method,
-      headers,
-      body: body ?? (method === 'GET' ? null : defaultBody),
-      results,
-      timeoutMs,
-      retries,
-    });
-  } catch (error) {
-    if (!(error instanceof RecalldError)) throw error;
-    throw new RecalldError(error.code, `pipelines[${index}] (${pipeline.name}): ${error.message}`, {
-      cause: error,
-    });
-  }
-}
-
 function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineConfig): GoldenSchedule {
   return {
     set: golden.set,
     cron: golden.cron === undefined ? null : { expression: golden.cron, timezone: golden.timezone },
+    sentinel:
+      golden.sentinel === undefined
+        ? null
+        : {
+            cron: { expression: golden.sentinel.cron, timezone: golden.timezone },
+            queries: golden.sentinel.queries,
+          },
+    timezone: golden.timezone,
+    quietHours: golden.quiet_hours.map(({ from, to }) => ({ from: minuteOfDay(from), to: minuteOfDay(to) })),
+    maxQueriesPerDay: golden.max_queries_per_day,
+    rotationRuns: golden.rotation_runs,
     settings: {
       cutoffs: [...new Set(golden.cutoffs)].toSorted((a, b) => a - b),
       relevanceLevel: golden.relevance_level,
@@ -87,8 +137,33 @@ function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineConfig): G
   };
 }
 
-function floorChecks(pipeline: PipelineConfig): FloorCheck[] {
-  return pipeline.checks.flatMap((check) =>
-    'below' in check && isGoldenMeasure(check.measure) ? [check] : [],
-  );
+/** What the config expects of golden runs. */
+export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): GoldenChecks {
+  return {
+    floors: checks.flatMap((check) => ('below' in check && !isThreshold(check) ? [check] : [])),
+    regressions: checks.flatMap((check) =>
+      'regression' in check ? [{ ...check, measure: check.regression }] : [],
+    ),
+    staleLabels: checks.flatMap((check) =>
+      'stale_labels_above' in check ? [{ above: check.stale_labels_above, severity: check.severity }] : [],
+    ),
+  };
+}
+
+/** What the config expects of everything but golden scores. */
+export function thresholdChecks({ checks }: Pick<PipelineConfig, 'checks'>): ThresholdCheck[] {
+  return checks.filter(isThreshold).map((check) => {
+    const { measure, severity, segments, min_n, confirm, no_data: noData } = check;
+    const { leastN, confirm: usual } = watchedMeasures[measure];
+    const threshold = 'below' in check ? check.below : check.above;
+    return {
+      measure,
+      threshold,
+      severity,
+      segments,
+      leastN: min_n ?? leastN,
+      confirm: confirm ?? usual,
+      noData,
+    };
+  });
 }

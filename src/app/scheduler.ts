@@ -1,64 +1,105 @@
-/** Ticks: golden sets by their cron, and the jobs that start by themselves. Any number of these may run. */
-import { jobCatalogue, runGoldenSetJob } from '../jobs/catalogue.ts';
-import { type StartGoldenRunDeps, startGoldenRun } from '../pipeline/start-golden-run.ts';
-import type { GoldenSchedule, WatchedPipeline } from '../pipeline/watched-pipeline.ts';
+/** Ticks: golden sets and their sentinels by their cron, and the jobs that start by themselves. Any number of these may run. */
+import { messageOf } from '../core/error-message.ts';
+import { jobCatalogue } from '../jobs/catalogue.ts';
+import { recoverGoldenRunsJob, runGoldenSetJob } from '../jobs/golden-jobs.ts';
+import type { JobDefinition } from '../jobs/job-definition.ts';
+import { type TickDeps, tickFullRun, tickSentinel } from '../pipeline/golden-runs/tick-golden-set.ts';
+import type { Cron, WatchedPipeline } from '../pipeline/watched-pipeline.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
 import type { Schedule } from '../ports/schedule.ts';
-import type { Logger } from '../ports/telemetry.ts';
 
-export interface SchedulerDeps extends StartGoldenRunDeps {
+export interface SchedulerDeps extends TickDeps {
   readonly schedule: Schedule;
   readonly queue: JobQueue;
-  readonly logger: Logger;
   readonly pipelines: readonly WatchedPipeline[];
+}
+
+export interface Scheduler {
+  /** No tick starts after this, and what the last ones began has ended. */
+  stop(): Promise<void>;
 }
 
 /**
  * Starts to tick, and makes up for the latest tick of each golden set when nobody ran it: a daemon that was down
  * over the hour measures at once, and never more than once.
  */
-export async function startScheduler(deps: SchedulerDeps): Promise<void> {
-  for (const job of jobCatalogue) {
-    if (job.cron === null) continue;
-    deps.schedule.every(job.cron, 'UTC', (plannedAt) => {
-      void attempt(deps, `tick of ${job.name}`, () =>
-        deps.queue.enqueue(job.name, {}, tickId(job.name, plannedAt)),
+export async function startScheduler(deps: SchedulerDeps): Promise<Scheduler> {
+  const underWay = new Set<Promise<void>>();
+  const settle: Settle = (attempt) => {
+    underWay.add(attempt);
+    void attempt.finally(() => underWay.delete(attempt));
+  };
+  for (const job of jobCatalogue) if (job !== recoverGoldenRunsJob) tickJob(deps, job);
+  for (const pipeline of deps.pipelines) {
+    for (const golden of pipeline.golden) {
+      await follow(
+        deps,
+        settle,
+        golden.cron,
+        `golden run of ${golden.set} on ${pipeline.name}`,
+        (plannedAt) => tickFullRun(deps, pipeline, golden, plannedAt),
       );
-    });
+      const sentinel = golden.sentinel?.cron ?? null;
+      await follow(deps, settle, sentinel, `sentinel of ${golden.set} on ${pipeline.name}`, (plannedAt) =>
+        tickSentinel(deps, pipeline, golden, plannedAt),
+      );
+    }
   }
-  const scheduled = deps.pipelines.flatMap((pipeline) =>
-    pipeline.golden.map((golden) => ({ pipeline, golden })),
-  );
-  for (const { pipeline, golden } of scheduled) {
-    if (golden.cron === null) continue;
-    const { expression, timezone } = golden.cron;
-    deps.schedule.every(expression, timezone, (plannedAt) => {
-      void tick(deps, pipeline, golden, plannedAt);
-    });
-    await tick(deps, pipeline, golden, deps.schedule.previous(expression, timezone, deps.clock.now()));
-  }
+  return {
+    async stop() {
+      await deps.schedule.stop();
+      await Promise.all(underWay);
+    },
+  };
 }
 
-function tick(
-  deps: SchedulerDeps,
-  pipeline: WatchedPipeline,
-  golden: GoldenSchedule,
-  plannedAt: Date,
-): Promise<void> {
-  return attempt(deps, `golden run of ${golden.set} on ${pipeline.name}`, async () => {
-    const runId = await startGoldenRun(deps, pipeline, golden, plannedAt);
-    if (runId !== null) await deps.queue.enqueue(runGoldenSetJob.name, { run_id: runId }, runId);
+/** Ticks a job that starts by itself, if it is one; every process that ticks it makes the same job of a tick. */
+export function tickJob(
+  deps: Pick<SchedulerDeps, 'schedule' | 'queue' | 'logger'>,
+  job: Pick<JobDefinition, 'name' | 'cron'>,
+): void {
+  if (job.cron === null) return;
+  deps.schedule.every(job.cron, 'UTC', (plannedAt) => {
+    void attempt(deps, `tick of ${job.name}`, () =>
+      deps.queue.enqueue(job.name, {}, tickId(job.name, plannedAt)),
+    );
   });
 }
 
+/** Takes an attempt that a stop shall wait for, so that no run is left without its job. */
+type Settle = (attempt: Promise<void>) => void;
+
+/** Ticks from now on, and at once for the latest planned time. */
+async function follow(
+  deps: SchedulerDeps,
+  settle: Settle,
+  cron: Cron | null,
+  what: string,
+  start: (plannedAt: Date) => Promise<readonly string[]>,
+): Promise<void> {
+  if (cron === null) return;
+  const { expression, timezone } = cron;
+  const tick = (plannedAt: Date): Promise<void> =>
+    attempt(deps, what, async () => {
+      for (const runId of await start(plannedAt))
+        await deps.queue.enqueue(runGoldenSetJob.name, { run_id: runId }, runId);
+    });
+  deps.schedule.every(expression, timezone, (plannedAt) => settle(tick(plannedAt)));
+  await tick(deps.schedule.previous(expression, timezone, deps.clock.now()));
+}
+
 /** A tick that fails is logged; the next one comes all the same, and what did not run is seen by its age. */
-async function attempt(deps: SchedulerDeps, what: string, work: () => Promise<void>): Promise<void> {
+async function attempt(
+  { logger }: Pick<SchedulerDeps, 'logger'>,
+  what: string,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work();
   } catch (error) {
-    deps.logger.error('a scheduled start failed', {
+    logger.error('a scheduled start failed', {
       what,
-      reason: error instanceof Error ? error.message : String(error),
+      reason: messageOf(error),
     });
   }
 }

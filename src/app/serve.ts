@@ -1,8 +1,10 @@
 /** The daemon from start to stop, with what it says about itself. */
 import { createLogger } from '../adapters/telemetry/pino-logger.ts';
 import { inactiveFields } from '../contracts/config/inspect.ts';
+import { RecalldError } from '../core/errors.ts';
 import { loadConfig } from './config-file.ts';
-import { type Role, startMonitor } from './monitor.ts';
+import { leftBehind } from './left-behind.ts';
+import { type Monitor, type Role, startMonitor } from './monitor.ts';
 import { version } from './version.ts';
 
 export interface ServeSettings {
@@ -14,7 +16,7 @@ export interface ServeSettings {
 /**
  * Runs until `signal` aborts or the database is lost for good.
  *
- * @throws RecalldError when it cannot start, or when it lost what it cannot go on without
+ * @throws RecalldError when it cannot start, when it lost what it cannot go on without, and stop_overdue
  */
 export async function serve({ configFile, roles, signal }: ServeSettings): Promise<void> {
   const startedAt = performance.now();
@@ -27,6 +29,9 @@ export async function serve({ configFile, roles, signal }: ServeSettings): Promi
   }
   for (const field of inactiveFields(config))
     logger.warn('this version accepts the field but does not act on it yet', { field });
+
+  const unused = leftBehind(config);
+  if (unused !== null) logger.warn(unused);
 
   const monitor = await startMonitor({ config, roles, logger, signal });
   logger.info('recalld is ready', {
@@ -42,7 +47,23 @@ export async function serve({ configFile, roles, signal }: ServeSettings): Promi
   });
   const lost = await Promise.race([interrupted, monitor.lost]);
   logger.info('recalld is stopping');
-  await monitor.stop();
+  await stopInTime(monitor, config.server.shutdown_seconds);
   logger.info('recalld has stopped');
   if (lost !== null) throw lost;
+}
+
+/** Whoever waits for us kills us in the end; to end before is to say why. @throws RecalldError stop_overdue */
+async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const overdue = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const message = `The daemon did not end in order within ${seconds} s and ends now, while it waits for ${monitor.left()}; nothing that was accepted is lost, and jobs go on elsewhere or after the next start. server.shutdown_seconds gives it longer.`;
+      reject(new RecalldError('stop_overdue', message));
+    }, seconds * 1000);
+  });
+  try {
+    await Promise.race([monitor.stop(), overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { openEmbeddedPostgres } from '../adapters/embedded-postgres/open.ts';
 import { type MigrationReport, migrate, pendingMigrations } from '../adapters/postgres/migrate.ts';
 import { assertReachable, createPool } from '../adapters/postgres/pool.ts';
+import { openReplica } from '../adapters/postgres/replica.ts';
 import type { Config } from '../contracts/config/schema.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../ports/telemetry.ts';
@@ -12,6 +13,8 @@ export interface StorageSettings {
   readonly config: Config;
   /** A daemon owns its data folder; a command may use that of a running daemon. */
   readonly purpose: 'daemon' | 'command';
+  /** What connections are called in `pg_stat_activity`, so that it shows which process is busy there. */
+  readonly name: string;
   readonly logger: Logger;
   readonly cleanups: CleanupStack;
   readonly signal: AbortSignal;
@@ -19,7 +22,12 @@ export interface StorageSettings {
 
 export interface Storage {
   readonly pool: pg.Pool;
+  /** For what may lag behind: the replica of the config while it answers, else the same as `pool`. */
+  readonly readPool: pg.Pool;
+  /** What is wrong with the replica of the config; null without one. */
+  readonly replicaTrouble: () => Promise<RecalldError | null>;
   readonly connection: pg.PoolConfig;
+  readonly name: string;
   /** Whether the embedded database was started by this process, so that no daemon works on it. */
   readonly startedHere: boolean;
   /** Resolves when the embedded database ends although nobody asked it to; never for a server elsewhere. */
@@ -40,13 +48,19 @@ export async function openStorage(settings: StorageSettings): Promise<Storage> {
 }
 
 /** Applies the migrations to the database of the config, wherever it is. */
-export async function migrateStorage(settings: StorageSettings): Promise<MigrationReport> {
-  const { pool } = await connect(settings);
-  return migrate(pool);
+export async function migrateStorage(settings: StorageSettings): Promise<MigratedStorage> {
+  const storage = await connect(settings);
+  return { storage, report: await migrate(storage.pool) };
 }
 
-async function connect({ config, purpose, logger, cleanups, signal }: StorageSettings): Promise<Storage> {
-  const { url, data_dir: dataDir, pool_size: size } = config.storage;
+export interface MigratedStorage {
+  readonly storage: Storage;
+  readonly report: MigrationReport;
+}
+
+async function connect(settings: StorageSettings): Promise<Storage> {
+  const { config, purpose, name, logger, cleanups, signal } = settings;
+  const { url, data_dir: dataDir, pool_size: size, read_url: readUrl, statement_seconds } = config.storage;
   let connection: pg.PoolConfig = { connectionString: url };
   let startedHere = false;
   let lost = new Promise<RecalldError>(() => undefined);
@@ -57,10 +71,21 @@ async function connect({ config, purpose, logger, cleanups, signal }: StorageSet
     startedHere = embedded.startedHere;
     lost = embedded.died;
   }
-  const pool = createPool({ connection, size, logger });
+  const bounds = { size, logger, queryLimitMs: statement_seconds * 1000 };
+  const pool = createPool({ ...bounds, connection, name });
   cleanups.defer('database connections', () => pool.end());
   await assertReachable(pool);
-  return { pool, connection, startedHere, lost };
+  const storage = { pool, connection, name, startedHere, lost };
+  if (readUrl === null || purpose === 'command')
+    return { ...storage, readPool: pool, replicaTrouble: async () => null };
+  const replicaPool = createPool({
+    ...bounds,
+    connection: { connectionString: readUrl },
+    name: `${name} replica`,
+  });
+  cleanups.defer('connections to the replica', () => replicaPool.end());
+  const replica = openReplica(replicaPool, pool, logger);
+  return { ...storage, readPool: replica.pool, replicaTrouble: replica.trouble };
 }
 
 async function assertMigrated(pool: pg.Pool): Promise<void> {

@@ -1,21 +1,27 @@
 /** `recalld config`: check, print and describe the config. */
 import { Command } from 'commander';
 import { stringify } from 'yaml';
+import { createAlertRules } from '../app/commands/alert-rules.ts';
+import { commandLogger } from '../app/commands/command-settings.ts';
+import { expectFalsePagesOf } from '../app/commands/false-pages.ts';
 import { loadConfig } from '../app/config-file.ts';
 import { createPipelines } from '../app/pipelines.ts';
 import { inactiveFields, redactConfig } from '../contracts/config/inspect.ts';
 import { configJsonSchema } from '../contracts/config/parse.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
+import { falsePagesJson, formatFalsePages } from './false-pages-report.ts';
 import { printJson, printLine } from './output.ts';
 
-export function configCommand(): Command {
+export function configCommand(signal: AbortSignal): Command {
   const command = new Command('config').description('Check, print or describe the config.');
   command.addCommand(
     configuredCommand(
       'check',
-      'Validate the config; exit 2 when something is wrong.',
+      'Validate the config; exit 2 when something is wrong. Tells how many false pages to expect of its checks.',
       'recalld config check --config recalld.yaml',
-    ).action(check),
+    )
+      .option('--with-runs', 'take the room of floors from the latest stored runs, in the database')
+      .action((options: CheckOptions) => check(options, signal)),
   );
   command.addCommand(
     configuredCommand(
@@ -33,18 +39,31 @@ export function configCommand(): Command {
   return command;
 }
 
-function check(options: ConfiguredOptions): void {
+interface CheckOptions extends ConfiguredOptions {
+  readonly withRuns?: boolean;
+}
+
+async function check(options: CheckOptions, signal: AbortSignal): Promise<void> {
   const { config, file } = loadConfig(options.config);
-  // Templates and JMESPath expressions are compiled here, so that they fail now and not in the first run.
-  createPipelines(config);
+  const settings = { config, logger: commandLogger(config), signal };
+  // Templates, expressions and files are read here, so that they fail now and not in the first run.
+  const pipelines = createPipelines(config, settings.logger);
+  // Objectives that no alert could watch are refused.
+  createAlertRules(config, 'rules');
   const inactive = inactiveFields(config);
+  const falsePages = await expectFalsePagesOf(settings, pipelines, options.withRuns === true);
+  const budget = config.alerts.false_page_budget;
   if (options.json === true) {
-    printJson({ ok: true, file, pipelines: config.pipelines.map((pipeline) => pipeline.name), inactive });
+    const names = pipelines.map(({ name }) => name);
+    const json = falsePages.map((of) => falsePagesJson(of, budget));
+    printJson({ ok: true, file, pipelines: names, inactive, false_pages: json });
     return;
   }
   printLine(`${file ?? 'The default config'} is valid: ${config.pipelines.length} pipelines.`);
   for (const field of inactive)
     printLine(`Note: ${field} is accepted, but this version does not act on it yet.`);
+  const report = formatFalsePages(falsePages, budget);
+  if (report !== '') printLine(`\n${report}`);
 }
 
 function print(options: ConfiguredOptions): void {

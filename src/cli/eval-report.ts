@@ -1,5 +1,6 @@
 /** How an offline evaluation is written down: one JSON document, or tables for people. */
-import type { EvaluationCounts, MetricScores, OfflineEvaluation } from '../app/offline-evaluation.ts';
+import type { MetricScores, OfflineEvaluation } from '../app/commands/offline-evaluation.ts';
+import type { EvaluationCounts } from '../app/commands/trec-scoring.ts';
 import { metricJson } from '../contracts/run-summary.ts';
 import { formatMetricKey } from '../core/ir/metric-key.ts';
 import { formatTable } from './output.ts';

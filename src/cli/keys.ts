@@ -1,7 +1,7 @@
 /** `recalld keys`: who may call the HTTP API. */
 import { Command, InvalidArgumentError } from 'commander';
-import { commandSettings } from '../app/command-settings.ts';
-import { withCommandStore } from '../app/command-store.ts';
+import { commandSettings } from '../app/commands/command-settings.ts';
+import { withCommandStore } from '../app/commands/command-store.ts';
 import { type ApiScope, apiScopes } from '../core/api-key.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { ApiKey } from '../ports/api-keys.ts';

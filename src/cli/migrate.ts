@@ -1,7 +1,7 @@
 /** `recalld migrate`: the database schema. */
 import type { Command } from 'commander';
-import { commandSettings } from '../app/command-settings.ts';
-import { migrateDatabase } from '../app/migrate-database.ts';
+import { commandSettings } from '../app/commands/command-settings.ts';
+import { migrateDatabase } from '../app/commands/migrate-database.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { printJson, printLine } from './output.ts';
 

@@ -29,3 +29,13 @@ export function createProgressBar(label: string): ProgressBar {
     },
   };
 }
+
+/** Shows one line on stderr, in the place of the one before; null clears it. On a terminal only. */
+export function showProgressLine(text: string | null): void {
+  const { stderr } = process;
+  if (!stderr.isTTY) return;
+  stderr.cursorTo(0);
+  stderr.clearLine(1);
+  // Some terminals do not say how wide they are.
+  if (text !== null) stderr.write(text.slice(0, (stderr.columns || 80) - 1));
+}

@@ -1,18 +1,29 @@
 /** `recalld runs`: the history of golden runs. */
-import { Command, InvalidArgumentError } from 'commander';
-import { commandSettings } from '../app/command-settings.ts';
-import { type CommandSettings, withCommandStore } from '../app/command-store.ts';
-import { summarizeRun } from '../app/run-summary.ts';
+import { Command } from 'commander';
+import { commandSettings } from '../app/commands/command-settings.ts';
+import { type CommandSettings, withCommandStore } from '../app/commands/command-store.ts';
+import { compareRunsById } from '../app/commands/compare-runs.ts';
+import { summarizeRun, summarizeRunSoFar } from '../app/commands/run-summary.ts';
+import { readTrend } from '../app/commands/status-command.ts';
+import { changedQueryJson, queryAnswerJson } from '../contracts/http/golden-run.ts';
 import type { RunSummaryJson } from '../contracts/run-summary.ts';
 import { RecalldError } from '../core/errors.ts';
-import type { QueryAnswer } from '../core/golden/run.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
+import { EXIT_CHECK_FAILED } from './exit-code.ts';
 import { formatTable, printJson, printLine } from './output.ts';
+import { parseCount } from './parse-count.ts';
+import { formatRunComparison } from './run-comparison-report.ts';
 import { formatRunSummary } from './run-report.ts';
 
 interface ListOptions extends ConfiguredOptions {
   readonly pipeline?: string;
   readonly set?: string;
+  readonly sentinels: boolean;
+  readonly limit: number;
+}
+
+interface CompareOptions extends ConfiguredOptions {
+  readonly by?: string;
   readonly limit: number;
 }
 
@@ -30,7 +41,8 @@ export function runsCommand(signal: AbortSignal): Command {
     )
       .option('--pipeline <name>', 'only runs of this pipeline')
       .option('--set <name>', 'only runs of this golden set')
-      .option('--limit <n>', 'at most so many', parseLimit, 20)
+      .option('--sentinels', 'sentinels in place of full runs', false)
+      .option('--limit <n>', 'at most so many', parseCount, 20)
       .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
   );
   command.addCommand(
@@ -45,16 +57,31 @@ export function runsCommand(signal: AbortSignal): Command {
         show(commandSettings(options.config, signal), id, options),
       ),
   );
+  command.addCommand(
+    configuredCommand(
+      'compare',
+      'Compare two golden runs query by query.',
+      'recalld runs compare 20261119T154500Z-1b7c0d9e 20261120T154500Z-3f9a1c2b',
+    )
+      .argument('<baseline>', 'id of the run to compare with')
+      .argument('<candidate>', 'id of the run that is compared')
+      .option('--by <measure>', 'measure that orders the queries (default: ndcg at the largest cut-off)')
+      .option('--limit <n>', 'most queries that are listed', parseCount, 20)
+      .action((baseline: string, candidate: string, options: CompareOptions) =>
+        compare(commandSettings(options.config, signal), baseline, candidate, options),
+      ),
+  );
   return command;
 }
 
 async function list(settings: CommandSettings, options: ListOptions): Promise<void> {
-  const { limit, pipeline, set } = options;
+  const { limit, pipeline, set, sentinels } = options;
   const filter = {
     limit,
+    purpose: sentinels ? 'sentinel' : 'full',
     ...(pipeline === undefined ? {} : { pipeline }),
     ...(set === undefined ? {} : { goldenSet: set }),
-  };
+  } as const;
   const summaries = await withCommandStore(settings, async ({ runs }) => {
     const found = await runs.list(filter);
     return Promise.all(found.map((run) => summarizeRun(runs, run)));
@@ -90,17 +117,18 @@ function atLargestCutoff(run: RunSummaryJson, measure: string): string {
 }
 
 async function show(settings: CommandSettings, id: string, options: ShowOptions): Promise<void> {
-  const { summary, answers } = await withCommandStore(settings, async ({ runs }) => {
+  const { summary, answers } = await withCommandStore(settings, async (store) => {
+    const { runs } = store;
     const run = await runs.find(id);
     if (run === null)
       throw new RecalldError(
         'run_unknown',
         `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`,
       );
-    return { summary: await summarizeRun(runs, run), answers: await runs.answers(id) };
+    return { summary: await summarizeRunSoFar(store, run, settings.signal), answers: await runs.answers(id) };
   });
   if (options.json === true) {
-    printJson(options.perQuery ? { ...summary, answers: answers.map(answerJson) } : summary);
+    printJson(options.perQuery ? { ...summary, answers: answers.map(queryAnswerJson) } : summary);
     return;
   }
   printLine(
@@ -118,20 +146,29 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
   }
 }
 
-function answerJson(answer: QueryAnswer) {
-  return {
-    query_id: answer.queryId,
-    outcome: answer.outcome,
-    documents: answer.documents,
-    latency_ms: answer.latencyMs,
-    attempts: answer.attempts,
-    error_code: answer.errorCode,
-    error_message: answer.errorMessage,
-  };
-}
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= 10_000) return limit;
-  throw new InvalidArgumentError('It must be a whole number from 1 to 10000.');
+async function compare(
+  settings: CommandSettings,
+  baselineId: string,
+  candidateId: string,
+  { by = null, limit, json }: Omit<CompareOptions, 'by'> & { readonly by?: string | null },
+): Promise<void> {
+  const { trend, ...compared } = await withCommandStore(settings, async (store) => {
+    const found = await compareRunsById(store, baselineId, candidateId, by, 'computed', settings.signal);
+    const { pipeline, goldenSet, settings: asked } = found.candidate;
+    const k = Math.max(...asked.cutoffs);
+    const values = await readTrend(store.runs, pipeline, goldenSet, k);
+    return { ...found, trend: { measure: `ndcg@${k}`, values } };
+  });
+  const { comparison, measure, queries } = compared;
+  if (json === true) {
+    printJson({
+      baseline_run_id: baselineId,
+      candidate_run_id: candidateId,
+      ...comparison,
+      trend,
+      ordered_by: measure,
+      queries: queries.slice(0, limit).map(changedQueryJson),
+    });
+  } else printLine(formatRunComparison(compared, trend, limit));
+  if (comparison.verdict === 'regression') process.exitCode = EXIT_CHECK_FAILED;
 }

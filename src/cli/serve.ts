@@ -1,5 +1,5 @@
 /** `recalld serve`: the daemon. */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Role, roles } from '../app/monitor.ts';
 import { serve } from '../app/serve.ts';
 
@@ -7,7 +7,11 @@ export function serveCommand(signal: AbortSignal): Command {
   return new Command('serve')
     .description('Run the daemon.')
     .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
-    .option('--roles <list>', 'what this process does: api, worker, scheduler', parseRoles, roles)
+    .addOption(
+      new Option('--roles <list>', 'what this process does: api, worker, scheduler')
+        .argParser(parseRoles)
+        .default(roles, 'all of them'),
+    )
     .addHelpText('after', '\nExample:\n  recalld serve --config recalld.yaml')
     .action(async (options: { config?: string; roles: readonly Role[] }) =>
       serve({ configFile: options.config, roles: options.roles, signal }),

@@ -1,6 +1,8 @@
 /** Erasure of a person or of a query. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { erasedQueryParams } from '../contracts/http/live-query.ts';
 import { type AuthenticationSettings, requireScope } from './authentication.ts';
+import { parseRequest } from './parse-request.ts';
 
 export interface ErasureDeps {
   readonly authentication: AuthenticationSettings;
@@ -11,6 +13,7 @@ export interface ErasureDeps {
 export interface ErasureAnswer {
   readonly queries: number;
   readonly feedback: number;
+  readonly goldenQueries: number;
 }
 
 export function addErasure(app: FastifyInstance, deps: ErasureDeps): void {
@@ -18,11 +21,13 @@ export function addErasure(app: FastifyInstance, deps: ErasureDeps): void {
   app.delete<{ Params: { id: string } }>('/v1/users/:id', options, (request, reply) =>
     answer(reply, deps.eraseUser(request.params.id)),
   );
-  app.delete<{ Params: { id: string } }>('/v1/queries/:id', options, (request, reply) =>
-    answer(reply, deps.eraseQuery(request.params.id)),
-  );
+  app.delete('/v1/queries/:id', options, async (request, reply) => {
+    const { id } = parseRequest(request.params, erasedQueryParams, 'path');
+    return answer(reply, deps.eraseQuery(id));
+  });
 }
 
 async function answer(reply: FastifyReply, erased: Promise<ErasureAnswer>): Promise<FastifyReply> {
-  return reply.code(200).send({ erased: await erased });
+  const { queries, feedback, goldenQueries } = await erased;
+  return reply.code(200).send({ erased: { queries, feedback, golden_queries: goldenQueries } });
 }

@@ -1,4 +1,5 @@
 /** Health and metrics. */
+import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 
 export interface Unready {
@@ -6,11 +7,20 @@ export interface Unready {
   readonly reason: string;
 }
 
-export interface OperationsDeps {
-  readonly metrics: { readonly contentType: string; scrape(): Promise<string> };
+export interface Readiness {
   /** What keeps the daemon from doing its work now; empty when nothing does. */
-  unready(): Promise<readonly Unready[]>;
+  readonly notReady: readonly Unready[];
+  /** What is away while something else does its work. */
+  readonly degraded: readonly Unready[];
 }
+
+export interface OperationsDeps {
+  readonly metrics: { readonly contentType: string; scrape(): Promise<readonly Buffer[]> };
+  readiness(): Promise<Readiness>;
+}
+
+/** Answered to the end, also by a process that is stopping. */
+export const operationPaths: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
 
 export function addOperations(app: FastifyInstance, deps: OperationsDeps): void {
   // Alive means that this process turns its event loop; it never asks a dependency, or a database that is down
@@ -18,14 +28,33 @@ export function addOperations(app: FastifyInstance, deps: OperationsDeps): void 
   app.get('/livez', () => ({ status: 'ok' }));
 
   app.get('/readyz', async (_request, reply) => {
-    const unready = await deps.unready();
-    return reply
-      .code(unready.length === 0 ? 200 : 503)
-      .send({ ready: unready.length === 0, not_ready: unready });
+    const { notReady, degraded } = await deps.readiness();
+    const ready = notReady.length === 0;
+    return reply.code(ready ? 200 : 503).send({ ready, not_ready: notReady, degraded });
   });
 
   app.get('/metrics', async (_request, reply) => {
-    const text = await deps.metrics.scrape();
-    return reply.header('content-type', deps.metrics.contentType).send(text);
+    const parts = await deps.metrics.scrape();
+    return reply
+      .header('content-type', deps.metrics.contentType)
+      .header(
+        'content-length',
+        parts.reduce((bytes, part) => bytes + part.length, 0),
+      )
+      .send(Readable.from(chunksOf(parts)));
   });
+}
+
+/** Ten megabytes at once would hold up whoever comes meanwhile. */
+const CHUNK_BYTES = 256 * 1024;
+
+function* chunksOf(parts: readonly Buffer[]): Generator<Buffer> {
+  let [from, bytes] = [0, 0];
+  for (const [index, part] of parts.entries()) {
+    bytes += part.length;
+    if (bytes < CHUNK_BYTES) continue;
+    yield Buffer.concat(parts.slice(from, index + 1), bytes);
+    [from, bytes] = [index + 1, 0];
+  }
+  yield Buffer.concat(parts.slice(from), bytes);
 }

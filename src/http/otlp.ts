@@ -1,6 +1,8 @@
 /** `/v1/traces` and `/v1/logs`: bodies pass as they come, since OTLP has its own formats for answers too. */
 import type { FastifyInstance } from 'fastify';
+import type { ErrorCode } from '../core/errors.ts';
 import { type AuthenticationSettings, requireScope } from './authentication.ts';
+import { type ShedReason, shedReason } from './shed-reason.ts';
 
 export type OtlpSignal = 'traces' | 'logs';
 
@@ -10,12 +12,20 @@ export type OtlpReceiver = (
   body: Uint8Array,
   contentType: string | undefined,
   contentEncoding: string | undefined,
-) => Promise<{ readonly status: number; readonly contentType: string; readonly body: Uint8Array }>;
+) => Promise<OtlpAnswer>;
+
+export interface OtlpAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+  /** Why the sender may send it again later. */
+  readonly shed?: ErrorCode;
+}
 
 export interface OtlpDeps {
   readonly authentication: AuthenticationSettings;
   readonly receive: OtlpReceiver;
-  onShed(reason: 'database'): void;
+  onShed(reason: ShedReason): void;
 }
 
 export function addOtlp(app: FastifyInstance, deps: OtlpDeps, retryAfterSeconds: number): void {
@@ -35,8 +45,8 @@ export function addOtlp(app: FastifyInstance, deps: OtlpDeps, retryAfterSeconds:
             request.headers['content-type'],
             request.headers['content-encoding'],
           );
-          if (answer.status === 503) {
-            deps.onShed('database');
+          if (answer.shed !== undefined) {
+            deps.onShed(shedReason(answer.shed));
             reply.header('retry-after', retryAfterSeconds);
           }
           return reply

@@ -1,5 +1,9 @@
 /** Error code -> RFC 9457 problem document. The only place that knows HTTP statuses of errors. */
+import type { FastifyReply } from 'fastify';
 import { type ErrorCode, type ErrorKind, errorTable } from '../core/errors.ts';
+
+/** How soon a client that was sent away may come back. */
+export const RETRY_AFTER_SECONDS = 2;
 
 const statusOfKind: Record<ErrorKind, number> = {
   input: 400,
@@ -29,4 +33,8 @@ export function problemOf(code: ErrorCode, detail: string): Problem {
 export function plainProblem(status: number, detail: string): Problem {
   const title = status === 404 ? 'Not found' : status < 500 ? 'Bad request' : 'Internal error';
   return { type: 'about:blank', title, status, code: status < 500 ? 'bad_request' : 'internal', detail };
+}
+
+export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  return reply.code(problem.status).header('content-type', 'application/problem+json').send(problem);
 }

@@ -1,16 +1,46 @@
 /** The HTTP face of the daemon, with problem documents for everything that goes wrong. */
 import { randomUUID } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
-import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import { type FastifyInstance, fastify } from 'fastify';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../ports/telemetry.ts';
+import { addBaselines, type BaselinesDeps } from './baselines.ts';
+import type { ConsoleDeps } from './console/deps.ts';
+import { asksForPage, sendProblemPage } from './console/error-pages.ts';
+import { addConsole } from './console/routes.ts';
+import { addDensity, type DensityDeps } from './density.ts';
+import { addDeployments, type DeploymentsDeps } from './deployments.ts';
+import { addDiagnoses } from './diagnoses.ts';
 import { addErasure, type ErasureDeps } from './erasure.ts';
+import { addFeedbackSummary, type FeedbackSummaryDeps } from './feedback-summary.ts';
+import { addGoldenRuns, type GoldenRunsDeps } from './golden-runs.ts';
+import { addGoldenSets, type GoldenSetsDeps } from './golden-sets.ts';
 import { acceptGzip } from './inflate.ts';
 import { addIngest, type IngestDeps } from './ingest.ts';
+import { refuseForeignPages } from './local-callers.ts';
 import { addOpenApi } from './openapi.ts';
 import { addOperations, type OperationsDeps } from './operations.ts';
 import { addOtlp, type OtlpDeps } from './otlp.ts';
-import { type Problem, plainProblem, problemOf } from './problem.ts';
+import { addPipelines } from './pipelines.ts';
+import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sendProblem } from './problem.ts';
+import { addRetirement, type Retirement } from './retirement.ts';
+import { type ShedReason, shedReason } from './shed-reason.ts';
+import { addUncoveredTopics, type UncoveredTopicsDeps } from './uncovered-topics.ts';
+
+export interface ApiDeps
+  extends IngestDeps,
+    OtlpDeps,
+    ErasureDeps,
+    DeploymentsDeps,
+    DensityDeps,
+    UncoveredTopicsDeps,
+    GoldenSetsDeps,
+    GoldenRunsDeps,
+    BaselinesDeps,
+    FeedbackSummaryDeps,
+    ConsoleDeps {
+  readonly maxRequestsPerMinute: number;
+}
 
 export interface HttpDeps {
   readonly logger: Logger;
@@ -18,9 +48,11 @@ export interface HttpDeps {
   /** Health and metrics; null: they are shown elsewhere. */
   readonly operations: OperationsDeps | null;
   /** The API; null: this process does not serve it. */
-  readonly api: (IngestDeps & OtlpDeps & ErasureDeps & { readonly maxRequestsPerMinute: number }) | null;
+  readonly api: ApiDeps | null;
+  /** The sentence for an error of the database that means that it is away for now; null for any other error. */
+  outageOf(error: Error): RecalldError | null;
   /** Counts a request that was sent away for now. */
-  onShed(reason: 'database' | 'overload' | 'rate_limit'): void;
+  onShed(reason: ShedReason): void;
 }
 
 export interface HttpAddress {
@@ -28,13 +60,13 @@ export interface HttpAddress {
   readonly port: number;
 }
 
-export interface HttpServer {
+export interface HttpServer extends Retirement {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** How soon a client that was sent away may come back. */
-const RETRY_AFTER_SECONDS = 2;
+/** Ids of queries and users have up to 1,024 characters. */
+const LONGEST_PARAMETER = 4096;
 
 /** Holds a thousand queries with vectors of 1,536 numbers as text. */
 const BODY_LIMIT = 32 * 1024 * 1024;
@@ -56,11 +88,14 @@ export async function startHttpServer(
     forceCloseConnections: 'idle',
     requestTimeout: 30_000,
     bodyLimit: BODY_LIMIT,
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
+  const retirement = addRetirement(app);
   if (deps.operations !== null) addOperations(app, deps.operations);
   if (deps.api !== null) {
     const { api } = deps;
+    if (api.authentication.optional) refuseForeignPages(app);
     await app.register(rateLimit, {
       max: api.maxRequestsPerMinute,
       timeWindow: 60_000,
@@ -73,12 +108,22 @@ export async function startHttpServer(
       acceptGzip(scope, BODY_LIMIT);
       addIngest(scope, api);
       addErasure(scope, api);
+      addDeployments(scope, api);
+      addDiagnoses(scope, api);
+      addDensity(scope, api);
+      addUncoveredTopics(scope, api);
+      addGoldenSets(scope, api);
+      addGoldenRuns(scope, api);
+      addBaselines(scope, api);
+      addPipelines(scope, api);
+      addFeedbackSummary(scope, api);
     });
+    addConsole(app, api, (error) => deps.outageOf(error));
   }
   addProblems(app, deps);
   try {
     const url = await app.listen({ host: address.host, port: address.port });
-    return { url, close: () => app.close() };
+    return Object.assign(retirement, { url, close: () => app.close() });
   } catch (cause) {
     throw listenFailure(cause, address, setting);
   }
@@ -92,14 +137,20 @@ function knownRequestId(header: string | string[] | undefined): string | null {
 function addProblems(app: FastifyInstance, deps: HttpDeps): void {
   app.addHook('onSend', async (request, reply) => {
     reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
   });
-  app.setNotFoundHandler((request, reply) =>
-    sendProblem(reply, plainProblem(404, `There is no ${request.method} ${pathOf(request.url)}.`)),
-  );
-  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+  app.setNotFoundHandler((request, reply) => {
+    if (deps.api !== null && asksForPage(request)) {
+      const problem = plainProblem(404, `There is no page ${pathOf(request.url)}.`);
+      return sendProblemPage(deps.api, request, reply, problem);
+    }
+    return sendProblem(reply, plainProblem(404, `There is no ${request.method} ${pathOf(request.url)}.`));
+  });
+  app.setErrorHandler((thrown: Error & { statusCode?: number }, request, reply) => {
+    const error = deps.outageOf(thrown) ?? thrown;
     if (error instanceof RecalldError) {
       if (error.retryable) {
-        deps.onShed(error.code === 'overloaded' ? 'overload' : 'database');
+        deps.onShed(shedReason(error.code));
         reply.header('retry-after', RETRY_AFTER_SECONDS);
       }
       return sendProblem(reply, problemOf(error.code, error.message));
@@ -132,10 +183,6 @@ function refusalSentence(status: number): string {
     default:
       return 'The request cannot be read; the body must be valid JSON.';
   }
-}
-
-function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
-  return reply.code(problem.status).header('content-type', 'application/problem+json').send(problem);
 }
 
 function pathOf(url: string): string {

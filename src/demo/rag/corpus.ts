@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { RecalldError } from '../../core/errors.ts';
@@ -34,6 +35,21 @@ export async function readDemoQuestions(): Promise<DemoQuestion[]> {
   return rows.map((row) => ({ id: row._id, text: row.text }));
 }
 
+/** Which document each question has its answer in, by the id of the question. */
+export async function readDemoAnswers(): Promise<ReadonlyMap<string, string>> {
+  const path = join(demoDataPath, 'qrels.tsv');
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw unreadable(path, cause);
+  });
+  const rows = text.trim().split('\n').slice(1);
+  return new Map(
+    rows.map((row) => {
+      const [question = '', document = ''] = row.split('\t');
+      return [question, document];
+    }),
+  );
+}
+
 /** Reads objects with the given text fields, one per line; blank lines are skipped. */
 async function readJsonLines<Field extends string>(
   path: string,
@@ -51,13 +67,14 @@ async function readJsonLines<Field extends string>(
     }
   } catch (cause) {
     if (cause instanceof RecalldError) throw cause;
-    throw new RecalldError(
-      'file_unreadable',
-      `The demo data file ${path} cannot be read; reinstall recalld.`,
-      { cause },
-    );
+    throw unreadable(path, cause);
   }
   return rows;
+}
+
+function unreadable(path: string, cause: unknown): RecalldError {
+  const message = `The demo data file ${path} cannot be read; reinstall recalld.`;
+  return new RecalldError('file_unreadable', message, { cause });
 }
 
 function parseRow<Field extends string>(

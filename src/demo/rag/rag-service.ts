@@ -5,7 +5,7 @@ import { startChunkStore } from './store.ts';
 
 /** A running RAG service of this process. */
 export interface RagService {
-  /** `http://127.0.0.1:port` of the search. */
+  /** Address of the search, `http://127.0.0.1:port` unless told otherwise. */
   readonly url: string;
   /** `postgres://` address of the vector store behind it. */
   readonly storeUrl: string;
@@ -17,12 +17,18 @@ export interface RagService {
 
 const DIMENSIONS = 512;
 
+/** A free port of loopback. */
+const nearby = { host: '127.0.0.1', port: 0 };
+
 /**
- * Starts the vector store while it embeds the corpus, inserts the one into the other, and serves the search on a
- * free loopback port. It resolves when the first search can be answered. It is meant for a process of its own: after
+ * Starts the vector store while it embeds the corpus, inserts the one into the other, and serves the search at
+ * `address`. It resolves when the first search can be answered. It is meant for a process of its own: after
  * a failure that process should end, and nothing is left.
  */
-export async function startRagService(log: (line: string) => void): Promise<RagService> {
+export async function startRagService(
+  log: (line: string) => void,
+  address: { readonly host: string; readonly port: number } = nearby,
+): Promise<RagService> {
   log('Starting PostgreSQL with pgvector (PGlite).');
   const [store, corpus] = await Promise.all([
     startChunkStore({
@@ -33,7 +39,7 @@ export async function startRagService(log: (line: string) => void): Promise<RagS
   ]);
   await store.insert(corpus.chunks);
   const server = createRagServer({ ...corpus, store, log });
-  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  const url = await server.listen(address);
   log(`Serving ${corpus.chunks.length} documents at ${url}.`);
   return {
     url,

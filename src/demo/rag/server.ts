@@ -1,9 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { TextEmbedder } from './embedder.ts';
-import { chooseDroppedIds, type RagFault, ragFaults } from './fault.ts';
+import { answerEmbeddings, type EmbeddingsRequest, embeddingsBody } from './embeddings.ts';
+import {
+  chooseDroppedIds,
+  cutInTwo,
+  isOfMissingArticle,
+  type RagFault,
+  ragFaults,
+  SLOW_MS,
+  SLOW_ONE_IN,
+} from './fault.ts';
 import type { Chunk, ChunkStore } from './store.ts';
 
-/** What the server is made of: `chunks` is the whole corpus, from which a dropped third comes back. */
+/** What the server is made of: `chunks` is the whole corpus, from which what was dropped comes back. */
 export interface RagServerParts {
   readonly store: ChunkStore;
   readonly chunks: readonly Chunk[];
@@ -23,18 +33,23 @@ const searchBody = {
   },
 };
 
-const faultBody = {
+const conditionBody = {
   type: 'object',
   required: ['fault'],
-  properties: { fault: { type: 'string', enum: ragFaults } },
+  properties: {
+    fault: { type: 'string', enum: ragFaults },
+    holds_article: { type: 'boolean', default: true },
+  },
 };
 
 /**
  * The demo's RAG service as a Fastify instance, not yet listening.
  *
  * `POST /search {query, k}` answers `{results: [{id, score, title, text}]}`, best first, score = cosine similarity;
- * a query without a content word finds nothing. `GET /healthz` answers `{status, documents, fault}`.
- * `POST /admin/fault {fault}` answers `{fault, documents}` once the fault is in place, or lifted with `none`.
+ * a query without a content word finds nothing. `POST /v1/embeddings` is the embedder that the search uses, by the API
+ * of OpenAI. `GET /healthz` answers `{status, documents, fault}`.
+ * `POST /admin/condition {fault, holds_article}` answers `{documents}` once the fault is in place, or lifted with `none`,
+ * and the store holds the article that it can do without, or does not.
  */
 export function createRagServer({
   store,
@@ -44,7 +59,16 @@ export function createRagServer({
   log,
 }: RagServerParts): FastifyInstance {
   let fault: RagFault = 'none';
+  let searches = 0;
+  const embedderInUse = () => (fault === 'embedding' ? foreignEmbedder : embedder);
   const dropped = new Set(chooseDroppedIds(chunks.map((chunk) => chunk.id)));
+  const contentUnder = (wanted: RagFault, holdsArticle: boolean): readonly Chunk[] => {
+    const written = chunks.filter(({ id }) => holdsArticle || !isOfMissingArticle(id));
+    if (wanted === 'index') return written.filter(({ id }) => !dropped.has(id));
+    if (wanted !== 'stale') return written;
+    return written.flatMap(cutInTwo).map((half) => ({ ...half, embedding: embedder.embed(half.text) }));
+  };
+  let content: ReadonlyMap<string, Chunk> = new Map(chunks.map((chunk) => [chunk.id, chunk]));
   const server = Fastify({ logger: false });
 
   server.post<{ Body: { query: string; k: number } }>(
@@ -53,27 +77,39 @@ export function createRagServer({
     async (request, reply) => {
       if (fault === 'outage')
         return reply.code(503).send({ error: 'outage', message: 'The search is out of service.' });
-      const embedding = (fault === 'embedding' ? foreignEmbedder : embedder).embed(request.body.query);
+      const embedding = embedderInUse().embed(request.body.query);
       // The cosine distance to the zero vector is not a number.
       if (embedding.every((value) => value === 0)) return { results: [] };
       const found = await store.search(embedding, request.body.k);
+      if (fault === 'slow' && searches++ % SLOW_ONE_IN === 0) await sleep(SLOW_MS);
       return { results: found.map(({ id, score, title, text }) => ({ id, score, title, text })) };
+    },
+  );
+
+  server.post<{ Body: EmbeddingsRequest }>(
+    '/v1/embeddings',
+    { schema: { body: embeddingsBody } },
+    async (request, reply) => {
+      if (fault === 'outage')
+        return reply.code(503).send({ error: 'outage', message: 'The embedder is out of service.' });
+      return answerEmbeddings(request.body, embedderInUse());
     },
   );
 
   server.get('/healthz', async () => ({ status: 'ok', documents: await store.count(), fault }));
 
-  server.post<{ Body: { fault: RagFault } }>(
-    '/admin/fault',
-    { schema: { body: faultBody } },
-    async (request) => {
-      const wanted = request.body.fault;
-      if (wanted === 'index') await store.remove([...dropped]);
-      else await store.insert(chunks.filter((chunk) => dropped.has(chunk.id)));
-      fault = wanted;
+  server.post<{ Body: { fault: RagFault; holds_article: boolean } }>(
+    '/admin/condition',
+    { schema: { body: conditionBody } },
+    async ({ body }) => {
+      const wanted = new Map(contentUnder(body.fault, body.holds_article).map((chunk) => [chunk.id, chunk]));
+      await store.insert([...wanted.values()].filter(({ id }) => !content.has(id)));
+      await store.remove([...content.keys()].filter((id) => !wanted.has(id)));
+      content = wanted;
+      fault = body.fault;
       const documents = await store.count();
-      log(`Fault ${fault}: ${documents} of ${chunks.length} documents in the store.`);
-      return { fault, documents };
+      log(`Fault ${fault}: ${documents} documents in the store, ${chunks.length} in the corpus.`);
+      return { documents };
     },
   );
 

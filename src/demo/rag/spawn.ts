@@ -26,8 +26,13 @@ export interface DemoRagService {
   readonly storeUrl: string;
   readonly documents: number;
   readonly pid: number;
-  /** Puts the fault in place, or lifts it with `none`, before it resolves. Throws demo_failed. */
-  setFault(fault: RagFault): Promise<void>;
+  /**
+   * Puts the fault in place, or lifts it with `none`, before it resolves. Throws demo_failed.
+   *
+   * @param holdsArticle whether the store holds the article that it can do without
+   * @returns how many documents the store then holds
+   */
+  setFault(fault: RagFault, holdsArticle?: boolean): Promise<number>;
   /** Stops the process, by force after five seconds. Calls after the first wait for the same end. */
   stop(): Promise<void>;
   /** Resolves when the process has ended, for whatever reason; never rejects. */
@@ -44,12 +49,12 @@ const FAULT_DEADLINE_MS = 10_000;
  *
  * `signal` gives up the start and rejects with its reason; once started, only `stop` ends the service. `onLog` gets
  * the child's output line by line. Throws demo_failed with the child's last words when it ends or stays silent for
- * `startTimeoutMs` (30 s).
+ * `startTimeoutMs` (90 s).
  */
 export async function startDemoRagService(
   options: { signal?: AbortSignal; onLog?: (line: string) => void; startTimeoutMs?: number } = {},
 ): Promise<DemoRagService> {
-  const { signal, onLog, startTimeoutMs = 30_000 } = options;
+  const { signal, onLog, startTimeoutMs = 90_000 } = options;
   signal?.throwIfAborted();
   const child = forkMain();
   // Unlike `exit`, `close` waits until the last line has been read, and comes also when no process was created.
@@ -62,7 +67,7 @@ export async function startDemoRagService(
     return {
       ...ready,
       exited,
-      setFault: (fault) => setFault(ready.url, fault),
+      setFault: (fault, holdsArticle = true) => setFault(ready.url, fault, holdsArticle),
       stop: () => stopChild(child, exited),
     };
   } catch (error) {
@@ -129,13 +134,13 @@ async function waitForReady(
   }
 }
 
-async function setFault(url: string, fault: RagFault): Promise<void> {
+async function setFault(url: string, fault: RagFault, holdsArticle: boolean): Promise<number> {
   let response: Response;
   try {
-    response = await fetch(`${url}/admin/fault`, {
+    response = await fetch(`${url}/admin/condition`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ fault }),
+      body: JSON.stringify({ fault, holds_article: holdsArticle }),
       signal: AbortSignal.timeout(FAULT_DEADLINE_MS),
     });
   } catch (cause) {
@@ -147,6 +152,8 @@ async function setFault(url: string, fault: RagFault): Promise<void> {
       `The demo's RAG service refused the fault ${fault} with status ${response.status}.`,
     );
   }
+  const { documents } = (await response.json()) as { documents: number };
+  return documents;
 }
 
 async function stopChild(child: ChildProcess, exited: Promise<RagServiceExit>): Promise<void> {

@@ -1,0 +1,83 @@
+/** What takes the place of people in the database, by the privacy section of a pipeline. */
+import { createPresidioAnalyzer } from '../../adapters/entity-analyzer/presidio.ts';
+import type { PipelineConfig } from '../../contracts/config/schema.ts';
+import { textHash, userIdHmac } from '../../core/privacy/keyed-hash.ts';
+import { createRedactor } from '../../core/privacy/redactor.ts';
+import type { PersonalData } from '../../pipeline/ingest/personal-data.ts';
+import { createRedactText, type RedactTextDeps } from '../../pipeline/ingest/redact-text.ts';
+import type { EntityAnalyzer } from '../../ports/entity-analyzer.ts';
+import { createTurns } from '../turns.ts';
+
+export interface PersonalDataSettings
+  extends Pick<RedactTextDeps, 'pipeline' | 'meter' | 'logger' | 'clock'> {
+  readonly privacy: Pick<PipelineConfig['privacy'], 'text' | 'patterns' | 'presidio'>;
+  /** Key of the hashes. */
+  readonly key: string;
+}
+
+/** What stands for a text that says what went wrong and could not be redacted. */
+const REFUSED = '[REDACTED]';
+
+/**
+ * A thousand texts come in one request, of up to 100,000 characters each. These take some milliseconds, and up to thirty
+ * when they are made to. All pipelines share the turns, as they share the thread.
+ */
+const takeTurn = createTurns(50_000);
+
+/** @throws RecalldError config_invalid for a pattern or a URL that cannot be used */
+export function createPersonalData({ privacy, key, ...deps }: PersonalDataSettings): PersonalData {
+  const redact = createRedactor({
+    patterns: privacy.patterns.map(({ name, regex }) => ({ name, source: regex })),
+  });
+  const analyzer = createAnalyzer(privacy.presidio);
+  const redactWhole = createRedactText({ redact, analyzer, ...deps });
+  const redactText = async (text: string): Promise<string | null> => {
+    await takeTurn(text.length);
+    return redactWhole(text);
+  };
+  const shown = async (text: string | null): Promise<string | null> => {
+    if (text === null || privacy.text === 'hash') return null;
+    return privacy.text === 'keep' ? text : redactText(text);
+  };
+  const userHash = (userId: string | null): string | null =>
+    userId === null ? null : userIdHmac(userId, key);
+  const ofPeople: PersonalData['ofPeople'] = ({ id, sessionId, traceId, userId }) => ({
+    sessionHash: userIdHmac(sessionId ?? traceId ?? id, key),
+    userHash: userHash(userId),
+  });
+  const ofText: PersonalData['ofText'] = async (text) => {
+    const stored = await shown(text);
+    return { text: stored, textHash: text === null || stored !== null ? null : textHash(text, key) };
+  };
+  return {
+    ofPeople,
+    ofText,
+    async ofQuery(query) {
+      // What went wrong is for operators, and may quote what was asked.
+      const [text, error] = await Promise.all([
+        ofText(query.text),
+        query.error === null ? null : redactText(query.error).then((redacted) => redacted ?? REFUSED),
+      ]);
+      return { ...ofPeople(query), ...text, error };
+    },
+    async ofFeedback({ userId, comment }) {
+      return { userHash: userHash(userId), comment: await shown(comment) };
+    },
+    hash: (text) => textHash(text, key),
+  };
+}
+
+function createAnalyzer(presidio: PipelineConfig['privacy']['presidio']): EntityAnalyzer | null {
+  if (presidio === undefined) return null;
+  const { url, headers, language, score_threshold: scoreThreshold, entities, concurrency } = presidio;
+  return createPresidioAnalyzer({
+    url,
+    headers,
+    language,
+    scoreThreshold,
+    entities: entities ?? null,
+    timeoutMs: presidio.timeout_ms,
+    concurrency,
+    configField: 'privacy.presidio',
+  });
+}

@@ -1,0 +1,85 @@
+/** The alert rules for a config. */
+import { createSchedule } from '../../adapters/schedule/node-cron.ts';
+import { createLogger } from '../../adapters/telemetry/pino-logger.ts';
+import type { Config, PipelineConfig } from '../../contracts/config/schema.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { defaultRuleSettings } from '../../metrics/alerts/catalogue.ts';
+import { prometheusRule, ruleFile } from '../../metrics/alerts/document.ts';
+import { objectiveProblems } from '../../metrics/alerts/objectives.ts';
+import type { Objective, RulePipeline, RuleSettings } from '../../metrics/alerts/rule.ts';
+
+export type RuleFormat = 'rules' | 'crd';
+
+export interface AlertRules {
+  /** To be written as YAML. */
+  readonly document: object;
+  /** Sentences for whoever asked: what the rules leave out, and why. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Makes the rules of a config as a rule file of Prometheus or as a PrometheusRule of its Kubernetes operator.
+ *
+ * @throws RecalldError config_invalid when an objective is one that no alert could watch
+ */
+export function createAlertRules(config: Config, format: RuleFormat): AlertRules {
+  const settings = ruleSettings(config);
+  const { impossible, leftOut } = objectiveProblems(settings.pipelines);
+  if (impossible.length > 0) throw new RecalldError('config_invalid', impossible.join('\n'));
+  return {
+    document: format === 'crd' ? prometheusRule(settings) : ruleFile(settings),
+    notes: [...leftOut, ...missingLinks(config)],
+  };
+}
+
+function missingLinks({ alerts }: Config): string[] {
+  return (['runbook_base_url', 'dashboard_base_url', 'console_base_url'] as const)
+    .filter((key) => alerts[key] === null)
+    .map((key) => `alerts.${key} is not set, so that the links of alerts lead to an example address.`);
+}
+
+function ruleSettings(config: Config): RuleSettings {
+  return {
+    runbookBaseUrl: config.alerts.runbook_base_url ?? defaultRuleSettings.runbookBaseUrl,
+    dashboardBaseUrl: config.alerts.dashboard_base_url ?? defaultRuleSettings.dashboardBaseUrl,
+    consoleBaseUrl: config.alerts.console_base_url ?? defaultRuleSettings.consoleBaseUrl,
+    scrapeJob: config.alerts.scrape_job,
+    holdSeconds: holdSeconds(config),
+    pipelines: config.pipelines.map(rulePipeline),
+  };
+}
+
+function rulePipeline(pipeline: PipelineConfig): RulePipeline {
+  return {
+    name: pipeline.name,
+    goldenSets: pipeline.golden.filter(({ cron }) => cron !== undefined).map(({ set }) => set),
+    objectives: objectivesOf(pipeline.slo),
+  };
+}
+
+function objectivesOf(slo: PipelineConfig['slo']): Objective[] {
+  if (slo === undefined) return [];
+  const windowDays = slo.window_days;
+  const shares = (['success', 'results'] as const).flatMap((name): Objective[] => {
+    const target = slo[name];
+    return target === undefined ? [] : [{ slo: name, target, windowDays }];
+  });
+  if (slo.latency === undefined) return shares;
+  const { target, within_seconds: withinSeconds } = slo.latency;
+  return [...shares, { slo: 'latency', target, withinSeconds, windowDays }];
+}
+
+const LEAST_HOLD_SECONDS = 600;
+const LONGEST_HOLD_SECONDS = 21_600;
+
+/** One and a half of the longest interval: past the next run, and not past the one after it. */
+function holdSeconds(config: Config): number {
+  const schedule = createSchedule(createLogger('error'));
+  const intervals = config.pipelines.flatMap(({ golden }) =>
+    golden.flatMap(({ cron, timezone }) =>
+      cron === undefined ? [] : [schedule.longestGapSeconds(cron, timezone, new Date())],
+    ),
+  );
+  if (intervals.length === 0) return defaultRuleSettings.holdSeconds;
+  return Math.min(LONGEST_HOLD_SECONDS, Math.max(LEAST_HOLD_SECONDS, 1.5 * Math.max(...intervals)));
+}

@@ -1,0 +1,51 @@
+/** The dashboards for a config, as files in a folder. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Config } from '../../contracts/config/schema.ts';
+import { messageOf } from '../../core/error-message.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { createDashboards, dashboardText } from '../../dashboards/catalogue.ts';
+import { defaultDashboardSettings } from '../../dashboards/settings.ts';
+
+export interface WrittenDashboards {
+  /** Paths of the files, in the order in which one looks at the dashboards. */
+  readonly files: readonly string[];
+  /** Sentences for whoever asked: which links lead to an example address. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Writes every dashboard into a folder, which is made when it is not there; files of the same names are replaced.
+ *
+ * @throws RecalldError usage when the folder cannot be written to
+ */
+export function writeDashboards({ alerts }: Config, folder: string): WrittenDashboards {
+  const dashboards = createDashboards({
+    runbookBaseUrl: alerts.runbook_base_url ?? defaultDashboardSettings.runbookBaseUrl,
+    consoleUrl: alerts.console_base_url ?? defaultDashboardSettings.consoleUrl,
+  });
+  try {
+    mkdirSync(folder, { recursive: true });
+    const files = dashboards.map(({ name, dashboard }) => {
+      const file = path.join(folder, name);
+      writeFileSync(file, dashboardText(dashboard));
+      return file;
+    });
+    return { files, notes: missingLinks(alerts) };
+  } catch (cause) {
+    const reason = messageOf(cause);
+    throw new RecalldError(
+      'usage',
+      `The dashboards cannot be written to ${folder} (${reason}); check --out.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function missingLinks(alerts: Config['alerts']): string[] {
+  return (['runbook_base_url', 'console_base_url'] as const)
+    .filter((key) => alerts[key] === null)
+    .map((key) => `alerts.${key} is not set, so that links of the dashboards lead to an example address.`);
+}

@@ -1,0 +1,65 @@
+/** What `golden generate` remembers of an interrupted call. */
+import { createStateFile, type StateFile } from '../../adapters/files/state-file.ts';
+import { type GenerationHead, parseGenerationState } from '../../contracts/generation-state.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { SettledChunk } from '../../pipeline/golden-sets/generate-questions.ts';
+
+export interface GenerationState {
+  readonly settled: readonly SettledChunk[];
+  readonly settle: (chunk: SettledChunk) => Promise<void>;
+  remove(): Promise<void>;
+  readonly path: string;
+}
+
+/**
+ * Opens the state file, new or to be resumed.
+ *
+ * @throws RecalldError usage when there is one and it is not to be resumed, when it belongs to other work, or when
+ * there is none to resume
+ */
+export async function openGenerationState(
+  path: string,
+  head: GenerationHead,
+  resume: boolean,
+): Promise<GenerationState> {
+  const file = createStateFile(path);
+  const values = await file.read();
+  if (!resume) {
+    if (values !== null) {
+      throw new RecalldError(
+        'usage',
+        `${path} holds the state of an interrupted call; add --resume to go on with it, or remove the file.`,
+      );
+    }
+    await file.start([head]);
+    return stateOf(file, []);
+  }
+  const state = values === null ? null : parseGenerationState(values);
+  if (state === null) {
+    throw new RecalldError('usage', `${path} holds no state to go on with; leave --resume out to start.`);
+  }
+  const other = (Object.keys(head) as (keyof GenerationHead)[]).find((key) => state.head[key] !== head[key]);
+  if (other !== undefined) {
+    throw new RecalldError(
+      'usage',
+      `${path} is the state of other work (another ${other.replace('_', ' ')}); remove it to start anew.`,
+    );
+  }
+  const settled = state.settled.map(({ chunk_id: chunkId, ...rest }) => ({ chunkId, ...rest }));
+  // Written anew, since a line that was cut off would spoil the next one.
+  await file.start([head, ...settled.map(toLine)]);
+  return stateOf(file, settled);
+}
+
+function stateOf(file: StateFile, settled: readonly SettledChunk[]): GenerationState {
+  return {
+    path: file.path,
+    settled,
+    settle: (chunk) => file.add(toLine(chunk)),
+    remove: () => file.remove(),
+  };
+}
+
+function toLine({ chunkId, ...rest }: SettledChunk) {
+  return { chunk_id: chunkId, ...rest };
+}

@@ -1,0 +1,27 @@
+/** A golden set -> files. */
+import { writeExport } from '../../adapters/files/golden/golden-set-writer.ts';
+import { exportGoldenSet } from '../../core/golden/export/export-golden-set.ts';
+import type { GoldenFormat } from '../../core/golden/golden-set-file.ts';
+import type { GoldenSets, GoldenSetVersion } from '../../ports/golden-sets.ts';
+import { findVersion } from './golden-sets.ts';
+
+export interface ExportRequest {
+  readonly set: string;
+  readonly version?: number;
+  readonly format: GoldenFormat;
+  readonly out: string;
+  readonly dropTags: boolean;
+  /** Replaces files that are there. */
+  readonly force: boolean;
+}
+
+/** @throws RecalldError golden_set_unknown, export_impossible, file_unwritable; nothing is written then */
+export async function exportGoldenSetTo(
+  sets: GoldenSets,
+  { set, version, format, out, dropTags, force }: ExportRequest,
+): Promise<{ readonly set: GoldenSetVersion; readonly files: readonly string[] }> {
+  const found = await findVersion(sets, set, version);
+  const stored = await sets.queries(found.name, found.version);
+  const queries = dropTags ? stored.map((query) => ({ ...query, tags: {} })) : stored;
+  return { set: found, files: await writeExport(exportGoldenSet(queries, format), out, force) };
+}

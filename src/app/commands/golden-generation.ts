@@ -1,0 +1,260 @@
+/** Questions of a model about the chunks of a store -> a golden set of its own, or a review file. */
+import { sha256 } from '../../adapters/files/golden/source-files.ts';
+import { writeText } from '../../adapters/files/text-file.ts';
+import { reviewLine } from '../../contracts/golden-review.ts';
+import { RecalldError } from '../../core/errors.ts';
+import {
+  costOf,
+  estimateTokens,
+  estimateTotal,
+  type TokenPrices,
+  type Tokens,
+} from '../../core/golden/generation/cost.ts';
+import { promptIdentity } from '../../core/golden/generation/prompt.ts';
+import { stratifiedOrder } from '../../core/golden/generation/stratified-order.ts';
+import { originMismatch } from '../../core/golden/origin-mismatch.ts';
+import { wordsOf } from '../../core/golden/text/similarity.ts';
+import { requestFor } from '../../pipeline/golden-sets/ask-for-question.ts';
+import {
+  type Generation,
+  generateQuestions,
+  type SettledChunk,
+} from '../../pipeline/golden-sets/generate-questions.ts';
+import type { Chunk } from '../../pipeline/golden-sets/question-sieve.ts';
+import type { GoldenSetVersion, QueryOrigin } from '../../ports/golden-sets.ts';
+import type { VectorStore } from '../../ports/vector-store.ts';
+import { createChatModel } from '../connections/chat-models.ts';
+import type { CommandSettings, CommandStore } from './command-store.ts';
+import { openGenerationState } from './generation-state.ts';
+import { withPipeline } from './with-pipeline.ts';
+
+export interface GenerateOptions {
+  readonly pipeline: string;
+  readonly set: string;
+  readonly questions: number;
+  readonly maxCost?: number;
+  readonly out?: string;
+  readonly resume: boolean;
+  readonly seed: number;
+  readonly force: boolean;
+}
+
+export interface CostEstimate {
+  readonly tokens: Tokens;
+  /** US dollars; null without prices. */
+  readonly cost: number | null;
+}
+
+export interface GenerationReport {
+  readonly end: Generation['end'];
+  readonly kept: number;
+  readonly outcomes: Readonly<Record<string, number>>;
+  readonly tokens: Tokens;
+  readonly cost: number | null;
+  readonly set: GoldenSetVersion | null;
+  readonly out: string | null;
+  /** Where the state is kept that --resume goes on with; null when the work is done. */
+  readonly state: string | null;
+}
+
+export interface GenerationWatcher {
+  onEstimate(estimate: CostEstimate): void;
+  readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
+}
+
+/** Chunks that are drawn for each question, since many give none. */
+const CHUNKS_PER_QUESTION = 4;
+const FEWEST_CHUNKS = 400;
+const MOST_CHUNKS = 20_000;
+/** Shorter chunks are headings and menus. */
+const FEWEST_WORDS = 12;
+
+/** @throws RecalldError config_invalid, golden_origin_differs, generation_impossible, usage, file_unwritable */
+export async function generateGoldenSet(
+  settings: CommandSettings,
+  store: CommandStore,
+  options: GenerateOptions,
+  watcher: GenerationWatcher,
+): Promise<GenerationReport> {
+  const { config, signal } = settings;
+  const model = createChatModel(config.llm);
+  const prices = config.llm?.price_per_million_tokens ?? null;
+  if (options.maxCost !== undefined && prices === null) {
+    throw new RecalldError(
+      'usage',
+      '--max-cost needs to know what the model costs; add llm.price_per_million_tokens: {input, output}.',
+    );
+  }
+  const latest = await store.sets.latest(options.set);
+  if (latest !== null && latest.origin !== 'generated') {
+    throw originMismatch(options.set, latest.origin);
+  }
+  return withPipeline(settings, options.pipeline, async (pipeline) => {
+    const chunks = await drawChunks(pipeline.store, options, signal);
+    const before = latest === null ? [] : await store.sets.queries(latest.name, latest.version);
+    watcher.onEstimate(estimate(chunks, options, prices));
+    const promptHash = sha256(promptIdentity());
+    const state = await openGenerationState(
+      `${options.out ?? `${options.set}.generated`}.state.jsonl`,
+      {
+        pipeline: pipeline.name,
+        set: options.set,
+        model: model.model,
+        prompt_hash: promptHash,
+        seed: options.seed,
+      },
+      options.resume,
+    );
+    const generation = await generateQuestions(
+      { model, settle: state.settle, onProgress: watcher.onProgress },
+      pipeline,
+      {
+        questions: options.questions,
+        seed: options.seed,
+        chunks,
+        settled: state.settled,
+        known: before.map(({ text }) => text),
+        maxCost: options.maxCost ?? null,
+        prices,
+      },
+      signal,
+    );
+    const kept = generation.settled.filter(({ outcome }) => outcome === 'kept');
+    const provenance = {
+      model: model.model,
+      prompt_hash: promptHash,
+      generated_at: new Date().toISOString(),
+    };
+    const items = kept.map((chunk) => toItem(chunk, pipeline.name, provenance));
+    const isDone = generation.end.kind === 'complete' || generation.end.kind === 'no_more_chunks';
+    // At the cap there are questions that were paid for, and there may be money for more later.
+    const hasResult = (isDone || generation.end.kind === 'cost_cap') && items.length > 0;
+    const set =
+      hasResult && options.out === undefined
+        ? await addToSet(store, options.set, before, items, model.model)
+        : null;
+    if (hasResult && options.out !== undefined) {
+      const contents = new Map(chunks.map(({ id, content }) => [id, content]));
+      const lines = items.map((item) => `${toReviewLine(item, contents)}\n`);
+      await writeText(options.out, lines.join(''), options.force || options.resume);
+    }
+    if (isDone) await state.remove();
+    return {
+      end: generation.end,
+      kept: kept.length,
+      outcomes: countOutcomes(generation.settled),
+      tokens: generation.tokens,
+      cost: prices === null ? null : costOf(generation.tokens, prices),
+      set,
+      out: hasResult ? (options.out ?? null) : null,
+      state: isDone ? null : state.path,
+    };
+  });
+}
+
+async function drawChunks(
+  store: VectorStore | null,
+  { questions, seed, pipeline }: GenerateOptions,
+  signal: AbortSignal,
+): Promise<Chunk[]> {
+  const impossible = (problem: string): RecalldError =>
+    new RecalldError('generation_impossible', `Questions cannot be generated for "${pipeline}": ${problem}`);
+  if (store === null) throw impossible('the config names no vector_store to draw chunks from; add it.');
+  const n = Math.min(MOST_CHUNKS, Math.max(FEWEST_CHUNKS, CHUNKS_PER_QUESTION * questions));
+  const sample = await store.sample({ n, seed, withContent: true }, signal);
+  if (sample.kind === 'unsupported') throw impossible(sample.reason);
+  if (sample.kind === 'failed') throw new RecalldError('store_unreachable', sample.message);
+  const { ids, vectors, contents } = sample.value;
+  if (ids.length === 0) throw impossible('its store is empty.');
+  if (contents.every((content) => content === null)) {
+    throw impossible('its store gives no texts; name the field of the text in vector_store (content).');
+  }
+  return stratifiedOrder(vectors, seed).flatMap((row) => {
+    const [id, content] = [ids[row], contents[row]];
+    if (id === undefined || content === null || content === undefined) return [];
+    return wordsOf(content).length < FEWEST_WORDS ? [] : [{ id, content }];
+  });
+}
+
+function estimate(
+  chunks: readonly Chunk[],
+  { questions, seed }: GenerateOptions,
+  prices: TokenPrices | null,
+): CostEstimate {
+  const inputs = chunks.slice(0, 200).map(({ content }, place) => {
+    const { messages } = requestFor(content, place, seed);
+    return estimateTokens(messages.map((message) => message.content));
+  });
+  const tokens = estimateTotal(questions, inputs);
+  return { tokens, cost: prices === null ? null : costOf(tokens, prices) };
+}
+
+interface Item {
+  readonly id: string;
+  readonly text: string;
+  readonly chunkId: string;
+  readonly origin: Omit<QueryOrigin, 'queryId'>;
+}
+
+function toItem(
+  { chunkId, question }: SettledChunk,
+  pipeline: string,
+  provenance: Readonly<Record<string, string>>,
+): Item {
+  const text = question ?? '';
+  const origin = {
+    kind: 'generated' as const,
+    pipeline,
+    liveQueryHash: null,
+    userHash: null,
+    askedAt: null,
+    details: { ...provenance, chunk_id: chunkId },
+  };
+  return { id: `gen-${sha256(`${chunkId}\0${text}`).slice(0, 16)}`, text, chunkId, origin };
+}
+
+async function addToSet(
+  { sets }: CommandStore,
+  name: string,
+  before: Awaited<ReturnType<CommandStore['sets']['queries']>>,
+  items: readonly Item[],
+  model: string,
+): Promise<GoldenSetVersion> {
+  const fresh = items.filter(({ id }) => !before.some((query) => query.id === id));
+  const queries = [
+    ...before,
+    ...fresh.map(({ id, text, chunkId }) => ({
+      id,
+      text,
+      tags: {},
+      judgments: [{ documentId: chunkId, grade: 1 }],
+    })),
+  ];
+  const added = await sets.add(
+    {
+      name,
+      contentHash: sha256(JSON.stringify(['generated', queries])),
+      format: 'generated',
+      origin: 'generated',
+      note: `${fresh.length} questions of ${model}.`,
+      queries,
+      origins: fresh.map(({ id, origin }) => ({ queryId: id, ...origin })),
+    },
+    new Date(),
+  );
+  return added.set;
+}
+
+function toReviewLine({ id, text, chunkId, origin }: Item, contents: ReadonlyMap<string, string>): string {
+  return reviewLine(
+    { keep: true, id, text, tags: {}, judgments: [{ documentId: chunkId, grade: 1 }], origin },
+    {},
+    (documentId) => ({ document_text: contents.get(documentId)?.slice(0, 600) ?? null }),
+  );
+}
+
+function countOutcomes(settled: readonly SettledChunk[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of settled) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,122 @@
+/** Live queries -> a review file. */
+import { writeText } from '../../adapters/files/text-file.ts';
+import { storedHashKey } from '../../adapters/postgres/hash-key.ts';
+import { createLiveCandidates } from '../../adapters/postgres/live/live-candidates.ts';
+import { reviewLine } from '../../contracts/golden-review.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { originMismatch } from '../../core/golden/origin-mismatch.ts';
+import { textHash } from '../../core/privacy/keyed-hash.ts';
+import { type Promoted, promoteLiveQueries } from '../../pipeline/golden-sets/promote-live-queries.ts';
+import type { CommandSettings, CommandStore } from './command-store.ts';
+import { withPipeline } from './with-pipeline.ts';
+
+export interface PromoteRequest {
+  readonly pipeline: string;
+  readonly set: string;
+  readonly since: Date;
+  readonly out: string;
+  readonly queries: number;
+  readonly force: boolean;
+}
+
+export interface PromotionReport {
+  readonly candidates: number;
+  readonly promoted: number;
+  /** Judgments that feedback suggested a grade for. */
+  readonly suggested: number;
+  /** Documents without a suggestion. */
+  readonly open: number;
+  /** Questions that the retriever failed. */
+  readonly failed: number;
+}
+
+/** A text of a document in a review file is cut to this. */
+const SHOWN_TEXT = 600;
+
+/** @throws RecalldError text_not_stored, pipeline_unknown, file_unwritable */
+export async function promoteToFile(
+  settings: CommandSettings,
+  store: CommandStore,
+  request: PromoteRequest,
+  onProgress: (progress: { readonly answered: number; readonly total: number }) => void,
+): Promise<PromotionReport> {
+  const { config, signal } = settings;
+  const hashKey = config.storage.hash_key ?? (await storedHashKey(store.storage.pool));
+  return withPipeline(settings, request.pipeline, async (pipeline) => {
+    const { privacy } = config.pipelines.find(({ name }) => name === request.pipeline) ?? {};
+    if (privacy?.text === 'hash')
+      throw noText(request.pipeline, 'keeps no texts of live queries (privacy.text: hash)');
+    const latest = await store.sets.latest(request.set);
+    if (latest !== null && latest.origin === 'generated') {
+      throw originMismatch(request.set, latest.origin);
+    }
+    const golden = latest === null ? [] : await store.sets.queries(latest.name, latest.version);
+    const deps = { candidates: createLiveCandidates(store.storage.pool), samples: store.samples };
+    const wanted = { since: request.since, most: request.queries, golden };
+    const { candidates, promoted } = await promoteLiveQueries(deps, pipeline, wanted, signal, onProgress);
+    if (candidates === 0) {
+      throw noText(request.pipeline, `has no live query with a text since ${request.since.toISOString()}`);
+    }
+    const lines = promoted.map((one) => `${toLine(one, request.pipeline, hashKey)}\n`);
+    await writeText(request.out, lines.join(''), request.force);
+    const judgments = promoted.flatMap((one) => one.judgments);
+    const suggested = judgments.filter(({ grade }) => grade !== null).length;
+    return {
+      candidates,
+      promoted: promoted.length,
+      suggested,
+      open: judgments.length - suggested,
+      failed: promoted.filter(({ gap }) => gap !== null).length,
+    };
+  });
+}
+
+function noText(pipeline: string, problem: string): RecalldError {
+  return new RecalldError(
+    'text_not_stored',
+    `The pipeline "${pipeline}" ${problem}, so there is no question to promote; send queries with texts and keep them with privacy.text: redact.`,
+  );
+}
+
+function toLine(
+  { source, reasons, asked, tally, judgments, texts }: Promoted,
+  pipeline: string,
+  hashKey: string,
+): string {
+  const hash = textHash(source.id, hashKey);
+  const byId = new Map(judgments.map((judgment) => [judgment.documentId, judgment]));
+  return reviewLine(
+    {
+      keep: judgments.some(({ grade }) => grade !== null && grade > 0),
+      id: `live-${hash.slice(0, 16)}`,
+      text: source.text,
+      tags: source.tags,
+      judgments,
+      origin: {
+        kind: 'live',
+        pipeline,
+        liveQueryHash: hash,
+        userHash: source.userHash,
+        askedAt: source.askedAt,
+        details: {
+          reasons,
+          asked,
+          probability: source.probability,
+          ...tally,
+          promoted_at: new Date().toISOString(),
+        },
+      },
+    },
+    { reasons, asked: Math.round(asked), feedback: tally },
+    (documentId) => {
+      const judgment = byId.get(documentId);
+      const text = texts.get(documentId);
+      return {
+        rank: judgment?.rank ?? null,
+        shown_rank: judgment?.shownRank ?? null,
+        clicks: judgment?.clicks ?? 0,
+        ...(text === undefined ? {} : { document_text: text.slice(0, SHOWN_TEXT) }),
+      };
+    },
+  );
+}

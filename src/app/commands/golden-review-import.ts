@@ -1,0 +1,81 @@
+/** A review file that a person edited -> the next version of a golden set. */
+import { eachLine, SourceFiles, sha256 } from '../../adapters/files/golden/source-files.ts';
+import { parseReviewLine } from '../../contracts/golden-review.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { GoldenSetBuilder } from '../../core/golden/golden-set-builder.ts';
+import type { ReviewItem } from '../../core/golden/review.ts';
+import { malformed, parseJson } from '../../core/golden/source-line.ts';
+import type { GoldenOrigin, GoldenSets, QueryOrigin } from '../../ports/golden-sets.ts';
+import type { ImportReport } from './golden-import.ts';
+
+/**
+ * Adds the questions with `keep: true` to the latest version of the set; one that is there already is replaced.
+ * Documents with the grade null count as unjudged. What was erased since the file was written stays out.
+ *
+ * @throws RecalldError file_unreadable, file_malformed, golden_set_empty, golden_origin_differs
+ */
+export async function importReview(sets: GoldenSets, path: string, name: string): Promise<ImportReport> {
+  const builder = new GoldenSetBuilder(sha256);
+  const kept: ReviewItem[] = [];
+  let refused = 0;
+  await eachLine(new SourceFiles().lines(path, 'lines'), (line) => {
+    const result = parseReviewLine(parseJson(line));
+    if (!result.ok) throw malformed(line, result.problem);
+    const { item } = result;
+    if (!item.keep) {
+      refused += 1;
+      return;
+    }
+    kept.push(item);
+    const id = builder.addQuery(item, line, 'reject');
+    for (const { documentId, grade } of item.judgments) {
+      if (grade !== null) builder.addJudgment(id, documentId, grade, line);
+    }
+  });
+  const { queries, warnings } = builder.finish(path);
+  const latest = await sets.latest(name);
+  const before = latest === null ? [] : await sets.queries(name, latest.version);
+  const reviewed = new Map(queries.map((query) => [query.id, query]));
+  const merged = [
+    ...before.map((query) => reviewed.get(query.id) ?? query),
+    ...queries.filter(({ id }) => !before.some((query) => query.id === id)),
+  ];
+  const report = await sets.add(
+    {
+      name,
+      contentHash: sha256(JSON.stringify(['review', merged])),
+      format: 'review',
+      origin: originOf(kept, path),
+      note: `${queries.length} reviewed questions joined ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
+      queries: merged,
+      origins: originsOf(kept.filter(({ id }) => reviewed.has(id))),
+    },
+    new Date(),
+  );
+  const lost = merged.length - report.set.queries;
+  return {
+    ...report,
+    warnings: [
+      ...(refused > 0 ? [`Questions left out because they are not to be kept: ${refused}.`] : []),
+      ...(report.created && lost > 0
+        ? [`Questions left out because they were erased on request: ${lost}.`]
+        : []),
+      ...warnings,
+    ],
+  };
+}
+
+function originOf(items: readonly ReviewItem[], path: string): GoldenOrigin {
+  const kinds = new Set(items.map(({ origin }) => origin.kind));
+  if (kinds.size > 1) {
+    throw new RecalldError(
+      'golden_origin_differs',
+      `${path} holds questions of people and of a model, which are not to be mixed; import them as two files into two sets.`,
+    );
+  }
+  return kinds.has('generated') ? 'generated' : 'human';
+}
+
+function originsOf(items: readonly ReviewItem[]): QueryOrigin[] {
+  return items.map(({ id, origin }) => ({ queryId: id, ...origin }));
+}

@@ -1,0 +1,149 @@
+/** The doctor on what recalld itself stands on: its database and its queue. */
+import type { Pool } from 'pg';
+import { inspectReplica } from '../../adapters/postgres/inspect-replica.ts';
+import { createPool, unreachable } from '../../adapters/postgres/pool.ts';
+import { readUpkeep } from '../../adapters/postgres/upkeep.ts';
+import { inspectRedis, type RedisState } from '../../adapters/queue/inspect-redis.ts';
+import type { Config } from '../../contracts/config/schema.ts';
+import { RecalldError } from '../../core/errors.ts';
+import {
+  COMMAND_NAME,
+  type CommandSettings,
+  type CommandStore,
+  withCommandStore,
+} from '../commands/command-store.ts';
+import { redisSettings } from '../queue-settings.ts';
+import { examineFailedJobs } from './failed-jobs.ts';
+import type { Report } from './finding.ts';
+import { judgeUpkeep } from './upkeep.ts';
+
+const PATIENCE_MS = 5000;
+/** Below it BullMQ lacks commands that it works with. */
+const OLDEST_REDIS = [6, 2] as const;
+
+/** Opens the database and hands it on; a database that cannot be opened is a finding, and the rest goes on without. */
+export async function withDatabase(
+  settings: CommandSettings,
+  report: Report,
+  work: (store: CommandStore | null) => Promise<void>,
+): Promise<void> {
+  const startedMs = performance.now();
+  let isOpen = false;
+  try {
+    await withCommandStore(settings, async (store) => {
+      isOpen = true;
+      const { rows } = await store.storage.pool.query<{ version: string }>(
+        `select current_setting('server_version') as version`,
+      );
+      const where = settings.config.storage.url === 'embedded' ? 'embedded PostgreSQL' : 'PostgreSQL';
+      report({
+        service: 'database',
+        status: 'ok',
+        ms: performance.now() - startedMs,
+        message: `${where} ${rows[0]?.version ?? ''} answers, and its schema is that of this version.`,
+      });
+      const judged = judgeUpkeep(await readUpkeep(store.storage.pool), new Date());
+      for (const judgement of judged) report({ service: 'database', ms: null, ...judgement });
+      await examineReplica(settings, store.storage.pool, report);
+      await examineFailedJobs(settings, store.storage, report);
+      await work(store);
+    });
+  } catch (error) {
+    if (isOpen || !(error instanceof RecalldError) || error.kind === 'interrupted') throw error;
+    report({
+      service: 'database',
+      status: error.retryable ? 'unreachable' : 'wrong',
+      ms: performance.now() - startedMs,
+      message: error.message,
+    });
+    await work(null);
+  }
+}
+
+async function examineReplica(
+  { config, logger }: CommandSettings,
+  primary: Pool,
+  report: Report,
+): Promise<void> {
+  const { read_url: connectionString } = config.storage;
+  if (connectionString === null) return;
+  const service = 'replica';
+  const startedMs = performance.now();
+  const pool = createPool({
+    connection: { connectionString },
+    size: 1,
+    logger,
+    name: `${COMMAND_NAME} replica`,
+    queryLimitMs: PATIENCE_MS,
+  });
+  try {
+    const { version, hasSchema, behindSeconds } = await inspectReplica(pool, primary);
+    const ms = performance.now() - startedMs;
+    if (!hasSchema) {
+      const message =
+        'The database of storage.read_url lacks our tables; point it to a replica of storage.url.';
+      report({ service, status: 'wrong', ms, message });
+    } else if (behindSeconds !== null) {
+      const message = `PostgreSQL ${version} answers but lags by ${Math.round(behindSeconds)} s, and so do the pages that are read from it; see whether it still receives from its primary.`;
+      report({ service, status: 'warning', ms, message });
+    } else {
+      const message = `PostgreSQL ${version} answers and has what the primary has.`;
+      report({ service, status: 'ok', ms, message });
+    }
+  } catch (error) {
+    const { message } = unreachable(pool.options, error, 'storage.read_url');
+    const ms = performance.now() - startedMs;
+    report({
+      service,
+      status: 'unreachable',
+      ms,
+      message: `${message} Until then storage.url answers reads.`,
+    });
+  } finally {
+    await pool.end();
+  }
+}
+
+export async function examineQueue({ queue }: Config, report: Report): Promise<void> {
+  const service = 'queue';
+  if (queue.backend === 'postgres') {
+    report({ service, status: 'ok', ms: null, message: 'Jobs live in the database above.' });
+    return;
+  }
+  const startedMs = performance.now();
+  try {
+    const servers = await inspectRedis(redisSettings(queue), PATIENCE_MS);
+    const ms = performance.now() - startedMs;
+    for (const server of servers) report({ service, ms, ...judgeRedis(server, servers.length > 1) });
+  } catch (error) {
+    if (!(error instanceof RecalldError)) throw error;
+    report({ service, status: 'unreachable', ms: performance.now() - startedMs, message: error.message });
+  }
+}
+
+function judgeRedis(
+  { host, version, maxmemoryPolicy }: RedisState,
+  isOneOfMany: boolean,
+): { readonly status: 'ok' | 'warning' | 'wrong'; readonly message: string } {
+  const redis = isOneOfMany ? `Redis at ${host}` : 'Redis';
+  if (isOlder(version)) {
+    return {
+      status: 'wrong',
+      message: `${redis} is ${version}; jobs need ${OLDEST_REDIS.join('.')} or newer.`,
+    };
+  }
+  if (maxmemoryPolicy === null) {
+    const message = `${redis} ${version} answers but does not tell its maxmemory-policy; make sure that it is noeviction.`;
+    return { status: 'warning', message };
+  }
+  if (maxmemoryPolicy !== 'noeviction') {
+    const message = `${redis} has maxmemory-policy ${maxmemoryPolicy} and may throw jobs away when its memory is short; set it to noeviction.`;
+    return { status: 'wrong', message };
+  }
+  return { status: 'ok', message: `${redis} ${version} answers and evicts nothing.` };
+}
+
+function isOlder(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
+}

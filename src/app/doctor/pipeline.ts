@@ -1,0 +1,205 @@
+/** The doctor on one pipeline: its retriever, its embedder, its store, and whether they fit together. */
+import type { GoldenQuery } from '../../core/model.ts';
+import { rowOf } from '../../core/vector/matrix.ts';
+import { dotProduct } from '../../core/vector/similarity.ts';
+import type { WatchedPipeline } from '../../pipeline/watched-pipeline.ts';
+import type { StoreDescription, VectorStore } from '../../ports/vector-store.ts';
+import type { Finding, Report } from './finding.ts';
+
+const SAMPLED_VECTORS = 3;
+const K = 5;
+
+/** A question that is asked of the parts; one of a golden set where there is one. */
+export type Probe = Pick<GoldenQuery, 'text' | 'tags'>;
+
+export async function examinePipeline(
+  pipeline: WatchedPipeline,
+  probe: Probe,
+  report: Report,
+  signal: AbortSignal,
+): Promise<void> {
+  const say = (part: string, finding: Omit<Finding, 'service'>): void =>
+    report({ service: `${pipeline.name} ${part}`, ...finding });
+  const retrieved = await examineRetriever(pipeline, probe, (finding) => say('retriever', finding), signal);
+  const vector = await examineEmbedder(pipeline, probe, (finding) => say('embedder', finding), signal);
+  if (pipeline.store === null) {
+    say('vector store', {
+      status: 'skipped',
+      ms: null,
+      message: 'The config names none: stale labels, index recall and query density cannot be watched.',
+    });
+    return;
+  }
+  await examineStore(
+    pipeline.store,
+    { vector, retrieved },
+    (finding) => say('vector store', finding),
+    signal,
+  );
+}
+
+type Say = (finding: Omit<Finding, 'service'>) => void;
+
+/** @returns the ids that came back, or null when nothing did */
+async function examineRetriever(
+  { retriever }: WatchedPipeline,
+  { text, tags }: Probe,
+  say: Say,
+  signal: AbortSignal,
+): Promise<readonly string[] | null> {
+  const answer = await retriever.retrieve({ text, tags, k: K }, signal);
+  const ms = answer.latencyMs;
+  switch (answer.kind) {
+    case 'timeout':
+      say({
+        status: 'unreachable',
+        ms,
+        message: 'It did not answer in time; raise retriever.timeout_ms or look at its load.',
+      });
+      return null;
+    case 'error':
+      say({ status: 'unreachable', ms, message: answer.message });
+      return null;
+    case 'documents':
+      if (answer.documents.length === 0) {
+        say({ status: 'warning', ms, message: 'It answers without any document; is its index empty?' });
+        return null;
+      }
+      say({ status: 'ok', ms, message: `It answers with ${answer.documents.length} documents.` });
+      return answer.documents.map(({ id }) => id);
+  }
+}
+
+/** @returns the vector of the probe, or null without one */
+async function examineEmbedder(
+  { embedder }: WatchedPipeline,
+  { text }: Probe,
+  say: Say,
+  signal: AbortSignal,
+): Promise<Float32Array | null> {
+  if (embedder === null) {
+    const message = 'The config names none: queries that come without a vector cannot be measured.';
+    say({ status: 'skipped', ms: null, message });
+    return null;
+  }
+  const answer = await embedder.embed([text], signal);
+  if (answer.kind === 'failed') {
+    say({ status: 'unreachable', ms: answer.latencyMs, message: answer.message });
+    return null;
+  }
+  const [vector = null] = answer.vectors;
+  const message = `${embedder.identity} gives vectors of ${vector?.length ?? 0} numbers.`;
+  say({ status: 'ok', ms: answer.latencyMs, message });
+  return vector;
+}
+
+async function examineStore(
+  store: VectorStore,
+  { vector, retrieved }: { vector: Float32Array | null; retrieved: readonly string[] | null },
+  say: Say,
+  signal: AbortSignal,
+): Promise<void> {
+  const described = await store.describe(signal);
+  if (described.kind !== 'ok') return say(notOk(described));
+  const { count, dimensions, metric } = described.value;
+  if (count === 0) {
+    say({
+      status: 'wrong',
+      ms: described.latencyMs,
+      message: 'It holds no vectors; look at the collection in the config.',
+    });
+    return;
+  }
+  say({
+    status: 'ok',
+    ms: described.latencyMs,
+    message: `${store.kind} holds ${described.value.isExactCount ? '' : 'about '}${count} vectors of ${dimensions ?? 'unknown'} numbers, metric ${metric}.`,
+  });
+  await examineSample(store, say, signal);
+  await examineSearch(store, described.value, vector, say, signal);
+  await examineIds(store, retrieved, say, signal);
+}
+
+async function examineSample(store: VectorStore, say: Say, signal: AbortSignal): Promise<void> {
+  const sampled = await store.sample({ n: SAMPLED_VECTORS, seed: 1, withContent: false }, signal);
+  if (sampled.kind !== 'ok') return say(notOk(sampled));
+  const { vectors } = sampled.value;
+  const lengths = Array.from({ length: vectors.rows }, (_, row) => {
+    const vector = rowOf(vectors, row);
+    return Math.sqrt(dotProduct(vector, vector));
+  });
+  const ms = sampled.latencyMs;
+  if (lengths.some((length) => !Number.isFinite(length))) {
+    say({
+      status: 'wrong',
+      ms,
+      message: 'It holds vectors with numbers that are not finite; index those documents again.',
+    });
+  } else if (lengths.includes(0)) {
+    say({
+      status: 'warning',
+      ms,
+      message: 'It holds zero vectors, which nothing is near to; index those documents again.',
+    });
+  } else {
+    const shown = lengths.map((length) => length.toFixed(3)).join(', ');
+    say({ status: 'ok', ms, message: `A sample of ${vectors.rows} vectors came, of length ${shown}.` });
+  }
+}
+
+async function examineSearch(
+  store: VectorStore,
+  { dimensions }: StoreDescription,
+  vector: Float32Array | null,
+  say: Say,
+  signal: AbortSignal,
+): Promise<void> {
+  if (vector === null) return;
+  if (dimensions !== null && dimensions !== vector.length) {
+    say({
+      status: 'wrong',
+      ms: null,
+      message: `The embedder gives ${vector.length} numbers and the store holds vectors of ${dimensions}; set embedder.model to the one that filled the store.`,
+    });
+    return;
+  }
+  const found = await store.nearest({ vector, k: K, filter: {}, exact: false, withContent: false }, signal);
+  if (found.kind !== 'ok') return say(notOk(found));
+  const best = found.value.neighbours[0];
+  const short = found.value.isShort ? `, fewer than the ${K} asked for` : '';
+  const message = `A search gives ${found.value.neighbours.length} neighbours${short}${best === undefined ? '' : `, the best with cosine ${best.similarity.toFixed(3)}`}.`;
+  say({ status: best === undefined ? 'warning' : 'ok', ms: found.latencyMs, message });
+}
+
+/** Ids of another kind than those of the store would make every label stale. */
+async function examineIds(
+  store: VectorStore,
+  retrieved: readonly string[] | null,
+  say: Say,
+  signal: AbortSignal,
+): Promise<void> {
+  if (retrieved === null) return;
+  const existing = await store.existing(retrieved, signal);
+  if (existing.kind !== 'ok') return say(notOk(existing));
+  const known = retrieved.filter((id) => existing.value.has(id)).length;
+  const ms = existing.latencyMs;
+  if (known === 0) {
+    const message = `None of the ${retrieved.length} documents that the retriever gave is in the store under its id; set vector_store.id to the field that holds those ids.`;
+    say({ status: 'wrong', ms, message });
+  } else if (known < retrieved.length) {
+    const message = `${known} of the ${retrieved.length} documents that the retriever gave are in the store; does it serve from another index too?`;
+    say({ status: 'warning', ms, message });
+  } else {
+    say({ status: 'ok', ms, message: 'The documents that the retriever gave are in the store.' });
+  }
+}
+
+function notOk(
+  outcome: Extract<Awaited<ReturnType<VectorStore['describe']>>, { kind: 'failed' | 'unsupported' }>,
+): Omit<Finding, 'service'> {
+  if (outcome.kind === 'unsupported') return { status: 'warning', ms: null, message: outcome.reason };
+  const isWrong = ['http_400', 'http_401', 'http_403', 'http_404', 'dimension_mismatch'].includes(
+    outcome.code,
+  );
+  return { status: isWrong ? 'wrong' : 'unreachable', ms: outcome.latencyMs, message: outcome.message };
+}

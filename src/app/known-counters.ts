@@ -1,0 +1,40 @@
+/**
+ * Counters whose labels are known before anything is counted. They are shown as 0 from the start, since the increase of
+ * a counter that appears with its first event is 0, and an alert would miss it.
+ */
+import type { Config } from '../contracts/config/schema.ts';
+import { feedbackKinds } from '../core/live/live-query.ts';
+import { rejectionTable } from '../core/live/rejection.ts';
+import { jobCatalogue } from '../jobs/catalogue.ts';
+import { labelValues } from '../metrics/label-values.ts';
+import type { Meter } from '../ports/metrics.ts';
+
+/** What a worker counts. */
+export function showJobCounters(meter: Pick<Meter, 'increment'>): void {
+  for (const { name: job } of jobCatalogue) {
+    for (const outcome of labelValues.recalld_jobs_total.outcome)
+      meter.increment('recalld_jobs_total', { job, outcome }, 0);
+  }
+}
+
+/** What a process counts that takes in live traffic. */
+export function showIngestCounters({ pipelines }: Config, meter: Pick<Meter, 'increment'>): void {
+  for (const reason of labelValues.recalld_ingest_shed_total.reason)
+    meter.increment('recalld_ingest_shed_total', { reason }, 0);
+  for (const code of Object.keys(rejectionTable))
+    meter.increment('recalld_ingest_rejected_total', { code }, 0);
+  for (const outcome of labelValues.recalld_otlp_spans_total.outcome)
+    meter.increment('recalld_otlp_spans_total', { outcome }, 0);
+  for (const { name: pipeline, privacy } of pipelines) {
+    for (const outcome of labelValues.recalld_queries_total.outcome)
+      meter.increment('recalld_queries_total', { pipeline, outcome }, 0);
+    meter.increment('recalld_query_zero_results_total', { pipeline }, 0);
+    for (const kind of feedbackKinds) {
+      for (const sentiment of labelValues.recalld_feedback_total.sentiment)
+        meter.increment('recalld_feedback_total', { pipeline, kind, sentiment }, 0);
+    }
+    if (privacy.presidio === undefined) continue;
+    for (const outcome of labelValues.recalld_redaction_service_total.outcome)
+      meter.increment('recalld_redaction_service_total', { pipeline, outcome }, 0);
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * The daemon on a clock that its caller turns, in this process: its jobs start when the caller says, in place of when
+ * their schedule would, and its pages are served meanwhile. Everything else is as in a daemon.
+ */
+
+import { RecalldError } from '../core/errors.ts';
+import type { LiveQuery } from '../core/live/live-query.ts';
+import { jobCatalogue } from '../jobs/catalogue.ts';
+import { runGoldenSetJob } from '../jobs/golden-jobs.ts';
+import { createJobRunner } from '../jobs/run-job.ts';
+import type { Alarm } from '../pipeline/diagnosis/alarms.ts';
+import { readAlarms } from '../pipeline/diagnosis/diagnose-pipeline.ts';
+import { tickFullRun } from '../pipeline/golden-runs/tick-golden-set.ts';
+import { readCheckStates } from '../pipeline/publish/read-status.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { JobQueue } from '../ports/job-queue.ts';
+import type { Logger } from '../ports/telemetry.ts';
+import { createLiveIngest } from './api/live-ingest.ts';
+import { createCleanupStack } from './cleanup-stack.ts';
+import { COMMAND_NAME, type CommandSettings } from './commands/command-store.ts';
+import { type ImportReport, importGoldenQueries } from './commands/golden-import.ts';
+import { type Dependencies, openDependencies } from './dependencies.ts';
+import { showFace } from './face.ts';
+import { createJobDeps } from './job-deps.ts';
+import { liveIntervalSeconds } from './live-measures.ts';
+import { newRunId } from './run-id.ts';
+
+export interface TimeLapse
+  extends Pick<Dependencies, 'densityStates' | 'diagnoses' | 'measurements' | 'runs' | 'topics'> {
+  /** Where the console, the API and /metrics answer. */
+  readonly url: string;
+  /** A new version of a golden set; `values` are as the lines of a JSONL file. */
+  importGolden(set: string, values: readonly unknown[]): Promise<ImportReport>;
+  ingestQueries(queries: readonly LiveQuery[]): Promise<unknown>;
+  /** What a tick of their cron comes to in all golden sets: their runs, to the end. */
+  tickGoldenSets(plannedAt: Date): Promise<void>;
+  /** Runs a job of the catalogue, and those that it calls for. @throws RecalldError demo_failed */
+  run(name: JobName): Promise<void>;
+  /** What is in alarm on a pipeline now, critical ones first. */
+  alarms(pipeline: string): Promise<readonly ExplainedAlarm[]>;
+}
+
+type JobName =
+  | 'keep-partitions'
+  | 'measure-query-coverage'
+  | 'evaluate-density'
+  | 'find-uncovered-topics'
+  | 'measure-live-traffic'
+  | 'probe-stores'
+  | 'probe-embedders'
+  | 'evaluate-checks'
+  | 'diagnose-alarms';
+
+export interface ExplainedAlarm extends Alarm {
+  /** What its check says; null for an alarm that is no check. */
+  readonly explanation: string | null;
+}
+
+/**
+ * Opens the database of the config for the length of `work`; no daemon may run on it, because the jobs of that would
+ * go by another clock.
+ *
+ * @throws RecalldError as openDependencies, port_in_use, and what `work` throws
+ */
+export async function withTimeLapse<T>(
+  { config, logger, signal }: CommandSettings,
+  clock: Clock,
+  work: (lapse: TimeLapse) => Promise<T>,
+): Promise<T> {
+  const cleanups = createCleanupStack(logger);
+  try {
+    const quiet = withoutPages(logger);
+    const settings = { config, name: COMMAND_NAME, logger: quiet, cleanups, signal, clock };
+    const opened = await openDependencies(settings);
+    const inHand = createQueueInHand(opened.queue);
+    const dependencies: Dependencies = { ...opened, queue: inHand.queue };
+    const jobDeps = createJobDeps(dependencies);
+    const { exporter, pipelines, sets, traffic, hashKey } = dependencies;
+    const runJob = createJobRunner({ jobDeps, clock, logger, meter: exporter.meter, shutdown: signal });
+    const ingest = await createLiveIngest({ config, traffic, clock, meter: exporter.meter, logger, hashKey });
+    const checks = {
+      ...dependencies,
+      liveIntervalSeconds: liveIntervalSeconds(dependencies.schedule, clock),
+    };
+    const workOff = (): Promise<void> =>
+      inHand.workOff(async (name, payload, id) => {
+        if ((await runJob(name, payload, id)) === 'done') return;
+        signal.throwIfAborted();
+        throw new RecalldError('demo_failed', `The job ${name} failed.`);
+      });
+    const face = await showFace(dependencies, true, cleanups);
+    face.welcome();
+    return await work({
+      ...dependencies,
+      url: face.url,
+      importGolden: (set, values) => importGoldenQueries(sets, set, values, clock.now()),
+      ingestQueries: ingest.ingestQueries,
+      async tickGoldenSets(plannedAt) {
+        const deps = { ...dependencies, newRunId };
+        for (const pipeline of pipelines) {
+          for (const golden of pipeline.golden) {
+            for (const id of await tickFullRun(deps, pipeline, golden, plannedAt))
+              await inHand.queue.enqueue(runGoldenSetJob.name, { run_id: id }, id);
+          }
+        }
+        await workOff();
+      },
+      async run(name) {
+        const job = jobCatalogue.find((one) => one.name === name);
+        if (job === undefined) throw new RecalldError('demo_failed', `There is no job ${name}.`);
+        await inHand.queue.enqueue(job.name, {}, job.name);
+        await workOff();
+      },
+      async alarms(pipeline) {
+        const watched = pipelines.filter(({ name }) => name === pipeline);
+        const states = await readCheckStates(checks);
+        const found = await Promise.all(watched.map((one) => readAlarms(jobDeps.diagnose, one)));
+        return found.flat().map((alarm) => {
+          const state = states.find((one) => one.pipeline === pipeline && one.name === alarm.name);
+          return { ...alarm, explanation: state?.judged?.explanation ?? null };
+        });
+      },
+    });
+  } finally {
+    await cleanups.run();
+  }
+}
+
+type Job = readonly [name: string, payload: Readonly<Record<string, unknown>>, id: string];
+
+/** A queue whose jobs wait for its owner, who works on them one after the other. */
+function createQueueInHand(queue: JobQueue) {
+  const waiting: Job[] = [];
+  return {
+    queue: { ...queue, enqueue: async (...job: Job) => void waiting.push(job) },
+    async workOff(work: (...job: Job) => Promise<void>): Promise<void> {
+      for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await work(...job);
+    },
+  };
+}
+
+/** A page is an error in the log of a daemon; here the caller tells of it. */
+function withoutPages(logger: Logger): Logger {
+  return {
+    ...logger,
+    error: (message, fields) => {
+      if (fields?.['event'] !== 'page') logger.error(message, fields);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** When runs of golden sets are due, by their cron and their quiet hours. */
+import { isQuiet } from '../core/golden/schedule/quiet-hours.ts';
+import type { IntervalOf } from '../pipeline/checks/check-states.ts';
+import type { Timetable } from '../pipeline/publish/publish-schedule.ts';
+import type { Cron, GoldenSchedule, WatchedPipeline } from '../pipeline/watched-pipeline.ts';
+import type { Schedule } from '../ports/schedule.ts';
+
+const EIGHT_DAYS_MS = 8 * 86_400_000;
+/** So many quiet ticks in a row are looked behind; those of a tick a minute fill three days. */
+const MOST_QUIET = 5000;
+
+/** Gaps are reckoned once, since they are a property of the schedule. */
+export function createTimetable(schedule: Schedule, now: Date): Timetable {
+  const gaps = new Map<string, number>();
+  const gapOf = ({ expression, timezone }: Cron, quiet: GoldenSchedule['quietHours']): number => {
+    const key = JSON.stringify([expression, timezone, quiet]);
+    const known = gaps.get(key);
+    if (known !== undefined) return known;
+    const gap = Math.max(
+      schedule.longestGapSeconds(expression, timezone, now),
+      quiet.length === 0 ? 0 : longestQuietGap(expression, timezone, quiet),
+    );
+    gaps.set(key, gap);
+    return gap;
+  };
+  const longestQuietGap = (
+    expression: string,
+    timezone: string,
+    quiet: GoldenSchedule['quietHours'],
+  ): number => {
+    const until = new Date(now.getTime() + EIGHT_DAYS_MS);
+    const loud = schedule
+      .between(expression, timezone, now, until)
+      .filter((tick) => !isQuiet(quiet, timezone, tick));
+    return loud.reduce((longest, tick, index) => {
+      const before = loud[index - 1];
+      return before === undefined ? longest : Math.max(longest, (tick.getTime() - before.getTime()) / 1000);
+    }, 0);
+  };
+  return {
+    startedAt: now,
+    intervalSeconds: ({ cron, quietHours }) => (cron === null ? null : gapOf(cron, quietHours)),
+    sentinelIntervalSeconds: ({ sentinel }) => (sentinel === null ? null : gapOf(sentinel.cron, [])),
+    nextRun({ cron, quietHours }, after) {
+      if (cron === null) return null;
+      let tick = after;
+      for (let tried = 0; tried < MOST_QUIET; tried += 1) {
+        tick = schedule.next(cron.expression, cron.timezone, tick);
+        if (!isQuiet(quietHours, cron.timezone, tick)) return tick;
+      }
+      return null;
+    },
+    nextSentinel: ({ sentinel }, after) =>
+      sentinel === null ? null : schedule.next(sentinel.cron.expression, sentinel.cron.timezone, after),
+  };
+}
+
+/** The longest gap between two runs of each set of the config. */
+export function intervalsOf(pipelines: readonly WatchedPipeline[], timetable: Timetable): IntervalOf {
+  const intervals = new Map(
+    pipelines.flatMap(({ name, golden }) =>
+      golden.map((one) => [`${name} ${one.set}`, timetable.intervalSeconds(one)] as const),
+    ),
+  );
+  return (pipeline, set) => intervals.get(`${pipeline} ${set}`) ?? null;
+}

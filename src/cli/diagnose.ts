@@ -1,0 +1,77 @@
+/** `recalld diagnose`: what is likely behind what is in alarm. */
+import type { Command } from 'commander';
+import { commandSettings } from '../app/commands/command-settings.ts';
+import { type PipelineDiagnosis, readDiagnoses } from '../app/commands/diagnose-command.ts';
+import type { FindingsJson } from '../contracts/http/diagnosis.ts';
+import { probabilityText } from '../core/diagnosis/cause.ts';
+import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
+import { EXIT_CHECK_FAILED } from './exit-code.ts';
+import { printJson, printLine } from './output.ts';
+import { styled } from './style.ts';
+
+interface DiagnoseOptions extends ConfiguredOptions {
+  readonly pipeline?: string;
+}
+
+/** Candidates that are shown beside the first. */
+const OTHERS_SHOWN = 2;
+const LEAST_SHOWN = 0.01;
+
+export function diagnoseCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'diagnose',
+    'Say what is likely behind the checks that are in alarm, with the evidence; exit 1 while something is.',
+    'recalld diagnose --pipeline support-docs',
+  )
+    .option('--pipeline <name>', 'only this pipeline')
+    .action(
+      async ({
+        pipeline = null,
+        config,
+        json,
+      }: Omit<DiagnoseOptions, 'pipeline'> & { readonly pipeline?: string | null }) => {
+        const found = await readDiagnoses(commandSettings(config, signal), pipeline);
+        if (json === true) printJson(found);
+        else printLine(found.map(formatDiagnosis).join('\n\n'));
+        if (found.some(({ now }) => now !== null)) process.exitCode = EXIT_CHECK_FAILED;
+      },
+    );
+}
+
+function formatDiagnosis({ pipeline, latest, now }: PipelineDiagnosis): string {
+  const name = styled('bold', pipeline);
+  if (now !== null) {
+    const since = latest === null || latest.closed_at !== null ? '' : ` since ${latest.opened_at}`;
+    return [`${name} is in alarm${since}.`, ...linesOf(now)].join('\n');
+  }
+  if (latest === null) return `${name}: nothing is in alarm.`;
+  const until = latest.closed_at ?? latest.revised_at;
+  return [
+    `${name}: nothing is in alarm. It last was from ${latest.opened_at} to ${until}.`,
+    ...linesOf(latest),
+  ].join('\n');
+}
+
+function linesOf(findings: FindingsJson): string[] {
+  const { cause, confidence, probability, alarms, causes, action, run_id: run } = findings;
+  const first = causes.find((one) => one.cause === cause);
+  const others = causes
+    .filter((one) => one.cause !== cause && one.cause !== 'unknown' && one.probability >= LEAST_SHOWN)
+    .slice(0, OTHERS_SHOWN);
+  return [
+    `Likely cause: ${styled('bold', cause.replaceAll('_', ' '))} (${confidence} confidence, ${probabilityText(probability)})`,
+    ...(first?.supporting ?? []).map((sentence) => `  + ${sentence}`),
+    ...(first?.opposing ?? []).map((sentence) => `  - ${sentence}`),
+    `What to do: ${action}`,
+    ...others.map(
+      (other) =>
+        `Or: ${other.cause.replaceAll('_', ' ')} (${probabilityText(other.probability)})${other.supporting[0] === undefined ? '' : `: ${other.supporting[0]}`}`,
+    ),
+    `In alarm: ${alarms.join('; ')}`,
+    ...(run === null ? [] : [`Look further: recalld runs show ${run}${compareHint(findings)}`]),
+  ];
+}
+
+function compareHint({ run_id: run, reference_run_id: reference }: FindingsJson): string {
+  return reference === null ? '' : `, recalld runs compare ${reference} ${run ?? ''}`;
+}

@@ -1,0 +1,59 @@
+/** `recalld doctor`: is everything there that the config speaks of? */
+import type { Command } from 'commander';
+import { commandSettings } from '../app/commands/command-settings.ts';
+import { examine } from '../app/doctor/examine.ts';
+import type { Finding } from '../app/doctor/finding.ts';
+import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
+import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit-code.ts';
+import { printJson, printLine } from './output.ts';
+
+export function doctorCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'doctor',
+    'Reach every service of a config, say what is wrong and how to mend it.',
+    'recalld doctor --config recalld.yaml',
+  )
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 all well, 1 something must be mended, 3 a service does not answer.',
+    )
+    .action(async (options: ConfiguredOptions) => {
+      const findings: Finding[] = [];
+      await examine(commandSettings(options.config, signal), (finding) => {
+        findings.push(finding);
+        if (options.json !== true) printLine(formatFinding(finding));
+      });
+      if (options.json === true)
+        printJson({ findings: findings.map(findingJson), verdict: verdictOf(findings) });
+      process.exitCode = exitCodes[verdictOf(findings)];
+    });
+}
+
+type Verdict = 'ok' | 'wrong' | 'unreachable';
+
+const exitCodes: Record<Verdict, number> = {
+  ok: EXIT_OK,
+  wrong: EXIT_CHECK_FAILED,
+  unreachable: exitCodeOfKind.unreachable,
+};
+
+function verdictOf(findings: readonly Finding[]): Verdict {
+  if (findings.some(({ status }) => status === 'unreachable')) return 'unreachable';
+  return findings.some(({ status }) => status === 'wrong') ? 'wrong' : 'ok';
+}
+
+const marks: Record<Finding['status'], string> = {
+  ok: 'ok     ',
+  warning: 'warning',
+  wrong: 'WRONG  ',
+  unreachable: 'DOWN   ',
+  skipped: '-      ',
+};
+
+function formatFinding({ service, status, ms, message }: Finding): string {
+  return `${marks[status]}  ${service}: ${message}${ms === null ? '' : ` (${Math.round(ms)} ms)`}`;
+}
+
+function findingJson({ ms, ...finding }: Finding) {
+  return { ...finding, ms: ms === null ? null : Math.round(ms * 10) / 10 };
+}

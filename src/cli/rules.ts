@@ -1,0 +1,49 @@
+/** `recalld rules`: the recording and alert rules for a config. */
+import { writeFileSync } from 'node:fs';
+import { type Command, Option } from 'commander';
+import { stringify } from 'yaml';
+import { createAlertRules, type RuleFormat } from '../app/commands/alert-rules.ts';
+import { loadConfig } from '../app/config-file.ts';
+import { RecalldError } from '../core/errors.ts';
+import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
+import { note, printJson } from './output.ts';
+
+interface RulesOptions extends ConfiguredOptions {
+  readonly format: RuleFormat;
+  readonly out?: string;
+}
+
+export function rulesCommand(): Command {
+  return configuredCommand(
+    'rules',
+    'Print the Prometheus recording and alert rules for the config.',
+    'recalld rules --config recalld.yaml --out recalld.rules.yml',
+  )
+    .addOption(
+      new Option('--format <format>', 'rules: a rule file; crd: a PrometheusRule for Kubernetes')
+        .choices(['rules', 'crd'])
+        .default('rules'),
+    )
+    .option('--out <file>', 'write to a file instead of printing')
+    .action(printRules);
+}
+
+function printRules({ config, format, out, json }: RulesOptions): void {
+  const { document, notes } = createAlertRules(loadConfig(config).config, format);
+  for (const sentence of notes) note(`Note: ${sentence}`);
+  const text = stringify(document, { lineWidth: 0 });
+  if (out !== undefined) write(out, text);
+  if (json === true) printJson({ file: out ?? null, notes, rules: document });
+  else if (out === undefined) process.stdout.write(text);
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new RecalldError('usage', `The rules cannot be written to ${file} (${reason}); check the path.`, {
+      cause,
+    });
+  }
+}

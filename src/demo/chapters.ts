@@ -1,0 +1,144 @@
+/** The faults of the story, in the order in which they come. */
+import type { Cause } from '../core/diagnosis/cause.ts';
+import type { KnownFault } from './alarm-log.ts';
+import { alarmNames, GOLDEN_HOURS } from './demo-config.ts';
+import { MISSING_ARTICLE, type RagFault, SLOW_MS, SLOW_ONE_IN } from './rag/fault.ts';
+
+export type ChapterName = Exclude<RagFault, 'none'> | 'topic';
+
+/** A page that the console shows. */
+export type ConsolePage = 'density' | 'run';
+
+export interface Chapter extends KnownFault {
+  readonly name: ChapterName;
+  /** For the closing table. */
+  readonly short: string;
+  /** What happens, one sentence. */
+  readonly happens: string;
+  /** How it is mended, one sentence. */
+  readonly mended: string;
+  /** What is wrong with the RAG service. */
+  readonly ragFault: RagFault;
+  /** Of the sessions, those that ask about the missing article from now on; null leaves the share as it is. */
+  readonly missingShare: number | null;
+  /** Whether mending it brings the missing article. */
+  readonly bringsArticle: boolean;
+  /** Alarms that must be raised, of those that the fault brings about. */
+  readonly mustFire: readonly string[];
+  /** What the diagnosis must name. */
+  readonly cause: Cause;
+  /** That shows it best. */
+  readonly page: ConsolePage;
+  /** Healthy ones before it, so that a golden run ends its first hour. */
+  readonly leadHours: number;
+  /** That the fault is in place: until it is diagnosed. */
+  readonly faultHours: number;
+  /** Until nothing is in alarm any more. */
+  readonly recoveryHours: number;
+}
+
+export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
+/** Shown within half a day, whenever the story begins. */
+const TOPIC_SHARE = 0.15;
+/** A golden run sees the fault, and the next one that it is mended. */
+const HOURS = {
+  leadHours: GOLDEN_HOURS - 1,
+  faultHours: 1,
+  recoveryHours: GOLDEN_HOURS,
+} as const;
+
+export const chapters: readonly Chapter[] = [
+  {
+    name: 'index',
+    short: 'index loses documents',
+    happens: 'A third of the passages vanish from the index.',
+    mended: 'The passages are indexed again.',
+    ragFault: 'index',
+    missingShare: null,
+    bringsArticle: false,
+    alarms: [alarmNames.scores, alarmNames.staleLabels, alarmNames.density],
+    mustFire: [alarmNames.scores, alarmNames.staleLabels],
+    cause: 'index_lost_documents',
+    page: 'run',
+    ...HOURS,
+  },
+  {
+    name: 'topic',
+    short: `uncovered topic, ${100 * TOPIC_SHARE} %`,
+    happens: `${100 * TOPIC_SHARE} % of the sessions now ask about ${MISSING_TITLE}, which the store does not hold.`,
+    mended: `${MISSING_TITLE} is written and indexed; people go on asking about it.`,
+    ragFault: 'none',
+    missingShare: TOPIC_SHARE,
+    bringsArticle: true,
+    alarms: [alarmNames.density],
+    mustFire: [alarmNames.density],
+    cause: 'uncovered_topic',
+    page: 'density',
+    leadHours: 0,
+    faultHours: 12,
+    // A density alarm is resolved when a whole day is well again.
+    recoveryHours: 28,
+  },
+  {
+    name: 'stale',
+    short: 'documents are re-chunked',
+    happens: 'Every passage is cut in two with new ids: the labels of the golden set go stale.',
+    mended: 'The old chunks are back.',
+    ragFault: 'stale',
+    missingShare: null,
+    bringsArticle: false,
+    alarms: [alarmNames.staleLabels, alarmNames.scores, alarmNames.density],
+    mustFire: [alarmNames.staleLabels],
+    cause: 'corpus_changed',
+    page: 'run',
+    ...HOURS,
+  },
+  {
+    name: 'embedding',
+    short: 'embedding model changes',
+    happens: 'Questions are embedded by another model than the passages were.',
+    mended: 'Questions are embedded by the old model again.',
+    ragFault: 'embedding',
+    missingShare: null,
+    bringsArticle: false,
+    alarms: [alarmNames.canary, alarmNames.scores, alarmNames.density],
+    mustFire: [alarmNames.canary, alarmNames.scores],
+    cause: 'embedding_model',
+    page: 'run',
+    ...HOURS,
+  },
+  {
+    name: 'slow',
+    short: 'retriever slows',
+    happens: `One search in ${SLOW_ONE_IN} takes ${SLOW_MS} ms longer.`,
+    mended: 'Searches are as quick as before.',
+    ragFault: 'slow',
+    missingShare: null,
+    bringsArticle: false,
+    alarms: [alarmNames.latency],
+    mustFire: [alarmNames.latency],
+    cause: 'retriever_slow',
+    page: 'run',
+    ...HOURS,
+  },
+  {
+    name: 'outage',
+    short: 'retriever dies',
+    happens: 'The search answers every query with status 503.',
+    mended: 'The search answers again.',
+    ragFault: 'outage',
+    missingShare: null,
+    bringsArticle: false,
+    alarms: [
+      alarmNames.goldenFailures,
+      alarmNames.retrieverErrors,
+      alarmNames.scores,
+      alarmNames.liveErrors,
+      alarmNames.density,
+    ],
+    mustFire: [alarmNames.goldenFailures, alarmNames.liveErrors],
+    cause: 'retriever_outage',
+    page: 'run',
+    ...HOURS,
+  },
+];

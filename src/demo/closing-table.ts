@@ -1,0 +1,55 @@
+/** The end of the story: what became of each fault. */
+import type { Cause } from '../core/diagnosis/cause.ts';
+import type { Severity } from '../core/model.ts';
+import type { RaisedAlarm, Seen } from './alarm-log.ts';
+
+export interface ClosingRow {
+  readonly fault: string;
+  /** The first alarm of the fault, its name in short; null when none was raised. */
+  readonly alarm: { readonly name: string; readonly severity: Severity } | null;
+  /** What the daemon saw of the fault until then. */
+  readonly detectedAfter: Pick<Seen, 'goldenRuns' | 'liveQueries'> | null;
+  readonly cause: Cause | null;
+  /** Since the fault before, or the beginning. */
+  readonly falseAlarms: number;
+}
+
+const head = ['fault', 'alarm', 'detected after', 'diagnosis', 'false before'];
+
+/** Lines of a table, the head first; columns as wide as their longest cell. */
+export function closingTable(rows: readonly ClosingRow[]): string[] {
+  const table = [head, ...rows.map(cells)];
+  const widths = head.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  return table.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+function cells({ fault, alarm, detectedAfter, cause, falseAlarms }: ClosingRow): string[] {
+  return [
+    fault,
+    alarm === null ? 'none' : `${alarm.name} (${alarm.severity === 'critical' ? 'page' : 'ticket'})`,
+    detectedAfter === null ? 'never' : seenText(detectedAfter),
+    cause ?? 'none',
+    String(falseAlarms),
+  ];
+}
+
+/** How false alarms are counted. */
+export const countingRule =
+  'Detected after so many golden runs and live queries since the fault began. False alarms before it: pages and tickets that were raised while nothing was wrong, or that the fault of the time does not bring about. One that a fault leaves behind before all is well again counts to that fault.';
+
+export function seenText({ goldenRuns, liveQueries }: Pick<Seen, 'goldenRuns' | 'liveQueries'>): string {
+  return `${counted(goldenRuns, 'run')}, ${counted(liveQueries, 'query', 'queries')}`;
+}
+
+function counted(count: number, one: string, more = `${one}s`): string {
+  return `${count} ${count === 1 ? one : more}`;
+}
+
+export function falseAlarmsIn(raised: readonly RaisedAlarm[]): number {
+  return raised.filter(({ isFalse }) => isFalse).length;
+}

@@ -1,0 +1,103 @@
+/** People who ask the demo's RAG service: sessions of one to three questions about one article, more by day. */
+import type { LiveQuery } from '../core/live/live-query.ts';
+import { createRandom } from '../core/stats/random.ts';
+import type { AnsweredQuestion, DividedQuestions } from './questions.ts';
+
+/** What the RAG service answered. */
+export type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
+
+export interface DemoTrafficSettings {
+  readonly pipeline: string;
+  readonly questions: Pick<DividedQuestions, 'live' | 'missing'>;
+  readonly search: (text: string) => Promise<SearchAnswer>;
+}
+
+export interface DemoSession {
+  readonly id: string;
+  readonly questions: readonly AnsweredQuestion[];
+}
+
+export interface DemoTraffic {
+  /** @param missingShare chance that it is about the article that the store can do without */
+  nextSession(missingShare: number): DemoSession;
+  /** The live queries of the next hour, each with what the search found. */
+  nextHour(from: Date, missingShare: number): Promise<LiveQuery[]>;
+}
+
+/** The question that a live query of this traffic asks, by the id of the query. */
+export function questionOf(queryId: string): string {
+  return queryId.split('-')[0] ?? '';
+}
+
+const HOUR_MS = 3_600_000;
+const SESSIONS_PER_HOUR = 50;
+/** How much more than the mean it is at the height of a day, and how much less at night. */
+const SWING = 0.4;
+/** Chance that a session goes on after a question. */
+const GOES_ON = 0.25;
+const MOST_QUESTIONS = 3;
+const SEED = 1;
+
+/** The same traffic in every run, whatever the time of day: its days begin with the first hour. */
+export function createDemoTraffic({ pipeline, questions, search }: DemoTrafficSettings): DemoTraffic {
+  const uniform = uniforms();
+  const oneOf = <Item>(items: readonly Item[]): Item | undefined =>
+    items[Math.floor(uniform() * items.length)];
+  let sessions = 0;
+  let hours = 0;
+
+  const nextSession = (missingShare: number): DemoSession => {
+    const article = (uniform() < missingShare ? questions.missing : oneOf(questions.live)) ?? [];
+    let count = 1;
+    while (count < MOST_QUESTIONS && uniform() < GOES_ON) count++;
+    return {
+      id: `session-${++sessions}`,
+      questions: Array.from({ length: count }, () => oneOf(article)).flatMap((one) => one ?? []),
+    };
+  };
+  const toLiveQuery = async (
+    { id, text }: AnsweredQuestion,
+    suffix: string,
+    sessionId: string,
+    occurredAt: Date,
+  ): Promise<LiveQuery> => ({
+    id: `${id}-${suffix}`,
+    pipeline,
+    occurredAt,
+    text,
+    embedding: null,
+    topK: 10,
+    sessionId,
+    traceId: null,
+    ...(await search(text)),
+    segments: {},
+    userId: null,
+    versions: { index: null, embedder: null, retriever: null },
+    upstreamProbability: 1,
+  });
+
+  return {
+    nextSession,
+    nextHour(from, missingShare) {
+      const swing = 1 - SWING * Math.cos((2 * Math.PI * hours++) / 24);
+      const count = Math.round(SESSIONS_PER_HOUR * swing);
+      const queries = Array.from({ length: count }, (_, at) => {
+        const session = nextSession(missingShare);
+        const occurredAt = new Date(from.getTime() + Math.floor((at * HOUR_MS) / count));
+        return session.questions.map((question, turn) =>
+          toLiveQuery(question, `${session.id}-${turn}`, session.id, occurredAt),
+        );
+      });
+      return Promise.all(queries.flat());
+    },
+  };
+}
+
+function uniforms(): () => number {
+  const fill = createRandom(SEED);
+  const drawn = new Uint32Array(1);
+  return () => {
+    fill(drawn);
+    return (drawn[0] ?? 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,107 @@
+/** The demo's RAG service, its users and the daemon that watches it, on one clock. */
+import type { CommandSettings } from '../app/commands/command-store.ts';
+import { type TimeLapse, withTimeLapse } from '../app/time-lapse.ts';
+import type { Seen } from './alarm-log.ts';
+import { GOLDEN_HOURS, GOLDEN_SET, PIPELINE } from './demo-config.ts';
+import type { DividedQuestions } from './questions.ts';
+import type { RagFault } from './rag/fault.ts';
+import type { DemoRagService } from './rag/spawn.ts';
+import { createSearcher } from './search.ts';
+import { StoryClock } from './story-clock.ts';
+import { createDemoTraffic, type DemoTraffic } from './traffic.ts';
+
+export const HOUR_MS = 3_600_000;
+const DAY_HOURS = 24;
+/** After the sampling of a minute is settled. */
+const SETTLED_MS = 5 * 60_000;
+/** A window closes ten minutes after its end; a quarter past, what it comes to is known. */
+const QUARTER_MS = 15 * 60_000;
+
+export interface World {
+  readonly lapse: TimeLapse;
+  readonly traffic: DemoTraffic;
+  now(): Date;
+  /** Since the story began. */
+  seen(): Seen;
+  /** Lets an hour of live traffic pass, and the daemon do what it would do in it. */
+  passHour(): Promise<void>;
+  /** Of the sessions, those that ask about the article that the store can do without. */
+  askAboutMissing(share: number): void;
+  setFault(fault: RagFault): Promise<void>;
+  /** From the next fault, or its end, on the store holds the article. */
+  bringArticle(): void;
+}
+
+export interface WorldSettings {
+  readonly command: CommandSettings;
+  readonly rag: DemoRagService;
+  readonly questions: DividedQuestions;
+  /** A whole hour, at which a golden run is due. */
+  readonly start: Date;
+}
+
+/** @throws RecalldError as withTimeLapse, and what `work` throws */
+export async function withWorld<T>(
+  { command, rag, questions, start }: WorldSettings,
+  work: (world: World) => Promise<T>,
+): Promise<T> {
+  const clock = new StoryClock(start);
+  const searcher = createSearcher(rag.url, command.signal);
+  const traffic = createDemoTraffic({ pipeline: PIPELINE, questions, search: searcher.search });
+  return withTimeLapse(command, clock, async (lapse) => {
+    await lapse.importGolden(
+      GOLDEN_SET,
+      questions.golden.map(({ id, text, document }) => ({ id, text, relevant: [document] })),
+    );
+    let missingShare = 0;
+    let holdsArticle = false;
+    let hours = 0;
+    let goldenRuns = 0;
+    let liveQueries = 0;
+
+    return work({
+      lapse,
+      traffic,
+      now: () => clock.now(),
+      seen: () => ({ hours, goldenRuns, liveQueries }),
+      async passHour() {
+        const from = new Date(start.getTime() + hours * HOUR_MS);
+        const until = new Date(from.getTime() + HOUR_MS);
+        clock.set(from);
+        if (hours % DAY_HOURS === 0) await lapse.run('keep-partitions');
+        const queries = await traffic.nextHour(from, missingShare);
+        hours += 1;
+        clock.set(until);
+        await lapse.ingestQueries(queries);
+        liveQueries += queries.length;
+        if (hours % GOLDEN_HOURS === 0) {
+          await lapse.tickGoldenSets(until);
+          goldenRuns += 1;
+        }
+        clock.set(new Date(until.getTime() + SETTLED_MS));
+        await lapse.run('measure-query-coverage');
+        clock.set(new Date(until.getTime() + QUARTER_MS));
+        for (const job of afterWindow) await lapse.run(job);
+      },
+      askAboutMissing(share) {
+        missingShare = share;
+      },
+      async setFault(fault) {
+        searcher.forget();
+        await rag.setFault(fault, holdsArticle);
+      },
+      bringArticle() {
+        holdsArticle = true;
+      },
+    });
+  });
+}
+
+/** In the order in which the one builds on the other. */
+const afterWindow = [
+  'evaluate-density',
+  'find-uncovered-topics',
+  'measure-live-traffic',
+  'evaluate-checks',
+  'diagnose-alarms',
+] as const;

@@ -1,0 +1,45 @@
+/** The end of an API in order: what has begun comes to its end, and what comes now is sent to another replica. */
+import type { FastifyInstance } from 'fastify';
+import { operationPaths } from './operations.ts';
+import { problemOf, RETRY_AFTER_SECONDS, sendProblem } from './problem.ts';
+
+export interface Retirement {
+  /** Requests that have begun and not ended; health and metrics do not count. */
+  readonly underWay: number;
+  /** Refuses requests from now on, save health and metrics, and resolves when none is under way. */
+  retire(): Promise<void>;
+}
+
+export function addRetirement(app: FastifyInstance): Retirement {
+  let underWay = 0;
+  let isRetired = false;
+  let lastEnded: (() => void) | null = null;
+  app.addHook('onRequest', async (request, reply) => {
+    if (operationPaths.has(request.routeOptions.url ?? '')) return;
+    if (isRetired) {
+      reply.header('retry-after', RETRY_AFTER_SECONDS).header('connection', 'close');
+      return sendProblem(
+        reply,
+        problemOf('stopping', 'This process is stopping; send it again, to another one where there is one.'),
+      );
+    }
+    underWay += 1;
+    // Also when the caller goes away before the answer.
+    reply.raw.once('close', () => {
+      underWay -= 1;
+      if (underWay === 0) lastEnded?.();
+    });
+  });
+  return {
+    get underWay() {
+      return underWay;
+    },
+    async retire() {
+      isRetired = true;
+      if (underWay === 0) return;
+      await new Promise<void>((resolve) => {
+        lastEnded = resolve;
+      });
+    },
+  };
+}
