@@ -12,12 +12,16 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          setupFiles: ['test/support/property-seed.ts'],
           include: ['test/unit/**/*.test.ts', 'test/architecture/**/*.test.ts'],
+          // A busy machine is no failure; speed is judged in bench/.
+          testTimeout: 30_000,
         },
       },
       {
         test: {
           name: 'integration',
+          setupFiles: ['test/support/property-seed.ts'],
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
           testTimeout: 60_000,
@@ -27,6 +31,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          setupFiles: ['test/support/property-seed.ts'],
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/support/build.ts'],
           testTimeout: 120_000,

@@ -4,8 +4,10 @@ import { exitCodeOfKind } from '../../src/cli/exit-code.ts';
 import { cronSchema } from '../../src/contracts/config/cron.ts';
 import { type ErrorCode, errorTable, RecalldError } from '../../src/core/errors.ts';
 import { problemOf } from '../../src/http/problem.ts';
-import { type JobDefinition, jobCatalogue } from '../../src/jobs/catalogue.ts';
-import { type MetricDefinition, metricCatalogue } from '../../src/metrics/catalogue.ts';
+import { jobCatalogue } from '../../src/jobs/catalogue.ts';
+import type { JobDefinition } from '../../src/jobs/job-definition.ts';
+import { metricCatalogue } from '../../src/metrics/catalogue.ts';
+import type { MetricDefinition } from '../../src/metrics/definition.ts';
 import { sourceFiles } from './source-files.ts';
 
 const src = sourceFiles('src');
@@ -81,7 +83,7 @@ describe('a metric', () => {
 
   it('is written somewhere', () => {
     const code = src
-      .filter(({ path }) => path !== 'src/metrics/catalogue.ts')
+      .filter(({ path }) => !/^src\/(metrics|dashboards)\//.test(path))
       .map(({ text }) => text)
       .join('\n');
     const unwritten = metrics.filter(({ name }) => !isWrittenIn(code, name));

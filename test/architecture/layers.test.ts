@@ -44,7 +44,7 @@ function importing(name: string): string {
 describe('the dependency rule', () => {
   it('has looked at every file of src: a cruiser that cannot read TypeScript sees none and reports no violation', async () => {
     const files = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-      file.endsWith('.ts'),
+      /\.tsx?$/.test(file),
     );
     const seen = new Set((await cruiseSource(root)).modules.map(({ source }) => source));
     expect(files.length).toBeGreaterThan(100);

@@ -13,7 +13,7 @@ export interface SourceFile {
 /** Every TypeScript file of a folder such as `src/core`, in the order of their paths. */
 export function sourceFiles(folder: string): SourceFile[] {
   return readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map((name) => ({
       path: `${folder}/${name.replaceAll(path.sep, '/')}`,

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { QueryAnswer } from '../../src/core/golden/run.ts';
 import type { RunStatus } from '../../src/core/model.ts';
 import type { GoldenRuns, NewRun } from '../../src/ports/golden-runs.ts';
-import { anAnswer } from '../support/builders.ts';
+import { anAnswer, noLabels } from '../support/builders.ts';
 import {
+  aDifference,
   anEnd,
   aRun,
   createRun,
@@ -32,6 +33,8 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
         reason: null,
         finishedAt: null,
         queriesTotal: 1,
+        fingerprints: {},
+        labels: noLabels,
       });
     });
 
@@ -211,9 +214,52 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
         reason: null,
         finishedAt: minutes(2),
         queriesTotal: 1,
+        fingerprints: {},
+        labels: noLabels,
       });
       expect(new Set(await runs().scores(id))).toEqual(new Set(scores));
       expect(new Set(await runs().checks(id))).toEqual(new Set(checks));
+    });
+
+    it('keeps what was found of its labels and against other runs, number by number', async () => {
+      const pipeline = 'compared';
+      const before = await create({ pipeline, startedAt: minutes(-10) });
+      const { id } = await create({ pipeline });
+      const labels = {
+        kind: 'probed',
+        probed: 3,
+        stale: 1,
+        labels: [{ queryId: 'q1', documentId: 'd1', grade: 2 }],
+        touched: new Set(['q1']),
+        dead: new Set(['q1']),
+      } as const;
+      const comparisons = [
+        {
+          kind: 'baseline',
+          against: before.id,
+          differences: [aDifference(), aDifference({ segment: 'language=de' })],
+        },
+        { kind: 'deployment', against: before.id, differences: [aDifference({ t: null, mcnemarP: 0.5 })] },
+      ] as const;
+      const fingerprints = { index: 'abc', embedder: 'def' };
+      await runs().finish(before.id, anEnd());
+      await runs().finish(id, anEnd({ labels, comparisons, fingerprints }));
+      expect(await runs().find(id)).toMatchObject({
+        fingerprints,
+        labels: { probed: 3, stale: 1, deadQueries: 1, gap: null },
+      });
+      expect(await runs().comparisons(id)).toEqual(comparisons);
+      expect(await runs().staleLabels(id)).toEqual(labels.labels);
+      expect(await runs().comparedWithBaseline(pipeline, 'faq', 1, 5)).toEqual([
+        { runId: id, baselineRunId: before.id, metrics: [aDifference()] },
+      ]);
+      expect(await runs().comparedWithBaseline(pipeline, 'faq', 1, 0)).toEqual([]);
+    });
+
+    it('says why nobody could look for its labels', async () => {
+      const { id } = await create();
+      await runs().finish(id, anEnd({ labels: { kind: 'unknown', reason: 'The store is down.' } }));
+      expect((await runs().find(id))?.labels).toEqual({ ...noLabels, gap: 'The store is down.' });
     });
 
     it.each(['void', 'failed', 'cancelled'] as const)(

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../src/core/model.ts';
-import type { GoldenSets, NewGoldenSet } from '../../src/ports/golden-sets.ts';
+import type { GoldenSets, NewGoldenSet, QueryOrigin } from '../../src/ports/golden-sets.ts';
 
 const monday = new Date('2026-11-16T09:00:00.000Z');
 const tuesday = new Date('2026-11-17T09:00:00.123Z');
@@ -50,6 +50,8 @@ export function describeGoldenSets(store: () => GoldenSets): void {
         importedAt: tuesday,
         queries: 2,
         judgments: 3,
+        origin: 'human',
+        note: null,
       });
       expect(await store().latest(set.name)).toEqual(version);
     });
@@ -113,6 +115,42 @@ export function describeGoldenSets(store: () => GoldenSets): void {
       expect(await store().queries(broken.name, 1)).toEqual([]);
       const { set } = await store().add({ ...broken, queries: [refund] }, monday);
       expect(set.version).toBe(1);
+    });
+
+    it('keeps questions of people and questions of a model apart', async () => {
+      const [people, model] = [aSet(), aSet({ origin: 'generated', note: 'Asked of a model.' })];
+      await store().add(people, monday);
+      const { set } = await store().add(model, monday);
+      expect(set).toMatchObject({ origin: 'generated', note: 'Asked of a model.' });
+      const mixed = { contentHash: 'hash-b' };
+      for (const set of [
+        { ...people, ...mixed, origin: 'generated' as const },
+        { ...model, ...mixed, origin: 'human' as const },
+      ]) {
+        await expect(store().add(set, tuesday)).rejects.toMatchObject({ code: 'golden_origin_differs' });
+        expect((await store().latest(set.name))?.version).toBe(1);
+      }
+    });
+
+    it('remembers where its queries come from, over all versions, and the first word holds', async () => {
+      const origin: QueryOrigin = {
+        queryId: 'q2',
+        kind: 'live',
+        pipeline: 'docs',
+        liveQueryHash: 'hash of the query',
+        userHash: null,
+        askedAt: monday,
+        details: { asked: 3 },
+      };
+      const set = aSet({ origins: [origin] });
+      await store().add(set, monday);
+      const later = { ...origin, pipeline: 'other' };
+      await store().add(
+        { ...set, contentHash: 'hash-b', origins: [later, { ...later, queryId: 'q1' }] },
+        tuesday,
+      );
+      expect(await store().origins(set.name)).toEqual([{ ...later, queryId: 'q1' }, origin]);
+      expect(await store().origins('never-imported')).toEqual([]);
     });
 
     it('is null when it was never imported', async () => {

@@ -13,6 +13,9 @@ import {
 } from '../support/job-queue.ts';
 import { waitFor } from '../support/wait-for.ts';
 
+const retry = { kind: 'retry', reason: 'the retriever does not answer' } as const;
+const dead = { kind: 'dead', reason: 'payload.run_id: is no text' } as const;
+
 export function describeJobQueue(backend: () => TestBackend): void {
   const queues = useQueues(backend);
 
@@ -79,7 +82,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
     it('is tried three times, each wait twice the one before, and is then kept as failed', async () => {
       const job = aJob({ attempts: 3, backoffMs: 100 });
       const queue = await queues.open([job]);
-      const handler = aHandler(async () => 'retry');
+      const handler = aHandler(async () => retry);
       await queue.work(handler.run);
       await queue.enqueue(job.name, {}, 'hopeless');
       await waitFor(async () => countsOf(await queue.counts(), job)['failed'] === 1);
@@ -93,7 +96,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
     it('is done when a later attempt succeeds', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
-      const handler = aHandler(async () => (handler.calls.length < 3 ? 'retry' : 'done'));
+      const handler = aHandler(async () => (handler.calls.length < 3 ? retry : 'done'));
       await queue.work(handler.run);
       await queue.enqueue(job.name, {}, 'third-time-lucky');
       await waitFor(() => handler.calls.length === 3);
@@ -101,26 +104,48 @@ export function describeJobQueue(backend: () => TestBackend): void {
       expect(countsOf(await queue.counts(), job)).toEqual(nothing);
     });
 
-    it('is not tried again when it is dead', async () => {
+    it('is not tried again when it is dead, and its reason is kept', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
-      const handler = aHandler(async () => 'dead');
+      const handler = aHandler(async () => dead);
       await queue.work(handler.run);
       await queue.enqueue(job.name, {}, 'dead');
       await waitFor(async () => countsOf(await queue.counts(), job)['failed'] === 1);
       expect(countsOf(await queue.counts(), job)).toEqual({ ...nothing, failed: 1 });
+      expect(await queue.failures(5)).toEqual([{ queue: job.name, id: 'dead', reason: dead.reason }]);
       expect(handler.calls).toHaveLength(1);
     });
 
     it('does not keep others from being run', async () => {
       const job = aJob({ backoffMs: 600_000 });
       const queue = await queues.open([job]);
-      const handler = aHandler(async (id) => (id === 'bad' ? 'retry' : 'done'));
+      const handler = aHandler(async (id) => (id === 'bad' ? retry : 'done'));
       await queue.enqueue(job.name, {}, 'bad');
       await queue.enqueue(job.name, {}, 'good');
       await queue.work(handler.run);
       await waitFor(() => handler.calls.length === 2);
       expect(handler.calls.map(({ id }) => id)).toEqual(['bad', 'good']);
+    });
+  });
+
+  describe('a job that is put down by a process that stops', () => {
+    it('is given to another at once, and no attempt is used up', async () => {
+      const job = aJob({ attempts: 1, backoffMs: 600_000 });
+      const [stopping, living] = [await queues.open([job]), await queues.open([job])];
+      const held = aHeldHandler('put_down');
+      await stopping.work(held.run);
+      await stopping.enqueue(job.name, {}, 'unfinished');
+      await waitFor(() => held.running === 1);
+      const drained = stopping.drain();
+      held.letGo();
+      await drained;
+      expect(countsOf(await living.counts(), job)).toEqual({ ...nothing, waiting: 1 });
+      const handler = aHandler();
+      await living.work(handler.run);
+      await waitFor(() => handler.calls.length === 1);
+      await waitFor(async () => countsOf(await living.counts(), job)['active'] === 0);
+      expect(countsOf(await living.counts(), job)).toEqual(nothing);
+      expect(held.calls).toHaveLength(1);
     });
   });
 
@@ -130,8 +155,8 @@ export function describeJobQueue(backend: () => TestBackend): void {
       const queue = await queues.open([busy, slow, idle]);
       const held = aHeldHandler();
       const handler = aHandler(async (id) => {
-        if (id === 'dead') return 'dead';
-        return id === 'again' ? 'retry' : held.run('', {}, id);
+        if (id === 'dead') return dead;
+        return id === 'again' ? retry : held.run('', {}, id);
       });
       await queue.work(handler.run);
       await Promise.all(['busy-1', 'busy-2', 'busy-3'].map((id) => queue.enqueue(busy.name, {}, id)));
@@ -181,6 +206,27 @@ export function describeJobQueue(backend: () => TestBackend): void {
       await queue.work(handler.run);
       await waitFor(() => handler.calls.length > 0);
       expect(handler.calls).toMatchObject([{ payload: { run_id: 'r-1' }, id: 'orphan' }]);
+    });
+
+    it('that stands still beyond its lock has its job run by another, and spoils nothing when it goes on', async () => {
+      const job = aJob();
+      const queue = await queues.open([job]);
+      const { child, output } = queues.startWorker([job], 'hold');
+      await queue.enqueue(job.name, {}, 'taken-over');
+      await waitFor(() => output().includes('running taken-over'));
+      child.kill('SIGSTOP');
+      const handler = aHandler();
+      await queue.work(handler.run);
+      await waitFor(async () => {
+        expect(handler.calls).toHaveLength(1);
+        expect(countsOf(await queue.counts(), job)).toEqual(nothing);
+        return true;
+      });
+      child.kill('SIGCONT');
+      child.stdin?.write('go on');
+      await waitFor(() => output().includes('closed'));
+      expect(countsOf(await queue.counts(), job)).toEqual(nothing);
+      expect(handler.calls).toHaveLength(1);
     });
 
     it('keeps its job for as long as it lives, however long that takes', async () => {

@@ -1,7 +1,7 @@
 /** What a store of golden runs must tell the exporter; see the doc of the port. */
 import { describe, expect, it } from 'vitest';
 import type { GoldenRuns, LatestRun, NewRun } from '../../src/ports/golden-runs.ts';
-import { anAnswer } from '../support/builders.ts';
+import { anAnswer, noLabels } from '../support/builders.ts';
 import { anEnd, createRun, floor, type GoldenStores, minutes, ndcg, nine } from '../support/golden-runs.ts';
 
 export function describeLatestRuns(open: () => GoldenStores): void {
@@ -45,7 +45,14 @@ export function describeLatestRuns(open: () => GoldenStores): void {
           checks: [floor],
           finishedAt: minutes(2),
         },
-        completed: { finishedAt: minutes(2), scores: [ndcg], segmentsOverflow: 7 },
+        completed: {
+          startedAt: nine,
+          finishedAt: minutes(2),
+          scores: [ndcg],
+          segmentsOverflow: 7,
+          labels: noLabels,
+          baseline: null,
+        },
       });
     });
 
@@ -68,7 +75,11 @@ export function describeLatestRuns(open: () => GoldenStores): void {
           finishedAt: minutes(61),
           checks: [noData],
         });
-        expect(latest?.completed).toEqual({ finishedAt: minutes(2), scores: [ndcg], segmentsOverflow: 0 });
+        expect(latest?.completed).toMatchObject({
+          finishedAt: minutes(2),
+          scores: [ndcg],
+          segmentsOverflow: 0,
+        });
       },
     );
 

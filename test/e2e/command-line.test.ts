@@ -103,6 +103,18 @@ describe('the command line', () => {
     expect(result.stderr).not.toContain('s3cret');
   });
 
+  it('tells how many false pages to expect of a config, and warns above the budget', async () => {
+    const config = aConfig({
+      url: 'http://127.0.0.1:9',
+      golden: 'cron: "0 * * * *"',
+      checks: '[{regression: ndcg@10, drop: 0.02, runs: 1}]',
+    });
+    const { code, stdout } = await runRecalld(['config', 'check'], await aFolder({ 'recalld.yaml': config }));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^docs +ndcg@10 regression by 0\.02 on faq +2160 +9\.73$/m);
+    expect(stdout).toContain('above alerts.false_page_budget (1 per 90d)');
+  });
+
   it('prints the config with defaults and environment merged in and no secret', async () => {
     const config = good.replace('kind: http,', 'kind: http, headers: {authorization: "Bearer ${TOKEN}"},');
     const env = {
@@ -124,17 +136,6 @@ describe('the command line', () => {
     });
   });
 
-  it('accepts the sections of the contract that wait for their feature, and says that they wait', async () => {
-    const { code, stdout } = await runRecalld(
-      ['config', 'check'],
-      await aFolder({ 'recalld.yaml': `${good}    density: {k: 5}\n` }),
-    );
-    expect(code).toBe(0);
-    expect(stdout).toContain(
-      'Note: pipelines[0].density is accepted, but this version does not act on it yet.',
-    );
-  });
-
   it('makes a new version of a golden set for a changed byte and none for the same content', async () => {
     const folder = await aFolder({ 'faq.csv': aGoldenCsv(3), 'changed.csv': `${aGoldenCsv(3)}\n` });
     const importFile = async (file: string) =>
@@ -144,6 +145,32 @@ describe('the command line', () => {
     expect(await importFile('faq.csv')).toMatchObject({ version: 1, created: true, query_count: 3 });
     expect(await importFile('faq.csv')).toMatchObject({ version: 1, created: false });
     expect(await importFile('changed.csv')).toMatchObject({ version: 2, created: true });
+  });
+
+  it('ends a comparison with 1 when the candidate is a regression, and with 0 when it is not', async () => {
+    const ids = Array.from({ length: 20 }, (_, i) => `q${i}`);
+    const folder = await aFolder({
+      'qrels.txt': ids.map((id) => `${id} 0 right 1\n`).join(''),
+      'good.run': ids.map((id) => `${id} Q0 right 1 1 tag\n`).join(''),
+      'bad.run': ids.map((id) => `${id} Q0 wrong 1 1 tag\n`).join(''),
+    });
+    const compare = async (baseline: string, candidate: string) => {
+      const files = ['--qrels', 'qrels.txt', '--baseline', baseline, '--candidate', candidate];
+      const { code, stdout } = await runRecalld(['compare', ...files, '--json'], folder);
+      return { code, report: JSON.parse(stdout) as unknown };
+    };
+    expect(await compare('good.run', 'bad.run')).toMatchObject({
+      code: 1,
+      report: { verdict: 'regression' },
+    });
+    expect(await compare('bad.run', 'good.run')).toMatchObject({
+      code: 0,
+      report: { verdict: 'improvement' },
+    });
+    expect(await compare('good.run', 'good.run')).toMatchObject({
+      code: 0,
+      report: { verdict: 'no_change' },
+    });
   });
 
   it.each([
@@ -157,6 +184,10 @@ describe('the command line', () => {
     'runs list',
     'runs show',
     'eval',
+    'compare',
+    'density show',
+    'density rebaseline',
+    'drift',
   ])('shows help with an example for %s', async (command) => {
     const { code, stdout } = await runRecalld([...command.split(' '), '--help'], await aFolder());
     expect(code).toBe(0);

@@ -53,7 +53,11 @@ describe('the daemon', () => {
     const family = descendantsOf(daemon.pid);
     expect(family.length).toBeGreaterThan(0);
     expect(await get(`${daemon.url}/livez`)).toMatchObject({ status: 200 });
-    expect(JSON.parse((await get(`${daemon.url}/readyz`)).body)).toEqual({ ready: true, not_ready: [] });
+    expect(JSON.parse((await get(`${daemon.url}/readyz`)).body)).toEqual({
+      ready: true,
+      not_ready: [],
+      degraded: [],
+    });
     expect(await get(`${daemon.url}/nothing`)).toMatchObject({
       status: 404,
       type: expect.stringContaining('application/problem+json'),

@@ -4,19 +4,34 @@ import { aFolder, descendantsOf, isAlive, runRecalld, spawnRecalld } from '../su
 import { waitFor } from '../support/wait-for.ts';
 
 describe('recalld demo', () => {
-  it('shows real scores, the fall under a broken index, and the recovery, and exits with 0', async () => {
-    const { code, stdout, stderr } = await runRecalld(
-      ['demo', '--fault', 'index', '--once', '--port', '0'],
-      await aFolder(),
-    );
+  it('tells of every fault: its alarm, its cause, its repair, no false alarm, and exits with 0', async () => {
+    const { code, stdout, stderr } = await runRecalld(['demo', '--once', '--port', '0'], await aFolder());
     expect(code, stdout + stderr).toBe(0);
-    expect(stdout).toMatch(/1190 queries: 1190 ok, 0 empty, 0 error, 0 timeout/);
-    expect(stdout).toMatch(
-      /ndcg@10 fell from 0\.\d+ to 0\.\d+, far beyond its bounds, and the check is critical\./,
-    );
-    expect(stdout).toMatch(/Recovered: ndcg@10 is 0\.\d+ again, exactly as before\./);
     expect(stderr).toBe('');
-  });
+    const lines = stdout.split('\n');
+    const head = lines.findIndex((line) => line.startsWith('fault '));
+    const cells = lines.slice(head + 1, head + 7).map((line) => line.split(/ {2,}/));
+    const oneRun = expect.stringMatching(/^1 run, \d+ queries$/);
+    expect(cells).toEqual([
+      ['index loses documents', 'ndcg@10 below 0.8 (page)', oneRun, 'index_lost_documents', '0'],
+      [
+        'uncovered topic, 15 %',
+        expect.stringMatching(/^density drift \((page|ticket)\)$/),
+        expect.stringMatching(/^\d runs, \d+ queries$/),
+        'uncovered_topic',
+        '0',
+      ],
+      ['documents are re-chunked', 'ndcg@10 below 0.8 (page)', oneRun, 'corpus_changed', '0'],
+      ['embedding model changes', 'ndcg@10 below 0.8 (page)', oneRun, 'embedding_model', '0'],
+      ['retriever slows', 'p95 latency above 0.3 s (ticket)', oneRun, 'retriever_slow', '0'],
+      ['retriever dies', 'error_ratio above 0.2 (page)', oneRun, 'retriever_outage', '0'],
+    ]);
+    expect(stdout.match(/Nothing\s+is\s+in\s+alarm\s+any\s+more\s+after\s+\d+\s+h\./g)).toHaveLength(6);
+    expect(stdout).toMatch(/topic {7}".+", .+ of the traffic/);
+    expect(stdout).toContain('Every step happened as it should.');
+    // No colours where nobody sees them.
+    expect(stdout).not.toContain('\u001b');
+  }, 900_000);
 
   it('says how to take another port when its own is taken', async () => {
     const other = await startFaultServer(documents([]));

@@ -1,7 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { chmodSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openContent } from '../../src/adapters/otlp/content.ts';
 import { decodeLogs, decodeTraces } from '../../src/adapters/otlp/decode.ts';
 import { defaultOtlpLimits } from '../../src/adapters/otlp/limits.ts';
 import { feedbackSchema } from '../../src/contracts/http/feedback.ts';
@@ -9,6 +11,7 @@ import { liveQuerySchema } from '../../src/contracts/http/live-query.ts';
 import { extractLiveQueries } from '../../src/core/otel/extract.ts';
 import type { ExtractionOptions } from '../../src/core/otel/extraction-options.ts';
 import { extractLogFeedback } from '../../src/core/otel/log-feedback.ts';
+import { aFolder } from '../support/recalld.ts';
 import {
   accept,
   inTurn,
@@ -109,7 +112,7 @@ const extraction: ExtractionOptions = {
 };
 
 const otlp = ({ bytes, headers }: RecordedRequest) =>
-  [bytes, headers['content-type'], headers['content-encoding'], defaultOtlpLimits] as const;
+  openContent(bytes, headers['content-type'], headers['content-encoding'], defaultOtlpLimits);
 
 describe('the OpenTelemetry example', () => {
   it('is read as a query with its results and as feedback on it', async () => {
@@ -126,7 +129,7 @@ describe('the OpenTelemetry example', () => {
     if (traces === undefined || logs === undefined) throw new Error('There are two requests.');
     expect(traces.headers.authorization).toBe('Bearer rk_example');
 
-    const spans = await decodeTraces(...otlp(traces));
+    const spans = decodeTraces(await otlp(traces), defaultOtlpLimits);
     const [query, ...others] = extractLiveQueries(spans.items, extraction).queries;
     expect(others).toEqual([]);
     expect(query).toMatchObject({
@@ -139,10 +142,99 @@ describe('the OpenTelemetry example', () => {
         { id: 'account-recovery', score: 0.71 },
       ],
     });
-    const records = await decodeLogs(...otlp(logs));
+    const records = decodeLogs(await otlp(logs), defaultOtlpLimits);
     expect(extractLogFeedback(records.items, extraction).feedback).toMatchObject([
       { queryId: query?.id, pipeline: 'faq', kind: 'thumb', value: 'up' },
     ]);
     expect(JSON.parse(run.stdout)).toEqual({ query_id: query?.id });
+  });
+});
+
+describe('the LangChain.js example', () => {
+  it('is read as a query with the ids of its documents', async () => {
+    const daemon = await startRecordingDaemon((_request, response) =>
+      response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end(),
+    );
+    const run = await runExample(process.execPath, 'langchain.mjs', daemon, {
+      RECALLD_API_KEY: 'rk_example',
+    });
+    expect(run).toMatchObject({ code: 0, stderr: '', stdout: '["password-reset","account-recovery"]\n' });
+    const [traces] = daemon.requests;
+    if (traces === undefined) throw new Error('There is a request.');
+    expect(traces.headers.authorization).toBe('Bearer rk_example');
+    const spans = decodeTraces(await otlp(traces), defaultOtlpLimits);
+    const found = extractLiveQueries(spans.items, { ...extraction, pipelineOf: () => 'faq' });
+    expect(found.queries).toMatchObject([
+      {
+        text: 'How do I reset my password?',
+        results: [{ id: 'password-reset' }, { id: 'account-recovery' }],
+      },
+    ]);
+  });
+});
+
+describe.each(['express-service.mjs', 'fastify-service.mjs'])('the service of %s', (file) => {
+  it('answers its users, and tells of the question and of the thumb before it ends', async () => {
+    const daemon = await startRecordingDaemon();
+    const child = spawn(process.execPath, [path.join('examples', file)], {
+      cwd: root,
+      env: { ...process.env, RECALLD_URL: daemon.url, RECALLD_PIPELINE: 'faq', PORT: '0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    onTestFinished(async () => {
+      child.kill('SIGKILL');
+      await ended;
+    });
+    const url = await new Promise<string>((resolve) =>
+      child.stdout.once('data', (line: Buffer) => resolve(line.toString('utf8').trim())),
+    );
+    const post = (where: string, body: object) =>
+      fetch(`${url}${where}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const answered = await post('/ask', { question: 'How do I reset my password?', session: 's1' });
+    const { queryId, documents } = (await answered.json()) as { queryId: string; documents: object[] };
+    expect(documents).toHaveLength(2);
+    expect((await post('/thumb', { queryId, value: 'down' })).status).toBe(204);
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+
+    expect(daemon.items('/v1/queries').map((item) => liveQuerySchema.parse(item))).toMatchObject([
+      { id: queryId, pipeline: 'faq', text: 'How do I reset my password?', session_id: 's1' },
+    ]);
+    expect(daemon.items('/v1/feedback').map((item) => feedbackSchema.parse(item))).toMatchObject([
+      { query_id: queryId, kind: 'thumb', value: 'down' },
+    ]);
+  });
+});
+
+describe('the gate of a CI job', () => {
+  const gate = (folder: string, candidate: string) =>
+    spawnSync('sh', ['gate.sh', 'qrels.txt', 'main.run', candidate], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...process.env, PATH: `${folder}${path.delimiter}${process.env['PATH'] ?? ''}` },
+    });
+  const queries = Array.from({ length: 60 }, (_, i) => `q${i}`);
+  const runWith = (rank: (i: number) => number) =>
+    queries.map((id, i) => `${id} Q0 d-${id} 1 ${10 - rank(i)} x\n${id} Q0 other 2 5 x\n`).join('');
+
+  it('lets an equal retriever pass and stops a worse one', async () => {
+    const folder = await aFolder({
+      'gate.sh': readFileSync(path.join(root, 'examples/gate/gate.sh'), 'utf8'),
+      // Stands for npx, which would look for an installed recalld.
+      npx: `#!/bin/sh\nshift\nexec "${process.execPath}" "${path.join(root, 'dist/cli/main.js')}" "$@"\n`,
+      'qrels.txt': queries.map((id) => `${id} 0 d-${id} 1\n`).join(''),
+      'main.run': runWith(() => 0),
+      'worse.run': runWith((i) => (i % 3 === 0 ? 9 : 0)),
+    });
+    chmodSync(path.join(folder, 'npx'), 0o755);
+    expect(gate(folder, 'main.run')).toMatchObject({ status: 0 });
+    const stopped = gate(folder, 'worse.run');
+    expect(stopped).toMatchObject({ status: 1 });
+    expect(stopped.stdout).toContain('regression');
   });
 });

@@ -14,7 +14,7 @@ import {
   withNumericIds,
   withoutScores,
 } from '../support/fault-server.ts';
-import { aFolder, type Finished, runRecalld, spawnRecalld } from '../support/recalld.ts';
+import { aFolder, type Finished, runRecalld, spawnRecalld, startRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { aConfig, aGoldenCsv, type ConfigOptions, rightAnswer } from './golden-files.ts';
 
@@ -229,6 +229,30 @@ describe('a golden run', () => {
         { text: 'question 1', tags: { course: 'odd' }, judgments: [{ document_id: 'd1', grade: 1 }] },
       ],
     });
+  });
+
+  it('is ended by `golden cancel` from another terminal, within seconds and once', async () => {
+    const server = await startFaultServer(hang());
+    onTestFinished(() => server.close());
+    const folder = await aFolder({
+      'recalld.yaml': aConfig({ url: server.url, retriever: 'timeout_ms: 60000' }),
+      'faq.csv': aGoldenCsv(QUERIES),
+    });
+    await startRecalld(['serve'], folder);
+    await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder);
+    const running = spawnRecalld(['golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json'], folder);
+    await waitFor(() => server.requests.length > 0);
+    const listed = await runRecalld(['runs', 'list', '--json'], folder);
+    const [run] = JSON.parse(listed.stdout) as RunSummaryJson[];
+    expect(run).toMatchObject({ status: 'running', provisional: true });
+    const id = run?.run_id ?? '';
+    const cancelled = await runRecalld(['golden', 'cancel', id], folder);
+    expect(cancelled).toMatchObject({ code: 0, stdout: `Run ${id} is cancelled.\n` });
+    const { stdout } = await running.finished;
+    expect(JSON.parse(stdout)).toMatchObject({ run_id: id, status: 'cancelled', verdict: 'no_data' });
+    const again = await runRecalld(['golden', 'cancel', id], folder);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain('only a running run can be cancelled');
   });
 
   it('is marked cancelled when it is interrupted', async () => {

@@ -1,8 +1,11 @@
-/** Whatever is thrown at the ingest endpoints: never a crash, never a 500, never a row that should not be there. */
+/** Whatever is thrown at the endpoints: never a crash, never a 500, never a row that should not be there. */
+import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { endpoints } from '../../src/contracts/http/endpoints.ts';
 import { aFolder, type Daemon, startRecalld } from '../support/recalld.ts';
+import { wellFormed } from '../support/well-formed.ts';
 
 let daemon: Daemon;
 
@@ -28,7 +31,7 @@ afterAll(async () => {
 
 async function send(
   where: string,
-  body: Uint8Array | string,
+  body: Uint8Array<ArrayBuffer> | string,
   headers: Record<string, string> = {},
 ): Promise<number> {
   const request = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
@@ -47,11 +50,39 @@ function cutOff(error: unknown): null {
 }
 
 const refusals = [400, 413, 415, 422];
-const endpoints = ['/v1/queries', '/v1/feedback'];
+const intake = ['/v1/queries', '/v1/feedback'];
 const gzip = { 'content-encoding': 'gzip' };
 
+describe('a page of another site in a browser on this machine', () => {
+  const call = (headers: Record<string, string>) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const asked = request(`${daemon.url}/v1/pipelines`, { headers }, (response) => {
+        response.resume();
+        response.once('end', () => resolve(response.statusCode));
+      });
+      asked.once('error', reject);
+      asked.end();
+    });
+
+  it.each([
+    ['by a name that resolves to this machine', { host: 'evil.test' }],
+    ['by that name and our port', { host: 'evil.test:8321' }],
+    ['from its own origin', { origin: 'https://evil.test' }],
+    ['from a sandboxed frame', { origin: 'null' }],
+  ])('reads nothing: %s', async (_name, headers) => {
+    expect(await call(headers)).toBe(403);
+  });
+
+  it.each([
+    ['as localhost', { host: 'localhost' }],
+    ['from the console', { origin: 'http://127.0.0.1:8321' }],
+  ])('is told from a caller of this machine %s', async (_name, headers) => {
+    expect(await call(headers)).toBe(200);
+  });
+});
+
 describe('hostile requests', () => {
-  const bodies: readonly [string, string | Uint8Array, Record<string, string>?][] = [
+  const bodies: readonly [string, string | Uint8Array<ArrayBuffer>, Record<string, string>?][] = [
     ['nothing', ''],
     ['half a JSON', '{"id": "q1", "pipeline": '],
     ['a number', '5'],
@@ -99,12 +130,12 @@ describe('hostile requests', () => {
     ['bytes that are no text', new Uint8Array([0xff, 0xfe, 0x00, 0x80])],
   ];
   it.each(bodies)('are refused: %s', async (_, body, headers) => {
-    for (const endpoint of endpoints) expect(refusals).toContain(await send(endpoint, body, headers));
+    for (const endpoint of intake) expect(refusals).toContain(await send(endpoint, body, headers));
   });
 
   it('are refused whatever JSON they are, and the daemon lives on', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.json(), fc.constantFrom(...endpoints), async (json, endpoint) => {
+      fc.asyncProperty(fc.json(), fc.constantFrom(...intake), async (json, endpoint) => {
         // An empty list is a batch in which nothing is wrong.
         const isEmpty = json.replaceAll(/\s/g, '') === '[]';
         expect(isEmpty ? [202] : refusals).toContain(await send(endpoint, json));
@@ -149,6 +180,78 @@ describe('hostile requests', () => {
         ...gzip,
         'content-type': 'application/x-protobuf',
       }),
+    );
+  });
+
+  it('in paths and behind the question mark are answered or refused, and never fail', async () => {
+    const hostile = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc.constantFrom(
+        '\0',
+        '..',
+        '%',
+        '-1',
+        '1e9',
+        '9'.repeat(40),
+        'NaN',
+        "' or 1=1 --",
+        'x'.repeat(2000),
+        '__proto__',
+      ),
+      fc.integer().map(String),
+    );
+    const names = fc.constantFrom(
+      ...endpoints.flatMap(({ query }) => Object.keys(query?.shape ?? {})),
+      'nobody_knows',
+    );
+    const request = fc.record({
+      endpoint: fc.constantFrom(
+        ...endpoints.flatMap(({ method, path }) =>
+          method === 'post' ? [] : [`${method.toUpperCase()} ${path}`],
+        ),
+      ),
+      inPath: fc.array(
+        hostile.filter((text) => text !== ''),
+        { minLength: 2, maxLength: 2 },
+      ),
+      parameters: fc.array(fc.tuple(names, hostile), { maxLength: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(request, async ({ endpoint, inPath, parameters }) => {
+        const [method = '', path = ''] = endpoint.split(' ');
+        let place = 0;
+        const where = path.replaceAll(/\{\w+\}/g, () =>
+          encodeURIComponent(wellFormed(inPath[place++] ?? '')),
+        );
+        const search = new URLSearchParams(
+          parameters.map(([name, value]): [string, string] => [name, wellFormed(value)]),
+        );
+        const response = await fetch(`${daemon.url}${where}?${search.toString()}`, {
+          method,
+        });
+        await response.text();
+        expect({ where, search: search.toString(), status: response.status }).toMatchObject({
+          status: expect.toSatisfy((status: number) => [200, 400, 404].includes(status)) as number,
+        });
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it('to change something are refused whatever JSON they are', async () => {
+    const paths = endpoints.flatMap(({ method, tag, path }) =>
+      method === 'post' && tag !== 'ingest' ? [path.replaceAll(/\{\w+\}/g, 'x')] : [],
+    );
+    const body = fc.oneof(
+      fc.json(),
+      fc.array(fc.jsonValue(), { maxLength: 3 }).map((queries) => JSON.stringify({ queries })),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...paths), body, async (path, json) => {
+        // Nothing is called x, so what needs no body is about nothing.
+        expect(path.includes('/x') ? [404, ...refusals] : refusals).toContain(await send(path, json));
+      }),
+      { numRuns: 300 },
     );
   });
 

@@ -1,14 +1,14 @@
 /** Live queries and feedback: accepted means stored, once, whatever dies; and nothing tells who asked what. */
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
 import { silentLogger } from '../support/log.ts';
-import { aFolder, type Daemon, runRecalld, startRecalld } from '../support/recalld.ts';
+import { aDatabase, aFolder, type Daemon, runRecalld, startRecalld } from '../support/recalld.ts';
+import { describeWithRedis, useRedis } from '../support/redis.ts';
 import { startTcpGate } from '../support/tcp-gate.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -42,19 +42,6 @@ async function post(
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
   return { status: response.status, body: (await response.json()) as Answer['body'] };
-}
-
-/** A connection to the embedded database of a running daemon, as its own commands find it. */
-async function aDatabase(folder: string): Promise<Client> {
-  const { port } = JSON.parse(readFileSync(path.join(folder, '.recalld/owner.json'), 'utf8')) as {
-    port: number;
-  };
-  const password = readFileSync(path.join(folder, '.recalld/postgres/recalld.password'), 'utf8').trim();
-  const client = new Client({ host: '127.0.0.1', port, user: 'recalld', password, database: 'recalld' });
-  client.on('error', () => undefined);
-  await client.connect();
-  onTestFinished(() => client.end());
-  return client;
 }
 
 const aQuery = (id: string, more: object = {}) => ({
@@ -224,6 +211,59 @@ describe('ingest', () => {
     expect((await daemon.stop()).code).toBe(0);
   });
 
+  describeWithRedis('while its job queue is away', () => {
+    const redis = useRedis();
+
+    it('accepts everything and stores it once: PostgreSQL alone decides', async () => {
+      const folder = await aFolder({
+        'recalld.yaml': `${config()}\nqueue: {backend: redis, url: "${redis.url}"}\n`,
+      });
+      const daemon = await startRecalld(['serve'], folder);
+      const load = startLoad(() => daemon);
+      const isReady = async () => (await fetch(`${daemon.url}/readyz`)).status === 200;
+      const takesMore = async (queries: number) => {
+        const before = load.accepted.size;
+        await waitFor(() => load.accepted.size >= before + queries);
+      };
+      await takesMore(400);
+      redis.freeze();
+      await waitFor(async () => !(await isReady()));
+      await takesMore(2000);
+      await redis.start();
+      await waitFor(isReady);
+      await redis.stop();
+      await waitFor(async () => !(await isReady()));
+      await takesMore(2000);
+      await redis.start();
+      await waitFor(isReady);
+      await takesMore(400);
+      await load.stop();
+      expect([...load.refusals]).toEqual([]);
+      expect(await storedIds(await aDatabase(folder))).toEqual({
+        stored: load.accepted.size,
+        ids: load.accepted.size,
+      });
+      expect((await daemon.stop()).code).toBe(0);
+    });
+  });
+
+  it('keeps what the best document is far from, whatever the rate, where scores can be cosines', async () => {
+    const sampling = '{rate: 0, low_similarity_below: 0.3}';
+    const pipeline = `{name: docs, retriever: {kind: http, url: "http://127.0.0.1:9/search"}, sampling: ${sampling}}`;
+    const folder = await aFolder({ 'recalld.yaml': `server: {port: 0}\npipelines: [${pipeline}]\n` });
+    const daemon = await startRecalld(['serve'], folder);
+    const scores = [0.29, 0.31, 17.2, -0.4];
+    const queries = scores.map((score, index) => aQuery(`q${index}`, { results: [{ id: 'd1', score }] }));
+    expect((await post(daemon, '/v1/queries', queries)).body).toMatchObject({ accepted: 4, sampled: 2 });
+    const { rows } = await (await aDatabase(folder)).query(
+      'select id, probability, keep_reason from live_queries order by id',
+    );
+    expect(rows).toEqual([
+      { id: 'q0', probability: 1, keep_reason: 'low_similarity' },
+      { id: 'q3', probability: 1, keep_reason: 'low_similarity' },
+    ]);
+  });
+
   it('keeps a query that was not sampled when a user is unhappy with it, and counts feedback on any query', async () => {
     const folder = await aFolder({ 'recalld.yaml': config().replace('rate: 1,', 'rate: 0,') });
     const daemon = await startRecalld(['serve'], folder);
@@ -249,6 +289,25 @@ describe('ingest', () => {
     await daemon.stop();
   });
 
+  it('is as certain of an unhappy query that the rate had kept as of one that it had not', async () => {
+    const folder = await aFolder({ 'recalld.yaml': config().replace('rate: 1,', 'rate: 0.9999999,') });
+    const daemon = await startRecalld(['serve'], folder);
+    await post(daemon, '/v1/queries', [aQuery('sad'), aQuery('glad')]);
+    const feedback = { pipeline: 'docs', kind: 'thumb' };
+    await post(daemon, '/v1/feedback', [
+      { ...feedback, query_id: 'sad', value: 'down' },
+      { ...feedback, query_id: 'glad', value: 'up' },
+    ]);
+    const { rows } = await (await aDatabase(folder)).query(
+      'select id, keep_reason, probability from live_queries order by id',
+    );
+    expect(rows).toEqual([
+      { id: 'glad', keep_reason: 'rate', probability: 0.9999999 },
+      { id: 'sad', keep_reason: 'negative_feedback', probability: 1 },
+    ]);
+    await daemon.stop();
+  });
+
   it('erases a person and a query on request, and keeps nothing but that it did', async () => {
     const folder = await aFolder({ 'recalld.yaml': config() });
     const daemon = await startRecalld(['serve'], folder);
@@ -262,8 +321,8 @@ describe('ingest', () => {
     ]);
     const erase = async (what: string) =>
       (await fetch(`${daemon.url}/v1/${what}`, { method: 'DELETE' })).json();
-    expect(await erase('users/ann')).toEqual({ erased: { queries: 1, feedback: 1 } });
-    expect(await erase('queries/q3')).toEqual({ erased: { queries: 1, feedback: 0 } });
+    expect(await erase('users/ann')).toEqual({ erased: { queries: 1, feedback: 1, golden_queries: 0 } });
+    expect(await erase('queries/q3')).toEqual({ erased: { queries: 1, feedback: 0, golden_queries: 0 } });
     const database = await aDatabase(folder);
     expect((await database.query('select id from live_queries')).rows).toEqual([{ id: 'q2' }]);
     expect(
@@ -274,6 +333,28 @@ describe('ingest', () => {
     ]);
     await daemon.stop();
   });
+
+  it.each([
+    ['was not sampled', 'rate: 0,'],
+    ['was sampled', 'rate: 0.9999999,'],
+  ])(
+    'does not bring back an erased query that %s when somebody is unhappy with it later',
+    async (_, rate) => {
+      const folder = await aFolder({ 'recalld.yaml': config().replace('rate: 1,', rate) });
+      const daemon = await startRecalld(['serve'], folder);
+      const queries = [aQuery('q1', { user_id: 'ann' }), aQuery('q2'), aQuery('q3', { user_id: 'bob' })];
+      await post(daemon, '/v1/queries', queries);
+      for (const what of ['users/ann', 'queries/q2']) {
+        expect((await fetch(`${daemon.url}/v1/${what}`, { method: 'DELETE' })).status).toBe(200);
+      }
+      const down = (id: string) => ({ pipeline: 'docs', query_id: id, kind: 'thumb', value: 'down' });
+      const told = await post(daemon, '/v1/feedback', ['q1', 'q2', 'q3'].map(down));
+      expect(told).toMatchObject({ body: { accepted: 3 } });
+      const { rows } = await (await aDatabase(folder)).query('select id from live_queries');
+      expect(rows).toEqual([{ id: 'q3' }]);
+      await daemon.stop();
+    },
+  );
 
   it.each(['redact', 'hash'])(
     'lets no text out in %s mode: not in the database, the log, the metrics or an error',

@@ -1,9 +1,13 @@
 /** Things of the domain with values that do not matter, so that a test names only those that do. */
+
 import type { FloorCheck } from '../../src/core/checks/floor.ts';
+import type { GoldenChecks } from '../../src/core/checks/golden-checks.ts';
+import type { Diagnosis } from '../../src/core/diagnosis/episode.ts';
 import type { QueryAnswer, RunSettings, SegmentScore } from '../../src/core/golden/run.ts';
+import type { LiveQuery } from '../../src/core/live/live-query.ts';
 import type { GoldenQuery, RetrievedDocument } from '../../src/core/model.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/pipeline/watched-pipeline.ts';
-import type { GoldenRun, LatestRun } from '../../src/ports/golden-runs.ts';
+import type { GoldenRun, LatestRun, RunLabels } from '../../src/ports/golden-runs.ts';
 import type { NewGoldenSet } from '../../src/ports/golden-sets.ts';
 
 export const NOON = new Date('2026-11-20T12:00:00.000Z');
@@ -28,6 +32,28 @@ export function goldenQueries(count: number): GoldenQuery[] {
       judgments: [{ documentId: `d${i + 1}`, grade: 1 }],
     }),
   );
+}
+
+/** The query `q1` of the pipeline `docs`, of which a service told nothing but its text. */
+export function aLiveQuery(parts: Partial<LiveQuery> = {}): LiveQuery {
+  return {
+    id: 'q1',
+    pipeline: 'docs',
+    occurredAt: null,
+    text: 'what is it',
+    embedding: null,
+    topK: null,
+    sessionId: null,
+    traceId: null,
+    results: [],
+    latencyMs: null,
+    error: null,
+    segments: {},
+    userId: null,
+    versions: { index: null, embedder: null, retriever: null },
+    upstreamProbability: 1,
+    ...parts,
+  };
 }
 
 /** Best first; the scores fall from 1. */
@@ -81,7 +107,10 @@ export function aGoldenRun(parts: Partial<GoldenRun> = {}): GoldenRun {
     pipeline: 'docs',
     goldenSet: 'faq',
     goldenSetVersion: 1,
+    purpose: 'full',
     trigger: 'schedule',
+    cause: null,
+    queryIds: null,
     scheduledFor: NOON,
     settings: aRunSettings(),
     startedAt: NOON,
@@ -90,6 +119,8 @@ export function aGoldenRun(parts: Partial<GoldenRun> = {}): GoldenRun {
     finishedAt: null,
     queriesTotal: 3,
     reason: null,
+    fingerprints: {},
+    labels: noLabels,
     ...parts,
   };
 }
@@ -118,15 +149,55 @@ export function aSchedule(parts: Partial<GoldenSchedule> = {}): GoldenSchedule {
   return {
     set: 'faq',
     cron: { expression: '0 * * * *', timezone: 'UTC' },
+    sentinel: null,
+    timezone: 'UTC',
+    quietHours: [],
+    maxQueriesPerDay: null,
+    rotationRuns: 0,
     settings: aRunSettings(),
     ...parts,
   };
 }
 
+/** What a run knows of its labels when nobody looked. */
+export const noLabels: RunLabels = { probed: null, stale: null, deadQueries: null, gap: null };
+
+/** No checks but those that are named. */
+export function goldenChecks(parts: Partial<GoldenChecks> = {}): GoldenChecks {
+  return { floors: [], regressions: [], staleLabels: [], ...parts };
+}
+
 /** The pipeline `docs`, whose retriever must not be asked. */
 export function aWatchedPipeline(parts: Partial<WatchedPipeline> = {}): WatchedPipeline {
   const retriever = { retrieve: () => Promise.reject(new Error('this retriever must not be asked')) };
-  return { name: 'docs', retriever, timeoutMs: 2000, golden: [aSchedule()], floors: [], ...parts };
+  return {
+    name: 'docs',
+    retriever,
+    store: null,
+    embedder: null,
+    annRecall: { queries: 20, k: 10 },
+    timeoutMs: 2000,
+    golden: [aSchedule()],
+    checks: goldenChecks(),
+    thresholds: [],
+    close: async () => undefined,
+    ...parts,
+  };
+}
+
+/** What the exporter knows of a run that completed at noon. */
+export function aCompletedRun(
+  parts: Partial<NonNullable<LatestRun['completed']>> = {},
+): NonNullable<LatestRun['completed']> {
+  return {
+    startedAt: new Date(NOON.getTime() - 60_000),
+    finishedAt: NOON,
+    scores: [aScore()],
+    segmentsOverflow: 0,
+    labels: noLabels,
+    baseline: null,
+    ...parts,
+  };
 }
 
 /** A run of `faq` on `docs` that completed at noon after one minute. */
@@ -142,7 +213,7 @@ export function aLatestRun(parts: Partial<LatestRun> = {}): LatestRun {
       checks: [],
       finishedAt: NOON,
     },
-    completed: { finishedAt: NOON, scores: [aScore()], segmentsOverflow: 0 },
+    completed: aCompletedRun(),
     ...parts,
   };
 }
@@ -150,4 +221,21 @@ export function aLatestRun(parts: Partial<LatestRun> = {}): LatestRun {
 /** The set `faq` with three queries. */
 export function aNewGoldenSet(parts: Partial<NewGoldenSet> = {}): NewGoldenSet {
   return { name: 'faq', contentHash: 'hash-1', format: 'csv', queries: goldenQueries(3), ...parts };
+}
+
+/** What was found behind a check in alarm on the pipeline `docs`. */
+export function aDiagnosis(parts: Partial<Diagnosis> = {}): Diagnosis {
+  return {
+    pipeline: 'docs',
+    cause: 'retriever_outage',
+    confidence: 'high',
+    probability: 0.97,
+    summary: 'Likely cause: the retriever is down (high confidence, 97 %).',
+    alarms: ['golden queries of faq fail'],
+    runId: 'run-1',
+    referenceRunId: null,
+    ranked: [],
+    signs: [],
+    ...parts,
+  };
 }

@@ -1,4 +1,5 @@
 /** Golden runs for tests, whole and plausible; a test names only what it is about. */
+import type { RunDifference } from '../../src/core/golden/compare-golden-runs.ts';
 import type { GoldenRuns, NewRun, RunEnd } from '../../src/ports/golden-runs.ts';
 import type { GoldenSets } from '../../src/ports/golden-sets.ts';
 import { aGoldenQuery, aNewGoldenSet, aRunSettings, aScore } from './builders.ts';
@@ -25,7 +26,10 @@ export function aRun(run: Partial<NewRun> = {}): NewRun {
     pipeline: 'docs',
     goldenSet: 'faq',
     goldenSetVersion: 1,
+    purpose: 'full',
     trigger: 'manual',
+    cause: null,
+    queryIds: null,
     scheduledFor: null,
     settings: aRunSettings({ segmentKeys: ['language'], maxPerSecond: 0.5 }),
     startedAt: nine,
@@ -42,6 +46,9 @@ export function anEnd(end: Partial<RunEnd> = {}): RunEnd {
     scores: [ndcg],
     checks: [floor],
     segmentsOverflow: 0,
+    labels: null,
+    fingerprints: {},
+    comparisons: [],
     ...end,
   };
 }
@@ -63,4 +70,36 @@ export async function createRun(stores: GoldenStores, run: Partial<NewRun> = {})
   await importSet(stores, made.goldenSet);
   if (!(await stores.runs.create(made))) throw new Error(`the tick of ${made.id} has a run`);
   return made;
+}
+
+/** nDCG@10 of all queries fell by 0.05. */
+export function aDifference(parts: Partial<RunDifference> = {}): RunDifference {
+  return {
+    key: { measure: 'ndcg', k: 10 },
+    measure: 'ndcg',
+    segment: 'all',
+    n: 40,
+    excluded: 2,
+    baseline: 0.8,
+    candidate: 0.75,
+    difference: -0.05,
+    ciLow: -0.09,
+    ciHigh: -0.01,
+    ciMethod: 't',
+    t: -2.5,
+    df: 39,
+    pT: 0.0167,
+    pRandomization: 0.018,
+    pMethod: 'exact',
+    mcnemarP: null,
+    p: 0.018,
+    changed: 12,
+    wins: 3,
+    losses: 9,
+    ties: 28,
+    standardDeviation: 0.125,
+    smallestDetectableDifference: 0.057,
+    verdict: 'inconclusive',
+    ...parts,
+  };
 }

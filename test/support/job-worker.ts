@@ -2,13 +2,15 @@
  * A process of its own that works on a job queue, for what needs one that dies or ends by itself.
  *
  * Started with one argument, WorkerSettings as JSON. It reports each job as a line of stdout, `running ID`, and then
- * either never ends it (`hang`), or ends it, closes the queue and leaves the rest to Node.js (`leave`).
+ * either never ends it (`hang`), or ends it, closes the queue and leaves the rest to Node.js: at once (`leave`), or when
+ * it is told so through stdin (`hold`).
  */
+import { once } from 'node:events';
 import { openJobQueue, type QueueSettings } from '../../src/adapters/queue/bullmq.ts';
 import { silentLogger } from './log.ts';
 
 export interface WorkerSettings extends Omit<QueueSettings, 'logger'> {
-  readonly manner: 'hang' | 'leave';
+  readonly manner: 'hang' | 'leave' | 'hold';
 }
 
 const [argument = '{}'] = process.argv.slice(2);
@@ -18,6 +20,10 @@ const jobEnded = new Promise<void>((resolve, reject) => {
   const working = queue.work(async (_, __, id) => {
     process.stdout.write(`running ${id}\n`);
     if (manner === 'hang') await new Promise(() => undefined);
+    if (manner === 'hold') {
+      await once(process.stdin, 'data');
+      process.stdin.destroy();
+    }
     resolve();
     return 'done';
   });

@@ -1,8 +1,19 @@
 /** Golden runs in memory, leases by a steerable clock. The contract of the port holds it to the real one. */
-import type { CheckResult } from '../../src/core/checks/floor.ts';
+import type { ComparedWithBaseline } from '../../src/core/checks/regression.ts';
+import type { CheckResult } from '../../src/core/checks/result.ts';
+import type { StaleLabel } from '../../src/core/golden/label-probe.ts';
 import type { OutcomeCounts, QueryAnswer, SegmentScore } from '../../src/core/golden/run.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { GoldenRun, GoldenRuns, LatestRun, NewRun, RunEnd } from '../../src/ports/golden-runs.ts';
+import type {
+  GoldenRun,
+  GoldenRuns,
+  LatestRun,
+  LatestSentinel,
+  NewRun,
+  RunEnd,
+  StoredComparison,
+} from '../../src/ports/golden-runs.ts';
+import { aGoldenRun } from './builders.ts';
 import { MemoryGoldenSets } from './memory-golden-sets.ts';
 import { wellFormed } from './well-formed.ts';
 
@@ -16,6 +27,8 @@ interface Entry {
 export class MemoryGoldenRuns implements GoldenRuns {
   /** What `latest` answers: a test states the rows that it needs. */
   latestRuns: readonly LatestRun[] = [];
+  /** What `latestSentinels` answers. */
+  sentinels: readonly LatestSentinel[] = [];
   readonly #clock: Clock;
   readonly #sets: MemoryGoldenSets;
   readonly #entries = new Map<string, Entry>();
@@ -44,11 +57,12 @@ export class MemoryGoldenRuns implements GoldenRuns {
 
   async create(run: NewRun): Promise<boolean> {
     const isTaken = [...this.#entries.values()].some(
-      (other) => other.run.id === run.id || isSameTick(other.run, run),
+      (other) => other.run.id === run.id || isSameTick(other.run, run) || isSecondEscalation(other.run, run),
     );
     if (isTaken) return false;
-    const queriesTotal = this.#sets.queriesOf(run.goldenSet, run.goldenSetVersion).length;
-    this.put({ ...run, status: 'running', finishedAt: null, queriesTotal, reason: null });
+    const queriesTotal =
+      run.queryIds?.length ?? this.#sets.queriesOf(run.goldenSet, run.goldenSetVersion).length;
+    this.put({ ...run, ...aGoldenRun(run), finishedAt: null, queriesTotal });
     return true;
   }
 
@@ -75,13 +89,32 @@ export class MemoryGoldenRuns implements GoldenRuns {
     return [...this.#entry(runId).answers.values()];
   }
 
+  async answered(runId: string, queryIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const { answers } = this.#entry(runId);
+    return new Set(queryIds.filter((id) => answers.has(id)));
+  }
+
   async finish(runId: string, end: RunEnd): Promise<boolean> {
     const entry = this.#entries.get(runId);
     if (entry?.run.status !== 'running') return false;
     const checks = new Set(end.checks.map(({ name, severity }) => `${severity} ${name}`));
     if (checks.size < end.checks.length) throw new Error('duplicate check');
     const { status, reason, finishedAt } = end;
-    entry.run = { ...entry.run, status, reason, finishedAt };
+    const { labels, fingerprints } = end;
+    const isProbed = labels?.kind === 'probed';
+    entry.run = {
+      ...entry.run,
+      status,
+      reason,
+      finishedAt,
+      fingerprints,
+      labels: {
+        probed: isProbed ? labels.probed : null,
+        stale: isProbed ? labels.stale : null,
+        deadQueries: isProbed ? labels.dead.size : null,
+        gap: labels?.kind === 'unknown' ? labels.reason : null,
+      },
+    };
     entry.end = end;
     entry.lease = null;
     return true;
@@ -94,11 +127,19 @@ export class MemoryGoldenRuns implements GoldenRuns {
   async list({
     pipeline,
     goldenSet,
+    version,
+    status,
+    purpose = 'full',
+    before,
     limit,
   }: Parameters<GoldenRuns['list']>[0]): Promise<readonly GoldenRun[]> {
     return this.#runs()
       .filter((run) => pipeline === undefined || run.pipeline === pipeline)
       .filter((run) => goldenSet === undefined || run.goldenSet === goldenSet)
+      .filter((run) => version === undefined || run.goldenSetVersion === version)
+      .filter((run) => status === undefined || run.status === status)
+      .filter((run) => run.purpose === purpose)
+      .filter((run) => before === undefined || isEarlier(run, before))
       .toReversed()
       .slice(0, limit);
   }
@@ -109,6 +150,36 @@ export class MemoryGoldenRuns implements GoldenRuns {
 
   async checks(runId: string): Promise<readonly CheckResult[]> {
     return this.endOf(runId)?.checks ?? [];
+  }
+
+  async comparisons(runId: string): Promise<readonly StoredComparison[]> {
+    return this.endOf(runId)?.comparisons ?? [];
+  }
+
+  async staleLabels(runId: string): Promise<readonly StaleLabel[]> {
+    const labels = this.endOf(runId)?.labels;
+    return labels?.kind === 'probed' ? labels.labels : [];
+  }
+
+  async comparedWithBaseline(
+    pipeline: string,
+    goldenSet: string,
+    upToVersion: number,
+    limit: number,
+  ): Promise<readonly ComparedWithBaseline[]> {
+    const all = await this.list({ pipeline, goldenSet, status: 'completed', limit: 1000 });
+    const completed = all
+      .filter(({ goldenSetVersion }) => goldenSetVersion <= upToVersion)
+      .toSorted((a, b) => b.goldenSetVersion - a.goldenSetVersion);
+    return completed
+      .slice(0, limit)
+      .toReversed()
+      .flatMap(({ id }) => {
+        const baseline = this.endOf(id)?.comparisons.find(({ kind }) => kind === 'baseline');
+        if (baseline === undefined) return [];
+        const metrics = baseline.differences.filter(({ segment }) => segment === 'all');
+        return [{ runId: id, baselineRunId: baseline.against, metrics }];
+      });
   }
 
   async outcomes(runId: string): Promise<OutcomeCounts> {
@@ -123,6 +194,23 @@ export class MemoryGoldenRuns implements GoldenRuns {
 
   async latest(): Promise<readonly LatestRun[]> {
     return this.latestRuns;
+  }
+
+  async latency95(runId: string): Promise<number | null> {
+    const latencies = [...this.#entry(runId).answers.values()]
+      .filter(({ outcome }) => outcome === 'ok' || outcome === 'empty')
+      .flatMap(({ latencyMs }) => latencyMs ?? [])
+      .toSorted((a, b) => a - b);
+    return latencies[Math.ceil(0.95 * latencies.length) - 1] ?? null;
+  }
+
+  async latestSentinels(): Promise<readonly LatestSentinel[]> {
+    return this.sentinels;
+  }
+
+  async pruneSentinels(before: Date): Promise<void> {
+    for (const { id, purpose, startedAt, status } of this.#runs())
+      if (purpose === 'sentinel' && status !== 'running' && startedAt < before) this.#entries.delete(id);
   }
 
   /** Oldest first; those of the same time by their ids. */
@@ -141,5 +229,21 @@ export class MemoryGoldenRuns implements GoldenRuns {
 
 function isSameTick(a: NewRun, b: NewRun): boolean {
   const isTick = a.scheduledFor !== null && a.scheduledFor.getTime() === b.scheduledFor?.getTime();
-  return isTick && a.pipeline === b.pipeline && a.goldenSet === b.goldenSet;
+  return (
+    isTick &&
+    a.pipeline === b.pipeline &&
+    a.goldenSet === b.goldenSet &&
+    a.purpose === b.purpose &&
+    a.goldenSetVersion === b.goldenSetVersion
+  );
+}
+
+function isEarlier(a: GoldenRun, b: GoldenRun): boolean {
+  const ms = a.startedAt.getTime() - b.startedAt.getTime();
+  return ms < 0 || (ms === 0 && a.id < b.id);
+}
+
+function isSecondEscalation(a: GoldenRun, b: NewRun): boolean {
+  const areEscalations = a.trigger === 'sentinel' && b.trigger === 'sentinel' && a.status === 'running';
+  return areEscalations && a.pipeline === b.pipeline && a.goldenSet === b.goldenSet;
 }

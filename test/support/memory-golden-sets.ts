@@ -1,6 +1,13 @@
 /** Golden sets in memory, for tests of what is built on them. The contract of the port holds it to the real one. */
+import { RecalldError } from '../../src/core/errors.ts';
 import type { GoldenQuery } from '../../src/core/model.ts';
-import type { GoldenSets, GoldenSetVersion, NewGoldenSet } from '../../src/ports/golden-sets.ts';
+import type {
+  GoldenSets,
+  GoldenSetVersion,
+  NewGoldenSet,
+  QueryOrigin,
+  QuerySelection,
+} from '../../src/ports/golden-sets.ts';
 import { wellFormed } from './well-formed.ts';
 
 interface Stored {
@@ -11,12 +18,17 @@ interface Stored {
 export class MemoryGoldenSets implements GoldenSets {
   /** Newest first. */
   readonly #stored: Stored[] = [];
+  readonly #origins = new Map<string, Map<string, QueryOrigin>>();
 
   async add(
     set: NewGoldenSet,
     now: Date,
   ): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
     const latest = this.#latest(set.name);
+    const origin = set.origin ?? 'human';
+    if (latest !== null && latest.origin !== origin) {
+      throw new RecalldError('golden_origin_differs', `The set ${set.name} is ${latest.origin}.`);
+    }
     if (latest?.contentHash === set.contentHash) return { set: latest, created: false };
     for (const { id, judgments } of set.queries) {
       const documents = new Set(judgments.map(({ documentId }) => documentId));
@@ -31,8 +43,13 @@ export class MemoryGoldenSets implements GoldenSets {
       importedAt: now,
       queries: set.queries.length,
       judgments: set.queries.reduce((sum, query) => sum + query.judgments.length, 0),
+      origin,
+      note: set.note ?? null,
     };
     this.#stored.unshift({ version, queries: wellFormed(set.queries) });
+    const origins = this.#origins.get(name) ?? new Map<string, QueryOrigin>();
+    for (const one of set.origins ?? []) if (!origins.has(one.queryId)) origins.set(one.queryId, one);
+    this.#origins.set(name, origins);
     return { set: version, created: true };
   }
 
@@ -47,8 +64,24 @@ export class MemoryGoldenSets implements GoldenSets {
     );
   }
 
+  async origins(name: string): Promise<readonly QueryOrigin[]> {
+    const own = [...(this.#origins.get(name)?.values() ?? [])];
+    return own.toSorted((a, b) => (a.queryId < b.queryId ? -1 : 1));
+  }
+
   async queries(name: string, version: number): Promise<readonly GoldenQuery[]> {
     return this.queriesOf(name, version);
+  }
+
+  async someQueries(
+    name: string,
+    version: number,
+    selection: QuerySelection,
+  ): Promise<readonly GoldenQuery[]> {
+    const all = this.queriesOf(name, version);
+    return 'ids' in selection
+      ? all.filter(({ id }) => selection.ids.includes(id))
+      : all.slice(selection.from, selection.to);
   }
 
   /** As `queries`, at once. */

@@ -1,5 +1,5 @@
 /** A job queue that only remembers what was enqueued. */
-import type { JobQueue, QueueCount } from '../../src/ports/job-queue.ts';
+import type { FailedJob, JobQueue, QueueCount } from '../../src/ports/job-queue.ts';
 
 export interface EnqueuedJob {
   readonly job: string;
@@ -26,6 +26,14 @@ export class MemoryJobQueue implements JobQueue {
 
   counts(): Promise<readonly QueueCount[]> {
     return Promise.resolve(this.queueCounts);
+  }
+
+  failures(): Promise<readonly FailedJob[]> {
+    return Promise.resolve([]);
+  }
+
+  inHand(): readonly string[] {
+    return [];
   }
 
   drain(): Promise<void> {

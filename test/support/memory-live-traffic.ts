@@ -1,5 +1,6 @@
 /** Live traffic that only remembers what the jobs asked of it. */
 import type { LiveTraffic } from '../../src/ports/live-traffic.ts';
+import type { HeldFragment } from '../../src/ports/trace-fragments.ts';
 
 const refuse = (): Promise<never> => Promise.reject(new Error('this store only remembers what jobs asked'));
 
@@ -13,6 +14,9 @@ export class MemoryLiveTraffic implements LiveTraffic {
   readonly dimensions = refuse;
   readonly replicas = refuse;
   readonly erase = refuse;
+  readonly fixDimensions = refuse;
+  readonly raiseProbabilities = refuse;
+  readonly lastErasures = refuse;
 
   async closeMinutes(before: Date): Promise<number> {
     this.calls.push(['closeMinutes', before]);
@@ -21,6 +25,14 @@ export class MemoryLiveTraffic implements LiveTraffic {
 
   async createPartitions(now: Date): Promise<void> {
     this.calls.push(['createPartitions', now]);
+  }
+
+  async holdFragments(fragments: readonly HeldFragment[]): Promise<void> {
+    this.calls.push(['holdFragments', fragments]);
+  }
+
+  async releaseFragments(now: Date): Promise<void> {
+    this.calls.push(['releaseFragments', now]);
   }
 
   async prune(retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> {

@@ -1,6 +1,8 @@
 /** A schedule that ticks when a test says so. */
 import type { Schedule } from '../../src/ports/schedule.ts';
 
+const HOUR_MS = 3_600_000;
+
 type Tick = (plannedAt: Date) => void;
 
 export class MemorySchedule implements Schedule {
@@ -23,6 +25,18 @@ export class MemorySchedule implements Schedule {
 
   previous(): Date {
     return this.#previous;
+  }
+
+  /** The next whole hour. */
+  next(_expression: string, _timezone: string, now: Date): Date {
+    return new Date((Math.floor(now.getTime() / HOUR_MS) + 1) * HOUR_MS);
+  }
+
+  /** Whole hours. */
+  between(_expression: string, _timezone: string, from: Date, until: Date): readonly Date[] {
+    const hours: Date[] = [];
+    for (let at = this.next('', '', from); at < until; at = this.next('', '', at)) hours.push(at);
+    return hours;
   }
 
   longestGapSeconds(): number {

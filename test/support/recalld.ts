@@ -11,6 +11,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
 import { waitFor } from './wait-for.ts';
 
@@ -32,6 +33,15 @@ export async function aFolder(
   return folder;
 }
 
+/** A connection to the embedded database of a running daemon, as its own commands find it. */
+export async function aDatabase(folder: string, atEnd: AtEnd = onTestFinished): Promise<Client> {
+  const client = new Client(embeddedConnection(folder));
+  client.on('error', () => undefined);
+  await client.connect();
+  atEnd(() => client.end());
+  return client;
+}
+
 export interface Finished {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -44,8 +54,9 @@ export async function runRecalld(
   args: readonly string[],
   folder: string,
   env: Readonly<Record<string, string>> = {},
+  atEnd: AtEnd = onTestFinished,
 ): Promise<Finished> {
-  return spawnRecalld(args, folder, env).finished;
+  return spawnRecalld(args, folder, env, atEnd).finished;
 }
 
 export interface Running {
@@ -107,7 +118,7 @@ export async function startRecalld(
         | string
         | undefined;
     },
-    { timeoutMs: 60_000 },
+    { timeoutMs: 120_000 },
   );
   return {
     ...running,
@@ -172,4 +183,12 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
 export function seriesValue(metrics: string, series: string): number | undefined {
   const line = metrics.split('\n').find((candidate) => candidate.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
+}
+
+/** How to reach the embedded database of a running daemon, as its own commands find it. */
+export function embeddedConnection(folder: string) {
+  const owner = readFileSync(path.join(folder, '.recalld/owner.json'), 'utf8');
+  const { port } = JSON.parse(owner) as { port: number };
+  const password = readFileSync(path.join(folder, '.recalld/postgres/recalld.password'), 'utf8').trim();
+  return { host: '127.0.0.1', port, user: 'recalld', password, database: 'recalld' };
 }

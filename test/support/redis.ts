@@ -28,10 +28,15 @@ export interface RedisServer {
   freeze(): void;
 }
 
-/** Redis for the tests of this file or describe block. */
-export function useRedis(): RedisServer {
-  let port = 0;
-  let folder = '';
+export interface OwnRedis extends RedisServer {
+  /** Ends it and removes its folder. */
+  close(): Promise<void>;
+}
+
+/** Redis on a free port; whoever calls closes it. */
+export async function startRedis(): Promise<OwnRedis> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'recalld-redis-'));
+  const port = await freePort();
   let server: ChildProcess | undefined;
 
   const start = async (): Promise<void> => {
@@ -66,24 +71,37 @@ export function useRedis(): RedisServer {
     await ended;
   };
 
-  beforeAll(async () => {
-    if (!isInstalled) return;
-    folder = mkdtempSync(path.join(tmpdir(), 'recalld-redis-'));
-    port = await freePort();
-    await start();
-  });
-  afterAll(async () => {
-    await stop();
-    if (folder !== '') rmSync(folder, { recursive: true, force: true });
-  });
-
+  await start();
   return {
-    get url() {
-      return `redis://127.0.0.1:${port}`;
-    },
+    url: `redis://127.0.0.1:${port}`,
     start,
     stop,
     freeze: () => void server?.kill('SIGSTOP'),
+    async close() {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Redis for the tests of this file or describe block. */
+export function useRedis(): RedisServer {
+  let own: OwnRedis | undefined;
+  const started = (): OwnRedis => {
+    if (own === undefined) throw new Error('Redis is there only while tests run');
+    return own;
+  };
+  beforeAll(async () => {
+    if (isInstalled) own = await startRedis();
+  });
+  afterAll(() => own?.close());
+  return {
+    get url() {
+      return started().url;
+    },
+    start: () => started().start(),
+    stop: () => started().stop(),
+    freeze: () => started().freeze(),
   };
 }
 

@@ -8,6 +8,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 export interface TcpGate {
   readonly host: string;
   readonly port: number;
+  /** Of clients. */
+  readonly openConnections: number;
   /** Cuts every connection and refuses new ones. */
   shut(): Promise<void>;
   /** Keeps every connection, new ones too, and lets nothing through. */
@@ -23,6 +25,7 @@ export async function startTcpGate(target: {
 }): Promise<TcpGate> {
   const host = '127.0.0.1';
   const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   let held = false;
   let port = 0;
   let server: Server | undefined;
@@ -36,6 +39,8 @@ export async function startTcpGate(target: {
   const listen = async (): Promise<void> => {
     server = createServer((client) => {
       const upstream = connect(target.port, target.host);
+      clients.add(client);
+      client.on('close', () => clients.delete(client));
       for (const [one, other] of [
         [client, upstream],
         [upstream, client],
@@ -65,6 +70,9 @@ export async function startTcpGate(target: {
     host,
     get port() {
       return port;
+    },
+    get openConnections() {
+      return clients.size;
     },
     shut,
     hold() {

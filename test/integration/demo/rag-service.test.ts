@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { demoDataPath, readDemoQuestions } from '../../../src/demo/rag/corpus.ts';
-import type { RagFault } from '../../../src/demo/rag/fault.ts';
+import { isOfMissingArticle, type RagFault, SLOW_MS } from '../../../src/demo/rag/fault.ts';
 import { type DemoRagService, startDemoRagService } from '../../../src/demo/rag/spawn.ts';
 
 interface SearchAnswer {
@@ -118,6 +118,53 @@ describe('the demo RAG service', () => {
     expect(ids[0]).toBe('Super_Bowl_50/1');
   });
 
+  describe('as an embedder by the API of OpenAI', () => {
+    interface EmbeddingsAnswer {
+      readonly data: readonly { readonly index: number; readonly embedding: number[] | string }[];
+    }
+
+    async function embed(body: object): Promise<EmbeddingsAnswer['data']> {
+      const response = await post(`${service.url}/v1/embeddings`, { model: 'hashed-tfidf', ...body });
+      const answer: EmbeddingsAnswer = JSON.parse(await response.text());
+      return answer.data;
+    }
+
+    it('gives the vector under which a passage is stored, as numbers and as base64', async () => {
+      const [passage] = await search(service.url, 'How many tackles did Luke Kuechly register?', 1);
+      const { rows } = await pool.query<{ embedding: string }>(
+        'select embedding::text from chunks where id = $1',
+        [passage?.id],
+      );
+      const stored = Float32Array.from(JSON.parse(rows[0]?.embedding ?? '[]') as number[]);
+      const [first, second] = await embed({ input: ['Who won?', passage?.text] });
+      expect([first?.index, second?.index]).toEqual([0, 1]);
+      expect(Float32Array.from(second?.embedding as number[])).toEqual(stored);
+      const [packed] = await embed({ input: passage?.text, encoding_format: 'base64' });
+      const bytes = Buffer.from(String(packed?.embedding), 'base64');
+      const unpacked = Float32Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4));
+      expect(unpacked).toEqual(stored);
+    });
+
+    it('gives other vectors while the model is changed, and none while it is out of service', async () => {
+      const healthy = await embed({ input: 'the war' });
+      await service.setFault('embedding');
+      expect(await embed({ input: 'the war' })).not.toEqual(healthy);
+      await service.setFault('outage');
+      expect((await post(`${service.url}/v1/embeddings`, { input: 'the war' })).status).toBe(503);
+      await service.setFault('none');
+      expect(await embed({ input: 'the war' })).toEqual(healthy);
+    });
+
+    it.each([
+      ['no text', {}],
+      ['no texts', { input: [] }],
+      ['an empty text', { input: ['a', ''] }],
+      ['another encoding', { input: 'a', encoding_format: 'hex' }],
+    ])('refuses %s with status 400', async (_what, body) => {
+      expect((await post(`${service.url}/v1/embeddings`, body)).status).toBe(400);
+    });
+  });
+
   describe('under a fault', () => {
     const qrels = readFileSync(join(demoDataPath, 'qrels.tsv'), 'utf8').trimEnd().split('\n').slice(1);
     const relevant = new Map(qrels.map((line) => readJudgment(line)));
@@ -131,6 +178,7 @@ describe('the demo RAG service', () => {
 
     it.each<[RagFault, number, string, number]>([
       ['index', 160, 'by about a third', 0.75],
+      ['stale', 480, 'to nothing, because the ids are new', 0.01],
       ['embedding', 240, 'to almost nothing', 0.15],
     ])(
       '`%s` leaves %d documents and lowers the hit rate %s, until it is lifted',
@@ -160,6 +208,33 @@ describe('the demo RAG service', () => {
       expect((await post(`${service.url}/search`, { query: 'war' })).status).toBe(200);
     });
 
+    it('`slow` makes one search in four late, until it is lifted', async () => {
+      const late = async (): Promise<number> => {
+        let count = 0;
+        for (let asked = 0; asked < 8; asked += 1) {
+          const startedAt = performance.now();
+          await search(service.url, 'Who won Super Bowl 50?');
+          if (performance.now() - startedAt >= SLOW_MS) count += 1;
+        }
+        return count;
+      };
+      await service.setFault('slow');
+      expect(await late()).toBeGreaterThanOrEqual(2);
+      await service.setFault('none');
+      expect((await search(service.url, 'Who won Super Bowl 50?')).length).toBe(10);
+    });
+
+    it('does without an article until it is written, whatever else is wrong', async () => {
+      const ofArticle = async (): Promise<number> =>
+        (await storedIds(pool)).filter(isOfMissingArticle).length;
+      expect(await service.setFault('none', false)).toBe(235);
+      expect(await ofArticle()).toBe(0);
+      expect(await service.setFault('stale', false)).toBe(470);
+      expect(await ofArticle()).toBe(0);
+      expect(await service.setFault('none')).toBe(240);
+      expect(await ofArticle()).toBe(5);
+    });
+
     it('keeps the documents and the searches whole while a fault comes and goes', async () => {
       const busy = rankSomeQuestions();
       for (const fault of ['index', 'none', 'index', 'none'] as const) await service.setFault(fault);
@@ -168,7 +243,7 @@ describe('the demo RAG service', () => {
     });
 
     it('refuses a fault that it does not know with status 400', async () => {
-      expect((await post(`${service.url}/admin/fault`, { fault: 'flood' })).status).toBe(400);
+      expect((await post(`${service.url}/admin/condition`, { fault: 'flood' })).status).toBe(400);
     });
   });
 });

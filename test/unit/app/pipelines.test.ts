@@ -1,13 +1,19 @@
-import { describe, expect, it } from 'vitest';
-import { createPipelines, findPipeline, scheduleOf } from '../../../src/app/pipelines.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { closePipelines, createPipelines, findPipeline, scheduleOf } from '../../../src/app/pipelines.ts';
 import { parseConfig } from '../../../src/contracts/config/parse.ts';
 import { judgeFloor } from '../../../src/core/checks/floor.ts';
 import type { WatchedPipeline } from '../../../src/pipeline/watched-pipeline.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
+import { json, startFaultServer } from '../../support/fault-server.ts';
+import { silentLogger } from '../../support/log.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 function pipelinesOf(rest: string, retriever = 'kind: http, url: "http://rag/"'): WatchedPipeline[] {
   const text = `pipelines: [{name: docs, retriever: {${retriever}}, ${rest}}]`;
-  return createPipelines(parseConfig(text, 'recalld.yaml', {}, () => ''));
+  return createPipelines(
+    parseConfig(text, 'recalld.yaml', {}, () => ''),
+    silentLogger,
+  );
 }
 
 describe('a pipeline of the config', () => {
@@ -20,7 +26,7 @@ describe('a pipeline of the config', () => {
     expect(pipeline).toMatchObject({
       name: 'docs',
       timeoutMs: 2000,
-      floors: [{ measure: 'ndcg@10', below: 0.8, severity: 'warning' }],
+      checks: { floors: [{ measure: 'ndcg@10', below: 0.8, severity: 'warning' }] },
       golden: [
         {
           set: 'faq',
@@ -55,9 +61,9 @@ describe('a pipeline of the config', () => {
 
   it('has only floors that a golden run can judge', () => {
     const [pipeline] = pipelinesOf(
-      'golden: [{set: faq}], checks: [{measure: mrr@5, below: 0.5}, {regression: mrr@5, drop: 0.1}, {density_drift: true}]',
+      'golden: [{set: faq}], checks: [{measure: mrr@5, below: 0.5}, {regression: mrr@5, drop: 0.1}, {stale_labels_above: 0.1}]',
     );
-    expect(pipeline?.floors.map((floor) => judgeFloor(floor, 'faq', []).verdict)).toEqual(['no_data']);
+    expect(pipeline?.checks.floors.map((floor) => judgeFloor(floor, 'faq', []).verdict)).toEqual(['no_data']);
   });
 });
 
@@ -81,4 +87,31 @@ describe('a golden set that the config does not name', () => {
     if (pipeline === undefined) throw new Error('there is no pipeline');
     expect(scheduleOf(pipeline, 'other')).toEqual({ ...scheduleOf(pipeline, 'faq'), set: 'other' });
   });
+});
+
+it('pipelines that are closed leave no connection of any of their parts', async () => {
+  const answers: Readonly<Record<string, unknown>> = {
+    '/v1/embeddings': { data: [{ index: 0, embedding: [1, 0] }] },
+    '/docs/_search': { hits: { hits: [{ _id: 'd1', _score: 1, _source: { body: 'a text' } }] } },
+    '/rerank': [{ index: 0, score: 1 }],
+  };
+  const server = await startFaultServer((request, response) =>
+    json(answers[request.target] ?? {})(request, response),
+  );
+  onTestFinished(() => server.close());
+  const { url } = server;
+  const first = `{kind: elasticsearch, url: "${url}", index: docs, mode: knn, content: body}`;
+  const pipelines = pipelinesOf(
+    `vector_store: {kind: qdrant, url: "${url}", collection: c}, embedder: {kind: openai, base_url: "${url}/v1", model: m}`,
+    `kind: rerank, of: ${first}, reranker: {kind: tei, url: "${url}"}`,
+  );
+  const [pipeline] = pipelines;
+  const { signal } = new AbortController();
+  const answer = await pipeline?.retriever.retrieve({ text: 'a question', k: 1, tags: {} }, signal);
+  expect(answer).toMatchObject({ kind: 'documents' });
+  await pipeline?.store?.describe(signal);
+  expect(server.openConnections).toBe(4);
+  await closePipelines(pipelines);
+  // They would close by themselves after 4 s.
+  await waitFor(() => server.openConnections === 0, { timeoutMs: 3000 });
 });

@@ -3,15 +3,17 @@ import { startScheduler } from '../../../src/app/scheduler.ts';
 import { RecalldError } from '../../../src/core/errors.ts';
 import type { WatchedPipeline } from '../../../src/pipeline/watched-pipeline.ts';
 import { aNewGoldenSet, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { MemoryGoldenRotations } from '../../support/memory-golden-rotations.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../support/memory-golden-sets.ts';
+import { MemoryGoldenTicks } from '../../support/memory-golden-ticks.ts';
 import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
 import { MemorySchedule } from '../../support/memory-schedule.ts';
 import { MemoryLogger } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
 const HOURLY = '0 * * * *';
-const LATEST_TICK = new Date('2026-11-20T11:00:00.000Z');
+const LATEST_TICK = NOON;
 
 /** A scheduler of the pipeline `docs` with the hourly set `faq`; others may share its runs and its queue. */
 async function aScheduler(pipelines: readonly WatchedPipeline[] = [aWatchedPipeline()]) {
@@ -19,6 +21,7 @@ async function aScheduler(pipelines: readonly WatchedPipeline[] = [aWatchedPipel
   const sets = new MemoryGoldenSets();
   await sets.add(aNewGoldenSet(), NOON);
   const runs = new MemoryGoldenRuns(clock);
+  const ticks = new MemoryGoldenTicks(runs);
   const queue = new MemoryJobQueue();
   const logger = new MemoryLogger();
   let ids = 0;
@@ -27,6 +30,8 @@ async function aScheduler(pipelines: readonly WatchedPipeline[] = [aWatchedPipel
     await startScheduler({
       sets,
       runs,
+      rotations: new MemoryGoldenRotations(),
+      ticks,
       clock,
       newRunId: () => `run-${++ids}`,
       schedule,
@@ -137,10 +142,10 @@ describe('a tick', () => {
   it('of a job that starts by itself is one job, however many replicas tick', async () => {
     const { clock, queue, start } = await aScheduler([]);
     const replicas = [await start(), await start()];
-    for (const replica of replicas) replica.fire('*/10 * * * * *', NOON);
+    for (const replica of replicas) replica.fire('40 */2 * * * *', NOON);
     await clock.advance(1);
     expect(queue.jobs).toEqual([
-      { job: 'recover-golden-runs', payload: {}, id: 'recover-golden-runs-2026-11-20T120000.000Z' },
+      { job: 'release-trace-fragments', payload: {}, id: 'release-trace-fragments-2026-11-20T120000.000Z' },
     ]);
   });
 });

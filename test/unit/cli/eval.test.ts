@@ -211,7 +211,7 @@ describe('recalld eval refuses', () => {
       'a file that does not exist',
       ['--run', '/nowhere/run.txt'],
       'file_unreadable',
-      '/nowhere/run.txt cannot be read',
+      '/nowhere/run.txt does not exist',
     ],
   ])('%s', async (_what, options, code, message) => {
     await expect(run(QRELS, RUN, ...options)).rejects.toMatchObject({

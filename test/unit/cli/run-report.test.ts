@@ -12,14 +12,19 @@ function aSummary(parts: Partial<RunSummaryJson> = {}): RunSummaryJson {
     pipeline: 'docs',
     golden_set: 'faq',
     golden_set_version: 3,
+    purpose: 'full',
     status: 'completed',
     reason: null,
+    cause: null,
+    provisional: false,
     started_at: '2026-11-20T12:00:00.000Z',
     finished_at: '2026-11-20T12:01:00.000Z',
     queries: { total: 40, ok: 40, empty: 0, error: 0, timeout: 0, stale: null },
     metrics: {},
     segments: {},
+    labels: { probed: null, stale: null, reason: null },
     baseline: null,
+    deployment: null,
     checks: [],
     verdict: 'ok',
     ...parts,
@@ -91,5 +96,18 @@ describe('the report of a golden run', () => {
       'measure      @5         95 % at 5  n',
       'mrr      0.4000  0.3500 to 0.4500  7',
     ]);
+  });
+
+  it('says of a run that goes on that its scores are provisional, and of an escalation why it runs', () => {
+    const text = formatRunSummary(
+      aSummary({ status: 'running', provisional: true, cause: 'The sentinel s-1 fell: its scores fell.' }),
+      null,
+    );
+    expect(text).toContain('The sentinel s-1 fell: its scores fell.');
+    expect(text).toContain('its scores are provisional, of the queries answered so far');
+  });
+
+  it('calls a sentinel by its name', () => {
+    expect(formatRunSummary(aSummary({ purpose: 'sentinel' }), null)).toMatch(/^Sentinel 20261120T120000Z/);
   });
 });

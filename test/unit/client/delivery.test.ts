@@ -261,7 +261,7 @@ describe('an item', patience, () => {
       response.writeHead(202, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{"accepted": 1,');
     });
-    const client = openClient(daemon.url, { timeoutMs: 200 });
+    const client = openClient(daemon.url, { timeoutMs: 1000 });
     client.track(aQuery('q-0'));
     expect(await client.flush({ timeoutMs: 20_000 })).toEqual({ sent: 1, pending: 0 });
     expect(daemon.requests).toHaveLength(1);

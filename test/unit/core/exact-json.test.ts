@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseExactJson } from '../../../src/core/exact-json.ts';
+import { formatExactJson, parseExactJson } from '../../../src/core/exact-json.ts';
 import { anyText } from '../adapters/retriever/any-text.ts';
 
 const anyLeaf = fc.oneof(
@@ -57,4 +57,24 @@ describe('JSON with long integers', () => {
       expect(() => parseExactJson(text)).toThrowError(SyntaxError);
     },
   );
+});
+
+describe('writing JSON', () => {
+  it('is that of JSON.stringify', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(formatExactJson(value)).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+
+  it('gives back the digits of long ids that were read', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }), (id) => {
+        const text = formatExactJson({ ids: [id, 1, `${id}`] });
+        expect(text).toBe(`{"ids":[${id},1,"${id}"]}`);
+        expect(parseExactJson(text)).toEqual({ ids: [String(id), 1, String(id)] });
+      }),
+    );
+  });
 });

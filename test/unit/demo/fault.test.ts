@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readDemoDocuments } from '../../../src/demo/rag/corpus.ts';
-import { chooseDroppedIds } from '../../../src/demo/rag/fault.ts';
+import { chooseDroppedIds, cutInTwo } from '../../../src/demo/rag/fault.ts';
 
 const uniqueIds = fc.uniqueArray(fc.string(), { maxLength: 60 });
 
@@ -23,4 +23,13 @@ it('drops 80 of the 240 demo documents, spread over the articles, others for ano
   expect(dropped).toHaveLength(80);
   expect(new Set(dropped.map((id) => id.split('/')[0])).size).toBeGreaterThan(35);
   expect(chooseDroppedIds(ids, 2)).not.toEqual(dropped);
+});
+
+it('cuts every demo document into two halves that hold all of its words', async () => {
+  for (const document of await readDemoDocuments()) {
+    const halves = cutInTwo(document);
+    expect(halves.map(({ text }) => text).join(' ')).toBe(document.text);
+    expect(halves.map(({ id }) => id)).toEqual([`${document.id}-1`, `${document.id}-2`]);
+    expect(halves.every(({ text }) => text.split(' ').length >= 3)).toBe(true);
+  }
 });

@@ -1,13 +1,27 @@
 import { describe, expect, it } from 'vitest';
+import { statisticsOfCommands as statistics } from '../../../src/adapters/compute/golden-statistics.ts';
 import { RecalldError } from '../../../src/core/errors.ts';
-import type { JobDeps } from '../../../src/jobs/catalogue.ts';
+import type { JobDeps } from '../../../src/jobs/job-definition.ts';
 import { createJobRunner } from '../../../src/jobs/run-job.ts';
 import type { GoldenRun } from '../../../src/ports/golden-runs.ts';
 import { aGoldenRun, aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { MemoryCheckHistory } from '../../support/memory-check-history.ts';
+import { MemoryDeployments } from '../../support/memory-deployments.ts';
+import { MemoryDiagnoses } from '../../support/memory-diagnoses.ts';
+import { MemoryEmbeddingCanaries } from '../../support/memory-embedding-canaries.ts';
+import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
+import { MemoryGoldenBatches } from '../../support/memory-golden-batches.ts';
+import { MemoryGoldenDocuments } from '../../support/memory-golden-documents.ts';
+import { MemoryGoldenRotations } from '../../support/memory-golden-rotations.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../support/memory-golden-sets.ts';
+import { MemoryGoldenTicks } from '../../support/memory-golden-ticks.ts';
+import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
 import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';
+import { MemoryLiveWindows } from '../../support/memory-live-windows.ts';
+import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 import { MemoryRetriever } from '../../support/memory-retriever.ts';
+import { MemoryRetrieverLimits } from '../../support/memory-retriever-limits.ts';
 import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
@@ -25,24 +39,87 @@ async function aWorker() {
   const pipeline = aWatchedPipeline({ retriever });
   const traffic = new MemoryLiveTraffic();
   const retentionDays = new Map([['docs', 30]]);
+  const measurements = new MemoryMeasurements();
+  const deployments = new MemoryDeployments();
   const resumed: GoldenRun[] = [];
   const isWatched = (name: string): boolean => name === pipeline.name;
   const resume = async (run: GoldenRun): Promise<void> => {
     resumed.push(run);
   };
+  const rotations = new MemoryGoldenRotations();
+  const baselines = new MemoryGoldenBaselines();
   const jobDeps: JobDeps = {
     sets,
     runs,
+    baselines,
+    statistics,
+    deployments,
+    rotations,
+    batches: new MemoryGoldenBatches(),
+    limits: new MemoryRetrieverLimits(clock),
+    queue: new MemoryJobQueue(),
+    escalate: { runs, ticks: new MemoryGoldenTicks(runs), clock, logger, newRunId: () => 'run-2', resume },
+    rotate: { sets, runs, rotations, deployments, clock, logger },
     clock,
     logger,
     holder: 'me',
     recover: { runs, clock, logger, isWatched, resume },
     traffic,
     retentionDays,
+    measurements,
+    measurementRetentionDays: 400,
+    measureLive: {
+      windows: new MemoryLiveWindows(),
+      measurements,
+      clock,
+      logger,
+      plans: [],
+      mostSamples: 100,
+    },
+    pipelines: [pipeline],
+    // No pipeline has a store to look at.
+    snapshots: {} as unknown as JobDeps['snapshots'],
+    // No pipeline has its density watched.
+    density: { plans: [] } as unknown as JobDeps['density'],
+    topics: { plans: [] } as unknown as JobDeps['topics'],
+    diagnose: {
+      sets,
+      runs,
+      baselines,
+      measurements,
+      history: new MemoryCheckHistory(),
+      deployments,
+      densityStates: { find: async () => null, events: async () => [] },
+      topics: { list: async () => [] },
+      diagnoses: new MemoryDiagnoses(),
+      densityPlans: [],
+      intervalSeconds: () => null,
+      clock,
+      logger,
+    },
+    measureFeedback: {} as unknown as JobDeps['measureFeedback'],
+    evaluateChecks: { history: new MemoryCheckHistory() } as unknown as JobDeps['evaluateChecks'],
+    probes: {
+      clock,
+      logger,
+      deployments,
+      measurements,
+      canaries: new MemoryEmbeddingCanaries(),
+      samples: { draw: async () => [] },
+    },
+    goldenUpkeep: {
+      sets,
+      runs,
+      measurements,
+      clock,
+      logger,
+      samples: { draw: async () => [] },
+      documents: new MemoryGoldenDocuments(),
+    },
     findPipeline: (name) => (isWatched(name) ? pipeline : null),
   };
   const run = createJobRunner({ jobDeps, clock, logger, meter, shutdown: stop.signal });
-  return { clock, runs, logger, meter, stop, retriever, resumed, traffic, retentionDays, run };
+  return { clock, runs, logger, meter, stop, retriever, resumed, traffic, retentionDays, measurements, run };
 }
 
 const GOLDEN = 'run-golden-set';
@@ -63,14 +140,17 @@ describe('a job', () => {
   });
 
   it.each([
-    ['no payload', undefined],
-    ['a payload without its id', {}],
-    ['an empty id', { run_id: '' }],
-    ['a key that the job does not know', { run_id: 'run-1', text: 'What is my PIN?' }],
-    ['another type', 'run-1'],
-  ])('with %s is dead at once: no retry can mend it, and the log does not repeat it', async (_, payload) => {
+    ['no payload', undefined, 'payload'],
+    ['a payload without its id', {}, 'run_id'],
+    ['an empty id', { run_id: '' }, 'run_id'],
+    ['a key that the job does not know', { run_id: 'run-1', text: 'What is my PIN?' }, 'payload'],
+    ['another type', 'run-1', 'payload'],
+  ])('with %s is dead at once: the log says which field, not what it held', async (_, payload, field) => {
     const { meter, logger, retriever, run } = await aWorker();
-    expect(await run(GOLDEN, payload, 'id')).toBe('dead');
+    expect(await run(GOLDEN, payload, 'id')).toEqual({
+      kind: 'dead',
+      reason: expect.stringMatching(new RegExp(`^${field}: `)),
+    });
     expect(meter.increments).toEqual([
       { name: 'recalld_jobs_total', labels: { job: GOLDEN, outcome: 'dead' }, value: 1 },
     ]);
@@ -79,9 +159,10 @@ describe('a job', () => {
       {
         level: 'error',
         message: 'a job has a payload that its definition refuses',
-        fields: { job: GOLDEN, id: 'id' },
+        fields: { job: GOLDEN, id: 'id', reason: expect.stringMatching(new RegExp(`^${field}: `)) },
       },
     ]);
+    expect(JSON.stringify(logger.lines)).not.toMatch(/PIN|run-1/);
   });
 
   it.each([
@@ -104,7 +185,8 @@ describe('a job', () => {
     runs.abandoned = async () => {
       throw error;
     };
-    expect(await run(RECOVER, {}, 'id')).toBe(verdict);
+    const reason = error instanceof Error ? error.message : error;
+    expect(await run(RECOVER, {}, 'id')).toEqual({ kind: verdict, reason });
     expect(meter.increments).toEqual([
       { name: 'recalld_jobs_total', labels: { job: RECOVER, outcome }, value: 1 },
     ]);
@@ -116,19 +198,19 @@ describe('a job', () => {
         fields: {
           job: RECOVER,
           id: 'id',
-          reason: error instanceof Error ? error.message : error,
+          reason,
           final: outcome === 'dead',
         },
       },
     ]);
   });
 
-  it('is put down when the program stops: tried again later, and no failure', async () => {
+  it('is put down when the program stops: another takes it, and it is no failure', async () => {
     const { clock, runs, meter, logger, stop, run } = await aWorker();
     const outcome = run(GOLDEN, { run_id: 'run-1' }, 'id');
     await clock.advance(50);
     stop.abort(new Error('the daemon stops'));
-    expect(await outcome).toBe('retry');
+    expect(await outcome).toBe('put_down');
     expect(runs.holderOf('run-1')).toBeNull();
     expect(runs.endOf('run-1')).toBeNull();
     expect(meter.increments).toEqual([]);
@@ -168,7 +250,7 @@ describe('the job of a golden run', () => {
         settings: { ...aGoldenRun().settings, maxPerSecond: 1e-6, concurrency: 1 },
       }),
     );
-    expect(await clock.until(run(GOLDEN, { run_id: 'late' }, 'id'))).toBe('retry');
+    expect(await clock.until(run(GOLDEN, { run_id: 'late' }, 'id'))).toMatchObject({ kind: 'retry' });
     expect(runs.endOf('late')).toBeNull();
     expect(runs.holderOf('late')).toBeNull();
   });
@@ -190,12 +272,22 @@ describe('the jobs of live traffic', () => {
     expect(traffic.calls).toEqual([['closeMinutes', new Date(NOON.getTime() - 120_000)]]);
   });
 
+  it('let go of what spans told of queries that did not come', async () => {
+    const { run, traffic } = await aWorker();
+    expect(await run('release-trace-fragments', {}, 'id')).toBe('done');
+    expect(traffic.calls).toEqual([['releaseFragments', NOON]]);
+  });
+
   it('make room for the days to come before they drop what is past its retention', async () => {
-    const { run, traffic, retentionDays } = await aWorker();
+    const { run, traffic, retentionDays, measurements } = await aWorker();
     expect(await run('keep-partitions', {}, 'id')).toBe('done');
     expect(traffic.calls).toEqual([
       ['createPartitions', NOON],
       ['prune', retentionDays, NOON],
+    ]);
+    expect(measurements.upkeep).toEqual([
+      ['createPartitions', NOON],
+      ['prune', new Date(NOON.getTime() - 400 * 86_400_000)],
     ]);
   });
 });

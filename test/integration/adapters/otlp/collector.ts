@@ -1,6 +1,6 @@
 /** A small server in the place of recalld: decodes with the adapter under test and keeps what came. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { otlpFormat } from '../../../../src/adapters/otlp/content.ts';
+import { openContent, otlpFormat } from '../../../../src/adapters/otlp/content.ts';
 import { decodeLogs, decodeTraces } from '../../../../src/adapters/otlp/decode.ts';
 import {
   encodeFailure,
@@ -64,16 +64,17 @@ export async function startCollector(): Promise<Collector> {
     const contentEncoding = request.headers['content-encoding'];
     const format = otlpFormat(contentType) ?? 'json';
     collector.requests.push({ body, contentType, contentEncoding });
+    const opened = () => openContent(body, contentType, contentEncoding, defaultOtlpLimits);
     const refusal = collector.refusals.shift();
     if (refusal !== undefined) {
       if (refusal.retryAfter !== undefined) response.setHeader('Retry-After', refusal.retryAfter);
       send(response, refusal.status, encodeFailure(format, 14, 'The queue is full.'));
     } else if (request.url === '/v1/logs') {
-      const { items } = await decodeLogs(body, contentType, contentEncoding, defaultOtlpLimits);
+      const { items } = decodeLogs(await opened(), defaultOtlpLimits);
       collector.records.push(...items);
       send(response, 200, encodeSuccess('logs', format, collector.partial));
     } else {
-      const { items } = await decodeTraces(body, contentType, contentEncoding, defaultOtlpLimits);
+      const { items } = decodeTraces(await opened(), defaultOtlpLimits);
       collector.spans.push(...items);
       send(response, 200, encodeSuccess('traces', format, collector.partial));
     }

@@ -1,5 +1,6 @@
 /** What other exporters than those of JavaScript write, by the words of the OTLP specification. */
 import { describe, expect, it } from 'vitest';
+import { openContent } from '../../../../src/adapters/otlp/content.ts';
 import { decodeLogs, decodeTraces } from '../../../../src/adapters/otlp/decode.ts';
 import { messageType } from '../../../../src/adapters/otlp/descriptor.ts';
 import { encodeFailure, encodeSuccess } from '../../../../src/adapters/otlp/encode.ts';
@@ -8,13 +9,11 @@ import { defaultOtlpLimits } from '../../../../src/adapters/otlp/limits.ts';
 const traceId = '5B8EFFF798038103D269B633813FC60C';
 const spanId = 'EEE19B7EC3C1B174';
 
-const fromJson = (spans: readonly object[]) =>
-  decodeTraces(
-    Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] })),
-    'application/json; charset=utf-8',
-    undefined,
-    defaultOtlpLimits,
-  );
+const fromJson = async (spans: readonly object[]) => {
+  const body = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
+  const type = 'application/json; charset=utf-8';
+  return decodeTraces(await openContent(body, type, undefined, defaultOtlpLimits), defaultOtlpLimits);
+};
 
 describe('a span in JSON', () => {
   it('has its ids in lower case, whatever case they came in', async () => {
@@ -96,7 +95,8 @@ it('reads protobuf from exporters that write structured attributes and bytes', a
     ],
   };
   const body = type.encode({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }).finish();
-  const { items } = await decodeTraces(body, 'application/x-protobuf', 'identity', defaultOtlpLimits);
+  const content = await openContent(body, 'application/x-protobuf', 'identity', defaultOtlpLimits);
+  const { items } = decodeTraces(content, defaultOtlpLimits);
   expect(items).toMatchObject([{ traceId: traceId.toLowerCase(), name: '', kind: 'unspecified' }]);
   expect(JSON.parse(JSON.stringify(items[0]?.attributes))).toEqual({
     documents: [{ id: 'a' }],
@@ -119,7 +119,7 @@ it('reads log records from protobuf, with the time of observation where they hav
     { timeUnixNano: 5, observedTimeUnixNano: 7 },
   ];
   const body = type.encode({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] }).finish();
-  const { items, rejected } = await decodeLogs(body, 'application/x-protobuf', undefined, defaultOtlpLimits);
+  const { items, rejected } = decodeLogs({ format: 'protobuf', bytes: body }, defaultOtlpLimits);
   expect(rejected).toBe(0);
   expect(items).toMatchObject([
     {

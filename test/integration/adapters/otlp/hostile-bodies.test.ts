@@ -6,6 +6,7 @@ import { NodeTracerProvider, SimpleSpanProcessor, type SpanExporter } from '@ope
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs/light.js';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { openContent } from '../../../../src/adapters/otlp/content.ts';
 import { decodeLogs, decodeTraces } from '../../../../src/adapters/otlp/decode.ts';
 import { messageType } from '../../../../src/adapters/otlp/descriptor.ts';
 import { defaultOtlpLimits, type OtlpLimits } from '../../../../src/adapters/otlp/limits.ts';
@@ -42,7 +43,8 @@ const limits = (parts: Partial<OtlpLimits> = {}) => ({ ...defaultOtlpLimits, ...
 
 async function outcome(body: Uint8Array, type: string, encoding?: string, parts?: Partial<OtlpLimits>) {
   try {
-    const { items, rejected } = await decodeTraces(body, type, encoding, limits(parts));
+    const content = await openContent(body, type, encoding, limits(parts));
+    const { items, rejected } = decodeTraces(content, limits(parts));
     return `${items.length} spans, ${rejected} rejected`;
   } catch (error) {
     if (error instanceof RecalldError) return `${error.code}: ${error.message}`;
@@ -54,7 +56,9 @@ async function outcome(body: Uint8Array, type: string, encoding?: string, parts?
 async function isRefusedOrRead(body: Uint8Array, type: string, encoding?: string): Promise<boolean> {
   const decoders = [decodeTraces, decodeLogs];
   const results = await Promise.allSettled(
-    decoders.map((decode) => decode(body, type, encoding, defaultOtlpLimits)),
+    decoders.map(async (decode) =>
+      decode(await openContent(body, type, encoding, defaultOtlpLimits), defaultOtlpLimits),
+    ),
   );
   return results.every((result) => result.status === 'fulfilled' || result.reason instanceof RecalldError);
 }

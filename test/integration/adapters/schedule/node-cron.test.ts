@@ -137,3 +137,26 @@ describe('the longest gap', () => {
 function sleepBusily(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
+
+describe('planned times', () => {
+  const schedule = createSchedule(silentLogger);
+  const at = (text: string): Date => new Date(text);
+
+  it('are found after an instant, never at it', () => {
+    expect(schedule.next('0 * * * *', 'UTC', at('2026-11-20T10:00:00Z'))).toEqual(at('2026-11-20T11:00:00Z'));
+    expect(schedule.next('0 * * * *', 'UTC', at('2026-11-20T10:59:59.999Z'))).toEqual(
+      at('2026-11-20T11:00:00Z'),
+    );
+  });
+
+  it('between two instants leave both out, oldest first', () => {
+    const between = (from: string, until: string) =>
+      schedule.between('0 * * * *', 'UTC', at(from), at(until)).map((tick) => tick.toISOString());
+    expect(between('2026-11-20T10:00:00Z', '2026-11-20T13:00:00Z')).toEqual([
+      '2026-11-20T11:00:00.000Z',
+      '2026-11-20T12:00:00.000Z',
+    ]);
+    expect(between('2026-11-20T10:00:00Z', '2026-11-20T11:00:00Z')).toEqual([]);
+    expect(between('2026-11-20T10:00:00Z', '2026-11-19T11:00:00Z')).toEqual([]);
+  });
+});

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createGoldenRuns } from '../../../../src/adapters/postgres/golden-runs.ts';
-import { createGoldenSets } from '../../../../src/adapters/postgres/golden-sets.ts';
+import { createGoldenRuns } from '../../../../src/adapters/postgres/golden/golden-runs.ts';
+import { createGoldenSets } from '../../../../src/adapters/postgres/golden/golden-sets.ts';
 import { createPool } from '../../../../src/adapters/postgres/pool.ts';
 import { openJobQueue } from '../../../../src/adapters/queue/bullmq.ts';
 import {
@@ -11,9 +11,10 @@ import {
   type ExporterSettings,
 } from '../../../../src/adapters/telemetry/prometheus.ts';
 import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
-import { readStoredGauges } from '../../../../src/pipeline/publish.ts';
+import { readStoredGauges } from '../../../../src/pipeline/publish/publish.ts';
 import type { Clock } from '../../../../src/ports/clock.ts';
-import { type GaugeSample, type ReadStoredGauges, sample } from '../../../../src/ports/metrics.ts';
+import { type GaugeSample, sample } from '../../../../src/ports/metrics.ts';
+import { aWatchedPipeline } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, createRun, minutes, nine } from '../../../support/golden-runs.ts';
 import { recordLog, silentLogger } from '../../../support/log.ts';
@@ -33,14 +34,27 @@ function aClock(start = nine): Clock & { advance(seconds: number): void } {
   };
 }
 
-function anExporter(read: ReadStoredGauges, settings: Partial<ExporterSettings> = {}): Exporter {
-  return createExporter({
-    readStoredGauges: read,
+/** An exporter whose answer is text. */
+interface TextExporter extends Omit<Exporter, 'scrape'> {
+  scrape(): Promise<string>;
+}
+
+function asText(exporter: Exporter): TextExporter {
+  return { ...exporter, scrape: async () => Buffer.concat(await exporter.scrape()).toString('utf8') };
+}
+
+function anExporter(
+  read: () => Promise<readonly GaugeSample[]>,
+  settings: Partial<ExporterSettings> = {},
+): TextExporter {
+  const exporter = createExporter({
+    readStoredGauges: async () => ({ current: await read(), kept: [] }),
     clock: aClock(),
     logger: silentLogger,
     version: '1.2.3',
     ...settings,
   });
+  return asText(exporter);
 }
 
 /** Values by name and labels, as they stand in the text: `name{a="b"}`. */
@@ -196,24 +210,26 @@ describe('with a database that goes down', () => {
 
     const clock = aClock(minutes(5));
     const log = recordLog();
-    const pipelines = [
-      { name: 'docs', retriever: { retrieve: notCalled }, timeoutMs: 1000, golden: [], floors: [] },
-    ];
+    const pipelines = [aWatchedPipeline({ golden: [] })];
     const read = () =>
       readStoredGauges({
         runs,
         queue,
         clock,
         pipelines,
-        feedbackGauges: async () => [],
+        readMeasured: [],
         intervalSeconds: () => null,
+        scheduleGauges: async () => [],
+        checkShifts: async () => () => ({}),
       });
-    const exporter = createExporter({
-      readStoredGauges: read,
-      clock: { ...clock, sleep: forever },
-      logger: log.logger,
-      version: '1',
-    });
+    const exporter = asText(
+      createExporter({
+        readStoredGauges: read,
+        clock: { ...clock, sleep: forever },
+        logger: log.logger,
+        version: '1',
+      }),
+    );
 
     const before = await exporter.scrape();
     expect(series(before).get(ndcgSeries)).toBe('0.8125');
@@ -275,8 +291,4 @@ async function forever(_: number, signal: AbortSignal): Promise<void> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error('not needed any more')), { once: true });
   });
-}
-
-function notCalled(): Promise<never> {
-  return Promise.reject(new Error('a scrape asks no retriever'));
 }

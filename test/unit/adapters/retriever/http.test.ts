@@ -296,7 +296,7 @@ describe('a fault', () => {
     'of a service that %s is a timeout, not tried again, and closes the connection',
     async (_name, fault) => {
       server.respondWith(fault);
-      expect(await retrieve({ timeoutMs: 50, retries: 3 })).toStrictEqual({
+      expect(await retrieve({ timeoutMs: 1000, retries: 3 })).toStrictEqual({
         kind: 'timeout',
         latencyMs: expect.any(Number),
         attempts: 1,
@@ -310,7 +310,7 @@ describe('a fault', () => {
     server.respondWith((_request, response) => {
       response.writeHead(503).write('one moment');
     });
-    expect(await retrieve({ timeoutMs: 50 })).toMatchObject({ kind: 'error', code: 'http_503' });
+    expect(await retrieve({ timeoutMs: 1000 })).toMatchObject({ kind: 'error', code: 'http_503' });
     server.respondWith((_request, response) => {
       response.writeHead(503);
       response.write('x'.repeat(1_000_000));

@@ -4,12 +4,18 @@ import { RecalldError } from '../../../../src/core/errors.ts';
 
 const plain: ResultExpressions = { list: 'results', id: 'id', score: 'score' };
 
-function read(text: string, expressions = plain, contentType: string | null = 'application/json') {
+function read(
+  text: string,
+  expressions = plain,
+  contentType: string | null = 'application/json',
+  withText = false,
+) {
   return compileResults(expressions)({
     text,
     contentType,
     label: 'http://rag/search',
     queryText: 'Kubernetes',
+    withText,
   });
 }
 const readJson = (value: unknown, expressions = plain) => read(JSON.stringify(value), expressions);
@@ -181,5 +187,31 @@ describe('the results of an answer', () => {
   ])('cannot be configured with %s', (_name, expressions, message) => {
     expect(() => compileResults(expressions)).toThrowError(RecalldError);
     expect(() => compileResults(expressions)).toThrowError(message);
+  });
+});
+
+describe('the texts of an answer', () => {
+  const body = JSON.stringify({
+    results: [{ id: 'a', passage: { body: 'one' } }, { id: 'b' }, { id: 'c', passage: { body: 3 } }],
+  });
+  const withText = { ...plain, text: 'passage.body' };
+
+  it('are read where they are needed, and null where there is none', () => {
+    expect(read(body, withText, null, true)).toEqual({
+      kind: 'documents',
+      documents: [
+        { id: 'a', score: null, text: 'one' },
+        { id: 'b', score: null, text: null },
+        { id: 'c', score: null, text: null },
+      ],
+    });
+  });
+
+  it.each([
+    ['nobody asked for them', withText, false],
+    ['the config does not say where they are', plain, true],
+  ])('are left out when %s', (_, expressions, isAsked) => {
+    const reading = read(body, expressions, null, isAsked);
+    expect(JSON.stringify(reading)).not.toContain('text');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/contracts/config/parse.ts';
-import { runMeasures } from '../../../../src/core/golden/score-run.ts';
+import { runMeasures } from '../../../../src/core/golden/query-scores.ts';
 
 function problemOf(golden: string, checks: string): string {
   const text = `pipelines: [{name: docs, retriever: {kind: http, url: u}, golden: [${golden}], checks: [${checks}]}]`;

@@ -71,7 +71,7 @@ describe('defaults, file and environment', () => {
 
   it('takes a queue from the environment alone', () => {
     const env = { RECALLD_QUEUE_BACKEND: 'redis', RECALLD_QUEUE_URL: 'redis://r' };
-    expect(parse(null, env).queue).toEqual({ backend: 'redis', url: 'redis://r' });
+    expect(parse(null, env).queue).toEqual({ backend: 'redis', url: 'redis://r', prefix: 'recalld' });
   });
 
   it('fills a section that the file leaves empty', () => {
@@ -203,10 +203,15 @@ describe('the example of the documentation', () => {
     });
   });
 
-  it('names every key that there is', () => {
+  it('names every key that there is, those of other kinds of retriever, store and model aside', () => {
     const missing: string[] = [];
     const visit = (schema: JsonSchema, values: readonly unknown[], path: string): void => {
-      const forms = branches(schema).filter((form) => form.properties !== undefined);
+      const shown = new Set(values.flatMap((value) => (isMapping(value) ? [value['kind']] : [])));
+      const isShown = ({ properties = {} }: JsonSchema): boolean => {
+        const kind = isMapping(properties['kind']) ? properties['kind'].const : undefined;
+        return kind === undefined || shown.has(kind);
+      };
+      const forms = branches(schema).filter((form) => form.properties !== undefined && isShown(form));
       for (const form of forms) {
         for (const [key, child] of Object.entries(form.properties ?? {})) {
           const found = values.filter((value) => isMapping(value) && Object.hasOwn(value, key));

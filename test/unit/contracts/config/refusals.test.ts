@@ -35,11 +35,21 @@ describe('a value of the wrong type or out of bounds', () => {
     ['server:\n', 'server is empty; it must be a mapping.'],
     ['server: [1]', 'server must be a mapping.'],
     ['server: {host: ""}', 'server.host must not be empty.'],
+    ['storage: {hash_key: short}', 'storage.hash_key must be at least 16 characters long.'],
     ['storage: {url: "mysql://x"}', 'storage.url must be `embedded` or a postgres:// URL.'],
     ['queue: {}', 'queue.backend is missing; it must be "postgres" or "redis".'],
     ['queue: {backend: rediss}', 'queue.backend must be "postgres" or "redis"; did you mean "redis"?'],
     ['queue: {backend: redis}', 'queue.url is missing; it must be text.'],
     ['queue: {backend: redis, url: "http://x"}', 'queue.url must be a redis:// or rediss:// URL.'],
+    ['queue: {backend: redis, url: "redis://x", tls: {ca_file: ca.pem}}', 'queue.tls needs a rediss:// URL.'],
+    [
+      'queue: {backend: redis, url: "redis://x/2", topology: {kind: cluster}}',
+      'queue.url names a database, and a cluster has only 0; leave it out.',
+    ],
+    [
+      'queue: {backend: redis, url: "redis://x", topology: {kind: sentinel, name: r, others: [s2]}}',
+      'queue.topology.others[0] must be written host:port.',
+    ],
     [
       'queue: {backend: postgres, url: "redis://x"}',
       'queue.url is not a known key; known keys here are backend.',
@@ -56,8 +66,14 @@ describe('a value of the wrong type or out of bounds', () => {
       'pipelines: [{name: "a b", retriever: {kind: http, url: u}}]',
       'pipelines[0].name must be 1 to 100 of letters, digits, dot, dash and underscore.',
     ],
-    [aRetriever('url: u'), 'pipelines[0].retriever.kind is missing; it must be "http".'],
-    [aRetriever('kind: grpc, url: u'), 'pipelines[0].retriever.kind must be "http".'],
+    [
+      aRetriever('url: u'),
+      'pipelines[0].retriever.kind is missing; it must be "http", "vector_store", "elasticsearch", "opensearch", "command" or "rerank".',
+    ],
+    [
+      aRetriever('kind: grpc, url: u'),
+      'pipelines[0].retriever.kind must be "http", "vector_store", "elasticsearch", "opensearch", "command" or "rerank".',
+    ],
     [
       aRetriever('kind: http, url: u, method: PATCH'),
       'pipelines[0].retriever.method must be "GET", "POST" or "PUT".',
@@ -92,11 +108,11 @@ describe('a value of the wrong type or out of bounds', () => {
     [aCheck('3'), 'pipelines[0].checks[0] must be a mapping.'],
     [
       aCheck('{}'),
-      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `regression` and `drop`, `density_drift` or `stale_labels_above`.',
+      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift` or `stale_labels_above`.',
     ],
     [
       aCheck('{severity: critical}'),
-      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `regression` and `drop`, `density_drift` or `stale_labels_above`.',
+      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift` or `stale_labels_above`.',
     ],
     [aCheck('{measure: ndcg@10}'), 'pipelines[0].checks[0].below is missing; it must be a number.'],
     [aCheck('{measure: ndcg@10, below: "0.8"}'), 'pipelines[0].checks[0].below must be a number.'],
@@ -143,7 +159,7 @@ describe('a name that is there twice', () => {
     [
       'two equal floors',
       aCheck('{measure: mrr@5, below: 0.5}, {measure: mrr@5, below: 0.50, severity: warning}'),
-      'pipelines[0].checks[1].measure has the same floor as checks[0]; remove one of the two.',
+      'pipelines[0].checks[1].measure expects the same as checks[0]; remove one of the two.',
     ],
   ])('is refused: %s', (_, text, sentence) => {
     expect(problems(text)).toEqual([sentence]);

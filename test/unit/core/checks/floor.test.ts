@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { floorCheckName, judgeFloor, worstVerdict } from '../../../../src/core/checks/floor.ts';
+import { floorCheckName, judgeFloor } from '../../../../src/core/checks/floor.ts';
+import { worstVerdict } from '../../../../src/core/checks/result.ts';
 import type { Severity, Verdict } from '../../../../src/core/model.ts';
 import { aFloor, aScore } from '../../../support/builders.ts';
 

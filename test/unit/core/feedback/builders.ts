@@ -1,6 +1,7 @@
 import type { ClickedQuery } from '../../../../src/core/feedback/clicked-ranks.ts';
 import type { JudgedFeedback } from '../../../../src/core/feedback/positive-ratio.ts';
 import type { ReferenceCtr } from '../../../../src/core/feedback/reference-ctr.ts';
+import type { SentimentMapping } from '../../../../src/core/feedback/sentiment-mapping.ts';
 import type { CapCandidate } from '../../../../src/core/feedback/user-cap.ts';
 import type { Feedback } from '../../../../src/core/live/live-query.ts';
 
@@ -70,3 +71,15 @@ export function aReference(rates: readonly number[]): ReferenceCtr {
   const covariance = rates.map(() => rates.map(() => 0));
   return { kind: 'reference', rates, covariance, queries: 1000, sessions: 1000, clicks: 1000 };
 }
+
+/** What a pipeline takes feedback to mean whose config says nothing. */
+export const usualSentimentMapping: SentimentMapping = {
+  thumb: { zero: 'negative' },
+  rating: { min: 1, max: 5, positiveFrom: 4, negativeTo: 2 },
+  relevance: { min: 0, max: Number.POSITIVE_INFINITY, positiveFrom: 1, negativeTo: 0 },
+  click: 'positive',
+  copy: 'positive',
+  reformulation: 'negative',
+  abandonment: 'negative',
+  no_answer: 'negative',
+};

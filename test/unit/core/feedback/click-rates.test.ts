@@ -6,7 +6,6 @@ import {
   clickedQueryRate,
   clickedReciprocalRank,
   clickThroughRate,
-  clickThroughRateAt,
 } from '../../../../src/core/feedback/click-rates.ts';
 import type { ClickedQuery } from '../../../../src/core/feedback/clicked-ranks.ts';
 import { wilsonInterval } from '../../../../src/core/stats/wilson.ts';
@@ -54,8 +53,7 @@ const aQuery: fc.Arbitrary<ClickedQuery> = fc
 
 describe('raw click rates', () => {
   it.each([
-    ['clicks at rank 1 of those shown there', () => clickThroughRateAt(three, 1), 1 / 3, 3],
-    ['clicks at rank 4 of those shown there', () => clickThroughRateAt(three, 4), 1 / 2, 2],
+    ['clicks of what was shown at rank 1', () => clickThroughRate(three, 1), 1 / 3, 3],
     ['clicks of all that was shown', () => clickThroughRate(three, 10), 3 / 10, 3],
     ['clicks of what was shown down to rank 2', () => clickThroughRate(three, 2), 2 / 6, 3],
     [
@@ -74,7 +72,7 @@ describe('raw click rates', () => {
       aClickedQuery({ cluster: 's1', probability: 0.25, clickedRanks: [1] }),
       aClickedQuery({ cluster: 's2', probability: 1 }),
     ];
-    expect(rateOf(clickThroughRateAt(queries, 1)).value).toBeCloseTo(4 / 5, 12);
+    expect(rateOf(clickThroughRate(queries, 1)).value).toBeCloseTo(4 / 5, 12);
   });
 
   it('have bounds that enclose them within 0 and 1, for any queries', () => {
@@ -82,7 +80,7 @@ describe('raw click rates', () => {
       fc.property(fc.array(aQuery, { maxLength: 20 }), (queries) => {
         const outcomes = [
           clickThroughRate(queries, 10),
-          clickThroughRateAt(queries, 2),
+          clickThroughRate(queries, 2),
           clickedQueryRate(queries),
           clickedReciprocalRank(queries),
         ];
@@ -96,7 +94,7 @@ describe('raw click rates', () => {
     const queries = Array.from({ length: 2000 }, (_, cluster) =>
       aClickedQuery({ cluster, clickedRanks: cluster % 4 === 0 ? [1] : [] }),
     );
-    const rate = rateOf(clickThroughRateAt(queries, 1));
+    const rate = rateOf(clickThroughRate(queries, 1));
     const { low, high } = wilsonInterval(0.25, 2000, 0.95);
     expect(rate.low).toBeCloseTo(low, 4);
     expect(rate.high).toBeCloseTo(high, 4);
@@ -104,7 +102,7 @@ describe('raw click rates', () => {
 
   it('have wider bounds when the same clicks come from fewer sessions', () => {
     const widths = [1, 4].map((perSession) => {
-      const { low, high } = rateOf(clickThroughRateAt(alikeSessions(400, perSession), 1));
+      const { low, high } = rateOf(clickThroughRate(alikeSessions(400, perSession), 1));
       return high - low;
     });
     expect((widths[1] ?? 0) / (widths[0] ?? 1)).toBeCloseTo(2, 1);
@@ -117,7 +115,7 @@ describe('raw click rates', () => {
       const isClicked = i % 2 === 0 ? cluster % 2 === 0 : cluster % 4 < 2;
       return aClickedQuery({ cluster, clickedRanks: isClicked ? [1] : [] });
     });
-    const { value, low, high } = rateOf(clickThroughRateAt(queries, 1));
+    const { value, low, high } = rateOf(clickThroughRate(queries, 1));
     const wilson = wilsonInterval(0.5, 800, 0.95);
     expect(value).toBe(0.5);
     expect(low).toBeCloseTo(wilson.low, 3);
@@ -126,7 +124,7 @@ describe('raw click rates', () => {
 
   it('say next to nothing when two sessions disagree', () => {
     const queries = [aClickedQuery({ cluster: 's1', clickedRanks: [1] }), aClickedQuery({ cluster: 's2' })];
-    const { low, high } = rateOf(clickThroughRateAt(queries, 1));
+    const { low, high } = rateOf(clickThroughRate(queries, 1));
     expect(low).toBeLessThan(0.01);
     expect(high).toBeGreaterThan(0.99);
   });
@@ -155,7 +153,7 @@ describe('raw click rates', () => {
           }),
         );
       }).flat();
-      const { low, high } = rateOf(clickThroughRateAt(queries, 1));
+      const { low, high } = rateOf(clickThroughRate(queries, 1));
       if (low <= 0.4 && 0.4 <= high) covered++;
     }
     expect(covered / windows).toBeGreaterThan(0.92);

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { feedbackId } from '../../../../src/core/feedback/feedback-id.ts';
+import { feedbackId, mayRepeat } from '../../../../src/core/feedback/feedback-id.ts';
 import { type Feedback, feedbackKinds } from '../../../../src/core/live/live-query.ts';
 import { aFeedback, minutesAfterNoon, NOON } from './builders.ts';
 
@@ -62,6 +62,14 @@ describe('the id of a feedback', () => {
   it('is new for another user, and for nobody', () => {
     const ids = [idOf({}), idOf({}, 'hash-of-bob'), idOf({}, null)];
     expect(new Set(ids).size).toBe(3);
+  });
+
+  it.each([
+    ['has neither id nor time', {}, true],
+    ['has an id', { id: 'mine' }, false],
+    ['has a time, and so an id of its own', { occurredAt: NOON }, false],
+  ])('may come again for a mind that changed back, when the feedback %s', (_what, parts, expected) => {
+    expect(mayRepeat(aFeedback({ id: null, occurredAt: null, ...parts }))).toBe(expected);
   });
 
   it('is shared by two feedbacks only if they say the same', () => {

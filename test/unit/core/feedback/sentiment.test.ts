@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { sentimentOf } from '../../../../src/core/feedback/sentiment.ts';
 import {
-  defaultSentimentMapping,
   type Scale,
   type SentimentMapping,
   scaleProblem,
 } from '../../../../src/core/feedback/sentiment-mapping.ts';
 import { type Feedback, type FeedbackKind, feedbackKinds } from '../../../../src/core/live/live-query.ts';
-import { aFeedback } from './builders.ts';
+import { aFeedback, usualSentimentMapping } from './builders.ts';
 
 function read(kind: FeedbackKind, value: Feedback['value'], changes: Partial<SentimentMapping> = {}) {
-  return sentimentOf(aFeedback({ kind, value }), { ...defaultSentimentMapping, ...changes });
+  return sentimentOf(aFeedback({ kind, value }), { ...usualSentimentMapping, ...changes });
 }
 
 function reading(sentiment: string, value: number) {
@@ -162,7 +161,7 @@ describe('a sentiment in the config', () => {
 describe('a scale', () => {
   it('of the default mapping is sound', () => {
     expect(scaleProblem(outOfFive)).toBeNull();
-    expect(scaleProblem(defaultSentimentMapping.relevance as Scale)).toBeNull();
+    expect(scaleProblem(usualSentimentMapping.relevance as Scale)).toBeNull();
   });
 
   it.each([

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runMeasures } from '../../../../src/core/golden/query-scores.ts';
 import type { QueryAnswer, RunSettings } from '../../../../src/core/golden/run.ts';
-import { runMeasures, scoreRun } from '../../../../src/core/golden/score-run.ts';
+import { scoreRun } from '../../../../src/core/golden/score-run.ts';
 import type { GoldenQuery } from '../../../../src/core/model.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
 

@@ -1,27 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { checkLiveQuery, checkOccurredAt } from '../../../../src/core/live/check-live-query.ts';
 import type { LiveQuery } from '../../../../src/core/live/live-query.ts';
+import { aLiveQuery } from '../../../support/builders.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
-
-const aLiveQuery = (parts: Partial<LiveQuery> = {}): LiveQuery => ({
-  id: 'q1',
-  pipeline: 'docs',
-  occurredAt: null,
-  text: 'what is it',
-  embedding: null,
-  topK: null,
-  sessionId: null,
-  traceId: null,
-  results: [],
-  latencyMs: null,
-  error: null,
-  segments: {},
-  userId: null,
-  versions: { index: null, embedder: null, retriever: null },
-  upstreamProbability: 1,
-  ...parts,
-});
 
 const limits = { dimensions: 2, retentionDays: 30 };
 const ago = (ms: number) => new Date(NOW.getTime() - ms);

@@ -158,6 +158,12 @@ describe('spans of one trace in several exports', () => {
     expect(extract([anEmbedding(5, ['one', 'two', 'three'])]).fragments).toEqual([]);
   });
 
+  it('tell who asked also when a query has it, for another query of the trace that came before or comes later', () => {
+    const { queries, fragments } = extract([aPersonOf(5, 's'), aRetriever(['a'])]);
+    expect(queries).toMatchObject([{ sessionId: 's' }]);
+    expect(fragments).toMatchObject([{ kind: 'person', sessionId: 's', pipeline: 'support' }]);
+  });
+
   it('tell a session once, and not at all when spans disagree on it', () => {
     expect(extract([aPersonOf(5, 's'), aPersonOf(6, 's')]).fragments).toHaveLength(1);
     const { queries } = extract([aPersonOf(5, 's'), aPersonOf(6, 't'), aRetriever(['a'])]);

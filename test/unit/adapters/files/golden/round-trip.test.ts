@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { guardCell } from '../../../../../src/core/golden/spreadsheet-cell.ts';
 import type { GoldenQuery } from '../../../../../src/core/model.ts';
 import { type Files, readFiles } from './golden-files.ts';
 
@@ -36,7 +37,8 @@ const goldenSet = (question: fc.Arbitrary<string>): fc.Arbitrary<GoldenQuery[]> 
     { minLength: 1, maxLength: 8, selector: (query) => query.id },
   );
 
-const cell = (value: string | number): string => `"${String(value).replaceAll('"', '""')}"`;
+/** A cell as `golden export` writes it: quoted, and never a formula for a spreadsheet. */
+const cell = (value: string | number): string => `"${guardCell(String(value)).replaceAll('"', '""')}"`;
 const rows = (
   queries: readonly GoldenQuery[],
   write: (query: GoldenQuery, document: string, grade: number) => string,

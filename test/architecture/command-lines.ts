@@ -1,0 +1,93 @@
+/** Command lines of recalld as they stand in documents and messages, and whether they can be typed. */
+import { type Command, CommanderError } from 'commander';
+import { createProgram } from '../../src/cli/program.ts';
+
+/** Every command, without what it does. */
+export async function createDryProgram(): Promise<Command> {
+  const program = await createProgram(undefined, new AbortController().signal);
+  for (const command of [program, ...descendantsOf(program)]) {
+    command.configureOutput({ writeOut: () => undefined, writeErr: () => undefined });
+    if (command.commands.length === 0) command.action(() => undefined);
+  }
+  return program;
+}
+
+export function descendantsOf(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** The words that call a command, such as `golden run`. */
+export function pathOf(command: Command): string {
+  const { parent } = command;
+  return parent?.parent == null ? command.name() : `${pathOf(parent)} ${command.name()}`;
+}
+
+/** What stands where a shell looks for the name of a program. */
+const starts = /(?:^|npx |&& |\| |then |exec |\$\(|<\()\s*recalld (?=\S)([^`]*)/g;
+
+/** The words behind `recalld`, of every call in a block of shell lines. */
+export function callsIn(block: string): string[][] {
+  return block
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .flatMap((line) => [...line.trim().matchAll(starts)].map(([, rest = '']) => wordsOf(rest)));
+}
+
+/** As a shell divides them, to the end of the command. */
+function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  for (const [word] of text.matchAll(/"[^"]*"|'[^']*'|[^\s"']+/g)) {
+    if (/^(#|\||;|&&|>|<|\)|2>)/.test(word)) break;
+    words.push(word.replace(/^["']|["']$/g, '').replace(/[);]+$/, ''));
+    if (/[);]$/.test(word)) break;
+  }
+  return words;
+}
+
+/** Stands for what a reader puts in: `RUN`, `SET_NAME`, `P`. */
+const placeholder = /^[A-Z][A-Z_]*$|^…$|^\.\.\.$/;
+
+/** Why a whole command line is refused; null when it is taken. Placeholders are taken for anything but a list of choices. */
+export async function refusalOf(program: Command, words: readonly string[]): Promise<string | null> {
+  const problem = mistakeIn(program, words);
+  if (problem !== null || words.some((word) => placeholder.test(word))) return problem;
+  try {
+    await program.parseAsync([...words], { from: 'user' });
+    return null;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? null : `recalld ${words.join(' ')}: ${error.message}`;
+  }
+}
+
+/** What is wrong in a command line that may leave things out, as sentences do; null when nothing is. */
+export function mistakeIn(program: Command, words: readonly string[]): string | null {
+  const line = `recalld ${words.join(' ')}`;
+  let command = program;
+  let values = 0;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    if (word.startsWith('--')) {
+      const [flag, inline] = word.split('=', 2);
+      const option = command
+        .createHelp()
+        .visibleOptions(command)
+        .find(({ long }) => long === flag);
+      if (option === undefined) return `${line}: there is no ${flag}`;
+      if (!option.required && !option.optional) continue;
+      const value = inline ?? words[++at];
+      if (value === undefined) continue;
+      const choices = option.argChoices ?? [value];
+      if (!placeholder.test(value) && !choices.includes(value)) return `${line}: ${flag} takes no ${value}`;
+      continue;
+    }
+    if (command.commands.length === 0) values += 1;
+    else {
+      const next = command.commands.find((child) => child.name() === word);
+      if (next === undefined) return `${line}: there is no command ${word}`;
+      command = next;
+    }
+  }
+  if (values > command.registeredArguments.length) return `${line}: it takes fewer words`;
+  return null;
+}

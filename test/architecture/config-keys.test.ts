@@ -1,0 +1,127 @@
+/** Wherever a key of the config is written down, the config has it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { environmentVariables } from '../../src/contracts/config/environment.ts';
+import {
+  branches,
+  childSchemas,
+  isMapping,
+  type JsonSchema,
+} from '../../src/contracts/config/json-schema.ts';
+import { configJsonSchema } from '../../src/contracts/config/parse.ts';
+import { sourceFiles } from './source-files.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+/** docs/http.md is generated from the fields of the API. */
+const pages = [
+  'README.md',
+  ...['docs', 'deploy', 'examples', 'bench'].flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md') && name !== 'http.md')
+      .map((name) => `${folder}/${name}`),
+  ),
+].map((file) => ({ file, text: readFileSync(path.join(root, file), 'utf8') }));
+
+const below = (schemas: readonly JsonSchema[], part: PropertyKey) =>
+  childSchemas(schemas.flatMap(branches), part).flatMap(branches);
+
+const config = branches(configJsonSchema());
+const pipeline = below(below(config, 'pipelines'), 0);
+const namesOf = (schemas: readonly JsonSchema[]) =>
+  schemas.flatMap(({ properties }) => Object.keys(properties ?? {}));
+/** What a key may begin with: prose leaves out that a part of a pipeline stands in one. */
+const starts = new Map<string, readonly JsonSchema[]>([
+  ...namesOf(pipeline).map((name) => [name, pipeline] as const),
+  ...namesOf(config).map((name) => [name, config] as const),
+]);
+
+/** Whether `pipelines[].golden[].cron` is there. */
+function isKey(key: string): boolean {
+  const parts = key
+    .split('.')
+    .flatMap((part): PropertyKey[] => (part.endsWith('[]') ? [part.slice(0, -2), 0] : [part]));
+  let schemas = starts.get(String(parts[0])) ?? [];
+  for (const part of parts) {
+    // A list may be written without its brackets.
+    const lists = schemas.flatMap(({ items }) => (isMapping(items) ? branches(items) : []));
+    schemas = below([...schemas, ...lists], part);
+  }
+  return schemas.length > 0;
+}
+
+/** Keys of a value that no schema knows. */
+function unknownIn(value: unknown, schemas: readonly JsonSchema[]): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => unknownIn(item, below(schemas, 0)));
+  if (!isMapping(value)) return [];
+  return Object.entries(value).flatMap(([key, child]) => {
+    const found = below(schemas, key);
+    return found.length === 0 ? [key] : unknownIn(child, found);
+  });
+}
+
+const spansOf = (text: string) =>
+  [...text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
+
+/** Endings of files whose names look like keys. */
+const file = /\.(?:ts|sql|md|ya?ml|csv|jsonl?|run|txt|js)$/;
+
+/** Fields of the HTTP API that look like keys. */
+const fields = new Set(['sampling.probability']);
+
+const isDotted = (span: string) =>
+  /^[a-z_]+(?:\[\])?(?:\.[a-z_]+(?:\[\])?)+$/.test(span) &&
+  !file.test(span) &&
+  !fields.has(span) &&
+  starts.has(/^[a-z_]+/.exec(span)?.[0] ?? '');
+
+function mistakesIn(span: string): string[] {
+  if (isDotted(span)) return isKey(span) ? [] : [span];
+  const [, name = ''] = /^([a-z_]+): \S/.exec(span) ?? [];
+  const schemas = starts.get(name);
+  if (schemas === undefined) return [];
+  return unknownIn(parse(span.replaceAll(/\b[A-Z][A-Z_]+\b|…|\.\.\./g, '0')), schemas).map(
+    (key) => `${span}: ${key}`,
+  );
+}
+
+describe('a key of the config that is written down', () => {
+  it.each(pages)('is there: $file', ({ text }) => {
+    expect(spansOf(text).flatMap(mistakesIn)).toEqual([]);
+  });
+
+  it('is there when a message names it', () => {
+    const mistakes = sourceFiles('src').flatMap(({ path: source, text }) =>
+      [...text.matchAll(/\b(?:mend|check|set|shorter|raise|lower|see) ([a-z_]+(?:\.[a-z_]+)+)/g)]
+        .map(([, key = '']) => key)
+        .filter((key) => isDotted(key) && !isKey(key))
+        .map((key) => `${source}: ${key}`),
+    );
+    expect(mistakes).toEqual([]);
+  });
+
+  it('is there as a variable of the environment', () => {
+    const known = new Set(environmentVariables(configJsonSchema()).map(({ name }) => name));
+    // Those of tests, examples and benches are read where they are.
+    const code = ['src', 'test', 'bench']
+      .flatMap((folder) => sourceFiles(folder).map(({ text }) => text))
+      .join('\n');
+    const examples = readdirSync(path.join(root, 'examples'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:mjs|py|sh)$/.test(name))
+      .map((name) => readFileSync(path.join(root, 'examples', name), 'utf8'))
+      .join('\n');
+    const unknown = pages.flatMap(({ file: page, text }) =>
+      [...text.matchAll(/\bRECALLD_[A-Z_]+\b/g)]
+        .map(([name]) => name)
+        .filter(
+          (name) =>
+            !name.startsWith('RECALLD_TEST_') && !known.has(name) && !known.has(name.replace(/_FILE$/, '')),
+        )
+        .filter((name) => !`${code}${examples}`.includes(name))
+        .map((name) => `${page}: ${name}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+});

@@ -1,0 +1,134 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { parseConfig } from '../../src/contracts/config/parse.ts';
+import { endpoints } from '../../src/contracts/http/endpoints.ts';
+import { RecalldError } from '../../src/core/errors.ts';
+import { metricCatalogue } from '../../src/metrics/catalogue.ts';
+import type { MetricDefinition } from '../../src/metrics/definition.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+interface Page {
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly text: string;
+}
+
+const pages: readonly Page[] = [
+  'README.md',
+  ...['docs', 'deploy', 'examples', 'bench'].flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  ),
+].map((file) => ({ file, text: readFileSync(path.join(root, file), 'utf8') }));
+
+/** What a page has beside its code blocks; they hold example output and other programs' languages. */
+const proseOf = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, '');
+
+/** The id that a heading gets where Markdown is shown. */
+const anchorOf = (heading: string) =>
+  heading
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+
+function anchorsIn(file: string): string[] {
+  if (!file.endsWith('.md')) return [];
+  const text = proseOf(readFileSync(file, 'utf8'));
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
+}
+
+function brokenLinks({ file, text }: Page): string[] {
+  const targets = [...proseOf(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  return targets
+    .filter((target) => !/^[a-z]+:/i.test(target))
+    .filter((target) => {
+      const [to = '', anchor] = target.split('#');
+      const found = to === '' ? path.join(root, file) : path.resolve(root, path.dirname(file), to);
+      if (!existsSync(found)) return true;
+      if (anchor === undefined) return false;
+      return statSync(found).isDirectory() || !anchorsIn(found).includes(anchor);
+    });
+}
+
+/** `recalld_golden_{mrr,ndcg}` stands for two names; a set of braces at the end names labels. */
+function namesIn(word: string): string[] {
+  const braces = /^(.*_)\{([a-z0-9_,]+)\}(.*)$/.exec(word);
+  if (braces === null) return [word.replace(/\{.*$/, '')];
+  const [, before = '', inner = '', after = ''] = braces;
+  return inner.split(',').map((part) => `${before}${part}${after}`);
+}
+
+const series = new Set(
+  Object.entries<MetricDefinition>(metricCatalogue).flatMap(([name, { type }]) =>
+    type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+  ),
+);
+
+/** What begins like a metric and is something else: a database of tests, the recording rules of objectives, roles. */
+const notMetrics = /^recalld_(test_|slo_errors|owner|app|grafana)/;
+
+/** What a variable of an example may hold, by its name. */
+function valueOf(variable: string): string {
+  if (/REDIS|QUEUE/.test(variable)) return 'redis://127.0.0.1:6379';
+  return /KEY|TOKEN|PASSWORD|SECRET/.test(variable) ? 'a value of an example' : 'postgres://127.0.0.1/rag';
+}
+
+/** Why recalld would not take a block of YAML as its config; none when it is not one. Parts of a pipeline are allowed. */
+function refusalOf(block: string, file: string): string[] {
+  const tree: unknown = parse(block.replaceAll(/: (\$\{\w+\})/g, ': "$1"'));
+  if (typeof tree !== 'object' || tree === null || !('pipelines' in tree) || !Array.isArray(tree.pipelines))
+    return [];
+  const retriever = { kind: 'http', url: 'http://127.0.0.1/search', results: { list: 'results' } };
+  const pipelines = tree.pipelines.map((part: object) => ({ retriever, ...part }));
+  const variables = [...block.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, valueOf(name)]);
+  try {
+    parseConfig(stringify({ ...tree, pipelines }), file, Object.fromEntries(variables), () => 'value');
+    return [];
+  } catch (error) {
+    if (!(error instanceof RecalldError)) throw error;
+    return [error.message];
+  }
+}
+
+describe('the documentation', () => {
+  it.each(pages)('leads nowhere that is not there: $file', (page) => {
+    expect(brokenLinks(page)).toEqual([]);
+  });
+
+  it('names only metrics that are exported', () => {
+    const unknown = pages.flatMap(({ file, text }) =>
+      [...text.matchAll(/\brecalld_[a-z0-9_]*(?:\{[a-z0-9_,]+\})?[a-z0-9_]*/g)]
+        .flatMap(([word]) => namesIn(word))
+        .filter((name) => !series.has(name) && !notMetrics.test(name))
+        .map((name) => `${file}: ${name}`),
+    );
+    expect([...new Set(unknown)]).toEqual([]);
+  });
+
+  it('names only endpoints that answer', () => {
+    const served = endpoints.map(({ path: pattern }) => pattern.replaceAll(/\{[^}]+\}/g, '[^/]+'));
+    // Services that a pipeline calls have paths of their own.
+    const isServed = (name: string) =>
+      name === '/v1/rerank' || served.some((pattern) => new RegExp(`^${pattern}$`).test(name));
+    const unknown = pages.flatMap(({ file, text }) =>
+      [...text.matchAll(/(?<![\w.}])\/v1\/[a-z][\w/{}-]*/g)]
+        .map(([name]) => name.replace(/\/$/, ''))
+        .filter((name) => !isServed(name))
+        .map((name) => `${file}: ${name}`),
+    );
+    expect([...new Set(unknown)]).toEqual([]);
+  });
+
+  it('shows only configs that are accepted', () => {
+    const refused = pages.flatMap(({ file, text }) =>
+      [...text.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) => refusalOf(block, file)),
+    );
+    expect(refused).toEqual([]);
+  });
+});

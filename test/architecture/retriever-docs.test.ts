@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse as parseYaml, stringify } from 'yaml';
+import { createPipelines } from '../../src/app/pipelines.ts';
+import { branches, isMapping, type JsonSchema } from '../../src/contracts/config/json-schema.ts';
+import { configJsonSchema, parseConfig } from '../../src/contracts/config/parse.ts';
+import { silentLogger } from '../support/log.ts';
+
+const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/retrievers.md'), 'utf8');
+const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
+
+/** Each example completed to a config, with every variable set. */
+function configOf(example: string) {
+  const parts: unknown = parseYaml(example);
+  const pipeline = { retriever: { kind: 'http', url: 'http://rag/' }, ...(isMapping(parts) ? parts : {}) };
+  const env = Object.fromEntries(
+    [...example.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, `value-${name}`]),
+  );
+  if ('CHUNKS_URL' in env) env['CHUNKS_URL'] = 'postgres://reader@db/chunks';
+  return parseConfig(
+    stringify({ pipelines: [{ name: 'docs', ...pipeline }] }),
+    'recalld.yaml',
+    env,
+    () => '',
+  );
+}
+
+/** The kinds that a key of a pipeline may have. */
+function kindsOf(schema: JsonSchema, key: string): string[] {
+  return branches(schema).flatMap((form) => {
+    const list = branches(isMapping(form.properties?.['pipelines']) ? form.properties['pipelines'] : {});
+    return list
+      .flatMap(({ items }) => (isMapping(items) ? branches(items) : []))
+      .flatMap(({ properties = {} }) => (isMapping(properties[key]) ? branches(properties[key]) : []))
+      .flatMap(({ properties = {} }) => {
+        const kind = properties['kind'];
+        return isMapping(kind) && typeof kind.const === 'string' ? [kind.const] : [];
+      });
+  });
+}
+
+describe('docs/retrievers.md', () => {
+  it.each(examples.map((text) => [text]))('has an example that is valid and can be built: %s', (text) => {
+    // The files of certificates do not exist here.
+    const config = configOf(text.replace(/^ {2}tls:\n( {4}.*\n)+/m, ''));
+    expect(() => configOf(text)).not.toThrow();
+    expect(createPipelines(config, silentLogger)).toHaveLength(1);
+  });
+
+  it('has a section for every kind of retriever and embedder, and names every kind of reranker', () => {
+    const headings = new Set([...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading));
+    const retrievers = kindsOf(configJsonSchema(), 'retriever');
+    const embedders = kindsOf(configJsonSchema(), 'embedder');
+    expect([retrievers.length, embedders.length]).toEqual([6, 2]);
+    expect(retrievers.filter((kind) => !headings.has(kind))).toEqual([]);
+    expect(embedders.filter((kind) => !headings.has(`Embedder: ${kind}`))).toEqual([]);
+    for (const kind of ['tei', 'cohere']) expect(page).toMatch(new RegExp(`reranker:\\n +kind: ${kind}\\n`));
+  });
+});

@@ -1,0 +1,55 @@
+/** What every store of baselines must do; see the doc of the port. */
+import { describe, expect, it } from 'vitest';
+import type { GoldenBaselines } from '../../src/ports/golden-baselines.ts';
+import { createRun, type GoldenStores, minutes } from '../support/golden-runs.ts';
+
+export function describeGoldenBaselines(
+  open: () => GoldenStores & { readonly baselines: GoldenBaselines },
+): void {
+  const noise = { all: { 'ndcg@10': { reruns: 5, standardDeviation: 0.01, sharedVariance: 0.0001 } } };
+  const aPin = async (pipeline: string, at = minutes(0)) => {
+    const { id: runId, goldenSet } = await createRun(open(), { pipeline });
+    return { pipeline, goldenSet, runId, note: null, noise, pinnedAt: at };
+  };
+
+  describe('a baseline', () => {
+    it('is nothing until a person pins one', async () => {
+      expect(await open().baselines.pinned('never-pinned', 'faq')).toBeNull();
+      expect(await open().baselines.unpin('never-pinned', 'faq', minutes(1))).toBe(false);
+    });
+
+    it('is pinned with its noise, for its pipeline and set alone', async () => {
+      const pin = await aPin('pinned');
+      await open().baselines.pin(pin);
+      expect(await open().baselines.pinned('pinned', 'faq')).toEqual({ ...pin, unpinnedAt: null });
+      expect(await open().baselines.pinned('pinned', 'other')).toBeNull();
+      expect(await open().baselines.pinned('other', 'faq')).toBeNull();
+    });
+
+    it('takes the place of the one before, which stays in the history', async () => {
+      const first = await aPin('replaced', minutes(0));
+      const second = { ...(await aPin('replaced', minutes(1))), note: 'after the reindex' };
+      await open().baselines.pin(first);
+      await open().baselines.pin(second);
+      expect((await open().baselines.pinned('replaced', 'faq'))?.runId).toBe(second.runId);
+      expect(await open().baselines.list({ pipeline: 'replaced', limit: 10 })).toEqual([
+        { ...second, unpinnedAt: null },
+        { ...first, unpinnedAt: minutes(1) },
+      ]);
+      expect(await open().baselines.list({ pipeline: 'replaced', limit: 1 })).toHaveLength(1);
+    });
+
+    it('is one, however many pin at once', async () => {
+      const pins = await Promise.all(Array.from({ length: 5 }, () => aPin('raced')));
+      await Promise.all(pins.map((pin) => open().baselines.pin(pin)));
+      const all = await open().baselines.list({ pipeline: 'raced', limit: 10 });
+      expect(all.filter(({ unpinnedAt }) => unpinnedAt === null)).toHaveLength(1);
+    });
+
+    it('is gone once it is unpinned', async () => {
+      await open().baselines.pin(await aPin('unpinned'));
+      expect(await open().baselines.unpin('unpinned', 'faq', minutes(3))).toBe(true);
+      expect(await open().baselines.pinned('unpinned', 'faq')).toBeNull();
+    });
+  });
+}

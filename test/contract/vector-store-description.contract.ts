@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import type { StoreDescription } from '../../src/ports/vector-store.ts';
+import { topicByTopic } from '../support/vector-documents.ts';
+import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
+
+const dimensions = 16;
+const documents = topicByTopic({ count: 300, dimensions, topics: 3 });
+
+export function describeDescription(bench: Bench): void {
+  const describedAs = async (index: TestIndex): Promise<StoreDescription> =>
+    valueOf(await bench.open(index).describe(never));
+
+  describe('the description of a store', () => {
+    it.each(bench.abilities.metrics)(
+      'tells count, length and distance of an index over %s',
+      async (metric) => {
+        const index = await bench.makeIndex(documents, dimensions, metric);
+        const description = await describedAs(index);
+        expect(description).toMatchObject({ dimensions, metric });
+        const tolerance = description.isExactCount ? 0 : 0.1;
+        expect(Math.abs(description.count - documents.length)).toBeLessThanOrEqual(
+          tolerance * documents.length,
+        );
+      },
+    );
+
+    it('tells 0 for an empty store, and a length only if it is known', async () => {
+      const description = await describedAs(await bench.makeIndex([], dimensions));
+      expect(description.count).toBe(0);
+      expect([null, dimensions]).toContain(description.dimensions);
+      expect(description.traits['size_class']).toBe('empty');
+    });
+
+    it('has the same traits after documents were added', async () => {
+      const index = await bench.makeIndex(documents.slice(0, 270), dimensions);
+      const before = await describedAs(index);
+      expect(before.traits['size_class']).toBe('4');
+      await index.add(documents.slice(270));
+      expect((await describedAs(index)).traits).toEqual(before.traits);
+    });
+
+    it('has other traits when the index was built anew, with other settings, elsewhere, or has another size', async () => {
+      const index = await bench.makeIndex(documents, dimensions);
+      const { traits } = await describedAs(index);
+      const elsewhere = await bench.makeIndex(documents, dimensions);
+      expect((await describedAs(elsewhere)).traits).not.toEqual(traits);
+      if (index.rebuild !== undefined) {
+        await index.rebuild();
+        expect((await describedAs(index)).traits).not.toEqual(traits);
+      }
+      const small = await bench.makeIndex(documents.slice(0, 60), dimensions);
+      expect((await describedAs(small)).traits['size_class']).toBe('2');
+    });
+  });
+}

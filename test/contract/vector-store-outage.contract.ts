@@ -1,0 +1,95 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { StoreOutcome, VectorStore } from '../../src/ports/vector-store.ts';
+import { topicByTopic } from '../support/vector-documents.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
+
+const dimensions = 16;
+const documents = topicByTopic({ count: 60, dimensions, topics: 3 });
+const vector = documents[0]?.vector ?? new Float32Array(dimensions);
+const request = { vector, k: 5, filter: {}, exact: false, withContent: false };
+
+const calls: readonly [
+  string,
+  (store: VectorStore, signal: AbortSignal) => Promise<StoreOutcome<unknown>>,
+][] = [
+  ['search', (store, signal) => store.nearest(request, signal)],
+  ['description', (store, signal) => store.describe(signal)],
+  ['look-up of ids', (store, signal) => store.existing(['doc-00001'], signal)],
+  ['sample', (store, signal) => store.sample({ n: 5, seed: 1, withContent: false }, signal)],
+];
+
+export function describeOutage(bench: Bench): void {
+  describe('a store that is away', () => {
+    let index: TestIndex;
+    beforeAll(async () => {
+      index = await bench.makeIndex(documents, dimensions);
+    });
+
+    it('is a timeout when it does not answer, on a new connection and on one that worked', async () => {
+      for (const wasConnected of [false, true]) {
+        const outage = await bench.startOutage();
+        const store = bench.open(index, { url: outage.url, timeoutMs: wasConnected ? 2000 : 200 });
+        if (wasConnected) valueOf(await store.nearest(request, never));
+        outage.hold();
+        const outcome = await store.nearest(request, never);
+        expect(outcome).toMatchObject({ kind: 'failed', code: 'timeout' });
+        expect(outcome.kind === 'failed' && outcome.message).toMatch(/timeout_ms.*\.$/);
+      }
+    });
+
+    it('is refused connections when nobody listens', async () => {
+      const outage = await bench.startOutage();
+      const store = bench.open(index, { url: outage.url });
+      await outage.refuse();
+      for (const [, call] of calls) {
+        expect(await call(store, never)).toMatchObject({
+          kind: 'failed',
+          code: 'connection_refused',
+          message: expect.stringMatching(/^\S.*\.$/) as unknown,
+        });
+      }
+    });
+
+    it.each(calls)(
+      'rejects a %s with the reason of the signal, before and while it waits',
+      async (_, call) => {
+        const outage = await bench.startOutage();
+        const store = bench.open(index, { url: outage.url });
+        const reason = new Error('the run was cancelled');
+        await expect(call(store, AbortSignal.abort(reason))).rejects.toBe(reason);
+        outage.hold();
+        const controller = new AbortController();
+        const pending = call(store, controller.signal);
+        pending.catch(() => undefined);
+        await waitFor(() => outage.openConnections > 0);
+        controller.abort(reason);
+        await expect(pending).rejects.toBe(reason);
+      },
+    );
+
+    it('is asked again when it is busy, as often as the config says, where it speaks HTTP', async ({
+      skip,
+    }) => {
+      const outage = await bench.startOutage();
+      if (outage.answer === undefined) return skip();
+      const patient = bench.open(index, { url: outage.url, retries: 2 });
+      valueOf(await patient.describe(never));
+      outage.answer(429, 503);
+      valueOf(await patient.nearest(request, never));
+      outage.answer(500, 500, 500);
+      const outcome = await patient.nearest(request, never);
+      expect(outcome).toMatchObject({ kind: 'failed', code: 'http_500' });
+    });
+
+    it('is left without a connection when the adapter is closed', async () => {
+      const outage = await bench.startOutage();
+      const store = bench.open(index, { url: outage.url });
+      for (const [, call] of calls) valueOf(await call(store, never));
+      expect(outage.openConnections).toBeGreaterThan(0);
+      await store.close();
+      // Idle connections over HTTP would close by themselves after 4 s.
+      await waitFor(() => outage.openConnections === 0, { timeoutMs: 3000 });
+    });
+  });
+}

@@ -1,0 +1,170 @@
+/** Comparison with a pinned baseline, stale labels and the doctor, on the demo's RAG service and its real store. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import type { RunSummaryJson } from '../../src/contracts/run-summary.ts';
+import { type DemoRagService, startDemoRagService } from '../../src/demo/rag/spawn.ts';
+import { demoQuestions, goldenCsv } from '../support/demo-golden-set.ts';
+import { aFolder, type Finished, runRecalld } from '../support/recalld.ts';
+
+const QUESTIONS = 120;
+
+let rag: DemoRagService;
+let questionsCsv = '';
+
+beforeAll(async () => {
+  questionsCsv = goldenCsv(await demoQuestions(QUESTIONS));
+  rag = await startDemoRagService();
+});
+afterAll(() => rag?.stop());
+
+const checks = [
+  { regression: 'ndcg@10', drop: 0.02, severity: 'critical', runs: 2 },
+  { stale_labels_above: 0.02, severity: 'warning' },
+];
+
+async function aMonitor(parts: object = {}) {
+  const pipeline = {
+    name: 'docs',
+    retriever: { kind: 'vector_store' },
+    vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', content: 'body' },
+    embedder: { kind: 'openai', base_url: `${rag.url}/v1`, model: 'hashed-tfidf', max_per_second: 1000 },
+    golden: [{ set: 'faq', max_per_second: 1000 }],
+    checks,
+    ...parts,
+  };
+  const files = {
+    'recalld.yaml': stringify({ server: { port: 0 }, pipelines: [pipeline] }),
+    'faq.csv': questionsCsv,
+  };
+  const folder = await aFolder(files);
+  const recalld = (...args: readonly string[]): Promise<Finished> => runRecalld(args, folder);
+  const run = async (): Promise<RunSummaryJson & { readonly code: number | null }> => {
+    const { code, stdout } = await recalld('golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json');
+    return { code, ...(JSON.parse(stdout) as RunSummaryJson) };
+  };
+  expect(await recalld('golden', 'import', 'faq.csv', '--set', 'faq')).toMatchObject({ code: 0 });
+  return { recalld, run };
+}
+
+const verdictOf = (run: RunSummaryJson, name: string) =>
+  run.checks.find((check) => check.name.includes(name))?.verdict;
+
+async function withFault(fault: 'index' | 'embedding'): Promise<void> {
+  onTestFinished(async () => {
+    await rag.setFault('none');
+  });
+  await rag.setFault(fault);
+}
+
+describe('a pinned baseline', () => {
+  it('is never there by itself, shows exactly nothing while nothing changes, and a regression twice before it is one', async () => {
+    const { recalld, run } = await aMonitor();
+    const first = await run();
+    expect(first.baseline).toBeNull();
+    expect(verdictOf(first, 'regression')).toBe('no_data');
+    expect(await recalld('baselines', 'pin', first.run_id, '--reruns', '2')).toMatchObject({
+      code: 0,
+      stdout: `Pinned: runs of faq on docs are compared with ${first.run_id}.\n`,
+      stderr: expect.stringContaining('It answered the same in 3 runs') as string,
+    });
+
+    const same = await run();
+    expect(same.code).toBe(0);
+    expect(same.baseline).toMatchObject({
+      run_id: first.run_id,
+      n: QUESTIONS,
+      verdict: 'no_change',
+      excluded: 0,
+    });
+    expect(same.baseline?.metrics['ndcg@10']).toMatchObject({
+      difference: 0,
+      p_randomization: 1,
+      verdict: 'no_change',
+    });
+
+    await withFault('embedding');
+    const once = await run();
+    expect(once.baseline?.metrics['ndcg@10']).toMatchObject({ verdict: 'regression' });
+    expect(verdictOf(once, 'regression')).toBe('ok');
+    const twice = await run();
+    expect(verdictOf(twice, 'regression')).toBe('critical');
+    expect(twice.code).toBe(1);
+
+    const compared = await recalld('runs', 'compare', first.run_id, twice.run_id, '--limit', '3', '--json');
+    expect(compared.code).toBe(1);
+    const json = JSON.parse(compared.stdout) as { verdict: string; queries: { difference: number }[] };
+    expect(json.verdict).toBe('regression');
+    expect(json.queries.map(({ difference }) => difference)).toEqual([-1, -1, -1]);
+  });
+
+  it('is compared over live labels alone: documents that left the store are a stale label and no regression', async () => {
+    const { recalld, run } = await aMonitor();
+    const before = await run();
+    await recalld('baselines', 'pin', before.run_id);
+    await withFault('index');
+    const after = await run();
+    const again = await run();
+    expect(after.queries.stale).toBeGreaterThan(20);
+    expect(after.labels).toMatchObject({ reason: null });
+    expect(verdictOf(again, 'stale labels')).toBe('warning');
+    expect(verdictOf(again, 'regression')).toBe('ok');
+    expect(again.baseline?.excluded).toBe(after.queries.stale);
+    expect(Number(again.segments['alive']?.['ndcg@10']?.mean)).toBeGreaterThan(
+      2 * Number(again.metrics['ndcg@10']?.mean) - 1,
+    );
+  });
+
+  it('is refused for a run that is not there, and unpinned by name', async () => {
+    const { recalld, run } = await aMonitor();
+    expect(await recalld('baselines', 'pin', 'nothing')).toMatchObject({ code: 2 });
+    const { run_id: id } = await run();
+    await recalld('baselines', 'pin', id, '--note', 'first');
+    expect((await recalld('baselines', 'list')).stdout).toContain(id);
+    expect(await recalld('baselines', 'unpin', '--pipeline', 'docs', '--set', 'faq')).toMatchObject({
+      code: 0,
+    });
+    expect(await recalld('baselines', 'unpin', '--pipeline', 'docs', '--set', 'faq')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('No baseline is pinned for faq on docs') as string,
+    });
+  });
+});
+
+describe('the doctor', () => {
+  it('finds nothing wrong where all is well', async () => {
+    const { recalld } = await aMonitor();
+    const { code, stdout } = await recalld('doctor', '--json');
+    const { findings, verdict } = JSON.parse(stdout) as {
+      verdict: string;
+      findings: { service: string; status: string; message: string }[];
+    };
+    expect(findings.filter(({ status }) => status !== 'ok')).toEqual([]);
+    expect({ code, verdict }).toEqual({ code: 0, verdict: 'ok' });
+    expect(new Set(findings.map(({ service }) => service))).toEqual(
+      new Set(['queue', 'database', 'docs retriever', 'docs embedder', 'docs vector store']),
+    );
+  });
+
+  it('says which service does not answer and how to mend it', async () => {
+    const { recalld } = await aMonitor({
+      retriever: { kind: 'http', url: 'http://127.0.0.1:9/search', retries: 0 },
+    });
+    const { code, stdout } = await recalld('doctor');
+    expect(code).toBe(3);
+    expect(stdout).toContain('DOWN     docs retriever: http://127.0.0.1:9/search refuses connections');
+    expect(stdout).toContain('ok       docs vector store');
+  });
+
+  it('sees that ids of the retriever and of the store are of two kinds, and a set that was never imported', async () => {
+    const { recalld } = await aMonitor({
+      vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', id: 'title' },
+      retriever: { kind: 'http', url: `${rag.url}/search` },
+      golden: [{ set: 'other' }],
+      checks: [],
+    });
+    const { code, stdout } = await recalld('doctor');
+    expect(code).toBe(1);
+    expect(stdout).toContain('set vector_store.id to the field that holds those ids');
+    expect(stdout).toContain('The golden set "other" was never imported');
+  });
+});

@@ -1,0 +1,99 @@
+/** `recalld drift` as a user runs it: exit codes, one document, one sentence for a bad file. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { npyBytes } from '../support/npy.ts';
+import { aFolder, runRecalld } from '../support/recalld.ts';
+
+type Rows = readonly (readonly number[])[];
+
+/** Directions in the plane, evenly from one angle to another. */
+function fan(count: number, from: number, to: number): number[][] {
+  return Array.from({ length: count }, (_, i) => {
+    const angle = from + ((to - from) * i) / (count - 1);
+    return [Math.cos(angle), Math.sin(angle)];
+  });
+}
+
+const STORE = fan(200, 0, 1);
+const REFERENCE = fan(300, -0.2, 1.2);
+const FILES = ['--store', 'store.npy', '--reference', 'reference.npy', '--current', 'current.jsonl'];
+
+async function aFolderWith(current: string, store: Buffer = npyBytes(STORE)): Promise<string> {
+  const folder = await aFolder({ 'current.jsonl': current });
+  await writeFile(path.join(folder, 'store.npy'), store);
+  await writeFile(path.join(folder, 'reference.npy'), npyBytes(REFERENCE, '<f8'));
+  return folder;
+}
+
+const lines = (rows: Rows): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+
+describe('recalld drift', () => {
+  it('ends with 0 for queries that are covered as the reference, in one document', async () => {
+    const folder = await aFolderWith(lines(fan(250, -0.2, 1.2)));
+    const { code, stdout, stderr } = await runRecalld(['drift', ...FILES, '--json'], folder);
+    expect(JSON.parse(stdout)).toMatchObject({
+      k: 5,
+      counts: { store: 200, reference: 300, current: 250 },
+      verdict: 'not_worse',
+    });
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+  });
+
+  it('ends with 1 for queries that the store does not cover, and says so first', async () => {
+    const folder = await aFolderWith(lines(fan(250, 1, 3)));
+    const { code, stdout } = await runRecalld(['drift', ...FILES], folder);
+    expect(stdout).toMatch(/^Worse covered\. Query density 0\./);
+    expect(code).toBe(1);
+  });
+
+  const good = lines(fan(20, 0, 1));
+  const whole = npyBytes(STORE);
+  it.each([
+    [
+      'a truncated file',
+      good,
+      whole.subarray(0, whole.length - 3),
+      /^recalld: store\.npy ends before its data do; /,
+    ],
+    [
+      'a file that only has the name',
+      good,
+      Buffer.from('no array'),
+      /^recalld: store\.npy does not begin as a \.npy/,
+    ],
+    ['a zero vector', `${good}[0, 0]\n`, whole, /^recalld: Line 21 of current\.jsonl has a zero vector, /],
+    ['NaN', `${good}[NaN, 0]\n`, whole, /^recalld: Line 21 of current\.jsonl has NaN or an infinity; /],
+    [
+      'rows of other lengths',
+      `${good}[1]\n`,
+      whole,
+      /^recalld: Line 21 of current\.jsonl has 1 number where line 1 /,
+    ],
+    [
+      'another dimension',
+      '[1]\n[2]\n',
+      whole,
+      /^recalld: current\.jsonl has vectors of 1 numbers and store\.npy of 2;/,
+    ],
+    [
+      'a line that was cut',
+      '[1, 2]\n[3,',
+      whole,
+      /^recalld: Line 2 of current\.jsonl is not one complete JSON array/,
+    ],
+  ])('explains %s in one sentence and ends with 2', async (_what, current, store, says) => {
+    const { code, stdout, stderr } = await runRecalld(['drift', ...FILES], await aFolderWith(current, store));
+    expect(stderr).toMatch(says);
+    expect(stderr.trimEnd()).not.toContain('\n');
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+  });
+
+  it('ends with 2 without one of its files', async () => {
+    const { code, stderr } = await runRecalld(['drift', '--store', 'a.npy'], await aFolder());
+    expect(stderr).toContain("required option '--reference <file>' not specified");
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,101 @@
+/** From one process to a fleet: the data move, only the config changes, and roles come and go. */
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { Client } from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
+import { silentLogger } from '../support/log.ts';
+import { aDatabase, aFolder, runRecalld, startRecalld } from '../support/recalld.ts';
+
+const script = path.resolve(import.meta.dirname, '../../deploy/postgres/move-embedded.sh');
+const hasPsql = spawnSync('psql', ['--version']).status === 0;
+
+const pipeline = `
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "http://127.0.0.1:9/"}
+    sampling: {rate: 1}
+    privacy: {text: keep}
+`;
+
+describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
+  it('moves into a PostgreSQL elsewhere with all it has stored, and goes on there with another config', async () => {
+    const folder = await aFolder({
+      'recalld.yaml': `server: {port: 0}\n${pipeline}`,
+      'faq.csv': 'query,document,grade\nhow,a,1\n',
+    });
+    const elsewhere = await openEmbeddedPostgres({
+      dataDir: await aFolder(),
+      purpose: 'command',
+      logger: silentLogger,
+    });
+    onTestFinished(() => elsewhere.stop());
+    const { user, password, port, database } = elsewhere.connection;
+    const url = `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
+    const fleet = { RECALLD_STORAGE_URL: url };
+
+    const daemon = await startRecalld(['serve'], folder);
+    const queries = Array.from({ length: 20 }, (_, i) => ({
+      id: `q${i}`,
+      pipeline: 'docs',
+      text: `how do I "mend"\tnumber ${i}?\n`,
+      embedding: [0.5, i],
+      results: [{ id: 'a', score: 0.5 }],
+    }));
+    const sent = await fetch(`${daemon.url}/v1/queries`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(queries),
+    });
+    expect(await sent.json()).toMatchObject({ accepted: 20, sampled: 20 });
+    expect(await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder)).toMatchObject({
+      code: 0,
+    });
+
+    const early = spawnSync(script, ['.recalld', url], { cwd: folder, encoding: 'utf8' });
+    expect({ code: early.status, says: early.stderr.includes('recalld_schema_version') }).toEqual({
+      code: expect.any(Number),
+      says: true,
+    });
+    expect(await runRecalld(['migrate'], folder, fleet)).toMatchObject({ code: 0 });
+    const moved = spawnSync(script, ['.recalld', url], { cwd: folder, encoding: 'utf8' });
+    expect({ code: moved.status, stderr: moved.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(moved.stdout).toContain('moved 20 live queries');
+    const again = spawnSync(script, ['.recalld', url], { cwd: folder, encoding: 'utf8' });
+    expect(again).toMatchObject({ status: 2, stderr: 'the target is not empty\n' });
+
+    const [before, after] = [await aDatabase(folder), new Client({ connectionString: url })];
+    await after.connect();
+    const content = async (client: Client): Promise<unknown[]> =>
+      (
+        await client.query(
+          'select md5(string_agg(q::text, chr(10) order by id)) as sum, count(*) from live_queries q union all select key, 0 from hash_keys',
+        )
+      ).rows;
+    expect(await content(after)).toEqual(await content(before));
+    await after.end();
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+
+    // Roles apart, on the database that they share; the same query again is the one that was moved.
+    const told = { ...fleet, RECALLD_SERVER_HOST: '127.0.0.1' };
+    const roles = await Promise.all(
+      ['api', 'worker', 'scheduler'].map((role) => startRecalld(['serve', '--roles', role], folder, told)),
+    );
+    expect(roles[0]?.stderr()).toContain('move-embedded.sh');
+    const key = await runRecalld(
+      ['keys', 'create', '--name', 'rag', '--scope', 'ingest', '--json'],
+      folder,
+      fleet,
+    );
+    const { key: token } = JSON.parse(key.stdout) as { key: string };
+    const repeated = await fetch(`${roles[0]?.url}/v1/queries`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify(queries),
+    });
+    expect(await repeated.json()).toMatchObject({ duplicates: 20, rejected: [] });
+    const doctor = await runRecalld(['doctor', '--json'], folder, fleet);
+    expect(doctor.stdout).toContain('holds an embedded database that this config does not use');
+    for (const role of roles) expect(await role.stop()).toMatchObject({ code: 0 });
+  });
+});

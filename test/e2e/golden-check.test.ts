@@ -1,0 +1,142 @@
+/** A golden set through the life of its store: checked, its documents cut anew, its labels mended, exported. */
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { type DemoRagService, startDemoRagService } from '../../src/demo/rag/spawn.ts';
+import { demoQuestions, goldenCsv, type JudgedQuestion } from '../support/demo-golden-set.ts';
+import { aFolder, runRecalld } from '../support/recalld.ts';
+
+const QUESTIONS = 12;
+
+let rag: DemoRagService;
+let lines: JudgedQuestion[] = [];
+
+beforeAll(async () => {
+  lines = await demoQuestions(QUESTIONS);
+  rag = await startDemoRagService();
+});
+afterAll(() => rag?.stop());
+
+const config = () =>
+  stringify({
+    server: { port: 0 },
+    pipelines: [
+      {
+        name: 'docs',
+        retriever: { kind: 'http', url: `${rag.url}/search` },
+        vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', content: 'body' },
+        embedder: { kind: 'openai', base_url: `${rag.url}/v1`, model: 'hashed-tfidf', max_per_second: 1000 },
+        golden: [{ set: 'faq', max_per_second: 1000 }],
+      },
+    ],
+  });
+
+interface CheckJson {
+  readonly verdict: string;
+  readonly labels: { readonly probed: number; readonly stale: number };
+  readonly proposals: readonly {
+    query_id: string;
+    from: string;
+    to: { document_id: string; evidence: string }[];
+  }[];
+}
+
+/** Cuts documents anew: `moved` gets another id, `merged` goes into a larger chunk. */
+async function rechunk(moved: string, merged: string): Promise<void> {
+  const client = new Client({ connectionString: rag.storeUrl });
+  await client.connect();
+  await client.query(
+    "insert into chunks select id || '-v2', title, body, embedding from chunks where id = $1",
+    [moved],
+  );
+  await client.query(
+    "insert into chunks select id || '-v2', title, 'Preface of the new edition. ' || body, embedding from chunks where id = $1",
+    [merged],
+  );
+  await client.query('delete from chunks where id = any($1)', [[moved, merged]]);
+  await client.end();
+}
+
+describe('golden check', () => {
+  it('finds nothing, then the labels of documents that were cut anew, and mends those that a person accepts', async () => {
+    const folder = await aFolder({
+      'recalld.yaml': config(),
+      'faq.csv': goldenCsv(lines),
+    });
+    const recalld = (...args: string[]) => runRecalld(args, folder);
+    const check = async (...args: string[]) => {
+      const ran = await recalld('golden', 'check', '--pipeline', 'docs', '--set', 'faq', '--json', ...args);
+      expect(ran.stderr).not.toContain('recalld:');
+      return { code: ran.code, report: JSON.parse(ran.stdout) as CheckJson };
+    };
+    await recalld('golden', 'import', 'faq.csv', '--set', 'faq');
+    expect(await check()).toMatchObject({ code: 0, report: { verdict: 'ok', labels: { stale: 0 } } });
+
+    const [moved, merged] = [...new Set(lines.map(({ document }) => document))];
+    await rechunk(moved ?? '', merged ?? '');
+    const { code, report } = await check();
+    expect(code).toBe(1);
+    expect(report.labels.stale).toBe(2);
+    const found = new Map(report.proposals.map(({ from, to }) => [from, to[0]]));
+    expect(found.get(moved ?? '')).toMatchObject({ document_id: `${moved}-v2`, evidence: 'same_content' });
+    expect(found.get(merged ?? '')).toMatchObject({ document_id: `${merged}-v2`, evidence: 'whole' });
+
+    expect((await check('--fix', '--accept', 'all')).report).toMatchObject({ mended: { version: 2 } });
+    expect(await check()).toMatchObject({ code: 0, report: { labels: { stale: 0 } } });
+    const listed = JSON.parse((await recalld('golden', 'list', '--json')).stdout) as {
+      note: string | null;
+    }[];
+    expect(listed[0]?.note).toMatch(/^From version 1: \d+ judgments were moved/);
+  });
+
+  it('asks nobody without a terminal, and refuses what makes no sense', async () => {
+    const folder = await aFolder({
+      'recalld.yaml': config(),
+      'faq.csv': goldenCsv(lines),
+    });
+    const check = (...args: string[]) =>
+      runRecalld(['golden', 'check', '--pipeline', 'docs', '--set', 'faq', ...args], folder);
+    expect(await check('--fix')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--accept all or --accept FILE/) as string,
+    });
+    expect(await check('--accept', 'all')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/add --fix/) as string,
+    });
+    expect(await check()).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no golden set "faq"/) as string,
+    });
+  });
+});
+
+describe('golden export', () => {
+  it.each(['beir'])('as %s gives files that import as the same set', async (format) => {
+    const folder = await aFolder({
+      'recalld.yaml': config(),
+      'faq.csv': goldenCsv(lines),
+    });
+    const out = format === 'beir' ? 'copy' : `copy.${format}`;
+    await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder);
+    const exported = ['golden', 'export', '--set', 'faq', '--format', format, '--out', out];
+    expect(await runRecalld(exported, folder)).toMatchObject({ code: 0 });
+    expect(await runRecalld(exported, folder)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/is there already/) as string,
+    });
+    await runRecalld(['golden', 'import', out, '--set', 'copy'], folder);
+    const show = async (set: string) =>
+      (
+        JSON.parse((await runRecalld(['golden', 'show', set, '--json'], folder)).stdout) as {
+          queries: unknown;
+        }
+      ).queries;
+    expect(await show('copy')).toEqual(await show('faq'));
+    const unknown = ['golden', 'export', '--set', 'faq', '--version', '7', '--format', format, '--out', 'x'];
+    expect(await runRecalld(unknown, folder)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/has no version 7/) as string,
+    });
+  });
+});

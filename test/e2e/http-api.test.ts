@@ -1,0 +1,402 @@
+/** A golden set from its import to its verdict over HTTP alone, and every read of a daemon, empty and filled. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openJobQueue } from '../../src/adapters/queue/bullmq.ts';
+import { jobCatalogue } from '../../src/jobs/catalogue.ts';
+import { measureLiveTrafficJob } from '../../src/jobs/live-jobs.ts';
+import { allPages, apiOf, type CallApi } from '../support/api.ts';
+import { documents, type FaultServer, startFaultServer } from '../support/fault-server.ts';
+import { silentLogger } from '../support/log.ts';
+import { aFolder, type Daemon, embeddedConnection, runRecalld, startRecalld } from '../support/recalld.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { questionOf, rightAnswer } from './golden-files.ts';
+
+const QUERIES = 30;
+
+const config = (url: string, server = '{port: 0}') => `
+server: ${server}
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "${url}/search", retries: 0}
+    golden: [{set: faq, max_per_second: 1000}]
+    segments: {keys: [course]}
+    sampling: {rate: 1}
+    checks:
+      - {measure: ndcg@10, below: 0.8, severity: critical}
+      - {regression: ndcg@10, drop: 0.02, severity: critical, runs: 1}
+  - name: quiet
+    retriever: {kind: http, url: "${url}/search"}
+`;
+
+const goldenQueries = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({
+    id: `q${i}`,
+    text: `question ${i}`,
+    tags: { course: i % 2 === 0 ? 'even' : 'odd' },
+    relevant: [`d${i}`],
+  }));
+
+const cleanups: (() => Promise<void>)[] = [];
+const atEnd = (clean: () => Promise<void>): void => void cleanups.unshift(clean);
+
+afterAll(async () => {
+  for (const clean of cleanups) await clean();
+});
+
+let folder: string;
+let daemon: Daemon;
+let call: CallApi;
+let server: FaultServer;
+/** Questions below this are answered wrong. */
+let wrongBelow = 0;
+
+beforeAll(async () => {
+  server = await startFaultServer(
+    documents((request) =>
+      questionOf(request) < wrongBelow ? [{ id: 'x', score: 1 }] : rightAnswer(request),
+    ),
+  );
+  atEnd(() => server.close());
+  folder = await aFolder({ 'recalld.yaml': config(server.url) }, atEnd);
+  daemon = await startRecalld(['serve'], folder, {}, atEnd);
+  call = apiOf(daemon.url);
+});
+
+async function get(path: string): Promise<Record<string, unknown>> {
+  const { status, json } = await call('GET', path);
+  expect({ path, status }).toEqual({ path, status: 200 });
+  return json;
+}
+
+async function runGolden(): Promise<string> {
+  const started = await call('POST', '/v1/golden-runs', { pipeline: 'docs', golden_set: 'faq' });
+  expect(started).toMatchObject({ status: 202, json: { status: 'running' } });
+  const where = String(started.headers.get('location'));
+  await waitFor(async () => (await get(where))['status'] === 'completed');
+  return String(started.json['run_id']);
+}
+
+/** Starts the job now rather than at the next five minutes, as any process on the same queue may. */
+async function measureNow(): Promise<void> {
+  const backend = { kind: 'postgres', connection: embeddedConnection(folder) } as const;
+  const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger: silentLogger });
+  try {
+    await queue.enqueue(measureLiveTrafficJob.name, {}, 'measure-live-traffic-by-hand');
+  } finally {
+    await queue.close();
+  }
+}
+
+describe('an empty daemon', () => {
+  it('answers every list with an empty page', async () => {
+    for (const path of ['/v1/golden-sets', '/v1/golden-runs', '/v1/deployments'])
+      expect(await get(path)).toEqual({ items: [], next_cursor: null });
+  });
+
+  it('shows what the config expects, and that nobody knows', async () => {
+    const { items } = (await get('/v1/pipelines')) as { items: { pipeline: string; state: string }[] };
+    expect(items.map(({ pipeline, state }) => [pipeline, state])).toEqual([
+      ['docs', 'no_data'],
+      ['quiet', 'no_data'],
+    ]);
+    expect(await get('/v1/checks')).toMatchObject({
+      items: [
+        {
+          pipeline: 'docs',
+          golden_set: 'faq',
+          name: 'ndcg@10 below 0.8 on faq',
+          verdict: 'no_data',
+          value: null,
+        },
+        { name: 'ndcg@10 regression by 0.02 on faq', verdict: 'no_data', evaluated_at: null },
+      ],
+    });
+    const status = await get('/v1/pipelines/docs/status');
+    expect(status).toMatchObject({
+      state: 'no_data',
+      golden_sets: [
+        { golden_set: 'faq', cron: null, latest_run: null, latest_completed: null, baseline: null },
+      ],
+      deployments: [],
+    });
+    expect(status['reasons']).toContain('No run of faq has completed yet.');
+    expect(await get('/v1/pipelines/quiet/status')).toMatchObject({ state: 'no_data', checks: [] });
+  });
+
+  it('has no opinions, and says so for each pipeline', async () => {
+    const nobody = { positive: 0, negative: 0, n: 0, positive_ratio: null };
+    expect(await get('/v1/feedback/summary')).toMatchObject({
+      pipelines: [
+        { pipeline: 'docs', kinds: [], opinions: { all: { all: nobody } } },
+        { pipeline: 'quiet', kinds: [] },
+      ],
+    });
+  });
+
+  it.each([
+    ['GET', '/v1/pipelines/none/status', 'pipeline_unknown'],
+    ['GET', '/v1/checks?pipeline=none', 'pipeline_unknown'],
+    ['GET', '/v1/feedback/summary?pipeline=none', 'pipeline_unknown'],
+    ['GET', '/v1/golden-sets/none', 'golden_set_unknown'],
+    ['GET', '/v1/golden-runs/none', 'run_unknown'],
+    ['GET', '/v1/golden-runs/none/queries', 'run_unknown'],
+    ['GET', '/v1/golden-runs/none/compare/neither', 'run_unknown'],
+    ['GET', '/v1/golden-runs?cursor=none', 'run_unknown'],
+    ['POST', '/v1/golden-runs/none/cancel', 'run_unknown'],
+    ['DELETE', '/v1/baselines/docs/faq', 'baseline_unknown'],
+  ] as const)('says of %s %s what is not there', async (method, path, code) => {
+    expect(await call(method, path)).toMatchObject({ status: 404, json: { code } });
+  });
+
+  it('says what is not there when it is told to change it', async () => {
+    const run = (pipeline: string, golden_set: string) =>
+      call('POST', '/v1/golden-runs', { pipeline, golden_set });
+    expect(await run('none', 'faq')).toMatchObject({ status: 404, json: { code: 'pipeline_unknown' } });
+    expect(await run('docs', 'none')).toMatchObject({ status: 404, json: { code: 'golden_set_unknown' } });
+    expect(await call('POST', '/v1/baselines', { run_id: 'none' })).toMatchObject({
+      status: 404,
+      json: { code: 'run_unknown' },
+    });
+  });
+
+  it('refuses a golden set by the place and the problem of the query', async () => {
+    const post = (queries: unknown) => call('POST', '/v1/golden-sets/bad/versions', { queries });
+    const twice = await post([...goldenQueries(2), { id: 'q1', text: 'other', relevant: ['d'] }]);
+    expect(twice).toMatchObject({ status: 400, json: { code: 'file_malformed' } });
+    expect(twice.json['detail']).toMatch(/^Line 3 of queries repeats the query id "q1" of line 2 of queries/);
+    expect(await post([{ text: 'a' }])).toMatchObject({
+      json: {
+        detail: expect.stringMatching(
+          /^Line 1 of queries must have either "judgments" or "relevant"/,
+        ) as string,
+      },
+    });
+    expect(await post([{ text: 'a', relevant: [] }])).toMatchObject({
+      status: 400,
+      json: { code: 'golden_set_empty' },
+    });
+    expect(await call('GET', '/v1/golden-sets/bad')).toMatchObject({ status: 404 });
+  });
+});
+
+describe('a golden set over HTTP', () => {
+  let healthy = '';
+  let broken = '';
+
+  it('is imported once per content, as versions that never change', async () => {
+    const post = (count: number, more: object = {}) =>
+      call('POST', '/v1/golden-sets/faq/versions', {
+        queries: goldenQueries(count).map((q) => ({ ...q, ...more })),
+      });
+    expect(await post(2)).toMatchObject({ status: 201, json: { version: 1, query_count: 2, created: true } });
+    expect(await post(QUERIES)).toMatchObject({
+      status: 201,
+      json: { version: 2, format: 'json', warnings: [] },
+    });
+    expect(await post(QUERIES)).toMatchObject({ status: 200, json: { version: 2, created: false } });
+
+    expect(await get('/v1/golden-sets')).toMatchObject({
+      items: [{ golden_set: 'faq', version: 2, query_count: QUERIES, judgment_count: QUERIES }],
+    });
+    const first = await get('/v1/golden-sets/faq?limit=20');
+    expect(first).toMatchObject({ version: 2, versions: [{ version: 2 }, { version: 1 }] });
+    const rest = await get(`/v1/golden-sets/faq?limit=20&cursor=${String(first['next_cursor'])}`);
+    const ids = [first, rest].flatMap(({ queries }) => (queries as { id: string }[]).map(({ id }) => id));
+    expect(ids).toEqual(goldenQueries(QUERIES).map(({ id }) => id));
+    expect(rest['next_cursor']).toBeNull();
+    expect(await get('/v1/golden-sets/faq?version=1')).toMatchObject({
+      query_count: 2,
+      queries: [{ id: 'q0', judgments: [{ document_id: 'd0', grade: 1 }] }, { id: 'q1' }],
+    });
+    expect(await call('GET', '/v1/golden-sets/faq?version=9')).toMatchObject({
+      status: 404,
+      json: { detail: 'The golden set "faq" has no version 9; its latest is 2.' },
+    });
+  });
+
+  it('is run by the workers, scored, judged and pinned', async () => {
+    healthy = await runGolden();
+    expect(await get(`/v1/golden-runs/${healthy}`)).toMatchObject({
+      golden_set_version: 2,
+      queries: { total: QUERIES, ok: QUERIES },
+      metrics: { 'ndcg@10': { mean: 1, n: QUERIES } },
+      segments: { 'course=even': { 'ndcg@10': { n: QUERIES / 2 } } },
+      baseline: null,
+    });
+    expect(await call('POST', `/v1/golden-runs/${healthy}/cancel`)).toMatchObject({
+      status: 409,
+      json: { code: 'run_not_running' },
+    });
+    const pinned = await call('POST', '/v1/baselines', { run_id: healthy, note: 'release 7' });
+    expect(pinned).toMatchObject({
+      status: 201,
+      json: { pipeline: 'docs', golden_set: 'faq', run_id: healthy },
+    });
+    // The regression check had no baseline when the run was judged.
+    expect(await get('/v1/pipelines/docs/status')).toMatchObject({ state: 'no_data' });
+    const listed = await runRecalld(['baselines', 'list', '--json'], folder);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ run_id: healthy, note: 'release 7' }]);
+  });
+
+  it('is green once everything that must be fresh is, and not before', async () => {
+    const again = await runGolden();
+    await measureNow();
+    const status = await waitFor(async () => {
+      const now = await get('/v1/pipelines/docs/status');
+      return now['state'] === 'ok' && now;
+    });
+    expect(status).toMatchObject({
+      reasons: [],
+      checks: [{ verdict: 'ok', too_old: false }, { verdict: 'ok' }],
+      golden_sets: [
+        {
+          latest_run: { run_id: again, status: 'completed' },
+          latest_completed: { run_id: again, too_old: false, metrics: { 'ndcg@10': { mean: 1 } } },
+          baseline: { run_id: healthy },
+        },
+      ],
+    });
+    expect(status['measurements']).toContainEqual(
+      expect.objectContaining({ measure: 'error_ratio', value: null, gap: 'no_queries' }),
+    );
+    // Nothing is expected of the other pipeline, so that nothing says that it is well.
+    expect(await get('/v1/pipelines/quiet/status')).toMatchObject({ state: 'no_data' });
+  });
+
+  it('shows a regression: in the state, by check, by query and against the baseline', async () => {
+    wrongBelow = 20;
+    onTestFinished(() => {
+      wrongBelow = 0;
+    });
+    broken = await runGolden();
+    const status = await get('/v1/pipelines/docs/status');
+    expect(status).toMatchObject({ state: 'critical' });
+    expect((status['reasons'] as string[])[0]).toMatch(/^ndcg@10 below 0\.8 on faq: ndcg@10 is 0\.3333/);
+    expect(await allPages(call, '/v1/checks?verdict=critical', 1)).toMatchObject([
+      { name: 'ndcg@10 below 0.8 on faq', verdict: 'critical' },
+      { name: 'ndcg@10 regression by 0.02 on faq', verdict: 'critical' },
+    ]);
+
+    const queries = await allPages(call, `/v1/golden-runs/${broken}/queries?order_by=ndcg@10`, 7);
+    expect(queries).toHaveLength(QUERIES);
+    expect(queries[0]).toMatchObject({ id: 'q0', documents: [{ id: 'x' }], metrics: { 'ndcg@10': 0 } });
+    expect(queries.at(-1)).toMatchObject({ outcome: 'ok', metrics: { 'ndcg@10': 1 }, stale_documents: [] });
+    expect(await get(`/v1/golden-runs/${broken}/queries?outcome=error`)).toEqual({
+      items: [],
+      next_cursor: null,
+    });
+
+    const compared = await get(`/v1/golden-runs/${healthy}/compare/${broken}?by=hit_rate@5&limit=15`);
+    expect(compared).toMatchObject({
+      verdict: 'regression',
+      ordered_by: 'hit_rate@5',
+      metrics: { 'ndcg@10': { baseline: 1, losses: 20, verdict: 'regression' } },
+      segments: { 'course=odd': { n: QUERIES / 2 } },
+      next_cursor: '15',
+    });
+    expect(compared['queries']).toHaveLength(15);
+    // Nobody compared them this way before, so that segments are left out.
+    expect(await get(`/v1/golden-runs/${broken}/compare/${healthy}`)).toMatchObject({
+      verdict: 'improvement',
+      segments: {},
+      metrics: { 'ndcg@10': { wins: 20 } },
+    });
+  });
+
+  it('keeps the history, page by page and filtered', async () => {
+    const runs = (await allPages(
+      call,
+      '/v1/golden-runs?pipeline=docs&golden_set=faq&status=completed',
+      2,
+    )) as {
+      run_id: string;
+      verdict: string;
+    }[];
+    expect(runs.map(({ verdict }) => verdict)).toEqual(['critical', 'ok', 'no_data']);
+    expect([runs[0]?.run_id, runs[2]?.run_id]).toEqual([broken, healthy]);
+    expect(await get('/v1/golden-runs?pipeline=quiet')).toEqual({ items: [], next_cursor: null });
+    expect(await get('/v1/golden-runs?status=void')).toMatchObject({ items: [] });
+  });
+
+  it('has no baseline any more when it is unpinned', async () => {
+    expect(await call('DELETE', '/v1/baselines/docs/faq')).toMatchObject({
+      status: 200,
+      json: { pipeline: 'docs', golden_set: 'faq' },
+    });
+    expect(await get('/v1/pipelines/docs/status')).toMatchObject({ golden_sets: [{ baseline: null }] });
+    expect(await call('DELETE', '/v1/baselines/docs/faq')).toMatchObject({ status: 404 });
+  });
+});
+
+it('feedback is summed up by kind and by segment, with bounds', async () => {
+  const query = (id: string, course: string) => ({
+    id,
+    pipeline: 'docs',
+    results: [{ id: 'd' }],
+    segments: { course },
+  });
+  const thumb = (query_id: string, value: string) => ({ query_id, pipeline: 'docs', kind: 'thumb', value });
+  await call('POST', '/v1/queries', [query('a', 'even'), query('b', 'even'), query('c', 'odd')]);
+  await call('POST', '/v1/feedback', [
+    thumb('a', 'up'),
+    thumb('b', 'up'),
+    thumb('c', 'down'),
+    { query_id: 'a', pipeline: 'docs', kind: 'click', document_id: 'd' },
+  ]);
+  const { pipelines } = (await get('/v1/feedback/summary?pipeline=docs&hours=1')) as { pipelines: unknown[] };
+  expect(pipelines).toMatchObject([
+    {
+      kinds: [
+        { kind: 'thumb', feedback: 3, positive: 2, negative: 1, neutral: 0 },
+        { kind: 'click', feedback: 1, positive: 1 },
+      ],
+      opinions: {
+        all: { all: { positive: 3, n: 4, positive_ratio: 0.75 }, 'course=even': { n: 3, positive_ratio: 1 } },
+        explicit: { all: { n: 3 }, 'course=odd': { positive_ratio: 0, ci_low: 0 } },
+      },
+    },
+  ]);
+});
+
+it('reads need the scope read, changes the scope admin, and neither may do what the other may not', async () => {
+  const own = await aFolder({ 'recalld.yaml': config('http://127.0.0.1:9', '{port: 0, host: 0.0.0.0}') });
+  const guarded = await startRecalld(['serve'], own);
+  const ask = apiOf(`http://127.0.0.1:${new URL(guarded.url).port}`);
+  const keyOf = async (scope: string): Promise<string> => {
+    const { stdout } = await runRecalld(['keys', 'create', '--name', scope, '--scope', scope, '--json'], own);
+    return (JSON.parse(stdout) as { key: string }).key;
+  };
+  const [ingest, read, admin] = [await keyOf('ingest'), await keyOf('read'), await keyOf('admin')];
+  const reads = [
+    '/v1/pipelines',
+    '/v1/pipelines/docs/status',
+    '/v1/checks',
+    '/v1/feedback/summary',
+    '/v1/golden-sets',
+    '/v1/golden-sets/faq',
+    '/v1/golden-runs',
+    '/v1/golden-runs/none',
+    '/v1/golden-runs/none/queries',
+    '/v1/golden-runs/none/compare/none',
+  ];
+  for (const path of reads) {
+    expect(await ask('GET', path)).toMatchObject({ status: 401, json: { code: 'key_missing' } });
+    expect(await ask('GET', path, undefined, ingest)).toMatchObject({ status: 403 });
+    expect([200, 404]).toContain((await ask('GET', path, undefined, read)).status);
+    expect([200, 404]).toContain((await ask('GET', path, undefined, admin)).status);
+  }
+  const changes = [
+    ['POST', '/v1/golden-sets/faq/versions', { queries: goldenQueries(2) }],
+    ['POST', '/v1/golden-runs', { pipeline: 'docs', golden_set: 'faq' }],
+    ['POST', '/v1/golden-runs/none/cancel', undefined],
+    ['POST', '/v1/baselines', { run_id: 'none' }],
+    ['DELETE', '/v1/baselines/docs/faq', undefined],
+  ] as const;
+  for (const [method, path, body] of changes) {
+    expect(await ask(method, path, body)).toMatchObject({ status: 401 });
+    expect(await ask(method, path, body, read)).toMatchObject({
+      status: 403,
+      json: { code: 'key_lacks_scope' },
+    });
+    expect([201, 202, 404]).toContain((await ask(method, path, body, admin)).status);
+  }
+});

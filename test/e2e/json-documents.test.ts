@@ -1,0 +1,124 @@
+/** `--json`: exactly one document on stdout, with the keys that docs/commands.md gives, for every command that has it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { jsonDocuments } from '../../docs/build/json-documents.ts';
+import { documents, type FaultServer, startFaultServer } from '../support/fault-server.ts';
+import { aDatabase, aFolder, type Daemon, runRecalld, startRecalld } from '../support/recalld.ts';
+import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+const atEnd = (clean: () => Promise<void>) => void cleanups.unshift(clean);
+
+let retriever: FaultServer;
+let daemon: Daemon;
+let folder = '';
+/** Ids that earlier commands gave. */
+const known: Record<string, string> = {};
+
+const set = ['--pipeline', 'docs', '--set', 'faq'];
+const trec = ['--qrels', 'qrels.txt'];
+const vectors = ['--store', 'v.jsonl', '--reference', 'v.jsonl', '--current', 'v.jsonl'];
+const change = ['--pipeline', 'docs', '--kind', 'index', '--version', 'v2'];
+
+/** In the order in which one builds on the other; RUN, CANDIDATE and KEY are ids of before. */
+const calls: readonly [command: string, args: readonly string[], remember?: [key: string, as: string]][] = [
+  ['golden import', ['faq.csv', '--set', 'faq']],
+  ['golden list', []],
+  ['golden show', ['faq']],
+  ['golden export', ['--set', 'faq', '--format', 'jsonl', '--out', 'out.jsonl']],
+  ['golden run', set, ['run_id', 'RUN']],
+  ['golden run', set, ['run_id', 'CANDIDATE']],
+  ['golden check', set],
+  ['runs list', []],
+  ['runs show', ['RUN']],
+  ['runs compare', ['RUN', 'CANDIDATE']],
+  ['baselines pin', ['RUN']],
+  ['baselines list', []],
+  ['baselines unpin', set],
+  ['checks', []],
+  ['status', []],
+  ['diagnose', []],
+  ['doctor', []],
+  ['deployments add', change],
+  ['deployments list', []],
+  ['density show', ['--pipeline', 'docs']],
+  ['density rebaseline', ['--pipeline', 'docs']],
+  ['topics list', []],
+  ['topics show', ['t-1']],
+  ['topics acknowledge', ['t-1']],
+  ['topics close', ['t-1']],
+  ['keys create', ['--name', 'rag', '--scope', 'ingest'], ['id', 'KEY']],
+  ['keys list', []],
+  ['keys revoke', ['KEY']],
+  ['backtest', ['--from', '2026-01-01']],
+  ['report', ['--pipeline', 'docs', '--from', '2026-01-01']],
+  ['rules', []],
+  ['dashboards', ['--out', 'dashboards']],
+  ['config check', []],
+  ['config print', []],
+  ['migrate', []],
+  ['eval', [...trec, '--run', 'main.run']],
+  ['compare', [...trec, '--baseline', 'main.run', '--candidate', 'main.run']],
+  ['drift', vectors],
+];
+
+/** These need a model to ask, live queries with feedback, and a run that hangs; tests of their own have them. */
+const elsewhere = ['golden generate', 'golden promote', 'golden cancel'];
+
+beforeAll(async () => {
+  retriever = await startFaultServer(documents(rightAnswer));
+  atEnd(() => retriever.close());
+  const checks = '[{measure: hit_rate@10, below: 0.5, severity: critical}]';
+  const lines = Array.from({ length: 40 }, (_, i) => i);
+  folder = await aFolder(
+    {
+      'recalld.yaml': aConfig({ url: retriever.url, checks }),
+      'faq.csv': aGoldenCsv(3),
+      'qrels.txt': lines.map((i) => `q${i} 0 d1 1\n`).join(''),
+      'main.run': lines.map((i) => `q${i} Q0 d1 1 2 x\n`).join(''),
+      'v.jsonl': lines.map((i) => `[1, ${i}]\n`).join(''),
+    },
+    atEnd,
+  );
+  daemon = await startRecalld(['serve'], folder, {}, atEnd);
+  const database = await aDatabase(folder, atEnd);
+  await database.query(
+    `insert into uncovered_topics (id, pipeline, state, label, centroid, cause, first_seen, last_seen, sessions,
+       traffic_share, share_low, share_high, excess_points, density, adjusted_p, dominant_region, examples, nearest, segments)
+     values ('t-1', 'docs', 'open', '{leave}', '', 'new_demand', now(), now(), 9, 0.1, 0.05, 0.2, 5, 0.5, 0.01, 0, '{}', '[]', '[]')`,
+  );
+});
+
+afterAll(async () => {
+  await daemon.stop();
+  for (const clean of cleanups) await clean();
+});
+
+/** Of the first element, when it is a list. */
+function shapeOf(document: unknown): { is: 'object' | 'list'; keys: string[] } {
+  if (!Array.isArray(document)) return { is: 'object', keys: Object.keys(document as object) };
+  const [first] = document as object[];
+  return { is: 'list', keys: Object.keys(first ?? {}) };
+}
+
+describe('--json', () => {
+  it.each(calls)('of %s prints the document that is written down', async (command, args, remember) => {
+    const words = args.map((word) => known[word] ?? word);
+    const { stdout, stderr } = await runRecalld(
+      [...command.split(' '), ...words, '--json'],
+      folder,
+      {},
+      atEnd,
+    );
+    const document: unknown = JSON.parse(stdout);
+    if (remember !== undefined) known[remember[1]] = (document as Record<string, string>)[remember[0]] ?? '';
+    expect(stderr).not.toContain('recalld: ');
+    const { is, keys } = shapeOf(document);
+    const { more: _, ...written } = jsonDocuments[command] ?? { is: 'none', keys: [] };
+    expect({ is, keys }).toEqual(written);
+  });
+
+  it('is tried here for every command that has it', () => {
+    const tried = new Set([...calls.map(([command]) => command), ...elsewhere]);
+    expect([...tried].toSorted()).toEqual(Object.keys(jsonDocuments).toSorted());
+  });
+});

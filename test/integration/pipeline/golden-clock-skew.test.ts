@@ -1,0 +1,46 @@
+/** Schedulers whose clocks differ, over one database: each tick has one run, and none counts as missed. */
+import { describe, expect, it } from 'vitest';
+import { tickFullRun } from '../../../src/pipeline/golden-runs/tick-golden-set.ts';
+import { NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { aGoldenWorld } from '../../support/golden-world.ts';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOURS = 12;
+
+const hour = (number: number): Date => new Date(NOON.getTime() + number * HOUR_MS);
+
+describe('two schedulers, one of them with a clock that is wrong', () => {
+  const database = useDatabase();
+
+  it.each([-95, -5, -0.5, 0.5, 5, 95])(
+    'by %s minutes, come to one run per tick, also while one of them is down',
+    async (skewMinutes) => {
+      const world = aGoldenWorld(database.pool, NOON, {
+        cron: { expression: '0 * * * *', timezone: 'UTC' },
+      });
+      await world.importSet({});
+      const schedulers = [0, skewMinutes * MINUTE_MS];
+      // What the clock of each shows at a tick is the planned time; a clock that is ahead ticks early.
+      const ticks = schedulers.flatMap((skewMs, scheduler) =>
+        Array.from({ length: HOURS }, (_, number) => ({
+          plannedAt: hour(number),
+          atMs: hour(number).getTime() - skewMs,
+          isDown: number >= 4 + 4 * scheduler && number < 7 + 4 * scheduler,
+        })),
+      );
+      for (const { plannedAt, isDown } of ticks.toSorted((a, b) => a.atMs - b.atMs)) {
+        if (isDown) continue;
+        const deps = { ...world.deps, clock: { ...world.deps.clock, now: () => plannedAt } };
+        await tickFullRun(deps, world.pipeline, world.golden, plannedAt);
+      }
+      const runs = await world.runs.list({ pipeline: world.pipeline.name, limit: 100 });
+      const planned = runs.map(({ scheduledFor }) => scheduledFor?.getTime() ?? 0).toSorted((a, b) => a - b);
+      expect(planned).toEqual(Array.from({ length: HOURS }, (_, number) => hour(number).getTime()));
+      expect(await world.ticks.skips(hour(-1))).not.toContainEqual(
+        expect.objectContaining({ pipeline: world.pipeline.name }),
+      );
+    },
+  );
+});

@@ -1,0 +1,207 @@
+/** Sentinels: what they see, what they start, what they leave alone. */
+import { describe, expect, it } from 'vitest';
+import { goldenQueries } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { type Answers, aGoldenWorld } from '../../support/golden-world.ts';
+
+const database = useDatabase();
+const START = new Date('2026-11-20T10:00:00.000Z');
+const minute = (count: number): Date => new Date(START.getTime() + count * 60_000);
+const sentinel = { cron: { expression: '*/5 * * * *', timezone: 'UTC' }, queries: 10 };
+
+const right: Answers = (text) => [text.replace('question ', 'd')];
+const wrong: Answers = () => ['x', 'y', 'z'];
+const dead: Answers = () => null;
+
+async function aWatchedSet(golden: Parameters<typeof aGoldenWorld>[2] = {}) {
+  const world = aGoldenWorld(database.pool, START, { sentinel, ...golden });
+  world.answerWith(right);
+  await world.importSet({ queries: goldenQueries(60) });
+  await world.full(START);
+  return world;
+}
+
+describe('a sentinel', () => {
+  it('asks a few queries and stands while nothing changes; scores and golden gauges are those of the full run', async () => {
+    const world = await aWatchedSet();
+    const before = world.asked.length;
+    const [run] = await world.sentinel(minute(5));
+    expect(world.asked.length - before).toBe(10);
+    expect(run).toMatchObject({ purpose: 'sentinel', status: 'completed', reason: null, queriesTotal: 10 });
+    const gauge = await world.gauges();
+    expect(gauge('recalld_golden_sentinel_state', { state: 'stands' })).toBe(1);
+    expect(gauge('recalld_golden_sentinel_state', { state: 'fallen' })).toBe(0);
+    expect(gauge('recalld_golden_scored_queries', { segment: 'all' })).toBe(60);
+    expect(gauge('recalld_golden_run_last_attempt_timestamp_seconds')).toBe(START.getTime() / 1000);
+    expect(gauge('recalld_golden_sentinel_last_success_timestamp_seconds')).toBe(minute(5).getTime() / 1000);
+    const own = { pipeline: world.pipeline.name, goldenSet: world.golden.set };
+    expect(await world.runs.list({ ...own, limit: 10 })).toHaveLength(1);
+  });
+
+  it('asks the same queries every time, so that its runs can be told one against the other', async () => {
+    const world = await aWatchedSet();
+    const [first] = await world.sentinel(minute(5));
+    await world.full(minute(60));
+    const [second] = await world.sentinel(minute(65));
+    expect(second?.queryIds).toEqual(first?.queryIds);
+  });
+
+  it('that falls starts one full run at once, with the reason, however long it lies there', async () => {
+    const world = await aWatchedSet();
+    world.answerWith(wrong);
+    const [fallen] = await world.sentinel(minute(5));
+    expect(fallen?.reason).toMatch(/^The ndcg@10 of the sentinel fell by 1\.0000/);
+    const own = { pipeline: world.pipeline.name, goldenSet: world.golden.set };
+    const escalated = async () =>
+      (await world.runs.list({ ...own, limit: 10 })).filter(({ trigger }) => trigger === 'sentinel');
+    expect(await escalated()).toEqual([
+      expect.objectContaining({
+        purpose: 'full',
+        status: 'completed',
+        scheduledFor: null,
+        queriesTotal: 60,
+        cause: expect.stringContaining(`The sentinel ${fallen?.id} fell: The ndcg@10`),
+      }),
+    ]);
+    expect((await world.gauges())('recalld_golden_ndcg', { segment: 'all', k: '10' })).toBe(0);
+    await world.sentinel(minute(10));
+    await world.sentinel(minute(15));
+    expect(await escalated()).toHaveLength(1);
+  });
+
+  it('falls when the retriever is gone, and again starts one full run, not one every five minutes', async () => {
+    const world = await aWatchedSet({
+      settings: { ...(await aWatchedSet()).golden.settings, onError: 'void' },
+    });
+    world.answerWith(dead);
+    const [fallen] = await world.sentinel(minute(5));
+    expect(fallen).toMatchObject({
+      status: 'void',
+      reason: expect.stringContaining('100.0 % of the queries'),
+    });
+    await world.sentinel(minute(10));
+    const own = { pipeline: world.pipeline.name, goldenSet: world.golden.set };
+    const full = await world.runs.list({ ...own, limit: 10 });
+    expect(full.map(({ trigger, status }) => `${trigger} ${status}`)).toEqual([
+      'sentinel void',
+      'schedule completed',
+    ]);
+    const gauge = await world.gauges();
+    expect(gauge('recalld_golden_sentinel_state', { state: 'fallen' })).toBe(1);
+    expect(gauge('recalld_golden_sentinel_last_success_timestamp_seconds')).toBeUndefined();
+  });
+
+  it('falls anew after it stood again', async () => {
+    const world = await aWatchedSet();
+    world.answerWith(wrong);
+    await world.sentinel(minute(5));
+    world.answerWith(right);
+    await world.full(minute(60));
+    await world.sentinel(minute(65));
+    world.answerWith(wrong);
+    await world.sentinel(minute(70));
+    const own = { pipeline: world.pipeline.name, goldenSet: world.golden.set };
+    const full = await world.runs.list({ ...own, limit: 10 });
+    expect(full.filter(({ trigger }) => trigger === 'sentinel')).toHaveLength(2);
+  });
+
+  it('starts a full run in quiet hours too, in which no full run starts by its schedule', async () => {
+    const world = await aWatchedSet({ quietHours: [{ from: 11 * 60, to: 13 * 60 }] });
+    expect(await world.full(minute(60))).toEqual([]);
+    world.answerWith(wrong);
+    await world.sentinel(minute(65));
+    const gauge = await world.gauges();
+    expect(gauge('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'quiet_hours' })).toBe(1);
+    expect(gauge('recalld_golden_ndcg', { segment: 'all', k: '10' })).toBe(0);
+  });
+
+  it('has a full run in reserve when the budget of the day runs out, and no more than that', async () => {
+    const world = await aWatchedSet({ maxQueriesPerDay: 135 });
+    await world.sentinel(minute(5));
+    expect(await world.sentinel(minute(10))).toEqual([]);
+    expect(await world.full(minute(60))).toEqual([]);
+    const gauge = await world.gauges();
+    expect(gauge('recalld_golden_ticks_skipped', { purpose: 'sentinel', reason: 'daily_budget' })).toBe(1);
+    expect(gauge('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'daily_budget' })).toBe(1);
+    expect(world.asked).toHaveLength(70);
+    await world.full(minute(14 * 60));
+    expect(world.asked).toHaveLength(130);
+  });
+
+  it('waits for the first full run, and the wait is seen', async () => {
+    const world = aGoldenWorld(database.pool, START, { sentinel });
+    await world.importSet({ queries: goldenQueries(3) });
+    expect(await world.sentinel(minute(5))).toEqual([]);
+    const gauge = await world.gauges();
+    expect(gauge('recalld_golden_ticks_skipped', { purpose: 'sentinel', reason: 'no_full_run' })).toBe(1);
+    expect(gauge('recalld_golden_sentinel_state', { state: 'no_data' })).toBe(1);
+  });
+
+  it('is one per tick, and starts one full run, by any number of schedulers', async () => {
+    const world = await aWatchedSet();
+    world.answerWith(wrong);
+    expect(await world.sentinel(minute(5), 5)).toHaveLength(1);
+  });
+});
+
+describe('a schedule', () => {
+  it('says by when the next success is due, and no dead scheduler moves that', async () => {
+    const world = await aWatchedSet();
+    const due = async (): Promise<readonly (number | undefined)[]> => {
+      const gauge = await world.gauges();
+      return ['run', 'sentinel'].map((kind) => gauge(`recalld_golden_${kind}_expected_by_timestamp_seconds`));
+    };
+    // The next hour and the next five minutes, and the ten minutes that a run may take.
+    const expected = [minute(70), minute(15)].map((at) => at.getTime() / 1000);
+    expect(await due()).toEqual(expected);
+    world.moveTo(minute(600));
+    expect(await due()).toEqual(expected);
+    await world.full(minute(600));
+    expect((await due())[0]).toBe(minute(670).getTime() / 1000);
+  });
+
+  it('is due behind its quiet hours, which make no score too old to be shown', async () => {
+    const world = await aWatchedSet({ quietHours: [{ from: 10 * 60 + 30, to: 20 * 60 }] });
+    world.moveTo(minute(9 * 60));
+    const gauge = await world.gauges();
+    expect(gauge('recalld_golden_run_expected_by_timestamp_seconds')).toBe(minute(610).getTime() / 1000);
+    expect(gauge('recalld_golden_scores_withheld')).toBe(0);
+  });
+
+  it('is due from its import on when it never ran, so that a scheduler that never lived is seen', async () => {
+    const world = aGoldenWorld(database.pool, START);
+    await world.importSet({ queries: goldenQueries(3) });
+    world.moveTo(minute(6000));
+    const gauge = await world.gauges();
+    expect(gauge('recalld_golden_run_expected_by_timestamp_seconds')).toBe(minute(70).getTime() / 1000);
+  });
+
+  it('notices the ticks that nobody was there for, and does not make up for them in a burst', async () => {
+    const world = await aWatchedSet();
+    expect(await world.full(minute(300), 2)).toHaveLength(1);
+    const gauge = await world.gauges();
+    expect(gauge('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' })).toBe(4);
+    expect(world.logger.lines.map(({ fields }) => fields['missed'])).toContain(4);
+    await world.full(minute(360));
+    expect(
+      (await world.gauges())('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' }),
+    ).toBe(4);
+  });
+
+  it('looks no further back than a day, also when the clock jumps by months', async () => {
+    const world = await aWatchedSet();
+    await world.full(minute(100 * 24 * 60));
+    expect(
+      (await world.gauges())('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' }),
+    ).toBe(23);
+  });
+
+  it('runs once more and counts nothing as missed when the clock is set back', async () => {
+    const world = await aWatchedSet();
+    await world.full(minute(120));
+    expect(await world.full(minute(60))).toHaveLength(1);
+    expect(await world.full(minute(120))).toEqual([]);
+    const own = { pipeline: world.pipeline.name, goldenSet: world.golden.set };
+    expect(await world.runs.list({ ...own, limit: 10 })).toHaveLength(3);
+  });
+});

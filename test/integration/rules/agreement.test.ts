@@ -1,0 +1,340 @@
+/** The verdict of the daemon and the alert of Prometheus say the same, case by case. */
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { judgeGoldenRun, type RunEvidence } from '../../../src/core/checks/golden-checks.ts';
+import type { ThresholdCheck } from '../../../src/core/checks/threshold.ts';
+import type { Verdict } from '../../../src/core/model.ts';
+import { defaultRuleSettings } from '../../../src/metrics/alerts/catalogue.ts';
+import { ruleFile } from '../../../src/metrics/alerts/document.ts';
+import { evaluateChecks } from '../../../src/pipeline/checks/evaluate-checks.ts';
+import { readStoredGauges } from '../../../src/pipeline/publish/publish.ts';
+import { readCheckGauges } from '../../../src/pipeline/publish/publish-checks.ts';
+import type { LatestRun } from '../../../src/ports/golden-runs.ts';
+import type { GaugeSample } from '../../../src/ports/metrics.ts';
+import {
+  aCompletedRun,
+  aFloor,
+  aLatestRun,
+  aScore,
+  aWatchedPipeline,
+  goldenChecks,
+  NOON,
+} from '../../support/builders.ts';
+import { aGap, aMeasurement, hours } from '../../support/measurements.ts';
+import { MemoryCheckHistory } from '../../support/memory-check-history.ts';
+import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
+import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
+import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+import { MemoryLogger } from '../../support/memory-telemetry.ts';
+import { inputSeries, missing, type RuleTest, runPromtool, type Signal } from '../../support/promtool.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
+import { samplesOf } from '../../support/stored-gauges.ts';
+import { always } from './signals.ts';
+
+const HOUR = 3600;
+const PLAYED_MINUTES = 60;
+
+interface Agreement {
+  readonly when: string;
+  readonly checks?: ReturnType<typeof goldenChecks>;
+  readonly evidence?: Partial<RunEvidence>;
+  /** What became of runs; one that completed at noon unless it is said. */
+  readonly latest?: readonly LatestRun[];
+  /** When it is looked at. */
+  readonly secondsAfterNoon?: number;
+  /** Of live traffic: a critical check on the share of errors, and what is measured each five minutes until noon. */
+  readonly live?: readonly LiveValue[];
+  readonly verdict: Verdict;
+  readonly alerts: readonly string[];
+}
+
+/** A share of errors with its lower bound; a reason for none, or nothing measured. */
+type LiveValue = readonly [mean: number, low: number] | string | null;
+
+const thrice = (value: LiveValue): LiveValue[] => [value, value, value];
+
+const criticalFloor = goldenChecks({ floors: [aFloor()] });
+const staleLabels = (severity: 'warning' | 'critical') =>
+  goldenChecks({ staleLabels: [{ above: 0.02, severity }] });
+const gone = {
+  kind: 'probed',
+  probed: 100,
+  stale: 10,
+  labels: [],
+  touched: new Set<string>(),
+  dead: new Set<string>(),
+} as const;
+
+const agreements: readonly Agreement[] = [
+  { when: 'the mean is above the floor', verdict: 'ok', alerts: [] },
+  {
+    when: 'the mean is the floor to the digit',
+    evidence: { scores: [aScore({ mean: 0.8, ciLow: 0.7, ciHigh: 0.9 })] },
+    verdict: 'ok',
+    alerts: [],
+  },
+  {
+    when: 'the mean is below the floor and its upper bound is not',
+    evidence: { scores: [aScore({ mean: 0.78, ciLow: 0.7, ciHigh: 0.85 })] },
+    verdict: 'warning',
+    alerts: ['RecalldCheckWarning'],
+  },
+  {
+    when: 'the upper bound is the floor to the digit',
+    evidence: { scores: [aScore({ mean: 0.75, ciLow: 0.7, ciHigh: 0.8 })] },
+    verdict: 'warning',
+    alerts: ['RecalldCheckWarning'],
+  },
+  {
+    when: 'even the upper bound is below the floor',
+    evidence: { scores: [aScore({ mean: 0.5, ciLow: 0.4, ciHigh: 0.6 })] },
+    verdict: 'critical',
+    alerts: ['RecalldCheckCritical'],
+  },
+  {
+    when: 'the floor is one that only warns',
+    checks: goldenChecks({ floors: [aFloor({ severity: 'warning' })] }),
+    evidence: { scores: [aScore({ mean: 0.5, ciLow: 0.4, ciHigh: 0.6 })] },
+    verdict: 'warning',
+    alerts: ['RecalldCheckWarning'],
+  },
+  {
+    when: 'the run has no score of the measure',
+    evidence: { scores: [aScore({ measure: 'mrr' })] },
+    verdict: 'no_data',
+    alerts: ['RecalldCheckNoData'],
+  },
+  {
+    when: 'there is no baseline to compare with',
+    checks: goldenChecks({
+      regressions: [{ measure: 'ndcg@10', drop: 0.02, alpha: 0.01, severity: 'critical', runs: 1 }],
+    }),
+    verdict: 'no_data',
+    alerts: ['RecalldCheckNoData'],
+  },
+  {
+    when: 'judged documents are gone',
+    checks: staleLabels('warning'),
+    evidence: { labels: gone },
+    verdict: 'warning',
+    alerts: ['RecalldStaleLabels'],
+  },
+  {
+    when: 'judged documents are gone and that is critical',
+    checks: staleLabels('critical'),
+    evidence: { labels: gone },
+    verdict: 'critical',
+    alerts: ['RecalldCheckCritical'],
+  },
+  {
+    when: 'nobody could look at the store',
+    checks: staleLabels('warning'),
+    verdict: 'no_data',
+    alerts: ['RecalldCheckNoData'],
+  },
+  {
+    when: 'the set never ran',
+    latest: [],
+    verdict: 'no_data',
+    alerts: ['RecalldCheckNoData', 'RecalldGoldenNeverRan'],
+  },
+  { when: 'the run is three intervals old', secondsAfterNoon: 3 * HOUR - 120, verdict: 'ok', alerts: [] },
+  {
+    when: 'the run is older than three intervals',
+    secondsAfterNoon: 3 * HOUR + 600,
+    verdict: 'no_data',
+    alerts: ['RecalldCheckNoData', 'RecalldGoldenNotRunning', 'RecalldScoresWithheld'],
+  },
+  {
+    when: 'the latest run is void, so that it judged nothing',
+    latest: [
+      aLatestRun({
+        lastAttemptAt: new Date(NOON.getTime() + 1000),
+        ended: {
+          durationSeconds: 9,
+          outcomes: { ok: 0, empty: 0, error: 40, timeout: 0 },
+          checks: [],
+          finishedAt: new Date(NOON.getTime() + 10_000),
+        },
+      }),
+    ],
+    verdict: 'no_data',
+    alerts: [
+      'RecalldCheckNoData',
+      'RecalldGoldenRunFailed',
+      'RecalldRetrieverErrors',
+      'RecalldRetrieverNotAnswering',
+    ],
+  },
+  {
+    when: 'few live queries fail',
+    live: [[0.01, 0.005]],
+    verdict: 'ok',
+    alerts: [],
+  },
+  {
+    when: 'the share of errors is above its threshold and its lower bound is not',
+    live: thrice([0.06, 0.04]),
+    verdict: 'warning',
+    alerts: ['RecalldCheckWarning'],
+  },
+  {
+    when: 'even the lower bound of the share of errors is above its threshold',
+    live: thrice([0.2, 0.15]),
+    verdict: 'critical',
+    alerts: ['RecalldCheckCritical'],
+  },
+  {
+    when: 'the share of errors was above its threshold only once',
+    live: [
+      [0.01, 0.005],
+      [0.2, 0.15],
+    ],
+    verdict: 'ok',
+    alerts: [],
+  },
+  {
+    when: 'the share of errors is back, but not by the margin',
+    live: [...thrice([0.2, 0.15]), ...thrice([0.049, 0.04])],
+    verdict: 'warning',
+    alerts: ['RecalldCheckWarning'],
+  },
+  { when: 'there is no live query', live: ['no_queries'], verdict: 'no_data', alerts: [] },
+  {
+    when: 'live queries ended while most of them failed',
+    live: [...thrice([0.2, 0.15]), ...thrice('no_queries')],
+    verdict: 'no_data',
+    alerts: ['RecalldCheckNoData'],
+  },
+  {
+    when: 'live queries are not measured',
+    live: [null],
+    verdict: 'no_data',
+    alerts: ['RecalldCheckNoData'],
+  },
+  {
+    when: 'nobody has judged live queries for long',
+    live: [[0.01, 0.005]],
+    secondsAfterNoon: 3600,
+    verdict: 'no_data',
+    alerts: ['RecalldCheckNoData'],
+  },
+];
+
+const errorCheck: ThresholdCheck = {
+  measure: 'error_ratio',
+  threshold: 0.05,
+  severity: 'critical',
+  segments: 'all',
+  leastN: 100,
+  confirm: 3,
+  noData: 'silent',
+};
+
+/** The gauges of a check of live traffic, after so many measurements of which the last is of noon. */
+async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: number): Promise<GaugeSample[]> {
+  const clock = new SteerableClock(new Date(NOON.getTime() - (values.length - 1) * 300_000));
+  const [history, measurements] = [new MemoryCheckHistory(), new MemoryMeasurements()];
+  const pipelines = [aWatchedPipeline({ thresholds: [errorCheck] })];
+  for (const [index, value] of values.entries()) {
+    if (index > 0) await clock.advance(300_000);
+    const at = {
+      measure: 'error_ratio',
+      windowStart: hours(-24),
+      windowEnd: clock.now(),
+      measuredAt: clock.now(),
+    };
+    if (typeof value === 'string') await measurements.record([aGap({ ...at, reason: value })]);
+    else if (value !== null) {
+      const [mean, low] = value;
+      await measurements.record([
+        aMeasurement({ ...at, value: mean, ciLow: low, ciHigh: 2 * mean - low, n: 1000 }),
+      ]);
+    }
+    await evaluateChecks({
+      pipelines,
+      densityPlans: [],
+      densityStates: { all: async () => new Map() },
+      runs: new MemoryGoldenRuns(clock),
+      measurements,
+      history,
+      clock,
+      logger: new MemoryLogger(),
+      intervalSeconds: () => HOUR,
+      liveIntervalSeconds: 300,
+    });
+  }
+  await clock.advance(secondsAfterNoon * 1000);
+  return readCheckGauges({ history, clock, pipelines });
+}
+
+/** The gauges that the daemon exports. */
+async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
+  if (agreement.live !== undefined) return liveGaugesOf(agreement.live, agreement.secondsAfterNoon ?? 600);
+  const { checks = criticalFloor, evidence = {}, secondsAfterNoon = 600 } = agreement;
+  const clock = new SteerableClock(new Date(NOON.getTime() + secondsAfterNoon * 1000));
+  const runs = new MemoryGoldenRuns(clock);
+  const scores = evidence.scores ?? [aScore()];
+  const judged = judgeGoldenRun(checks, 'faq', {
+    scores,
+    compared: 'no baseline is pinned',
+    history: [],
+    labels: { kind: 'unknown', reason: 'there is no store' },
+    ...evidence,
+  });
+  const outcomes = { ok: 40, empty: 0, error: 0, timeout: 0 };
+  runs.latestRuns = agreement.latest ?? [
+    aLatestRun({
+      ended: { durationSeconds: 60, outcomes, checks: judged, finishedAt: NOON },
+      completed: aCompletedRun({ scores }),
+    }),
+  ];
+  const gauges = await readStoredGauges({
+    runs,
+    queue: new MemoryJobQueue(),
+    clock,
+    pipelines: [aWatchedPipeline({ checks })],
+    readMeasured: [],
+    scheduleGauges: async () => [],
+    checkShifts: async () => () => ({}),
+    intervalSeconds: () => HOUR,
+  });
+  return samplesOf(gauges);
+}
+
+/** promtool plays from 1970 on; times are moved so that its end is when the daemon was looked at. */
+function signalOf({ name, labels, value }: GaugeSample, { secondsAfterNoon = 600 }: Agreement): Signal {
+  const shift = NOON.getTime() / 1000 + secondsAfterNoon - PLAYED_MINUTES * 60;
+  const played = name.endsWith('_timestamp_seconds') ? value - shift : value;
+  return { name, labels: { ...labels }, isCounter: false, at: always(played) };
+}
+
+describe.skipIf(missing('promtool'))('the daemon and Prometheus agree when', () => {
+  const rules = stringify(ruleFile(defaultRuleSettings), { lineWidth: 0 });
+
+  it.each(agreements)('$when: $verdict', async (agreement) => {
+    const samples = await gaugesOf(agreement);
+    const states = samples.filter(({ name, value }) => name === 'recalld_check_state' && value === 1);
+    expect(states.map(({ labels }) => labels['state'])).toEqual([agreement.verdict]);
+
+    const timeline = { minutes: PLAYED_MINUTES, step: 1 };
+    const test: RuleTest = {
+      name: agreement.when,
+      interval: '1m',
+      input_series: samples.flatMap((sample) =>
+        ['a:8321', 'b:8321'].map((instance) => inputSeries(signalOf(sample, agreement), instance, timeline)),
+      ),
+      promql_expr_test: [
+        {
+          expr: 'count by (alertname) (ALERTS{alertstate="firing", alertname!~"RecalldWatchdog|RecalldAbsent"})',
+          eval_time: `${PLAYED_MINUTES}m`,
+          exp_samples: agreement.alerts.map((alertname) => ({
+            labels: `{alertname="${alertname}"}`,
+            value: 1,
+          })),
+        },
+      ],
+    };
+    expect(runPromtool(rules, [test])).toBe('');
+  });
+});

@@ -1,0 +1,183 @@
+/** Every alert, by promtool: when it fires, when it must not, and what may happen to its series meanwhile. */
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { defaultRuleSettings } from '../../../src/metrics/alerts/catalogue.ts';
+import { ruleFile } from '../../../src/metrics/alerts/document.ts';
+import type { RuleSettings } from '../../../src/metrics/alerts/rule.ts';
+import {
+  inputSeries,
+  missing,
+  type RuleTest,
+  runPromtool,
+  type Signal,
+  signal,
+} from '../../support/promtool.ts';
+import { type AlertUnderTest, aCase, caseNames, inapplicable } from './cases.ts';
+import { type AlertFixture, both } from './fixture.ts';
+import { goldenFixtures } from './golden-fixtures.ts';
+import { itselfFixtures } from './itself-fixtures.ts';
+import { liveFixtures } from './live-fixtures.ts';
+import { partsFixtures } from './parts-fixtures.ts';
+import { alive, always, checkStates, floorCheck, from, traffic } from './signals.ts';
+
+const settings: RuleSettings = {
+  ...defaultRuleSettings,
+  runbookBaseUrl: 'https://wiki.internal/runbooks/',
+  dashboardBaseUrl: 'https://grafana.internal',
+  consoleBaseUrl: 'https://recalld.internal/',
+  holdSeconds: 600,
+  pipelines: [
+    {
+      name: 'docs',
+      goldenSets: ['faq'],
+      objectives: [{ slo: 'success', target: 0.99, windowDays: 30 }],
+    },
+  ],
+};
+
+interface WrittenRule {
+  readonly record?: string;
+  readonly expr: string;
+  readonly alert?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const document = ruleFile(settings);
+const written = document.groups.flatMap((group) => group.rules as readonly WrittenRule[]);
+
+/** The rule file with this alert alone and what is recorded for it, which promtool plays many times faster. */
+function rulesOf(alert: string): string {
+  const rule = written.find((each) => each.alert === alert);
+  const recordings = written.filter(({ record }) => record !== undefined && rule?.expr.includes(record));
+  const groups = [
+    { name: 'under test', rules: [...recordings, ...written.filter((each) => each.alert === alert)] },
+  ];
+  return stringify({ groups }, { lineWidth: 0 });
+}
+const fixtures: readonly AlertFixture[] = [
+  ...goldenFixtures,
+  ...liveFixtures,
+  ...partsFixtures,
+  ...itselfFixtures,
+];
+
+function underTest(fixture: AlertFixture): AlertUnderTest {
+  const rule = written.find(({ alert }) => alert === fixture.alert);
+  if (rule === undefined) throw new Error(`there is no rule ${fixture.alert}`);
+  const fill = (text: string) =>
+    text.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => fixture.labels[label] ?? '');
+  const { summary = '', runbook_url = '', dashboard_url = '', console_url } = rule.annotations;
+  return {
+    ...fixture,
+    severity: rule.labels['severity'] ?? '',
+    annotations: {
+      summary: fill(summary),
+      description: fixture.says,
+      runbook_url,
+      dashboard_url: fill(dashboard_url),
+      ...(console_url === undefined ? {} : { console_url: fill(console_url), diagnosis: 'Not diagnosed.' }),
+    },
+  };
+}
+
+it('is tested for every alert that there is', () => {
+  const alerts = new Set(written.flatMap(({ alert }) => alert ?? []));
+  expect(new Set(fixtures.map(({ alert }) => alert))).toEqual(alerts);
+});
+
+describe.skipIf(missing('promtool'))('an alert', () => {
+  it.each(fixtures)('$alert', (fixture) => {
+    const excused = inapplicable[fixture.alert] ?? {};
+    const tests = caseNames
+      .filter((name) => excused[name] === undefined)
+      .map((name) => aCase(underTest(fixture), name));
+    expect(runPromtool(rulesOf(fixture.alert), tests, `${fixture.step ?? 1}m`)).toBe('');
+  });
+});
+
+describe.skipIf(missing('promtool'))('an alert', () => {
+  /** What a query says at the end of the time that is played. */
+  function playing(signals: readonly Signal[], minutes: number, step: number, expected: object): RuleTest {
+    const series = [...alive, ...signals].map((one) => inputSeries(one, 'a:8321', { minutes, step }));
+    const asked = { eval_time: `${minutes}m`, ...expected };
+    return { name: 'played', interval: `${step}m`, input_series: series, promql_expr_test: [asked] };
+  }
+
+  it('on a check does not flap when every other hourly run is on the other side of the threshold', () => {
+    const hourly = stringify(ruleFile({ ...settings, holdSeconds: 5400 }), { lineWidth: 0 });
+    const noisy = checkStates(floorCheck, (m) => (Math.floor(m / 60) % 2 === 0 ? 'critical' : 'ok'));
+    const firing = 'ALERTS{alertname="RecalldCheckCritical", alertstate="firing"}';
+    const test = playing(noisy, 600, 1, {
+      expr: `clamp_max(sum(count_over_time(${firing}[8h])), 480)`,
+      exp_samples: [{ labels: '{}', value: 480 }],
+    });
+    expect(runPromtool(hourly, [test])).toBe('');
+  });
+
+  it('names the likely cause of what it is about, told by several replicas, and of no other pipeline', () => {
+    const fixture = fixtures.find(({ alert }) => alert === 'RecalldCheckCritical');
+    if (fixture === undefined) throw new Error('there is no fixture of RecalldCheckCritical');
+    const { alert, annotations, severity, labels } = underTest(fixture);
+    const info = (pipeline: string, cause: 'retriever_outage' | 'unknown') =>
+      signal('recalld_diagnosis_info', { pipeline, cause, confidence: 'high' }, always(1));
+    const signals = [
+      ...alive,
+      ...fixture.breaching,
+      info('another', 'unknown'),
+      info('docs', 'retriever_outage'),
+    ];
+    const test: RuleTest = {
+      name: 'diagnosed',
+      interval: '1m',
+      input_series: both.flatMap((instance) =>
+        signals.map((one) => inputSeries(one, instance, { minutes: 30, step: 1 })),
+      ),
+      alert_rule_test: [
+        {
+          eval_time: '30m',
+          alertname: alert,
+          exp_alerts: [
+            {
+              exp_labels: { severity, ...labels },
+              exp_annotations: {
+                ...annotations,
+                diagnosis: 'Likely cause: retriever outage (high confidence).',
+              },
+            },
+          ],
+        },
+      ],
+    };
+    expect(runPromtool(rulesOf(alert), [test])).toBe('');
+  });
+
+  it.each([
+    ['RecalldLiveZeroResults', traffic({ ok: 75, empty: 25 })],
+    ['RecalldLiveLatency', traffic({ ok: 100 }, 2.5)],
+  ])('%s is silent about what has been so for two days', (alert, signals) => {
+    const test = playing(signals, 2880, 5, {
+      expr: `ALERTS{alertname="${alert}", alertstate="firing"}`,
+      exp_samples: [],
+    });
+    expect(runPromtool(rulesOf(alert), [test], '5m')).toBe('');
+  });
+
+  it('on jobs fires too where Prometheus renamed the label job, without honor_labels', () => {
+    const renamed: Signal = {
+      ...signal('recalld_jobs_total', { job: 'recalld', outcome: 'dead' }, from(90, 1)),
+      labels: { outcome: 'dead', exported_job: 'run-golden-set' },
+    };
+    const test = playing([renamed], 120, 1, {
+      expr: 'ALERTS{alertname="RecalldJobsDead", alertstate="firing"}',
+      exp_samples: [
+        {
+          labels:
+            'ALERTS{alertname="RecalldJobsDead", alertstate="firing", severity="warning", job="recalld"}',
+          value: 1,
+        },
+      ],
+    });
+    expect(runPromtool(rulesOf('RecalldJobsDead'), [test])).toBe('');
+  });
+});

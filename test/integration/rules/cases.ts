@@ -1,0 +1,210 @@
+/** The cases that every alert is put through, made from its fixture. */
+import { inputSeries, type RuleTest, type Signal, selectorOf } from '../../support/promtool.ts';
+import { type AlertFixture, both } from './fixture.ts';
+import { alive, rotation } from './signals.ts';
+
+/** What is the case, on which replicas. */
+type World = readonly { readonly signal: Signal; readonly instance: string }[];
+
+export interface AlertUnderTest extends AlertFixture {
+  readonly severity: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export const caseNames = [
+  'fires',
+  'does not fire',
+  'is silent without any series',
+  'is silent when healthy series go stale',
+  'ends when the series that breach go stale',
+  'fires on when one of two replicas goes down',
+  'is silent when one of two replicas goes down',
+  'is silent when a new version of the golden set takes over',
+  'fires on through a restart',
+  'is silent through a restart',
+] as const;
+
+export type CaseName = (typeof caseNames)[number];
+
+/** The case as a test of promtool. */
+export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
+  const { minutes = 60, step = 1 } = fixture;
+  const cut = minutes - 15;
+  const breaching = () => worldOf(fixture.breaching, fixture.replicas ?? both, isBlind(fixture));
+  const healthy = () => worldOf(fixture.healthy, both, false);
+  switch (name) {
+    case 'fires':
+      return playing(fixture, name, breaching(), minutes, {
+        alert_rule_test: [
+          {
+            eval_time: `${minutes}m`,
+            alertname: fixture.alert,
+            exp_alerts: [
+              {
+                exp_labels: { severity: fixture.severity, ...fixture.labels },
+                exp_annotations: fixture.annotations,
+              },
+            ],
+          },
+        ],
+      });
+    case 'does not fire':
+      return playing(fixture, name, healthy(), minutes, never(fixture, minutes));
+    case 'is silent without any series':
+      return playing(fixture, name, [], minutes, unseen(fixture, minutes));
+    case 'is silent when healthy series go stale':
+      return playing(fixture, name, ending(healthy(), cut, both), minutes, unseen(fixture, minutes));
+    case 'ends when the series that breach go stale':
+      return playing(fixture, name, ending(breaching(), cut, both), minutes, over(fixture, minutes + 480));
+    case 'fires on when one of two replicas goes down':
+      return playing(
+        fixture,
+        name,
+        ending(breaching(), cut, [both[1]]),
+        minutes,
+        throughout(fixture, minutes, step),
+      );
+    case 'is silent when one of two replicas goes down':
+      return playing(fixture, name, ending(healthy(), cut, [both[1]]), minutes, never(fixture, minutes));
+    case 'is silent when a new version of the golden set takes over':
+      return playing(
+        fixture,
+        name,
+        [...healthy(), ...worldOf(rotation, both, true)],
+        minutes,
+        never(fixture, minutes),
+      );
+    case 'fires on through a restart':
+      return playing(
+        fixture,
+        name,
+        restarting(breaching(), cut, step),
+        minutes,
+        throughout(fixture, minutes, step),
+      );
+    case 'is silent through a restart':
+      return playing(fixture, name, restarting(healthy(), cut, step), minutes, never(fixture, minutes));
+  }
+}
+
+/** Why some alerts have no such case. */
+export const inapplicable: Readonly<Record<string, Partial<Record<CaseName, string>>>> = {
+  RecalldReplicaDown: {
+    'fires on when one of two replicas goes down': 'the other replica is down already',
+    'is silent when one of two replicas goes down': 'that is what it is about',
+  },
+  RecalldWatchdog: {
+    'does not fire': 'it always fires',
+    'is silent when one of two replicas goes down': 'it always fires',
+    'is silent when a new version of the golden set takes over': 'it always fires',
+    'is silent through a restart': 'it always fires',
+  },
+};
+
+function isBlind({ alert }: AlertFixture): boolean {
+  return alert === 'RecalldAbsent';
+}
+
+/** The signals on those replicas, and beside them what every living daemon exports. */
+function worldOf(signals: readonly Signal[], replicas: readonly string[], bare: boolean): World {
+  const key = ({ signal, instance }: World[number]) =>
+    `${instance} ${signal.name}${selectorOf(signal.labels)}`;
+  const background = bare ? [] : both.flatMap((instance) => alive.map((signal) => ({ signal, instance })));
+  const own = replicas.flatMap((instance) => signals.map((signal) => ({ signal, instance })));
+  return [...new Map([...background, ...own].map((each) => [key(each), each])).values()];
+}
+
+function ending(world: World, end: number, replicas: readonly string[]): World {
+  return world.map(({ signal, instance }) => {
+    if (!replicas.includes(instance)) return { signal, instance };
+    const afterwards = signal.name === 'up' && replicas.length === 1 ? 0 : 'stale';
+    return {
+      instance,
+      signal: { ...signal, at: (minute) => (minute < end ? signal.at(minute) : afterwards) },
+    };
+  });
+}
+
+/** Every replica restarts at once: a scrape is missed, counters begin anew. */
+function restarting(world: World, at: number, step: number): World {
+  return world.map(({ signal, instance }) => ({
+    instance,
+    signal: {
+      ...signal,
+      at: (minute) => {
+        const value = signal.at(minute);
+        if (minute < at || value === null || value === 'stale') return value;
+        if (minute < at + Math.max(2, step)) return signal.name === 'up' ? 0 : 'stale';
+        const before = signal.at(at);
+        return signal.isCounter && typeof before === 'number' ? value - before : value;
+      },
+    },
+  }));
+}
+
+function playing(
+  fixture: AlertFixture,
+  name: CaseName,
+  world: World,
+  minutes: number,
+  expected: Pick<RuleTest, 'promql_expr_test' | 'alert_rule_test'>,
+): RuleTest {
+  const step = fixture.step ?? 1;
+  return {
+    name: `${fixture.alert} ${name}`,
+    interval: `${step}m`,
+    input_series: world.map(({ signal, instance }) => inputSeries(signal, instance, { minutes, step })),
+    ...expected,
+  };
+}
+
+function firing({ alert }: AlertFixture): string {
+  return `ALERTS{alertname="${alert}", alertstate="firing"}`;
+}
+
+/** Without its series it has not fired at any time, or it is about just that. */
+function unseen(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
+  return fixture.firesWithoutSeries === true ? atTheEnd(fixture, minutes) : never(fixture, minutes);
+}
+
+function atTheEnd(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
+  const expr = `count by (alertname) (${firing(fixture)})`;
+  const labels = selectorOf({ alertname: fixture.alert });
+  return { promql_expr_test: [{ expr, eval_time: `${minutes}m`, exp_samples: [{ labels, value: 1 }] }] };
+}
+
+/** It has not fired at any time. */
+function never(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
+  const expr = `count_over_time(${firing(fixture)}[30d])`;
+  return { promql_expr_test: [{ expr, eval_time: `${minutes}m`, exp_samples: [] }] };
+}
+
+/** It does not fire any more. */
+function over(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
+  if (fixture.firesWithoutSeries === true) return atTheEnd(fixture, minutes);
+  return { promql_expr_test: [{ expr: firing(fixture), eval_time: `${minutes}m`, exp_samples: [] }] };
+}
+
+/** It fires at each evaluation of the last 16 minutes, as one and the same alert. */
+function throughout(
+  fixture: AlertUnderTest,
+  minutes: number,
+  step: number,
+): Pick<RuleTest, 'promql_expr_test'> {
+  const count = Math.floor(16 / step);
+  const labels = {
+    alertname: fixture.alert,
+    alertstate: 'firing',
+    severity: fixture.severity,
+    ...fixture.labels,
+  };
+  return {
+    promql_expr_test: [
+      {
+        expr: `clamp_max(count_over_time(${firing(fixture)}[16m]), ${count})`,
+        eval_time: `${minutes}m`,
+        exp_samples: [{ labels: selectorOf(labels), value: count }],
+      },
+    ],
+  };
+}

@@ -1,0 +1,131 @@
+/** What deploy/ ships is what Prometheus and Alertmanager accept, and does what its comments say. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { configExample, exampleEnvironment } from '../../../docs/build/config-example.ts';
+import { createAlertRules } from '../../../src/app/commands/alert-rules.ts';
+import { parseConfig } from '../../../src/contracts/config/parse.ts';
+import { configSchema } from '../../../src/contracts/config/schema.ts';
+import { defaultRuleSettings, ruleGroups } from '../../../src/metrics/alerts/catalogue.ts';
+import { missing } from '../../support/promtool.ts';
+
+const deploy = path.resolve(import.meta.dirname, '../../../deploy');
+const read = (file: string): unknown => parse(readFileSync(path.join(deploy, file), 'utf8'));
+const text = (value: unknown): string => JSON.stringify(value);
+
+function run(program: string, args: readonly string[]): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: deploy, encoding: 'utf8' });
+  return { status, output: `${stdout}${stderr}` };
+}
+
+describe.skipIf(missing('promtool'))('promtool', () => {
+  const lint = ['check', 'rules', '--lint=all', '--lint-fatal'];
+
+  it('finds nothing to say against the rule file', () => {
+    const { status, output } = run('promtool', [...lint, 'prometheus/recalld.rules.yml']);
+    expect(output).toMatch(/SUCCESS: \d+ rules found/);
+    expect(status).toBe(0);
+  });
+
+  it('finds nothing to say against the rules of a config with everything in it', () => {
+    const config = parseConfig(configExample, 'recalld.yaml', exampleEnvironment, () => '');
+    const rules = stringify(createAlertRules(config, 'rules').document);
+    const folder = mkdtempSync(path.join(tmpdir(), 'recalld-rules-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const file = path.join(folder, 'rules.yml');
+    writeFileSync(file, rules);
+    const { status, output } = run('promtool', [...lint, file]);
+    expect(output).toMatch(/SUCCESS: \d+ rules found/);
+    expect(status).toBe(0);
+  });
+
+  it('accepts the config of Prometheus, with its rules', () => {
+    expect(run('promtool', ['check', 'config', 'prometheus/prometheus.yml'])).toMatchObject({ status: 0 });
+  });
+});
+
+describe.skipIf(missing('amtool'))('amtool', () => {
+  const file = 'alertmanager/alertmanager.yml';
+  const receiversOf = (alert: string, severity: string): string =>
+    run('amtool', [
+      'config',
+      'routes',
+      'test',
+      `--config.file=${file}`,
+      `alertname=${alert}`,
+      `severity=${severity}`,
+      'pipeline=docs',
+    ])
+      .output.replace(/^Warning: .*\n/m, '')
+      .trim();
+
+  it('accepts the config of Alertmanager', () => {
+    expect(run('amtool', ['check-config', file])).toMatchObject({
+      status: 0,
+      output: expect.stringContaining('SUCCESS'),
+    });
+  });
+
+  const expected = { critical: 'pager,chat', warning: 'chat', info: 'nobody', none: 'dead-man' };
+
+  it.each(ruleGroups(defaultRuleSettings).flatMap(({ alerts }) => alerts))(
+    'routes $alert to whom its severity ($severity) is for',
+    ({ alert, severity }) => {
+      expect(receiversOf(alert, severity)).toBe(expected[severity]);
+    },
+  );
+});
+
+describe('the config of Alertmanager', () => {
+  const config = read('alertmanager/alertmanager.yml');
+
+  it('names only alerts that there are', () => {
+    const alerts = ruleGroups({
+      ...defaultRuleSettings,
+      pipelines: [
+        { name: 'docs', goldenSets: ['faq'], objectives: [{ slo: 'success', target: 0.99, windowDays: 30 }] },
+      ],
+    }).flatMap((group) => group.alerts.map(({ alert }) => alert));
+    const patterns = [...text(config).matchAll(/Recalld[\w.+|]*/g)].flatMap(([pattern]) =>
+      pattern.split('|'),
+    );
+    expect(patterns.length).toBeGreaterThan(10);
+    expect(
+      patterns.filter((pattern) => !alerts.some((alert) => new RegExp(`^${pattern}$`).test(alert))),
+    ).toEqual([]);
+  });
+
+  it('holds no secret, only files of them', () => {
+    expect(text(config)).toMatch(/routing_key_file.*api_key_file.*api_url_file/);
+    expect(text(config)).not.toMatch(/"(routing_key|api_key|api_url|service_key)"/);
+  });
+});
+
+describe('the scrape configs', () => {
+  const { port } = configSchema.parse({}).server;
+
+  it('keep the labels of recalld and give its targets the job that the rules look for', () => {
+    expect(read('prometheus/prometheus.yml')).toMatchObject({
+      rule_files: ['recalld.rules.yml'],
+      scrape_configs: [
+        {
+          job_name: defaultRuleSettings.scrapeJob,
+          honor_labels: true,
+          static_configs: [{ targets: [`localhost:${port}`] }],
+        },
+      ],
+    });
+    const label = 'app.kubernetes.io/name';
+    expect(read('kubernetes/service-monitor.yaml')).toMatchObject({
+      kind: 'ServiceMonitor',
+      spec: {
+        jobLabel: label,
+        selector: { matchLabels: { [label]: defaultRuleSettings.scrapeJob } },
+        endpoints: [{ honorLabels: true, path: '/metrics' }],
+      },
+    });
+  });
+});

@@ -1,0 +1,159 @@
+import { signal, type ValueAt } from '../../support/promtool.ts';
+import type { AlertFixture } from './fixture.ts';
+import {
+  always,
+  checkStates,
+  densityCheck,
+  faq,
+  floorCheck,
+  hourlyRuns,
+  liveCheck,
+  queries,
+  staleCheck,
+} from './signals.ts';
+
+const interval = (seconds: number) => signal('recalld_golden_run_interval_seconds', faq, always(seconds));
+const attempted = (at: ValueAt) => signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, at);
+const succeeded = (at: ValueAt) => signal('recalld_golden_run_last_success_timestamp_seconds', faq, at);
+const running = (at: (minute: number) => number) =>
+  signal('recalld_golden_runs', { ...faq, status: 'running' }, at);
+
+const sentinelExpected = (at: ValueAt) =>
+  signal('recalld_golden_sentinel_expected_by_timestamp_seconds', faq, at);
+const incidents = (open: Readonly<Record<string, number>>) =>
+  Object.entries(open).map(([level, value]) =>
+    signal('recalld_density_incident', { pipeline: 'docs', level }, always(value)),
+  );
+
+export const goldenFixtures: readonly AlertFixture[] = [
+  {
+    alert: 'RecalldGoldenNotRunning',
+    labels: faq,
+    breaching: [interval(600), attempted(always(0)), succeeded(always(60))],
+    healthy: hourlyRuns,
+    says: 'The latest run of faq on docs started 1h 0m 0s ago, more than three intervals of its schedule. Nobody measures this pipeline now.',
+  },
+  {
+    alert: 'RecalldGoldenNeverRan',
+    labels: faq,
+    breaching: [interval(600)],
+    healthy: hourlyRuns,
+    says: 'faq on docs has a schedule, three intervals of which are 30m 0s, and no run at all.',
+  },
+  {
+    alert: 'RecalldGoldenNotSucceeding',
+    labels: faq,
+    breaching: [
+      interval(300),
+      attempted((m) => 300 * Math.floor(m / 5)),
+      succeeded(always(60)),
+      running((m) => (m % 5 === 0 ? 1 : 0)),
+    ],
+    healthy: hourlyRuns,
+    says: 'No run of faq on docs has completed for 15m 0s (three intervals of its schedule) or longer, though runs were started.',
+  },
+  {
+    alert: 'RecalldGoldenRunFailed',
+    labels: faq,
+    breaching: [
+      interval(3600),
+      attempted((m) => (m < 30 ? 0 : 1800)),
+      succeeded(always(60)),
+      running((m) => (m === 30 ? 1 : 0)),
+    ],
+    healthy: hourlyRuns,
+    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The scores shown are of a run before it.',
+  },
+  {
+    alert: 'RecalldRetrieverNotAnswering',
+    labels: faq,
+    breaching: queries({ ok: 20, empty: 0, error: 50, timeout: 30 }),
+    healthy: hourlyRuns,
+    says: '80% of the queries of the latest run of faq on docs failed or timed out.',
+  },
+  {
+    alert: 'RecalldRetrieverErrors',
+    labels: faq,
+    breaching: queries({ ok: 90, empty: 0, error: 4, timeout: 6 }),
+    healthy: hourlyRuns,
+    says: '10% of the queries of the latest run of faq on docs failed or timed out; each counts 0 in its scores.',
+  },
+  {
+    alert: 'RecalldScoresWithheld',
+    labels: faq,
+    breaching: [signal('recalld_golden_scores_withheld', faq, always(1))],
+    healthy: hourlyRuns,
+    says: 'The latest completed run of faq on docs is older than three intervals (three days for a set that runs by hand), so that its scores are withheld (withheld = 1) and no threshold on them can be breached.',
+  },
+  {
+    alert: 'RecalldGoldenRunSlow',
+    labels: faq,
+    breaching: [interval(600), signal('recalld_golden_run_duration_seconds', faq, always(900))],
+    healthy: hourlyRuns,
+    says: 'The latest run of faq on docs took 15m 0s, longer than the time between two runs, so that runs are left out.',
+  },
+  {
+    alert: 'RecalldSegmentsOverflow',
+    labels: faq,
+    breaching: [signal('recalld_golden_segments_overflow', faq, always(7))],
+    healthy: hourlyRuns,
+    minutes: 120,
+    says: '7 segments of faq on docs are folded into `other`.',
+  },
+  {
+    alert: 'RecalldCheckCritical',
+    labels: floorCheck,
+    breaching: checkStates(floorCheck, () => 'critical'),
+    healthy: [...checkStates(floorCheck, () => 'ok'), ...checkStates(staleCheck, () => 'warning')],
+    says: 'The check "ndcg@10 below 0.8 on faq" of docs is critical (state = 1): what it watches is beyond its threshold, and the luck of the draw of queries does not explain it.',
+  },
+  {
+    alert: 'RecalldCheckWarning',
+    labels: floorCheck,
+    breaching: checkStates(floorCheck, () => 'warning'),
+    healthy: [...checkStates(floorCheck, () => 'ok'), ...checkStates(staleCheck, () => 'warning')],
+    says: 'The check "ndcg@10 below 0.8 on faq" of docs is at warning (state = 1).',
+  },
+  {
+    alert: 'RecalldCheckNoData',
+    labels: floorCheck,
+    breaching: checkStates(floorCheck, () => 'no_data'),
+    // A run of a new version is under way for some minutes.
+    healthy: [
+      ...checkStates(floorCheck, (m) => (m >= 30 && m < 40 ? 'no_data' : 'ok')),
+      // Quiet traffic.
+      ...checkStates(liveCheck, () => 'no_data'),
+      signal('recalld_check_quiet', liveCheck, always(1)),
+    ],
+    says: 'The check "ndcg@10 below 0.8 on faq" of docs has had nothing to be judged by for 30 minutes (no_data = 1). A check without data can breach nothing.',
+  },
+  {
+    alert: 'RecalldStaleLabels',
+    labels: staleCheck,
+    breaching: checkStates(staleCheck, () => 'warning'),
+    healthy: [...checkStates(staleCheck, () => 'ok'), ...checkStates(floorCheck, () => 'warning')],
+    says: 'The check "stale labels above 0.02 on faq" of docs is at warning (state = 1): scores fall because the labels are out of date, whatever the retriever does.',
+  },
+  {
+    alert: 'RecalldDensityDrift',
+    labels: densityCheck,
+    breaching: checkStates(densityCheck, () => 'critical'),
+    healthy: [...checkStates(densityCheck, () => 'warning'), ...checkStates(floorCheck, () => 'critical')],
+    says: 'What people ask of docs is covered worse than in the baseline, by more than chance and by enough to matter: a page-level alarm is open (state = 1).',
+  },
+  {
+    alert: 'RecalldDensityDriftTicket',
+    labels: { pipeline: 'docs' },
+    breaching: incidents({ page: 0, ticket: 1 }),
+    // An open page that the check of the config carries on is not told twice.
+    healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
+    says: 'What people ask of docs is covered worse than in the baseline (open = 1): a ticket, or an alarm that the config does not page for.',
+  },
+  {
+    alert: 'RecalldSentinelOverdue',
+    labels: faq,
+    breaching: [sentinelExpected(always(0))],
+    healthy: [sentinelExpected((m) => 300 * Math.floor(m / 5) + 360)],
+    says: 'The next sentinel of faq on docs should have completed 1h 0m 0s ago by its schedule, with all the time that it may take. A fall is now seen only by the next full run.',
+  },
+];

@@ -1,0 +1,173 @@
+import { type Signal, signal, type ValueAt } from '../../support/promtool.ts';
+import { type AlertFixture, both } from './fixture.ts';
+import { alive, always, faq, foreign, from, growing, hourlyRuns } from './signals.ts';
+
+const [first] = both;
+
+function jobs(state: 'waiting' | 'active' | 'failed', at: ValueAt): Signal {
+  return signal('recalld_queue_jobs', { queue: 'run-golden-set', state }, at);
+}
+
+const idle: readonly Signal[] = [
+  jobs('waiting', always(0)),
+  jobs('active', always(0)),
+  jobs('failed', always(0)),
+];
+const busy: readonly Signal[] = [
+  jobs('waiting', always(5)),
+  jobs('active', always(2)),
+  jobs('failed', always(0)),
+];
+
+const ended = (outcome: string, at: ValueAt) =>
+  signal('recalld_jobs_total', { job: 'run-golden-set', outcome }, at);
+
+export const itselfFixtures: readonly AlertFixture[] = [
+  {
+    alert: 'RecalldPipelineMissing',
+    labels: faq,
+    breaching: [signal('recalld_golden_run_interval_seconds', { ...faq, golden_set: 'other' }, always(3600))],
+    healthy: hourlyRuns,
+    says: 'recalld runs, but for 10 minutes none of its replicas has known the golden set faq of docs (absent = 1), which these rules were made for.',
+  },
+  {
+    alert: 'RecalldAbsent',
+    labels: {},
+    breaching: [],
+    healthy: alive,
+    firesWithoutSeries: true,
+    says: 'No replica of recalld has been scraped for 5 minutes (absent = 1). Every other alert on retrieval is blind until one is.',
+  },
+  {
+    alert: 'RecalldReplicaDown',
+    labels: { job: 'recalld', instance: first },
+    breaching: [foreign('up', always(0))],
+    replicas: [first],
+    healthy: alive,
+    says: 'Prometheus could not scrape a:8321 for 10 minutes (up = 0). Others may still do its work.',
+  },
+  {
+    alert: 'RecalldRestarting',
+    labels: { job: 'recalld', instance: first },
+    breaching: [foreign('process_start_time_seconds', (m) => 300 * Math.floor(m / 5))],
+    replicas: [first],
+    healthy: [foreign('process_start_time_seconds', (m) => (m < 30 ? 0 : 1800))],
+    says: 'a:8321 was started 12 times within an hour.',
+  },
+  {
+    alert: 'RecalldVersionsDiffer',
+    labels: {},
+    breaching: [signal('recalld_build_info', { version: '1.3.0', nodejs: '20.19.0' }, always(1))],
+    replicas: [first],
+    healthy: [],
+    minutes: 120,
+    says: '2 versions of recalld have run side by side for an hour.',
+  },
+  {
+    alert: 'RecalldSnapshotStale',
+    labels: {},
+    breaching: [signal('recalld_snapshot_age_seconds', {}, (m) => 60 * m)],
+    healthy: alive,
+    says: 'The youngest stored values that any replica shows are 1h 0m 0s old. Golden scores, check states and queue lengths stand still.',
+  },
+  {
+    alert: 'RecalldReplicaSnapshotStale',
+    labels: { instance: first },
+    breaching: [signal('recalld_snapshot_age_seconds', {}, (m) => 60 * m)],
+    replicas: [first],
+    healthy: alive,
+    says: 'The stored values that a:8321 shows are 1h 0m 0s old; rules take the largest over all replicas, so an old verdict of it may outlive the truth.',
+  },
+  {
+    alert: 'RecalldSnapshotErrors',
+    labels: { instance: first },
+    breaching: [signal('recalld_snapshot_errors_total', {}, growing(1))],
+    replicas: [first],
+    healthy: [signal('recalld_snapshot_errors_total', {}, (m) => Math.floor(m / 30))],
+    says: '15 scrapes of a:8321 within 15 minutes could not refresh the stored values.',
+  },
+  {
+    alert: 'RecalldDroppedSamples',
+    labels: { instance: first },
+    breaching: [signal('recalld_dropped_samples_total', {}, (m) => (m < 20 ? 0 : 2))],
+    replicas: [first],
+    healthy: alive,
+    says: '2 samples of a:8321 within an hour were not finite and not exported. This is a bug of recalld.',
+  },
+  {
+    alert: 'RecalldClockSkew',
+    labels: faq,
+    breaching: [signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, (m) => 60 * m + 600)],
+    healthy: hourlyRuns,
+    says: 'The latest run of faq on docs started 10m 0s in the future of Prometheus. Alerts on age come late by as much.',
+  },
+  {
+    alert: 'RecalldQueueNotWorked',
+    labels: { queue: 'run-golden-set' },
+    breaching: [jobs('waiting', always(3)), jobs('active', always(0))],
+    healthy: busy,
+    says: '3 jobs wait in the queue run-golden-set, and none has been worked on for 10 minutes.',
+  },
+  {
+    alert: 'RecalldQueueBacklog',
+    labels: { queue: 'run-golden-set' },
+    breaching: [jobs('waiting', always(250)), jobs('active', always(2))],
+    healthy: busy,
+    says: '250 jobs wait in the queue run-golden-set.',
+  },
+  {
+    alert: 'RecalldJobsDead',
+    labels: { job: 'run-golden-set' },
+    breaching: [ended('dead', from(90, 1))],
+    healthy: [ended('completed', growing(1)), ended('dead', always(1))],
+    minutes: 120,
+    says: '2 jobs run-golden-set failed within an hour and are not tried again.',
+  },
+  {
+    alert: 'RecalldJobsFailing',
+    labels: { job: 'run-golden-set' },
+    breaching: [ended('failed', growing(1))],
+    healthy: [ended('completed', growing(1)), ended('failed', (m) => Math.floor(m / 40))],
+    says: '120 attempts of jobs run-golden-set failed within an hour.',
+  },
+  {
+    alert: 'RecalldJobsExhausted',
+    labels: { queue: 'run-golden-set' },
+    breaching: [jobs('failed', (m) => (m < 80 ? 1 : 3))],
+    healthy: [...idle, jobs('failed', (m) => (m < 60 ? 3 : 2))],
+    minutes: 120,
+    says: '3 jobs of the queue run-golden-set have used up their attempts; an hour ago there were fewer.',
+  },
+  {
+    alert: 'RecalldIngestShedding',
+    labels: { reason: 'overload' },
+    breaching: [signal('recalld_ingest_shed_total', { reason: 'overload' }, growing(30))],
+    healthy: [signal('recalld_ingest_shed_total', { reason: 'overload' }, (m) => (m < 30 ? 0 : 4))],
+    says: '600 ingest requests within 10 minutes were answered 429 or 503 because of overload; clients retry, then drop.',
+  },
+  {
+    alert: 'RecalldIngestRejected',
+    labels: { code: 'pipeline_unknown' },
+    breaching: [signal('recalld_ingest_rejected_total', { code: 'pipeline_unknown' }, growing(50))],
+    healthy: [signal('recalld_ingest_rejected_total', { code: 'pipeline_unknown' }, growing(1))],
+    says: '1.5k items within 15 minutes were refused with pipeline_unknown.',
+  },
+  {
+    alert: 'RecalldSpansUnusable',
+    labels: { outcome: 'without_pipeline' },
+    breaching: [signal('recalld_otlp_spans_total', { outcome: 'without_pipeline' }, growing(10))],
+    healthy: [
+      signal('recalld_otlp_spans_total', { outcome: 'ignored' }, growing(100)),
+      signal('recalld_otlp_spans_total', { outcome: 'without_documents' }, (m) => Math.floor(m / 10)),
+    ],
+    says: '1.2k spans within an hour could not be used (without_pipeline).',
+  },
+  {
+    alert: 'RecalldWatchdog',
+    labels: {},
+    breaching: [],
+    healthy: [],
+    firesWithoutSeries: true,
+    says: 'This alert always fires (value = 1); a dead-man receiver pages when it stops.',
+  },
+];

@@ -1,0 +1,95 @@
+import { type Signal, signal, type ValueAt } from '../../support/promtool.ts';
+import type { AlertFixture } from './fixture.ts';
+import { always, growing, traffic } from './signals.ts';
+
+const docs = { pipeline: 'docs' };
+const calm = traffic({ ok: 98, empty: 1, error: 1, timeout: 0 });
+const DAY = 1440;
+
+/** Counts until that minute, then stands still. */
+const stopping = (perMinute: number, end: number) => (minute: number) => perMinute * Math.min(minute, end);
+
+function opinions(ratioAt: (minute: number) => number, count: number): Signal[] {
+  const everybody = { ...docs, segment: 'all', basis: 'all' };
+  return [
+    signal('recalld_feedback_positive_ratio', everybody, ratioAt),
+    signal('recalld_feedback_positive_ratio_ci_low', everybody, (m) => ratioAt(m) - 0.05),
+    signal('recalld_feedback_positive_ratio_ci_high', everybody, (m) => ratioAt(m) + 0.05),
+    signal('recalld_feedback_opinions', everybody, always(count)),
+  ];
+}
+
+const thumbs = (at: ValueAt) =>
+  signal('recalld_feedback_total', { ...docs, kind: 'thumb', sentiment: 'positive' }, at);
+
+export const liveFixtures: readonly AlertFixture[] = [
+  {
+    alert: 'RecalldLiveNotAnswering',
+    labels: docs,
+    breaching: traffic({ ok: 25, error: 50, timeout: 25 }),
+    healthy: calm,
+    says: '75% of the live queries of docs in the last 5 minutes failed or timed out.',
+  },
+  {
+    alert: 'RecalldLiveErrors',
+    labels: docs,
+    breaching: traffic({ ok: 90, error: 6, timeout: 4 }),
+    healthy: calm,
+    says: '10% of the live queries of docs in the last hour failed or timed out.',
+  },
+  {
+    alert: 'RecalldLiveZeroResults',
+    labels: docs,
+    breaching: traffic({ ok: 75, empty: 25 }),
+    healthy: calm,
+    says: '25% of the live queries of docs in the last hour were answered without any document, more than twice as many as usual.',
+  },
+  {
+    alert: 'RecalldLiveLatency',
+    labels: docs,
+    breaching: traffic({ ok: 100 }, 2.5),
+    healthy: calm,
+    says: 'The slowest 5 % of the live queries of docs in the last 15 minutes took 2.425s or longer, more than twice as long as usual.',
+  },
+  {
+    alert: 'RecalldLiveTrafficStopped',
+    labels: docs,
+    breaching: [signal('recalld_queries_total', { ...docs, outcome: 'ok' }, stopping(10, DAY + 60))],
+    healthy: [signal('recalld_queries_total', { ...docs, outcome: 'ok' }, growing(10))],
+    minutes: DAY + 180,
+    step: 5,
+    says: 'No live query of docs arrived for 30 minutes; at this hour of yesterday there were 1.2k in an hour.',
+  },
+  {
+    alert: 'RecalldFeedbackFell',
+    labels: docs,
+    breaching: opinions((m) => (m < DAY + 60 ? 0.8 : 0.5), 100),
+    healthy: opinions((m) => (m % 60 < 30 ? 0.8 : 0.76), 100),
+    minutes: DAY + 360,
+    step: 5,
+    says: 'At most 55% (upper 95 % bound) of the opinions of the last 24 hours on docs are positive, at least 5 points fewer than on the two days before.',
+  },
+  {
+    alert: 'RecalldFeedbackStopped',
+    labels: docs,
+    breaching: [...calm, thumbs(stopping(1, DAY))],
+    healthy: [...calm, thumbs(growing(1))],
+    minutes: DAY + 480,
+    step: 5,
+    says: 'No feedback on docs arrived for 6 hours though there were live queries; at this time of yesterday there were 720 in 6 hours.',
+  },
+  {
+    alert: 'RecalldErrorBudgetFastBurn',
+    labels: { ...docs, slo: 'success' },
+    breaching: traffic({ ok: 80, error: 20 }),
+    healthy: calm,
+    says: '20% of the live queries of docs failed or timed out within the longer window; the objective of 0.99 over 30 days would soon be missed.',
+  },
+  {
+    alert: 'RecalldErrorBudgetSlowBurn',
+    labels: { ...docs, slo: 'success' },
+    breaching: traffic({ ok: 96, error: 4 }),
+    healthy: calm,
+    says: '4% of the live queries of docs failed or timed out within the longer window; the objective of 0.99 over 30 days would soon be missed.',
+  },
+];

@@ -1,0 +1,91 @@
+import { signal } from '../../support/promtool.ts';
+import type { AlertFixture } from './fixture.ts';
+import { always, growing } from './signals.ts';
+
+const docs = { pipeline: 'docs' };
+const DAY = 1440;
+
+const recall = (high: number) => [
+  signal('recalld_ann_recall_ratio', { ...docs, k: '10' }, always(high - 0.02)),
+  signal('recalld_ann_recall_ratio_ci_high', { ...docs, k: '10' }, always(high)),
+];
+
+const canary = (median: number, least: number) => [
+  signal('recalld_embedding_canary_median_similarity', docs, always(median)),
+  signal('recalld_embedding_canary_least_similarity', docs, always(least)),
+];
+
+const probe = { ...docs, measure: 'store_vectors' };
+const storeSample = { ...docs, measure: 'store_sample_vectors' };
+const now = (minute: number) => 60 * minute;
+
+export const partsFixtures: readonly AlertFixture[] = [
+  {
+    alert: 'RecalldStoreShrank',
+    labels: docs,
+    breaching: [signal('recalld_store_vectors', docs, (m) => (m < DAY ? 9000 : 6000))],
+    healthy: [signal('recalld_store_vectors', docs, (m) => (m < DAY ? 9000 : 8500))],
+    minutes: DAY + 120,
+    step: 5,
+    says: 'The store of docs holds 6k vectors, less than 80 % of what it held a day ago.',
+  },
+  {
+    alert: 'RecalldIndexRecallLow',
+    labels: { ...docs, k: '10' },
+    breaching: recall(0.82),
+    healthy: recall(0.99),
+    says: 'The index of docs returns at most 82% (upper 95 % bound) of the 10 exact nearest neighbours.',
+  },
+  {
+    alert: 'RecalldEmbedderChanged',
+    labels: docs,
+    breaching: canary(0.61, 0.4),
+    healthy: canary(0.9999, 0.999),
+    says: 'Fixed texts have a cosine of 0.610 to the vectors that the embedder of docs first gave for them; the same model gives 1.',
+  },
+  {
+    alert: 'RecalldProbesStopped',
+    labels: probe,
+    breaching: [signal('recalld_probe_last_success_timestamp_seconds', probe, always(0))],
+    healthy: [
+      signal('recalld_probe_last_success_timestamp_seconds', probe, now),
+      signal('recalld_probe_last_success_timestamp_seconds', storeSample, always(0)),
+    ],
+    minutes: 240,
+    says: 'The probe store_vectors of docs last came to a value 4h 0m 0s ago.',
+  },
+  {
+    alert: 'RecalldStoreSampleOld',
+    labels: docs,
+    breaching: [signal('recalld_probe_last_success_timestamp_seconds', storeSample, always(0))],
+    // One in six hours: the last before the end is more than five hours old.
+    healthy: [
+      signal(
+        'recalld_probe_last_success_timestamp_seconds',
+        storeSample,
+        (m) => 21_600 * Math.floor(m / 360),
+      ),
+    ],
+    minutes: 1060,
+    step: 5,
+    says: 'The latest uniform sample of the store of docs is 17h 40m 0s old; one is due every 6 hours. What is known of its content may no longer hold.',
+  },
+  {
+    alert: 'RecalldLiveMeasuresStopped',
+    labels: docs,
+    breaching: [signal('recalld_live_measure_last_success_timestamp_seconds', docs, always(0))],
+    healthy: [signal('recalld_live_measure_last_success_timestamp_seconds', docs, now)],
+    minutes: 120,
+    says: 'The samples of live traffic of docs were last measured 2h 0m 0s ago.',
+  },
+  {
+    alert: 'RecalldRedactionFailing',
+    labels: { ...docs, outcome: 'timeout' },
+    breaching: [signal('recalld_redaction_service_total', { ...docs, outcome: 'timeout' }, growing(10))],
+    healthy: [
+      signal('recalld_redaction_service_total', { ...docs, outcome: 'ok' }, growing(100)),
+      signal('recalld_redaction_service_total', { ...docs, outcome: 'timeout' }, (m) => Math.floor(m / 10)),
+    ],
+    says: '300 texts of docs within 15 minutes could not be redacted by the service (timeout); of each only a hash is kept.',
+  },
+];

@@ -1,0 +1,80 @@
+/**
+ * Calls of the HTTP API as its users make them. Every answer is held to the table of endpoints: a status that is not in
+ * it, or a body with other fields than its schema, fails the test.
+ */
+import { expect } from 'vitest';
+import type { Endpoint } from '../../src/contracts/http/endpoints/endpoint.ts';
+import { endpoints } from '../../src/contracts/http/endpoints.ts';
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly json: Record<string, unknown>;
+}
+
+export type CallApi = (
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  body?: unknown,
+  key?: string,
+) => Promise<ApiAnswer>;
+
+export function apiOf(url: string): CallApi {
+  return async (method, path, body, key) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const json = (await response.json()) as Record<string, unknown>;
+    holdToContract(endpointOf(method, path), response, json);
+    return { status: response.status, headers: response.headers, json };
+  };
+}
+
+/** The items of every page, `limit` at a time. */
+export async function allPages(call: CallApi, path: string, limit: number): Promise<readonly unknown[]> {
+  const items: unknown[] = [];
+  let cursor: string | null = null;
+  do {
+    const more: string = cursor === null ? '' : `&cursor=${cursor}`;
+    const { status, json } = await call(
+      'GET',
+      `${path}${path.includes('?') ? '&' : '?'}limit=${limit}${more}`,
+    );
+    expect(status).toBe(200);
+    const page = json['items'] as unknown[];
+    expect(page.length).toBeLessThanOrEqual(limit);
+    items.push(...page);
+    cursor = json['next_cursor'] as string | null;
+  } while (cursor !== null);
+  return items;
+}
+
+function endpointOf(method: string, path: string): Endpoint {
+  const [pathname = ''] = path.split('?');
+  const found = endpoints.find((endpoint) => {
+    const pattern = endpoint.path.replaceAll(/\{\w+\}/g, '[^/]+');
+    return endpoint.method === method.toLowerCase() && new RegExp(`^${pattern}$`).test(pathname);
+  });
+  if (found === undefined) throw new Error(`${method} ${path} is not in the table of endpoints`);
+  return found;
+}
+
+function holdToContract(endpoint: Endpoint, response: Response, json: Record<string, unknown>): void {
+  const described = endpoint.responses[String(response.status)];
+  if (described === undefined) {
+    expect(response.headers.get('content-type')).toContain('application/problem+json');
+    expect(json).toMatchObject({ status: response.status, code: expect.any(String) as string });
+    expect(response.status).toBeLessThan(500);
+    return;
+  }
+  if (described.body === null) return;
+  const parsed = described.body.safeParse(json);
+  expect(parsed.error?.issues ?? []).toEqual([]);
+  // Fields that the schema does not know are gone from what it parsed.
+  expect(parsed.data).toEqual(json);
+}

@@ -1,0 +1,112 @@
+/** Chromium without a network of its own, and axe in its pages. */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe } from 'vitest';
+
+const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
+
+/** Suites that need a browser; without one they are skipped, which the runner counts and this says. */
+export const describeWithBrowser = program === undefined ? describe.skip : describe;
+
+if (program === undefined) {
+  process.stderr.write('\nSKIPPED: tests that need a browser, since there is no chromium in /usr/bin.\n\n');
+}
+
+export interface VisitingBrowser {
+  /** A page in a session of its own; `foreign` holds what it asked of other hosts than `host`. */
+  page(
+    host: string,
+    options?: BrowserContextOptions,
+  ): Promise<{ readonly page: Page; readonly foreign: string[] }>;
+}
+
+/** A browser for the tests of this file or describe block. */
+export function useBrowser(): VisitingBrowser {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      ...(program === undefined ? {} : { executablePath: program }),
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+  return {
+    async page(host, options = {}) {
+      if (browser === undefined) throw new Error('the browser has not started');
+      const context = await browser.newContext(options);
+      const foreign: string[] = [];
+      const page = await context.newPage();
+      page.on('request', (request) => {
+        if (new URL(request.url()).host !== host) foreign.push(request.url());
+      });
+      return { page, foreign };
+    },
+  };
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds wrong with the page as it is shown now: rule, and where. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { axe: inPage } = globalThis as unknown as {
+      readonly axe: {
+        run(): Promise<{ violations: { id: string; nodes: { target: unknown[] }[] }[] }>;
+      };
+    };
+    const { violations } = await inPage.run();
+    return violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => String(target)).join(', ')}`,
+    );
+  });
+}
+
+/** What of the page is cut off, or seen only by scrolling sideways: the page itself, or parts of it. */
+export async function clippedParts(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const isClipped = ({ clientWidth, scrollWidth }: Element): boolean =>
+      clientWidth > 0 && scrollWidth > clientWidth + 1;
+    const hides = (element: Element): boolean =>
+      getComputedStyle(element).overflowX !== 'visible' &&
+      getComputedStyle(element).clipPath === 'none' &&
+      !element.matches('input, select');
+    const parts = [...document.querySelectorAll('body, body *:not(svg *)')].filter(
+      (element) => isClipped(element) && hides(element),
+    );
+    const whole = isClipped(document.documentElement) ? ['the page'] : [];
+    return [...whole, ...parts.map((part) => `${part.localName}.${part.className} ${part.ariaLabel ?? ''}`)];
+  });
+}
+
+/** Links, buttons and fields in sight that the Tab key does not come to. */
+export async function unreachedByKeyboard(page: Page): Promise<string[]> {
+  const actions = await page.evaluate(() => {
+    const found = [...document.querySelectorAll('a[href], button, input, select, summary')].filter(
+      (element) => element.checkVisibility() && !element.matches('[type=hidden], :disabled'),
+    );
+    for (const [index, element] of found.entries()) element.setAttribute('data-action', String(index));
+    return found.map((element) => element.outerHTML.slice(0, 120));
+  });
+  const reached = new Set<number>();
+  const stops = await page.evaluate(() => document.querySelectorAll('[tabindex="0"]').length);
+  for (let presses = 0; presses < actions.length + stops + 5; presses += 1) {
+    await page.keyboard.press('Tab');
+    const at = await page.evaluate(() => document.activeElement?.getAttribute('data-action') ?? null);
+    if (at !== null) reached.add(Number(at));
+  }
+  return actions.filter((_, index) => !reached.has(index));
+}

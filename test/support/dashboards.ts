@@ -1,0 +1,114 @@
+/** The generated dashboards as tests look at them: panels, what they ask, and variables with values. */
+import { createDashboards } from '../../src/dashboards/catalogue.ts';
+import { defaultDashboardSettings } from '../../src/dashboards/settings.ts';
+
+export interface Target {
+  readonly refId: string;
+  readonly datasource: { readonly type: string; readonly uid: string };
+  readonly expr?: string;
+  readonly rawSql?: string;
+}
+
+export interface PlacedPanel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly Target[];
+  readonly repeat?: string;
+  readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
+}
+
+export interface Variable {
+  readonly name: string;
+  readonly type: string;
+  readonly query?: string;
+  readonly refresh?: number;
+  readonly multi?: boolean;
+  readonly datasource?: { readonly uid: string };
+}
+
+export interface ReadDashboard {
+  readonly name: string;
+  readonly uid: string;
+  readonly title: string;
+  readonly editable: boolean;
+  readonly links: readonly { readonly title: string; readonly url?: string }[];
+  readonly panels: readonly PlacedPanel[];
+  readonly variables: readonly Variable[];
+  readonly annotations: readonly { readonly name: string; readonly target?: Target }[];
+}
+
+interface Json {
+  readonly uid: string;
+  readonly title: string;
+  readonly editable: boolean;
+  readonly links: ReadDashboard['links'];
+  readonly panels: readonly PlacedPanel[];
+  readonly templating: { readonly list: readonly Variable[] };
+  readonly annotations?: { readonly list: ReadDashboard['annotations'] };
+}
+
+/** Every dashboard as it is written to its file. */
+export function readDashboards(): readonly ReadDashboard[] {
+  return createDashboards(defaultDashboardSettings).map(({ name, dashboard }) => {
+    const { templating, annotations, ...rest } = JSON.parse(JSON.stringify(dashboard)) as Json;
+    return { ...rest, name, variables: templating.list, annotations: annotations?.list ?? [] };
+  });
+}
+
+export interface Asked {
+  /** Dashboard and panel, for messages. */
+  readonly where: string;
+  readonly text: string;
+}
+
+/** All PromQL, with what asks it. */
+export function expressions(dashboard: ReadDashboard): readonly Asked[] {
+  return asked(dashboard, ({ expr }) => expr);
+}
+
+/** All SQL of panels and annotations, with what asks it. */
+export function statements(dashboard: ReadDashboard): readonly Asked[] {
+  const noted = dashboard.annotations.flatMap(({ name, target }) =>
+    target?.rawSql === undefined ? [] : [{ where: `${dashboard.name}: ${name}`, text: target.rawSql }],
+  );
+  return [...asked(dashboard, ({ rawSql }) => rawSql), ...noted];
+}
+
+function asked(dashboard: ReadDashboard, textOf: (target: Target) => string | undefined): Asked[] {
+  return dashboard.panels.flatMap(({ title, targets = [] }) =>
+    targets.flatMap((target) => {
+      const text = textOf(target);
+      return text === undefined ? [] : [{ where: `${dashboard.name}: ${title} (${target.refId})`, text }];
+    }),
+  );
+}
+
+/** Values as Grafana puts them in the place of variables and of its own macros in PromQL. */
+export function fillIn(expression: string, values: Readonly<Record<string, string>>): string {
+  return Object.entries({ __rate_interval: '1m', __range: '5m', ...values }).reduce(
+    (text, [name, value]) => text.replaceAll(`$${name}`, value),
+    expression,
+  );
+}
+
+/** The same for SQL, over the time from `from` to `to`. */
+export function fillInSql(
+  statement: string,
+  values: Readonly<Record<string, string>>,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): string {
+  const timed = statement.replaceAll(
+    /\$__timeFilter\(([\w.]+)\)/g,
+    `$1 between '${from.toISOString()}' and '${to.toISOString()}'`,
+  );
+  return Object.entries(values).reduce(
+    (text, [name, value]) =>
+      text
+        .replaceAll(`\${${name}:sqlstring}`, `'${value.replaceAll("'", "''")}'`)
+        .replaceAll(`\${${name}}`, value),
+    timed,
+  );
+}

@@ -1,0 +1,129 @@
+/**
+ * recalld in processes of one role each, over one PostgreSQL and one queue. Every process reaches both through gates of
+ * its own, so that the network of one can be cut while the others notice nothing.
+ */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Role } from '../../src/app/monitor.ts';
+import type { OwnPostgres } from './own-postgres.ts';
+import { type Daemon, type Finished, runRecalld, startRecalld } from './recalld.ts';
+import { startTcpGate, type TcpGate } from './tcp-gate.ts';
+
+export interface FleetSettings {
+  /** Where its configs are written and its processes work. */
+  readonly folder: string;
+  readonly postgres: Pick<OwnPostgres, 'connection'>;
+  /** URL of Redis; null keeps the jobs in PostgreSQL. */
+  readonly redis: string | null;
+  readonly roles: readonly Role[];
+  /** More keys of `server` and `storage`, in YAML's flow style. */
+  readonly server?: string;
+  readonly storage?: string;
+  /** The rest of the config, from `pipelines:` on. */
+  readonly pipelines: string;
+  readonly atEnd: (clean: () => Promise<void>) => void;
+}
+
+/** One process of the fleet; what it is called by survives its restarts. */
+export interface Member {
+  readonly role: Role;
+  readonly daemon: Daemon;
+  /** Its way to PostgreSQL, and to Redis when the jobs are there. */
+  readonly gates: readonly TcpGate[];
+  readonly isUp: boolean;
+  /** As `kill -9` does; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** In order, by SIGTERM; clients find out by themselves. Resolves with how it ended. */
+  stop(): Promise<Finished>;
+  start(): Promise<void>;
+}
+
+export interface Fleet {
+  readonly members: readonly Member[];
+  /** A key for every scope. */
+  readonly key: string;
+  /** The members of a role. */
+  readonly of: (role: Role) => readonly Member[];
+  /** Addresses of the APIs that are up. */
+  readonly apis: () => readonly string[];
+}
+
+/** Migrates the database, makes a key and starts a process for each of `roles`. */
+export async function startFleet(settings: FleetSettings): Promise<Fleet> {
+  const { folder, roles, atEnd } = settings;
+  const members: Member[] = [];
+  for (const [number, role] of roles.entries()) members.push(await aMember(settings, role, number));
+  const first = ['--config', configFile(0)];
+  const migrated = await runRecalld(['migrate', ...first], folder, {}, atEnd);
+  if (migrated.code !== 0) throw new Error(migrated.stderr);
+  const create = ['keys', 'create', '--name', 'fleet', '--scope', 'ingest,read,admin', ...first];
+  const { stdout } = await runRecalld(create, folder, {}, atEnd);
+  await Promise.all(members.map((member) => member.start()));
+  return {
+    members,
+    key: stdout.trim(),
+    of: (role) => members.filter((member) => member.role === role),
+    apis: () => members.flatMap(({ role, isUp, daemon }) => (role === 'api' && isUp ? [daemon.url] : [])),
+  };
+}
+
+const configFile = (number: number): string => `member-${number}.yaml`;
+
+async function aMember(settings: FleetSettings, role: Role, number: number): Promise<Member> {
+  const { folder, postgres, redis, pipelines, atEnd } = settings;
+  const more = (keys = ''): string => (keys === '' ? '' : `, ${keys}`);
+  const gateTo = async (target: Parameters<typeof startTcpGate>[0]): Promise<TcpGate> => {
+    const gate = await startTcpGate(target);
+    atEnd(() => gate.close());
+    return gate;
+  };
+  // The port is looked up at every connection, since a PostgreSQL that starts again may have another.
+  const database = await gateTo({
+    host: '127.0.0.1',
+    get port() {
+      return postgres.connection.port;
+    },
+  });
+  const queue =
+    redis === null ? null : await gateTo({ host: '127.0.0.1', port: Number(new URL(redis).port) });
+  const { user, password, database: name } = postgres.connection;
+  const url = `postgres://${user}:${encodeURIComponent(password)}@${database.host}:${database.port}/${name}`;
+  const jobs =
+    queue === null ? '{backend: postgres}' : `{backend: redis, url: "redis://${queue.host}:${queue.port}"}`;
+  const config = `server: {port: 0, max_requests_per_minute: 10000000${more(settings.server)}}
+storage: {url: "${url}", pool_size: 4${more(settings.storage)}}
+queue: ${jobs}
+${pipelines}`;
+  await writeFile(path.join(folder, configFile(number)), config);
+  let daemon: Daemon | undefined;
+  let isUp = false;
+  const current = (): Daemon => {
+    if (daemon === undefined) throw new Error(`the ${role} was never started`);
+    return daemon;
+  };
+  return {
+    role,
+    gates: queue === null ? [database] : [database, queue],
+    get daemon() {
+      return current();
+    },
+    get isUp() {
+      return isUp;
+    },
+    async kill() {
+      isUp = false;
+      current().child.kill('SIGKILL');
+      await current().finished;
+    },
+    async stop() {
+      const finished = await current().stop();
+      isUp = false;
+      return finished;
+    },
+    async start() {
+      const args = ['serve', '--roles', role, '--config', configFile(number)];
+      daemon = await startRecalld(args, folder, {}, atEnd);
+      isUp = true;
+    },
+  };
+}

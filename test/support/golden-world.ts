@@ -1,0 +1,143 @@
+/** A golden set on a schedule over a real database: time is told by the test, everything else is what runs. */
+
+import type { Pool } from 'pg';
+import { statisticsOfCommands as statistics } from '../../src/adapters/compute/golden-statistics.ts';
+import { createDeployments } from '../../src/adapters/postgres/deployments.ts';
+import { createGoldenBaselines } from '../../src/adapters/postgres/golden/golden-baselines.ts';
+import { createGoldenRotations } from '../../src/adapters/postgres/golden/golden-rotations.ts';
+import { createGoldenRuns } from '../../src/adapters/postgres/golden/golden-runs.ts';
+import { createGoldenSets } from '../../src/adapters/postgres/golden/golden-sets.ts';
+import { createGoldenTicks } from '../../src/adapters/postgres/golden/golden-ticks.ts';
+import { createRetrieverLimits } from '../../src/adapters/postgres/retriever-limits.ts';
+import { createSchedule } from '../../src/adapters/schedule/node-cron.ts';
+import { systemClock } from '../../src/app/system-clock.ts';
+import { createTimetable } from '../../src/app/timetable.ts';
+import { escalateSentinel } from '../../src/pipeline/golden-runs/escalate-sentinel.ts';
+import { advanceRotation, readCheckShifts } from '../../src/pipeline/golden-runs/rotate-golden-set.ts';
+import { runGoldenSet } from '../../src/pipeline/golden-runs/run-golden-set.ts';
+import { tickFullRun, tickSentinel } from '../../src/pipeline/golden-runs/tick-golden-set.ts';
+import { readStoredGauges } from '../../src/pipeline/publish/publish.ts';
+import { readScheduleGauges } from '../../src/pipeline/publish/publish-schedule.ts';
+import type { GoldenSchedule, WatchedPipeline } from '../../src/pipeline/watched-pipeline.ts';
+import type { GoldenRun } from '../../src/ports/golden-runs.ts';
+import type { Retriever } from '../../src/ports/retriever.ts';
+import { aNewGoldenSet, aRunSettings, aSchedule, aWatchedPipeline, documents } from './builders.ts';
+import { MemoryJobQueue } from './memory-job-queue.ts';
+import { MemoryLogger } from './memory-telemetry.ts';
+import { samplesOf } from './stored-gauges.ts';
+
+/** Documents for a question, best first; null when the retriever fails. */
+export type Answers = (text: string) => readonly string[] | null;
+
+let worlds = 0;
+
+export function aGoldenWorld(
+  pool: Pool,
+  start: Date,
+  golden: Partial<GoldenSchedule> = {},
+  parts: Partial<WatchedPipeline> = {},
+) {
+  let nowMs = start.getTime();
+  let answers: Answers = () => [];
+  const asked: string[] = [];
+  const clock = { ...systemClock, now: () => new Date(nowMs) };
+  const logger = new MemoryLogger();
+  const schedule = createSchedule(logger);
+  const world = (worlds += 1);
+  const settings = aRunSettings({ maxPerSecond: 10_000 });
+  const own = aSchedule({ set: `faq-${world}`, settings, ...golden });
+  const retriever: Retriever = {
+    async retrieve({ text }) {
+      asked.push(text);
+      const ids = answers(text);
+      const common = { latencyMs: 1, attempts: 1 };
+      return ids === null
+        ? { kind: 'error', code: 'http_500', message: 'it answered 500', ...common }
+        : { kind: 'documents', documents: documents(...ids), ...common };
+    },
+  };
+  const pipeline = aWatchedPipeline({ name: `docs-${world}`, retriever, golden: [own], ...parts });
+  let ids = 0;
+  const stores = {
+    sets: createGoldenSets(pool),
+    runs: createGoldenRuns(pool),
+    rotations: createGoldenRotations(pool),
+    ticks: createGoldenTicks(pool),
+    baselines: createGoldenBaselines(pool),
+    deployments: createDeployments(pool),
+    limits: createRetrieverLimits(pool),
+    statistics,
+  };
+  const deps = {
+    ...stores,
+    clock,
+    logger,
+    schedule,
+    holder: 'me',
+    newRunId: () => `run-${world}-${(ids += 1)}`,
+  };
+  const timetable = createTimetable(schedule, start);
+
+  async function work(runId: string): Promise<GoldenRun> {
+    const run = await stores.runs.find(runId);
+    if (run === null) throw new Error(`there is no run ${runId}`);
+    await runGoldenSet(deps, run, pipeline, new AbortController().signal);
+    if (run.purpose === 'full') await advanceRotation(deps, run, pipeline);
+    else
+      await escalateSentinel({ ...deps, resume: async ({ id }) => void (await work(id)) }, run.id, pipeline);
+    return (await stores.runs.find(runId)) ?? run;
+  }
+
+  const tick = async (
+    kind: typeof tickFullRun,
+    plannedAt: Date,
+    schedulers: number,
+  ): Promise<GoldenRun[]> => {
+    nowMs = plannedAt.getTime();
+    const ticking = Array.from({ length: schedulers }, () => kind(deps, pipeline, own, plannedAt));
+    const started = (await Promise.all(ticking)).flat();
+    const ended: GoldenRun[] = [];
+    for (const id of started) ended.push(await work(id));
+    return ended;
+  };
+
+  return {
+    ...stores,
+    deps,
+    pipeline,
+    golden: own,
+    logger,
+    asked,
+    work,
+    answerWith(next: Answers): void {
+      answers = next;
+    },
+    moveTo(now: Date): void {
+      nowMs = now.getTime();
+    },
+    importSet: (queries: Parameters<typeof aNewGoldenSet>[0] & object, now = clock.now()) =>
+      stores.sets.add(aNewGoldenSet({ name: own.set, ...queries }), now),
+    full: (plannedAt: Date, schedulers = 1) => tick(tickFullRun, plannedAt, schedulers),
+    sentinel: (plannedAt: Date, schedulers = 1) => tick(tickSentinel, plannedAt, schedulers),
+    async gauges() {
+      const gauges = await readStoredGauges({
+        runs: stores.runs,
+        queue: new MemoryJobQueue(),
+        clock,
+        pipelines: [pipeline],
+        intervalSeconds: () => timetable.intervalSeconds(own),
+        scheduleGauges: (latest) =>
+          readScheduleGauges({ ...stores, clock, pipelines: [pipeline], timetable }, latest),
+        checkShifts: () => readCheckShifts(stores.rotations),
+        readMeasured: [],
+      });
+      const samples = samplesOf(gauges);
+      return (name: string, labels: Readonly<Record<string, string>> = {}): number | undefined =>
+        samples.find(
+          (sample) =>
+            sample.name === name &&
+            Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+        )?.value;
+    },
+  };
+}

@@ -1,0 +1,173 @@
+/** Live traffic that is sent again until it is accepted, by clients that remember what they were promised. */
+import { setTimeout as pause } from 'node:timers/promises';
+
+export interface LiveLoadSettings {
+  /** The APIs that are up; clients take turns with them. */
+  readonly apis: () => readonly string[];
+  readonly key: string;
+  readonly pipeline: string;
+  /** Each sends one request at a time. */
+  readonly clients: number;
+  /** Between two batches of one client. */
+  readonly pauseMs: number;
+  /** A client that has no answer by then sends again, perhaps to another API; then two may work on the same batch. */
+  readonly patienceMs: number;
+}
+
+export interface LiveLoad {
+  /** Ids that were answered 202: live queries, those told by OpenTelemetry spans too, and feedback. */
+  readonly queries: ReadonlySet<string>;
+  readonly feedback: ReadonlySet<string>;
+  /** How often another status than 202 came back; 0 stands for no answer at all. */
+  readonly refusals: ReadonlyMap<number, number>;
+  /** Of requests that were accepted, by route; the tries before are not counted. */
+  readonly latenciesMs: ReadonlyMap<string, readonly number[]>;
+  /** Lets every client bring its last batch home. */
+  stop(): Promise<void>;
+  /** Ends at once, for when there is nobody left to answer. */
+  abandon(): Promise<void>;
+}
+
+const QUERIES_IN_A_BATCH = 10;
+
+interface Shipment {
+  readonly route: string;
+  readonly body: unknown;
+  readonly queries: readonly string[];
+  readonly feedback: readonly string[];
+}
+
+export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
+  const { apis, key, pipeline, clients, pauseMs, patienceMs } = settings;
+  const queries = new Set<string>();
+  const feedback = new Set<string>();
+  const refusals = new Map<number, number>();
+  const latenciesMs = new Map<string, number[]>();
+  let isOver = false;
+  let isAbandoned = false;
+  let turn = 0;
+
+  const note = (route: string, tookMs: number): void => {
+    const known = latenciesMs.get(route);
+    if (known === undefined) latenciesMs.set(route, [tookMs]);
+    else known.push(tookMs);
+  };
+  const post = async ({ route, body }: Shipment): Promise<number> => {
+    const up = apis();
+    const api = up[(turn += 1) % Math.max(1, up.length)];
+    if (api === undefined) return 0;
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+    const signal = AbortSignal.timeout(patienceMs);
+    const request = { method: 'POST', headers, body: JSON.stringify(body), signal };
+    try {
+      const response = await fetch(`${api}${route}`, request);
+      const said = await response.text();
+      // A partial success would count as accepted what was not.
+      if (response.ok && /"rejected":\[\{|"rejectedSpans":"?[1-9]/.test(said)) throw new Error(said);
+      return response.ok ? 202 : response.status;
+    } catch (error) {
+      if (error instanceof Error && error.message.includes('reject')) throw error;
+      return 0;
+    }
+  };
+  const bringHome = async (shipment: Shipment): Promise<void> => {
+    while (!isAbandoned) {
+      const startedAt = performance.now();
+      const status = await post(shipment);
+      if (status === 202) {
+        note(shipment.route, performance.now() - startedAt);
+        for (const id of shipment.queries) queries.add(id);
+        for (const id of shipment.feedback) feedback.add(id);
+        return;
+      }
+      refusals.set(status, (refusals.get(status) ?? 0) + 1);
+      await pause(50);
+    }
+  };
+  const running = Array.from({ length: clients }, async (_, client) => {
+    for (let batch = 0; !isOver; batch += 1) {
+      for (const shipment of shipmentsOf(pipeline, client, batch)) await bringHome(shipment);
+      await pause(pauseMs);
+    }
+  });
+  // Seen by `stop`; until then a client that found a partial success must not end the process.
+  const ended = Promise.all(running);
+  ended.catch(() => undefined);
+  return {
+    queries,
+    feedback,
+    refusals,
+    latenciesMs,
+    async stop() {
+      isOver = true;
+      await ended;
+    },
+    async abandon() {
+      isOver = true;
+      isAbandoned = true;
+      await ended.catch(() => undefined);
+    },
+  };
+}
+
+/** A batch of queries, what users thought of some of them, and a query that an OpenTelemetry span tells. */
+function shipmentsOf(pipeline: string, client: number, batch: number): Shipment[] {
+  const prefix = `${client}-${batch}`;
+  const ids = Array.from({ length: QUERIES_IN_A_BATCH }, (_, index) => `${prefix}-${index}`);
+  const told = ids.slice(0, 3).map((id, index) => ({
+    id: `f-${id}`,
+    query_id: id,
+    pipeline,
+    kind: 'thumb',
+    value: index === 0 ? 'down' : 'up',
+  }));
+  const traceId = hex(client + 1, 8) + hex(batch + 1, 24);
+  const spanId = hex(batch + 1, 16);
+  return [
+    {
+      route: '/v1/queries',
+      body: ids.map((id) => ({
+        id,
+        pipeline,
+        text: `what is ${id}`,
+        session_id: prefix,
+        embedding: [0.6, 0.8],
+        results: [{ id: 'd1', score: 0.5 }],
+      })),
+      queries: ids,
+      feedback: [],
+    },
+    { route: '/v1/feedback', body: told, queries: [], feedback: told.map(({ id }) => id) },
+    {
+      route: '/v1/traces',
+      body: anExport(pipeline, traceId, spanId),
+      queries: [`${traceId}-${spanId}`],
+      feedback: [],
+    },
+  ];
+}
+
+/** OTLP in JSON with one retriever span. */
+function anExport(pipeline: string, traceId: string, spanId: string): unknown {
+  const now = `${Date.now()}000000`;
+  const attributes = Object.entries({
+    'recalld.pipeline': pipeline,
+    'openinference.span.kind': 'RETRIEVER',
+    'input.value': `what is ${spanId}`,
+    'retrieval.documents.0.document.id': 'd1',
+  }).map(([key, stringValue]) => ({ key, value: { stringValue } }));
+  const span = {
+    traceId,
+    spanId,
+    name: 'retrieve',
+    kind: 1,
+    startTimeUnixNano: now,
+    endTimeUnixNano: now,
+    attributes,
+  };
+  return { resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [{ spans: [span] }] }] };
+}
+
+function hex(number: number, digits: number): string {
+  return number.toString(16).padStart(digits, '0');
+}

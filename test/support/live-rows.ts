@@ -1,0 +1,21 @@
+/** Live queries and clicks as they are stored, for tests of what measures them. */
+import type { LiveSample, StoredFeedback } from '../../src/ports/live-traffic.ts';
+import { documents } from './builders.ts';
+import { aSample, aStoredFeedback } from './live-traffic.ts';
+
+/** A sample of `docs` at noon without a trace, of a rate of a half, with the documents `d1` and `d2`. */
+export function aLiveSample(parts: Partial<LiveSample> = {}): LiveSample {
+  return aSample({ id: 'q1', traceId: null, results: documents('d1', 'd2'), unitHash: 0.25, ...parts });
+}
+
+/** A counted click on `d1` of `q1` at noon. */
+export function aStoredClick(parts: Partial<StoredFeedback> = {}): StoredFeedback {
+  return aStoredFeedback({
+    queryId: 'q1',
+    kind: 'click',
+    documentId: 'd1',
+    value: null,
+    traceId: null,
+    ...parts,
+  });
+}

@@ -1,0 +1,128 @@
+/** Rows of live traffic with values that do not matter, so that a test names only those that do. */
+import type { LiveSample, StoredFeedback } from '../../src/ports/live-traffic.ts';
+import type { HeldFragment } from '../../src/ports/trace-fragments.ts';
+import { NOON } from './builders.ts';
+
+export const TRACE = '5b8efff798038103d269b633813fc60c';
+
+/** The id of the live query, or of any span, of a trace: `queryOf(TRACE, 1)` is that of span 1. */
+export const queryOf = (traceId: string, span: number) => `${traceId}-${spanOf(span)}`;
+
+const spanOf = (span: number) => span.toString(16).padStart(16, '0');
+
+/** The query of span 1 of the trace, kept with a rate of 1/2. */
+export function aSample(parts: Partial<LiveSample> = {}): LiveSample {
+  return {
+    pipeline: 'docs',
+    id: queryOf(TRACE, 1),
+    receivedAt: NOON,
+    occurredAt: NOON,
+    sessionHash: 'hash of the trace',
+    traceId: TRACE,
+    text: 'how do I pay',
+    textHash: null,
+    embedding: null,
+    topK: 3,
+    outcome: 'ok',
+    error: null,
+    results: [
+      { id: 'a', score: 0.9 },
+      { id: 'b', score: 0.8 },
+      { id: 'c', score: 0.7 },
+    ],
+    latencyMs: 12,
+    segments: {},
+    userHash: null,
+    indexVersion: null,
+    embedderVersion: null,
+    retrieverVersion: null,
+    probability: 0.5,
+    keepReason: 'rate',
+    unitHash: 0.01,
+    rateProbability: 0.5,
+    level: 0,
+    ...parts,
+  };
+}
+
+/** A thumb up. */
+export function aStoredFeedback(parts: Partial<StoredFeedback> = {}): StoredFeedback {
+  return {
+    id: 'f1',
+    pipeline: 'docs',
+    queryId: queryOf(TRACE, 1),
+    kind: 'thumb',
+    documentId: null,
+    rank: null,
+    receivedAt: NOON,
+    occurredAt: NOON,
+    sentiment: 'positive',
+    value: 1,
+    userHash: null,
+    comment: null,
+    counted: true,
+    traceId: null,
+    mayRepeat: false,
+    ...parts,
+  };
+}
+
+const nothing = {
+  part: 0,
+  receivedAt: NOON,
+  pipeline: 'docs',
+  within: null,
+  text: null,
+  textHash: null,
+  embedding: null,
+  embedderVersion: null,
+  topK: null,
+  results: null,
+  sessionHash: null,
+  traceHash: null,
+  userHash: null,
+};
+
+/** Of span 2 of the trace: the vector of the text of `aSample`. */
+export function anEmbeddingFragment(parts: Partial<HeldFragment> = {}): HeldFragment {
+  return {
+    ...nothing,
+    kind: 'embedding',
+    traceId: TRACE,
+    spanId: spanOf(2),
+    endedAtUnixNano: 2n,
+    text: 'how do I pay',
+    embedding: Float32Array.of(0.6, 0.8),
+    embedderVersion: 'bge-m3',
+    ...parts,
+  };
+}
+
+/** Of span 3 of the trace: an order of the documents of `aSample`. */
+export function aRerankFragment(order: readonly string[], parts: Partial<HeldFragment> = {}): HeldFragment {
+  return {
+    ...nothing,
+    kind: 'rerank',
+    traceId: TRACE,
+    spanId: spanOf(3),
+    endedAtUnixNano: 3n,
+    results: order.map((id, rank) => ({ id, score: 10 - rank })),
+    topK: order.length,
+    ...parts,
+  };
+}
+
+/** Of span 4 of the trace: who asked. */
+export function aPersonFragment(parts: Partial<HeldFragment> = {}): HeldFragment {
+  return {
+    ...nothing,
+    kind: 'person',
+    traceId: TRACE,
+    spanId: spanOf(4),
+    endedAtUnixNano: 4n,
+    sessionHash: 'hash of the session',
+    traceHash: 'hash of the trace',
+    userHash: 'hash of ann',
+    ...parts,
+  };
+}

@@ -1,0 +1,18 @@
+/** An embedder that knows its texts, and fails for those that it does not know. */
+import type { Embedder, EmbedderAnswer } from '../../src/ports/embedder.ts';
+
+/** @param vectors by text; an unknown text is `failed` with code `http_500` */
+export function memoryEmbedder(vectors: Readonly<Record<string, readonly number[]>>): Embedder {
+  return {
+    identity: 'memory',
+    embed(texts): Promise<EmbedderAnswer> {
+      const known = texts.flatMap((text) => (Object.hasOwn(vectors, text) ? [vectors[text] ?? []] : []));
+      if (known.length < texts.length) {
+        const message = 'The embedder embedding failed: it answered 500.';
+        return Promise.resolve({ kind: 'failed', code: 'http_500', message, latencyMs: 3 });
+      }
+      const found = known.map((vector) => Float32Array.from(vector));
+      return Promise.resolve({ kind: 'vectors', vectors: found, latencyMs: 3 });
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { EmbeddingCanaries } from '../../src/ports/embedding-canaries.ts';
+
+/** Canary vectors in memory. */
+export class MemoryEmbeddingCanaries implements EmbeddingCanaries {
+  readonly #kept = new Map<string, readonly Float32Array[]>();
+
+  async load(pipeline: string, embedder: string): Promise<readonly Float32Array[] | null> {
+    return this.#kept.get(`${pipeline} ${embedder}`) ?? null;
+  }
+
+  async keep(pipeline: string, embedder: string, vectors: readonly Float32Array[]): Promise<void> {
+    const key = `${pipeline} ${embedder}`;
+    if (!this.#kept.has(key)) this.#kept.set(key, vectors);
+  }
+
+  async forget(pipeline: string): Promise<void> {
+    for (const key of this.#kept.keys()) if (key.startsWith(`${pipeline} `)) this.#kept.delete(key);
+  }
+}

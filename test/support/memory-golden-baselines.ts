@@ -1,0 +1,38 @@
+/** Pinned baselines in memory. The contract of the port holds them to the real ones. */
+import type { GoldenBaseline, GoldenBaselines } from '../../src/ports/golden-baselines.ts';
+
+export class MemoryGoldenBaselines implements GoldenBaselines {
+  #pins: GoldenBaseline[] = [];
+
+  async pinned(pipeline: string, goldenSet: string): Promise<GoldenBaseline | null> {
+    return this.#pins.find((pin) => isPinned(pin, pipeline, goldenSet)) ?? null;
+  }
+
+  async pin(baseline: Omit<GoldenBaseline, 'unpinnedAt'>): Promise<void> {
+    this.#end(baseline.pipeline, baseline.goldenSet, baseline.pinnedAt);
+    this.#pins.unshift({ ...baseline, unpinnedAt: null });
+  }
+
+  async unpin(pipeline: string, goldenSet: string, now: Date): Promise<boolean> {
+    return this.#end(pipeline, goldenSet, now);
+  }
+
+  #end(pipeline: string, goldenSet: string, now: Date): boolean {
+    const wasPinned = this.#pins.some((pin) => isPinned(pin, pipeline, goldenSet));
+    this.#pins = this.#pins.map((pin) =>
+      isPinned(pin, pipeline, goldenSet) ? { ...pin, unpinnedAt: now } : pin,
+    );
+    return wasPinned;
+  }
+
+  async list({
+    pipeline,
+    limit,
+  }: Parameters<GoldenBaselines['list']>[0]): Promise<readonly GoldenBaseline[]> {
+    return this.#pins.filter((pin) => pipeline === undefined || pin.pipeline === pipeline).slice(0, limit);
+  }
+}
+
+function isPinned(pin: GoldenBaseline, pipeline: string, goldenSet: string): boolean {
+  return pin.unpinnedAt === null && pin.pipeline === pipeline && pin.goldenSet === goldenSet;
+}

@@ -1,0 +1,97 @@
+/** A vector store in memory that searches exactly, for tests of what is built on stores. */
+
+import type { Matrix } from '../../src/core/vector/matrix.ts';
+import { nearestNeighbours } from '../../src/core/vector/nearest-neighbours.ts';
+import type {
+  Nearest,
+  NearestRequest,
+  SampledVectors,
+  StoreDescription,
+  StoreOutcome,
+  VectorStore,
+} from '../../src/ports/vector-store.ts';
+
+export interface MemoryChunk {
+  readonly id: string;
+  readonly vector: Float32Array;
+  readonly content: string | null;
+}
+
+export class MemoryVectorStore implements VectorStore {
+  readonly kind = 'memory';
+  /** Of the calls to `nearest`. */
+  searches = 0;
+  /** Every call fails while this says why. */
+  failure: string | null = null;
+  traits: Readonly<Record<string, string>> = { index: 'exact' };
+  #chunks: readonly MemoryChunk[] = [];
+  #matrix: Matrix = { rows: 0, columns: 0, data: new Float32Array() };
+
+  constructor(chunks: readonly MemoryChunk[]) {
+    this.hold(chunks);
+  }
+
+  get chunks(): readonly MemoryChunk[] {
+    return this.#chunks;
+  }
+
+  hold(chunks: readonly MemoryChunk[]): void {
+    this.#chunks = chunks;
+    const columns = chunks[0]?.vector.length ?? 0;
+    const data = new Float32Array(chunks.length * columns);
+    for (const [row, { vector }] of chunks.entries()) data.set(vector, row * columns);
+    this.#matrix = { rows: chunks.length, columns, data };
+  }
+
+  async nearest(request: NearestRequest, signal: AbortSignal): Promise<StoreOutcome<Nearest>> {
+    signal.throwIfAborted();
+    this.searches++;
+    const { vector, k, withContent } = request;
+    if (this.failure !== null) return this.#failed(this.failure);
+    if (this.#chunks.length > 0 && vector.length !== this.#matrix.columns) {
+      return { kind: 'failed', code: 'dimension_mismatch', message: 'other dimension', latencyMs: 1 };
+    }
+    const query = { rows: 1, columns: vector.length, data: vector };
+    const found = nearestNeighbours(this.#matrix, query, k);
+    const neighbours = [...found.indices].flatMap((row, i) => {
+      const chunk = this.#chunks[row];
+      const similarity = found.similarities[i] ?? 0;
+      if (chunk === undefined) return [];
+      const content = withContent ? chunk.content : null;
+      return [{ id: chunk.id, similarity, score: similarity, scoreKind: 'cosine' as const, content }];
+    });
+    return ok({ neighbours, isShort: neighbours.length < k });
+  }
+
+  async sample(): Promise<StoreOutcome<SampledVectors>> {
+    return { kind: 'unsupported', reason: 'the store of this test draws no samples' };
+  }
+
+  async describe(): Promise<StoreOutcome<StoreDescription>> {
+    if (this.failure !== null) return this.#failed(this.failure);
+    const { rows, columns } = this.#matrix;
+    return ok({
+      count: rows,
+      isExactCount: true,
+      dimensions: columns,
+      metric: 'cosine',
+      traits: { ...this.traits, size_class: String(Math.floor(Math.log2(Math.max(1, rows)))) },
+    });
+  }
+
+  async existing(ids: readonly string[]): Promise<StoreOutcome<ReadonlySet<string>>> {
+    if (this.failure !== null) return this.#failed(this.failure);
+    const held = new Set(this.#chunks.map(({ id }) => id));
+    return ok(new Set(ids.filter((id) => held.has(id))));
+  }
+
+  async close(): Promise<void> {}
+
+  #failed(message: string): { kind: 'failed'; code: string; message: string; latencyMs: number } {
+    return { kind: 'failed', code: 'unreachable', message, latencyMs: 1 };
+  }
+}
+
+function ok<Value>(value: Value): StoreOutcome<Value> {
+  return { kind: 'ok', value, latencyMs: 1 };
+}

@@ -1,0 +1,72 @@
+/**
+ * A PostgreSQL that may be frozen, crashed and started again: nobody else uses it. It commits to the disk, as that of a
+ * user does, and is reached through one address however often it starts.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { databaseAccount } from '../../src/adapters/embedded-postgres/account.ts';
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
+import { runningPostmaster } from '../../src/adapters/embedded-postgres/postmaster.ts';
+import { silentLogger } from './log.ts';
+import { descendantsOf } from './recalld.ts';
+
+export interface OwnPostgres {
+  /** Where it listens now; the port may be another one after each start. */
+  readonly connection: EmbeddedPostgres['connection'];
+  /** The user of the system as whom it runs, when that is not our own. */
+  readonly account: { readonly uid: number; readonly gid: number } | null;
+  /** Every process of it stands still, as on a machine that hangs; connections stay. */
+  freeze(): Promise<void>;
+  thaw(): void;
+  /** Ends at once, so that the next start recovers from the write-ahead log. */
+  crash(): Promise<void>;
+  /** Starts again after a crash. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startOwnPostgres(): Promise<OwnPostgres> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'recalld-own-postgres-'));
+  const cluster = path.join(dataDir, 'postgres');
+  const open = () => openEmbeddedPostgres({ dataDir, purpose: 'daemon', logger: silentLogger });
+  let server = await open();
+  let frozen: number[] = [];
+  const postmaster = async (): Promise<number> => {
+    const pid = await runningPostmaster(cluster);
+    if (pid === null) throw new Error('PostgreSQL does not run');
+    return pid;
+  };
+  const thaw = (): void => {
+    for (const pid of frozen.splice(0).toReversed()) process.kill(pid, 'SIGCONT');
+  };
+  const account = await databaseAccount(cluster);
+  return {
+    get connection() {
+      return server.connection;
+    },
+    account,
+    async freeze() {
+      const pid = await postmaster();
+      // First the one that would start others.
+      process.kill(pid, 'SIGSTOP');
+      frozen = [pid, ...descendantsOf(pid)];
+      for (const child of frozen.slice(1)) process.kill(child, 'SIGSTOP');
+    },
+    thaw,
+    async crash() {
+      const died = server.died;
+      process.kill(await postmaster(), 'SIGQUIT');
+      await died;
+      await server.stop();
+    },
+    async start() {
+      server = await open();
+    },
+    async close() {
+      thaw();
+      await server.stop();
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/** PostgreSQL with pgvector, as tests fill it: in this process (PGlite), or a live one by its address. */
+import { PGlite } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
+import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+import { Pool } from 'pg';
+import {
+  createPgvectorStore,
+  type PgvectorSettings,
+} from '../../src/adapters/vector-store/pgvector/store.ts';
+import type { VectorMetric } from '../../src/ports/vector-store.ts';
+import type { StoreService, TestIndex } from '../contract/vector-store-bench.ts';
+import { startTcpOutage } from './outage.ts';
+import type { VectorDocument } from './vector-documents.ts';
+
+export interface PgvectorServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Has one backend for all connections: a client in a transaction makes the others wait. */
+export async function startPglite(): Promise<PgvectorServer> {
+  const database = await PGlite.create({ extensions: { vector } });
+  const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: 50 });
+  await socket.start();
+  return {
+    url: `postgres://postgres@${socket.getServerConn()}/postgres`,
+    async stop() {
+      await socket.stop();
+      await database.close();
+    },
+  };
+}
+
+const operatorClasses = { cosine: 'vector_cosine_ops', l2: 'vector_l2_ops', dot: 'vector_ip_ops' } as const;
+
+let tables = 0;
+
+/** Makes tables in the database of `server`, each with an HNSW index, and drops them. */
+export async function pgvectorService(server: PgvectorServer): Promise<StoreService> {
+  const pool = new Pool({ connectionString: server.url, max: 1 });
+  pool.on('error', () => undefined);
+  await pool.query('create extension if not exists vector');
+  return {
+    url: server.url,
+    async createIndex({ metric, dimensions }) {
+      const table = `recalld_test_${process.pid}_${(tables += 1)}`;
+      await pool.query(
+        `create table ${table} (key text primary key, embedding vector(${dimensions}), body text, topic text, language text)`,
+      );
+      return tableIndex(pool, table, metric);
+    },
+    startOutage: () => startTcpOutage(server.url),
+    async stop() {
+      await pool.end();
+      await server.stop();
+    },
+  };
+}
+
+function tableIndex(pool: Pool, table: string, metric: VectorMetric): TestIndex {
+  return {
+    async add(documents) {
+      await insert(pool, table, documents);
+      // Built after the first documents, which is faster than before.
+      await pool.query(
+        `create index if not exists ${table}_hnsw on ${table} using hnsw (embedding ${operatorClasses[metric]})`,
+      );
+      await pool.query(`analyze ${table}`);
+    },
+    async rebuild() {
+      await pool.query(`reindex index ${table}_hnsw`);
+    },
+    open: ({ url, timeoutMs }) => createPgvectorStore(pgvectorSettings({ url, table, metric, timeoutMs })),
+    async drop() {
+      await pool.query(`drop table ${table}`);
+    },
+  };
+}
+
+export function pgvectorSettings(settings: Partial<PgvectorSettings>): PgvectorSettings {
+  return {
+    url: 'postgres://127.0.0.1/postgres',
+    table: 'chunks',
+    id: 'key',
+    embedding: 'embedding',
+    content: 'body',
+    metric: 'cosine',
+    timeoutMs: 20_000,
+    configField: 'vector_store',
+    ...settings,
+  };
+}
+
+async function insert(pool: Pool, table: string, documents: readonly VectorDocument[]): Promise<void> {
+  const batch = 2000;
+  for (let start = 0; start < documents.length; start += batch) {
+    const some = documents.slice(start, start + batch);
+    const client = await pool.connect();
+    // PGlite keeps the packets of one client together only inside of a transaction.
+    await client.query('begin');
+    await client.query(
+      `insert into ${table} (key, embedding, body, topic, language)
+       select key, embedding::vector, body, topic, language
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+         as new (key, embedding, body, topic, language)`,
+      [
+        some.map(({ id }) => id),
+        some.map((each) => `[${each.vector.join(',')}]`),
+        some.map(({ content }) => content),
+        some.map(({ fields }) => fields.topic),
+        some.map(({ fields }) => fields.language),
+      ],
+    );
+    await client.query('commit');
+    client.release();
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Rule unit tests by promtool, with series that are written as functions of time.
+ *
+ *   const verdict = runPromtool(ruleText, [{ name, interval: '1m', input_series, promql_expr_test }]);
+ *   expect(verdict).toBe('');
+ *
+ * Users need not have Prometheus; a test file says so with `describe.skipIf(missing('promtool'))`.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { stringify } from 'yaml';
+import type { LabelsOf, MetricName } from '../../src/metrics/catalogue.ts';
+
+/** Whether a program is not installed. On CI that is an error, since CI installs it. */
+export function missing(program: 'promtool' | 'amtool' | 'prometheus' | 'prometheus-alertmanager'): boolean {
+  const found = spawnSync(program, ['--version']).error === undefined;
+  if (!found && process.env['CI'] !== undefined) throw new Error(`${program} is not installed on CI`);
+  if (!found) process.stderr.write(`${program} is not installed, so the tests that need it are skipped.\n`);
+  return !found;
+}
+
+/** A value at each minute; null while there is none, `stale` from when the series ends. */
+export type ValueAt = (minute: number) => number | null | 'stale';
+
+export interface Signal {
+  /** Name and labels, without those of the target. */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly isCounter: boolean;
+  readonly at: ValueAt;
+}
+
+export function signal<Name extends MetricName>(name: Name, labels: LabelsOf<Name>, at: ValueAt): Signal {
+  return { name, labels, isCounter: name.endsWith('_total'), at };
+}
+
+export interface RuleTest {
+  readonly name: string;
+  readonly interval: string;
+  readonly input_series: readonly { readonly series: string; readonly values: string }[];
+  readonly promql_expr_test?: readonly object[];
+  readonly alert_rule_test?: readonly object[];
+}
+
+/** The series of a signal as one replica exports it. */
+export function inputSeries(
+  { name, labels, at }: Signal,
+  instance: string,
+  { minutes, step }: { readonly minutes: number; readonly step: number },
+): RuleTest['input_series'][number] {
+  const target = { job: 'recalld', instance, ...labels };
+  const values: string[] = [];
+  for (let minute = 0; minute <= minutes; minute += step) {
+    const value = at(minute);
+    values.push(value === null ? '_' : String(value));
+  }
+  return { series: `${name}${selectorOf(target)}`, values: values.join(' ') };
+}
+
+export function selectorOf(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}=${JSON.stringify(value)}`);
+  return `{${pairs.join(', ')}}`;
+}
+
+/** What promtool has to say against the tests: empty when they pass. */
+export function runPromtool(rules: string, tests: readonly RuleTest[], evaluationInterval = '1m'): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'recalld-promtool-'));
+  try {
+    writeFileSync(path.join(folder, 'rules.yml'), rules);
+    const document = { rule_files: ['rules.yml'], evaluation_interval: evaluationInterval, tests };
+    writeFileSync(path.join(folder, 'test.yml'), stringify(document, { lineWidth: 0 }));
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'test.yml'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    return status === 0 ? '' : `${stdout}${stderr}`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

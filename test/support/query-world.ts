@@ -1,0 +1,78 @@
+/** A store of topics and people who ask about them, drawn from a seed. */
+
+import type { ScoredQuery } from '../../src/core/drift/coverage/scored-query.ts';
+import type { Matrix } from '../../src/core/vector/matrix.ts';
+import { matrixOf } from '../../src/core/vector/matrix.ts';
+import { meanSimilarities, nearestNeighbours } from '../../src/core/vector/nearest-neighbours.ts';
+import { uniforms } from './uniforms.ts';
+
+const COLUMNS = 24;
+const CHUNKS_PER_TOPIC = 40;
+const SPREAD = 0.14;
+const K = 5;
+
+export interface Question {
+  readonly topic: number;
+  readonly session: string | null;
+  readonly occurredAt: Date;
+}
+
+export interface AskedQueries {
+  readonly queries: readonly ScoredQuery[];
+  readonly vectors: Matrix;
+}
+
+export interface QueryWorld {
+  /** Chunks of the topics below `covered`; the others are not held. */
+  readonly store: Matrix;
+  ask(questions: readonly Question[], store?: Matrix): AskedQueries;
+  chunksOf(topics: readonly number[]): Matrix;
+}
+
+export function queryWorld(seed: number, topics: number, covered: number): QueryWorld {
+  const uniform = uniforms(seed);
+  const gaussian = (): number => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+  const direction = (): number[] => {
+    const vector = Array.from({ length: COLUMNS }, gaussian);
+    const length = Math.hypot(...vector);
+    return vector.map((value) => value / length);
+  };
+  const centres = Array.from({ length: topics }, direction);
+  const near = (topic: number): number[] =>
+    (centres[topic] ?? []).map((value) => value + SPREAD * gaussian());
+  const chunks = centres.map((_, topic) => Array.from({ length: CHUNKS_PER_TOPIC }, () => near(topic)));
+  const chunksOf = (chosen: readonly number[]): Matrix =>
+    matrixOf(chosen.flatMap((topic) => chunks[topic] ?? []));
+  const store = chunksOf(Array.from({ length: covered }, (_, topic) => topic));
+  let asked = 0;
+  return {
+    store,
+    chunksOf,
+    ask: (questions, searched = store) => {
+      const vectors = matrixOf(questions.map(({ topic }) => near(topic)));
+      const scores = meanSimilarities(nearestNeighbours(searched, vectors, K), vectors.rows);
+      const queries = questions.map(({ session, occurredAt }, row) => ({
+        id: `q${String(asked++).padStart(7, '0')}`,
+        session,
+        score: scores[row] ?? null,
+        row,
+        occurredAt,
+      }));
+      return { queries, vectors };
+    },
+  };
+}
+
+/** Questions spread evenly over a time, each its own session, their topics in turn. */
+export function evenQuestions(
+  count: number,
+  topics: readonly number[],
+  from: Date,
+  lengthMs: number,
+): Question[] {
+  return Array.from({ length: count }, (_, i) => ({
+    topic: topics[i % topics.length] ?? 0,
+    session: `session ${from.getTime()} ${i}`,
+    occurredAt: new Date(from.getTime() + Math.floor((i * lengthMs) / count)),
+  }));
+}

@@ -1,0 +1,84 @@
+/** What was promised against what PostgreSQL holds, id by id. */
+import type { Client } from 'pg';
+import type { LiveLoad } from './live-load.ts';
+
+export interface Reconciled {
+  readonly accepted: number;
+  readonly stored: number;
+  /** Accepted and not there. */
+  readonly lost: number;
+  /** There more than once. */
+  readonly duplicated: number;
+}
+
+/** The rows of `table` against the ids that were answered 202. */
+async function reconcile(
+  client: Client,
+  table: 'live_queries' | 'feedback',
+  accepted: ReadonlySet<string>,
+): Promise<Reconciled> {
+  const { rows } = await client.query<{ id: string; times: number }>(
+    `select id, count(*)::integer as times from ${table} group by id`,
+  );
+  const stored = new Map(rows.map(({ id, times }) => [id, times]));
+  return {
+    accepted: accepted.size,
+    stored: rows.reduce((sum, { times }) => sum + times, 0),
+    lost: [...accepted].filter((id) => !stored.has(id)).length,
+    duplicated: rows.filter(({ times }) => times > 1).length,
+  };
+}
+
+export async function reconcileLoad(
+  client: Client,
+  load: Pick<LiveLoad, 'queries' | 'feedback'>,
+): Promise<{ readonly queries: Reconciled; readonly feedback: Reconciled; readonly counted: number }> {
+  const { rows } = await client.query<{ counted: number }>(
+    'select coalesce(sum(queries), 0)::integer as counted from live_query_counts',
+  );
+  return {
+    queries: await reconcile(client, 'live_queries', load.queries),
+    feedback: await reconcile(client, 'feedback', load.feedback),
+    counted: rows[0]?.counted ?? 0,
+  };
+}
+
+export interface GoldenLedger {
+  readonly runs: number;
+  readonly running: number;
+  readonly completed: number;
+  /** Ended without a score. */
+  readonly withoutScores: number;
+  /** Ticks of the schedule that had more than one run. */
+  readonly ticksTwice: number;
+  /** Completed runs that do not have one answer for each of their queries. */
+  readonly incomplete: number;
+  readonly answers: number;
+}
+
+/** @param startedBefore leaves out the runs that a schedule has started since then */
+export async function readGoldenLedger(
+  client: Client,
+  startedBefore: Date = new Date(),
+): Promise<GoldenLedger> {
+  const { rows } = await client.query<GoldenLedger>(
+    `with run as (
+       select r.id, r.status, r.scheduled_for, coalesce(cardinality(r.query_ids), s.queries) as wanted,
+              (select count(*) from golden_run_answers a where a.run_id = r.id) as answered
+         from golden_runs r
+         join golden_sets s on s.name = r.golden_set and s.version = r.golden_set_version
+        where r.started_at < $1::timestamptz)
+     select count(*)::integer as runs,
+            count(*) filter (where status = 'running')::integer as running,
+            count(*) filter (where status = 'completed')::integer as completed,
+            count(*) filter (where status not in ('running', 'completed'))::integer as "withoutScores",
+            (count(scheduled_for) - count(distinct scheduled_for))::integer as "ticksTwice",
+            count(*) filter (where status = 'completed' and wanted <> answered)::integer as incomplete,
+            coalesce(sum(answered), 0)::integer as answers
+       from run`,
+    [startedBefore],
+  );
+  const [ledger] = rows;
+  if (ledger === undefined) throw new Error('a count is always there');
+  return ledger;
+}

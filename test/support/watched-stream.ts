@@ -1,0 +1,222 @@
+/** Live traffic on a real database, hour by hour, through the jobs that watch its query density. */
+import type { Pool } from 'pg';
+import { createComputePool } from '../../src/adapters/compute/compute-pool.ts';
+import { createDensityCompute } from '../../src/adapters/compute/density-compute.ts';
+import { createDensityBaselines } from '../../src/adapters/postgres/density/density-baselines.ts';
+import { createDensityStates } from '../../src/adapters/postgres/density/density-states.ts';
+import { createEmbeddingCanaries } from '../../src/adapters/postgres/density/embedding-canaries.ts';
+import { createQueryCoverage } from '../../src/adapters/postgres/density/query-coverage.ts';
+import { createUncoveredTopics } from '../../src/adapters/postgres/density/uncovered-topics.ts';
+import { createDeployments } from '../../src/adapters/postgres/deployments.ts';
+import { createLiveSamples } from '../../src/adapters/postgres/live/live-samples.ts';
+import { createLiveTraffic } from '../../src/adapters/postgres/live/live-traffic.ts';
+import { createMeasurements } from '../../src/adapters/postgres/measurements.ts';
+import { createRetrieverLimits } from '../../src/adapters/postgres/retriever-limits.ts';
+import { rowOf } from '../../src/core/vector/matrix.ts';
+import { admitLiveQueries } from '../../src/pipeline/density/admit-live-queries.ts';
+import { type EvaluateDensityDeps, evaluateDensity } from '../../src/pipeline/density/evaluate.ts';
+import { type LookForTopicsDeps, lookForTopics } from '../../src/pipeline/density/look-for-topics.ts';
+import { type MeasureCoverageDeps, measureCoverage } from '../../src/pipeline/density/measure-coverage.ts';
+import type { DensityPlan } from '../../src/pipeline/density/plan.ts';
+import { probeEmbedder } from '../../src/pipeline/probes/probe-embedder.ts';
+import { probeStore } from '../../src/pipeline/probes/probe-store.ts';
+import type { DensityEvent } from '../../src/ports/density-states.ts';
+import type { LiveSample } from '../../src/ports/live-traffic.ts';
+import type { Measurements } from '../../src/ports/measurements.ts';
+import type { UncoveredTopics } from '../../src/ports/uncovered-topics.ts';
+import { HandClock } from './hand-clock.ts';
+import { aSample } from './live-traffic.ts';
+import { silentLogger } from './log.ts';
+import { MemoryMeter } from './memory-telemetry.ts';
+import { type MemoryChunk, MemoryVectorStore } from './memory-vector-store.ts';
+import { type QueryWorld, queryWorld } from './query-world.ts';
+import { uniforms } from './uniforms.ts';
+
+export const HOUR = 3_600_000;
+export const DAY = 24 * HOUR;
+/** A Monday. */
+export const START = new Date('2026-09-07T00:00:00Z');
+const SIGNAL = new AbortController().signal;
+const RATE = 0.5;
+/** From the arrival of queries to their search. */
+const SENT_MS = 5 * 60_000;
+
+/** Draws the topic of a question. */
+export type TopicMix = (uniform: () => number) => number;
+
+/** The given topics, equally often. */
+export function evenly(topics: readonly number[]): TopicMix {
+  return (uniform) => topics[Math.floor(uniform() * topics.length)] ?? 0;
+}
+
+/** One topic with that share of the traffic, the others as before. */
+export function withTopic(topic: number, share: number, rest: TopicMix): TopicMix {
+  return (uniform) => (uniform() < share ? topic : rest(uniform));
+}
+
+/** What a test says otherwise. */
+export interface StreamParts extends Partial<DensityPlan> {
+  readonly topics?: number;
+  readonly covered?: number;
+}
+
+const subjects = ['tax', 'rent', 'visa', 'pets', 'fees', 'mail', 'parental leave', 'exams'];
+
+export class WatchedStream {
+  readonly world: QueryWorld;
+  readonly store: MemoryVectorStore;
+  readonly clock = new HandClock(START);
+  readonly plan: DensityPlan;
+  readonly deps: EvaluateDensityDeps &
+    MeasureCoverageDeps &
+    LookForTopicsDeps & { readonly measurements: Measurements; readonly topics: UncoveredTopics };
+  /** Every call of a job is made by so many workers at once. */
+  workers = 1;
+  readonly traffic;
+  readonly #uniform = uniforms(11);
+  #asked = 0;
+  #named = 0;
+  readonly #threads = createComputePool({ threads: 1, mostWaiting: 8 });
+
+  constructor(pool: Pool, { topics = 8, covered = 6, ...plan }: StreamParts = {}) {
+    this.world = queryWorld(5, topics, covered);
+    this.store = new MemoryVectorStore(this.chunksOf(Array.from({ length: covered }, (_, topic) => topic)));
+    this.plan = {
+      pipeline: 'docs',
+      store: this.store,
+      embedder: null,
+      k: 5,
+      windowMs: HOUR,
+      graceMs: 600_000,
+      maxPerSecond: 1e6,
+      budget: { count: 1, periodMs: 365 * DAY },
+      monitors: 1,
+      needs: { days: 14, sessions: 2_000 },
+      segmentKeys: ['language'],
+      maxSegments: 10,
+      severity: 'critical',
+      ...plan,
+    };
+    const { clock } = this;
+    const deployments = createDeployments(pool);
+    const measurements = createMeasurements(pool);
+    const probes = {
+      clock,
+      logger: silentLogger,
+      deployments,
+      measurements,
+      canaries: createEmbeddingCanaries(pool),
+      samples: createLiveSamples(pool),
+    };
+    this.traffic = createLiveTraffic(pool, 'a');
+    this.deps = {
+      coverage: createQueryCoverage(pool),
+      limits: createRetrieverLimits(pool),
+      meter: new MemoryMeter(),
+      baselines: createDensityBaselines(pool),
+      states: createDensityStates(pool),
+      topics: createUncoveredTopics(pool),
+      newTopicId: () => `topic ${++this.#named}`,
+      compute: createDensityCompute(this.#threads),
+      deployments,
+      measurements,
+      clock,
+      logger: silentLogger,
+      plans: [this.plan],
+      sessionOfNone: (id) => `none ${id}`,
+      goldenFell: async () => null,
+      lookAgain: async ({ pipeline, store, embedder }, signal) => {
+        await probeStore(probes, pipeline, store, signal);
+        if (embedder !== null) await probeEmbedder(probes, pipeline, embedder, signal);
+      },
+    };
+  }
+
+  chunksOf(topics: readonly number[]): MemoryChunk[] {
+    return topics.flatMap((topic) => {
+      const chunks = this.world.chunksOf([topic]);
+      return Array.from({ length: chunks.rows }, (_, row) => ({
+        id: `chunk ${topic}.${row}`,
+        vector: Float32Array.from(rowOf(chunks, row)),
+        content: `text ${topic}.${row}`,
+      }));
+    });
+  }
+
+  /** Sampled queries of one hour, one per session. */
+  samples(from: Date, count: number, mix: TopicMix): LiveSample[] {
+    const questions = Array.from({ length: count }, (_, i) => ({
+      topic: mix(this.#uniform),
+      session: null,
+      occurredAt: new Date(from.getTime() + Math.floor((i * HOUR) / count)),
+    }));
+    const { vectors } = this.world.ask(questions);
+    return questions.map(({ occurredAt, topic }, row) =>
+      aSample({
+        id: `q${String(this.#asked++).padStart(7, '0')}`,
+        traceId: null,
+        text: `what of ${subjects[topic] ?? 'this'} in case ${row}?`,
+        sessionHash: `session ${this.#asked}`,
+        occurredAt,
+        receivedAt: occurredAt,
+        embedding: Float32Array.from(rowOf(vectors, row)),
+        segments: { language: topic % 2 === 0 ? 'en' : 'de' },
+        unitHash: this.#uniform() * RATE,
+        rateProbability: RATE,
+        probability: RATE,
+      }),
+    );
+  }
+
+  async ask(samples: readonly LiveSample[]): Promise<void> {
+    await this.traffic.record({ samples, counts: [], levels: [] });
+  }
+
+  /** Hours of traffic, each sent at its end and soon searched; every `every` hours the windows are looked at. */
+  async run(hours: number, perHour: number, mix: TopicMix, every = 1): Promise<void> {
+    const from = this.clock.now();
+    for (let hour = 0; hour < hours; hour++) {
+      const start = new Date(from.getTime() + hour * HOUR);
+      if (hour % 24 === 0) await this.traffic.createPartitions(start);
+      const end = new Date(start.getTime() + HOUR);
+      await this.ask(this.samples(start, perHour, mix).map((sample) => ({ ...sample, receivedAt: end })));
+      // What waits for long shows that the budget of searches is not met, and is thinned.
+      this.clock.set(new Date(end.getTime() + SENT_MS));
+      await this.measure();
+      this.clock.set(end);
+      if ((hour + 1) % every === 0) await this.work();
+    }
+  }
+
+  /** Runs the jobs as they would run at a quarter past. */
+  async work(): Promise<void> {
+    const now = this.clock.now();
+    this.clock.set(new Date(now.getTime() + 15 * 60_000));
+    await this.measure();
+    await this.evaluate();
+    this.clock.set(now);
+  }
+
+  async measure(signal: AbortSignal = SIGNAL): Promise<void> {
+    await admitLiveQueries(this.deps);
+    const round = { endsAt: new Date(this.clock.now().getTime() + 60_000), callHelp: async () => undefined };
+    await Promise.all(Array.from({ length: this.workers }, () => measureCoverage(this.deps, round, signal)));
+  }
+
+  async evaluate(signal: AbortSignal = SIGNAL): Promise<void> {
+    await Promise.all(Array.from({ length: this.workers }, () => evaluateDensity(this.deps, signal)));
+  }
+
+  /** The look for uncovered topics, as it would be made at a quarter past. */
+  async look(signal: AbortSignal = SIGNAL): Promise<void> {
+    await Promise.all(Array.from({ length: this.workers }, () => lookForTopics(this.deps, signal)));
+  }
+
+  async events(): Promise<DensityEvent[]> {
+    return [...(await this.deps.states.events({ pipeline: 'docs', limit: 1000 }))].toReversed();
+  }
+
+  close(): Promise<void> {
+    return this.#threads.close();
+  }
+}

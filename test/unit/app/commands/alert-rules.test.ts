@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { createAlertRules } from '../../../../src/app/commands/alert-rules.ts';
+import { parseConfig } from '../../../../src/contracts/config/parse.ts';
+import type { Config } from '../../../../src/contracts/config/schema.ts';
+
+function aConfig(pipeline = '', rest = ''): Config {
+  const text = `
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "http://rag.internal/search"}
+    golden: [{set: faq, cron: "0 */4 * * *"}, {set: by-hand}]
+${pipeline}
+${rest}`;
+  return parseConfig(text, 'recalld.yaml', {}, () => '');
+}
+
+const links =
+  'alerts: {runbook_base_url: "https://wiki/r", dashboard_base_url: "https://grafana", console_base_url: "https://recalld", scrape_job: rag}';
+
+describe('the rules of a config', () => {
+  it('link to its runbooks and dashboards and know its targets', () => {
+    const { document, notes } = createAlertRules(aConfig('', links), 'rules');
+    const text = stringify(document, { lineWidth: 0 });
+    expect(notes).toEqual([]);
+    expect(text).toContain('runbook_url: https://wiki/r/RecalldAbsent.md');
+    expect(text).toContain('dashboard_url: https://grafana/d/recalld-itself');
+    expect(text).toContain('console_url: https://recalld/pipelines/{{ $labels.pipeline }}');
+    expect(text).toContain('up{job="rag"} == 0');
+  });
+
+  it('miss what the config schedules, and not what runs by hand', () => {
+    const text = stringify(createAlertRules(aConfig(), 'rules').document, { lineWidth: 0 });
+    expect(text).toContain('absent(recalld_golden_run_interval_seconds{pipeline="docs", golden_set="faq"})');
+    expect(text).not.toContain('golden_set="by-hand"');
+  });
+
+  it('hold an alert on scores past the next run of its schedule', () => {
+    expect(createAlertRules(aConfig(), 'rules').document).toMatchObject({
+      groups: expect.arrayContaining([
+        expect.objectContaining({
+          name: 'recalld-checks',
+          rules: expect.arrayContaining([
+            expect.objectContaining({ alert: 'RecalldCheckCritical', keep_firing_for: '6h' }),
+          ]),
+        }),
+      ]),
+    });
+  });
+
+  it('watch its objectives', () => {
+    const slo = '    slo: {success: 0.99, latency: {within_seconds: 1, target: 0.95}}';
+    const text = stringify(createAlertRules(aConfig(slo), 'rules').document, { lineWidth: 0 });
+    expect(text).toContain(
+      'pipeline:recalld_slo_errors:ratio_rate1h{pipeline="docs", slo="success"} > 0.144',
+    );
+    expect(text).toContain('slo="latency"');
+    expect(text).not.toContain('slo="results"');
+  });
+
+  it('say that links lead nowhere while their address is not set', () => {
+    const { notes } = createAlertRules(aConfig(), 'crd');
+    expect(notes).toEqual([
+      expect.stringContaining('alerts.runbook_base_url is not set'),
+      expect.stringContaining('alerts.dashboard_base_url is not set'),
+      expect.stringContaining('alerts.console_base_url is not set'),
+    ]);
+  });
+
+  it('are refused for an objective that no alert could watch', () => {
+    expect(() => createAlertRules(aConfig('    slo: {results: 0.8}'), 'rules')).toThrow(
+      /The objective results of docs: .*100 %/,
+    );
+  });
+});

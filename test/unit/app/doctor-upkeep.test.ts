@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import type { Upkeep } from '../../../src/adapters/postgres/upkeep.ts';
+import { judgeUpkeep } from '../../../src/app/doctor/upkeep.ts';
+import { NOON } from '../../support/builders.ts';
+
+const kept: Upkeep = { isAutovacuumOn: true, neglected: [], worst: null, idle: [] };
+const judge = (upkeep: Partial<Upkeep>) => judgeUpkeep({ ...kept, ...upkeep }, NOON);
+
+describe('the doctor on how the database is kept', () => {
+  it('is content with a table that autovacuum keeps up with, and with transactions that are short', () => {
+    const few = { table: 'live_queries', deadRows: 49_999, deadShare: 0.9, vacuumedAt: null };
+    const thin = { table: 'live_queries', deadRows: 1_000_000, deadShare: 0.39, vacuumedAt: null };
+    const idle = [{ pid: 7, application: 'psql', seconds: 299 }];
+    const content = [{ status: 'ok', message: 'Autovacuum is on and no table has many dead rows.' }];
+    expect([judge({ worst: few, idle }), judge({ worst: thin })]).toEqual([content, content]);
+  });
+
+  it('says how long ago the worst table was vacuumed', () => {
+    const vacuumedAt = new Date(NOON.getTime() - 3 * 3_600_000);
+    const worst = { table: 'bullmq.jobs', deadRows: 50_000, deadShare: 0.4, vacuumedAt };
+    expect(judge({ worst })).toEqual([
+      {
+        status: 'warning',
+        message:
+          '40 % of the rows of bullmq.jobs are dead and the last vacuum was 180 minutes ago; run `vacuum bullmq.jobs`, and if they stay, end old transactions and unused replication slots.',
+      },
+    ]);
+  });
+
+  it('counts the tables that do without autovacuum', () => {
+    expect(judge({ neglected: ['a', 'b', 'c'] })[0]?.message).toBe(
+      'Autovacuum is off for the table a and 2 more; `alter table a reset (autovacuum_enabled)` turns it on.',
+    );
+  });
+
+  it('names the session that has waited longest within a transaction', () => {
+    const idle = [
+      { pid: 7, application: 'psql', seconds: 720 },
+      { pid: 8, application: '', seconds: 301 },
+    ];
+    expect(judge({ idle })).toEqual([
+      {
+        status: 'warning',
+        message:
+          'A session of "psql" has waited within a transaction for 12 minutes and keeps dead rows alive; end it there, or with `select pg_terminate_backend(7)`.',
+      },
+    ]);
+  });
+});

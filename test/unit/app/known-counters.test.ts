@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { createExporter } from '../../../src/adapters/telemetry/prometheus.ts';
+import { showIngestCounters, showJobCounters } from '../../../src/app/known-counters.ts';
+import { configSchema } from '../../../src/contracts/config/schema.ts';
+import { defaultRuleSettings, ruleGroups } from '../../../src/metrics/alerts/catalogue.ts';
+import { MemoryLogger } from '../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
+
+const config = configSchema.parse({
+  pipelines: [
+    {
+      name: 'docs',
+      retriever: { kind: 'http', url: 'http://127.0.0.1:1/search', results: { list: 'r', id: 'id' } },
+      privacy: { presidio: { url: 'http://127.0.0.1:2/analyze' } },
+    },
+  ],
+});
+
+it('shows every labelled counter that an alert watches as 0 before its first event', async () => {
+  const exporter = createExporter({
+    readStoredGauges: async () => ({ current: [], kept: [] }),
+    clock: new SteerableClock(),
+    logger: new MemoryLogger(),
+    version: '0',
+  });
+  showJobCounters(exporter.meter);
+  showIngestCounters(config, exporter.meter);
+  const text = Buffer.concat(await exporter.scrape()).toString('utf8');
+  const watched = new Set(
+    ruleGroups(defaultRuleSettings)
+      .flatMap(({ recordings, alerts }) => [...recordings, ...alerts])
+      .flatMap(({ expr }) => expr.match(/\brecalld_\w+_total\b/g) ?? []),
+  );
+  expect(watched.size).toBeGreaterThan(5);
+  for (const name of watched) expect(text).toMatch(new RegExp(`^${name}(\\{.+\\})? 0$`, 'm'));
+  expect(text).toContain('recalld_jobs_total{job="run-golden-set",outcome="dead"} 0');
+  expect(text).toContain('recalld_queries_total{pipeline="docs",outcome="timeout"} 0');
+});

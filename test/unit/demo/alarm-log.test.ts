@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { createAlarmLog, type OpenAlarm, seenSince } from '../../../src/demo/alarm-log.ts';
+
+const seen = { hours: 1, goldenRuns: 2, liveQueries: 30 };
+const fault = { name: 'index', alarms: ['scores', 'density drift'] };
+const page = (name: string): OpenAlarm => ({ name, severity: 'critical', explanation: null });
+const ticket = (name: string): OpenAlarm => ({ name, severity: 'warning', explanation: null });
+
+it('takes an alarm that stays open once, and again when it comes back', () => {
+  const log = createAlarmLog();
+  expect(log.look([page('scores')], seen, fault)).toMatchObject([{ name: 'scores', fault: 'index', seen }]);
+  expect(log.look([page('scores')], seen, fault)).toEqual([]);
+  expect(log.look([], seen, fault)).toEqual([]);
+  expect(log.look([page('scores')], seen, fault)).toHaveLength(1);
+  expect(log.raised).toHaveLength(2);
+});
+
+it('takes a ticket that becomes a page as another alarm, and a page that becomes a ticket as none', () => {
+  const log = createAlarmLog();
+  log.look([ticket('scores')], seen, fault);
+  expect(log.look([page('scores')], seen, fault)).toMatchObject([{ severity: 'critical' }]);
+  expect(log.look([ticket('scores')], seen, fault)).toEqual([]);
+});
+
+it('calls false what is raised without a fault, and what the fault does not bring about', () => {
+  const log = createAlarmLog();
+  log.look([page('scores')], seen, null);
+  log.look([page('scores'), page('latency'), ticket('density drift')], seen, fault);
+  expect(log.raised.map(({ name, isFalse }) => [name, isFalse])).toEqual([
+    ['scores', true],
+    ['latency', true],
+    ['density drift', false],
+  ]);
+});
+
+it('says what passed in between', () => {
+  expect(seenSince(seen, { hours: 4, goldenRuns: 3, liveQueries: 100 })).toEqual({
+    hours: 3,
+    goldenRuns: 1,
+    liveQueries: 70,
+  });
+});

@@ -1,0 +1,367 @@
+/** docker-compose.yml, the Dockerfile and what they mount fit each other and the program. Nothing here runs docker. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { roles } from '../../../src/app/monitor.ts';
+import { environmentVariables } from '../../../src/contracts/config/environment.ts';
+
+import { configJsonSchema, parseConfig } from '../../../src/contracts/config/parse.ts';
+import { postgresSource, prometheusSource } from '../../../src/dashboards/query.ts';
+import { missing } from '../../support/promtool.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
+
+interface Service {
+  readonly image: string;
+  readonly build?: string;
+  readonly command?: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly profiles?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
+  readonly restart?: string;
+}
+
+const compose = parse(read('docker-compose.yml'), { merge: true }) as {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+};
+const services = Object.entries(compose.services).map(([name, service]) => ({ name, ...service }));
+const ours = services.filter(({ build }) => build !== undefined);
+const daemons = ours.filter(({ command }) => command?.[0] === 'serve');
+const dockerfile = read('Dockerfile');
+const packageJson = JSON.parse(read('package.json')) as {
+  version: string;
+  bin: { recalld: string };
+  engines: { node: string };
+};
+
+/** Values that `.env` may have; secrets are never in the repository. */
+const env = Object.fromEntries(
+  read('.env.example')
+    .split('\n')
+    .filter((line) => /^[A-Z]/.test(line))
+    .map((line) => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1) || 'not0a1secret2']),
+);
+
+/** As compose puts `${NAME:-default}` and `${NAME:?why}` in. */
+function filled(text: string): string {
+  return text.replaceAll(
+    /\$\{(\w+)(?::[-?]([^}]*))?\}/g,
+    (_, name: string) => env[name] ?? `<${name} is not in .env.example>`,
+  );
+}
+
+const mounts = services.flatMap(({ name, volumes = [] }) =>
+  volumes.map((volume) => {
+    const [from = '', to = '', mode] = filled(volume).split(':');
+    return { service: name, from, to, mode };
+  }),
+);
+
+const configText = read('deploy/compose/demo.yaml');
+const configOf = ({ environment = {} }: Service) =>
+  parseConfig(
+    configText,
+    'demo.yaml',
+    Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, filled(value)])),
+    () => '',
+  );
+
+describe('docker-compose.yml', () => {
+  it('mounts files and folders that exist, and volumes that it names', () => {
+    expect(mounts.length).toBeGreaterThan(10);
+    const lost = mounts.filter(({ from }) =>
+      from.startsWith('./') ? !existsSync(path.join(root, from)) : !Object.hasOwn(compose.volumes, from),
+    );
+    expect(lost).toEqual([]);
+  });
+
+  it('mounts what is of the repository for reading only', () => {
+    expect(mounts.filter(({ from, mode }) => from.startsWith('./') && mode !== 'ro')).toEqual([]);
+  });
+
+  it('pins every image to a version', () => {
+    for (const { name, image } of services) {
+      expect({ name, image }).toEqual({
+        name,
+        image: expect.stringMatching(/^[\w./-]+:v?\d+\.\d+\.\d+[\w.-]*$/),
+      });
+    }
+    expect(new Set(ours.map(({ image }) => image))).toEqual(new Set([`recalld:${packageJson.version}`]));
+  });
+
+  it('takes from the environment what .env.example explains, and all of it', () => {
+    const used = new Set(
+      [...read('docker-compose.yml').matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name]) => name),
+    );
+    expect(used).toEqual(new Set(Object.keys(env)));
+  });
+
+  it('has no default for a password and none in the file', () => {
+    const secret = /PASSWORD|SECRET|TOKEN|KEY|AUTH$/;
+    const text = read('docker-compose.yml');
+    for (const name of Object.keys(env).filter((each) => secret.test(each) && !each.endsWith('_SECRETS'))) {
+      expect(read('.env.example')).toMatch(new RegExp(`^${name}=$`, 'm'));
+      for (const [use] of text.matchAll(new RegExp(`\\$\\{${name}[^}]*\\}`, 'g')))
+        expect(use).toContain(':?');
+    }
+    const plain = services.flatMap(({ name, environment = {} }) =>
+      Object.entries(environment)
+        .filter(([variable, value]) => secret.test(variable) && !/^\$\{\w+:\?[^}]+\}$/.test(value))
+        .map(([variable]) => `${name}: ${variable}`),
+    );
+    expect(plain).toEqual([]);
+    const inAddresses = [...text.matchAll(/:\/\/\w*:([^@\n]*)@/g)].map(([, password]) => password);
+    expect(inAddresses).toHaveLength(2);
+    for (const password of inAddresses) expect(password).toMatch(/^\$\{\w+:\?[^}]+\}$/);
+  });
+
+  it('publishes ports on loopback unless somebody says otherwise', () => {
+    const published = services.flatMap(({ ports = [] }) => ports);
+    expect(published.length).toBeGreaterThan(3);
+    for (const port of published)
+      expect(port).toMatch(/^\$\{LISTEN_ADDRESS:-127\.0\.0\.1\}:\$\{\w+:-\d+\}:\d+$/);
+    expect(env['LISTEN_ADDRESS']).toBe('127.0.0.1');
+  });
+
+  it('waits for services that exist, in a way that they can satisfy', () => {
+    for (const { name, depends_on: needed = {} } of services) {
+      for (const [other, { condition }] of Object.entries(needed)) {
+        const service = compose.services[other];
+        expect({ name, other, exists: service !== undefined }).toEqual({ name, other, exists: true });
+        if (condition === 'service_healthy')
+          expect({ other, test: service?.healthcheck?.test }).toEqual({ other, test: expect.any(Array) });
+        else expect({ other, restart: service?.restart }).toEqual({ other, restart: 'no' });
+      }
+    }
+  });
+
+  it('knows of each service that stays up whether it is well', () => {
+    const unwatched = services.filter(
+      ({ restart, healthcheck, build }) =>
+        restart === 'unless-stopped' && build === undefined && healthcheck?.test === undefined,
+    );
+    expect(unwatched.map(({ name }) => name)).toEqual([]);
+    expect(dockerfile).toContain('HEALTHCHECK');
+  });
+
+  it('keeps the demo out unless its profile is asked for', () => {
+    const demo = services.filter(({ name }) => name.startsWith('demo'));
+    expect(demo.length).toBeGreaterThan(0);
+    for (const { name, profiles } of services)
+      expect({ name, profiles }).toEqual({ name, profiles: name.startsWith('demo') ? ['demo'] : undefined });
+  });
+});
+
+describe('the services of recalld', () => {
+  it('have each role once', () => {
+    const taken = daemons.map(({ command = [] }) => command[command.indexOf('--roles') + 1]);
+    expect(taken).toHaveLength(roles.length);
+    expect(new Set(taken)).toEqual(new Set(roles));
+  });
+
+  it('are told by the environment only what the config knows', () => {
+    const known = new Set(environmentVariables(configJsonSchema()).map(({ name }) => name));
+    const told = ours.flatMap(({ environment = {} }) => Object.keys(environment));
+    expect(told.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it('reach the database and the queue of the file', () => {
+    for (const daemon of daemons) {
+      const { storage, queue, server } = configOf(daemon);
+      expect(server.host).toBe('0.0.0.0');
+      const database = new URL(storage.url);
+      const postgres = compose.services[database.hostname];
+      expect(postgres?.environment).toMatchObject({
+        POSTGRES_USER: database.username,
+        POSTGRES_DB: database.pathname.slice(1),
+      });
+      expect(database.password).toBe(env['POSTGRES_PASSWORD']);
+      const redis = new URL('url' in queue ? queue.url : '');
+      expect(compose.services[redis.hostname]?.image).toMatch(/^redis:/);
+      expect(redis.password).toBe(env['REDIS_PASSWORD']);
+    }
+  });
+
+  it('listen where the image, its health check and the published port say', () => {
+    const { port } = configOf(daemons[0] as Service).server;
+    expect(dockerfile).toContain(`EXPOSE ${port}`);
+    expect(dockerfile).toContain(`http://127.0.0.1:${port}/readyz`);
+    const api = compose.services['api'];
+    expect(api?.ports?.map((each) => filled(each).split(':').at(-1))).toEqual([String(port)]);
+    expect(env['RECALLD_PORT']).toBe(String(port));
+  });
+
+  it('read the config that is mounted', () => {
+    for (const { name, command = [] } of ours.filter(({ command: args = [] }) => args.length > 0)) {
+      const file = command[command.indexOf('--config') + 1];
+      expect({ name, mounted: mounts.some(({ service, to }) => service === name && to === file) }).toEqual({
+        name,
+        mounted: true,
+      });
+    }
+    expect(env['RECALLD_CONFIG']).toBe('./deploy/compose/demo.yaml');
+  });
+
+  it('watch the demo service where it is', () => {
+    const [pipeline] = configOf(daemons[0] as Service).pipelines;
+    const standalone = read('src/demo/rag/standalone.ts');
+    const port = /PORT = (\d+)/.exec(standalone)?.[1];
+    const addresses = JSON.stringify(pipeline).match(/http:\/\/[\w.:-]+/g) ?? [];
+    expect(new Set(addresses)).toEqual(new Set([`http://demo-rag:${port}`]));
+    expect(compose.services['demo-rag']?.entrypoint).toContain('dist/demo/rag/standalone.js');
+    expect(compose.services['demo-rag']?.healthcheck?.test?.join(' ')).toContain(`:${port}/healthz`);
+    const imported = compose.services['demo-golden-set']?.command ?? [];
+    expect(pipeline?.golden.map(({ set }) => set)).toEqual([imported[imported.indexOf('--set') + 1]]);
+    expect(
+      existsSync(path.join(root, imported.find((part) => part.startsWith('/app/'))?.slice(5) ?? '?')),
+    ).toBe(true);
+  });
+});
+
+describe('the Dockerfile', () => {
+  it('copies what is there and what .dockerignore lets through', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = '']) =>
+      from.split(' '),
+    );
+    expect(copied.length).toBeGreaterThan(5);
+    const ignored = read('.dockerignore').split('\n');
+    for (const file of copied) {
+      expect({ file, exists: existsSync(path.join(root, file)) }).toEqual({ file, exists: true });
+      expect(ignored).toContain(`!${file.split('/')[0]}`);
+    }
+  });
+
+  it('runs the program of package.json, not as root, on a Node.js that it supports', () => {
+    expect(dockerfile).toContain(`"node", "${packageJson.bin.recalld}"]`);
+    expect(dockerfile.match(/^USER (\w+)$/m)?.[1]).toBe('node');
+    const versions = [...dockerfile.matchAll(/^FROM node:(\d+)\.(\d+)\.\d+-bookworm-slim/gm)];
+    expect(versions).toHaveLength(2);
+    for (const [, major, minor] of versions) {
+      expect(packageJson.engines.node).toBe('^20.19 || >=22');
+      expect([20, 22, 24]).toContain(Number(major));
+      if (major === '20') expect(Number(minor)).toBeGreaterThanOrEqual(19);
+    }
+  });
+});
+
+describe('Grafana', () => {
+  const { datasources } = parse(read('grafana/provisioning/datasources/recalld.yaml')) as {
+    datasources: readonly {
+      uid: string;
+      type: string;
+      url: string;
+      user?: string;
+      jsonData: { database?: string };
+      secureJsonData?: { password: string };
+    }[];
+  };
+
+  it('has a data source for each kind that the dashboards ask', () => {
+    expect(datasources.map(({ type }) => type)).toEqual([prometheusSource.type, postgresSource.type]);
+  });
+
+  it('reaches them where the file has them', () => {
+    for (const { url } of datasources) {
+      const { hostname, port } = new URL(url.includes('://') ? url : `tcp://${url}`);
+      const service = compose.services[hostname];
+      expect({ url, exists: service !== undefined }).toEqual({ url, exists: true });
+      const published = service?.ports?.map((each) => filled(each).split(':').at(-1)) ?? ['5432'];
+      expect(published).toEqual([port]);
+    }
+  });
+
+  it('reads the database as the role that may read its panels, with a password of the environment', () => {
+    const postgres = datasources.find(({ type }) => type === postgresSource.type);
+    expect(read('deploy/postgres/grafana-reader.sql')).toContain(`create role ${postgres?.user}`);
+    expect(read('deploy/postgres/grafana-password.sql')).toContain(`alter role ${postgres?.user}`);
+    expect(postgres?.jsonData.database).toBe(compose.services['postgres']?.environment?.['POSTGRES_DB']);
+    const variable = postgres?.secureJsonData?.password.slice(1) ?? '';
+    expect(compose.services['grafana']?.environment?.[variable]).toContain(`\${${variable}:?`);
+    const command = compose.services['grafana-reader']?.command?.[0] ?? '';
+    for (const [, file = ''] of command.matchAll(/-f \/sql\/(\S+)/g))
+      expect(existsSync(path.join(root, 'deploy/postgres', file))).toBe(true);
+  });
+
+  it('finds the dashboards where they are mounted', () => {
+    const { providers } = parse(read('grafana/provisioning/dashboards/recalld.yaml')) as {
+      providers: readonly { options: { path: string } }[];
+    };
+    expect(mounts).toContainEqual({
+      service: 'grafana',
+      from: './grafana/dashboards',
+      to: providers[0]?.options.path,
+      mode: 'ro',
+    });
+    expect(statSync(path.join(root, 'grafana/dashboards')).isDirectory()).toBe(true);
+  });
+});
+
+describe('Prometheus and Alertmanager', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'recalld-compose-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const prometheus = parse(read('deploy/compose/prometheus.yml')) as {
+    scrape_configs: readonly {
+      job_name: string;
+      honor_labels: boolean;
+      dns_sd_configs: readonly { names: string[]; port: number }[];
+    }[];
+    alerting: { alertmanagers: readonly { static_configs: readonly { targets: string[] }[] }[] };
+  };
+
+  it('scrapes every daemon at its port, under the name that the rules know', () => {
+    const [scrape] = prometheus.scrape_configs;
+    const config = configOf(daemons[0] as Service);
+    expect(scrape).toMatchObject({ job_name: config.alerts.scrape_job, honor_labels: true });
+    expect(scrape?.dns_sd_configs).toMatchObject([{ port: config.server.port }]);
+    expect(scrape?.dns_sd_configs[0]?.names.toSorted()).toEqual(daemons.map(({ name }) => name).toSorted());
+  });
+
+  it('sends alerts to the Alertmanager of the file', () => {
+    const [target = ''] = prometheus.alerting.alertmanagers[0]?.static_configs[0]?.targets ?? [];
+    const [host = '', port] = target.split(':');
+    expect(compose.services[host]?.ports?.map((each) => filled(each).split(':').at(-1))).toEqual([port]);
+  });
+
+  it.skipIf(missing('promtool'))('gives promtool nothing to complain of', () => {
+    // As the container has them.
+    for (const { from, to } of mounts.filter(
+      ({ service, to: place }) => service === 'prometheus' && place.startsWith('/etc/'),
+    ))
+      cpSync(path.join(root, from), path.join(folder, path.basename(to)));
+    const { status, stdout, stderr } = spawnSync(
+      'promtool',
+      ['check', 'config', path.join(folder, 'prometheus.yml')],
+      { encoding: 'utf8' },
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/SUCCESS: \d+ rules found/);
+  });
+
+  it.skipIf(missing('amtool'))('gives amtool nothing to complain of', () => {
+    const mounted = mounts.find(({ to }) => to === '/etc/alertmanager/alertmanager.yml');
+    const { status, stderr } = spawnSync('amtool', ['check-config', path.join(root, mounted?.from ?? '')], {
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  it('names secrets where the folder of secrets is mounted', () => {
+    const place = mounts.find(
+      ({ service, from }) => service === 'alertmanager' && from === env['ALERTMANAGER_SECRETS'],
+    )?.to;
+    const files = [...read('deploy/alertmanager/alertmanager.yml').matchAll(/_file: (\S+)/g)].map(
+      ([, file = '']) => path.dirname(file),
+    );
+    expect(new Set(files)).toEqual(new Set([place]));
+  });
+});

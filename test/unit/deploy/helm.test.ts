@@ -1,0 +1,298 @@
+/** The Helm chart renders, with everything off and everything on, to objects that fit each other and the program. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { roles } from '../../../src/app/monitor.ts';
+import { parseConfig } from '../../../src/contracts/config/parse.ts';
+import { metricCatalogue } from '../../../src/metrics/catalogue.ts';
+import { renderTemplate, type Value } from '../../support/helm-template.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const folder = path.join(root, 'deploy/helm/recalld');
+const read = (file: string): string => readFileSync(path.join(folder, file), 'utf8');
+
+/** Manifests have as many shapes as kinds; what a test reads of one it expects to be there. */
+// oxlint-disable-next-line typescript/no-explicit-any
+type Tree = { [key: string]: any };
+
+const chart = parse(read('Chart.yaml')) as { version: string; appVersion: string };
+const defaults = parse(read('values.yaml')) as Tree;
+const schema = z.fromJSONSchema(JSON.parse(read('values.schema.json')) as never);
+const templates = readdirSync(path.join(folder, 'templates')).filter((name) => !name.startsWith('_'));
+const packageJson = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
+
+const everything: Tree = {
+  ...defaults,
+  imagePullSecrets: [{ name: 'registry' }],
+  config: {
+    ...defaults['config'],
+    server: { host: '0.0.0.0', port: 8321, metrics_port: 9321 },
+    pipelines: [
+      { name: 'docs', retriever: { kind: 'http', url: 'http://rag/', body: { query: '{{text}}' } } },
+    ],
+  },
+  roles: {
+    ...defaults['roles'],
+    api: { ...defaults['roles'].api, autoscaling: { ...defaults['roles'].api.autoscaling, enabled: true } },
+    worker: {
+      ...defaults['roles'].worker,
+      autoscaling: { ...defaults['roles'].worker.autoscaling, enabled: true },
+    },
+  },
+  serviceMonitor: { enabled: true, interval: '30s', labels: { release: 'prometheus' } },
+  prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
+  networkPolicy: {
+    enabled: true,
+    apiFrom: [{ podSelector: { matchLabels: { app: 'rag' } } }],
+    metricsFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
+  },
+  nodeSelector: { disk: 'ssd' },
+  tolerations: [{ key: 'batch', operator: 'Exists' }],
+  podAnnotations: { team: 'search' },
+};
+
+function render(values: Tree): Tree[] {
+  schema.parse(values);
+  const context = {
+    files: { 'files/rules.yaml': read('files/rules.yaml') },
+    helpers: [read('templates/_helpers.tpl')],
+    root: {
+      Values: values as Value,
+      Release: { Name: 'watch', Service: 'Helm', Namespace: 'default' },
+      Chart: { AppVersion: chart.appVersion, Name: 'recalld' },
+    },
+  };
+  return templates
+    .filter((name) => name.endsWith('.yaml'))
+    .flatMap((name) =>
+      parseAllDocuments(renderTemplate(read(`templates/${name}`), context)).map((document) => {
+        expect({ name, errors: document.errors }).toEqual({ name, errors: [] });
+        return document.toJS() as Tree;
+      }),
+    )
+    .filter((object) => object !== null);
+}
+
+const ofKind = (objects: readonly Tree[], kind: string): Tree[] =>
+  objects.filter((object) => object['kind'] === kind);
+
+const cases: [string, Tree][] = [
+  ['as it comes', defaults],
+  ['with everything on', everything],
+  [
+    'with nothing optional',
+    { ...defaults, secrets: [], migrate: { enabled: false }, podDisruptionBudget: { enabled: false } },
+  ],
+];
+
+describe.each(cases)('the chart %s', (_, values) => {
+  const objects = render(values);
+  const pods = [...ofKind(objects, 'Deployment'), ...ofKind(objects, 'Job')].map(
+    ({ kind, metadata, spec }) => ({
+      kind,
+      name: metadata.name as string,
+      labels: spec.template.metadata.labels as Tree,
+      spec: spec.template.spec as Tree,
+      container: spec.template.spec.containers[0] as Tree,
+    }),
+  );
+
+  it('has objects with a kind, a name of the release and its labels, and each once', () => {
+    for (const { apiVersion, kind, metadata } of objects) {
+      expect({ apiVersion, kind }).toEqual({ apiVersion: expect.any(String), kind: expect.any(String) });
+      expect(metadata.name).toMatch(/^watch(-[a-z]+)*$/);
+      expect(metadata.labels).toMatchObject({
+        'app.kubernetes.io/name': 'recalld',
+        'app.kubernetes.io/instance': 'watch',
+      });
+    }
+    const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('runs each role once as a deployment of its own', () => {
+    const taken = pods
+      .filter(({ kind }) => kind === 'Deployment')
+      .map(({ container }) => container['args'].at(-1));
+    expect(taken.toSorted((a: string, b: string) => (a < b ? -1 : 1))).toEqual(roles.toSorted());
+  });
+
+  it('runs the image of this version, not as root, and can write nowhere but in /tmp', () => {
+    for (const { container, spec } of pods) {
+      expect(container['image']).toBe(`recalld:${packageJson.version}`);
+      expect(spec['securityContext']).toMatchObject({ runAsNonRoot: true });
+      expect(container['securityContext']).toMatchObject({
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+    expect(chart.version).toBe(packageJson.version);
+  });
+
+  it('mounts the config where its command reads it, and recalld accepts it', () => {
+    const env = Object.fromEntries(
+      (values['secrets'] as Tree[]).map(({ variable }) => [
+        variable,
+        variable === 'REDIS_URL' ? 'redis://r' : 'postgres://p/d',
+      ]),
+    );
+    for (const { name, container, spec } of pods) {
+      const file = container['args'][2] as string;
+      const mount = container['volumeMounts'].find((one: Tree) => file.startsWith(`${one['mountPath']}/`));
+      const volume = spec['volumes'].find((one: Tree) => one['name'] === mount.name);
+      const config = ofKind(objects, 'ConfigMap').find(
+        (one) => one['metadata'].name === volume.configMap.name,
+      );
+      const text = config?.['data']['recalld.yaml'] as string;
+      expect({ name, found: typeof text }).toEqual({ name, found: 'string' });
+      const complete =
+        (values['secrets'] as Tree[]).length > 0
+          ? env
+          : { DATABASE_URL: 'postgres://p/d', REDIS_URL: 'redis://r' };
+      const { server } = parseConfig(text, 'recalld.yaml', complete, () => '');
+      expect(server.host).toBe('0.0.0.0');
+    }
+  });
+
+  it('takes secrets by reference, and every variable that the config names', () => {
+    const named = new Set(
+      [...JSON.stringify(values['config']).matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name),
+    );
+    for (const { container } of pods) {
+      const env = (container['env'] ?? []) as Tree[];
+      for (const one of env) expect(Object.keys(one).toSorted()).toEqual(['name', 'valueFrom']);
+      if ((values['secrets'] as Tree[]).length > 0)
+        expect(new Set(env.map(({ name }) => name))).toEqual(named);
+    }
+  });
+
+  it('probes, serves and scrapes ports that the daemon listens on', () => {
+    const { port, metrics_port: metricsPort } = values['config'].server;
+    for (const { kind, container } of pods) {
+      if (kind === 'Job') continue;
+      const ports = new Map(
+        (container['ports'] as Tree[]).map(({ name, containerPort }) => [name, containerPort]),
+      );
+      expect([...ports.values()]).toEqual(metricsPort === undefined ? [port] : [port, metricsPort]);
+      const operations = metricsPort === undefined ? 'http' : 'metrics';
+      expect(container['readinessProbe'].httpGet).toEqual({ path: '/readyz', port: operations });
+      expect(container['startupProbe'].httpGet).toEqual({ path: '/readyz', port: operations });
+      expect(container['livenessProbe'].httpGet).toEqual({ path: '/livez', port: operations });
+      for (const service of ofKind(objects, 'Service')) {
+        for (const { targetPort } of service['spec'].ports as Tree[])
+          expect([...ports.keys()]).toContain(targetPort);
+      }
+    }
+    for (const monitor of ofKind(objects, 'ServiceMonitor')) {
+      const chosen = ofKind(objects, 'Service').filter((one) =>
+        matches(monitor['spec'].selector.matchLabels, one['metadata'].labels),
+      );
+      expect(chosen).toHaveLength(1);
+      expect(chosen[0]?.['spec'].ports.map(({ name }: Tree) => name)).toEqual([
+        monitor['spec'].endpoints[0].port,
+      ]);
+      expect(chosen[0]?.['metadata'].labels[monitor['spec'].jobLabel]).toBe('recalld');
+    }
+  });
+
+  it('selects pods that are there', () => {
+    const selectors = [
+      ...ofKind(objects, 'Service').map(({ spec }) => spec.selector),
+      ...ofKind(objects, 'Deployment').map(({ spec }) => spec.selector.matchLabels),
+      ...ofKind(objects, 'PodDisruptionBudget').map(({ spec }) => spec.selector.matchLabels),
+      ...ofKind(objects, 'NetworkPolicy').map(({ spec }) => spec.podSelector.matchLabels),
+    ] as Tree[];
+    for (const selector of selectors) expect(pods.some(({ labels }) => matches(selector, labels))).toBe(true);
+    // A migration must not be sent requests.
+    for (const { spec } of ofKind(objects, 'Service').filter(({ metadata }) => metadata.name === 'watch'))
+      expect(pods.filter(({ labels }) => matches(spec.selector, labels)).map(({ name }) => name)).toEqual([
+        'watch-api',
+      ]);
+    for (const { spec } of ofKind(objects, 'HorizontalPodAutoscaler'))
+      expect(pods.map(({ name }) => name)).toContain(spec.scaleTargetRef.name);
+  });
+
+  it('leaves the number of replicas to the autoscaler where there is one', () => {
+    const scaled = new Set(
+      ofKind(objects, 'HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef.name),
+    );
+    for (const { metadata, spec } of ofKind(objects, 'Deployment'))
+      expect({ name: metadata.name, has: spec.replicas !== undefined }).toEqual({
+        name: metadata.name,
+        has: !scaled.has(metadata.name),
+      });
+  });
+
+  it('gives the daemon more time to end than it takes', () => {
+    const { server } = parseConfig('{}', 'recalld.yaml', {}, () => '');
+    for (const { kind, spec } of pods) {
+      if (kind === 'Job') continue;
+      expect(spec['terminationGracePeriodSeconds']).toBeGreaterThan(
+        values['shutdown'].delay + server.shutdown_seconds,
+      );
+    }
+  });
+});
+
+function matches(selector: Tree, labels: Tree): boolean {
+  return Object.entries(selector).every(([key, value]) => labels[key] === value);
+}
+
+describe('the values', () => {
+  it.each([
+    ['an unknown key', { ...defaults, replicas: 3 }],
+    [
+      'the embedded database, which replicas cannot share',
+      { ...defaults, config: { ...defaults['config'], storage: { url: 'embedded' } } },
+    ],
+    ['a secret written out', { ...defaults, secrets: [{ variable: 'A', value: 'b' }] }],
+    [
+      'a port that is text',
+      { ...defaults, config: { ...defaults['config'], server: { host: '0.0.0.0', port: '8321' } } },
+    ],
+  ])('are refused with %s', (_, values) => {
+    expect(schema.safeParse(values).success).toBe(false);
+  });
+
+  it('have nothing that no template uses, and no template uses what they do not have', () => {
+    const text = ['_helpers.tpl', ...templates].map((name) => read(`templates/${name}`)).join('\n');
+    const used = new Set([...text.matchAll(/\.Values\.(\w+)/g)].map(([, key]) => key));
+    expect(used).toEqual(new Set(Object.keys(defaults)));
+  });
+
+  it('scale workers by a metric that deploy/README.md makes of one that recalld exports', () => {
+    const readme = readFileSync(path.join(root, 'deploy/README.md'), 'utf8');
+    expect(readme).toContain(`as: ${defaults['roles'].worker.autoscaling.metric}`);
+    expect(Object.keys(metricCatalogue)).toContain('recalld_queue_jobs');
+  });
+});
+
+describe('the PrometheusRule', () => {
+  it('has the shipped rules, with their own braces', () => {
+    const [rule] = ofKind(render(everything), 'PrometheusRule');
+    expect(rule?.['spec']).toEqual(
+      parse(readFileSync(path.join(root, 'deploy/prometheus/recalld.rules.yml'), 'utf8')),
+    );
+    expect(JSON.stringify(rule)).toContain('{{ $labels.');
+  });
+});
+
+describe('the systemd units', () => {
+  const unit = (name: string): string => readFileSync(path.join(root, 'deploy/systemd', name), 'utf8');
+
+  it.each(['recalld.service', 'recalld@.service'])(
+    '%s waits longer than a stop takes, and does not retry a wrong config',
+    (name) => {
+      const { server } = parseConfig('{}', 'recalld.yaml', {}, () => '');
+      const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit(name))?.[1]);
+      expect(seconds).toBeGreaterThan(server.shutdown_seconds);
+      expect(unit(name)).toMatch(/^KillSignal=SIGTERM$/m);
+      expect(unit(name)).toMatch(/^RestartPreventExitStatus=2$/m);
+      expect(unit(name)).toMatch(
+        /^ExecStart=\/usr\/bin\/recalld serve --config \/etc\/recalld\/recalld\.yaml( --roles %i)?$/m,
+      );
+    },
+  );
+});
