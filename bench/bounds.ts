@@ -1,0 +1,56 @@
+/** 95 % bounds of what a simulation counted. */
+
+import { chiSquareQuantile } from '../src/core/stats/chi-square.ts';
+import { mean } from '../src/core/stats/mean.ts';
+import { meanInterval } from '../src/core/stats/mean-interval.ts';
+import { wilsonInterval } from '../src/core/stats/wilson.ts';
+
+export interface ShareWithBounds {
+  readonly share: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface MeanWithBounds {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface RateWithBounds {
+  readonly count: number;
+  readonly years: number;
+  readonly perYear: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+const CONFIDENCE = 0.95;
+/** Upper 95 % limit of the mean of a count that never came: -ln 0.05 over the number of trials. */
+const NEVER = -Math.log(1 - CONFIDENCE);
+
+/** Wilson's interval. */
+export function shareWithBounds(count: number, trials: number): ShareWithBounds {
+  const share = count / trials;
+  return { share, ...wilsonInterval(share, trials, CONFIDENCE) };
+}
+
+/** Mean of counts with its bootstrap interval; counts that are all 0 have an upper limit all the same. */
+export function meanWithBounds(counts: readonly number[]): MeanWithBounds {
+  const value = mean(counts);
+  if (value === 0) return { mean: 0, low: 0, high: NEVER / counts.length };
+  const { low, high } = meanInterval(counts, CONFIDENCE);
+  return { mean: value, low: Math.max(0, low), high };
+}
+
+/** Rate of events that came in so many years, with the exact Poisson interval of Garwood (1936). */
+export function rateWithBounds(count: number, years: number): RateWithBounds {
+  const tail = (1 - CONFIDENCE) / 2;
+  return {
+    count,
+    years,
+    perYear: count / years,
+    low: count === 0 ? 0 : chiSquareQuantile(tail, 2 * count) / 2 / years,
+    high: chiSquareQuantile(1 - tail, 2 * count + 2) / 2 / years,
+  };
+}

@@ -1,0 +1,171 @@
+/**
+ * How much faster several workers are done with the coverage of live queries than one, where the store answers after a
+ * latency and is not the limit.
+ *
+ *     npx tsx bench/density-workers.ts [--queries N] [--latency MS]
+ *
+ * On an embedded PostgreSQL in a temporary folder. Each worker has its own connections and its own job queue, takes jobs
+ * as a process would, and calls the next one when there is enough to do.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openEmbeddedPostgres } from '../src/adapters/embedded-postgres/open.ts';
+import { createQueryCoverage } from '../src/adapters/postgres/density/query-coverage.ts';
+import { createDeployments } from '../src/adapters/postgres/deployments.ts';
+import { createLiveTraffic } from '../src/adapters/postgres/live/live-traffic.ts';
+import { migrate } from '../src/adapters/postgres/migrate.ts';
+import { createPool } from '../src/adapters/postgres/pool.ts';
+import { createRetrieverLimits } from '../src/adapters/postgres/retriever-limits.ts';
+import { openJobQueue } from '../src/adapters/queue/bullmq.ts';
+import { systemClock } from '../src/app/system-clock.ts';
+import { measureQueryCoverageJob } from '../src/jobs/density-jobs.ts';
+import type { JobDeps } from '../src/jobs/job-definition.ts';
+import type { DensityPlan } from '../src/pipeline/density/plan.ts';
+import type { VectorStore } from '../src/ports/vector-store.ts';
+import { provenance } from './result-file.ts';
+
+const WORKERS = [1, 2, 4];
+const silent = () => undefined;
+const logger = { debug: silent, info: silent, warn: silent, error: silent };
+
+const numberOf = (flag: string, fallback: number): number =>
+  process.argv.includes(flag) ? Number(process.argv[process.argv.indexOf(flag) + 1]) : fallback;
+const queries = numberOf('--queries', 2000);
+const latencyMs = numberOf('--latency', 40);
+
+const startedAt = performance.now();
+const folder = await mkdtemp(path.join(tmpdir(), 'recalld-density-workers-'));
+const server = await openEmbeddedPostgres({ dataDir: folder, purpose: 'command', logger });
+const admin = createPool({ connection: server.connection, size: 4, logger });
+try {
+  await migrate(admin);
+  const results = [];
+  for (const workers of WORKERS) results.push({ workers, seconds: await secondsOf(workers) });
+  const [one] = results;
+  const table = results.map((result) => ({
+    ...result,
+    searchesPerSecond: Math.round(queries / result.seconds),
+    timesAsFast: Math.round((100 * (one?.seconds ?? 0)) / result.seconds) / 100,
+  }));
+  const command = `npx tsx bench/density-workers.ts --queries ${queries} --latency ${latencyMs}`;
+  const result = { provenance: provenance(command, 0, startedAt), queries, latencyMs, table };
+  process.stdout.write(`${JSON.stringify(result, null, 1)}\n`);
+} finally {
+  await admin.end();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** From the tick until the last query is measured. */
+async function secondsOf(workers: number): Promise<number> {
+  await admin.query('truncate live_queries, query_coverage, coverage_admissions');
+  const now = new Date();
+  await storeQueries(new Date(now.getTime() - 600_000), now);
+  const started = await Promise.all(Array.from({ length: workers }, () => startWorker()));
+  const from = performance.now();
+  await started[0]?.queue.enqueue(measureQueryCoverageJob.name, {}, `tick-${workers}`);
+  for (;;) {
+    const { rows } = await admin.query<{ n: number }>(
+      `select count(*)::integer as n from query_coverage where status = 'measured'`,
+    );
+    if (rows[0]?.n === queries) break;
+    await delay(20);
+  }
+  const seconds = (performance.now() - from) / 1000;
+  await Promise.all(started.map((worker) => worker.stop()));
+  return Math.round(seconds * 100) / 100;
+}
+
+async function storeQueries(receivedAt: Date, now: Date): Promise<void> {
+  const traffic = createLiveTraffic(admin, 'bench');
+  await traffic.createPartitions(now);
+  for (let at = 0; at < queries; at += 500) {
+    const samples = Array.from({ length: Math.min(500, queries - at) }, (_, i) => ({
+      pipeline: 'docs',
+      id: `q${at + i}`,
+      receivedAt,
+      occurredAt: receivedAt,
+      sessionHash: `s${at + i}`,
+      traceId: null,
+      text: null,
+      textHash: null,
+      embedding: Float32Array.of(1, 0),
+      topK: 10,
+      outcome: 'ok' as const,
+      error: null,
+      results: [],
+      latencyMs: 1,
+      segments: {},
+      userHash: null,
+      indexVersion: null,
+      embedderVersion: null,
+      retrieverVersion: null,
+      probability: 1,
+      keepReason: 'rate',
+      unitHash: 0.5,
+      rateProbability: 1,
+      level: 0,
+    }));
+    await traffic.record({ samples, counts: [], levels: [] });
+  }
+}
+
+async function startWorker() {
+  const pool = createPool({ connection: server.connection, size: 10, logger });
+  const backend = { kind: 'postgres', connection: server.connection } as const;
+  const queue = await openJobQueue({ backend, jobs: [measureQueryCoverageJob], logger });
+  const density = {
+    coverage: createQueryCoverage(pool),
+    deployments: createDeployments(pool),
+    limits: createRetrieverLimits(pool),
+    meter: { increment: silent, observe: silent },
+    clock: systemClock,
+    logger,
+    plans: [aPlan()],
+  };
+  // The job asks for no more of what handlers may use.
+  const deps = { density, queue, clock: systemClock } as unknown as JobDeps;
+  const never = new AbortController().signal;
+  await queue.work(async (_, payload) => {
+    await measureQueryCoverageJob.handle(deps, payload, never);
+    return 'done';
+  });
+  return {
+    queue,
+    async stop(): Promise<void> {
+      await queue.close();
+      await pool.end();
+    },
+  };
+}
+
+function aPlan(): DensityPlan {
+  const store = {
+    async nearest() {
+      await delay(latencyMs);
+      const neighbours = Array.from({ length: 20 }, (_, i) => ({
+        id: `c${i}`,
+        similarity: 0.7,
+        content: `text ${i}`,
+      }));
+      return { kind: 'ok', value: { neighbours, isShort: false }, latencyMs };
+    },
+  } as unknown as VectorStore;
+  return {
+    pipeline: 'docs',
+    store,
+    embedder: null,
+    k: 5,
+    windowMs: 3_600_000,
+    graceMs: 600_000,
+    maxPerSecond: 10_000,
+    budget: { count: 1, periodMs: 365 * 86_400_000 },
+    monitors: 1,
+    needs: { days: 14, sessions: 2000 },
+    segmentKeys: [],
+    maxSegments: 10,
+    severity: null,
+  };
+}

@@ -1,0 +1,124 @@
+/** The daemon's density alarm over a stream: baseline, windows, both levels of the alarm. */
+import {
+  type AlarmLevel,
+  alarmThreshold,
+  detectorsOf,
+  FLOORS,
+} from '../../src/core/drift/alarm/alarm-levels.ts';
+import {
+  type AlarmEvent,
+  type AlarmPolicy,
+  type AlarmState,
+  newAlarm,
+  stepAlarm,
+} from '../../src/core/drift/alarm/alarm-policy.ts';
+import { type Baseline, buildBaseline } from '../../src/core/drift/baseline/baseline.ts';
+import { measureWindow, type PlacedQuery } from '../../src/core/drift/coverage/measure-window.ts';
+import { type WindowTotals, windowTotals } from '../../src/core/drift/coverage/pooled-density.ts';
+import type { ScoredQuery } from '../../src/core/drift/coverage/scored-query.ts';
+import { type Matrix, selectRows } from '../../src/core/vector/matrix.ts';
+import type { Asked } from './traffic.ts';
+import type { Scores } from './world.ts';
+
+const HOUR_MS = 3_600_000;
+const YEAR_MS = 365 * 24 * HOUR_MS;
+/** A Monday at midnight, UTC. */
+const START_MS = Date.UTC(2024, 0, 1);
+/** As far back as the size of an alarm is measured. */
+export const POOL_HOURS = 7 * 24;
+export const BASELINE_HOURS = 14 * 24;
+/** One false page is accepted in a year of hourly windows. */
+export const budget = { count: 1, periodMs: YEAR_MS } as const;
+
+/** A query of the stream after it was measured. */
+export interface LiveQuery extends PlacedQuery {
+  /** Its question in the world. */
+  readonly question: number;
+}
+
+export interface MonitoredHour {
+  readonly startMs: number;
+  readonly queries: readonly LiveQuery[];
+  readonly sessions: number;
+  readonly density: number | null;
+  /** Share of the sessions. */
+  readonly uncovered: number;
+  readonly events: Readonly<Record<AlarmLevel, AlarmEvent | null>>;
+}
+
+export interface Monitor {
+  /** Closes the next hour. @param vectors and scores of all questions as the live embedder and store give them now */
+  close(asked: readonly Asked[], vectors: Matrix, scores: Scores): MonitoredHour;
+}
+
+/** The first 14 days as baseline. @param hours what was asked in each of them */
+export function baselineOf(hours: readonly (readonly Asked[])[], vectors: Matrix, scores: Scores): Baseline {
+  const queries = hours.flatMap((asked, hour) => scored(asked, hour, scores, ({ question }) => question));
+  const period = { from: new Date(START_MS), until: new Date(START_MS + hours.length * HOUR_MS) };
+  const baseline = buildBaseline(queries, vectors, { period, windowMs: HOUR_MS, seed: 1 });
+  if ('kind' in baseline) throw new Error('The simulated baseline has no days.');
+  return baseline;
+}
+
+/** @param firstHour hour of the first window, after the baseline */
+export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
+  const policies = { page: policyOf(baseline, 'page'), ticket: policyOf(baseline, 'ticket') };
+  const startMs = START_MS + firstHour * HOUR_MS;
+  const states: Record<AlarmLevel, AlarmState> = {
+    page: newAlarm(policies.page, startMs),
+    ticket: newAlarm(policies.ticket, startMs),
+  };
+  const history: WindowTotals[] = [];
+  let hour = firstHour;
+  return {
+    close: (asked, vectors, scores) => {
+      const own = selectRows(
+        vectors,
+        asked.map(({ question }) => question),
+      );
+      const queries = scored(asked, hour, scores, (_, i) => i);
+      const window = measureWindow(queries, own, baseline);
+      const startMs = START_MS + hour * HOUR_MS;
+      history.push(windowTotals({ startMs, endMs: startMs + HOUR_MS }, window.means));
+      if (history.length > POOL_HOURS) history.shift();
+      const step = (level: AlarmLevel): AlarmEvent | null => {
+        const { state, event } = stepAlarm(policies[level], states[level], window.scores, history);
+        states[level] = state;
+        return event;
+      };
+      hour++;
+      return {
+        startMs,
+        queries: window.queries.map((query) => ({
+          ...query,
+          question: asked[query.row ?? 0]?.question ?? 0,
+        })),
+        sessions: window.density?.sessions ?? 0,
+        density: window.density?.density ?? null,
+        uncovered: window.density?.uncovered.share ?? 0,
+        events: { page: step('page'), ticket: step('ticket') },
+      };
+    },
+  };
+}
+
+function policyOf(baseline: Baseline, level: AlarmLevel): AlarmPolicy {
+  const floors = FLOORS[level];
+  return { detectors: detectorsOf(baseline, floors), floors, threshold: alarmThreshold(budget, HOUR_MS, 1) };
+}
+
+function scored(
+  asked: readonly Asked[],
+  hour: number,
+  scores: Scores,
+  rowOf: (asked: Asked, index: number) => number,
+): ScoredQuery[] {
+  const occurredAt = new Date(START_MS + hour * HOUR_MS);
+  return asked.map((one, i) => ({
+    id: `${String(hour).padStart(5, '0')}/${String(i).padStart(5, '0')}`,
+    session: one.session,
+    score: scores[one.question] ?? null,
+    row: rowOf(one, i),
+    occurredAt,
+  }));
+}

@@ -1,0 +1,136 @@
+/** What the daemon can say of an alarm: which topic, and why. */
+import type { Baseline } from '../../src/core/drift/baseline/baseline.ts';
+import { type RepeatedSearch, searchCanary } from '../../src/core/drift/cause/canary.ts';
+import { type CauseReading, readCause } from '../../src/core/drift/cause/cause-reading.ts';
+import { familiarity, novelBelow, noveltyOf } from '../../src/core/drift/cause/novelty.ts';
+import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../src/core/drift/coverage/query-density.ts';
+import { tailClusters } from '../../src/core/drift/topics/tail-clusters.ts';
+import { type Matrix, selectRows } from '../../src/core/vector/matrix.ts';
+import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
+import type { MonitoredHour } from './monitor.ts';
+import { type Scores, shuffled, type World } from './world.ts';
+
+/** What is kept from the baseline to read an alarm by. */
+export interface Memory {
+  readonly baseline: Baseline;
+  readonly world: World;
+  /** Baseline questions by which new ones are told from known ones. */
+  readonly known: Matrix;
+  /** Familiarity below which a question is novel. */
+  readonly novelBelow: number;
+  /** Questions of the golden set, and their scores before. */
+  readonly golden: Int32Array;
+  readonly goldenScores: Float64Array;
+}
+
+export interface Reading extends CauseReading {
+  /** Share of the members of the largest cluster that ask for what is missing; null without a cluster. */
+  readonly purity: number | null;
+}
+
+/** As many as the daemon keeps of a baseline, and looks at in an alarm. */
+const KNOWN = 1_000;
+const LIVE = 1_000;
+const GOLDEN = 300;
+const TAIL = 0.1;
+const SIGNIFICANCE = 0.01;
+
+/** @param asked questions of the baseline, in the order of time */
+export function memoryOf(
+  baseline: Baseline,
+  world: World,
+  asked: readonly number[],
+  scores: Scores,
+  seed: number,
+): Memory {
+  const random = randomNumbers(seed);
+  const draw = (count: number): Int32Array =>
+    Int32Array.from({ length: count }, () => asked[random.below(asked.length)] ?? 0);
+  const known = selectRows(world.vectors, draw(Math.min(KNOWN, asked.length)));
+  const golden = draw(GOLDEN);
+  return {
+    baseline,
+    world,
+    known,
+    novelBelow: novelBelow(known) ?? -1,
+    golden,
+    goldenScores: Float64Array.from(golden, (question) => scores[question] ?? 0),
+  };
+}
+
+/**
+ * Reads an alarm from the hours that its size was measured over, as the daemon does. The golden questions fell when a
+ * sign test says so at 0.01.
+ *
+ * @param missing topics that the store lacks
+ */
+export function readAlarm(
+  memory: Memory,
+  hours: readonly MonitoredHour[],
+  vectors: Matrix,
+  scores: Scores,
+  missing: ReadonlySet<number>,
+  random: RandomNumbers,
+): Reading {
+  const { world, known } = memory;
+  const live = oneOfEachSession(hours);
+  const chosen = shuffled(live.length, random).slice(0, LIVE);
+  const rows = selectRows(
+    vectors,
+    Array.from(chosen, (at) => live[at] ?? 0),
+  );
+  const sessions = hours.reduce((sum, hour) => sum + hour.sessions, 0);
+  const uncovered = hours.reduce((sum, hour) => sum + hour.sessions * hour.uncovered, 0) / sessions;
+  const { excess } = uncoveredShareOf(uncovered, sessions, UNCOVERED_PERCENTILE);
+  const read = readCause({
+    densityFell: true,
+    trafficChanged: noveltyOf(familiarity(rows, known), memory.novelBelow, excess).explains,
+    goldenFell: searchCanary(goldenSearches(memory, scores), 1).signTestP < SIGNIFICANCE,
+    // The scenes have scores, not chunks, so that none can be looked for.
+    chunksMissing: null,
+    canary: null,
+  });
+  const members = largestCluster(memory, hours, sessions);
+  const hits = members.filter((question) => missing.has(world.topics[question] ?? -1)).length;
+  return { ...read, purity: members.length === 0 ? null : hits / members.length };
+}
+
+function oneOfEachSession(hours: readonly MonitoredHour[]): number[] {
+  return hours.flatMap(({ queries }) => [
+    ...new Map(queries.map(({ sessionNumber, question }) => [sessionNumber, question])).values(),
+  ]);
+}
+
+/** Questions of the uncovered topic with the largest excess. */
+function largestCluster(
+  { baseline, world }: Memory,
+  hours: readonly MonitoredHour[],
+  sessions: number,
+): number[] {
+  const tail = hours.flatMap(({ queries }, hour) =>
+    queries
+      .filter(({ percentile, region }) => percentile <= TAIL && region >= 0)
+      .map((query) => ({
+        id: query.id,
+        row: query.question,
+        session: `${hour}/${query.sessionNumber}`,
+        surprise: query.surprise,
+        region: query.region,
+      })),
+  );
+  const clusters = tailClusters(
+    { vectors: world.vectors, tail, sessions },
+    { vectors: world.vectors, tail: baseline.tail, sessions: baseline.global.sessions },
+    1,
+  );
+  const largest = clusters.kind === 'clusters' ? clusters.uncovered[0] : undefined;
+  const questions = new Map(tail.map(({ id, row }) => [id, row]));
+  return largest === undefined ? [] : largest.members.map((id) => questions.get(id) ?? 0);
+}
+
+function goldenSearches({ golden, goldenScores }: Memory, scores: Scores): RepeatedSearch[] {
+  return Array.from(golden, (question, i) => ({
+    before: { chunks: [], score: goldenScores[i] ?? 0 },
+    after: { chunks: [], score: scores[question] ?? 0 },
+  }));
+}

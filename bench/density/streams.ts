@@ -1,0 +1,222 @@
+/** One monitored pipeline: its baseline, 90 days in which nothing happens, and the same pipeline with a change. */
+import type { AlarmLevel } from '../../src/core/drift/alarm/alarm-levels.ts';
+import { embeddingCanary } from '../../src/core/drift/cause/canary.ts';
+import { type Matrix, rowOf, selectRows } from '../../src/core/vector/matrix.ts';
+import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
+import { BASELINE_HOURS, baselineOf, type MonitoredHour, POOL_HOURS, startMonitor } from './monitor.ts';
+import { type Memory, memoryOf, type Reading, readAlarm } from './reading.ts';
+import { noChange, type Traffic, type TrafficChange, traffic } from './traffic.ts';
+import { otherModel, type Scores, scoresOn, type World } from './world.ts';
+
+export type Scenario =
+  | { readonly kind: 'uncovered'; readonly topic: string; readonly share: number }
+  | { readonly kind: 'deleted'; readonly share: number }
+  | { readonly kind: 'topic mix'; readonly spread: number }
+  | { readonly kind: 'other model' };
+
+/** A world whose questions were measured once, as it is and after each change of its store or model. */
+export interface MeasuredWorld {
+  readonly world: World;
+  readonly scores: Scores;
+  readonly changed: Map<string, Pick<Change, 'vectors' | 'scores' | 'missing'>>;
+}
+
+export interface QuietResult {
+  readonly alarms: Readonly<Record<AlarmLevel, number>>;
+  readonly sessionsPerHour: number;
+  readonly overdispersion: number;
+}
+
+export interface ChangeResult {
+  /** Hours from the change to the alarm, and queries; null when none came in time. */
+  readonly delays: Readonly<Record<AlarmLevel, { readonly hours: number; readonly queries: number } | null>>;
+  /** Of all traffic, from the change to the alarm of either level, or to the end. */
+  readonly density: number;
+  /** Read at the first alarm. */
+  readonly reading: Reading | null;
+  /** The hour in which the canary named another model; null when it did not. */
+  readonly canaryHours: number | null;
+}
+
+export interface Pipeline {
+  readonly memory: Memory;
+  readonly measured: MeasuredWorld;
+  readonly volume: number;
+  readonly seed: number;
+}
+
+const DAY = 24;
+const CANARY_QUESTIONS = 20;
+/** Hours of traffic before the change, in which the alarm is on already; the weekday of the change differs. */
+const LEAD_HOURS = 24;
+
+export function measureWorld(world: World): MeasuredWorld {
+  return { world, scores: scoresOn(world.store, world.vectors), changed: new Map() };
+}
+
+/** Two weeks of traffic and the baseline of it. */
+export function startPipeline(measured: MeasuredWorld, volume: number, seed: number): Pipeline {
+  const { world, scores } = measured;
+  const live = trafficOf(measured, volume, seed, 0);
+  const hours = Array.from({ length: BASELINE_HOURS }, (_, hour) => live.hour(hour, noChange));
+  const baseline = baselineOf(hours, world.vectors, scores);
+  const asked = hours.flatMap((hour) => hour.map(({ question }) => question));
+  return { memory: memoryOf(baseline, world, asked, scores, seed), measured, volume, seed };
+}
+
+/** Nothing happens but seasons, bots, news and the slow wander of topics. */
+export function watchQuiet({ memory, measured, volume, seed }: Pipeline, days: number): QuietResult {
+  const live = trafficOf(measured, volume, seed, 1);
+  const monitor = startMonitor(memory.baseline, BASELINE_HOURS);
+  const alarms = { page: 0, ticket: 0 };
+  let sessions = 0;
+  for (let hour = 0; hour < days * DAY; hour++) {
+    const closed = monitor.close(
+      live.hour(BASELINE_HOURS + hour, noChange),
+      measured.world.vectors,
+      measured.scores,
+    );
+    sessions += closed.sessions;
+    for (const level of ['page', 'ticket'] as const)
+      if (closed.events[level]?.kind === 'raised') alarms[level]++;
+  }
+  return { alarms, sessionsPerHour: sessions / (days * DAY), overdispersion: memory.baseline.global.phi };
+}
+
+/** A change after a day or more, watched for so many days. */
+export function watchChange(
+  pipeline: Pipeline,
+  scenario: Scenario,
+  number: number,
+  days: number,
+): ChangeResult {
+  const { memory, measured, volume, seed } = pipeline;
+  const live = trafficOf(measured, volume, seed, 2 + number);
+  const change = changeOf(pipeline, scenario, number);
+  const first = BASELINE_HOURS + (seed % 7) * DAY;
+  const onset = first + LEAD_HOURS + (seed % DAY);
+  const monitor = startMonitor(memory.baseline, first);
+  const recent: MonitoredHour[] = [];
+  const delays: Record<AlarmLevel, { hours: number; queries: number } | null> = { page: null, ticket: null };
+  let reading: Reading | null = null;
+  let queries = 0;
+  let surprise = 0;
+  let sessions = 0;
+  for (let hour = first; hour < onset + days * DAY && !(delays.page && delays.ticket); hour++) {
+    const isAfter = hour >= onset;
+    const asked = live.hour(hour, isAfter ? change.traffic : noChange);
+    const [vectors, scores] = isAfter
+      ? [change.vectors, change.scores]
+      : [measured.world.vectors, measured.scores];
+    const closed = monitor.close(asked, vectors, scores);
+    recent.push(closed);
+    if (recent.length > POOL_HOURS) recent.shift();
+    if (!isAfter) continue;
+    queries += asked.length;
+    surprise -= closed.sessions * Math.log(closed.density ?? 1);
+    sessions += closed.sessions;
+    for (const level of ['ticket', 'page'] as const) {
+      const event = closed.events[level];
+      if (delays[level] !== null || event?.kind !== 'raised') continue;
+      delays[level] = { hours: hour - onset + 1, queries };
+      // Also of the hours before the change, when the evidence began to grow in them.
+      const measured = recent.filter(({ startMs }) => startMs >= event.size.startMs);
+      reading ??= readAlarm(memory, measured, vectors, scores, change.missing, randomNumbers(seed + number));
+    }
+  }
+  return {
+    delays,
+    density: Math.exp(-surprise / Math.max(1, sessions)),
+    reading,
+    canaryHours: canaryNames(memory, measured.world.vectors, change.vectors) ? 1 : null,
+  };
+}
+
+interface Change {
+  readonly traffic: TrafficChange;
+  readonly vectors: Matrix;
+  readonly scores: Scores;
+  readonly missing: ReadonlySet<number>;
+}
+
+function changeOf({ measured, seed }: Pipeline, scenario: Scenario, number: number): Change {
+  const { world, scores } = measured;
+  const random = randomNumbers(seed * 31 + number);
+  const same: Change = { traffic: noChange, vectors: world.vectors, scores, missing: new Set() };
+  switch (scenario.kind) {
+    case 'uncovered': {
+      const topics = world.uncovered.filter(({ kind }) => kind === scenario.topic);
+      const topic = topics[random.below(topics.length)]?.topic ?? 0;
+      const added = { topic, share: scenario.share };
+      return { ...same, traffic: { ...noChange, added }, missing: new Set([topic]) };
+    }
+    case 'deleted': {
+      const variant = seed % VARIANTS;
+      return {
+        ...same,
+        ...once(measured.changed, `deleted ${scenario.share} ${variant}`, () => {
+          const missing = topicsWorth(world, scenario.share, randomNumbers(variant));
+          const kept = [...world.chunkTopics.keys()].filter(
+            (row) => !missing.has(world.chunkTopics[row] ?? -1),
+          );
+          return {
+            missing,
+            vectors: world.vectors,
+            scores: scoresOn(selectRows(world.store, kept), world.vectors),
+          };
+        }),
+      };
+    }
+    case 'topic mix': {
+      const factors = Float64Array.from(world.asked, () => Math.exp(scenario.spread * random.normal()));
+      return { ...same, traffic: { ...noChange, factors } };
+    }
+    case 'other model':
+      return {
+        ...same,
+        ...once(measured.changed, 'other model', () => {
+          const vectors = otherModel(world.vectors, randomNumbers(1));
+          return { missing: new Set(), vectors, scores: scoresOn(world.store, vectors) };
+        }),
+      };
+  }
+}
+
+/** Different losses of content that the streams of a world share, because each takes seconds to measure. */
+const VARIANTS = 3;
+
+function once<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
+  const value = known.get(key) ?? make();
+  known.set(key, value);
+  return value;
+}
+
+/** Topics drawn at random until they have the share of traffic, or as near to it as whole topics come. */
+function topicsWorth({ asked, chunkTopics }: World, share: number, random: RandomNumbers): Set<number> {
+  const held = new Set(chunkTopics);
+  const chosen = new Set<number>();
+  let sum = 0;
+  for (let tries = 0; tries < 1_000 && sum < share * 0.9; tries++) {
+    const one = asked[random.below(asked.length)];
+    if (one === undefined || chosen.has(one.topic) || !held.has(one.topic)) continue;
+    if (sum + one.share > share * 1.2) continue;
+    chosen.add(one.topic);
+    sum += one.share;
+  }
+  return chosen;
+}
+
+/** The canary of the embedder runs every hour and sees another model in the first. */
+function canaryNames({ golden }: Memory, before: Matrix, after: Matrix): boolean {
+  if (before === after) return false;
+  const pairs = Array.from(golden.slice(0, CANARY_QUESTIONS), (question) => ({
+    stored: rowOf(before, question),
+    recomputed: rowOf(after, question),
+  }));
+  return embeddingCanary(pairs).verdict === 'changed';
+}
+
+function trafficOf({ world, scores }: MeasuredWorld, volume: number, seed: number, part: number): Traffic {
+  const people = randomNumbers(seed * 101 + part);
+  return traffic(world, scores, volume, { people, path: randomNumbers(seed) });
+}

@@ -1,0 +1,157 @@
+/** Live traffic of one window: seasons, sessions, bots, and topics whose popularity wanders. */
+import type { RandomNumbers } from '../random-numbers.ts';
+import type { Scores, World } from './world.ts';
+
+export interface Asked {
+  /** Question of the world. */
+  readonly question: number;
+  /** Null for a client that does not name its session. */
+  readonly session: string | null;
+}
+
+/** What differs from the baseline's traffic. */
+export interface TrafficChange {
+  /** Topic that takes `share` of the sessions. */
+  readonly added: { readonly topic: number; readonly share: number } | null;
+  /** By position in the asked topics: factors of their popularity. */
+  readonly factors: Float64Array | null;
+}
+
+export interface Traffic {
+  /** Queries of the hour that begins so many hours after the start, a Monday at midnight. Hours must not go back. */
+  hour(hour: number, change: TrafficChange): Asked[];
+}
+
+export const noChange: TrafficChange = { added: null, factors: null };
+
+const QUERIES_PER_SESSION = 3;
+const STAYS_ON_TOPIC = 0.8;
+/** How alike the difficulty of one person's questions is. */
+const SAME_PERSON = 0.3;
+const WEEKEND_VOLUME = 0.45;
+const NIGHT_VOLUME = 0.25;
+/** Topics come and go by the hour of the day and at weekends, and wander over weeks. */
+const HOUR_SWING = 0.6;
+const WEEKEND_SWING = 0.4;
+const WANDER_SPREAD = 0.2;
+const WANDER_DAYS = 14;
+/** A topic in the news for a day, this often and this much. */
+const NEWS_PER_DAY = 0.1;
+const NEWS_FACTOR = 4;
+/** One client that repeats one question, a tenth of the traffic of an hour. */
+const BOTS_PER_HOUR = 0.02;
+const BOT_SHARE = 0.1;
+
+/**
+ * @param scores by which the questions of a topic are ranked from hard to easy
+ * @param volume mean queries per hour over a week
+ * @param people who asks what; `path`: how popularity wanders, the same for all streams of a pipeline
+ */
+export function traffic(
+  world: World,
+  scores: Scores,
+  volume: number,
+  { people: random, path }: { readonly people: RandomNumbers; readonly path: RandomNumbers },
+): Traffic {
+  const ranked = rankedByTopic(world, scores);
+  const wander = world.asked.map(() => WANDER_SPREAD * path.normal());
+  const groupPhase = world.asked.map(({ group }) => (group * 2.4) % (2 * Math.PI));
+  const groupWeekend = world.asked.map(({ group }) => (group % 3) - 1);
+  let day = 0;
+  let news: number | null = null;
+  let sessions = 0;
+  const startDay = (next: number): void => {
+    const keep = Math.exp(-1 / WANDER_DAYS);
+    for (; day < next; day++) {
+      for (const [i, value] of wander.entries()) {
+        wander[i] = keep * value + Math.sqrt(1 - keep ** 2) * WANDER_SPREAD * path.normal();
+      }
+      news = path.uniform() < NEWS_PER_DAY ? path.below(wander.length) : null;
+    }
+  };
+  const questionOf = (topic: number, person: number): number => {
+    const questions = ranked.get(topic) ?? [];
+    const ease = Math.sqrt(SAME_PERSON) * person + Math.sqrt(1 - SAME_PERSON) * random.normal();
+    return questions[Math.min(questions.length - 1, Math.floor(normalShare(ease) * questions.length))] ?? 0;
+  };
+  return {
+    hour: (hour, { added, factors }) => {
+      startDay(Math.floor(hour / 24));
+      const isWeekend = Math.floor(hour / 24) % 7 >= 5;
+      const clock = (2 * Math.PI * (hour % 24)) / 24;
+      const weights = world.asked.map(
+        ({ share }, i) =>
+          share *
+          Math.exp(
+            (wander[i] ?? 0) +
+              HOUR_SWING * Math.cos(clock - (groupPhase[i] ?? 0)) +
+              (isWeekend ? WEEKEND_SWING * (groupWeekend[i] ?? 0) : 0),
+          ) *
+          (news === i ? NEWS_FACTOR : 1) *
+          (factors?.[i] ?? 1),
+      );
+      const cumulative = cumulated(weights);
+      const expected = volume * seasonOf(hour);
+      const queries: Asked[] = [];
+      for (let left = random.poisson(expected / QUERIES_PER_SESSION); left > 0; left--) {
+        const session = `s${sessions++}`;
+        const person = random.normal();
+        const isNew = added !== null && random.uniform() < added.share;
+        let topic = isNew ? added.topic : drawTopic(world, cumulative, random);
+        do {
+          queries.push({ question: questionOf(topic, person), session });
+          if (!isNew && random.uniform() > STAYS_ON_TOPIC) topic = drawTopic(world, cumulative, random);
+        } while (random.uniform() > 1 / QUERIES_PER_SESSION);
+      }
+      if (random.uniform() < BOTS_PER_HOUR) {
+        const question = questionOf(drawTopic(world, cumulative, random), random.normal());
+        const session = random.uniform() < 0.5 ? null : `bot${sessions++}`;
+        for (let left = Math.round(BOT_SHARE * expected); left > 0; left--)
+          queries.push({ question, session });
+      }
+      return queries;
+    },
+  };
+}
+
+/** Traffic of an hour over that of the mean hour of a week. */
+function seasonOf(hour: number): number {
+  const isWeekend = Math.floor(hour / 24) % 7 >= 5;
+  return ((isWeekend ? WEEKEND_VOLUME : 1) * dayCurve(hour % 24)) / MEAN_SEASON;
+}
+
+function dayCurve(hour: number): number {
+  return NIGHT_VOLUME + (1 - NIGHT_VOLUME) * Math.max(0, Math.sin((Math.PI * (hour - 6)) / 16));
+}
+
+const MEAN_SEASON =
+  ((5 + 2 * WEEKEND_VOLUME) / 7) *
+  (Array.from({ length: 24 }, (_, hour) => dayCurve(hour)).reduce((a, b) => a + b) / 24);
+
+/** Questions of each topic, hard ones first. */
+function rankedByTopic({ topics }: World, scores: Scores): Map<number, number[]> {
+  const ranked = new Map<number, number[]>();
+  for (const [question, topic] of topics.entries()) {
+    const own = ranked.get(topic);
+    if (own === undefined) ranked.set(topic, [question]);
+    else own.push(question);
+  }
+  for (const own of ranked.values()) own.sort((a, b) => (scores[a] ?? 0) - (scores[b] ?? 0));
+  return ranked;
+}
+
+function cumulated(weights: readonly number[]): Float64Array {
+  let sum = 0;
+  return Float64Array.from(weights, (weight) => (sum += weight));
+}
+
+function drawTopic(world: World, cumulative: Float64Array, random: RandomNumbers): number {
+  const at = random.uniform() * (cumulative.at(-1) ?? 0);
+  const place = cumulative.findIndex((sum) => at < sum);
+  return world.asked[Math.max(0, place)]?.topic ?? 0;
+}
+
+/** The normal distribution function, by the logistic curve that is within 0.01 of it: ranks need no more. */
+function normalShare(z: number): number {
+  return 1 / (1 + Math.exp(-1.702 * z));
+}

@@ -1,0 +1,52 @@
+/** What people can ask and what the store answers: the common face of the synthetic and the real world. */
+
+import { type Matrix, rowOf } from '../../src/core/vector/matrix.ts';
+import { meanSimilarities, nearestNeighbours } from '../../src/core/vector/nearest-neighbours.ts';
+import type { RandomNumbers } from '../random-numbers.ts';
+
+/** Questions with their vectors; a stream draws from them. */
+export interface World {
+  readonly name: string;
+  readonly vectors: Matrix;
+  /** Topic of each question. */
+  readonly topics: Int32Array;
+  /** Topics that people ask about from the start, with their shares of traffic. */
+  readonly asked: readonly { readonly topic: number; readonly share: number; readonly group: number }[];
+  /** Topics that the store does not hold and nobody asks for at first. */
+  readonly uncovered: readonly { readonly topic: number; readonly kind: string }[];
+  readonly store: Matrix;
+  /** Topic of each chunk. */
+  readonly chunkTopics: Int32Array;
+}
+
+/** Scores of the questions, by the k that the daemon takes. */
+export type Scores = Float64Array;
+
+const K = 5;
+
+/** Mean cosine of each question to its five best chunks. */
+export function scoresOn(store: Matrix, vectors: Matrix): Scores {
+  return meanSimilarities(nearestNeighbours(store, vectors, K), vectors.rows);
+}
+
+/** An orthogonal change of all vectors, as another embedding model of the same dimension would be: nothing fits. */
+export function otherModel(vectors: Matrix, random: RandomNumbers): Matrix {
+  const { columns } = vectors;
+  const order = shuffled(columns, random);
+  const signs = Float32Array.from({ length: columns }, () => (random.uniform() < 0.5 ? -1 : 1));
+  const data = new Float32Array(vectors.data.length);
+  for (let row = 0; row < vectors.rows; row++) {
+    const from = rowOf(vectors, row);
+    for (let c = 0; c < columns; c++) data[row * columns + c] = (from[order[c] ?? 0] ?? 0) * (signs[c] ?? 1);
+  }
+  return { ...vectors, data };
+}
+
+export function shuffled(count: number, random: RandomNumbers): Int32Array {
+  const order = Int32Array.from({ length: count }, (_, i) => i);
+  for (let i = count - 1; i > 0; i--) {
+    const j = random.below(i + 1);
+    [order[i], order[j]] = [order[j] ?? 0, order[i] ?? 0];
+  }
+  return order;
+}

@@ -1,0 +1,39 @@
+/** Random numbers of the simulations, from a seed. */
+import { createRandom } from '../src/core/stats/random.ts';
+
+export interface RandomNumbers {
+  /** In [0, 1). */
+  uniform(): number;
+  /** Standard normal. */
+  normal(): number;
+  /** One of 0 .. count - 1. */
+  below(count: number): number;
+  /** Poisson; by a rounded normal above 60. */
+  poisson(mean: number): number;
+}
+
+export function randomNumbers(seed: number): RandomNumbers {
+  const fill = createRandom(seed);
+  const block = new Uint32Array(4096);
+  let used = block.length;
+  const uniform = (): number => {
+    if (used === block.length) {
+      fill(block);
+      used = 0;
+    }
+    return (block[used++] as number) / 2 ** 32;
+  };
+  const normal = (): number => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+  return {
+    uniform,
+    normal,
+    below: (count) => Math.floor(uniform() * count),
+    poisson: (mean) => {
+      if (mean > 60) return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal()));
+      const limit = Math.exp(-mean);
+      let count = 0;
+      for (let product = uniform(); product > limit; product *= uniform()) count++;
+      return count;
+    },
+  };
+}

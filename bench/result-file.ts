@@ -1,0 +1,65 @@
+/** The result files of the simulations: what was measured, by which command, where and when. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+export interface Provenance {
+  readonly command: string;
+  readonly seed: number;
+  /** Day of the measurement, UTC. */
+  readonly date: string;
+  readonly machine: string;
+  readonly node: string;
+  readonly seconds: number;
+}
+
+export interface BenchArguments {
+  /** Seconds instead of minutes, for a test of the script; writes nothing unless `--out` says where. */
+  readonly quick: boolean;
+  readonly out: string | null;
+  /** Times as many streams. */
+  readonly scale: number;
+  /** Go on from the file of before. */
+  readonly resume: boolean;
+}
+
+const results = path.join(import.meta.dirname, 'results');
+
+export function readArguments(args: readonly string[], name: string): BenchArguments {
+  const valueOf = (flag: string): string | null => {
+    const at = args.indexOf(flag);
+    return at === -1 ? null : (args[at + 1] ?? null);
+  };
+  const quick = args.includes('--quick');
+  return {
+    quick,
+    out: valueOf('--out') ?? (quick ? null : path.join(results, `${name}.json`)),
+    scale: Number(valueOf('--scale') ?? 1),
+    resume: args.includes('--resume'),
+  };
+}
+
+export function commandOf(name: string, scale: number): string {
+  return `npx tsx bench/${name}.ts${scale === 1 ? '' : ` --scale ${scale}`}`;
+}
+
+export function provenance(command: string, seed: number, startedAt: number): Provenance {
+  return {
+    command,
+    seed,
+    date: new Date().toISOString().slice(0, 10),
+    machine: `${os.availableParallelism()} x ${os.cpus()[0]?.model ?? 'unknown'}, ${os.platform()} ${os.arch()}`,
+    node: process.version,
+    seconds: Math.round((performance.now() - startedAt) / 1000),
+  };
+}
+
+export function writeResult(file: string, result: object): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(result, null, 1)}\n`);
+}
+
+/** Null when there is none. */
+export function readResult(file: string): unknown {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
+}

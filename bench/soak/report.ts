@@ -1,0 +1,91 @@
+/** What a soak came to, and the table that it ends with. */
+import type { GoldenLedger, Reconciled } from '../../test/support/reconcile.ts';
+import type { Provenance } from '../result-file.ts';
+
+export interface LatencyRow {
+  readonly what: string;
+  readonly requests: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+export interface MemoryRow {
+  readonly role: string;
+  /** Resident set of a process that was never killed, in MB, a quarter into the soak and at its end. */
+  readonly startMb: number;
+  readonly endMb: number;
+}
+
+export interface SoakResult {
+  readonly provenance: Omit<Provenance, 'seed'> & { readonly seed: number };
+  readonly queue: 'postgres' | 'redis';
+  readonly minutes: number;
+  /** How often each part was killed and started again. */
+  readonly kills: Readonly<Record<string, number>>;
+  readonly queries: Reconciled;
+  readonly feedback: Reconciled;
+  /** Live queries by the stored counts of minutes. */
+  readonly counted: number;
+  readonly golden: GoldenLedger & {
+    /** Runs that a POST was answered 202 for, and those of them that are there no more. */
+    readonly requested: number;
+    readonly requestedLost: number;
+  };
+  readonly latency: readonly LatencyRow[];
+  readonly memory: readonly MemoryRow[];
+  /** Answers that told a client to come again, and requests without an answer, by status; 0 stands for none. */
+  readonly refusals: Readonly<Record<string, number>>;
+}
+
+/** Whether nothing was lost, counted twice, or left undone. */
+export function holds({ queries, feedback, counted, golden }: SoakResult): boolean {
+  const bad = [
+    queries.lost,
+    queries.duplicated,
+    feedback.lost,
+    feedback.duplicated,
+    counted - queries.stored,
+    golden.running,
+    golden.ticksTwice,
+    golden.incomplete,
+    golden.withoutScores,
+    golden.requestedLost,
+  ];
+  return bad.every((count) => count === 0);
+}
+
+export function latencyRow(what: string, latenciesMs: readonly number[]): LatencyRow {
+  const sorted = latenciesMs.toSorted((a, b) => a - b);
+  const at = (share: number): number => rounded(sorted[Math.ceil(share * sorted.length) - 1] ?? 0);
+  return { what, requests: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+export const ledgerHead = ['', 'accepted', 'stored', 'processed', 'lost', 'duplicated'] as const;
+
+/** Golden runs are accepted when a tick or a POST made one, and processed when they have an answer for every query. */
+export function ledgerRows({ queries, feedback, counted, golden }: SoakResult): string[][] {
+  return [
+    ['live queries', queries.accepted, queries.stored, counted, queries.lost, queries.duplicated],
+    ['feedback', feedback.accepted, feedback.stored, feedback.stored, feedback.lost, feedback.duplicated],
+    [
+      'golden runs',
+      golden.runs,
+      golden.runs,
+      golden.completed,
+      golden.requestedLost + golden.incomplete + golden.running + golden.withoutScores,
+      golden.ticksTwice,
+    ],
+  ].map((row) => row.map(String));
+}
+
+export function latencyRows({ latency }: SoakResult): string[][] {
+  return latency.map(({ what, requests, p50Ms, p99Ms }) => [what, `${requests}`, `${p50Ms}`, `${p99Ms}`]);
+}
+
+export function memoryRows({ memory }: SoakResult): string[][] {
+  return memory.map(({ role, startMb, endMb }) => [role, `${startMb}`, `${endMb}`]);
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10;
+}

@@ -1,0 +1,74 @@
+/**
+ * What recalld costs, each row beside what it is compared with in the same run.
+ *
+ *     npm run bench                          all rows: writes bench/results/speed.json; `npm run gen` then the page
+ *     npm run bench -- NAME... [--quick]     some rows, or a hundredth of the work: prints its results
+ *     npm run bench:check                    fails when a bar is missed in the written results
+ */
+import os from 'node:os';
+import { provenance, writeResult } from './result-file.ts';
+import { clientCall } from './speed/client-call.ts';
+import { driftPass } from './speed/drift-pass.ts';
+import { evaluation } from './speed/evaluation.ts';
+import { evaluationOfFiles } from './speed/evaluation-of-files.ts';
+import { eventLoop } from './speed/event-loop.ts';
+import { goldenRun } from './speed/golden-run.ts';
+import { ingest } from './speed/ingest.ts';
+import { ingestDurable } from './speed/ingest-durable.ts';
+import { type SpeedResult, speedFile } from './speed/result.ts';
+import { isMet, type MeasureRow, type RowResult } from './speed/row.ts';
+import { measureScaling } from './speed/scaling.ts';
+import { scrapeRow } from './speed/scrape.ts';
+import { start } from './speed/start.ts';
+
+const rows: Readonly<Record<string, MeasureRow>> = {
+  evaluation,
+  'evaluation-of-files': evaluationOfFiles,
+  ingest,
+  'ingest-durable': ingestDurable,
+  'client-call': clientCall,
+  'drift-pass': driftPass,
+  'golden-run': goldenRun,
+  'event-loop': eventLoop,
+  scrape: scrapeRow,
+  start,
+};
+
+async function measure(quick: boolean, names: readonly string[]): Promise<SpeedResult> {
+  const startedAt = performance.now();
+  const [load = 0] = os.loadavg();
+  const measured: RowResult[] = [];
+  for (const [name, measureRow] of Object.entries(rows)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    say(`${Math.round((performance.now() - startedAt) / 1000)} s: ${name}`);
+    const row = await measureRow(quick);
+    for (const { what, unit, median, low, high } of row.figures) {
+      say(`  ${what}: ${round(median)} ${unit} (${round(low)} to ${round(high)})`);
+    }
+    for (const bar of row.bars) {
+      say(
+        `  ${isMet(bar) ? 'met' : 'MISSED'}: ${bar.what} ${round(bar.value)}, ${bar.side} ${bar.limit} ${bar.unit}`,
+      );
+    }
+    measured.push(row);
+  }
+  const wantsCurves = names.length === 0 || names.includes('scaling');
+  const curves = wantsCurves ? await measureScaling(quick, say) : [];
+  return { provenance: provenance('npm run bench', 1, startedAt), load, rows: measured, curves };
+}
+
+function round(value: number): string {
+  return value.toPrecision(value >= 1000 ? Math.ceil(Math.log10(value + 1)) : 3);
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+const args = process.argv.slice(2);
+const quick = args.includes('--quick');
+const names = args.filter((arg) => !arg.startsWith('--'));
+const result = await measure(quick, names);
+// A part of the rows, or a hundredth of the work, is no result to keep.
+if (quick || names.length > 0) process.stdout.write(`${JSON.stringify(result)}\n`);
+else writeResult(speedFile, result);

@@ -1,0 +1,64 @@
+/** COPY over a connection of `pg`, whole texts at once: the yardstick for rows that are written. */
+import type { Client, Connection, Submittable } from 'pg';
+
+/** What a connection of `pg` tells a query, and takes for it; not in its types. */
+interface CopyConnection extends Connection {
+  query(text: string): void;
+  sendCopyFromChunk(chunk: Buffer): void;
+  endCopyFrom(): void;
+}
+
+abstract class Copy implements Submittable {
+  protected readonly chunks: Buffer[] = [];
+  readonly done: Promise<Buffer>;
+  #resolve!: (all: Buffer) => void;
+  #reject!: (error: Error) => void;
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+  submit(connection: Connection): void {
+    (connection as CopyConnection).query(this.#text);
+  }
+  handleError(error: Error): void {
+    this.#reject(error);
+  }
+  handleReadyForQuery(): void {
+    this.#resolve(Buffer.concat(this.chunks));
+  }
+  handleCommandComplete(): void {}
+}
+
+class CopyOut extends Copy {
+  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+    // The parser writes the next message over this one.
+    this.chunks.push(Buffer.from(chunk));
+  }
+}
+
+class CopyIn extends Copy {
+  readonly #data: Buffer;
+
+  constructor(text: string, data: Buffer) {
+    super(text);
+    this.#data = data;
+  }
+  handleCopyInResponse(connection: CopyConnection): void {
+    connection.sendCopyFromChunk(this.#data);
+    connection.endCopyFrom();
+  }
+}
+
+/** The rows of a query as text of COPY. */
+export function copyOut(client: Client, query: string): Promise<Buffer> {
+  return client.query(new CopyOut(`copy (${query}) to stdout`)).done;
+}
+
+export async function copyIn(client: Client, table: string, rows: Buffer): Promise<void> {
+  await client.query(new CopyIn(`copy ${table} from stdin`, rows)).done;
+}

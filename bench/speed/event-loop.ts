@@ -1,0 +1,170 @@
+/** The longest wait of the main thread of a daemon, as it exports it, while it does what is heavy. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Worker } from 'node:worker_threads';
+import { createComputePool } from '../../src/adapters/compute/compute-pool.ts';
+import { createDensityCompute } from '../../src/adapters/compute/density-compute.ts';
+import { type Daemon, startScript, withDaemon } from './child.ts';
+import { costlyTraces } from './costly-traces.ts';
+import { windowOf } from './drift-pass.ts';
+import { goldenConfig, importSet, pinRun, runSet, SEGMENTS } from './golden-segments.ts';
+import { sendLoad } from './http-load.ts';
+import { liveQuery } from './live-config.ts';
+import { type Figure, figure, type MeasureRow, timed } from './row.ts';
+
+const LIMIT_MS = 50;
+const SCRAPE_EVERY_MS = 500;
+
+interface Phase {
+  readonly what: string;
+  readonly work: (daemon: Daemon) => Promise<unknown>;
+}
+
+export const eventLoop: MeasureRow = async (quick) => {
+  const queries = quick ? 100 : 2000;
+  const bodies = Object.entries(costlyTraces(quick ? 0.02 : 1));
+  const retriever = await startScript('bare-moving-retriever.ts');
+  const idle = watchIdleThread();
+  try {
+    const ofDaemon = await withDaemon(goldenConfig(retriever.url), async (daemon) => {
+      await importSet(daemon, queries);
+      await pinRun(daemon, await runSet(daemon));
+      const phases: Phase[] = [
+        { what: 'scrapes alone', work: () => pause(quick ? 500 : 3000) },
+        {
+          what: `a golden run of ${queries} queries in ${SEGMENTS} segments, compared with a baseline`,
+          work: runSet,
+        },
+        ...bodies.map(([what, bodyOf]) => ({
+          what: `an OpenTelemetry body of ${what}`,
+          work: ({ url }: Daemon) => postTraces(url, bodyOf()),
+        })),
+        {
+          what: 'all of it at once',
+          work: (at) =>
+            atOnce(
+              at,
+              bodies.map(([, bodyOf]) => bodyOf),
+            ),
+        },
+      ];
+      const measured: Figure[] = [];
+      for (const { what, work } of phases) {
+        const longest = await longestWaits(daemon, quick ? 1 : 3, () => work(daemon));
+        measured.push(figure(`longest wait: ${what}`, 'ms', longest));
+      }
+      return measured;
+    });
+    const density = figure('longest wait: density windows in threads', 'ms', await densityWaits(quick));
+    const all = [...ofDaemon, density];
+    return {
+      row: 'longest task of the main thread',
+      name: 'event-loop',
+      figures: [
+        ...all,
+        figure('longest wait of a thread that does nothing, meanwhile', 'ms', [await idle.stop()]),
+      ],
+      bars: [
+        {
+          what: 'longest wait',
+          value: Math.max(...all.map(({ high }) => high)),
+          side: 'at most',
+          limit: LIMIT_MS,
+          unit: 'ms',
+        },
+      ],
+      notes: [
+        'Read from nodejs_eventloop_lag_max_seconds of /metrics, which is scraped twice a second; up to 10 ms of each wait are the interval at which it looks. What the idle thread waits for is the machine.',
+      ],
+    };
+  } finally {
+    await retriever.stop();
+  }
+};
+
+async function postTraces(url: string, body: Buffer): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${url}/v1/traces`, { method: 'POST', headers, body: new Uint8Array(body) });
+  if (response.status !== 200) throw new Error(`The daemon answers ${await response.text()}`);
+}
+
+/** The body that is longest to read, a golden run, and live queries at a pace that leaves time. */
+async function atOnce(daemon: Daemon, bodies: readonly (() => Buffer)[]): Promise<void> {
+  const [body = () => Buffer.alloc(0)] = bodies;
+  const { url } = daemon;
+  const live = { url, path: '/v1/queries', connections: 8, seconds: 2, pauseMs: 20, body: () => liveQuery() };
+  await Promise.all([runSet(daemon), postTraces(url, body()), sendLoad(live)]);
+}
+
+/** One for each round of the work. */
+async function longestWaits(daemon: Daemon, rounds: number, work: () => Promise<unknown>): Promise<number[]> {
+  const longest: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await longestWaitMs(daemon);
+    const seen: number[] = [];
+    const done = new AbortController();
+    const scraping = (async () => {
+      while (!done.signal.aborted) {
+        await pause(SCRAPE_EVERY_MS);
+        seen.push(await longestWaitMs(daemon));
+      }
+    })();
+    await work().finally(() => done.abort());
+    await scraping;
+    longest.push(Math.max(...seen));
+  }
+  return longest;
+}
+
+/** Since it was asked last. */
+async function longestWaitMs({ url }: Daemon): Promise<number> {
+  const page = await (await fetch(`${url}/metrics`)).text();
+  const seconds = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(page)?.[1];
+  if (seconds === undefined) throw new Error('The daemon does not export its longest wait.');
+  return Number(seconds) * 1000;
+}
+
+async function densityWaits(quick: boolean): Promise<number[]> {
+  const pool = createComputePool({ threads: 1, mostWaiting: 1 });
+  const compute = createDensityCompute(pool);
+  const { scored, vectors, baseline } = windowOf(quick ? 200 : 10_000, 768);
+  const shared = new Float32Array(new SharedArrayBuffer(vectors.data.byteLength));
+  shared.set(vectors.data);
+  const traffic = { queries: scored, vectors: { ...vectors, data: shared } };
+  const never = new AbortController().signal;
+  await compute.measureWindow(traffic, baseline, never);
+  const waits: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    const delay = monitorEventLoopDelay({ resolution: 10 });
+    delay.enable();
+    await timed(() => compute.measureWindow(traffic, baseline, never));
+    await pause(20);
+    delay.disable();
+    waits.push(delay.max / 1e6);
+  }
+  await pool.close();
+  return waits;
+}
+
+/** What the machine alone makes a thread wait. */
+function watchIdleThread(): { stop(): Promise<number> } {
+  const thread = new Worker(
+    `const { parentPort } = require('node:worker_threads');
+     const delay = require('node:perf_hooks').monitorEventLoopDelay({ resolution: 10 });
+     delay.enable();
+     parentPort.once('message', () => parentPort.postMessage(delay.max / 1e6));`,
+    { eval: true, execArgv: [] },
+  );
+  return {
+    stop: () =>
+      new Promise((resolve, reject) => {
+        thread.once('message', resolve);
+        thread.once('error', reject);
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+        thread.postMessage('stop');
+      }),
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

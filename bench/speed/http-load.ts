@@ -1,0 +1,84 @@
+/** Requests over connections that stay open, as cheap for the sender as can be: the server is what is measured. */
+import { createConnection, type Socket } from 'node:net';
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+
+export interface Load {
+  readonly url: string;
+  readonly path: string;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Pause of a connection between an answer and its next request. */
+  readonly pauseMs?: number;
+  readonly body: () => string;
+}
+
+export interface LoadResult {
+  readonly requestsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** @throws Error when an answer is not 202 */
+export async function sendLoad(load: Load): Promise<LoadResult> {
+  const latencies = createHistogram();
+  const until = performance.now() + load.seconds * 1000;
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: load.connections }, () => useConnection(load, until, latencies)));
+  const seconds = (performance.now() - startedAt) / 1000;
+  return {
+    requestsPerSecond: latencies.count / seconds,
+    p50Ms: latencies.percentile(50) / 1e3,
+    p99Ms: latencies.percentile(99) / 1e3,
+  };
+}
+
+function useConnection(load: Load, until: number, latencies: RecordableHistogram): Promise<void> {
+  const { hostname, port } = new URL(load.url);
+  return new Promise((resolve, reject) => {
+    const socket = createConnection({ host: hostname, port: Number(port), noDelay: true });
+    let sentAt = 0;
+    let received = '';
+    const send = (): void => {
+      if (performance.now() >= until) {
+        socket.end();
+        resolve();
+        return;
+      }
+      sentAt = performance.now();
+      post(socket, load, hostname);
+    };
+    socket.setEncoding('latin1');
+    socket.on('connect', send);
+    socket.on('error', reject);
+    socket.on('data', (chunk: string) => {
+      received += chunk;
+      const end = endOfAnswer(received);
+      if (end === null) return;
+      if (!received.startsWith('HTTP/1.1 202')) {
+        socket.destroy();
+        reject(new Error(`The server answers ${received.slice(0, 500)}`));
+        return;
+      }
+      received = received.slice(end);
+      latencies.record(Math.max(1, Math.round((performance.now() - sentAt) * 1e3)));
+      if (load.pauseMs === undefined) send();
+      else setTimeout(send, load.pauseMs);
+    });
+  });
+}
+
+function post(socket: Socket, { path, body }: Load, host: string): void {
+  const text = body();
+  const head = `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\n`;
+  socket.write(`${head}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+}
+
+/** Where the answer ends; null while a part is on its way. */
+function endOfAnswer(received: string): number | null {
+  const headEnd = received.indexOf('\r\n\r\n');
+  if (headEnd === -1) return null;
+  const length = /\r\ncontent-length: (\d+)/i.exec(received.slice(0, headEnd))?.[1];
+  if (length === undefined) throw new Error('The server answers without a content-length.');
+  const end = headEnd + 4 + Number(length);
+  return received.length >= end ? end : null;
+}

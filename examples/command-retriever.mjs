@@ -1,0 +1,44 @@
+// A retriever as a program for Node.js: one JSON line in for each query, one JSON line out for each answer.
+//
+//   retriever: {kind: command, command: [node, examples/command-retriever.mjs, corpus.jsonl]}
+//
+// The corpus holds one JSON object with `_id` and `text` on each line. Put your own search in the place of `search`.
+// Standard output is for answers alone; what you want to say to people goes to standard error.
+import { readFileSync } from 'node:fs';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+
+const wordsOf = (text) => text.toLowerCase().match(/\p{L}+|\p{N}+/gu) ?? [];
+
+const corpus = readFileSync(process.argv[2] ?? 'corpus.jsonl', 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line))
+  .map(({ _id, text }) => ({ id: _id, text, words: new Set(wordsOf(text)) }));
+
+/** The k documents that share the most words with the query, best first. */
+async function search(text, k) {
+  const words = new Set(wordsOf(text));
+  return corpus
+    .map((document) => ({
+      id: document.id,
+      score: [...words].filter((word) => document.words.has(word)).length,
+      text: document.text, // only a reranker needs it
+    }))
+    .filter((document) => document.score > 0)
+    .toSorted((a, b) => b.score - a.score)
+    .slice(0, k);
+}
+
+async function answer(line) {
+  const { id, text, k } = JSON.parse(line);
+  try {
+    console.log(JSON.stringify({ id, documents: await search(text, k) }));
+  } catch (error) {
+    // Never put the text of a query into the message.
+    console.log(JSON.stringify({ id, error: { code: 'search_failed', message: error.name } }));
+  }
+}
+
+// Queries come at the same time and may be answered in any order: each answer repeats the id of its request.
+createInterface({ input: process.stdin }).on('line', (line) => void answer(line));
