@@ -3,6 +3,7 @@ export const configExample = `server:
   host: 127.0.0.1             # 0.0.0.0 to be reached from other machines
   port: 8321                  # 0 takes a free one
   max_requests_per_minute: 60000   # from one API key or address
+  shutdown_seconds: 30        # longest that a stop takes
   metrics_port: null          # a port of its own for /metrics, /livez and /readyz
 
 storage:
@@ -10,13 +11,44 @@ storage:
   data_dir: .recalld
   hash_key: \${HASH_KEY}       # left out, recalld makes one
   pool_size: 10
+  statement_seconds: 60
+  read_url: \${REPLICA_URL}    # left out, the API reads from url
+  measurement_retention_days: 400
 
 queue:                        # left out, jobs live in the same PostgreSQL
   backend: redis
-  url: \${REDIS_URL}
+  url: rediss://:\${REDIS_PASSWORD}@sentinel-1.internal:26379   # with a topology: of one of its nodes
+  prefix: recalld             # of its keys
+  tls:                        # beyond the authorities that Node trusts
+    ca_file: /etc/recalld/ca.pem
+    client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
+    servername: redis.internal
+  topology:                   # left out, one server; or {kind: cluster, others: ["redis-2.internal:6379"]}
+    kind: sentinel
+    name: recalld
+    others: ["sentinel-2.internal:26379", "sentinel-3.internal:26379"]
+    username: recalld
+    password: \${SENTINEL_PASSWORD}
 
 log:
   level: info
+
+alerts:                       # where they lead to, and how many false ones are accepted
+  runbook_base_url: https://wiki.internal/recalld/runbooks
+  dashboard_base_url: https://grafana.internal
+  console_base_url: https://recalld.internal
+  scrape_job: recalld         # the label \`job\` of the scrape config
+  false_page_budget: 1 per 90d  # of each pipeline; \`recalld config check\` tells what to expect
+llm:                          # for \`recalld golden generate\` alone
+  base_url: https://api.openai.com/v1
+  api_key: \${LLM_API_KEY}
+  model: gpt-4.1-mini
+  price_per_million_tokens: {input: 0.4, output: 1.6}   # US dollars
+  headers: {x-team: search}
+  tls: {ca_file: /etc/recalld/ca.pem, client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}}
+  timeout_ms: 60000
+  retries: 2
+  max_per_second: 5
 
 pipelines:
   - name: support-docs        # the label \`pipeline\` of every metric
@@ -34,8 +66,39 @@ pipelines:
         list: results
         id: id
         score: score          # null when there is none
+        text: body            # only a reranker needs it
+      tls:                    # beyond the authorities that Node trusts
+        ca_file: /etc/recalld/ca.pem
+        client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
       timeout_ms: 2000
       retries: 2
+
+    vector_store:             # the store behind the retriever; reading is all we need
+      kind: pgvector
+      url: \${CHUNKS_URL}
+      table: chunks
+      id: id
+      embedding: embedding
+      content: body
+      metric: cosine
+      timeout_ms: 2000
+
+    embedder:
+      kind: openai            # OpenAI, Azure, vLLM, TEI, Ollama
+      base_url: https://api.openai.com/v1
+      api_key: \${OPENAI_API_KEY}
+      model: text-embedding-3-small
+      dimensions: 1536
+      batch_size: 64
+      headers: {x-team: search}
+      tls: {ca_file: /etc/recalld/ca.pem, client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}}
+      timeout_ms: 10000
+      retries: 2
+      max_per_second: 20
+
+    ann_recall:               # how much of the exact neighbours the index finds
+      queries: 20             # live queries an hour that are searched exactly too; 0 for none
+      k: 10
 
     golden:
       - set: support-faq      # imported with \`recalld golden import PATH --set support-faq\`
@@ -47,9 +110,13 @@ pipelines:
         max_per_second: 20
         on_error: score_zero  # or void, when more than error_budget of the queries fail
         error_budget: 0.05
-        sentinel:             # not active yet
+        sentinel:             # a few queries more often; when they fall, a full run starts
           cron: "*/5 * * * *"
           queries: 50
+        quiet_hours:          # in the time zone above; no full run starts by cron
+          - {from: "22:00", to: "06:00"}
+        max_queries_per_day: 50000   # left out, there is no limit
+        rotation_runs: 3      # ticks at which a new version runs beside the old one
 
     segments:
       keys: [language]        # each value of this tag is measured apart
@@ -62,19 +129,35 @@ pipelines:
       - measure: hit_rate@5
         below: 0.9
         severity: warning
-      # The checks from here on are not active yet.
-      - measure: feedback_positive_ratio
-        below: 0.6
-        severity: warning
-      - regression: ndcg@10
+      - regression: ndcg@10   # against the run that \`recalld baselines pin\` pinned
         drop: 0.02
         alpha: 0.01
         severity: critical
         runs: 2
-      - density_drift: true
+      - stale_labels_above: 0.02   # judged documents that are gone from the vector store
         severity: warning
-      - stale_labels_above: 0.02
+      - measure: feedback_positive_ratio   # critical when even the upper 95 % bound is below
+        below: 0.6
         severity: warning
+        segments: all
+        min_n: 50
+        confirm: 3            # measurements in a row
+        no_data: silent       # quiet traffic is no alarm
+      - measure: error_ratio  # critical when even the lower 95 % bound is above
+        above: 0.05
+        severity: critical
+        segments: each        # the worst decides
+        min_n: 200
+        confirm: 3
+        no_data: silent
+      - density_drift: true   # a page is a breach, a ticket a warning
+        severity: warning
+
+    slo:                      # burn-rate alerts on live traffic
+      success: 0.99           # answered without an error
+      results: 0.95           # answered with a document
+      latency: {within_seconds: 1, target: 0.95}
+      window_days: 30
 
     service_names: [support-rag]  # of OpenTelemetry spans that belong to this pipeline
     embedding_dimensions: null  # length of the vectors of live queries; null learns it
@@ -83,12 +166,25 @@ pipelines:
       segments: {tenant=acme: 1}
       max_per_minute: 600
       always_keep: [zero_results, error, negative_feedback]
+      low_similarity_below: 0.3   # and what the best document is this far from, where scores are cosines
+    live:                     # how they are measured, every 5 minutes
+      window: 24h
+      baseline: 7d            # before the window: how often users click at each rank
     privacy:                  # what is kept of them
       text: redact            # or hash, or keep
       retention_days: 30
       patterns:
         - name: order_number
           regex: '\\bORD-\\d{6}\\b'
+      presidio:               # finds names too; left out, our own rules are all
+        url: http://presidio.internal:3000
+        headers:
+          authorization: Bearer \${PRESIDIO_TOKEN}
+        language: en
+        score_threshold: 0.5
+        entities: [PERSON, LOCATION]
+        timeout_ms: 500       # then the text is not stored, only its hash
+        concurrency: 8
     feedback:                 # what a signal means
       thumb_zero: negative    # neutral where thumbs are 1, 0 and -1
       rating: {min: 1, max: 5, positive_from: 4, negative_to: 2}
@@ -103,31 +199,25 @@ pipelines:
         engagement: {per_hour: 60, per_day: 300}
         struggle: {per_hour: 30, per_day: 100}
 
-    # The sections from here on are not active yet.
-    vector_store:
-      kind: pgvector
-      url: \${CHUNKS_URL}
-      table: chunks
-      id: id
-      embedding: embedding
-      metric: cosine
-    embedder:
-      kind: openai
-      base_url: https://api.openai.com/v1
-      model: text-embedding-3-small
-      api_key: \${OPENAI_API_KEY}
-    density:
-      k: 5
+    density:                  # how well the store covers what people ask
+      k: 5                    # nearest distinct chunks
       window: 1h
-      false_pages: 1 per 365d
+      grace: 10m              # for late queries
+      false_pages: 1 per 365d # of all pipelines together
+      max_per_second: 20      # searches in the vector store
+      baseline: {days: 14, sessions: 2000}
 `;
 
 /** What the example takes from the environment. */
 export const exampleEnvironment: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgres://recalld:password@db.internal/recalld',
+  REPLICA_URL: 'postgres://reader:password@replica.internal/recalld',
   HASH_KEY: 'key-of-the-hashes-of-users-0123456789',
-  REDIS_URL: 'redis://redis.internal:6379',
+  REDIS_PASSWORD: 'password-of-redis',
+  SENTINEL_PASSWORD: 'password-at-the-sentinels',
   RAG_TOKEN: 'token-of-the-rag-service',
+  PRESIDIO_TOKEN: 'token-of-the-analyzer',
   CHUNKS_URL: 'postgres://reader:password@db.internal/chunks',
   OPENAI_API_KEY: 'key-of-the-embedder',
+  LLM_API_KEY: 'key-of-the-chat-model',
 };

@@ -50,7 +50,7 @@ export function configPage(): Page {
       'One YAML file, `recalld.yaml` in the working folder or `--config FILE`. `recalld config check` validates it, `recalld config print` shows it with defaults and environment merged in, `recalld config schema` prints its JSON Schema for editors.',
       rules,
       '## Example',
-      'Every key there is; most have defaults and can be left out.',
+      'Every key there is, with one kind each of retriever, store and model; most have defaults and can be left out.',
       `\`\`\`yaml\n${configExample}\`\`\``,
       '## Keys',
       ...sectionsOf(schema, '', false).flatMap((section) => sectionText(section, variables)),

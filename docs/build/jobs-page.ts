@@ -1,5 +1,6 @@
 /** docs/jobs.md: every job, how often it is tried and how long it may take. */
-import { type JobDefinition, jobCatalogue } from '../../src/jobs/catalogue.ts';
+import { jobCatalogue } from '../../src/jobs/catalogue.ts';
+import type { JobDefinition } from '../../src/jobs/job-definition.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function jobsPage(): Page {
@@ -14,7 +15,7 @@ export function jobsPage(): Page {
   ]);
   return generatedPage(
     'docs/jobs.md',
-    ['src/jobs/catalogue.ts'],
+    ['src/jobs'],
     [
       '# Jobs',
       'Each job has a queue of its own name on BullMQ, in PostgreSQL or in Redis. Delivery is at least once: a job whose worker dies is given to another, so every job may run twice and its effects count once. Payloads hold ids, never the text of a query.',

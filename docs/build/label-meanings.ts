@@ -5,11 +5,17 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   segment: '`all`, `key=value` of a tag under `segments.keys`, or `other` for those beyond `segments.max`.',
   k: 'Cut-off, one of `cutoffs` of the golden set.',
   check: 'Measure, floor and golden set of a check, such as `ndcg@10 below 0.8 on support-faq`.',
+  fingerprint: 'Short hash of what a store or an embedder is made of; it changes when that does.',
+  measure:
+    'Golden measure: `hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map` or `f1`; or measure of live traffic, such as `zero_results_ratio`, or of a probe, such as `ann_recall`.',
   severity: '`critical` or `warning`.',
+  level: '`page` or `ticket`, of the alarm of query density.',
+  grade: '`page` when a baseline is good for pages, `provisional` when for tickets alone.',
   state:
-    '`ok`, `warning`, `critical` or `no_data` for a check; `waiting`, `active`, `delayed` or `failed` for a job.',
+    '`ok`, `warning`, `critical` or `no_data` for a check; `stands`, `fallen` or `no_data` for a sentinel; `waiting`, `active`, `delayed` or `failed` for a job.',
+  purpose: '`full` for a run of the whole golden set, `sentinel` for one of a few queries of it.',
   outcome:
-    'What became of a query (`ok`, `empty`, `error`, `timeout`) or of a job (`completed`, `failed`, `dead`).',
+    'What became of a query (`ok`, `empty`, `error`, `timeout`), of a job (`completed`, `failed`, `dead`) or of a text to redact (`ok`, `failed`, `timeout`, `malformed`).',
   status: 'Of a golden run: `running`, `completed`, `void`, `failed` or `cancelled`.',
   job: 'Name of a job, see [jobs.md](jobs.md).',
   queue: 'Name of the job whose queue it is.',
@@ -17,8 +23,12 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   sentiment: 'What a feedback says of the answer: `positive`, `negative` or `neutral`.',
   basis:
     'Which kinds of feedback count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
-  reason: 'Why a request was shed.',
+  reason:
+    'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_reference`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...).',
+  cause:
+    'Likely cause of an alarm: `retriever_outage`, `retriever_slow`, `index_parameters`, `index_lost_documents`, `corpus_changed`, `deployment`, `embedding_model`, `uncovered_topic`, `golden_labels`, `recalld` or `unknown`; see [diagnosis.md](diagnosis.md).',
+  confidence: 'How far to trust a diagnosis: `high`, `medium` or `low`.',
   code: 'Why an item was not accepted.',
-  version: 'Version of this recalld.',
+  version: 'Version of this recalld, or of a baseline.',
   nodejs: 'Version of its Node.js.',
 };

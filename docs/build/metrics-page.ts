@@ -1,5 +1,8 @@
 /** docs/metrics.md: every metric of the catalogue, in groups. */
-import { goldenMeasures, type MetricDefinition, metricCatalogue } from '../../src/metrics/catalogue.ts';
+
+import { goldenMeasures } from '../../src/core/golden/query-scores.ts';
+import { metricCatalogue } from '../../src/metrics/catalogue.ts';
+import type { MetricDefinition } from '../../src/metrics/definition.ts';
 import { labelMeanings } from './label-meanings.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 

@@ -1,13 +1,38 @@
 /** Writes the generated pages; with --check it only compares, and fails with a sentence for each that is out of date. */
 import path from 'node:path';
+import { benchmarksPages } from './benchmarks-page.ts';
+import { calibrationPage } from './calibration-page.ts';
+import { commandsPage } from './commands-page.ts';
 import { configPage } from './config-page.ts';
+import { dashboardFiles } from './dashboard-files.ts';
+import { deployFiles } from './deploy-files.ts';
+import { diagnosisWeightsPage } from './diagnosis-weights-page.ts';
 import { errorsPage } from './errors-page.ts';
+import { httpPage } from './http-page.ts';
 import { jobsPage } from './jobs-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { stalePages, writePages } from './page.ts';
+import { profilesPages } from './profiles-page.ts';
+import { runbooksPage } from './runbooks-page.ts';
+import { soakPages } from './soak-page.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const pages = [metricsPage(), configPage(), errorsPage(), jobsPage()];
+const pages = [
+  calibrationPage(),
+  metricsPage(),
+  await commandsPage(),
+  configPage(),
+  errorsPage(),
+  diagnosisWeightsPage(),
+  jobsPage(),
+  httpPage(),
+  runbooksPage(),
+  ...benchmarksPages(),
+  ...profilesPages(),
+  ...soakPages(),
+  ...deployFiles(),
+  ...dashboardFiles(),
+];
 
 if (process.argv.includes('--check')) {
   const stale = stalePages(root, pages);

@@ -1,0 +1,56 @@
+/** docs/commands.md: the help of every command, and what `--json` prints. */
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.ts';
+import { type JsonDocument, jsonDocuments } from './json-documents.ts';
+import { code, generatedPage, type Page } from './page.ts';
+
+const WIDTH = 100;
+
+export async function commandsPage(): Promise<Page> {
+  const program = await createProgram(undefined, new AbortController().signal);
+  return generatedPage(
+    'docs/commands.md',
+    ['src/cli', 'docs/build/json-documents.ts'],
+    [
+      '# Commands',
+      'What `--help` of each command prints. Answers go to stdout; notes, logs and progress go to stderr, and progress is shown on a terminal alone. Exit codes: 0 ok; 1 a check failed, a regression was found, or a run is void; 2 bad usage, config or input; 3 a service could not be reached; 130 interrupted; 70 a bug of recalld.',
+      '`--json` prints exactly one JSON document. Keys are in snake case, times in ISO 8601 and UTC, shares from 0 to 1; what is not known is null.',
+      ...program.commands.flatMap((command) => sections(command, '')),
+    ],
+  );
+}
+
+function sections(command: Command, parent: string): string[] {
+  const name = `${parent}${command.name()}`;
+  if (command.commands.length > 0)
+    return [
+      `## ${name}`,
+      command.description(),
+      ...command.commands.flatMap((child) => sections(child, `${name} `)),
+    ];
+  const json = jsonDocuments[name];
+  return [
+    `${parent === '' ? '##' : '###'} ${name}`,
+    `\`\`\`text\n${helpOf(command).trim()}\n\`\`\``,
+    ...(json === undefined ? [] : [jsonSentence(json)]),
+  ];
+}
+
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureHelp({ ...command.configureHelp(), helpWidth: WIDTH });
+  command.configureOutput({ writeOut: (part) => void (text += part) });
+  command.outputHelp();
+  return text.replaceAll(/ +$/gm, '');
+}
+
+function jsonSentence({ is, keys, more }: JsonDocument): string {
+  const names = keys.map(code).join(', ');
+  const what =
+    is === 'list'
+      ? `a list; each element has ${names}`
+      : keys.length === 0
+        ? 'an object'
+        : `an object of ${names}`;
+  return `\`--json\`: ${what}.${more === undefined ? '' : ` ${more}`}`;
+}

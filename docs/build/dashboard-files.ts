@@ -1,0 +1,11 @@
+/** The dashboards in grafana/dashboards, made for no config in particular. */
+import { createDashboards, dashboardText } from '../../src/dashboards/catalogue.ts';
+import { defaultDashboardSettings } from '../../src/dashboards/settings.ts';
+import type { Page } from './page.ts';
+
+export function dashboardFiles(): readonly Page[] {
+  return createDashboards(defaultDashboardSettings).map(({ name, dashboard }) => ({
+    path: `grafana/dashboards/${name}`,
+    text: dashboardText(dashboard),
+  }));
+}

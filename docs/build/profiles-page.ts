@@ -1,0 +1,30 @@
+/** The page of profiles, from the last measurement. */
+import { existsSync, readFileSync } from 'node:fs';
+import { type Profile, type ProfilesResult, profilesFile } from '../../bench/profiles/self-time.ts';
+import { generatedPage, type Page, table } from './page.ts';
+
+/** No page before there are results. */
+export function profilesPages(): Page[] {
+  if (!existsSync(profilesFile)) return [];
+  const { provenance, profiles } = JSON.parse(readFileSync(profilesFile, 'utf8')) as ProfilesResult;
+  const page = generatedPage(
+    'docs/profiles.md',
+    ['bench/results/profiles.json'],
+    [
+      '# Profiles',
+      `Where time goes, by the sampling profiler of V8 (\`node --cpu-prof\`), made by \`${provenance.command}\` on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}. A share is that of a function without what it calls, in the time in which its thread was not idle; it holds on a busy machine too, where seconds would not. How long things take is in [benchmarks.md](benchmarks.md), which is measured without a profiler.`,
+      ...profiles.flatMap(sections),
+    ],
+  );
+  return [page];
+}
+
+function sections({ what, top }: Profile): string[] {
+  return [
+    `## ${what}`,
+    table(
+      ['function', 'share'],
+      top.map(({ where, share }) => [`\`${where}\``, `${(100 * share).toFixed(1)} %`]),
+    ),
+  ];
+}
