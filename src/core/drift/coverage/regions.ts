@@ -1,8 +1,8 @@
 /** Regions: groups of similar baseline queries, so that each live query is compared with its like. */
 
-import { type Matrix, selectRows } from '../../vector/matrix.ts';
 import { nearestDirections } from '../../clustering/lloyd.ts';
 import { seededSphericalKMeans } from '../../clustering/spherical-k-means.ts';
+import { type Matrix, selectRows } from '../../vector/matrix.ts';
 
 export interface Regions {
   readonly count: number;

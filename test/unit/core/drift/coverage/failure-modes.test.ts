@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import { buildBaseline } from '../../../../../src/core/drift/baseline/baseline.ts';
 import { coverageScore } from '../../../../../src/core/drift/coverage/coverage-score.ts';
-import { distinctRows } from '../../../../../src/core/vector/distinct-rows.ts';
 import { measureWindow } from '../../../../../src/core/drift/coverage/measure-window.ts';
-import { meanSimilarities, nearestNeighbours } from '../../../../../src/core/vector/nearest-neighbours.ts';
 import type { ScoredQuery } from '../../../../../src/core/drift/coverage/scored-query.ts';
+import { distinctRows } from '../../../../../src/core/vector/distinct-rows.ts';
 import { type Matrix, matrixOf, rowOf, selectRows } from '../../../../../src/core/vector/matrix.ts';
+import { meanSimilarities, nearestNeighbours } from '../../../../../src/core/vector/nearest-neighbours.ts';
 import { type AskedQueries, evenQuestions, queryWorld } from '../../../../support/query-world.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 

@@ -1,7 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { baselineScores, percentile, surpriseOf } from '../../../../../src/core/drift/coverage/percentile.ts';
-import { densityInterval, queryDensity, tooFewSessions } from '../../../../../src/core/drift/coverage/query-density.ts';
+import {
+  densityInterval,
+  queryDensity,
+  tooFewSessions,
+} from '../../../../../src/core/drift/coverage/query-density.ts';
 import { regionTable } from '../../../../../src/core/drift/coverage/region-table.ts';
 import { sessionWeights } from '../../../../../src/core/drift/coverage/session-weights.ts';
 import { uniforms } from '../../../../support/uniforms.ts';

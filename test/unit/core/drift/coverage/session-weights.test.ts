@@ -1,8 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type MeasuredQuery, measuredQueries } from '../../../../../src/core/drift/coverage/scored-query.ts';
-import { detectorScores, sessionMeans, surpriseTotal } from '../../../../../src/core/drift/coverage/session-scores.ts';
-import { numberSessions, sessionsByLikeness } from '../../../../../src/core/drift/coverage/session-weights.ts';
+import {
+  detectorScores,
+  sessionMeans,
+  surpriseTotal,
+} from '../../../../../src/core/drift/coverage/session-scores.ts';
+import {
+  numberSessions,
+  sessionsByLikeness,
+} from '../../../../../src/core/drift/coverage/session-weights.ts';
 import { matrixOf } from '../../../../../src/core/vector/matrix.ts';
 
 const angle = (degrees: number): number[] => [
