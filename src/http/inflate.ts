@@ -6,18 +6,16 @@ import { RecalldError } from '../core/errors.ts';
 
 /** Adds gzip to what the routes of `app` understand; `limit` is in bytes after inflation. */
 export function acceptGzip(app: FastifyInstance, limit: number): void {
-  app.addHook('preParsing', async (request, _reply, payload) => {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
     const encoding = request.headers['content-encoding'];
-    if (encoding === undefined || encoding === 'identity') return payload;
+    if (encoding === undefined || encoding === 'identity') return done(null, payload);
     if (encoding !== 'gzip') {
-      throw new RecalldError(
-        'body_unreadable',
-        `Content-Encoding ${encoding} is not understood; send gzip or nothing.`,
-      );
+      const message = `Content-Encoding ${encoding} is not understood; send gzip or nothing.`;
+      return done(new RecalldError('body_unreadable', message));
     }
     // The length that was announced is that of the compressed body, and Fastify would hold us to it.
     delete request.headers['content-length'];
-    return inflate(payload, limit);
+    done(null, inflate(payload, limit));
   });
 }
 

@@ -3,6 +3,7 @@
  * on that machine call 127.0.0.1, by a name of its own that it lets resolve to it (DNS rebinding) or by a form. Such
  * calls carry the foreign name in Host or in Origin.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { RecalldError } from '../core/errors.ts';
 
@@ -10,19 +11,26 @@ const localNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Refuses every call under `app` that names another host than this machine, or comes from a page of another. */
 export function refuseForeignPages(app: FastifyInstance): void {
-  app.addHook('onRequest', async ({ headers }) => {
-    const { host, origin } = headers;
-    if (host !== undefined && !isLocal(`http://${host}`)) {
-      throw new RecalldError(
-        'host_refused',
-        'The Host header names another machine, and this daemon takes calls without a key from its own machine alone:' +
-          ' call it as 127.0.0.1, or set server.host and use API keys.',
-      );
-    }
-    if (origin !== undefined && !isLocal(origin)) {
-      throw new RecalldError('host_refused', 'Pages of other sites may not call this daemon.');
-    }
-  });
+  app.addHook('onRequest', ({ headers }, _reply, done) => done(refusalOf(headers)));
+}
+
+function refusalOf({ host, origin }: IncomingHttpHeaders): RecalldError | undefined {
+  if (host !== undefined && !isLocalHost(host)) {
+    return new RecalldError(
+      'host_refused',
+      'The Host header names another machine, and this daemon takes calls without a key from its own machine alone:' +
+        ' call it as 127.0.0.1, or set server.host and use API keys.',
+    );
+  }
+  if (origin !== undefined && !isLocal(origin)) {
+    return new RecalldError('host_refused', 'Pages of other sites may not call this daemon.');
+  }
+  return undefined;
+}
+
+/** Nearly every call writes the name as it is here, and need not be parsed. */
+function isLocalHost(host: string): boolean {
+  return localNames.has(host.replace(/:\d+$/, '')) || isLocal(`http://${host}`);
 }
 
 function isLocal(address: string): boolean {

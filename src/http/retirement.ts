@@ -14,14 +14,15 @@ export function addRetirement(app: FastifyInstance): Retirement {
   let underWay = 0;
   let isRetired = false;
   let lastEnded: (() => void) | null = null;
-  app.addHook('onRequest', async (request, reply) => {
-    if (operationPaths.has(request.routeOptions.url ?? '')) return;
+  app.addHook('onRequest', (request, reply, done) => {
+    if (operationPaths.has(request.routeOptions.url ?? '')) return done();
     if (isRetired) {
       reply.header('retry-after', RETRY_AFTER_SECONDS).header('connection', 'close');
-      return sendProblem(
+      sendProblem(
         reply,
         problemOf('stopping', 'This process is stopping; send it again, to another one where there is one.'),
       );
+      return;
     }
     underWay += 1;
     // Also when the caller goes away before the answer.
@@ -29,6 +30,7 @@ export function addRetirement(app: FastifyInstance): Retirement {
       underWay -= 1;
       if (underWay === 0) lastEnded?.();
     });
+    done();
   });
   return {
     get underWay() {

@@ -135,9 +135,10 @@ function knownRequestId(header: string | string[] | undefined): string | null {
 }
 
 function addProblems(app: FastifyInstance, deps: HttpDeps): void {
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
+    done();
   });
   app.setNotFoundHandler((request, reply) => {
     if (deps.api !== null && asksForPage(request)) {

@@ -5,12 +5,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
 import { migrate } from '../../src/adapters/postgres/migrate.ts';
-import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { silentLogger } from './log.ts';
+import { withPool } from './with-pool.ts';
 
 /** Where the PostgreSQL of the tests is; its role may create and drop databases. */
 export interface TestServer {
@@ -60,13 +59,4 @@ export async function setup(project: TestProject): Promise<void> {
 export async function teardown(): Promise<void> {
   await server?.stop();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 10 });
-}
-
-async function withPool(connection: pg.PoolConfig, work: (pool: pg.Pool) => Promise<unknown>): Promise<void> {
-  const pool = createPool({ connection, size: 1, logger: silentLogger });
-  try {
-    await work(pool);
-  } finally {
-    await pool.end();
-  }
 }

@@ -6,13 +6,14 @@
  *   const daemon = await startRecalld(['serve'], folder);                       // resolves when it says it is ready
  *   await daemon.stop();                                                        // SIGTERM, then its exit code
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { onTestFinished } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { waitFor } from './wait-for.ts';
 
 const program = path.resolve(import.meta.dirname, '../../dist/cli/main.js');
@@ -20,7 +21,12 @@ const program = path.resolve(import.meta.dirname, '../../dist/cli/main.js');
 /** Registers what is to be done when a test ends; a file that shares a daemon between its tests has its own. */
 type AtEnd = (clean: () => Promise<void>) => void;
 
-/** A temporary folder with files; removed when the test ends. */
+const execute = promisify(execFile);
+
+/**
+ * A temporary folder with files; removed when the test ends. Where its config takes the embedded database, that is set
+ * up already; see program-setup.ts.
+ */
 export async function aFolder(
   files: Readonly<Record<string, string>> = {},
   atEnd: AtEnd = onTestFinished,
@@ -30,6 +36,11 @@ export async function aFolder(
   await Promise.all(
     Object.entries(files).map(([name, content]) => writeFile(path.join(folder, name), content)),
   );
+  const config = files['recalld.yaml'];
+  if (config !== undefined && !/^storage: *\{[^}]/m.test(config)) {
+    // With its owner, who may be another user.
+    await execute('cp', ['-a', inject('dataFolder'), path.join(folder, '.recalld')]);
+  }
   return folder;
 }
 

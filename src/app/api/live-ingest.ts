@@ -1,4 +1,5 @@
 /** Composes the taking in of live traffic: what each pipeline of the config does with its queries and feedback. */
+import { createRedactionThread } from '../../adapters/redaction/redaction-thread.ts';
 import type { Config, PipelineConfig } from '../../contracts/config/schema.ts';
 import type { SentimentMapping } from '../../core/feedback/sentiment-mapping.ts';
 import type { FeedbackCaps } from '../../core/feedback/user-cap.ts';
@@ -19,6 +20,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { LiveTraffic } from '../../ports/live-traffic.ts';
 import type { Meter } from '../../ports/metrics.ts';
 import type { Logger } from '../../ports/telemetry.ts';
+import type { CleanupStack } from '../cleanup-stack.ts';
 import { createPersonalData, type PersonalDataSettings } from './personal-data.ts';
 
 /** Of queries that no rule kept, in case a user is unhappy with one: some minutes of a busy service. */
@@ -34,6 +36,8 @@ export interface LiveIngestSettings {
   readonly meter: Meter;
   readonly logger: Logger;
   readonly hashKey: string;
+  /** End the thread that redacts long texts. */
+  readonly cleanups: CleanupStack;
 }
 
 export interface LiveIngest extends Pick<IngestDeps, 'ingestQueries' | 'ingestFeedback'> {
@@ -44,7 +48,9 @@ export interface LiveIngest extends Pick<IngestDeps, 'ingestQueries' | 'ingestFe
 }
 
 export async function createLiveIngest(settings: LiveIngestSettings): Promise<LiveIngest> {
-  const { config, traffic, clock, meter, logger, hashKey } = settings;
+  const { config, traffic, clock, meter, logger, hashKey, cleanups } = settings;
+  const thread = createRedactionThread();
+  cleanups.defer('redaction of long texts', () => thread.close());
   const loads: SamplingLoads = new Map();
   const recent = createRecentQueries(RECENT);
   const live = new Map<string, LivePipeline>();
@@ -56,7 +62,7 @@ export async function createLiveIngest(settings: LiveIngestSettings): Promise<Li
     dimensions.set(name, told ?? (await traffic.dimensions(name, null)));
   }
   const personalDataOf = (pipeline: string, privacy: PersonalDataSettings['privacy']) =>
-    createPersonalData({ pipeline, privacy, key: hashKey, meter, logger, clock });
+    createPersonalData({ pipeline, privacy, key: hashKey, thread, meter, logger, clock });
   const personal = config.pipelines.map((pipeline) => ({
     pipeline,
     personalData: personalDataOf(pipeline.name, pipeline.privacy),

@@ -1,5 +1,6 @@
 /** What takes the place of people in the database, by the privacy section of a pipeline. */
 import { createPresidioAnalyzer } from '../../adapters/entity-analyzer/presidio.ts';
+import type { RedactionThread } from '../../adapters/redaction/redaction-thread.ts';
 import type { PipelineConfig } from '../../contracts/config/schema.ts';
 import { textHash, userIdHmac } from '../../core/privacy/keyed-hash.ts';
 import { createRedactor } from '../../core/privacy/redactor.ts';
@@ -13,28 +14,29 @@ export interface PersonalDataSettings
   readonly privacy: Pick<PipelineConfig['privacy'], 'text' | 'patterns' | 'presidio'>;
   /** Key of the hashes. */
   readonly key: string;
+  /** For long texts. */
+  readonly thread: Pick<RedactionThread, 'redact'>;
 }
 
 /** What stands for a text that says what went wrong and could not be redacted. */
 const REFUSED = '[REDACTED]';
 
-/**
- * A thousand texts come in one request, of up to 100,000 characters each. These take some milliseconds, and up to thirty
- * when they are made to. All pipelines share the turns, as they share the thread.
- */
-const takeTurn = createTurns(50_000);
+/** Longer texts go to the thread: so many characters take ten milliseconds when they are made to. */
+const LONGEST_HERE = 20_000;
+
+/** A thousand texts come in one request. All pipelines share the turns, as they share the main thread. */
+const takeTurn = createTurns(2 * LONGEST_HERE);
 
 /** @throws RecalldError config_invalid for a pattern or a URL that cannot be used */
-export function createPersonalData({ privacy, key, ...deps }: PersonalDataSettings): PersonalData {
-  const redact = createRedactor({
-    patterns: privacy.patterns.map(({ name, regex }) => ({ name, source: regex })),
-  });
-  const analyzer = createAnalyzer(privacy.presidio);
-  const redactWhole = createRedactText({ redact, analyzer, ...deps });
-  const redactText = async (text: string): Promise<string | null> => {
+export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataSettings): PersonalData {
+  const patterns = privacy.patterns.map(({ name, regex }) => ({ name, source: regex }));
+  const redactHere = createRedactor({ patterns });
+  const redact = async (text: string): Promise<string> => {
+    if (text.length > LONGEST_HERE) return thread.redact({ text, patterns });
     await takeTurn(text.length);
-    return redactWhole(text);
+    return redactHere(text).text;
   };
+  const redactText = createRedactText({ redact, analyzer: createAnalyzer(privacy.presidio), ...deps });
   const shown = async (text: string | null): Promise<string | null> => {
     if (text === null || privacy.text === 'hash') return null;
     return privacy.text === 'keep' ? text : redactText(text);

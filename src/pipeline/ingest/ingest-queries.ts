@@ -54,7 +54,7 @@ export interface IngestReport {
 /**
  * Takes in a batch; each query is judged on its own.
  *
- * @throws RecalldError database_unreachable: nothing of the batch was stored, and it may be sent again
+ * @throws RecalldError database_unreachable, overloaded: nothing of the batch was stored, and it may be sent again
  */
 export async function ingestQueries(
   deps: IngestQueriesDeps,
@@ -63,7 +63,7 @@ export async function ingestQueries(
 ): Promise<IngestReport> {
   const now = deps.clock.now();
   const rejected: (Rejection & { index: number })[] = [];
-  const taken: Taken[] = [];
+  const valid: { readonly query: LiveQuery; readonly pipeline: LivePipeline }[] = [];
   for (const [index, query] of queries.entries()) {
     const pipeline = deps.livePipeline(query.pipeline);
     const rejection = checkLiveQuery(query, pipeline?.limits ?? null, now);
@@ -72,8 +72,9 @@ export async function ingestQueries(
     if (query.embedding !== null && pipeline.limits.dimensions === null) {
       await deps.learnDimensions(query.pipeline, query.embedding.length);
     }
-    taken.push(take(deps, loads, pipeline, query, now));
+    valid.push({ query, pipeline });
   }
+  const taken = valid.map(({ query, pipeline }) => take(deps, loads, pipeline, query, now));
   const kept = taken.flatMap(({ sample }) => (sample === null ? [] : [sample]));
   const samples = kept.length === 0 ? [] : await Promise.all(kept);
   const { isNew } = await deps.traffic.record({ samples, ...countArrivals(taken, now) });

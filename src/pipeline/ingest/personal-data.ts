@@ -16,8 +16,9 @@ export interface PrivateFeedback {
 }
 
 /**
- * What is stored in the place of what could tell who asked: redacted, hashed with a key, or left out. Never rejects:
- * what cannot be made private is left out, and what is found by a service takes no longer than its timeout.
+ * What is stored in the place of what could tell who asked: redacted, hashed with a key, or left out. What cannot be
+ * made private is left out, and what is found by a service takes no longer than its timeout. Rejects with RecalldError
+ * overloaded alone, when too many long texts wait: nothing is stored then.
  */
 export interface PersonalData {
   ofPeople(query: Pick<LiveQuery, 'id' | 'traceId' | 'sessionId' | 'userId'>): PeopleHashes;

@@ -1,6 +1,5 @@
 /** Texts -> redacted texts, by our own rules and then by a service that knows names. It never fails open. */
 import { redactFound } from '../../core/privacy/found-entities.ts';
-import type { Redactor } from '../../core/privacy/redactor.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EntityAnalyzer } from '../../ports/entity-analyzer.ts';
 import type { Meter } from '../../ports/metrics.ts';
@@ -8,7 +7,8 @@ import type { Logger } from '../../ports/telemetry.ts';
 
 export interface RedactTextDeps {
   readonly pipeline: string;
-  readonly redact: Redactor;
+  /** By our own rules. */
+  readonly redact: (text: string) => Promise<string>;
   /** Null when our own rules are all. */
   readonly analyzer: EntityAnalyzer | null;
   readonly meter: Meter;
@@ -16,7 +16,7 @@ export interface RedactTextDeps {
   readonly clock: Clock;
 }
 
-/** Null for a text that could not be looked at and so must not be stored. */
+/** Null for a text that could not be looked at and so must not be stored. Rejects as `redact` of its settings does. */
 export type RedactText = (text: string) => Promise<string | null>;
 
 /** A service that is down fails with every text; once a minute is enough to know. */
@@ -41,7 +41,7 @@ export function createRedactText(deps: RedactTextDeps): RedactText {
     return null;
   };
   return async (text) => {
-    const redacted = redact(text).text;
+    const redacted = await redact(text);
     if (analyzer === null || redacted.trim() === '') return redacted;
     const analysis = await analyzer.analyze(redacted);
     if (analysis.kind !== 'found') return refuse(analysis.kind, analysis.message);

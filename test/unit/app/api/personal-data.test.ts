@@ -1,8 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { createRedactionThread } from '../../../../src/adapters/redaction/redaction-thread.ts';
 import { createPersonalData } from '../../../../src/app/api/personal-data.ts';
 import { privacySchema } from '../../../../src/contracts/config/live.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
 import type { LiveQuery } from '../../../../src/core/live/live-query.ts';
 import { textHash } from '../../../../src/core/privacy/keyed-hash.ts';
+import { createRedactor } from '../../../../src/core/privacy/redactor.ts';
 import { aLiveQuery } from '../../../support/builders.ts';
 import {
   type FaultServer,
@@ -23,6 +26,9 @@ afterEach(async () => {
   server = null;
 });
 
+const thread = createRedactionThread();
+afterAll(() => thread.close());
+
 const key = 'key-of-the-hashes-0123456789';
 
 const aQuery = (parts: Partial<LiveQuery> = {}) =>
@@ -39,6 +45,7 @@ async function aPrivacy(responder: Responder | null, privacy: object = {}, timeo
     pipeline: 'docs',
     privacy: privacySchema.parse({ ...presidio, ...privacy }),
     key,
+    thread,
     meter,
     logger,
     clock,
@@ -138,6 +145,33 @@ describe('without such a service', () => {
     expect(kept).toMatchObject({ text, error: '[EMAIL] has no index' });
     expect(kept.textHash !== null).toBe(isHashed);
     expect(outcomes()).toEqual([]);
+  });
+});
+
+describe('a long text', () => {
+  const long = `Is ada@example.org in? ${'1.1.1.1 and card '.repeat(6000)} T-1234`;
+
+  it('is redacted in a thread as it would be here, with the patterns of its pipeline', async () => {
+    const patterns = [{ name: 'ticket', regex: 'T-[0-9]{4}' }];
+    const { personalData } = await aPrivacy(null, { patterns });
+    const redact = createRedactor({ patterns: [{ name: 'ticket', source: 'T-[0-9]{4}' }] });
+    const kept = await personalData.ofQuery(aQuery({ text: long, error: long }));
+    expect(kept.text).toBe(redact(long).text);
+    expect(kept.text?.endsWith('[TICKET]')).toBe(true);
+    expect(kept.error).toBe(kept.text);
+  });
+
+  it('that finds no room in its queue is sent back to whoever sent it', async () => {
+    const { personalData } = await aPrivacy(null);
+    const sent = await Promise.allSettled(
+      Array.from({ length: 2100 }, () => personalData.ofQuery(aQuery({ text: 'a'.repeat(20_001) }))),
+    );
+    const refused = sent.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    expect(refused.length).toBeGreaterThan(0);
+    for (const reason of refused) {
+      expect(reason).toBeInstanceOf(RecalldError);
+      expect(reason).toMatchObject({ code: 'overloaded', retryable: true });
+    }
   });
 });
 

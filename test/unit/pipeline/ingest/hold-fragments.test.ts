@@ -43,6 +43,7 @@ function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
       pipeline: 'docs',
       privacy: { text, patterns: [] },
       key,
+      thread: { redact: ({ text: long }) => Promise.resolve(long) },
       meter,
       logger: silentLogger,
       clock,

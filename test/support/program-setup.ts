@@ -1,0 +1,44 @@
+/**
+ * Builds the program once, before the end-to-end tests run it as a user does, and sets up the data folder that most of
+ * them begin with: to set one up takes longer than many a test.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
+import { migrate } from '../../src/adapters/postgres/migrate.ts';
+import { silentLogger } from './log.ts';
+import { withPool } from './with-pool.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A data folder whose database is migrated and empty; to be copied. */
+    readonly dataFolder: string;
+  }
+}
+
+let folder: string | undefined;
+
+export async function setup(project: TestProject): Promise<void> {
+  const root = path.resolve(import.meta.dirname, '../..');
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  folder = await mkdtemp(path.join(tmpdir(), 'recalld-data-'));
+  const dataDir = path.join(folder, '.recalld');
+  const server = await openEmbeddedPostgres({ dataDir, purpose: 'command', logger: silentLogger });
+  try {
+    await withPool(server.connection, async (pool) => {
+      await migrate(pool);
+      // What a test writes is thrown away, so a crash of the machine may have it.
+      for (const setting of ['fsync', 'full_page_writes']) await pool.query(`alter system set ${setting} = off`);
+    });
+  } finally {
+    await server.stop();
+  }
+  project.provide('dataFolder', dataDir);
+}
+
+export async function teardown(): Promise<void> {
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+}
