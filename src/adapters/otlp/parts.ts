@@ -7,6 +7,8 @@ export type Found = Pick<Extraction, 'queries' | 'fragments' | 'feedback'>;
 
 /** A live query or a fragment weighs as much as so many retrieved documents. */
 const ITEM = 20;
+/** Characters that weigh as much as one. */
+const CHARACTERS = 500;
 /** Some milliseconds of copying and of taking in. */
 const MOST_IN_PART = 6000;
 
@@ -14,13 +16,17 @@ const MOST_IN_PART = 6000;
 export function inParts({ queries, fragments, feedback }: Found): Found[] {
   const none = { queries: [], fragments: [], feedback: [] };
   return [
-    ...cut(queries, ({ results }) => ITEM + results.length).map((part) => ({ ...none, queries: part })),
+    ...cut(queries, weightOfQuery).map((part) => ({ ...none, queries: part })),
     ...cut(byTrace(fragments), (trace) => ITEM * trace.length).map((part) => ({
       ...none,
       fragments: part.flat(),
     })),
     ...cut(feedback, () => ITEM).map((part) => ({ ...none, feedback: part })),
   ];
+}
+
+function weightOfQuery({ results, text }: Found['queries'][number]): number {
+  return ITEM + results.length + (text?.length ?? 0) / CHARACTERS;
 }
 
 function byTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {

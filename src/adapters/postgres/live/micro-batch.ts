@@ -12,7 +12,7 @@ export interface MicroBatchSettings<Item, Result> {
   readonly maxWaitMs: number;
   /** Beyond so much waiting weight a call is refused at once. */
   readonly maxWaiting: number;
-  /** Batches in flight at a time. */
+  /** Batches in flight at a time; others than the first are full ones. */
   readonly concurrency: number;
 }
 
@@ -38,10 +38,14 @@ export function createMicroBatch<Item, Result>(
   let inFlight = 0;
   let timer: NodeJS.Timeout | null = null;
 
+  /** Small calls wait for the batch before theirs, so that the busier the caller, the more share a statement. */
+  const isDue = (): boolean =>
+    inFlight === 0 || (inFlight < settings.concurrency && waitingWeight >= settings.maxItems);
+
   const flush = async (): Promise<void> => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    if (waiting.length === 0 || inFlight >= settings.concurrency) return;
+    if (waiting.length === 0 || !isDue()) return;
     const calls = takeCalls();
     inFlight++;
     try {
