@@ -46,9 +46,15 @@ export function lloyd(rows: Matrix, start: Float64Array, iterations: number, geo
 /**
  * Nearest of the given unit centroids for each row, by the largest cosine; ties to the lowest index. A row without
  * direction has the label 0.
+ *
+ * @param lengths of the rows, where they are known
  */
-export function nearestDirections(rows: Matrix, centroids: Float64Array): Int32Array {
-  return assign(rows, rowLengths(rows), centroids, 'sphere').labels;
+export function nearestDirections(
+  rows: Matrix,
+  centroids: Float64Array,
+  lengths: Float64Array = rowLengths(rows),
+): Int32Array {
+  return assign(rows, lengths, centroids, 'sphere').labels;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The baseline: what well-known traffic looked like against the store, frozen. */
 
-import { type Matrix, selectRows } from '../../vector/matrix.ts';
+import { type Matrix, rowLengths, selectRows } from '../../vector/matrix.ts';
 import { regionsOfQueries } from '../coverage/measure-window.ts';
 import { type BaselineScores, baselineScores, NO_REGION, surpriseOf } from '../coverage/percentile.ts';
 import { findRegions, type Regions } from '../coverage/regions.ts';
@@ -84,9 +84,10 @@ export function buildBaseline(
   const within = queries
     .filter(({ occurredAt }) => occurredAt >= period.from && occurredAt < period.until)
     .toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
-  const { measured, dropped } = measuredQueries(within, vectors);
+  const lengths = rowLengths(vectors);
+  const { measured, dropped } = measuredQueries(within, lengths);
   const regions = regionsOf(measured, vectors, settings.seed);
-  const labels = regionsOfQueries(measured, vectors, regions);
+  const labels = regionsOfQueries(measured, vectors, regions, lengths);
   const placed = measured.map((query, i) => ({ ...query, region: labels[i] ?? NO_REGION }));
   const percentiles = crossFitPercentiles(placed, regions.count);
   const days = daysWithTraffic(

@@ -1,6 +1,6 @@
 /** One window of live queries held against the baseline. */
 
-import type { Matrix } from '../../vector/matrix.ts';
+import { type Matrix, rowLengths } from '../../vector/matrix.ts';
 import { type BaselineScores, NO_REGION, percentile, surpriseOf } from './percentile.ts';
 import {
   type InsufficientSessions,
@@ -54,9 +54,10 @@ export function measureWindow(
   baseline: { readonly regions: Regions; readonly scores: BaselineScores },
 ): WindowMeasurement {
   const ordered = queries.toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
-  const { measured, dropped } = measuredQueries(ordered, vectors);
+  const lengths = rowLengths(vectors);
+  const { measured, dropped } = measuredQueries(ordered, lengths);
   const sessions = numberSessions(measured, vectors);
-  const regions = regionsOfQueries(measured, vectors, baseline.regions);
+  const regions = regionsOfQueries(measured, vectors, baseline.regions, lengths);
   const percentiles = Float64Array.from(measured, ({ score }, i) =>
     percentile(score, regions[i] ?? NO_REGION, baseline.scores),
   );
@@ -79,13 +80,18 @@ export function measureWindow(
   };
 }
 
-/** The region of each query; `NO_REGION` for those without a vector, and for all when there are no regions. */
+/**
+ * The region of each query; `NO_REGION` for those without a vector, and for all when there are no regions.
+ *
+ * @param lengths of the vectors
+ */
 export function regionsOfQueries(
   queries: readonly MeasuredQuery[],
   vectors: Matrix,
   regions: Regions,
+  lengths: Float64Array,
 ): Int32Array {
   if (regions.count === 0) return new Int32Array(queries.length).fill(NO_REGION);
-  const labels = assignRegions(vectors, regions);
+  const labels = assignRegions(vectors, regions, lengths);
   return Int32Array.from(queries, ({ row }) => (row === null ? NO_REGION : (labels[row] ?? NO_REGION)));
 }

@@ -52,12 +52,17 @@ export function findRegions(
   return { count, columns: vectors.columns, centroids };
 }
 
-/** The region with the largest cosine to each row; ties to the lowest number. @throws RangeError for other dimensions */
-export function assignRegions(vectors: Matrix, regions: Regions): Int32Array {
+/**
+ * The region with the largest cosine to each row; ties to the lowest number.
+ *
+ * @param lengths of the rows, where they are known
+ * @throws RangeError for other dimensions
+ */
+export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float64Array): Int32Array {
   if (vectors.rows > 0 && vectors.columns !== regions.columns) {
     throw new RangeError(
       `The queries have ${vectors.columns} dimensions and the baseline has ${regions.columns}; the embedding model changed.`,
     );
   }
-  return nearestDirections(vectors, regions.centroids);
+  return nearestDirections(vectors, regions.centroids, lengths);
 }

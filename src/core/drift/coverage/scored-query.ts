@@ -1,5 +1,4 @@
 /** A live query with what its search said of the store, as the passes of this folder take it. */
-import { lengthOf, type Matrix, rowOf } from '../../vector/matrix.ts';
 
 export interface ScoredQuery {
   readonly id: string;
@@ -30,11 +29,11 @@ export interface DroppedQueries {
  * The queries that can be judged, in their order, and how many cannot. A query without a vector is kept: it belongs to
  * no region and is compared with the whole baseline.
  *
- * @param vectors what the rows of the queries point into
+ * @param lengths of the vectors that the rows of the queries point into, as rowLengths gives them
  */
 export function measuredQueries(
   queries: readonly ScoredQuery[],
-  vectors: Matrix,
+  lengths: Float64Array,
 ): { readonly measured: readonly MeasuredQuery[]; readonly dropped: DroppedQueries } {
   const measured: MeasuredQuery[] = [];
   const dropped = { notMeasurable: 0, notFiniteVector: 0, zeroVector: 0 };
@@ -44,7 +43,7 @@ export function measuredQueries(
       dropped.notMeasurable++;
       continue;
     }
-    const length = row === null ? 1 : lengthOf(rowOf(vectors, row));
+    const length = row === null ? 1 : (lengths[row] ?? 0);
     if (length === 0) dropped.zeroVector++;
     else if (!Number.isFinite(length)) dropped.notFiniteVector++;
     else measured.push({ ...query, score });

@@ -10,7 +10,7 @@ import {
   numberSessions,
   sessionsByLikeness,
 } from '../../../../../src/core/drift/coverage/session-weights.ts';
-import { matrixOf } from '../../../../../src/core/vector/matrix.ts';
+import { matrixOf, rowLengths } from '../../../../../src/core/vector/matrix.ts';
 
 const angle = (degrees: number): number[] => [
   Math.cos((degrees * Math.PI) / 180),
@@ -80,7 +80,7 @@ describe('measuredQueries', () => {
         { ...query('infinite', null, 3) },
         { ...query('no vector', null, null) },
       ],
-      vectors,
+      rowLengths(vectors),
     );
     expect(measured.map(({ id }) => id)).toEqual(['good', 'no vector']);
     expect(dropped).toEqual({ notMeasurable: 2, notFiniteVector: 2, zeroVector: 1 });
