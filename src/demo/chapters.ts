@@ -75,7 +75,7 @@ export const chapters: readonly Chapter[] = [
     cause: 'uncovered_topic',
     page: 'density',
     leadHours: 0,
-    faultHours: 12,
+    faultHours: 16,
     // A density alarm is resolved when a whole day is well again.
     recoveryHours: 28,
   },

@@ -11,6 +11,7 @@ import { stringify } from 'yaml';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import type { CommandSettings } from '../app/commands/command-store.ts';
 import { systemClock } from '../app/system-clock.ts';
+import { DAY_MS } from '../core/time.ts';
 import { createAlarmLog } from './alarm-log.ts';
 import { type Chapter, MISSING_TITLE } from './chapters.ts';
 import type { ClosingRow } from './closing-table.ts';
@@ -21,7 +22,7 @@ import { type DemoRagService, startDemoRagService } from './rag/spawn.ts';
 import type { Stage } from './stage.ts';
 import { tellChapter } from './tell-chapter.ts';
 import { tellEnd } from './tell-end.ts';
-import { HEALTHY_HOURS, tellHealthy } from './tell-healthy.ts';
+import { tellHealthy } from './tell-healthy.ts';
 import type { DemoTraffic } from './traffic.ts';
 import { HOUR_MS, withWorld } from './world.ts';
 
@@ -36,6 +37,11 @@ export interface StorySettings {
 }
 
 const QUARTER_MS = 15 * 60_000;
+const NOON_MS = 12 * HOUR_MS;
+/** A baseline is learnt of the first day; the rest is held against it before the first fault. */
+const LEAST_HEALTHY_HOURS = 28;
+/** Of the day of those who ask: the busy hours come after it. */
+const FIRST_FAULT_HOUR = 4;
 /** Of golden runs, once time is real. */
 const EVERY_MINUTE = '* * * * *';
 
@@ -92,10 +98,11 @@ async function tellFaults(
 ): Promise<FaultsTold> {
   const documents = await rag.setFault('none', false);
   const questions = await divideQuestions();
-  const start = startOf(chapters);
+  const { start, healthyHours } = timesOf(chapters);
   const cron = `0 ${start.getUTCHours() % GOLDEN_HOURS}-23/${GOLDEN_HOURS} * * *`;
   const command = await writeConfig(rag, port, folder, cron, signal);
-  return withWorld({ command, rag, questions, start }, async (world) => {
+  const firstHour = FIRST_FAULT_HOUR - healthyHours;
+  return withWorld({ command, rag, questions, start, firstHour }, async (world) => {
     stage.tell(
       `A RAG service answers from ${documents} Wikipedia passages in pgvector, none about ${MISSING_TITLE}.`,
     );
@@ -104,7 +111,7 @@ async function tellFaults(
     );
     stage.tell(`Console: ${world.lapse.url}/`);
     const log = createAlarmLog();
-    const problems = [...(await tellHealthy(world, log, stage))];
+    const problems = [...(await tellHealthy(world, healthyHours, log, stage))];
     const rows: ClosingRow[] = [];
     for (const [index, chapter] of chapters.entries()) {
       const before = index === 0 ? 0 : log.raised.length;
@@ -117,14 +124,23 @@ async function tellFaults(
   });
 }
 
-/** So that the story ends with the last full hour. */
-function startOf(chapters: readonly Chapter[]): Date {
-  const hours = chapters.reduce(
-    (sum, { leadHours, faultHours, recoveryHours }) => sum + leadHours + faultHours + recoveryHours,
-    HEALTHY_HOURS,
-  );
+/**
+ * The story ends with the last full hour. It begins at noon (UTC) or an hour later, as golden runs need it: the baseline
+ * is learnt of the days against each other, and noon makes two halves of the first 24 hours. So it is nearly the same
+ * story whatever the time of day.
+ */
+function timesOf(chapters: readonly Chapter[]): { readonly start: Date; readonly healthyHours: number } {
+  const faultsMs =
+    HOUR_MS *
+    chapters.reduce(
+      (sum, { leadHours, faultHours, recoveryHours }) => sum + leadHours + faultHours + recoveryHours,
+      0,
+    );
   const endMs = Math.floor((systemClock.now().getTime() - QUARTER_MS) / HOUR_MS) * HOUR_MS;
-  return new Date(endMs - hours * HOUR_MS);
+  const latestMs = endMs - faultsMs - LEAST_HEALTHY_HOURS * HOUR_MS;
+  const noonMs = Math.floor((latestMs - NOON_MS) / DAY_MS) * DAY_MS + NOON_MS;
+  const startMs = noonMs + ((latestMs - noonMs) % (GOLDEN_HOURS * HOUR_MS));
+  return { start: new Date(startMs), healthyHours: (endMs - faultsMs - startMs) / HOUR_MS };
 }
 
 function configFileIn(folder: string): string {

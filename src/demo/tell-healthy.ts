@@ -5,14 +5,16 @@ import { GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';
 import { type Stage, tellPart } from './stage.ts';
 import type { World } from './world.ts';
 
-/** A baseline is learnt of the first day; the rest is held against it before the first fault. */
-export const HEALTHY_HOURS = 28;
-
 /** @returns what did not happen as it should */
-export async function tellHealthy(world: World, log: AlarmLog, stage: Stage): Promise<readonly string[]> {
-  stage.tell(`\n${stage.styled('bold', 'Healthy.')} ${HEALTHY_HOURS} hours pass in a moment.`);
-  for (let hour = 1; hour <= HEALTHY_HOURS; hour += 1) {
-    stage.progress(`hour ${hour} of ${HEALTHY_HOURS}`);
+export async function tellHealthy(
+  world: World,
+  hours: number,
+  log: AlarmLog,
+  stage: Stage,
+): Promise<readonly string[]> {
+  stage.tell(`\n${stage.styled('bold', 'Healthy.')} ${hours} hours pass in a moment.`);
+  for (let hour = 1; hour <= hours; hour += 1) {
+    stage.progress(`hour ${hour} of ${hours}`);
     await world.passHour();
     log.look(await world.lapse.alarms(PIPELINE), world.seen(), null);
   }

@@ -10,6 +10,8 @@ export interface DemoTrafficSettings {
   readonly pipeline: string;
   readonly questions: Pick<DividedQuestions, 'live' | 'missing'>;
   readonly search: (text: string) => Promise<SearchAnswer>;
+  /** Of the day, in which the first hour falls; 0 is the quietest. */
+  readonly firstHour: number;
 }
 
 export interface DemoSession {
@@ -38,13 +40,18 @@ const GOES_ON = 0.25;
 const MOST_QUESTIONS = 3;
 const SEED = 1;
 
-/** The same traffic in every run, whatever the time of day: its days begin with the first hour. */
-export function createDemoTraffic({ pipeline, questions, search }: DemoTrafficSettings): DemoTraffic {
+/** The same traffic in every run with the same first hour, whatever the time of day. */
+export function createDemoTraffic({
+  pipeline,
+  questions,
+  search,
+  firstHour,
+}: DemoTrafficSettings): DemoTraffic {
   const uniform = uniforms();
   const oneOf = <Item>(items: readonly Item[]): Item | undefined =>
     items[Math.floor(uniform() * items.length)];
   let sessions = 0;
-  let hours = 0;
+  let hours = firstHour;
 
   const nextSession = (missingShare: number): DemoSession => {
     const article = (uniform() < missingShare ? questions.missing : oneOf(questions.live)) ?? [];

@@ -38,16 +38,18 @@ export interface WorldSettings {
   readonly questions: DividedQuestions;
   /** A whole hour, at which a golden run is due. */
   readonly start: Date;
+  /** Of the day of those who ask; 0 is the quietest. */
+  readonly firstHour: number;
 }
 
 /** @throws RecalldError as withTimeLapse, and what `work` throws */
 export async function withWorld<T>(
-  { command, rag, questions, start }: WorldSettings,
+  { command, rag, questions, start, firstHour }: WorldSettings,
   work: (world: World) => Promise<T>,
 ): Promise<T> {
   const clock = new StoryClock(start);
   const searcher = createSearcher(rag.url, command.signal);
-  const traffic = createDemoTraffic({ pipeline: PIPELINE, questions, search: searcher.search });
+  const traffic = createDemoTraffic({ pipeline: PIPELINE, questions, search: searcher.search, firstHour });
   return withTimeLapse(command, clock, async (lapse) => {
     await lapse.importGolden(
       GOLDEN_SET,

@@ -15,7 +15,7 @@ const answers = await readDemoAnswers();
 const articleOf = (queryId: string): string => answers.get(questionOf(queryId))?.split('/')[0] ?? 'none';
 
 async function aDay(missingShare: number) {
-  const traffic = createDemoTraffic({ pipeline: 'demo', questions, search });
+  const traffic = createDemoTraffic({ pipeline: 'demo', questions, search, firstHour: 0 });
   const hours = [];
   for (let hour = 0; hour < 24; hour++) hours.push(await traffic.nextHour(FROM, missingShare));
   return hours;
