@@ -17,7 +17,7 @@ describe('recalld demo', () => {
       [
         'uncovered topic, 15 %',
         expect.stringMatching(/^density drift \((page|ticket)\)$/),
-        expect.stringMatching(/^\d runs, \d+ queries$/),
+        expect.stringMatching(/^\d runs?, \d+ queries$/),
         'uncovered_topic',
         '0',
       ],

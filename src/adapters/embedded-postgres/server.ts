@@ -62,6 +62,9 @@ function settings(port: number): Record<string, string | number> {
   };
 }
 
+/** What the next server says of backends that are left, or they themselves, who write to the same log. */
+const ofKilledServer = /pre-existing shared memory block|unexpected postmaster exit/;
+
 /**
  * Starts the server on a free port of the loopback address and returns when it accepts connections.
  * @throws RecalldError `embedded_database_failed` with what the server said, or `data_dir_unusable` if the disk is
@@ -79,7 +82,7 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
       // Another program may have taken the port between our look and the server's start.
       const portWasTaken = attempt < attempts && !(await isFree(port));
       // Backends of a server that was killed alone end when they notice, and the next server waits for them.
-      const isStillInUse = (await log.lastError()).includes('pre-existing shared memory block');
+      const isStillInUse = ofKilledServer.test(await log.lastError());
       if (!portWasTaken && !(isStillInUse && Date.now() < patienceEnd))
         throw await startError(setup.dataDir, log);
       if (isStillInUse) await delay(100);
