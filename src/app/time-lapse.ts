@@ -76,8 +76,8 @@ export async function withTimeLapse<T>(
     const dependencies: Dependencies = { ...opened, queue: inHand.queue };
     const jobDeps = createJobDeps(dependencies);
     const { exporter, pipelines, sets, traffic, hashKey } = dependencies;
-    const runJob = createJobRunner({ jobDeps, clock, logger, meter: exporter.meter, shutdown: signal });
     const { meter } = exporter;
+    const runJob = createJobRunner({ jobDeps, clock, logger, meter, shutdown: signal });
     const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
     const checks = {
       ...dependencies,

@@ -10,7 +10,7 @@ export interface DemoTrafficSettings {
   readonly pipeline: string;
   readonly questions: Pick<DividedQuestions, 'live' | 'missing'>;
   readonly search: (text: string) => Promise<SearchAnswer>;
-  /** Of the day, in which the first hour falls; 0 is the quietest. */
+  /** Hour of the day at which it begins; 0 is the quietest, and days repeat before it as after. */
   readonly firstHour: number;
 }
 

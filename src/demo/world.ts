@@ -38,7 +38,7 @@ export interface WorldSettings {
   readonly questions: DividedQuestions;
   /** A whole hour, at which a golden run is due. */
   readonly start: Date;
-  /** Of the day of those who ask; 0 is the quietest. */
+  /** Hour of the day of those who ask, at which it begins; 0 is the quietest. */
   readonly firstHour: number;
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMicroBatch } from '../../../../../src/adapters/postgres/live/micro-batch.ts';
 
 /** A batch of at most five items whose writes end when the test says so. */
@@ -21,7 +21,15 @@ function aBatch() {
   return { writes, call };
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Until the wait for company is over, and what follows from it has happened. */
+const turn = () => vi.advanceTimersByTimeAsync(1);
 
 describe('calls that arrive together', () => {
   it('share a write, and each gets its own results', async () => {
