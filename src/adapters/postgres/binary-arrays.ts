@@ -16,7 +16,7 @@ const types = {
 
 export type ElementType = keyof typeof types;
 
-/** A day is written YYYY-MM-DD. */
+/** A date is a day in UTC: any time of it. */
 export type Element = string | number | Date | Buffer | null;
 
 /** PostgreSQL counts time from here. */
@@ -59,8 +59,8 @@ function writeElement(bytes: Buffer, at: number, type: ElementType, value: NonNu
   if (type === 'smallint' && typeof value === 'number') return bytes.writeInt16BE(value, at) - at;
   if (type === 'integer' && typeof value === 'number') return bytes.writeInt32BE(value, at) - at;
   if (type === 'double precision' && typeof value === 'number') return bytes.writeDoubleBE(value, at) - at;
-  if (type === 'date' && typeof value === 'string') {
-    return bytes.writeInt32BE((Date.parse(value) - EPOCH_MS) / DAY_MS, at) - at;
+  if (type === 'date' && value instanceof Date) {
+    return bytes.writeInt32BE(Math.floor((value.getTime() - EPOCH_MS) / DAY_MS), at) - at;
   }
   if (type === 'timestamptz' && value instanceof Date) {
     return bytes.writeBigInt64BE(BigInt(value.getTime() - EPOCH_MS) * 1000n, at) - at;

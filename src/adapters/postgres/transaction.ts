@@ -30,6 +30,19 @@ export async function inTransaction<T>(
   }
 }
 
+/**
+ * A single statement outside of a transaction, with the sentence for a right that our role lacks.
+ *
+ * @throws RecalldError database_denied, and what the statement rejects with
+ */
+export async function orDenied<T>(statement: Promise<T>): Promise<T> {
+  try {
+    return await statement;
+  } catch (error) {
+    throw deniedOf(error) ?? error;
+  }
+}
+
 /** SQLSTATE of a role that may not do what it asks for. */
 const INSUFFICIENT_PRIVILEGE = '42501';
 

@@ -68,8 +68,8 @@ export function createExporter(settings: ExporterSettings): Exporter {
   let running: Promise<readonly Buffer[]> | null = null;
   return {
     meter: {
-      increment: (name, labels, by = 1) => (metrics.get(name) as Counter).inc({ ...labels }, by),
-      observe: (name, labels, value) => (metrics.get(name) as Histogram).observe({ ...labels }, value),
+      increment: (name, labels, by = 1) => (metrics.get(name) as Counter).inc(labels, by),
+      observe: (name, labels, value) => (metrics.get(name) as Histogram).observe(labels, value),
     },
     contentType: registry.contentType,
     // Scrapes that overlap share one refresh: resetting gauges under another scrape would tear its answer.

@@ -36,11 +36,14 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
     await takeTurn(text.length);
     return redactHere(text).text;
   };
-  const redactText = createRedactText({ redact, analyzer: createAnalyzer(privacy.presidio), ...deps });
+  const analyzer = createAnalyzer(privacy.presidio);
+  const redactText = analyzer === null ? redact : createRedactText({ redact, analyzer, ...deps });
   const shown = async (text: string | null): Promise<string | null> => {
     if (text === null || privacy.text === 'hash') return null;
     return privacy.text === 'keep' ? text : redactText(text);
   };
+  // What went wrong is for operators, and may quote what was asked.
+  const shownError = async (error: string): Promise<string> => (await redactText(error)) ?? REFUSED;
   const userHash = (userId: string | null): string | null =>
     userId === null ? null : userIdHmac(userId, key);
   const ofPeople: PersonalData['ofPeople'] = ({ id, sessionId, traceId, userId }) => ({
@@ -55,12 +58,12 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
     ofPeople,
     ofText,
     async ofQuery(query) {
-      // What went wrong is for operators, and may quote what was asked.
-      const [text, error] = await Promise.all([
-        ofText(query.text),
-        query.error === null ? null : redactText(query.error).then((redacted) => redacted ?? REFUSED),
-      ]);
-      return { ...ofPeople(query), ...text, error };
+      const { sessionHash, userHash } = ofPeople(query);
+      const [{ text, textHash }, error] =
+        query.error === null
+          ? [await ofText(query.text), null]
+          : await Promise.all([ofText(query.text), shownError(query.error)]);
+      return { sessionHash, userHash, text, textHash, error };
     },
     async ofFeedback({ userId, comment }) {
       return { userHash: userHash(userId), comment: await shown(comment) };

@@ -30,9 +30,22 @@ export const text = bounded(MAX_TEXT, controlInText);
 
 export const shortText = bounded(1000, controlInText);
 
-export const identifier = bounded(1024, controlInId).refine((value) => value.length > 0, {
+const LONGEST_ID = 1024;
+
+export const identifier = bounded(LONGEST_ID, controlInId).refine((value) => value.length > 0, {
   error: 'is empty',
 });
+
+/** What `identifier` takes, at a fraction of its cost: for ids that come by the dozen with each query. */
+export function isIdentifier(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length > 0 &&
+    value.length <= LONGEST_ID &&
+    !controlInId.test(value) &&
+    value.isWellFormed()
+  );
+}
 
 export const timestamp = z.iso.datetime({
   offset: true,

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { GoldenQuery } from '../../core/model.ts';
 import { goldenLineSchema } from '../golden-files.ts';
 import { nameSchema } from '../name.ts';
-
 import { nextCursor, numberedPageShape } from './paging.ts';
+import { wireSchema } from './wire-schema.ts';
 
 /** Most queries of one upload. */
 const MOST_QUERIES = 100_000;
@@ -104,9 +104,4 @@ export function goldenSetVersionJson(set: {
     origin: set.origin,
     note: set.note,
   };
-}
-
-function wireSchema(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return json;
 }

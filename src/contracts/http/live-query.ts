@@ -4,11 +4,7 @@ import type { LiveQuery } from '../../core/live/live-query.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { embeddingSchema } from './embedding.ts';
 import { identifier, segmentsSchema, shortText, text, timestamp } from './fields.ts';
-
-const resultSchema = z.strictObject({
-  id: identifier.describe('Document id.'),
-  score: z.number().optional().describe('As the retriever gave it.'),
-});
+import { resultsSchema } from './results.ts';
 
 export const liveQuerySchema = z.strictObject({
   id: identifier.describe('Idempotency key within the pipeline.'),
@@ -21,10 +17,7 @@ export const liveQuerySchema = z.strictObject({
   top_k: z.int().min(1).max(10_000).optional().describe('How many documents were asked for.'),
   session_id: identifier.optional().describe('Sessions are sampled whole.'),
   trace_id: identifier.optional().describe('Trace of the request, to join what OpenTelemetry tells of it.'),
-  results: z
-    .array(resultSchema)
-    .max(1000)
-    .describe('What was retrieved, best first; empty when nothing was.'),
+  results: resultsSchema.describe('What was retrieved, best first; empty when nothing was.'),
   latency_ms: z.number().min(0).max(DAY_MS).optional().describe('How long the retrieval took.'),
   error: shortText.optional().describe('What went wrong, in short; left out when the retrieval succeeded.'),
   segments: segmentsSchema.optional().describe('Slices of the traffic, such as tenant or language.'),

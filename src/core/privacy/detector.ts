@@ -19,6 +19,8 @@ export interface Rule {
    * than linear time: quantifiers are bounded, or they repeat one class and cannot be entered again within what they matched.
    */
   readonly pattern: RegExp;
+  /** Part of every match, as it is written: a text without it is not searched. */
+  readonly needs?: string;
   /** Whether a match is meant; left out, each is. */
   readonly accepts?: (value: string) => boolean;
   /**
@@ -28,9 +30,20 @@ export interface Rule {
   readonly retries?: boolean;
 }
 
+/** Whether a text has at least `fewest` digits: most texts have not, and need no search for numbers. */
+export function hasDigits(text: string, fewest: number): boolean {
+  let digits = 0;
+  for (let index = 0; index < text.length && digits < fewest; index++) {
+    const code = text.charCodeAt(index);
+    if (code >= 0x30 && code <= 0x39) digits++;
+  }
+  return digits >= fewest;
+}
+
 /** The spans of all rules; those that overlap become one. */
 export function findByRules(text: string, rules: readonly Rule[]): Span[] {
-  const spans = rules.flatMap((rule) => findByRule(text, rule)).toSorted((a, b) => a.start - b.start);
+  const possible = rules.filter(({ needs }) => needs === undefined || text.includes(needs));
+  const spans = possible.flatMap((rule) => findByRule(text, rule)).toSorted((a, b) => a.start - b.start);
   const merged: Span[] = [];
   for (const span of spans) {
     const last = merged.at(-1);

@@ -12,8 +12,10 @@ const rules: readonly Rule[] = [
       `(?<![\\p{L}\\p{N}_.-])(?<!(?<!\\p{L})${numbered}[ :=]{1,2})(?:${octet}\\.){3}${octet}(?![\\p{L}\\p{N}_]|\\.\\d|-\\p{L})`,
       'giu',
     ),
+    needs: '.',
   },
   {
+    needs: ':',
     pattern:
       /(?<![\p{L}\p{N}_:.])(?<value>[0-9a-f:]{2,45}(?<![^:]:)(?:\.\d{1,3}){0,3})(?:%[0-9a-z]{1,16})?(?![\p{L}\p{N}_])/dgiu,
     accepts: isIpv6,

@@ -1,5 +1,5 @@
 /** Payment card numbers and IBANs, both told from other numbers by their check digits. */
-import type { Detector, Span } from './detector.ts';
+import { type Detector, hasDigits, type Span } from './detector.ts';
 
 const FEWEST_DIGITS = 13;
 const MOST_DIGITS = 19;
@@ -15,6 +15,7 @@ const digitRun = /\d+(?:[ -]\d+)*/g;
 export const card: Detector = {
   kind: 'card',
   find: (text) => {
+    if (!hasDigits(text, FEWEST_DIGITS)) return [];
     const spans: Span[] = [];
     for (const run of text.matchAll(digitRun)) spans.push(...cardsOfRun(run[0], run.index));
     return spans;

@@ -1,5 +1,5 @@
 /** Phone numbers, told from years, prices, dates and ids by how people write them. */
-import { type Detector, findByRules, type Rule } from './detector.ts';
+import { type Detector, findByRules, hasDigits, type Rule } from './detector.ts';
 
 /** Not in the middle of a word, a number, a decimal, a date, an id or a path. */
 const before = '(?<![\\p{L}\\p{N}_+#$€£])(?<!\\p{N}[./:-])(?<!\\p{L}[/-])';
@@ -12,6 +12,9 @@ const callWord =
 /** Scripts without spaces, or with endings: the word may touch its neighbours. */
 const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телефон\\p{L}{0,3}|тел|τηλ|هاتف)';
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';
+
+/** Of the shortest number that a rule finds. */
+const FEWEST_DIGITS = 7;
 
 const rules: readonly Rule[] = [
   {
@@ -76,7 +79,7 @@ const rules: readonly Rule[] = [
 ];
 
 /** Phone numbers in international and common national forms; plain digits only after a word that announces them. */
-export const phone: Detector = { kind: 'phone', find: (text) => findByRules(text, rules) };
+export const phone: Detector = { kind: 'phone', find: (text) => (hasDigits(text, FEWEST_DIGITS) ? findByRules(text, rules) : []) };
 
 /** Whether it begins as a date with a full year, such as 01.02.2024, or is one from the year on, 2024-01-02. */
 function isDate(value: string): boolean {

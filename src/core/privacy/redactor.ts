@@ -91,17 +91,17 @@ function redactOnce(
   for (const detector of all) {
     const { kind, find } = detector;
     const shortest = detectors.includes(detector) ? SHORTEST : 1;
-    const found = gapsBetween(taken, folded.text.length, shortest).flatMap((gap) =>
-      find(folded.text.slice(gap.start, gap.end)).map((span) => ({
-        kind,
-        start: gap.start + span.start,
-        end: gap.start + span.end,
-      })),
-    );
+    const found: Find[] = [];
+    for (const gap of gapsBetween(taken, folded.text.length, shortest)) {
+      for (const { start, end } of find(folded.text.slice(gap.start, gap.end))) {
+        found.push({ kind, start: gap.start + start, end: gap.start + end });
+      }
+    }
     if (found.length === 0) continue;
     finds = finds.concat(found);
     taken = taken.concat(found).toSorted((a, b) => a.start - b.start);
   }
+  if (finds.length === 0) return { finds, redacted: text };
   const parts: string[] = [];
   let position = 0;
   for (const { kind, start, end } of finds.toSorted((a, b) => a.start - b.start)) {
@@ -117,10 +117,11 @@ function redactOnce(
 function gapsBetween(spans: readonly Span[], length: number, shortest: number): Span[] {
   const gaps: Span[] = [];
   let start = 0;
-  for (const span of [...spans, { start: length, end: length }]) {
+  for (const span of spans) {
     if (span.start - start >= shortest) gaps.push({ start, end: span.start });
     start = span.end;
   }
+  if (length - start >= shortest) gaps.push({ start, end: length });
   return gaps;
 }
 

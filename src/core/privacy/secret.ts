@@ -23,7 +23,7 @@ export const privateKey: Detector = {
 };
 
 const credentialsRules: readonly Rule[] = [
-  { pattern: /[a-z][a-z0-9+.-]{0,20}:\/\/(?<value>[^\s/?#"'<>]+)@/dgiu },
+  { needs: '://', pattern: /[a-z][a-z0-9+.-]{0,20}:\/\/(?<value>[^\s/?#"'<>]+)@/dgiu },
 ];
 
 /** User name and password of a URL: what stands before the at sign of its host. */
@@ -42,19 +42,25 @@ const tokenRules: readonly Rule[] = [
       /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{16}(?![A-Za-z0-9])/gu,
   },
   // GitHub, GitLab, npm, Hugging Face.
-  { pattern: rule(`(?:gh[opsur]_[A-Za-z0-9]{30,}|github_pat_\\w{22,}|glpat-[\\w-]{20,})`) },
-  { pattern: rule(`(?:npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,})`) },
+  { needs: '_', pattern: rule(`(?:gh[opsur]_[A-Za-z0-9]{30,}|github_pat_\\w{22,})`) },
+  { needs: 'glpat-', pattern: rule(`glpat-[\\w-]{20,}`) },
+  { needs: '_', pattern: rule(`(?:npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,})`) },
   // Slack, with the secret part of webhook addresses.
-  { pattern: rule(`(?:xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,})`) },
-  { pattern: /hooks\.slack\.com\/(?:services|workflows)\/(?<value>[A-Za-z0-9/]{20,})/dgu },
+  { needs: '-', pattern: rule(`(?:xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,})`) },
+  { needs: 'hooks.slack.com/', pattern: /hooks\.slack\.com\/(?:services|workflows)\/(?<value>[A-Za-z0-9/]{20,})/dgu },
   // Stripe, SendGrid, Google.
-  { pattern: rule(`(?:[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,})`) },
-  { pattern: rule(`SG\\.[\\w-]{16,}\\.[\\w-]{16,}`) },
-  { pattern: rule(`(?:AIza[\\w-]{35,}|ya29\\.[\\w-]{20,})`) },
+  { needs: '_', pattern: rule(`(?:[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,})`) },
+  { needs: 'SG.', pattern: rule(`SG\\.[\\w-]{16,}\\.[\\w-]{16,}`) },
+  { needs: 'AIza', pattern: rule(`AIza[\\w-]{35,}`) },
+  { needs: 'ya29.', pattern: rule(`ya29\\.[\\w-]{20,}`) },
   // OpenAI, Anthropic and those who follow them; sk-learn and the like have no such run of letters and digits.
-  { pattern: rule(`sk-[\\w-]{20,}`), accepts: (value) => /\d/.test(value) && /[A-Za-z0-9]{16}/.test(value) },
+  {
+    needs: 'sk-',
+    pattern: rule(`sk-[\\w-]{20,}`),
+    accepts: (value) => /\d/.test(value) && /[A-Za-z0-9]{16}/.test(value),
+  },
   // JSON Web Tokens; the signature may be empty.
-  { pattern: rule(`eyJ[\\w-]{5,}\\.[\\w-]{5,}\\.[\\w-]*`) },
+  { needs: 'eyJ', pattern: rule(`eyJ[\\w-]{5,}\\.[\\w-]{5,}\\.[\\w-]*`) },
   // HTTP.
   {
     pattern:
@@ -109,8 +115,13 @@ const secretRules: readonly Rule[] = [
   },
 ];
 
+const announcement = new RegExp(`${passwordWord}|${keyWord}`, 'iu');
+
 /** Passwords, and long random strings, after a word that says what they are. */
-export const secret: Detector = { kind: 'secret', find: (text) => findByRules(text, secretRules) };
+export const secret: Detector = {
+  kind: 'secret',
+  find: (text) => (announcement.test(text) ? findByRules(text, secretRules) : []),
+};
 
 function rule(source: string): RegExp {
   return new RegExp(`${alone}${source}`, 'gu');

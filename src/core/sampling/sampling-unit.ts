@@ -37,6 +37,7 @@ export function samplingUnit(query: {
  */
 export function samplingHash(pipeline: string, unit: SamplingUnit): number {
   // JSON keeps the four parts apart whatever characters they hold.
-  const digest = hash('sha256', JSON.stringify([DOMAIN, pipeline, unit.kind, unit.id]), 'buffer');
-  return (digest.readUInt32BE(0) * 2 ** 21 + (digest.readUInt32BE(4) >>> 11)) / 2 ** 53;
+  const digest = hash('sha256', JSON.stringify([DOMAIN, pipeline, unit.kind, unit.id]), 'hex');
+  const [high, low] = [Number.parseInt(digest.slice(0, 8), 16), Number.parseInt(digest.slice(8, 16), 16)];
+  return (high * 2 ** 21 + (low >>> 11)) / 2 ** 53;
 }

@@ -149,6 +149,7 @@ async function toSample(
   level: number,
   now: Date,
 ): Promise<LiveSample> {
+  const { sessionHash, userHash, text, textHash, error } = await pipeline.personalData.ofQuery(query);
   return {
     pipeline: query.pipeline,
     id: query.id,
@@ -164,7 +165,11 @@ async function toSample(
     indexVersion: query.versions.index,
     embedderVersion: query.versions.embedder,
     retrieverVersion: query.versions.retriever,
-    ...(await pipeline.personalData.ofQuery(query)),
+    sessionHash,
+    userHash,
+    text,
+    textHash,
+    error,
     probability: decision.probability,
     keepReason: decision.reason,
     unitHash: decision.hash,

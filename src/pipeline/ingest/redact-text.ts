@@ -9,8 +9,7 @@ export interface RedactTextDeps {
   readonly pipeline: string;
   /** By our own rules. */
   readonly redact: (text: string) => Promise<string>;
-  /** Null when our own rules are all. */
-  readonly analyzer: EntityAnalyzer | null;
+  readonly analyzer: EntityAnalyzer;
   readonly meter: Meter;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -42,7 +41,7 @@ export function createRedactText(deps: RedactTextDeps): RedactText {
   };
   return async (text) => {
     const redacted = await redact(text);
-    if (analyzer === null || redacted.trim() === '') return redacted;
+    if (redacted.trim() === '') return redacted;
     const analysis = await analyzer.analyze(redacted);
     if (analysis.kind !== 'found') return refuse(analysis.kind, analysis.message);
     const clean = redactFound(redacted, analysis.entities);

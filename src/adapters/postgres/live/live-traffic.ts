@@ -1,14 +1,7 @@
 /** Live queries and feedback in PostgreSQL. Writes of requests that arrive together share a statement. */
 import type { Pool, PoolClient } from 'pg';
 import { RecalldError } from '../../../core/errors.ts';
-import type {
-  Arrival,
-  ArrivalCount,
-  LiveSample,
-  LiveTraffic,
-  MinuteLevel,
-  StoredFeedback,
-} from '../../../ports/live-traffic.ts';
+import type { Arrival, LiveTraffic, StoredFeedback } from '../../../ports/live-traffic.ts';
 import type { HeldFragment } from '../../../ports/trace-fragments.ts';
 import { createPartitions, dayAfter, dropPartitionsBefore } from '../partitions.ts';
 import { unreachable } from '../pool.ts';
@@ -16,8 +9,9 @@ import { inTransaction } from '../transaction.ts';
 import { closeMinutes } from './close-minutes.ts';
 import { erase, lastErasures } from './erase.ts';
 import { readCountedHours, readFeedback } from './feedback-reads.ts';
-import { columnsOf, insertFeedback, insertSamples, raiseProbabilities, renewFeedback } from './live-rows.ts';
+import { insertFeedback, renewFeedback } from './feedback-rows.ts';
 import { createMicroBatch } from './micro-batch.ts';
+import { raiseProbabilities, recordArrivals } from './record-arrivals.ts';
 import { settleTraces, type TraceToSettle } from './settle-traces.ts';
 import { insertFragments, releaseFragments } from './trace-fragments.ts';
 
@@ -25,7 +19,6 @@ import { insertFragments, releaseFragments } from './trace-fragments.ts';
 const BATCH_ROWS = 500;
 const BATCH_WAIT_MS = 3;
 const BATCHES_IN_FLIGHT = 3;
-const MINUTE_MS = 60_000;
 /** About 40 MB of queries with vectors. */
 const MOST_WAITING = 10_000;
 
@@ -44,14 +37,17 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
       throw unreachable(pool.options, cause);
     }
   };
-  const recordArrivals = createMicroBatch<Arrival, readonly boolean[]>({
-    write: (arrivals) => inTransaction(pool, (client) => writeArrivals(client, arrivals, replica)),
-    weigh: ({ samples }) => Math.max(1, samples.length),
-    maxItems: BATCH_ROWS,
-    maxWaitMs: BATCH_WAIT_MS,
-    maxWaiting: MOST_WAITING,
-    concurrency: BATCHES_IN_FLIGHT,
-  });
+  const writeArrivals = (countsSamples: boolean) =>
+    createMicroBatch<Arrival, readonly boolean[]>({
+      write: (arrivals) => recordArrivals(pool, arrivals, replica, countsSamples),
+      weigh: ({ samples }) => Math.max(1, samples.length),
+      maxItems: BATCH_ROWS,
+      maxWaitMs: BATCH_WAIT_MS,
+      maxWaiting: MOST_WAITING,
+      concurrency: BATCHES_IN_FLIGHT,
+    });
+  const writeCounted = writeArrivals(true);
+  const writeUncounted = writeArrivals(false);
   const writeFeedback = createMicroBatch<StoredFeedback, boolean>({
     write: (items) => inTransaction(pool, (client) => writeFeedbackItems(client, items)),
     maxItems: BATCH_ROWS,
@@ -91,12 +87,12 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
 
   return {
     async record(arrival) {
-      const [isNew = []] = await explained(recordArrivals([arrival]));
+      const write = arrival.counts.length > 0 ? writeCounted : writeUncounted;
+      const [isNew = []] = await explained(write([arrival]));
       await explained(settle(arrival.samples, 1));
       return { isNew };
     },
-    raiseProbabilities: (samples) =>
-      explained(inTransaction(pool, (client) => raiseProbabilities(client, samples))),
+    raiseProbabilities: (samples) => explained(raiseProbabilities(pool, samples)),
     async recordFeedback(feedback) {
       const isNew = await explained(writeFeedback(feedback));
       await explained(settle(feedback, OPINION_DAYS));
@@ -127,56 +123,6 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
   };
 }
 
-async function writeArrivals(
-  client: PoolClient,
-  arrivals: readonly Arrival[],
-  replica: string,
-): Promise<boolean[][]> {
-  const samples = arrivals.flatMap((arrival) => arrival.samples);
-  const isNew = samples.length === 0 ? [] : await insertSamples(client, samples);
-  const repeated = samples.filter((_, position) => isNew[position] !== true);
-  let next = 0;
-  const isNewOf = arrivals.map((arrival) => arrival.samples.map(() => isNew[next++] ?? false));
-  const counts = arrivals.flatMap((arrival, index) => [
-    ...arrival.counts,
-    ...(arrival.counts.length === 0 ? [] : uncounted(arrival.samples, isNewOf[index] ?? [])),
-  ]);
-  await Promise.all([
-    raiseProbabilities(client, repeated),
-    addCounts(client, sumCounts(counts)),
-    raiseLevels(client, highestLevels(arrivals.flatMap(({ levels }) => levels)), replica),
-  ]);
-  return isNewOf;
-}
-
-/** Takes back what an arrival counted for samples that were counted when they first came, in the same minute. */
-function uncounted(samples: readonly LiveSample[], isNew: readonly boolean[]): ArrivalCount[] {
-  return samples.flatMap(({ pipeline, outcome, receivedAt }, position) => {
-    if (isNew[position] === true) return [];
-    const minute = new Date(Math.floor(receivedAt.getTime() / MINUTE_MS) * MINUTE_MS);
-    return [{ pipeline, outcome, minute, queries: -1 }];
-  });
-}
-
-/** One count for each key: many requests share a few of them. */
-function sumCounts(counts: readonly ArrivalCount[]): ArrivalCount[] {
-  const sums = new Map<string, ArrivalCount>();
-  for (const count of counts) {
-    const key = `${count.minute.getTime()} ${count.outcome} ${count.pipeline}`;
-    sums.set(key, { ...count, queries: count.queries + (sums.get(key)?.queries ?? 0) });
-  }
-  return [...sums.values()].filter(({ queries }) => queries !== 0);
-}
-
-function highestLevels(levels: readonly MinuteLevel[]): MinuteLevel[] {
-  const highest = new Map<string, MinuteLevel>();
-  for (const one of levels) {
-    const key = `${one.minute.getTime()} ${one.pipeline}`;
-    if (one.level >= (highest.get(key)?.level ?? 0)) highest.set(key, one);
-  }
-  return [...highest.values()];
-}
-
 async function writeFeedbackItems(
   client: PoolClient,
   feedback: readonly StoredFeedback[],
@@ -187,40 +133,6 @@ async function writeFeedbackItems(
     feedback.filter((item, position) => item.mayRepeat && isNew[position] !== true),
   );
   return isNew;
-}
-
-/** Sorted by key, so that two batches take their row locks in the same order and never wait in a ring. */
-async function addCounts(client: PoolClient, counts: readonly ArrivalCount[]): Promise<void> {
-  if (counts.length === 0) return;
-  await client.query({
-    name: 'add-live-query-counts',
-    text: `
-      insert into live_query_counts (pipeline, minute, outcome, queries)
-      select pipeline, minute, outcome, queries
-        from unnest($1::text[], $2::timestamptz[], $3::text[], $4::bigint[]) as c (pipeline, minute, outcome, queries)
-       order by pipeline, minute, outcome
-      on conflict (pipeline, minute, outcome) do update set queries = live_query_counts.queries + excluded.queries`,
-    values: columnsOf(counts, [(c) => c.pipeline, (c) => c.minute, (c) => c.outcome, (c) => c.queries]),
-  });
-}
-
-async function raiseLevels(
-  client: PoolClient,
-  levels: readonly MinuteLevel[],
-  replica: string,
-): Promise<void> {
-  if (levels.length === 0) return;
-  await client.query({
-    name: 'raise-sampling-levels',
-    text: `
-      insert into sampling_minutes (pipeline, minute, replica, level)
-      select pipeline, minute, $1::text, level
-        from unnest($2::text[], $3::timestamptz[], $4::smallint[]) as l (pipeline, minute, level)
-       order by pipeline, minute
-      on conflict (pipeline, minute, replica) do update set level = excluded.level
-       where sampling_minutes.level < excluded.level`,
-    values: [replica, ...columnsOf(levels, [(l) => l.pipeline, (l) => l.minute, (l) => l.level])],
-  });
 }
 
 async function knownDimensions(pool: Pool, pipeline: string, learn: number | null): Promise<number | null> {

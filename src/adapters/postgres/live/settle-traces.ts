@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { type Completable, completeQueries, type TraceFragment } from '../../../core/otel/trace-fragment.ts';
 import { inTransaction } from '../transaction.ts';
 import { bytesOfVector } from '../vector-bytes.ts';
-import { columnsOf } from './live-rows.ts';
+import { columnsOf } from '../columns.ts';
 import { readFragments, type StoredFragment } from './trace-fragments.ts';
 
 export interface TraceToSettle {

@@ -33,12 +33,15 @@ it.each<[ElementType, readonly Element[]]>([
   expect(await received(type, values)).toEqual(values);
 });
 
-it('days are those that were written', async () => {
-  const days = ['2000-01-01', '1970-01-01', '2026-11-22', '2024-02-29'];
+it('a date is the day of its time in UTC', async () => {
+  const times = ['2000-01-01T00:00Z', '1970-01-01T23:59:59.999Z', '2026-11-22T12:00Z', '2024-02-29T00:00+02:00'];
   const { rows } = await database.pool.query<{ day: string }>('select unnest($1::date[])::text as day', [
-    binaryArray('date', days),
+    binaryArray(
+      'date',
+      times.map((time) => new Date(time)),
+    ),
   ]);
-  expect(rows.map(({ day }) => day)).toEqual(days);
+  expect(rows.map(({ day }) => day)).toEqual(['2000-01-01', '1970-01-01', '2026-11-22', '2024-02-28']);
 });
 
 it('half of a surrogate pair becomes the replacement character, as with other parameters', async () => {
