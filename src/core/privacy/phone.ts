@@ -79,7 +79,10 @@ const rules: readonly Rule[] = [
 ];
 
 /** Phone numbers in international and common national forms; plain digits only after a word that announces them. */
-export const phone: Detector = { kind: 'phone', find: (text) => (hasDigits(text, FEWEST_DIGITS) ? findByRules(text, rules) : []) };
+export const phone: Detector = {
+  kind: 'phone',
+  find: (text) => (hasDigits(text, FEWEST_DIGITS) ? findByRules(text, rules) : []),
+};
 
 /** Whether it begins as a date with a full year, such as 01.02.2024, or is one from the year on, 2024-01-02. */
 function isDate(value: string): boolean {

@@ -47,7 +47,10 @@ const tokenRules: readonly Rule[] = [
   { needs: '_', pattern: rule(`(?:npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,})`) },
   // Slack, with the secret part of webhook addresses.
   { needs: '-', pattern: rule(`(?:xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,})`) },
-  { needs: 'hooks.slack.com/', pattern: /hooks\.slack\.com\/(?:services|workflows)\/(?<value>[A-Za-z0-9/]{20,})/dgu },
+  {
+    needs: 'hooks.slack.com/',
+    pattern: /hooks\.slack\.com\/(?:services|workflows)\/(?<value>[A-Za-z0-9/]{20,})/dgu,
+  },
   // Stripe, SendGrid, Google.
   { needs: '_', pattern: rule(`(?:[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,})`) },
   { needs: 'SG.', pattern: rule(`SG\\.[\\w-]{16,}\\.[\\w-]{16,}`) },

@@ -16,7 +16,7 @@ import { settleTraces, type TraceToSettle } from './settle-traces.ts';
 import { insertFragments, releaseFragments } from './trace-fragments.ts';
 
 /** Rows in one statement; more gain nothing. */
-const BATCH_ROWS = 500;
+const BATCH_ROWS = 250;
 const BATCH_WAIT_MS = 3;
 const BATCHES_IN_FLIGHT = 3;
 /** About 40 MB of queries with vectors. */

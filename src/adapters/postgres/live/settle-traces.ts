@@ -1,9 +1,9 @@
 /** Brings together what came of one trace in several exports: live queries, what completes them, feedback on them. */
 import type { Pool, PoolClient } from 'pg';
 import { type Completable, completeQueries, type TraceFragment } from '../../../core/otel/trace-fragment.ts';
+import { columnsOf } from '../columns.ts';
 import { inTransaction } from '../transaction.ts';
 import { bytesOfVector } from '../vector-bytes.ts';
-import { columnsOf } from '../columns.ts';
 import { readFragments, type StoredFragment } from './trace-fragments.ts';
 
 export interface TraceToSettle {

@@ -2,8 +2,8 @@
 import type { Pool, PoolClient } from 'pg';
 import type { TraceFragment } from '../../../core/otel/trace-fragment.ts';
 import type { HeldFragment } from '../../../ports/trace-fragments.ts';
-import { bytesOfVector, vectorOfBytes } from '../vector-bytes.ts';
 import { columnsOf } from '../columns.ts';
+import { bytesOfVector, vectorOfBytes } from '../vector-bytes.ts';
 
 /** As many as the migration makes: one is written, the one before it is kept, the one after it is empty. */
 const SLOTS = 3;

@@ -34,7 +34,12 @@ it.each<[ElementType, readonly Element[]]>([
 });
 
 it('a date is the day of its time in UTC', async () => {
-  const times = ['2000-01-01T00:00Z', '1970-01-01T23:59:59.999Z', '2026-11-22T12:00Z', '2024-02-29T00:00+02:00'];
+  const times = [
+    '2000-01-01T00:00Z',
+    '1970-01-01T23:59:59.999Z',
+    '2026-11-22T12:00Z',
+    '2024-02-29T00:00+02:00',
+  ];
   const { rows } = await database.pool.query<{ day: string }>('select unnest($1::date[])::text as day', [
     binaryArray(
       'date',
