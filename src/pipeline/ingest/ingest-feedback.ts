@@ -56,10 +56,11 @@ export async function ingestFeedback(
   const { isNew } = rows.length === 0 ? { isNew: [] } : await deps.traffic.recordFeedback(rows);
   const kept: Promise<void>[] = [];
   for (const [position, row] of rows.entries()) {
-    if (isNew[position] !== true) continue;
     const { pipeline, kind, sentiment } = row;
-    deps.meter.increment('recalld_feedback_total', { pipeline, kind, sentiment });
-    // At once, as each may have to wait for a service that redacts.
+    if (isNew[position] === true) {
+      deps.meter.increment('recalld_feedback_total', { pipeline, kind, sentiment });
+    }
+    // At once, as each may have to wait for a service that redacts. A repeat too: its first time may have failed here.
     if (sentiment === 'negative') kept.push(deps.keepUnhappy(row));
   }
   await Promise.all(kept);

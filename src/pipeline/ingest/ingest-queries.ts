@@ -15,7 +15,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ArrivalCount, LiveSample, LiveTraffic, MinuteLevel } from '../../ports/live-traffic.ts';
 import type { Meter } from '../../ports/metrics.ts';
 import type { PersonalData } from './personal-data.ts';
-import type { Judged, RecentQueries } from './recent-queries.ts';
+import type { HeldQuery, Judged, RecentQueries } from './recent-queries.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -226,15 +226,31 @@ export async function keepUnhappy(deps: IngestQueriesDeps, judged: Judged): Prom
   deps.recent.noteUnhappy(judged);
   const pipeline = deps.livePipeline(judged.pipeline);
   if (pipeline === null) return;
-  const taken = deps.recent.take(judged).map((held) => {
-    const { userHash } = pipeline.personalData.ofPeople(held.query);
-    return { ...held, subjects: [pipeline.personalData.hash(held.query.id), userHash ?? ''] };
-  });
+  const taken = deps.recent.take(judged);
   if (taken.length === 0) return;
-  const erased = await deps.traffic.lastErasures(taken.flatMap(({ subjects }) => subjects));
+  try {
+    await storeUnhappy(deps, pipeline, taken);
+  } catch (error) {
+    // The feedback is sent again, and shall find them.
+    for (const held of taken) deps.recent.hold(held);
+    throw error;
+  }
+}
+
+async function storeUnhappy(
+  deps: IngestQueriesDeps,
+  pipeline: LivePipeline,
+  taken: readonly HeldQuery[],
+): Promise<void> {
+  const { personalData } = pipeline;
+  const hashed = taken.map((held) => {
+    const { userHash } = personalData.ofPeople(held.query);
+    return { ...held, subjects: [personalData.hash(held.query.id), userHash ?? ''] };
+  });
+  const erased = await deps.traffic.lastErasures(hashed.flatMap(({ subjects }) => subjects));
   const late: Promise<LiveSample>[] = [];
   const kept: Promise<LiveSample>[] = [];
-  for (const { query, receivedAt, isKept, subjects } of taken) {
+  for (const { query, receivedAt, isKept, subjects } of hashed) {
     if (subjects.some((subject) => (erased.get(subject)?.getTime() ?? 0) >= receivedAt.getTime())) continue;
     const decision = decide(traitsOf(query, outcomeOf(query), true), pipeline.sampling, 0);
     if (decision.reason !== 'negative_feedback') continue;

@@ -172,6 +172,6 @@ async function prune(pool: Pool, retentionDays: ReadonlyMap<string, number>, now
     }
   }
   for (const table of ['live_query_counts', 'sampling_minutes']) {
-    await pool.query(`delete from ${table} where minute < $1::date`, [oldest]);
+    await pool.query(`delete from ${table} where minute < ($1::timestamp at time zone 'utc')`, [oldest]);
   }
 }
