@@ -14,6 +14,7 @@ import {
   queryOf,
   TRACE,
 } from '../../../../support/live-traffic.ts';
+import { withPool } from '../../../../support/with-pool.ts';
 
 const database = useDatabase();
 let traffic: LiveTraffic;
@@ -433,3 +434,19 @@ describe('an erasure', () => {
     }
   });
 });
+
+it.each(['Pacific/Kiritimati', 'Etc/GMT+12'])(
+  'counts are kept for whole days of UTC, whatever the time zone of the session: %s',
+  async (zone) => {
+    await database.pool.query(
+      `insert into live_query_counts select 'docs', m, 'ok', 1
+      from unnest($1::timestamptz[]) m`,
+      [[after(-2.5 * DAY - 1), after(-2.5 * DAY)]],
+    );
+    await withPool({ ...database.connection, options: `-c timezone=${zone}` }, (pool) =>
+      createLiveTraffic(pool, 'elsewhere').prune(new Map([['docs', 2]]), NOON),
+    );
+    const { rows } = await database.pool.query('select minute from live_query_counts');
+    expect(rows).toEqual([{ minute: after(-2.5 * DAY) }]);
+  },
+);
