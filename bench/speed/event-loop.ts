@@ -8,7 +8,7 @@ import { costlyTraces } from './costly-traces.ts';
 import { windowOf } from './drift-pass.ts';
 import { goldenConfig, importSet, pinRun, runSet, SEGMENTS } from './golden-segments.ts';
 import { sendLoad } from './http-load.ts';
-import { liveQuery } from './live-config.ts';
+import { liveBatch, liveQuery } from './live-config.ts';
 import { type Figure, figure, type MeasureRow, timed } from './row.ts';
 
 const LIMIT_MS = 50;
@@ -38,6 +38,10 @@ export const eventLoop: MeasureRow = async (quick) => {
           what: `an OpenTelemetry body of ${what}`,
           work: ({ url }: Daemon) => postTraces(url, bodyOf()),
         })),
+        {
+          what: 'a JSON body of 1,000 live queries with vectors of 1,536 numbers as text',
+          work: ({ url }) => post(`${url}/v1/queries`, queriesAsText(quick ? 10 : 1000), 202),
+        },
         {
           what: 'all of it at once',
           work: (at) =>
@@ -81,10 +85,20 @@ export const eventLoop: MeasureRow = async (quick) => {
   }
 };
 
-async function postTraces(url: string, body: Buffer): Promise<void> {
+/** As clients send that write each number in full. */
+function queriesAsText(count: number): Buffer {
+  const numbers = Array.from({ length: 1536 }, (_, i) => Math.sin(i));
+  return Buffer.from(liveBatch(count, () => `,"embedding":${JSON.stringify(numbers)}`));
+}
+
+function postTraces(url: string, body: Buffer): Promise<void> {
+  return post(`${url}/v1/traces`, body, 200);
+}
+
+async function post(url: string, body: Buffer, expected: number): Promise<void> {
   const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`${url}/v1/traces`, { method: 'POST', headers, body: new Uint8Array(body) });
-  if (response.status !== 200) throw new Error(`The daemon answers ${await response.text()}`);
+  const response = await fetch(url, { method: 'POST', headers, body: new Uint8Array(body) });
+  if (response.status !== expected) throw new Error(`The daemon answers ${await response.text()}`);
 }
 
 /** The body that is longest to read, a golden run, and live queries at a pace that leaves time. */

@@ -1,5 +1,6 @@
 /** What the daemon shows to the network: health and metrics always, the API in the role `api`. */
 import type { Pool } from 'pg';
+import { createJsonBodyReader } from '../adapters/json-bodies/reader.ts';
 import { createApiKeys } from '../adapters/postgres/api-keys.ts';
 import { createDensityStates } from '../adapters/postgres/density/density-states.ts';
 import { createDeployments } from '../adapters/postgres/deployments.ts';
@@ -83,6 +84,8 @@ async function createApi(
   const { meter } = exporter;
   showIngestCounters(config, meter);
   const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
+  const largeBodies = createJsonBodyReader();
+  cleanups.defer('reader of large bodies', () => largeBodies.close());
   schedule.every('50 * * * * *', 'UTC', () => {
     ingest
       .refresh()
@@ -92,6 +95,7 @@ async function createApi(
   });
   return {
     ...ingest,
+    largeBodies,
     ...createErasure(traffic, hashKey),
     topics: dependencies.topics,
     ...createGoldenApi(dependencies),

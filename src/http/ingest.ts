@@ -1,11 +1,11 @@
 /** `/v1/queries` and `/v1/feedback`. 202 means that the database has committed. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { feedbackSchema, toFeedback } from '../contracts/http/feedback.ts';
-import { liveQuerySchema, toLiveQuery } from '../contracts/http/live-query.ts';
+import { readFeedback } from '../contracts/http/feedback.ts';
+import type { ParsedItems } from '../contracts/http/items.ts';
+import { readLiveQueries } from '../contracts/http/live-query.ts';
 import type { Feedback, LiveQuery } from '../core/live/live-query.ts';
 import type { Rejection, RejectionCode } from '../core/live/rejection.ts';
 import { type AuthenticationSettings, requireScope } from './authentication.ts';
-import { type ParsedItems, parseItems } from './items.ts';
 
 export interface Report {
   readonly accepted: number;
@@ -13,39 +13,66 @@ export interface Report {
   readonly rejected: readonly (Rejection & { readonly index: number })[];
 }
 
+interface QueriesReport extends Report {
+  readonly sampled: number;
+}
+
 export interface IngestDeps {
   readonly authentication: AuthenticationSettings;
-  ingestQueries(queries: readonly LiveQuery[]): Promise<Report & { readonly sampled: number }>;
+  /** Reads bodies that would hold up the main thread, in parts that do not. */
+  readonly largeBodies: {
+    queries(json: Uint8Array): Promise<Iterable<ParsedItems<LiveQuery>>>;
+    feedback(json: Uint8Array): Promise<Iterable<ParsedItems<Feedback>>>;
+  };
+  ingestQueries(queries: readonly LiveQuery[]): Promise<QueriesReport>;
   ingestFeedback(feedback: readonly Feedback[]): Promise<Report>;
   /** Counts an item that was not accepted. */
   onRejected(code: RejectionCode): void;
 }
 
+/** A larger body is read in a thread: one of numbers as text so large takes some ten milliseconds. */
+const SMALL_BYTES = 1024 * 1024;
+
 export function addIngest(app: FastifyInstance, deps: IngestDeps): void {
   const options = { preHandler: requireScope('ingest', deps.authentication) };
+  void app.register(async (scope) => {
+    const parse = scope.getDefaultJsonParser('error', 'error');
+    scope.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+      if (body.length > SMALL_BYTES) done(null, body);
+      else void parse(request, body.toString(), done);
+    });
 
-  app.post('/v1/queries', options, async (request, reply) => {
-    const parsed = parseItems(request.body, liveQuerySchema);
-    const report = await deps.ingestQueries(parsed.items.map(toLiveQuery));
-    const { accepted, sampled, duplicates } = report;
-    return answer(reply, { accepted, sampled, duplicates, rejected: allRejected(parsed, report) }, deps);
-  });
+    scope.post('/v1/queries', options, async ({ body }, reply) => {
+      const parts = Buffer.isBuffer(body) ? await deps.largeBodies.queries(body) : [readLiveQueries(body)];
+      let all: QueriesReport = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
+      for (const part of parts) {
+        const report = await deps.ingestQueries(part.items);
+        all = { ...sumOf(all, part, report), sampled: all.sampled + report.sampled };
+      }
+      const { accepted, sampled, ...others } = all;
+      return answer(reply, { accepted, sampled, ...others }, deps);
+    });
 
-  app.post('/v1/feedback', options, async (request, reply) => {
-    const parsed = parseItems(request.body, feedbackSchema);
-    const report = await deps.ingestFeedback(parsed.items.map(toFeedback));
-    const { accepted, duplicates } = report;
-    return answer(reply, { accepted, duplicates, rejected: allRejected(parsed, report) }, deps);
+    scope.post('/v1/feedback', options, async ({ body }, reply) => {
+      const parts = Buffer.isBuffer(body) ? await deps.largeBodies.feedback(body) : [readFeedback(body)];
+      let all: Report = { accepted: 0, duplicates: 0, rejected: [] };
+      for (const part of parts) all = sumOf(all, part, await deps.ingestFeedback(part.items));
+      return answer(reply, all, deps);
+    });
   });
 }
 
-/** Rejections of the schema and of the pipeline, by where the items stood in the body. */
-function allRejected(parsed: ParsedItems<unknown>, report: Report): Report['rejected'] {
+/** Adds what became of a part, with its rejections by where the items stood in the body. */
+function sumOf(before: Report, part: ParsedItems<unknown>, report: Report): Report {
   const later = report.rejected.map((rejection) => ({
     ...rejection,
-    index: parsed.positions[rejection.index] ?? rejection.index,
+    index: part.positions[rejection.index] ?? rejection.index,
   }));
-  return [...parsed.rejected, ...later].toSorted((a, b) => a.index - b.index);
+  return {
+    accepted: before.accepted + report.accepted,
+    duplicates: before.duplicates + report.duplicates,
+    rejected: [...before.rejected, ...part.rejected, ...later],
+  };
 }
 
 /** 202 when anything was taken; 422 when all was refused. */
@@ -54,7 +81,8 @@ function answer(
   report: Report & { readonly sampled?: number },
   deps: IngestDeps,
 ): FastifyReply {
-  for (const { code } of report.rejected) deps.onRejected(code);
-  const taken = report.accepted + report.duplicates > 0 || report.rejected.length === 0;
-  return reply.code(taken ? 202 : 422).send(report);
+  const rejected = report.rejected.toSorted((a, b) => a.index - b.index);
+  for (const { code } of rejected) deps.onRejected(code);
+  const taken = report.accepted + report.duplicates > 0 || rejected.length === 0;
+  return reply.code(taken ? 202 : 422).send({ ...report, rejected });
 }

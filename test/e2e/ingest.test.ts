@@ -264,6 +264,69 @@ describe('ingest', () => {
     ]);
   });
 
+  it('takes in bodies of many megabytes like small ones, each item judged on its own and named by its place', async () => {
+    const folder = await aFolder({ 'recalld.yaml': config() });
+    const daemon = await startRecalld(['serve'], folder);
+    const numbers = Array.from({ length: 384 }, (_, i) => Math.sin(i));
+    const queries = Array.from({ length: 1000 }, (_, i) => aQuery(`q${i}`, { embedding: numbers }));
+    const sent = [
+      ...queries.slice(0, 998),
+      { ...queries[998], text: 7 },
+      { ...queries[999], pipeline: 'none' },
+    ];
+    expect(JSON.stringify(sent).length).toBeGreaterThan(5_000_000);
+    expect(await post(daemon, '/v1/queries', sent)).toEqual({
+      status: 202,
+      body: {
+        accepted: 998,
+        sampled: 998,
+        duplicates: 0,
+        rejected: [
+          { index: 998, code: 'invalid_field', message: expect.stringContaining('text') as string },
+          { index: 999, code: 'unknown_pipeline', message: expect.stringContaining('none') as string },
+        ],
+      },
+    });
+    expect(await post(daemon, '/v1/queries', queries)).toMatchObject({
+      status: 202,
+      body: { accepted: 2, sampled: 2, duplicates: 998, rejected: [] },
+    });
+    const comments = Array.from({ length: 40 }, (_, i) => ({
+      query_id: `q${i}`,
+      pipeline: 'docs',
+      kind: 'thumb',
+      value: i === 3 ? 'sideways' : 'down',
+      comment: 'so slow '.repeat(10_000),
+    }));
+    expect(await post(daemon, '/v1/feedback', comments)).toMatchObject({
+      status: 202,
+      body: { accepted: 39, rejected: [{ index: 3, code: 'invalid_field' }] },
+    });
+    const { rows } = await (await aDatabase(folder)).query(
+      `select count(*)::integer as queries, min(dimensions) as dimensions,
+              (select count(*)::integer from feedback) as feedback from live_queries`,
+    );
+    expect(rows).toEqual([{ queries: 1000, dimensions: 384, feedback: 39 }]);
+
+    const text = JSON.stringify(queries);
+    expect(await post(daemon, '/v1/queries', text.slice(0, -1))).toMatchObject({
+      status: 400,
+      body: { code: 'body_unreadable', detail: expect.not.stringContaining('what is') as string },
+    });
+    expect(await post(daemon, '/v1/queries', `${text.slice(0, -1)},${text.slice(1)}`)).toMatchObject({
+      status: 400,
+      body: { code: 'body_unreadable', detail: expect.stringContaining('2000 items') as string },
+    });
+    expect(
+      await post(
+        daemon,
+        '/v1/queries',
+        sent.map(() => ({ nothing: numbers })),
+      ),
+    ).toMatchObject({ status: 422, body: { accepted: 0 } });
+    await daemon.stop();
+  });
+
   it('keeps a query that was not sampled when a user is unhappy with it, and counts feedback on any query', async () => {
     const folder = await aFolder({ 'recalld.yaml': config().replace('rate: 1,', 'rate: 0,') });
     const daemon = await startRecalld(['serve'], folder);

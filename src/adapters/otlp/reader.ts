@@ -1,11 +1,12 @@
 /** Reads OTLP requests: small ones at once, large ones in a thread. */
 
 import { RecalldError } from '../../core/errors.ts';
-import { createThreadPool } from '../threads/thread-pool.ts';
+import { eachUnpacked } from '../threads/parts.ts';
+import { createThreadPool, movable } from '../threads/thread-pool.ts';
 import { type OtlpContent, openContent } from './content.ts';
 import { type LogsRead, readLogs, readTraces, type TracedPipeline, type TracesRead } from './extraction.ts';
 import { defaultOtlpLimits } from './limits.ts';
-import { type Found, inParts, unpack } from './parts.ts';
+import { type Found, inParts } from './parts.ts';
 import type { Packed, tasks } from './tasks.ts';
 
 /** What was counted, and what was found, to be taken in part by part. A part is unpacked when it is asked for. */
@@ -21,7 +22,7 @@ export interface OtlpReader {
   close(): Promise<void>;
 }
 
-/** The body, and its headers `Content-Type` and `Content-Encoding`. */
+/** The body, which may be moved to the thread, and its headers `Content-Type` and `Content-Encoding`. */
 export type OtlpRequest = readonly [
   body: Uint8Array,
   contentType: string | undefined,
@@ -53,7 +54,7 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]): OtlpRead
     if (bytesInHand + size > MOST_BYTES) throw new RecalldError('overloaded', REFUSAL);
     bytesInHand += size;
     try {
-      return await pool.run(name, { content, pipelines }, never);
+      return await pool.run(name, { content, pipelines }, never, movable(content.bytes));
     } finally {
       bytesInHand -= size;
     }
@@ -76,9 +77,5 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]): OtlpRead
 }
 
 function unpacked<Read>({ parts, ...counts }: Packed<Read>) {
-  return { ...counts, parts: eachUnpacked(parts) };
-}
-
-function* eachUnpacked(parts: readonly Uint8Array[]): Generator<Found> {
-  for (const part of parts) yield unpack(part);
+  return { ...counts, parts: eachUnpacked<Found>(parts) };
 }

@@ -1,7 +1,8 @@
 /** What the thread that reads large bodies can be asked. */
+import { pack } from '../threads/parts.ts';
 import type { OtlpContent } from './content.ts';
 import { type LogsRead, readLogs, readTraces, type TracedPipeline, type TracesRead } from './extraction.ts';
-import { type Found, inParts, pack } from './parts.ts';
+import { type Found, inParts } from './parts.ts';
 
 export interface ReadingInput {
   readonly content: OtlpContent;

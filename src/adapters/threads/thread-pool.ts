@@ -32,6 +32,7 @@ export interface ThreadPool<Table extends Tasks> {
    * Runs a task in a thread. A running one whose signal aborts ends with its thread, and a new thread takes its
    * place.
    *
+   * @param moved buffers of the input that go to the thread without being copied; the caller has them no longer
    * @throws the reason of `signal`; RecalldError overloaded when too many wait; RecalldError and RangeError as the
    * task throws them
    */
@@ -39,6 +40,7 @@ export interface ThreadPool<Table extends Tasks> {
     task: Name,
     input: TaskInput<Table, Name>,
     signal: AbortSignal,
+    moved?: readonly ArrayBuffer[],
   ): Promise<TaskResult<Table, Name>>;
   close(): Promise<void>;
 }
@@ -46,6 +48,7 @@ export interface ThreadPool<Table extends Tasks> {
 interface Waiting {
   readonly task: string;
   readonly input: unknown;
+  readonly moved: readonly ArrayBuffer[];
   readonly signal: AbortSignal;
   readonly queuedAt: number;
   resolve(result: unknown): void;
@@ -105,11 +108,16 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
     worker.ref();
     worker.on('error', fail).on('exit', onExit).on('message', onReply);
     one.signal.addEventListener('abort', onAbort, { once: true });
-    worker.postMessage({ task: one.task, input: one.input });
+    worker.postMessage({ task: one.task, input: one.input }, one.moved);
   };
 
   return {
-    run<Name extends keyof Table & string>(task: Name, input: TaskInput<Table, Name>, signal: AbortSignal) {
+    run<Name extends keyof Table & string>(
+      task: Name,
+      input: TaskInput<Table, Name>,
+      signal: AbortSignal,
+      moved: readonly ArrayBuffer[] = [],
+    ) {
       return new Promise<TaskResult<Table, Name>>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         if (isClosed) return reject(new Error('the threads are closed'));
@@ -119,6 +127,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
         const one: Waiting = {
           task,
           input,
+          moved,
           signal,
           queuedAt: performance.now(),
           resolve: (result) => resolve(result as TaskResult<Table, Name>),
@@ -159,4 +168,9 @@ function startWorker(folder: string): Worker {
 function errorOf({ code, name, message }: Extract<TaskReply, { kind: 'error' }>): Error {
   if (code !== null) return new RecalldError(code, message);
   return name === 'RangeError' ? new RangeError(message) : new Error(message);
+}
+
+/** What of these bytes can be moved to a thread: their buffer, unless it holds more than them. */
+export function movable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type Feedback, feedbackKinds } from '../../core/live/live-query.ts';
 import { identifier, shortText, text, timestamp } from './fields.ts';
+import { type ParsedItems, parseItems } from './items.ts';
 
 export const feedbackSchema = z.strictObject({
   id: identifier.optional().describe('Idempotency key; left out, it is derived from what the feedback says.'),
@@ -37,4 +38,9 @@ export function toFeedback(body: FeedbackBody): Feedback {
     userId: body.user_id ?? null,
     comment: body.comment ?? null,
   };
+}
+
+/** The feedback of a body. @throws RecalldError body_unreadable */
+export function readFeedback(body: unknown): ParsedItems<Feedback> {
+  return parseItems(body, feedbackSchema, toFeedback);
 }

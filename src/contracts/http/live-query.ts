@@ -4,6 +4,7 @@ import type { LiveQuery } from '../../core/live/live-query.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { embeddingSchema } from './embedding.ts';
 import { identifier, segmentsSchema, shortText, text, timestamp } from './fields.ts';
+import { type ParsedItems, parseItems } from './items.ts';
 import { resultsSchema } from './results.ts';
 
 export const liveQuerySchema = z.strictObject({
@@ -63,6 +64,11 @@ export function toLiveQuery(body: LiveQueryBody): LiveQuery {
     },
     upstreamProbability: body.sampling?.probability ?? 1,
   };
+}
+
+/** The live queries of a body. @throws RecalldError body_unreadable */
+export function readLiveQueries(body: unknown): ParsedItems<LiveQuery> {
+  return parseItems(body, liveQuerySchema, toLiveQuery);
 }
 
 /** The path of the erasure of a live query: what can be no id of one is refused. */

@@ -50,7 +50,10 @@ it.each<[string, keyof LiveTraffic]>([
     cleanups,
   });
   const id = `unhappy at ${failing}`;
-  expect(await ingestQueries([aLiveQuery({ id, results: documents('d1') })])).toMatchObject({ accepted: 1, sampled: 0 });
+  expect(await ingestQueries([aLiveQuery({ id, results: documents('d1') })])).toMatchObject({
+    accepted: 1,
+    sampled: 0,
+  });
 
   const down: Feedback = {
     id: null,

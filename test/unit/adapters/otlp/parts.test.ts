@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inParts, pack, unpack } from '../../../../src/adapters/otlp/parts.ts';
+import { inParts } from '../../../../src/adapters/otlp/parts.ts';
+import { eachUnpacked, pack } from '../../../../src/adapters/threads/parts.ts';
 import { aLiveQuery } from '../../../support/builders.ts';
 
 const queries = (count: number, text: string) =>
@@ -11,7 +12,7 @@ describe('what was found in a large body', () => {
     const parts = inParts(found);
     expect(parts.length).toBeGreaterThan(1);
     expect(parts.flatMap((part) => part.queries)).toEqual(found.queries);
-    expect(parts.map((part) => unpack(pack(part)))).toEqual(parts);
+    expect([...eachUnpacked(parts.map(pack))]).toEqual(parts);
   });
 
   it('is cut finer when its texts are long', () => {

@@ -1,7 +1,7 @@
 /** A body of one item or many: each item is judged on its own, so that one bad item costs only itself. */
 import type { z } from 'zod';
-import { RecalldError } from '../core/errors.ts';
-import type { Rejection, RejectionCode } from '../core/live/rejection.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { Rejection, RejectionCode } from '../../core/live/rejection.ts';
 
 /** Most items in a body. */
 export const MAX_ITEMS = 1000;
@@ -13,11 +13,15 @@ export interface ParsedItems<Item> {
   readonly rejected: readonly (Rejection & { readonly index: number })[];
 }
 
-/** @throws RecalldError body_unreadable when the body is neither an object nor a list of at most 1,000 */
-export function parseItems<Schema extends z.ZodType>(
+/**
+ * @param toItem wire form -> core form
+ * @throws RecalldError body_unreadable when the body is neither an object nor a list of at most 1,000
+ */
+export function parseItems<Schema extends z.ZodType, Item>(
   body: unknown,
   schema: Schema,
-): ParsedItems<z.infer<Schema>> {
+  toItem: (parsed: z.infer<Schema>) => Item,
+): ParsedItems<Item> {
   const list: readonly unknown[] = Array.isArray(body) ? body : [body];
   if (typeof body !== 'object' || body === null) {
     throw new RecalldError('body_unreadable', 'The body must be a JSON object, or a list of them.');
@@ -27,13 +31,13 @@ export function parseItems<Schema extends z.ZodType>(
       'body_unreadable',
       `The body has ${list.length} items; send at most ${MAX_ITEMS}.`,
     );
-  const items: z.infer<Schema>[] = [];
+  const items: Item[] = [];
   const positions: number[] = [];
   const rejected: (Rejection & { index: number })[] = [];
   for (const [index, value] of list.entries()) {
     const parsed = schema.safeParse(value);
     if (parsed.success) {
-      items.push(parsed.data);
+      items.push(toItem(parsed.data));
       positions.push(index);
     } else rejected.push({ index, ...rejectionOf(parsed.error.issues[0]) });
   }

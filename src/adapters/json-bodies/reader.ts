@@ -1,0 +1,58 @@
+/** Reads JSON bodies that are too large for the main thread, in a thread. */
+import type { ParsedItems } from '../../contracts/http/items.ts';
+import { RecalldError } from '../../core/errors.ts';
+import type { Feedback, LiveQuery } from '../../core/live/live-query.ts';
+import { eachUnpacked } from '../threads/parts.ts';
+import { createThreadPool, movable } from '../threads/thread-pool.ts';
+import type { tasks } from './tasks.ts';
+
+export interface JsonBodyReader {
+  /**
+   * The live queries of a body, in parts that the main thread can take in at once.
+   *
+   * @param json may be moved to the thread; the caller has it no longer
+   * @throws RecalldError body_unreadable; overloaded when too many bodies wait
+   */
+  queries(json: Uint8Array): Promise<Iterable<ParsedItems<LiveQuery>>>;
+  /** Feedback likewise. */
+  feedback(json: Uint8Array): Promise<Iterable<ParsedItems<Feedback>>>;
+  close(): Promise<void>;
+}
+
+/** Of bodies in hand: some seconds of reading. */
+const MOST_BYTES = 128 * 1024 * 1024;
+const MOST_WAITING = 128;
+
+const REFUSAL = 'More large bodies wait than can be read; send smaller batches, or this one again later.';
+
+/** Of work that goes on although its caller has gone: what was sent shall be kept. */
+const never = new AbortController().signal;
+
+/** The thread starts with the first large body. */
+export function createJsonBodyReader(): JsonBodyReader {
+  const pool = createThreadPool<typeof tasks>({
+    folder: import.meta.dirname,
+    threads: 1,
+    mostWaiting: MOST_WAITING,
+    refusal: REFUSAL,
+  });
+  let bytesInHand = 0;
+  const read = async <Item>(
+    name: keyof typeof tasks,
+    json: Uint8Array,
+  ): Promise<Iterable<ParsedItems<Item>>> => {
+    if (bytesInHand + json.length > MOST_BYTES) throw new RecalldError('overloaded', REFUSAL);
+    const { length } = json;
+    bytesInHand += length;
+    try {
+      return eachUnpacked(await pool.run(name, json, never, movable(json)));
+    } finally {
+      bytesInHand -= length;
+    }
+  };
+  return {
+    queries: (json) => read('queries', json),
+    feedback: (json) => read('feedback', json),
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,40 @@
+/** What the thread that reads large JSON bodies can be asked. */
+import { readFeedback } from '../../contracts/http/feedback.ts';
+import type { ParsedItems } from '../../contracts/http/items.ts';
+import { readLiveQueries } from '../../contracts/http/live-query.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { cut, pack, weightOfFeedback, weightOfQuery } from '../threads/parts.ts';
+
+export const tasks = {
+  queries: (json: Uint8Array) => inPackedParts(readLiveQueries(valueOf(json)), weightOfQuery),
+  feedback: (json: Uint8Array) => inPackedParts(readFeedback(valueOf(json)), weightOfFeedback),
+} as const;
+
+const utf8 = new TextDecoder();
+
+function valueOf(json: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(json));
+  } catch {
+    // Never the words of the parser, which quote the body.
+    throw new RecalldError('body_unreadable', 'The request cannot be read; the body must be valid JSON.');
+  }
+}
+
+/** What was refused is told with the first part, and there is always one. */
+function inPackedParts<Item>(
+  { items, positions, rejected }: ParsedItems<Item>,
+  weightOf: (item: Item) => number,
+): Uint8Array[] {
+  const parts = items.length === 0 ? [[]] : cut(items, weightOf);
+  let next = 0;
+  return parts.map((part, index) => {
+    const from = next;
+    next += part.length;
+    return pack({
+      items: part,
+      positions: positions.slice(from, next),
+      rejected: index === 0 ? rejected : [],
+    } satisfies ParsedItems<Item>);
+  });
+}
