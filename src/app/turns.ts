@@ -3,17 +3,26 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
  * @param most that is done in one turn of the event loop, in whatever the work is counted
- * @returns waits for a turn that has room for so much; what is more than `most` has a turn of its own
+ * @returns waits for a turn that has room for so much, null when this one has; what is more than `most` has a turn of
+ * its own
  */
-export function createTurns(most: number): (amount: number) => Promise<void> {
+export function createTurns(most: number): (amount: number) => Promise<void> | null {
   let room = most;
-  let turn: Promise<unknown> = Promise.resolve();
-  return async (amount) => {
+  let turn: Promise<void> | null = null;
+  const openTurn = (): Promise<void> => {
+    const opened = (turn ?? Promise.resolve())
+      .then(() => nextTurn())
+      .then(() => {
+        if (turn === opened) turn = null;
+      });
+    return opened;
+  };
+  return (amount) => {
     room -= amount;
     if (room < 0) {
       room = most - amount;
-      turn = turn.then(() => nextTurn());
+      turn = openTurn();
     }
-    await turn;
+    return turn;
   };
 }

@@ -36,7 +36,8 @@ const SMALL_BYTES = 1024 * 1024;
 export function addIngest(app: FastifyInstance, deps: IngestDeps): void {
   const options = { preHandler: requireScope('ingest', deps.authentication) };
   void app.register(async (scope) => {
-    const parse = scope.getDefaultJsonParser('error', 'error');
+    // Keys that poison prototypes are refused by the schemas, which take none but their own.
+    const parse = scope.getDefaultJsonParser('ignore', 'ignore');
     scope.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
       if (body.length > SMALL_BYTES) done(null, body);
       else void parse(request, body.toString(), done);

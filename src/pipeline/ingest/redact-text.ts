@@ -8,7 +8,7 @@ import type { Logger } from '../../ports/telemetry.ts';
 export interface RedactTextDeps {
   readonly pipeline: string;
   /** By our own rules. */
-  readonly redact: (text: string) => Promise<string>;
+  readonly redact: (text: string) => Promise<string> | string;
   readonly analyzer: EntityAnalyzer;
   readonly meter: Meter;
   readonly logger: Logger;

@@ -103,7 +103,7 @@ export async function recordArrivals(
       text: recordSql,
       values: [
         ...sampleColumns.map(([, type, read]) => binaryArray(type, samples.map(read))),
-        ...columnsOf(sumCounts(countsSamples ? [...counts, ...samples.map(takenBack)] : counts), [
+        ...columnsOf(sumCounts(counts, countsSamples ? samples : []), [
           (c) => c.pipeline,
           (c) => c.minute,
           (c) => c.outcome,
@@ -131,18 +131,22 @@ export async function recordArrivals(
   return arrivals.map((arrival) => arrival.samples.map(() => isNew[position++] === true));
 }
 
-/** What is counted of samples is taken from the rows that were inserted. */
-function takenBack({ pipeline, outcome, receivedAt }: LiveSample): ArrivalCount {
-  const minute = new Date(Math.floor(receivedAt.getTime() / MINUTE_MS) * MINUTE_MS);
-  return { pipeline, outcome, minute, queries: -1 };
-}
-
-/** One count for each key: many requests share a few of them. */
-function sumCounts(counts: readonly ArrivalCount[]): ArrivalCount[] {
-  const sums = new Map<string, ArrivalCount>();
-  for (const count of counts) {
-    const key = `${count.minute.getTime()} ${count.outcome} ${count.pipeline}`;
-    sums.set(key, { ...count, queries: count.queries + (sums.get(key)?.queries ?? 0) });
+/** One count for each key, without the samples: they are counted from the rows that were inserted. */
+function sumCounts(counts: readonly ArrivalCount[], samples: readonly LiveSample[]): ArrivalCount[] {
+  const sums = new Map<string, { -readonly [Key in keyof ArrivalCount]: ArrivalCount[Key] }>();
+  const add = (
+    { pipeline, outcome }: Pick<ArrivalCount, 'pipeline' | 'outcome'>,
+    minuteMs: number,
+    queries: number,
+  ): void => {
+    const key = `${minuteMs} ${outcome} ${pipeline}`;
+    const sum = sums.get(key);
+    if (sum === undefined) sums.set(key, { pipeline, outcome, minute: new Date(minuteMs), queries });
+    else sum.queries += queries;
+  };
+  for (const count of counts) add(count, count.minute.getTime(), count.queries);
+  for (const sample of samples) {
+    add(sample, Math.floor(sample.receivedAt.getTime() / MINUTE_MS) * MINUTE_MS, -1);
   }
   return [...sums.values()].filter(({ queries }) => queries !== 0);
 }
