@@ -9,19 +9,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 export function createTurns(most: number): (amount: number) => Promise<void> | null {
   let room = most;
   let turn: Promise<void> | null = null;
-  const openTurn = (): Promise<void> => {
-    const opened = (turn ?? Promise.resolve())
-      .then(() => nextTurn())
-      .then(() => {
-        if (turn === opened) turn = null;
-      });
-    return opened;
+  let ahead = 0;
+  const after = async (before: Promise<void> | null): Promise<void> => {
+    await before;
+    await nextTurn();
+    ahead -= 1;
+    if (ahead === 0) turn = null;
   };
   return (amount) => {
     room -= amount;
     if (room < 0) {
       room = most - amount;
-      turn = openTurn();
+      ahead += 1;
+      turn = after(turn);
     }
     return turn;
   };
