@@ -119,8 +119,8 @@ describe('a body', () => {
     const body = Buffer.from(
       JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ logRecords: records }] }] }),
     );
-    const { parts, ...counts } = await reader.logs(body, json, undefined);
     const { feedback, ...expected } = readLogs({ format: 'json', bytes: body }, pipelines);
+    const { parts, ...counts } = await reader.logs(body, json, undefined);
     expect(feedback).toHaveLength(1000);
     expect(counts).toEqual(expected);
     expect([...parts].flatMap((part) => part.feedback)).toEqual(feedback);
@@ -150,12 +150,12 @@ describe('while a large body is read', () => {
   });
 
   it('more of them than can be read soon are refused, to be sent again', async () => {
-    const body = Buffer.from(`{"resourceSpans": []}${' '.repeat(15 * 1024 * 1024)}`);
-    const sent = Array.from({ length: 4 }, () => reader.traces(body, json, undefined));
+    const aBody = () => Buffer.from(`{"resourceSpans": []}${' '.repeat(15 * 1024 * 1024)}`);
+    const sent = Array.from({ length: 4 }, () => reader.traces(aBody(), json, undefined));
     const refused = (await Promise.allSettled(sent)).filter(({ status }) => status === 'rejected');
     expect(refused).toEqual([
       expect.objectContaining({ reason: expect.objectContaining({ code: 'overloaded', retryable: true }) }),
     ]);
-    await expect(reader.traces(body, json, undefined)).resolves.toMatchObject({ liveQueries: 0 });
+    await expect(reader.traces(aBody(), json, undefined)).resolves.toMatchObject({ liveQueries: 0 });
   });
 });
