@@ -6,6 +6,7 @@ import { readLiveQueries } from '../contracts/http/live-query.ts';
 import type { Feedback, LiveQuery } from '../core/live/live-query.ts';
 import type { Rejection, RejectionCode } from '../core/live/rejection.ts';
 import { type AuthenticationSettings, requireScope } from './authentication.ts';
+import { acceptLargeJson, LargeBody } from './json-body.ts';
 
 export interface Report {
   readonly accepted: number;
@@ -21,8 +22,8 @@ export interface IngestDeps {
   readonly authentication: AuthenticationSettings;
   /** Reads bodies that would hold up the main thread, in parts that do not. */
   readonly largeBodies: {
-    queries(json: Uint8Array): Promise<Iterable<ParsedItems<LiveQuery>>>;
-    feedback(json: Uint8Array): Promise<Iterable<ParsedItems<Feedback>>>;
+    queries(json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<LiveQuery>>>;
+    feedback(json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<Feedback>>>;
   };
   ingestQueries(queries: readonly LiveQuery[]): Promise<QueriesReport>;
   ingestFeedback(feedback: readonly Feedback[]): Promise<Report>;
@@ -30,21 +31,15 @@ export interface IngestDeps {
   onRejected(code: RejectionCode): void;
 }
 
-/** A larger body is read in a thread: one of numbers as text so large takes some ten milliseconds. */
-const SMALL_BYTES = 1024 * 1024;
-
-export function addIngest(app: FastifyInstance, deps: IngestDeps): void {
+/** @param bodyLimit in bytes */
+export function addIngest(app: FastifyInstance, deps: IngestDeps, bodyLimit: number): void {
   const options = { preHandler: requireScope('ingest', deps.authentication) };
   void app.register(async (scope) => {
-    // Keys that poison prototypes are refused by the schemas, which take none but their own.
-    const parse = scope.getDefaultJsonParser('ignore', 'ignore');
-    scope.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-      if (body.length > SMALL_BYTES) done(null, body);
-      else void parse(request, body.toString(), done);
-    });
+    acceptLargeJson(scope, bodyLimit);
 
     scope.post('/v1/queries', options, async ({ body }, reply) => {
-      const parts = Buffer.isBuffer(body) ? await deps.largeBodies.queries(body) : [readLiveQueries(body)];
+      const parts =
+        body instanceof LargeBody ? await deps.largeBodies.queries(body.pieces) : [readLiveQueries(body)];
       let all: QueriesReport = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
       for (const part of parts) {
         const report = await deps.ingestQueries(part.items);
@@ -55,7 +50,8 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps): void {
     });
 
     scope.post('/v1/feedback', options, async ({ body }, reply) => {
-      const parts = Buffer.isBuffer(body) ? await deps.largeBodies.feedback(body) : [readFeedback(body)];
+      const parts =
+        body instanceof LargeBody ? await deps.largeBodies.feedback(body.pieces) : [readFeedback(body)];
       let all: Report = { accepted: 0, duplicates: 0, rejected: [] };
       for (const part of parts) all = sumOf(all, part, await deps.ingestFeedback(part.items));
       return answer(reply, all, deps);

@@ -106,7 +106,7 @@ export async function startHttpServer(
     addOtlp(app, api, RETRY_AFTER_SECONDS);
     void app.register(async (scope) => {
       acceptGzip(scope, BODY_LIMIT);
-      addIngest(scope, api);
+      addIngest(scope, api, BODY_LIMIT);
       addErasure(scope, api);
       addDeployments(scope, api);
       addDiagnoses(scope, api);
@@ -158,6 +158,8 @@ function addProblems(app: FastifyInstance, deps: HttpDeps): void {
     }
     const status = error.statusCode ?? 500;
     if (status === 429) deps.onShed('rate_limit');
+    // What is left of the body is not waited for.
+    if (status === 413) reply.header('connection', 'close');
     if (status < 500) return sendProblem(reply, plainProblem(status, refusalSentence(status)));
     deps.logger.error('a request failed', {
       method: request.method,

@@ -10,12 +10,12 @@ export interface JsonBodyReader {
   /**
    * The live queries of a body, in parts that the main thread can take in at once.
    *
-   * @param json may be moved to the thread; the caller has it no longer
+   * @param json in pieces, which may be moved to the thread; the caller has them no longer
    * @throws RecalldError body_unreadable; overloaded when too many bodies wait
    */
-  queries(json: Uint8Array): Promise<Iterable<ParsedItems<LiveQuery>>>;
+  queries(json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<LiveQuery>>>;
   /** Feedback likewise. */
-  feedback(json: Uint8Array): Promise<Iterable<ParsedItems<Feedback>>>;
+  feedback(json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<Feedback>>>;
   close(): Promise<void>;
 }
 
@@ -39,15 +39,15 @@ export function createJsonBodyReader(): JsonBodyReader {
   let bytesInHand = 0;
   const read = async <Item>(
     name: keyof typeof tasks,
-    json: Uint8Array,
+    json: readonly Uint8Array[],
   ): Promise<Iterable<ParsedItems<Item>>> => {
-    if (bytesInHand + json.length > MOST_BYTES) throw new RecalldError('overloaded', REFUSAL);
-    const { length } = json;
-    bytesInHand += length;
+    const bytes = json.reduce((sum, { length }) => sum + length, 0);
+    if (bytesInHand + bytes > MOST_BYTES) throw new RecalldError('overloaded', REFUSAL);
+    bytesInHand += bytes;
     try {
-      return eachUnpacked(await pool.run(name, json, never, movable(json)));
+      return eachUnpacked(await pool.run(name, json, never, json.flatMap(movable)));
     } finally {
-      bytesInHand -= length;
+      bytesInHand -= bytes;
     }
   };
   return {

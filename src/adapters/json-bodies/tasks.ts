@@ -6,15 +6,15 @@ import { RecalldError } from '../../core/errors.ts';
 import { cut, pack, weightOfFeedback, weightOfQuery } from '../threads/parts.ts';
 
 export const tasks = {
-  queries: (json: Uint8Array) => inPackedParts(readLiveQueries(valueOf(json)), weightOfQuery),
-  feedback: (json: Uint8Array) => inPackedParts(readFeedback(valueOf(json)), weightOfFeedback),
+  queries: (json: readonly Uint8Array[]) => inPackedParts(readLiveQueries(valueOf(json)), weightOfQuery),
+  feedback: (json: readonly Uint8Array[]) => inPackedParts(readFeedback(valueOf(json)), weightOfFeedback),
 } as const;
 
-const utf8 = new TextDecoder();
-
-function valueOf(json: Uint8Array): unknown {
+function valueOf(json: readonly Uint8Array[]): unknown {
+  const utf8 = new TextDecoder();
+  const text = json.map((piece) => utf8.decode(piece, { stream: true })).join('') + utf8.decode();
   try {
-    return JSON.parse(utf8.decode(json));
+    return JSON.parse(text);
   } catch {
     // Never the words of the parser, which quote the body.
     throw new RecalldError('body_unreadable', 'The request cannot be read; the body must be valid JSON.');

@@ -1,0 +1,63 @@
+/** JSON bodies: small ones are parsed, large ones stay in the pieces in which they came. */
+import type { Readable } from 'node:stream';
+import { errorCodes, type FastifyInstance } from 'fastify';
+
+/** A larger body is read in a thread: one of numbers as text so large takes some ten milliseconds. */
+const SMALL_BYTES = 1024 * 1024;
+
+/** A body that would hold up the main thread; to join its pieces alone can take twenty milliseconds. */
+export class LargeBody {
+  readonly pieces: readonly Buffer[];
+
+  constructor(pieces: readonly Buffer[]) {
+    this.pieces = pieces;
+  }
+}
+
+/** Gives the routes of `app` a parsed body or a `LargeBody`; `limit` is in bytes. */
+export function acceptLargeJson(app: FastifyInstance, limit: number): void {
+  // Keys that poison prototypes are refused by the schemas, which take none but their own.
+  const parse = app.getDefaultJsonParser('ignore', 'ignore');
+  app.addContentTypeParser('application/json', (request, payload, done) => {
+    if (Number(request.headers['content-length']) > limit) {
+      done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
+      return;
+    }
+    collect(payload, limit, (error, pieces, bytes) => {
+      if (error !== null) done(error);
+      else if (bytes > SMALL_BYTES) done(null, new LargeBody(pieces));
+      else void parse(request, joined(pieces).toString(), done);
+    });
+  });
+}
+
+/** Nearly all small bodies come in one piece. */
+function joined(pieces: readonly Buffer[]): Buffer {
+  const [only] = pieces;
+  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+}
+
+function collect(
+  payload: Readable,
+  limit: number,
+  done: (error: Error | null, pieces: readonly Buffer[], bytes: number) => void,
+): void {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  let isOver = false;
+  const end = (error: Error | null): void => {
+    if (isOver) return;
+    isOver = true;
+    payload.off('data', take).off('end', finish);
+    done(error, pieces, bytes);
+  };
+  const take = (piece: Buffer): void => {
+    bytes += piece.length;
+    if (bytes > limit) end(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
+    else pieces.push(piece);
+  };
+  const finish = (): void => end(null);
+  // Most often a caller who went away; nothing of ours has failed. It may come after the end, too.
+  const fail = (error: Error): void => end(Object.assign(error, { statusCode: 400 }));
+  payload.on('data', take).on('end', finish).on('error', fail);
+}
