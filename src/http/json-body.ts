@@ -1,5 +1,6 @@
 /** JSON bodies: small ones are parsed, large ones stay in the pieces in which they came. */
 import type { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import { errorCodes, type FastifyInstance } from 'fastify';
 
 /** A larger body is read in a thread: one of numbers as text so large takes some ten milliseconds. */
@@ -26,15 +27,14 @@ export function acceptLargeJson(app: FastifyInstance, limit: number): void {
     collect(payload, limit, (error, pieces, bytes) => {
       if (error !== null) done(error);
       else if (bytes > SMALL_BYTES) done(null, new LargeBody(pieces));
-      else void parse(request, joined(pieces).toString(), done);
+      else void parse(request, textOf(pieces), done);
     });
   });
 }
 
-/** Nearly all small bodies come in one piece. */
-function joined(pieces: readonly Buffer[]): Buffer {
-  const [only] = pieces;
-  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+function textOf(pieces: readonly Buffer[]): string {
+  const decoder = new StringDecoder('utf8');
+  return pieces.map((piece) => decoder.write(piece)).join('') + decoder.end();
 }
 
 function collect(
