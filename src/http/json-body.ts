@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { errorCodes, type FastifyInstance } from 'fastify';
+import { parseJson } from '../contracts/http/items.ts';
 
 /** A larger body is read in a thread: one of numbers as text so large takes some ten milliseconds. */
 const SMALL_BYTES = 1024 * 1024;
@@ -17,8 +18,6 @@ export class LargeBody {
 
 /** Gives the routes of `app` a parsed body or a `LargeBody`; `limit` is in bytes. */
 export function acceptLargeJson(app: FastifyInstance, limit: number): void {
-  // Keys that poison prototypes are refused by the schemas, which take none but their own.
-  const parse = app.getDefaultJsonParser('ignore', 'ignore');
   app.addContentTypeParser('application/json', (request, payload, done) => {
     if (Number(request.headers['content-length']) > limit) {
       done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
@@ -27,9 +26,21 @@ export function acceptLargeJson(app: FastifyInstance, limit: number): void {
     collect(payload, limit, (error, pieces, bytes) => {
       if (error !== null) done(error);
       else if (bytes > SMALL_BYTES) done(null, new LargeBody(pieces));
-      else void parse(request, textOf(pieces), done);
+      else parseSmall(pieces, done);
     });
   });
+}
+
+/** Keys that poison prototypes are refused by the schemas of the routes, which take none but their own. */
+function parseSmall(pieces: readonly Buffer[], done: (error: Error | null, body?: unknown) => void): void {
+  let body: unknown;
+  try {
+    body = parseJson(textOf(pieces));
+  } catch (error) {
+    done(error as Error);
+    return;
+  }
+  done(null, body);
 }
 
 function textOf(pieces: readonly Buffer[]): string {

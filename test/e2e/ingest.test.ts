@@ -309,6 +309,11 @@ describe('ingest', () => {
     expect(rows).toEqual([{ queries: 1000, dimensions: 384, feedback: 39 }]);
 
     const text = JSON.stringify(queries);
+    expect(await post(daemon, '/v1/queries', '\ufeff[]')).toMatchObject({ status: 202 });
+    expect(await post(daemon, '/v1/queries', '{"id": oops')).toMatchObject({
+      status: 400,
+      body: { code: 'body_unreadable' },
+    });
     expect(await post(daemon, '/v1/queries', text.slice(0, -1))).toMatchObject({
       status: 400,
       body: { code: 'body_unreadable', detail: expect.not.stringContaining('what is') as string },

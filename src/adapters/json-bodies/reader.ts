@@ -1,7 +1,7 @@
 /** Reads JSON bodies that are too large for the main thread, in a thread. */
 import type { ParsedItems } from '../../contracts/http/items.ts';
-import { RecalldError } from '../../core/errors.ts';
 import type { Feedback, LiveQuery } from '../../core/live/live-query.ts';
+import { createBytesInHand } from '../threads/bytes-in-hand.ts';
 import { eachUnpacked } from '../threads/parts.ts';
 import { createThreadPool, movable } from '../threads/thread-pool.ts';
 import type { tasks } from './tasks.ts';
@@ -21,7 +21,6 @@ export interface JsonBodyReader {
 
 /** Of bodies in hand: some seconds of reading. */
 const MOST_BYTES = 128 * 1024 * 1024;
-const MOST_WAITING = 128;
 
 const REFUSAL = 'More large bodies wait than can be read; send smaller batches, or this one again later.';
 
@@ -33,22 +32,17 @@ export function createJsonBodyReader(): JsonBodyReader {
   const pool = createThreadPool<typeof tasks>({
     folder: import.meta.dirname,
     threads: 1,
-    mostWaiting: MOST_WAITING,
+    // Their bytes are what is bounded.
+    mostWaiting: Number.POSITIVE_INFINITY,
     refusal: REFUSAL,
   });
-  let bytesInHand = 0;
+  const holding = createBytesInHand(MOST_BYTES, REFUSAL);
   const read = async <Item>(
     name: keyof typeof tasks,
     json: readonly Uint8Array[],
   ): Promise<Iterable<ParsedItems<Item>>> => {
     const bytes = json.reduce((sum, { length }) => sum + length, 0);
-    if (bytesInHand + bytes > MOST_BYTES) throw new RecalldError('overloaded', REFUSAL);
-    bytesInHand += bytes;
-    try {
-      return eachUnpacked(await pool.run(name, json, never, json.flatMap(movable)));
-    } finally {
-      bytesInHand -= bytes;
-    }
+    return eachUnpacked(await holding(bytes, () => pool.run(name, json, never, json.flatMap(movable))));
   };
   return {
     queries: (json) => read('queries', json),

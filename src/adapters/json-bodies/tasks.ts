@@ -1,8 +1,7 @@
 /** What the thread that reads large JSON bodies can be asked. */
 import { readFeedback } from '../../contracts/http/feedback.ts';
-import type { ParsedItems } from '../../contracts/http/items.ts';
+import { type ParsedItems, parseJson } from '../../contracts/http/items.ts';
 import { readLiveQueries } from '../../contracts/http/live-query.ts';
-import { RecalldError } from '../../core/errors.ts';
 import { cut, pack, weightOfFeedback, weightOfQuery } from '../threads/parts.ts';
 
 export const tasks = {
@@ -12,13 +11,7 @@ export const tasks = {
 
 function valueOf(json: readonly Uint8Array[]): unknown {
   const utf8 = new TextDecoder();
-  const text = json.map((piece) => utf8.decode(piece, { stream: true })).join('') + utf8.decode();
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Never the words of the parser, which quote the body.
-    throw new RecalldError('body_unreadable', 'The request cannot be read; the body must be valid JSON.');
-  }
+  return parseJson(json.map((piece) => utf8.decode(piece, { stream: true })).join('') + utf8.decode());
 }
 
 /** What was refused is told with the first part, and there is always one. */

@@ -1,6 +1,6 @@
 /** Reads OTLP requests: small ones at once, large ones in a thread. */
 
-import { RecalldError } from '../../core/errors.ts';
+import { createBytesInHand } from '../threads/bytes-in-hand.ts';
 import { eachUnpacked } from '../threads/parts.ts';
 import { createThreadPool, movable } from '../threads/thread-pool.ts';
 import { type OtlpContent, openContent } from './content.ts';
@@ -45,20 +45,15 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]): OtlpRead
   const pool = createThreadPool<typeof tasks>({
     folder: import.meta.dirname,
     threads: 1,
-    mostWaiting: MOST_BYTES / SMALL_BYTES,
+    // Their bytes are what is bounded.
+    mostWaiting: Number.POSITIVE_INFINITY,
     refusal: REFUSAL,
   });
-  let bytesInHand = 0;
-  const inThread = async <Name extends keyof typeof tasks>(name: Name, content: OtlpContent) => {
-    const size = content.bytes.length;
-    if (bytesInHand + size > MOST_BYTES) throw new RecalldError('overloaded', REFUSAL);
-    bytesInHand += size;
-    try {
-      return await pool.run(name, { content, pipelines }, never, movable(content.bytes));
-    } finally {
-      bytesInHand -= size;
-    }
-  };
+  const holding = createBytesInHand(MOST_BYTES, REFUSAL);
+  const inThread = <Name extends keyof typeof tasks>(name: Name, content: OtlpContent) =>
+    holding(content.bytes.length, () =>
+      pool.run(name, { content, pipelines }, never, movable(content.bytes)),
+    );
   return {
     async traces(...request) {
       const content = await openContent(...request, defaultOtlpLimits);

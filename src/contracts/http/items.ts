@@ -13,6 +13,16 @@ export interface ParsedItems<Item> {
   readonly rejected: readonly (Rejection & { readonly index: number })[];
 }
 
+/** @throws RecalldError body_unreadable, never with the words of the parser, which quote the body */
+export function parseJson(text: string): unknown {
+  try {
+    // Some clients begin with the mark of the byte order.
+    return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
+  } catch {
+    throw new RecalldError('body_unreadable', 'The request cannot be read; the body must be valid JSON.');
+  }
+}
+
 /**
  * @param toItem wire form -> core form
  * @throws RecalldError body_unreadable when the body is neither an object nor a list of at most 1,000
