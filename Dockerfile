@@ -18,6 +18,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY migrations ./migrations
+COPY deploy/postgres ./deploy/postgres
 COPY src/demo/data ./src/demo/data
 COPY src/console/assets ./src/console/assets
 USER node

@@ -1,9 +1,9 @@
 /** 95 % bounds of what a simulation counted. */
 
-import { chiSquareQuantile } from '../src/core/stats/chi-square.ts';
-import { mean } from '../src/core/stats/mean.ts';
-import { meanInterval } from '../src/core/stats/mean-interval.ts';
-import { wilsonInterval } from '../src/core/stats/wilson.ts';
+import { chiSquareQuantile } from '../src/stats/chi-square.ts';
+import { mean } from '../src/stats/mean.ts';
+import { meanInterval } from '../src/stats/mean-interval.ts';
+import { wilsonInterval } from '../src/stats/wilson.ts';
 
 export interface ShareWithBounds {
   readonly share: number;

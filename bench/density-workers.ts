@@ -11,19 +11,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openEmbeddedPostgres } from '../src/adapters/embedded-postgres/open.ts';
-import { createQueryCoverage } from '../src/adapters/postgres/density/query-coverage.ts';
-import { createDeployments } from '../src/adapters/postgres/deployments.ts';
-import { createLiveTraffic } from '../src/adapters/postgres/live/live-traffic.ts';
-import { migrate } from '../src/adapters/postgres/migrate.ts';
-import { createPool } from '../src/adapters/postgres/pool.ts';
-import { createRetrieverLimits } from '../src/adapters/postgres/retriever-limits.ts';
-import { openJobQueue } from '../src/adapters/queue/bullmq.ts';
-import { systemClock } from '../src/app/system-clock.ts';
-import { measureQueryCoverageJob } from '../src/jobs/density-jobs.ts';
-import type { JobDeps } from '../src/jobs/job-definition.ts';
-import type { DensityPlan } from '../src/pipeline/density/plan.ts';
-import type { VectorStore } from '../src/ports/vector-store.ts';
+import type { JobDeps } from '../src/app/job-catalogue.ts';
+import { measureQueryCoverageJob } from '../src/density/jobs.ts';
+import type { DensityPlan } from '../src/density/plan.ts';
+import { densityTables } from '../src/density/tables.ts';
+import { createDeployments } from '../src/deployments/deployments.ts';
+import { createRetrieverLimits } from '../src/golden/sql/retriever-limits.ts';
+import { createLiveTraffic } from '../src/live/sql/live-traffic.ts';
+import { openEmbeddedPostgres } from '../src/postgres/embedded/open.ts';
+import { migrate } from '../src/postgres/migrate.ts';
+import { createPool } from '../src/postgres/pool.ts';
+import { openJobQueue } from '../src/queue/bullmq.ts';
+import type { VectorStore } from '../src/stores/vector-store.ts';
+import { systemClock } from '../src/system-clock.ts';
 import { provenance } from './result-file.ts';
 
 const WORKERS = [1, 2, 4];
@@ -117,7 +117,7 @@ async function startWorker() {
   const backend = { kind: 'postgres', connection: server.connection } as const;
   const queue = await openJobQueue({ backend, jobs: [measureQueryCoverageJob], logger });
   const density = {
-    coverage: createQueryCoverage(pool),
+    tables: densityTables(pool),
     deployments: createDeployments(pool),
     limits: createRetrieverLimits(pool),
     meter: { increment: silent, observe: silent },

@@ -7,8 +7,8 @@
  * `--scale 2` takes twice as many seeds. The table is in docs/diagnosis.md.
  */
 import { pathToFileURL } from 'node:url';
-import type { Cause, Confidence } from '../src/core/diagnosis/cause.ts';
-import { diagnose } from '../src/core/diagnosis/diagnose.ts';
+import type { Cause, Confidence } from '../src/diagnosis/rules/cause.ts';
+import { diagnose } from '../src/diagnosis/rules/diagnose.ts';
 import { faults } from './diagnosis/faults.ts';
 import { observeFault, type Sight } from './diagnosis/observe.ts';
 import { loadCorpus } from './diagnosis/world.ts';

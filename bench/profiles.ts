@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';
 import path from 'node:path';
-import { measureWindow } from '../src/core/drift/coverage/measure-window.ts';
+import { measureWindow } from '../src/density/rules/measure-window.ts';
 import { type Profile, type ProfilesResult, profilesFile, topOf } from './profiles/self-time.ts';
 import { provenance, writeResult } from './result-file.ts';
 import { type Daemon, program, run, startScript, withDaemon, withFolder } from './speed/child.ts';

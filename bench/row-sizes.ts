@@ -11,11 +11,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Pool } from 'pg';
-import { openEmbeddedPostgres } from '../src/adapters/embedded-postgres/open.ts';
-import { createLiveTraffic } from '../src/adapters/postgres/live/live-traffic.ts';
-import { migrate } from '../src/adapters/postgres/migrate.ts';
-import { createPool } from '../src/adapters/postgres/pool.ts';
-import type { LiveSample, StoredFeedback } from '../src/ports/live-traffic.ts';
+import type { LiveSample, StoredFeedback } from '../src/live/ports/live-traffic.ts';
+import { createLiveTraffic } from '../src/live/sql/live-traffic.ts';
+import { openEmbeddedPostgres } from '../src/postgres/embedded/open.ts';
+import { migrate } from '../src/postgres/migrate.ts';
+import { createPool } from '../src/postgres/pool.ts';
 import { randomNumbers } from './random-numbers.ts';
 import { type Provenance, provenance, writeResult } from './result-file.ts';
 

@@ -19,6 +19,7 @@ import { type SpeedResult, speedFile } from './speed/result.ts';
 import { isMet, type MeasureRow, type RowResult } from './speed/row.ts';
 import { measureScaling } from './speed/scaling.ts';
 import { scrapeRow } from './speed/scrape.ts';
+import { scrapeLarge } from './speed/scrape-large.ts';
 import { start } from './speed/start.ts';
 
 const rows: Readonly<Record<string, MeasureRow>> = {
@@ -31,6 +32,7 @@ const rows: Readonly<Record<string, MeasureRow>> = {
   'golden-run': goldenRun,
   'event-loop': eventLoop,
   scrape: scrapeRow,
+  'scrape-large': scrapeLarge,
   start,
 };
 

@@ -14,34 +14,38 @@ export {
   type OfflineComparisonRequest,
 } from './app/commands/offline-comparison.ts';
 export {
-  compareVectorFiles,
-  type OfflineDrift,
-  type OfflineDriftRequest,
-} from './app/commands/offline-drift.ts';
-export {
   evaluateTrecFiles,
   type OfflineEvaluation,
   type OfflineEvaluationRequest,
 } from './app/commands/offline-evaluation.ts';
-export { loadConfig } from './app/config-file.ts';
+export { loadConfig } from './app/config/config-file.ts';
 export { type Monitor, type MonitorSettings, type Role, roles, startMonitor } from './app/monitor.ts';
 export { version } from './app/version.ts';
-export { compareRuns, type RunComparison, type RunsToCompare } from './core/comparison/compare-runs.ts';
-export { type ComparisonSettings, defaultMinEffect } from './core/comparison/settings.ts';
-export { RecalldError } from './core/errors.ts';
+export {
+  compareVectorFiles,
+  type OfflineDrift,
+  type OfflineDriftRequest,
+} from './density/offline-drift.ts';
+export { RecalldError } from './errors.ts';
+export {
+  compareRuns,
+  type RunComparison,
+  type RunsToCompare,
+} from './golden/rules/comparison/compare-runs.ts';
+export { type ComparisonSettings, defaultMinEffect } from './golden/rules/comparison/settings.ts';
 export {
   createEvaluator,
   type Evaluator,
   evaluateRanking,
   type GradeByDocument,
-} from './core/ir/evaluate.ts';
-export { formatMetricKey, type Measure, type MetricKey, parseMetricKey } from './core/ir/metric-key.ts';
+} from './ir/evaluate.ts';
+export { formatMetricKey, type Measure, type MetricKey, parseMetricKey } from './ir/metric-key.ts';
 export {
   applyDuplicatePolicy,
   type DuplicatePolicy,
   orderLikeTrecEval,
   type Ranking,
   type ScoredDocuments,
-} from './core/ir/ranking.ts';
-export { type MetricSummary, summarize } from './core/stats/summary.ts';
-export type { Logger } from './ports/telemetry.ts';
+} from './ir/ranking.ts';
+export type { Logger } from './logger.ts';
+export { type MetricSummary, summarize } from './stats/summary.ts';

@@ -1,9 +1,9 @@
 /** Real questions about Wikipedia articles; some articles are left out of the store. By the demo's lexical embedder. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { matrixOf, selectRows } from '../../src/core/vector/matrix.ts';
 import { demoDataPath, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../src/demo/rag/embedder.ts';
+import { matrixOf, selectRows } from '../../src/vector/matrix.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import { shuffled, type World } from './world.ts';
 

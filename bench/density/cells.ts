@@ -1,6 +1,7 @@
 /** What the streams of one world and volume come to. */
-import type { AlarmLevel } from '../../src/core/drift/alarm/alarm-levels.ts';
-import { mean } from '../../src/core/stats/mean.ts';
+
+import type { AlarmLevel } from '../../src/density/rules/alarm.ts';
+import { mean } from '../../src/stats/mean.ts';
 import { type RateWithBounds, rateWithBounds, type ShareWithBounds, shareWithBounds } from '../bounds.ts';
 import type { Reading } from './reading.ts';
 import type { ChangeResult, QuietResult, Scenario } from './streams.ts';

@@ -1,22 +1,21 @@
 /** The daemon's density alarm over a stream: baseline, windows, both levels of the alarm. */
+
 import {
+  type AlarmEvent,
   type AlarmLevel,
+  type AlarmPolicy,
+  type AlarmState,
   alarmThreshold,
   detectorsOf,
   FLOORS,
-} from '../../src/core/drift/alarm/alarm-levels.ts';
-import {
-  type AlarmEvent,
-  type AlarmPolicy,
-  type AlarmState,
   newAlarm,
   stepAlarm,
-} from '../../src/core/drift/alarm/alarm-policy.ts';
-import { type Baseline, buildBaseline } from '../../src/core/drift/baseline/baseline.ts';
-import { measureWindow, type PlacedQuery } from '../../src/core/drift/coverage/measure-window.ts';
-import { type WindowTotals, windowTotals } from '../../src/core/drift/coverage/pooled-density.ts';
-import type { ScoredQuery } from '../../src/core/drift/coverage/scored-query.ts';
-import { type Matrix, selectRows } from '../../src/core/vector/matrix.ts';
+} from '../../src/density/rules/alarm.ts';
+import { type Baseline, buildBaseline } from '../../src/density/rules/baseline.ts';
+import { measureWindow, type PlacedQuery } from '../../src/density/rules/measure-window.ts';
+import { type WindowTotals, windowTotals } from '../../src/density/rules/pooled-density.ts';
+import type { ScoredQuery } from '../../src/density/rules/query-score.ts';
+import { type Matrix, selectRows } from '../../src/vector/matrix.ts';
 import type { Asked } from './traffic.ts';
 import type { Scores } from './world.ts';
 

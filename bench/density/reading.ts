@@ -1,11 +1,17 @@
 /** What the daemon can say of an alarm: which topic, and why. */
-import type { Baseline } from '../../src/core/drift/baseline/baseline.ts';
-import { type RepeatedSearch, searchCanary } from '../../src/core/drift/cause/canary.ts';
-import { type CauseReading, readCause } from '../../src/core/drift/cause/cause-reading.ts';
-import { familiarity, novelBelow, noveltyOf } from '../../src/core/drift/cause/novelty.ts';
-import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../src/core/drift/coverage/query-density.ts';
-import { tailClusters } from '../../src/core/drift/topics/tail-clusters.ts';
-import { type Matrix, selectRows } from '../../src/core/vector/matrix.ts';
+
+import type { Baseline } from '../../src/density/rules/baseline.ts';
+import {
+  type CauseReading,
+  familiarity,
+  novelBelow,
+  noveltyOf,
+  readCause,
+} from '../../src/density/rules/cause.ts';
+import { type RepeatedSearch, searchCanary } from '../../src/density/rules/embedding-canary.ts';
+import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../src/density/rules/query-density.ts';
+import { tailClusters } from '../../src/density/rules/tail-clusters.ts';
+import { type Matrix, selectRows } from '../../src/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import type { MonitoredHour } from './monitor.ts';
 import { type Scores, shuffled, type World } from './world.ts';

@@ -1,7 +1,8 @@
 /** One monitored pipeline: its baseline, 90 days in which nothing happens, and the same pipeline with a change. */
-import type { AlarmLevel } from '../../src/core/drift/alarm/alarm-levels.ts';
-import { embeddingCanary } from '../../src/core/drift/cause/canary.ts';
-import { type Matrix, rowOf, selectRows } from '../../src/core/vector/matrix.ts';
+
+import type { AlarmLevel } from '../../src/density/rules/alarm.ts';
+import { embeddingCanary } from '../../src/density/rules/embedding-canary.ts';
+import { type Matrix, rowOf, selectRows } from '../../src/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import { BASELINE_HOURS, baselineOf, type MonitoredHour, POOL_HOURS, startMonitor } from './monitor.ts';
 import { type Memory, memoryOf, type Reading, readAlarm } from './reading.ts';

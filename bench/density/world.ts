@@ -1,7 +1,7 @@
 /** What people can ask and what the store answers: the common face of the synthetic and the real world. */
 
-import { type Matrix, rowOf } from '../../src/core/vector/matrix.ts';
-import { meanSimilarities, nearestNeighbours } from '../../src/core/vector/nearest-neighbours.ts';
+import { type Matrix, rowOf } from '../../src/vector/matrix.ts';
+import { meanSimilarities, nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
 /** Questions with their vectors; a stream draws from them. */

@@ -1,8 +1,8 @@
 /** What can go wrong with the pipeline of the demo, by seeds that choose how much of it. */
-import type { Cause } from '../../src/core/diagnosis/cause.ts';
-import type { OwnWork } from '../../src/core/diagnosis/observations.ts';
-import type { QueryOutcome } from '../../src/core/model.ts';
-import { drawn } from '../../src/core/stats/draw.ts';
+import type { Cause } from '../../src/diagnosis/rules/cause.ts';
+import type { OwnWork } from '../../src/diagnosis/rules/observations.ts';
+import type { QueryOutcome } from '../../src/model.ts';
+import { drawn } from '../../src/stats/draw.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import { type Chunk, type Corpus, embedderOf } from './world.ts';
 

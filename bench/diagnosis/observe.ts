@@ -1,24 +1,23 @@
 /** What the daemon would know of a broken pipeline: real answers, real measures of core, nothing told by the fault. */
 
-import type { Deployment, DeploymentKind } from '../../src/core/deployment/deployment.ts';
-import { changedAnswers } from '../../src/core/diagnosis/changed-answers.ts';
-import type { Observations, ObservedDensity, ObservedTopic } from '../../src/core/diagnosis/observations.ts';
-import { embeddingCanary } from '../../src/core/drift/cause/canary.ts';
-import { canaryTexts } from '../../src/core/drift/cause/canary-texts.ts';
-import { readCause, topicCause } from '../../src/core/drift/cause/cause-reading.ts';
-import { coverageScore } from '../../src/core/drift/coverage/coverage-score.ts';
+import { readCause, topicCause } from '../../src/density/rules/cause.ts';
+import { canaryTexts, embeddingCanary } from '../../src/density/rules/embedding-canary.ts';
+import { densityInterval, densityOf, uncoveredShareOf } from '../../src/density/rules/query-density.ts';
 import {
   baselineScores,
+  coverageScore,
   NO_REGION,
   percentile,
   surpriseOf,
-} from '../../src/core/drift/coverage/percentile.ts';
-import { densityInterval, densityOf, uncoveredShareOf } from '../../src/core/drift/coverage/query-density.ts';
-import { judgedDocuments, probeLabels } from '../../src/core/golden/label-probe.ts';
-import type { QueryAnswer, RunSettings } from '../../src/core/golden/run.ts';
-import { drawn } from '../../src/core/stats/draw.ts';
-import { mean } from '../../src/core/stats/mean.ts';
-import { summarize } from '../../src/core/stats/summary.ts';
+} from '../../src/density/rules/query-score.ts';
+import type { Deployment, DeploymentKind } from '../../src/deployments/rules/deployment.ts';
+import { changedAnswers } from '../../src/diagnosis/rules/changed-answers.ts';
+import type { Observations, ObservedDensity, ObservedTopic } from '../../src/diagnosis/rules/observations.ts';
+import { judgedDocuments, probeLabels } from '../../src/golden/rules/label-probe.ts';
+import type { QueryAnswer, RunSettings } from '../../src/golden/rules/run.ts';
+import { drawn } from '../../src/stats/draw.ts';
+import { mean } from '../../src/stats/mean.ts';
+import { summarize } from '../../src/stats/summary.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import { type Broken, type Fault, healthyLatency, outcomeOf } from './faults.ts';
 import {

@@ -1,9 +1,6 @@
 /** The demo's corpus, questions and embedder in memory, as a pipeline whose every part can be broken. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { GoldenQuery } from '../../src/core/model.ts';
-import { drawn } from '../../src/core/stats/draw.ts';
-import { neighbourRecall, type RankedSimilarity } from '../../src/core/vector/neighbour-recall.ts';
 import { demoDataPath, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 import {
   fitInverseDocumentFrequencies,
@@ -11,6 +8,9 @@ import {
   type InverseDocumentFrequencies,
   type TextEmbedder,
 } from '../../src/demo/rag/embedder.ts';
+import type { GoldenQuery } from '../../src/model.ts';
+import { drawn } from '../../src/stats/draw.ts';
+import { neighbourRecall, type RankedSimilarity } from '../../src/vector/neighbour-recall.ts';
 
 export interface Chunk {
   readonly id: string;

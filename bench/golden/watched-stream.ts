@@ -4,14 +4,14 @@ import {
   type ComparedWithBaseline,
   judgeRegression,
   type RegressionCheck,
-} from '../../src/core/checks/regression.ts';
-import { compareMetric, rerunNoiseP } from '../../src/core/comparison/compare-metric.ts';
-import { type RerunNoise, rerunNoise } from '../../src/core/comparison/rerun-noise.ts';
-import { judgeDifference } from '../../src/core/comparison/verdict.ts';
-import { storedComparison } from '../../src/core/golden/compare-golden-runs.ts';
-import type { MetricKey } from '../../src/core/ir/metric-key.ts';
-import { mean } from '../../src/core/stats/mean.ts';
-import { pairedT } from '../../src/core/stats/paired-t.ts';
+} from '../../src/checks/rules/regression.ts';
+import { storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
+import { compareMetric, rerunNoiseP } from '../../src/golden/rules/comparison/compare-metric.ts';
+import { type RerunNoise, rerunNoise } from '../../src/golden/rules/comparison/rerun-noise.ts';
+import { judgeDifference } from '../../src/golden/rules/comparison/verdict.ts';
+import type { MetricKey } from '../../src/ir/metric-key.ts';
+import { mean } from '../../src/stats/mean.ts';
+import { pairedT } from '../../src/stats/paired-t.ts';
 
 /** Runs by which a baseline is pinned: itself and those right before it, as `recalld baselines pin` takes them. */
 export const RERUNS = 10;

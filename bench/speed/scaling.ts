@@ -1,14 +1,15 @@
 /** How cost grows with the size of what is measured: each curve doubles or quadruples one size. */
-import { compareMetric } from '../../src/core/comparison/compare-metric.ts';
-import { measureWindow } from '../../src/core/drift/coverage/measure-window.ts';
-import { type ComparedSide, compareGoldenRuns } from '../../src/core/golden/compare-golden-runs.ts';
-import type { RunSettings } from '../../src/core/golden/run.ts';
-import { scoreRun } from '../../src/core/golden/score-run.ts';
-import { createEvaluator } from '../../src/core/ir/evaluate.ts';
-import { parseMetricKey } from '../../src/core/ir/metric-key.ts';
-import { createRedactor } from '../../src/core/privacy/redactor.ts';
-import { mean } from '../../src/core/stats/mean.ts';
-import { nearestNeighbours } from '../../src/core/vector/nearest-neighbours.ts';
+
+import { measureWindow } from '../../src/density/rules/measure-window.ts';
+import { type ComparedSide, compareGoldenRuns } from '../../src/golden/rules/compare-golden-runs.ts';
+import { compareMetric } from '../../src/golden/rules/comparison/compare-metric.ts';
+import type { RunSettings } from '../../src/golden/rules/run.ts';
+import { scoreRun } from '../../src/golden/rules/score-run.ts';
+import { createEvaluator } from '../../src/ir/evaluate.ts';
+import { parseMetricKey } from '../../src/ir/metric-key.ts';
+import { createRedactor } from '../../src/privacy/rules/redactor.ts';
+import { mean } from '../../src/stats/mean.ts';
+import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import { randomMatrix, windowOf } from './drift-pass.ts';
 import { judgedRankings, measures } from './evaluation.ts';

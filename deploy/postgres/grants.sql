@@ -1,17 +1,18 @@
--- What roles.sql cannot give before the tables are there. To be run as recalld_owner after each `recalld migrate`.
+-- What roles.sql cannot give before the tables are there. `recalld migrate --grant` runs it as recalld_owner, after each
+-- migration.
 
--- PostgreSQL lets owners alone attach and drop partitions.
+-- PostgreSQL lets owners alone attach and drop partitions. What was handed over before is not locked again.
 do $$
 declare
   owned regclass;
 begin
   for owned in
+    with parents as (
+      select c.oid from pg_class c
+       where c.relnamespace = 'public'::regnamespace and c.relname in ('live_queries', 'feedback', 'query_coverage', 'measurements'))
     select c.oid from pg_class c
-     where c.relnamespace = 'public'::regnamespace and c.relname in ('live_queries', 'feedback', 'query_coverage', 'measurements')
-    union all
-    select i.inhrelid from pg_inherits i join pg_class c on c.oid = i.inhparent
-     where c.relnamespace = 'public'::regnamespace and c.relkind = 'p'
-       and c.relname in ('live_queries', 'feedback', 'query_coverage', 'measurements')
+     where (c.oid in (select oid from parents) or c.oid in (select inhrelid from pg_inherits where inhparent in (select oid from parents)))
+       and c.relkind in ('r', 'p') and c.relowner <> 'recalld_app'::regrole
   loop
     execute format('alter table %s owner to recalld_app', owned);
   end loop;

@@ -6,7 +6,7 @@ import type { DensityResult } from '../../bench/density-calibration.ts';
 import type { DropCell, NullCell } from '../../bench/golden/false-regressions.ts';
 import type { GoldenResult } from '../../bench/golden-false-regressions.ts';
 import { type Provenance, readResult } from '../../bench/result-file.ts';
-import { falseRegressions } from '../../src/core/checks/false-pages.ts';
+import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 const results = path.resolve(import.meta.dirname, '../../bench/results');
@@ -133,7 +133,7 @@ function densityParagraphs(result: DensityResult): string[] {
   return [
     '## Alarms of query density',
     `Each stream learns its baseline from ${baselineDays} days of traffic and is watched for ${quiet[0]?.days ?? 0} days more, in windows of an hour. Traffic has days and weekends in volume and topics, sessions of three queries by one person, bots that repeat one question, topics in the news for a day, and a popularity of topics that wanders over weeks. *Synthetic* worlds (${worlds}) have 60 topics in 10 groups; a *near* topic lies in a group that the store holds, a *far* one in none. *Articles* are real questions about Wikipedia articles with the embedder of the demo; six articles are left out of the store.`,
-    `**Budget**: ${perYear} false page a year, the default of \`false_pages\`. In ${streams} streams, ${years.toFixed(1)} years together, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). Of tickets, which have the same threshold and milder floors, there were ${tickets.count}: ${rate(tickets)} a year. The budget is ${standing(pages.perYear, pages.high, perYear)}.`,
+    `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams, ${years.toFixed(1)} years together, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). Of tickets, which have the same threshold and milder floors, there were ${tickets.count}: ${rate(tickets)} a year. The budget is ${standing(pages.perYear, pages.high, perYear)}.`,
     table(
       [
         'World',

@@ -2,7 +2,8 @@
 export const configExample = `server:
   host: 127.0.0.1             # 0.0.0.0 to be reached from other machines
   port: 8321                  # 0 takes a free one
-  max_requests_per_minute: 60000   # from one API key or address
+  max_requests_per_minute: 60000   # of one API key, or of one address without a good one
+  trusted_proxies: [10.0.0.0/8]    # whose X-Forwarded-For says who calls
   shutdown_seconds: 30        # longest that a stop takes
   metrics_port: null          # a port of its own for /metrics, /livez and /readyz
 
@@ -38,7 +39,9 @@ alerts:                       # where they lead to, and how many false ones are 
   dashboard_base_url: https://grafana.internal
   console_base_url: https://recalld.internal
   scrape_job: recalld         # the label \`job\` of the scrape config
-  false_page_budget: 1 per 90d  # of each pipeline; \`recalld config check\` tells what to expect
+  false_pages:                # \`recalld config check\` tells what to expect
+    drift: 1 per 365d         # of the density watches of all pipelines together
+    per_pipeline: 1 per 90d   # of the checks of each pipeline
 llm:                          # for \`recalld golden generate\` alone
   base_url: https://api.openai.com/v1
   api_key: \${LLM_API_KEY}
@@ -203,7 +206,6 @@ pipelines:
       k: 5                    # nearest distinct chunks
       window: 1h
       grace: 10m              # for late queries
-      false_pages: 1 per 365d # of all pipelines together
       max_per_second: 20      # searches in the vector store
       baseline: {days: 14, sessions: 2000}
 `;

@@ -1,5 +1,5 @@
 /** The dashboards in grafana/dashboards, made for no config in particular. */
-import { createDashboards, dashboardText } from '../../src/dashboards/catalogue.ts';
+import { createDashboards, dashboardText } from '../../src/app/dashboards/catalogue.ts';
 import { defaultDashboardSettings } from '../../src/dashboards/settings.ts';
 import type { Page } from './page.ts';
 

@@ -1,7 +1,7 @@
 /** The rule file and the Kubernetes manifest in deploy/, made for no config in particular. */
 import { stringify } from 'yaml';
-import { defaultRuleSettings } from '../../src/metrics/alerts/catalogue.ts';
-import { prometheusRule, ruleFile } from '../../src/metrics/alerts/document.ts';
+import { defaultRuleSettings } from '../../src/app/alerts/rule-catalogue.ts';
+import { prometheusRule, ruleFile } from '../../src/app/alerts/rule-file.ts';
 import type { Page } from './page.ts';
 
 const origin =

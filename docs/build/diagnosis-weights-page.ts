@@ -1,8 +1,8 @@
 /** docs/diagnosis-weights.md: what each sign says of each cause. */
-import { causeTexts, namedCauses } from '../../src/core/diagnosis/cause.ts';
-import type { Sign } from '../../src/core/diagnosis/signs.ts';
-import { signNames, signStates } from '../../src/core/diagnosis/signs.ts';
-import { weightOf } from '../../src/core/diagnosis/weights.ts';
+import { causeTexts, namedCauses } from '../../src/diagnosis/rules/cause.ts';
+import type { Sign } from '../../src/diagnosis/rules/signs.ts';
+import { signNames, signStates } from '../../src/diagnosis/rules/signs.ts';
+import { weightOf } from '../../src/diagnosis/rules/weights.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function diagnosisWeightsPage(): Page {

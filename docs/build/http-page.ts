@@ -1,12 +1,8 @@
 /** docs/http.md: every endpoint with its parameters and fields, from the table that /openapi.json is made from. */
 import { z } from 'zod';
-import { branches, isMapping, type JsonSchema } from '../../src/contracts/config/json-schema.ts';
-import {
-  type Endpoint,
-  type EndpointTag,
-  endpointTags,
-} from '../../src/contracts/http/endpoints/endpoint.ts';
-import { endpoints } from '../../src/contracts/http/endpoints.ts';
+import { branches, isMapping, type JsonSchema } from '../../src/app/config/json-schema.ts';
+import { endpoints } from '../../src/app/http/endpoints.ts';
+import { type Endpoint, type EndpointTag, endpointTags } from '../../src/http/endpoint.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 const rules = `JSON in and out, names in snake case, times in RFC 3339. \`/openapi.json\` says the same for machines.
@@ -19,8 +15,9 @@ const rules = `JSON in and out, names in snake case, times in RFC 3339. \`/opena
 - **Old values** are withheld: a score or measurement older than three intervals of its schedule is null, and says that
   it is too old. What is withheld is never shown as \`ok\`.
 - **Request ids.** \`X-Request-Id\` is taken over from the request, or made, and comes back with every answer.
-- **Limits.** At most 32 MB in a body, and \`server.max_requests_per_minute\` for each key; 429 and 503 come with
-  \`Retry-After\`.`;
+- **Limits.** At most 32 MB in a body, and \`server.max_requests_per_minute\` for each key, or for each address without a
+  good one. An address that sends 20 different wrong keys within a minute gets 429 for the next one, and is not looked
+  up; keys that worked before go on. 429 and 503 come with \`Retry-After\`.`;
 
 const example = `\`\`\`sh
 recalld=http://127.0.0.1:8321

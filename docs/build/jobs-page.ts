@@ -1,6 +1,6 @@
 /** docs/jobs.md: every job, how often it is tried and how long it may take. */
-import { jobCatalogue } from '../../src/jobs/catalogue.ts';
-import type { JobDefinition } from '../../src/jobs/job-definition.ts';
+import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import type { JobDefinition } from '../../src/queue/job-definition.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function jobsPage(): Page {
@@ -36,7 +36,7 @@ export function jobsPage(): Page {
   );
 }
 
-function attemptsOf({ attempts, backoffMs }: JobDefinition): string {
+function attemptsOf({ attempts, backoffMs }: JobDefinition<never>): string {
   return attempts === 1
     ? '1'
     : `${attempts}, the first retry after ${duration(backoffMs / 1000)}, then twice as long each time`;

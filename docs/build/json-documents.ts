@@ -165,7 +165,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'topics acknowledge': { is: 'object', keys: topic },
   'topics close': { is: 'object', keys: topic },
   'keys create': { is: 'object', keys: [...key, 'key'], more: '`key` is its text, shown this once.' },
-  'keys list': { is: 'list', keys: key },
+  'keys list': { is: 'list', keys: [...key, 'sessions', 'last_seen_at'] },
   'keys revoke': { is: 'object', keys: ['id', 'revoked'] },
   backtest: { is: 'object', keys: ['from', 'to', 'sets'] },
   report: {

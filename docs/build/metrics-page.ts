@@ -1,6 +1,6 @@
 /** docs/metrics.md: every metric of the catalogue, in groups. */
 
-import { goldenMeasures } from '../../src/core/golden/query-scores.ts';
+import { goldenMeasures } from '../../src/golden/rules/query-scores.ts';
 import { metricCatalogue } from '../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/metrics/definition.ts';
 import { labelMeanings } from './label-meanings.ts';
@@ -58,7 +58,11 @@ const reading = `How to read them:
   the draw of queries wakes nobody.
 - **Withholding.** Scores older than three intervals of their schedule (three days for a set that runs by hand) are not
   exported, and \`recalld_golden_scores_withheld\` is 1. No value is ever NaN.
-- **Replicas.** Gauges marked *stored* are rebuilt from the database at each scrape, so every replica exports the same
+- **Snapshot.** Gauges marked *stored* are made of the latest rows of the database, which each process keeps in memory.
+  It reads them every 10 seconds, and behind a scrape that finds them older than a second; a scrape never waits for the
+  database. \`recalld_snapshot_age_seconds\` is their age, and what is too old to trust at the time of the scrape is
+  withheld, however long ago the database last answered.
+- **Replicas.** Gauges marked *stored* come from the database, so every replica exports the same
   values: aggregate them with \`max by (pipeline, golden_set, segment, k) (...)\`, never with \`sum\`. Metrics marked
   *process* are the process's own: use \`sum\` over \`rate\`.
 - **Scraping.** Some metrics have a label \`job\`, the job of the queue. Set \`honor_labels: true\` in the scrape config, or

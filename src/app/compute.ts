@@ -1,11 +1,11 @@
 /** Composes the threads in which the daemon computes. */
-import { createComputePool } from '../adapters/compute/compute-pool.ts';
-import { createDensityCompute } from '../adapters/compute/density-compute.ts';
-import { createGoldenStatistics } from '../adapters/compute/golden-statistics.ts';
-import type { DensityCompute } from '../ports/density-compute.ts';
-import type { GoldenStatistics } from '../ports/golden-statistics.ts';
-import type { Logger } from '../ports/telemetry.ts';
-import type { CleanupStack } from './cleanup-stack.ts';
+
+import type { CleanupStack } from '../cleanup-stack.ts';
+import { createDensityCompute, type DensityCompute } from '../density/compute.ts';
+import { createGoldenStatistics } from '../golden/golden-statistics.ts';
+import type { GoldenStatistics } from '../golden/ports/golden-statistics.ts';
+import type { Logger } from '../logger.ts';
+import { createComputePool } from './compute/compute-pool.ts';
 
 /** One thread leaves the other core of a small machine to requests. */
 const THREADS = 1;

@@ -1,66 +1,67 @@
 /** Everything the daemon works with, opened in order: database, queue, schedule, exporter. Knows the adapters. */
+
 import { hostname } from 'node:os';
-import { createCheckHistory } from '../adapters/postgres/check-history.ts';
-import { createDensityStates } from '../adapters/postgres/density/density-states.ts';
-import { createQueryCoverage } from '../adapters/postgres/density/query-coverage.ts';
-import { createUncoveredTopics } from '../adapters/postgres/density/uncovered-topics.ts';
-import { createDeployments } from '../adapters/postgres/deployments.ts';
-import { createDiagnoses } from '../adapters/postgres/diagnoses.ts';
-import { createGoldenBaselines } from '../adapters/postgres/golden/golden-baselines.ts';
-import { createGoldenBatches } from '../adapters/postgres/golden/golden-batches.ts';
-import { createGoldenRotations } from '../adapters/postgres/golden/golden-rotations.ts';
-import { createGoldenRuns } from '../adapters/postgres/golden/golden-runs.ts';
-import { createGoldenSets } from '../adapters/postgres/golden/golden-sets.ts';
-import { createGoldenTicks } from '../adapters/postgres/golden/golden-ticks.ts';
-import { storedHashKey } from '../adapters/postgres/hash-key.ts';
-import { createLiveTraffic } from '../adapters/postgres/live/live-traffic.ts';
-import { createMeasurements } from '../adapters/postgres/measurements.ts';
-import { createRetrieverLimits } from '../adapters/postgres/retriever-limits.ts';
-import { openJobQueue } from '../adapters/queue/bullmq.ts';
-import { createSchedule } from '../adapters/schedule/node-cron.ts';
-import { createExporter, type Exporter } from '../adapters/telemetry/prometheus.ts';
-import type { Config } from '../contracts/config/schema.ts';
-import { jobCatalogue } from '../jobs/catalogue.ts';
-import type { IntervalOf } from '../pipeline/checks/check-states.ts';
-import type { DensityPlan } from '../pipeline/density/plan.ts';
-import { readDensityGauges } from '../pipeline/density/publish-density.ts';
-import { readTopicGauges } from '../pipeline/density/publish-topics.ts';
-import { readDiagnosisGauges } from '../pipeline/diagnosis/publish-diagnoses.ts';
-import { readCheckShifts } from '../pipeline/golden-runs/rotate-golden-set.ts';
-import { readStoredGauges } from '../pipeline/publish/publish.ts';
-import { readCheckGauges } from '../pipeline/publish/publish-checks.ts';
-import { createFeedbackGauges, type FeedbackSource } from '../pipeline/publish/publish-feedback.ts';
-import { readLiveMixGauges } from '../pipeline/publish/publish-live-mix.ts';
-import { readProbeGauges } from '../pipeline/publish/publish-probes.ts';
-import { readScheduleGauges } from '../pipeline/publish/publish-schedule.ts';
-import { sharedReading } from '../pipeline/publish/shared-reading.ts';
-import type { WatchedPipeline } from '../pipeline/watched-pipeline.ts';
-import type { CheckHistory } from '../ports/check-history.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { DensityStates } from '../ports/density-states.ts';
-import type { Deployments } from '../ports/deployments.ts';
-import type { Diagnoses } from '../ports/diagnoses.ts';
-import type { GoldenBaselines } from '../ports/golden-baselines.ts';
-import type { GoldenBatches } from '../ports/golden-batches.ts';
-import type { GoldenRotations } from '../ports/golden-rotations.ts';
-import type { GoldenRuns } from '../ports/golden-runs.ts';
-import type { GoldenSets } from '../ports/golden-sets.ts';
-import type { GoldenTicks } from '../ports/golden-ticks.ts';
-import type { JobQueue } from '../ports/job-queue.ts';
-import type { LiveTraffic } from '../ports/live-traffic.ts';
-import type { Measurements } from '../ports/measurements.ts';
-import type { RetrieverLimits } from '../ports/retriever-limits.ts';
-import type { Schedule } from '../ports/schedule.ts';
-import type { Logger } from '../ports/telemetry.ts';
-import type { UncoveredTopics } from '../ports/uncovered-topics.ts';
-import type { CleanupStack } from './cleanup-stack.ts';
+import { type CheckStore, createCheckStore } from '../checks/check-store.ts';
+import { readCheckGauges } from '../checks/gauges.ts';
+import type { CleanupStack } from '../cleanup-stack.ts';
+import type { Clock } from '../clock.ts';
+import {
+  createDensityPlans,
+  type DensityPlan,
+  type DensityTables,
+  densityTables,
+  readDensityGauges,
+  readTopicGauges,
+  type TopicsTable,
+  type WatchTable,
+} from '../density/index.ts';
+import { createDeployments } from '../deployments/deployments.ts';
+import type { Deployments } from '../deployments/ports/deployments.ts';
+import { createDiagnoses } from '../diagnosis/diagnoses.ts';
+import type { Diagnoses } from '../diagnosis/ports/diagnoses.ts';
+import { readDiagnosisGauges } from '../diagnosis/publish-diagnoses.ts';
+import type { GoldenBaselines } from '../golden/ports/golden-baselines.ts';
+import type { GoldenBatches } from '../golden/ports/golden-batches.ts';
+import type { GoldenRotations } from '../golden/ports/golden-rotations.ts';
+import type { GoldenRuns } from '../golden/ports/golden-runs.ts';
+import type { GoldenSets } from '../golden/ports/golden-sets.ts';
+import type { GoldenTicks } from '../golden/ports/golden-ticks.ts';
+import type { RetrieverLimits } from '../golden/ports/retriever-limits.ts';
+import { liveMixGauges } from '../golden/publish-live-mix.ts';
+import { readScheduleGauges } from '../golden/publish-schedule.ts';
+import { createGoldenBaselines } from '../golden/sql/golden-baselines.ts';
+import { createGoldenBatches } from '../golden/sql/golden-batches.ts';
+import { createGoldenRotations } from '../golden/sql/golden-rotations.ts';
+import { createGoldenRuns } from '../golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../golden/sql/golden-sets.ts';
+import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
+import { createRetrieverLimits } from '../golden/sql/retriever-limits.ts';
+import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { FeedbackSource } from '../live/feedback-source.ts';
+import { liveIntervalSeconds } from '../live/live-plans.ts';
+import type { LiveTraffic } from '../live/ports/live-traffic.ts';
+import { feedbackGauges } from '../live/publish-feedback.ts';
+import { liveGauges } from '../live/publish-live.ts';
+import { createLiveTraffic } from '../live/sql/live-traffic.ts';
+import type { Logger } from '../logger.ts';
+import { createMeasurements } from '../measures/measurements.ts';
+import type { Measurements } from '../measures/ports/measurements.ts';
+import type { IntervalOf } from '../measures/rules/trust.ts';
+import { createExporter, type Exporter } from '../metrics/prometheus.ts';
+import { storedHashKey } from '../privacy/hash-key.ts';
+import { readProbeGauges } from '../probes/publish-probes.ts';
+import { openJobQueue } from '../queue/bullmq.ts';
+import type { JobQueue } from '../queue/job-queue.ts';
+import { createSchedule } from '../queue/node-cron.ts';
+import type { Schedule } from '../queue/schedule.ts';
+import { readStoredGauges } from '../status/publish.ts';
+import { systemClock } from '../system-clock.ts';
 import { type Compute, openCompute } from './compute.ts';
-import { createDensityPlans } from './density-plans.ts';
-import { createLiveGauges } from './live-measures.ts';
+import type { Config } from './config/schema.ts';
+import { jobCatalogue } from './job-catalogue.ts';
 import { closePipelines, createPipelines } from './pipelines.ts';
 import { queueBackend } from './queue-settings.ts';
 import { openStorage, type Storage } from './storage.ts';
-import { systemClock } from './system-clock.ts';
 import { createTimetable, intervalsOf } from './timetable.ts';
 import { version } from './version.ts';
 
@@ -73,9 +74,10 @@ export interface Dependencies {
   readonly pipelines: readonly WatchedPipeline[];
   /** How the query density of those with a vector store is watched. */
   readonly densityPlans: readonly DensityPlan[];
-  readonly densityStates: DensityStates;
-  readonly topics: UncoveredTopics;
-  readonly history: CheckHistory;
+  readonly density: DensityTables;
+  readonly densityStates: WatchTable;
+  readonly topics: TopicsTable;
+  readonly checkStore: CheckStore;
   readonly storage: Storage;
   readonly sets: GoldenSets;
   readonly runs: GoldenRuns;
@@ -129,61 +131,42 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const ticks = createGoldenTicks(storage.pool);
   const timetable = createTimetable(schedule, clock.now());
   const intervalSeconds = intervalsOf(pipelines, timetable);
-  const feedbackGauges = createFeedbackGauges({ traffic, clock, sources: feedbackSources(config) });
-  const ofScrape = { latest: sharedReading(() => measurements.latest(clock.now())) };
-  const liveGauges = createLiveGauges(config, ofScrape, schedule, clock);
   const deployments = createDeployments(storage.pool);
-  const probeGauges = () =>
-    readProbeGauges({
-      measurements: ofScrape,
-      deployments,
-      clock,
-      pipelines: pipelines.map(({ name }) => name),
-    });
-  const liveMixGauges = () => readLiveMixGauges({ measurements: ofScrape, clock, pipelines });
   const densityPlans = createDensityPlans(config, pipelines);
-  const densityStates = createDensityStates(storage.pool);
-  const densityGauges = () =>
-    readDensityGauges({
-      states: densityStates,
-      coverage: createQueryCoverage(storage.pool),
-      measurements: ofScrape,
-      clock,
-      plans: densityPlans,
-    });
-  const topics = createUncoveredTopics(storage.pool);
-  const topicGauges = () => readTopicGauges({ topics, clock, plans: densityPlans });
+  const density = densityTables(storage.pool);
   const diagnoses = createDiagnoses(storage.pool);
-  const diagnosisGauges = () =>
-    readDiagnosisGauges({ diagnoses, pipelines: pipelines.map(({ name }) => name) });
-  const history = createCheckHistory(storage.pool);
-  const checkGauges = () => readCheckGauges({ history, clock, pipelines });
+  const checkStore = createCheckStore(storage.pool);
+  const names = pipelines.map(({ name }) => name);
+  // Values are trusted by the schedule of the job that takes them.
+  const live = { pipelines: names, intervalSeconds: liveIntervalSeconds(schedule, clock) };
+  const golden = { sets, runs, rotations, ticks, clock, pipelines, timetable };
+  const watched = { tables: density, plans: densityPlans };
   const exporter = createExporter({
     readStoredGauges: () =>
       readStoredGauges({
         runs,
+        measurements,
         queue,
         clock,
         pipelines,
         intervalSeconds,
-        scheduleGauges: (latest) =>
-          readScheduleGauges({ sets, runs, rotations, ticks, clock, pipelines, timetable }, latest),
-        checkShifts: () => readCheckShifts(rotations),
-        readMeasured: [
-          feedbackGauges,
-          liveGauges,
-          probeGauges,
-          densityGauges,
-          topicGauges,
-          diagnosisGauges,
-          liveMixGauges,
-          checkGauges,
+        parts: [
+          (rows) => readScheduleGauges(golden, rows),
+          (rows) => feedbackGauges(live, rows),
+          (rows) => liveGauges(live, rows),
+          (rows) => readProbeGauges({ deployments, pipelines: names }, rows),
+          (rows) => readDensityGauges(watched, rows),
+          () => readTopicGauges(watched),
+          () => readDiagnosisGauges({ diagnoses, pipelines: names }),
+          (rows) => liveMixGauges(pipelines, rows),
+          () => readCheckGauges({ checkStore, pipelines, densityPlans }),
         ],
       }),
     clock,
     logger,
     version,
   });
+  cleanups.defer('snapshot of the stored gauges', () => exporter.close());
   return {
     config,
     logger,
@@ -191,9 +174,10 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     replica,
     pipelines,
     densityPlans,
-    densityStates,
-    topics,
-    history,
+    density,
+    densityStates: density.watch,
+    topics: density.topics,
+    checkStore,
     storage,
     sets,
     runs,

@@ -1,18 +1,20 @@
 /** Composes what the handlers of jobs work with. */
 
-import { createStoreSnapshots } from '../adapters/postgres/density/store-snapshots.ts';
-import { createGoldenDocuments } from '../adapters/postgres/golden/golden-documents.ts';
-import { createLiveWindows } from '../adapters/postgres/live/live-windows.ts';
-import { runGoldenSetJob } from '../jobs/golden-jobs.ts';
-import type { JobDeps } from '../jobs/job-definition.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import { createDensityDeps, createTopicDeps } from './density.ts';
+import { createConsoleSessions } from '../access/console-sessions.ts';
+import { evaluateChecks } from '../checks/evaluate-checks.ts';
+import { createDensityDeps } from '../density/dependencies.ts';
+import { diagnoseAlarmsJob } from '../diagnosis/diagnosis-jobs.ts';
+import { runGoldenSetJob } from '../golden/golden-jobs.ts';
+import type { GoldenRun } from '../golden/ports/golden-runs.ts';
+import { newRunId } from '../golden/run-id.ts';
+import { createGoldenDocuments } from '../golden/sql/golden-documents.ts';
+import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-plans.ts';
+import { createLiveWindows } from '../live/sql/live-windows.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
 import { createDiagnoseDeps } from './diagnosis.ts';
-import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from './live-measures.ts';
+import type { JobDeps } from './job-catalogue.ts';
 import { findPipeline } from './pipelines.ts';
 import { createProbeDeps } from './probes.ts';
-import { newRunId } from './run-id.ts';
 
 export function createJobDeps(dependencies: Dependencies): JobDeps {
   const { baselines, deployments, rotations, ticks, batches, limits } = dependencies;
@@ -25,8 +27,16 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     const payload = { run_id: run.id, round: `resumed-${minute}` };
     return queue.enqueue(runGoldenSetJob.name, payload, `${run.id}-resumed-${minute}`);
   };
+  const checks = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(dependencies.schedule, clock) };
   const probes = createProbeDeps(dependencies);
-  const density = createDensityDeps(dependencies, probes);
+  const density = createDensityDeps({
+    ...dependencies,
+    tables: dependencies.density,
+    compute: dependencies.compute.density,
+    meter: dependencies.exporter.meter,
+    plans: dependencies.densityPlans,
+    probes,
+  });
   return {
     sets,
     runs,
@@ -47,6 +57,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     recover: { runs, clock, logger, isWatched, resume },
     measurements,
     measurementRetentionDays: config.storage.measurement_retention_days,
+    consoleSessions: createConsoleSessions(dependencies.storage.pool),
     measureLive: {
       windows: createLiveWindows(dependencies.storage.pool),
       measurements,
@@ -56,18 +67,15 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
       mostSamples: MOST_SAMPLES,
     },
     measureFeedback: { traffic, measurements, clock, feedbackSources: feedbackSources(config) },
-    evaluateChecks: {
-      ...dependencies,
-      liveIntervalSeconds: liveIntervalSeconds(dependencies.schedule, clock),
-    },
+    checkStore: dependencies.checkStore,
+    evaluateChecks: (only?: readonly string[]) => evaluateChecks(checks, only),
     pipelines,
     density,
-    topics: createTopicDeps(density, dependencies),
     diagnose: createDiagnoseDeps(dependencies),
     probes,
     snapshots: {
       ...probes,
-      snapshots: createStoreSnapshots(dependencies.storage.pool),
+      snapshots: density.tables.snapshots,
       compute: density.compute,
     },
     goldenUpkeep: {
@@ -79,6 +87,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
       samples: probes.samples,
       documents: createGoldenDocuments(dependencies.storage.pool),
     },
+    lookAt: (pipeline, runId) => queue.enqueue(diagnoseAlarmsJob.name, { pipeline }, `diagnose-${runId}`),
     findPipeline: (name) => (isWatched(name) ? findPipeline(pipelines, name) : null),
   };
 }

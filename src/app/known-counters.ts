@@ -2,12 +2,13 @@
  * Counters whose labels are known before anything is counted. They are shown as 0 from the start, since the increase of
  * a counter that appears with its first event is 0, and an alert would miss it.
  */
-import type { Config } from '../contracts/config/schema.ts';
-import { feedbackKinds } from '../core/live/live-query.ts';
-import { rejectionTable } from '../core/live/rejection.ts';
-import { jobCatalogue } from '../jobs/catalogue.ts';
+
+import { rejectionTable } from '../http/rejection.ts';
+import { feedbackKinds } from '../live/rules/live-query.ts';
 import { labelValues } from '../metrics/label-values.ts';
-import type { Meter } from '../ports/metrics.ts';
+import type { Meter } from '../metrics/meter.ts';
+import type { Config } from './config/schema.ts';
+import { jobCatalogue } from './job-catalogue.ts';
 
 /** What a worker counts. */
 export function showJobCounters(meter: Pick<Meter, 'increment'>): void {

@@ -1,12 +1,11 @@
 /** The daemon: config in, a running monitor out. Stopping mirrors starting. */
-import { watchEventLoop } from '../adapters/telemetry/event-loop-lag.ts';
-import type { Config } from '../contracts/config/schema.ts';
-import type { RecalldError } from '../core/errors.ts';
-import type { Logger } from '../ports/telemetry.ts';
-import { createCleanupStack } from './cleanup-stack.ts';
-import { openDependencies } from './dependencies.ts';
-import { showFace } from './face.ts';
-import { newRunId } from './run-id.ts';
+import { createCleanupStack } from '../cleanup-stack.ts';
+import { newRunId } from '../golden/run-id.ts';
+import type { Logger } from '../logger.ts';
+import { watchEventLoop } from '../metrics/event-loop-lag.ts';
+import type { Config } from './config/schema.ts';
+import { type Dependencies, openDependencies } from './dependencies.ts';
+import { showFace } from './http-surface.ts';
 import { startScheduler } from './scheduler.ts';
 import { startWorkers } from './workers.ts';
 
@@ -25,8 +24,6 @@ export interface MonitorSettings {
 export interface Monitor {
   /** Where /metrics, /livez and /readyz answer. */
   readonly url: string;
-  /** Resolves with the reason when the monitor cannot go on. */
-  readonly lost: Promise<RecalldError>;
   /** Gives everything back, last opened first. Runs once. */
   stop(): Promise<void>;
   /** What a stop still waits for, in words. */
@@ -59,10 +56,10 @@ export async function startMonitor({
       const scheduler = await startScheduler({ ...dependencies, newRunId });
       ends.push(() => scheduler.stop());
     }
+    await showsWhatIsStored(dependencies, signal);
     face.welcome();
     return {
       url: face.url,
-      lost: dependencies.storage.lost,
       stop: () => cleanups.run(),
       left: () => wordsFor(face.requestsUnderWay(), dependencies.queue.inHand(), cleanups.closing),
     };
@@ -70,6 +67,17 @@ export async function startMonitor({
     await cleanups.run();
     throw error;
   }
+}
+
+/** Longest that a start waits for the first reading of what is stored. */
+const FIRST_READING_MS = 2000;
+
+/** So that no gauge is missing after a restart, and an alert that fires goes on. A slow database keeps nobody from work. */
+async function showsWhatIsStored({ exporter, clock }: Dependencies, signal: AbortSignal): Promise<void> {
+  const done = new AbortController();
+  const waited = clock.sleep(FIRST_READING_MS, AbortSignal.any([signal, done.signal])).catch(() => undefined);
+  await Promise.race([exporter.refresh(), waited]);
+  done.abort();
 }
 
 function wordsFor(requests: number, jobs: readonly string[], closing: string | null): string {

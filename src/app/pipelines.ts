@@ -1,18 +1,17 @@
 /** Config -> pipelines that are ready for work. */
-import { isThreshold } from '../contracts/config/checks.ts';
-import { defaultCutoffs } from '../contracts/config/judgeable-checks.ts';
-import { minuteOfDay } from '../contracts/config/quiet-hours.ts';
-import type { Config, GoldenConfig, PipelineConfig } from '../contracts/config/schema.ts';
-import type { GoldenChecks } from '../core/checks/golden-checks.ts';
-import type { ThresholdCheck } from '../core/checks/threshold.ts';
-import { watchedMeasures } from '../core/checks/watched-measures.ts';
-import { RecalldError } from '../core/errors.ts';
-import type { RunSettings } from '../core/golden/run.ts';
-import type { GoldenSchedule, WatchedPipeline } from '../pipeline/watched-pipeline.ts';
-import type { Logger } from '../ports/telemetry.ts';
-import { createEmbedder } from './connections/embedders.ts';
-import { createRetriever } from './connections/retrievers.ts';
-import { createVectorStore } from './connections/vector-stores.ts';
+import { defaultCutoffs, isThreshold } from '../checks/config.ts';
+import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
+import type { ThresholdCheck } from '../checks/rules/threshold.ts';
+import { createEmbedder } from '../embedders/open-embedder.ts';
+import { RecalldError } from '../errors.ts';
+import { minuteOfDay } from '../golden/config/quiet-hours.ts';
+import type { RunSettings } from '../golden/rules/run.ts';
+import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { Logger } from '../logger.ts';
+import { judgedMeasure } from '../measures/rules/measure-table.ts';
+import { createRetriever } from '../retrievers/open-retriever.ts';
+import { createVectorStore } from '../stores/open-store.ts';
+import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 
 /**
  * The parts open connections and processes when they are first asked; closePipelines gives them back.
@@ -154,7 +153,7 @@ export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): Golden
 export function thresholdChecks({ checks }: Pick<PipelineConfig, 'checks'>): ThresholdCheck[] {
   return checks.filter(isThreshold).map((check) => {
     const { measure, severity, segments, min_n, confirm, no_data: noData } = check;
-    const { leastN, confirm: usual } = watchedMeasures[measure];
+    const { leastN, confirm: usual } = judgedMeasure(measure);
     const threshold = 'below' in check ? check.below : check.above;
     return {
       measure,

@@ -1,12 +1,12 @@
-import { createEmbeddingCanaries } from '../adapters/postgres/density/embedding-canaries.ts';
-import { createLiveSamples } from '../adapters/postgres/live/live-samples.ts';
-import type { ProbeDeps } from '../pipeline/probes/probes.ts';
+import { createLiveSamples } from '../live/sql/live-samples.ts';
+import type { ProbeDeps } from '../probes/probes.ts';
 import type { Dependencies } from './dependencies.ts';
 
 /** What the probes of stores and embedders work with. */
 export function createProbeDeps({
   clock,
   logger,
+  density,
   deployments,
   measurements,
   storage,
@@ -16,7 +16,7 @@ export function createProbeDeps({
     logger,
     deployments,
     measurements,
-    canaries: createEmbeddingCanaries(storage.pool),
+    canaries: density.canaries,
     samples: createLiveSamples(storage.pool),
   };
 }

@@ -1,9 +1,10 @@
 /** Where the config keeps the jobs. */
-import type { BackendSettings } from '../adapters/queue/backends.ts';
-import type { RedisAddress, RedisSettings } from '../adapters/queue/redis-connection.ts';
-import type { RedisQueueConfig } from '../contracts/config/queue.ts';
-import type { Config } from '../contracts/config/schema.ts';
-import { readTls } from './connections/service-settings.ts';
+
+import { readTls } from '../outbound/service-settings.ts';
+import type { BackendSettings } from '../queue/backends.ts';
+import type { RedisQueueConfig } from '../queue/config.ts';
+import type { RedisAddress, RedisSettings } from '../queue/redis-connection.ts';
+import type { Config } from './config/schema.ts';
 import type { Storage } from './storage.ts';
 
 /** @throws RecalldError config_invalid for files of `queue.tls` that cannot be read or hold no PEM */

@@ -1,12 +1,13 @@
 /** Ticks: golden sets and their sentinels by their cron, and the jobs that start by themselves. Any number of these may run. */
-import { messageOf } from '../core/error-message.ts';
-import { jobCatalogue } from '../jobs/catalogue.ts';
-import { recoverGoldenRunsJob, runGoldenSetJob } from '../jobs/golden-jobs.ts';
-import type { JobDefinition } from '../jobs/job-definition.ts';
-import { type TickDeps, tickFullRun, tickSentinel } from '../pipeline/golden-runs/tick-golden-set.ts';
-import type { Cron, WatchedPipeline } from '../pipeline/watched-pipeline.ts';
-import type { JobQueue } from '../ports/job-queue.ts';
-import type { Schedule } from '../ports/schedule.ts';
+
+import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
+import { type TickDeps, tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
+import type { Cron, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { JobDefinition } from '../queue/job-definition.ts';
+import type { JobQueue } from '../queue/job-queue.ts';
+import type { Schedule } from '../queue/schedule.ts';
+import { messageOf } from '../text/error-message.ts';
+import { jobCatalogue } from './job-catalogue.ts';
 
 export interface SchedulerDeps extends TickDeps {
   readonly schedule: Schedule;
@@ -56,7 +57,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Scheduler> {
 /** Ticks a job that starts by itself, if it is one; every process that ticks it makes the same job of a tick. */
 export function tickJob(
   deps: Pick<SchedulerDeps, 'schedule' | 'queue' | 'logger'>,
-  job: Pick<JobDefinition, 'name' | 'cron'>,
+  job: Pick<JobDefinition<never>, 'name' | 'cron'>,
 ): void {
   if (job.cron === null) return;
   deps.schedule.every(job.cron, 'UTC', (plannedAt) => {

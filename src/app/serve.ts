@@ -1,10 +1,11 @@
 /** The daemon from start to stop, with what it says about itself. */
-import { createLogger } from '../adapters/telemetry/pino-logger.ts';
-import { inactiveFields } from '../contracts/config/inspect.ts';
-import { RecalldError } from '../core/errors.ts';
-import { loadConfig } from './config-file.ts';
-import { leftBehind } from './left-behind.ts';
+
+import { RecalldError } from '../errors.ts';
+import { loadConfig } from './config/config-file.ts';
+import { inactiveFields } from './config/inspect.ts';
+import { createLogger } from './logger.ts';
 import { type Monitor, type Role, startMonitor } from './monitor.ts';
+import { leftBehind } from './orphaned-data-dir.ts';
 import { version } from './version.ts';
 
 export interface ServeSettings {
@@ -14,9 +15,9 @@ export interface ServeSettings {
 }
 
 /**
- * Runs until `signal` aborts or the database is lost for good.
+ * Runs until `signal` aborts.
  *
- * @throws RecalldError when it cannot start, when it lost what it cannot go on without, and stop_overdue
+ * @throws RecalldError when it cannot start, and stop_overdue
  */
 export async function serve({ configFile, roles, signal }: ServeSettings): Promise<void> {
   const startedAt = performance.now();
@@ -41,15 +42,13 @@ export async function serve({ configFile, roles, signal }: ServeSettings): Promi
     pipelines: config.pipelines.length,
     start_ms: Math.round(performance.now() - startedAt),
   });
-  const interrupted = new Promise<null>((resolve) => {
-    if (signal.aborted) resolve(null);
-    signal.addEventListener('abort', () => resolve(null), { once: true });
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  const lost = await Promise.race([interrupted, monitor.lost]);
   logger.info('recalld is stopping');
   await stopInTime(monitor, config.server.shutdown_seconds);
   logger.info('recalld has stopped');
-  if (lost !== null) throw lost;
 }
 
 /** Whoever waits for us kills us in the end; to end before is to say why. @throws RecalldError stop_overdue */

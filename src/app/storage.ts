@@ -1,13 +1,15 @@
 /** Opens the database that the config names: the embedded one in its data folder, or a server elsewhere. */
 import type pg from 'pg';
-import { openEmbeddedPostgres } from '../adapters/embedded-postgres/open.ts';
-import { type MigrationReport, migrate, pendingMigrations } from '../adapters/postgres/migrate.ts';
-import { assertReachable, createPool } from '../adapters/postgres/pool.ts';
-import { openReplica } from '../adapters/postgres/replica.ts';
-import type { Config } from '../contracts/config/schema.ts';
-import { RecalldError } from '../core/errors.ts';
-import type { Logger } from '../ports/telemetry.ts';
-import type { CleanupStack } from './cleanup-stack.ts';
+import type { CleanupStack } from '../cleanup-stack.ts';
+import { RecalldError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { openEmbeddedPostgres } from '../postgres/embedded/open.ts';
+import { type MigrationReport, migrate, pendingMigrations } from '../postgres/migrate.ts';
+import { assertReachable, createPool } from '../postgres/pool.ts';
+import { openReplica } from '../postgres/replica.ts';
+import { systemClock } from '../system-clock.ts';
+import type { Config } from './config/schema.ts';
+import { type EmbeddedWatch, watchEmbedded } from './embedded-watch.ts';
 
 export interface StorageSettings {
   readonly config: Config;
@@ -30,8 +32,8 @@ export interface Storage {
   readonly name: string;
   /** Whether the embedded database was started by this process, so that no daemon works on it. */
   readonly startedHere: boolean;
-  /** Resolves when the embedded database ends although nobody asked it to; never for a server elsewhere. */
-  readonly lost: Promise<RecalldError>;
+  /** Why the embedded database of a daemon is away, in sentences; null while it runs, and for a server elsewhere. */
+  readonly trouble: () => string | null;
 }
 
 /**
@@ -63,19 +65,24 @@ async function connect(settings: StorageSettings): Promise<Storage> {
   const { url, data_dir: dataDir, pool_size: size, read_url: readUrl, statement_seconds } = config.storage;
   let connection: pg.PoolConfig = { connectionString: url };
   let startedHere = false;
-  let lost = new Promise<RecalldError>(() => undefined);
+  let watch: EmbeddedWatch | null = null;
   if (url === 'embedded') {
     const embedded = await openEmbeddedPostgres({ dataDir, purpose, logger, signal });
     cleanups.defer('embedded PostgreSQL', () => embedded.stop());
     connection = embedded.connection;
     startedHere = embedded.startedHere;
-    lost = embedded.died;
+    if (purpose === 'daemon') {
+      const started = watchEmbedded(embedded, systemClock, logger);
+      cleanups.defer('watch over the embedded PostgreSQL', () => started.stop());
+      watch = started;
+    }
   }
   const bounds = { size, logger, queryLimitMs: statement_seconds * 1000 };
   const pool = createPool({ ...bounds, connection, name });
   cleanups.defer('database connections', () => pool.end());
   await assertReachable(pool);
-  const storage = { pool, connection, name, startedHere, lost };
+  const trouble = (): string | null => watch?.trouble() ?? null;
+  const storage = { pool, connection, name, startedHere, trouble };
   if (readUrl === null || purpose === 'command')
     return { ...storage, readPool: pool, replicaTrouble: async () => null };
   const replicaPool = createPool({

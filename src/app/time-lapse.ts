@@ -3,27 +3,26 @@
  * their schedule would, and its pages are served meanwhile. Everything else is as in a daemon.
  */
 
-import { RecalldError } from '../core/errors.ts';
-import type { LiveQuery } from '../core/live/live-query.ts';
-import { jobCatalogue } from '../jobs/catalogue.ts';
-import { runGoldenSetJob } from '../jobs/golden-jobs.ts';
-import { createJobRunner } from '../jobs/run-job.ts';
-import type { Alarm } from '../pipeline/diagnosis/alarms.ts';
-import { readAlarms } from '../pipeline/diagnosis/diagnose-pipeline.ts';
-import { tickFullRun } from '../pipeline/golden-runs/tick-golden-set.ts';
-import { readCheckStates } from '../pipeline/publish/read-status.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { JobQueue } from '../ports/job-queue.ts';
-import type { Logger } from '../ports/telemetry.ts';
-import { createLiveIngest } from './api/live-ingest.ts';
-import { createCleanupStack } from './cleanup-stack.ts';
+import { readCheckStates } from '../checks/check-states.ts';
+import { createCleanupStack } from '../cleanup-stack.ts';
+import type { Clock } from '../clock.ts';
+import type { Alarm } from '../diagnosis/alarms.ts';
+import { readAlarms } from '../diagnosis/diagnose-pipeline.ts';
+import { RecalldError } from '../errors.ts';
+import { runGoldenSetJob } from '../golden/golden-jobs.ts';
+import { newRunId } from '../golden/run-id.ts';
+import { tickFullRun } from '../golden/runs/tick-golden-set.ts';
+import { createLiveIngest } from '../live/live-ingest.ts';
+import type { LiveQuery } from '../live/rules/live-query.ts';
+import type { Logger } from '../logger.ts';
+import type { JobQueue } from '../queue/job-queue.ts';
+import { createJobRunner } from '../queue/run-job.ts';
 import { COMMAND_NAME, type CommandSettings } from './commands/command-store.ts';
 import { type ImportReport, importGoldenQueries } from './commands/golden-import.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
-import { showFace } from './face.ts';
+import { showFace } from './http-surface.ts';
+import { jobCatalogue } from './job-catalogue.ts';
 import { createJobDeps } from './job-deps.ts';
-import { liveIntervalSeconds } from './live-measures.ts';
-import { newRunId } from './run-id.ts';
 
 export interface TimeLapse
   extends Pick<Dependencies, 'densityStates' | 'diagnoses' | 'measurements' | 'runs' | 'topics'> {
@@ -77,12 +76,8 @@ export async function withTimeLapse<T>(
     const jobDeps = createJobDeps(dependencies);
     const { exporter, pipelines, sets, traffic, hashKey } = dependencies;
     const { meter } = exporter;
-    const runJob = createJobRunner({ jobDeps, clock, logger, meter, shutdown: signal });
+    const runJob = createJobRunner({ jobs: jobCatalogue, jobDeps, clock, logger, meter, shutdown: signal });
     const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
-    const checks = {
-      ...dependencies,
-      liveIntervalSeconds: liveIntervalSeconds(dependencies.schedule, clock),
-    };
     const workOff = (): Promise<void> =>
       inHand.workOff(async (name, payload, id) => {
         if ((await runJob(name, payload, id)) === 'done') return;
@@ -114,11 +109,11 @@ export async function withTimeLapse<T>(
       },
       async alarms(pipeline) {
         const watched = pipelines.filter(({ name }) => name === pipeline);
-        const states = await readCheckStates(checks);
+        const states = await readCheckStates(dependencies);
         const found = await Promise.all(watched.map((one) => readAlarms(jobDeps.diagnose, one)));
         return found.flat().map((alarm) => {
           const state = states.find((one) => one.pipeline === pipeline && one.name === alarm.name);
-          return { ...alarm, explanation: state?.judged?.explanation ?? null };
+          return { ...alarm, explanation: state?.explanation ?? null };
         });
       },
     });

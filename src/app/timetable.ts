@@ -1,9 +1,10 @@
 /** When runs of golden sets are due, by their cron and their quiet hours. */
-import { isQuiet } from '../core/golden/schedule/quiet-hours.ts';
-import type { IntervalOf } from '../pipeline/checks/check-states.ts';
-import type { Timetable } from '../pipeline/publish/publish-schedule.ts';
-import type { Cron, GoldenSchedule, WatchedPipeline } from '../pipeline/watched-pipeline.ts';
-import type { Schedule } from '../ports/schedule.ts';
+
+import type { Timetable } from '../golden/publish-schedule.ts';
+import { isQuiet } from '../golden/rules/schedule/quiet-hours.ts';
+import type { Cron, GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { IntervalOf } from '../measures/rules/trust.ts';
+import type { Schedule } from '../queue/schedule.ts';
 
 const EIGHT_DAYS_MS = 8 * 86_400_000;
 /** So many quiet ticks in a row are looked behind; those of a tick a minute fill three days. */

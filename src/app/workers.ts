@@ -1,7 +1,8 @@
 /** The role `worker`: takes jobs from the queue. */
-import { recoverGoldenRunsJob } from '../jobs/golden-jobs.ts';
-import { createJobRunner } from '../jobs/run-job.ts';
+import { recoverGoldenRunsJob } from '../golden/golden-jobs.ts';
+import { createJobRunner } from '../queue/run-job.ts';
 import type { Dependencies } from './dependencies.ts';
+import { jobCatalogue } from './job-catalogue.ts';
 import { createJobDeps } from './job-deps.ts';
 import { showJobCounters } from './known-counters.ts';
 import { tickJob } from './scheduler.ts';
@@ -17,7 +18,14 @@ export async function startWorkers(dependencies: Dependencies): Promise<Workers>
   const shutdown = new AbortController();
   showJobCounters(exporter.meter);
   await queue.work(
-    createJobRunner({ jobDeps, clock, logger, meter: exporter.meter, shutdown: shutdown.signal }),
+    createJobRunner({
+      jobs: jobCatalogue,
+      jobDeps,
+      clock,
+      logger,
+      meter: exporter.meter,
+      shutdown: shutdown.signal,
+    }),
   );
   // Not by the schedulers: they may all be gone, one of them right after it had made a run.
   tickJob(dependencies, recoverGoldenRunsJob);

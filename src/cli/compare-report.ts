@@ -1,11 +1,11 @@
 /** How a comparison is written down for people. */
 import type { OfflineComparison } from '../app/commands/offline-comparison.ts';
-import type { MetricComparison } from '../core/comparison/compare-metric.ts';
-import type { RunComparison } from '../core/comparison/compare-runs.ts';
-import { mostRegressed } from '../core/comparison/most-regressed.ts';
-import { adviseOnSetSize } from '../core/comparison/set-size-advice.ts';
-import { type ComparisonSettings, minEffectOf } from '../core/comparison/settings.ts';
-import { formatMetricKey } from '../core/ir/metric-key.ts';
+import type { MetricComparison } from '../golden/rules/comparison/compare-metric.ts';
+import type { RunComparison } from '../golden/rules/comparison/compare-runs.ts';
+import { mostRegressed } from '../golden/rules/comparison/most-regressed.ts';
+import { adviseOnSetSize } from '../golden/rules/comparison/set-size-advice.ts';
+import { type ComparisonSettings, minEffectOf } from '../golden/rules/comparison/settings.ts';
+import { formatMetricKey } from '../ir/metric-key.ts';
 import { formatTable } from './output.ts';
 
 const MOST_QUERIES = 10;

@@ -1,9 +1,9 @@
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { compareTrecFiles } from '../app/commands/offline-comparison.ts';
-import { comparisonJson } from '../contracts/comparison.ts';
-import type { ComparisonSettings } from '../core/comparison/settings.ts';
-import { RecalldError } from '../core/errors.ts';
+import { RecalldError } from '../errors.ts';
+import type { ComparisonSettings } from '../golden/rules/comparison/settings.ts';
+import { comparisonJson } from '../golden/schema/comparison.ts';
 import { comparisonAsText } from './compare-report.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';
 import { scoringSettings, TREC_HELP, type TrecOptions, trecCommand, writeAll } from './trec-options.ts';

@@ -3,13 +3,12 @@ import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { createAlertRules } from '../app/commands/alert-rules.ts';
 import { commandLogger } from '../app/commands/command-settings.ts';
-import { expectFalsePagesOf } from '../app/commands/false-pages.ts';
-import { loadConfig } from '../app/config-file.ts';
+import { loadConfig } from '../app/config/config-file.ts';
+import { inactiveFields, redactConfig } from '../app/config/inspect.ts';
+import { configJsonSchema } from '../app/config/parse.ts';
 import { createPipelines } from '../app/pipelines.ts';
-import { inactiveFields, redactConfig } from '../contracts/config/inspect.ts';
-import { configJsonSchema } from '../contracts/config/parse.ts';
+import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/false-pages-command.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
-import { falsePagesJson, formatFalsePages } from './false-pages-report.ts';
 import { printJson, printLine } from './output.ts';
 
 export function configCommand(signal: AbortSignal): Command {
@@ -52,7 +51,7 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   createAlertRules(config, 'rules');
   const inactive = inactiveFields(config);
   const falsePages = await expectFalsePagesOf(settings, pipelines, options.withRuns === true);
-  const budget = config.alerts.false_page_budget;
+  const budget = config.alerts.false_pages.per_pipeline;
   if (options.json === true) {
     const names = pipelines.map(({ name }) => name);
     const json = falsePages.map((of) => falsePagesJson(of, budget));

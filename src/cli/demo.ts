@@ -1,8 +1,8 @@
 /** `recalld demo`: the whole program on real data, on this machine, with nothing else installed. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { RecalldError } from '../core/errors.ts';
 import { type ChapterName, chapters } from '../demo/chapters.ts';
 import { tellStory } from '../demo/story.ts';
+import { RecalldError } from '../errors.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';
 import { parentGone } from './interrupt.ts';
 import { requireDemoPackages } from './missing-package.ts';

@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import { type PipelineDiagnosis, readDiagnoses } from '../app/commands/diagnose-command.ts';
-import type { FindingsJson } from '../contracts/http/diagnosis.ts';
-import { probabilityText } from '../core/diagnosis/cause.ts';
+import { probabilityText } from '../diagnosis/rules/cause.ts';
+import type { FindingsJson } from '../diagnosis/schema.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';
 import { printJson, printLine } from './output.ts';

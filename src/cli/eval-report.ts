@@ -1,8 +1,8 @@
 /** How an offline evaluation is written down: one JSON document, or tables for people. */
 import type { MetricScores, OfflineEvaluation } from '../app/commands/offline-evaluation.ts';
 import type { EvaluationCounts } from '../app/commands/trec-scoring.ts';
-import { metricJson } from '../contracts/run-summary.ts';
-import { formatMetricKey } from '../core/ir/metric-key.ts';
+import { metricJson } from '../golden/schema/run-summary-document.ts';
+import { formatMetricKey } from '../ir/metric-key.ts';
 import { formatTable } from './output.ts';
 
 /** Rows that are joined to one write, so that a large report is neither one string nor a write for each row. */

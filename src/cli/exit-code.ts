@@ -1,5 +1,5 @@
 /** Exit codes of every command, in one place. */
-import type { ErrorKind } from '../core/errors.ts';
+import type { ErrorKind } from '../errors.ts';
 
 export const EXIT_OK = 0;
 /** A threshold is breached or a regression was found. */
@@ -14,6 +14,7 @@ export const exitCodeOfKind: Record<ErrorKind, number> = {
   unauthorized: 2,
   forbidden: 2,
   too_large: 2,
+  too_many: 3,
   unreachable: 3,
   interrupted: 130,
 };

@@ -1,5 +1,5 @@
 /** Ctrl-C and its kin: the first asks for an orderly stop, the second ends the program at once. */
-import { RecalldError } from '../core/errors.ts';
+import { RecalldError } from '../errors.ts';
 import { exitCodeOfKind } from './exit-code.ts';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

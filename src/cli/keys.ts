@@ -1,10 +1,10 @@
 /** `recalld keys`: who may call the HTTP API. */
 import { Command, InvalidArgumentError } from 'commander';
+import { type ApiScope, apiScopes } from '../access/api-key.ts';
+import type { ApiKey, ListedApiKey } from '../access/ports/api-keys.ts';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import { withCommandStore } from '../app/commands/command-store.ts';
-import { type ApiScope, apiScopes } from '../core/api-key.ts';
-import { RecalldError } from '../core/errors.ts';
-import type { ApiKey } from '../ports/api-keys.ts';
+import { RecalldError } from '../errors.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { formatTable, note, printJson, printLine } from './output.ts';
 
@@ -30,30 +30,34 @@ export function keysCommand(signal: AbortSignal): Command {
       }),
   );
   command.addCommand(
-    configuredCommand('list', 'List the keys, never their texts.', 'recalld keys list').action(
-      async (options: ConfiguredOptions) => {
-        const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
-          store.keys.list(),
-        );
-        if (options.json === true) printJson(keys.map(keyJson));
-        else if (keys.length === 0)
-          printLine('No key yet; `recalld keys create --name NAME --scope ingest` makes one.');
-        else {
-          const rows = keys.map((key) => [
-            key.id,
-            key.name,
-            key.scopes.join(', '),
-            key.revokedAt === null ? 'valid' : 'revoked',
-          ]);
-          printLine(formatTable(['id', 'name', 'scopes', 'state'], rows));
-        }
-      },
-    ),
+    configuredCommand(
+      'list',
+      'List the keys, never their texts, and how many are signed in at the console with each.',
+      'recalld keys list',
+    ).action(async (options: ConfiguredOptions) => {
+      const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
+        store.keys.list(),
+      );
+      if (options.json === true) printJson(keys.map(listedKeyJson));
+      else if (keys.length === 0)
+        printLine('No key yet; `recalld keys create --name NAME --scope ingest` makes one.');
+      else {
+        const rows = keys.map((key) => [
+          key.id,
+          key.name,
+          key.scopes.join(', '),
+          key.revokedAt === null ? 'valid' : 'revoked',
+          `${key.sessions}`,
+          key.lastSeenAt?.toISOString() ?? '',
+        ]);
+        printLine(formatTable(['id', 'name', 'scopes', 'state', 'signed in', 'last seen'], rows));
+      }
+    }),
   );
   command.addCommand(
     configuredCommand(
       'revoke',
-      'Revoke a key; it stops working within seconds.',
+      'Revoke a key: its console sessions end at once, and its API calls within seconds.',
       'recalld keys revoke 3f9a1c2b',
     )
       .argument('<id>', 'id of the key')
@@ -81,6 +85,10 @@ function keyJson({ id, name, scopes, createdAt, revokedAt }: ApiKey) {
     created_at: createdAt.toISOString(),
     revoked_at: revokedAt?.toISOString() ?? null,
   };
+}
+
+function listedKeyJson(key: ListedApiKey) {
+  return { ...keyJson(key), sessions: key.sessions, last_seen_at: key.lastSeenAt?.toISOString() ?? null };
 }
 
 function parseScopes(text: string): readonly ApiScope[] {

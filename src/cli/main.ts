@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command line: dispatch, and the one place where errors become sentences and exit codes. */
 import { CommanderError } from 'commander';
-import { RecalldError } from '../core/errors.ts';
+import { RecalldError } from '../errors.ts';
 import { EXIT_BUG, exitCodeOfKind } from './exit-code.ts';
 import { interruptSignal } from './interrupt.ts';
 import { missingPackage } from './missing-package.ts';

@@ -9,12 +9,14 @@ export function migrateCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'migrate',
     'Bring the database to the schema of this version. The embedded one does it at each start.',
-    'recalld migrate --config recalld.yaml',
-  ).action(async (options: ConfiguredOptions) => {
-    const report = await migrateDatabase(commandSettings(options.config, signal));
-    if (options.json === true) printJson(report);
-    else if (report.applied.length === 0)
-      printLine(`The database is at version ${report.version}; nothing to do.`);
-    else printLine(`Applied ${report.applied.join(', ')}; the database is at version ${report.version}.`);
-  });
+    'recalld migrate --config recalld.yaml\n  recalld migrate --grant --config migrate.yaml',
+  )
+    .option('--grant', 'then give recalld_app, as whom the daemon runs, its rights (docs/security.md)', false)
+    .action(async ({ config, json, grant }: ConfiguredOptions & { readonly grant: boolean }) => {
+      const report = await migrateDatabase(commandSettings(config, signal), grant);
+      if (json === true) printJson(report);
+      else if (report.applied.length === 0)
+        printLine(`The database is at version ${report.version}; nothing to do.`);
+      else printLine(`Applied ${report.applied.join(', ')}; the database is at version ${report.version}.`);
+    });
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { RecalldError } from '../core/errors.ts';
+import { RecalldError } from '../errors.ts';
 
 /** What each package that may be left out is for. */
 const purposes: Readonly<Record<string, string>> = {

@@ -17,9 +17,9 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
   keys: async () => (await import('./keys.ts')).keysCommand,
   runs: async () => (await import('./runs.ts')).runsCommand,
   baselines: async () => (await import('./baselines.ts')).baselinesCommand,
-  checks: async () => (await import('./checks.ts')).checksCommand,
+  checks: async () => (await import('../checks/checks-command.ts')).checksCommand,
   report: async () => (await import('./report.ts')).reportCommand,
-  backtest: async () => (await import('./backtest.ts')).backtestCommand,
+  backtest: async () => (await import('../checks/backtest-command.ts')).backtestCommand,
   rules: async () => {
     const { rulesCommand } = await import('./rules.ts');
     return () => rulesCommand();
@@ -29,9 +29,9 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
     return () => dashboardsCommand();
   },
   deployments: async () => (await import('./deployments.ts')).deploymentsCommand,
-  density: async () => (await import('./density.ts')).densityCommand,
-  drift: async () => (await import('./drift.ts')).driftCommand,
-  topics: async () => (await import('./topics.ts')).topicsCommand,
+  density: async () => (await import('../density/density-commands.ts')).densityCommand,
+  drift: async () => (await import('../density/drift-command.ts')).driftCommand,
+  topics: async () => (await import('../density/density-commands.ts')).topicsCommand,
   eval: async () => {
     const { evalCommand } = await import('./eval.ts');
     return () => evalCommand();

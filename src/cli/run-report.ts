@@ -1,5 +1,5 @@
 /** A golden run as text for people. */
-import type { BaselineJson, MetricJson, RunSummaryJson } from '../contracts/run-summary.ts';
+import type { BaselineJson, MetricJson, RunSummaryJson } from '../golden/schema/run-summary-document.ts';
 import { formatTable } from './output.ts';
 
 /** Scores at every cut-off with bounds at the largest, what became of the queries, and the verdict of each check. */

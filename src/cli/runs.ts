@@ -5,9 +5,9 @@ import { type CommandSettings, withCommandStore } from '../app/commands/command-
 import { compareRunsById } from '../app/commands/compare-runs.ts';
 import { summarizeRun, summarizeRunSoFar } from '../app/commands/run-summary.ts';
 import { readTrend } from '../app/commands/status-command.ts';
-import { changedQueryJson, queryAnswerJson } from '../contracts/http/golden-run.ts';
-import type { RunSummaryJson } from '../contracts/run-summary.ts';
-import { RecalldError } from '../core/errors.ts';
+import { RecalldError } from '../errors.ts';
+import { changedQueryJson, queryAnswerJson } from '../golden/schema/golden-run.ts';
+import type { RunSummaryJson } from '../golden/schema/run-summary-document.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';
 import { formatTable, printJson, printLine } from './output.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import { readOverview } from '../app/commands/status-command.ts';
-import type { OverviewJson } from '../contracts/http/overview.ts';
+import type { OverviewJson } from '../status/overview-schema.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';
 import { formatTable, printJson, printLine } from './output.ts';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { Command, Option } from 'commander';
 import type { ScoringSettings } from '../app/commands/trec-scoring.ts';
-import { RecalldError } from '../core/errors.ts';
-import { formatMetricKey, type MetricKey, parseMetricKey } from '../core/ir/metric-key.ts';
-import { type DuplicatePolicy, duplicatePolicies } from '../core/ir/ranking.ts';
+import { RecalldError } from '../errors.ts';
+import { formatMetricKey, type MetricKey, parseMetricKey } from '../ir/metric-key.ts';
+import { type DuplicatePolicy, duplicatePolicies } from '../ir/ranking.ts';
 
 export interface TrecOptions {
   readonly qrels: string;

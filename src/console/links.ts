@@ -1,5 +1,5 @@
 /** Addresses of pages. */
-import type { QueryView } from '../core/golden/listed-queries.ts';
+import type { QueryView } from '../golden/rules/listed-queries.ts';
 import type { TimeRange } from './time-range.ts';
 
 type Query = Readonly<Record<string, string | number | null | undefined>>;

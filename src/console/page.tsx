@@ -66,7 +66,7 @@ export function Page(props: PageProps) {
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
         <title>{pipeline === undefined ? `${title} · recalld` : `${title} · ${pipeline} · recalld`}</title>
-        <link rel="stylesheet" href="/style.css" />
+        <link rel="stylesheet" href={`/style.css?v=${frame.version}`} />
         <link rel="icon" href="/icon.svg" type="image/svg+xml" />
       </head>
       <body>

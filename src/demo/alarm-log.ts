@@ -1,5 +1,5 @@
 /** What was in alarm during the story: what came to be, after how much, and whether the fault of that time explains it. */
-import type { Severity } from '../core/model.ts';
+import type { Severity } from '../model.ts';
 
 /** How much the daemon has seen since the story began. */
 export interface Seen {

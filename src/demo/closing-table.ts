@@ -1,6 +1,6 @@
 /** The end of the story: what became of each fault. */
-import type { Cause } from '../core/diagnosis/cause.ts';
-import type { Severity } from '../core/model.ts';
+import type { Cause } from '../diagnosis/rules/cause.ts';
+import type { Severity } from '../model.ts';
 import type { RaisedAlarm, Seen } from './alarm-log.ts';
 
 export interface ClosingRow {

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandSettings } from '../app/commands/command-store.ts';
 import { roles, startMonitor } from '../app/monitor.ts';
-import { systemClock } from '../app/system-clock.ts';
 import { createClient } from '../client/client.ts';
-import type { DiagnosisJson } from '../contracts/http/diagnosis.ts';
-import type { Cause } from '../core/diagnosis/cause.ts';
+import type { Cause } from '../diagnosis/rules/cause.ts';
+import type { DiagnosisJson } from '../diagnosis/schema.ts';
+import { systemClock } from '../system-clock.ts';
 import { PIPELINE } from './demo-config.ts';
 import { ask } from './search.ts';
 import type { DemoTraffic } from './traffic.ts';

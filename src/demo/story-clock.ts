@@ -1,4 +1,4 @@
-import { systemClock } from '../app/system-clock.ts';
+import { systemClock } from '../system-clock.ts';
 
 /** A clock that the story moves on, so that days pass in seconds; in between it goes as any other. */
 export class StoryClock {

@@ -1,5 +1,5 @@
 /** The healthy part of the story: a baseline of live traffic is learnt, and nothing comes to be in alarm. */
-import { ALL_SEGMENT } from '../core/model.ts';
+import { ALL_SEGMENT } from '../model.ts';
 import type { AlarmLog } from './alarm-log.ts';
 import { GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';
 import { type Stage, tellPart } from './stage.ts';

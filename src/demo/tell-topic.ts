@@ -1,6 +1,6 @@
 /** The uncovered topic of the story, as the daemon found it. */
 import type { TimeLapse } from '../app/time-lapse.ts';
-import { topicName, type UncoveredTopic } from '../core/drift/topics/uncovered-topic.ts';
+import { topicName, type UncoveredTopic } from '../density/rules/uncovered-topic.ts';
 import { MISSING_TITLE } from './chapters.ts';
 import { PIPELINE } from './demo-config.ts';
 import { readDemoAnswers } from './rag/corpus.ts';

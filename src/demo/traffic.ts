@@ -1,6 +1,6 @@
 /** People who ask the demo's RAG service: sessions of one to three questions about one article, more by day. */
-import type { LiveQuery } from '../core/live/live-query.ts';
-import { createRandom } from '../core/stats/random.ts';
+import type { LiveQuery } from '../live/rules/live-query.ts';
+import { createRandom } from '../stats/random.ts';
 import type { AnsweredQuestion, DividedQuestions } from './questions.ts';
 
 /** What the RAG service answered. */

@@ -1,8 +1,11 @@
-/** JSON bodies: small ones are parsed, large ones stay in the pieces in which they came. */
-import type { Readable } from 'node:stream';
+/** JSON bodies: small ones are parsed, large ones stay in the pieces in which they came where a route asks for it. */
 import { StringDecoder } from 'node:string_decoder';
-import { errorCodes, type FastifyInstance } from 'fastify';
-import { parseJson } from '../contracts/http/items.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { parseJson } from '../live/schema/items.ts';
+import type { RequestBodies } from './request-bodies.ts';
+
+/** Holds a thousand queries with vectors of 1,536 numbers as text. */
+const LIMIT_BYTES = 32 * 1024 * 1024;
 
 /** A larger body is read in a thread: one of numbers as text so large takes some ten milliseconds. */
 const SMALL_BYTES = 1024 * 1024;
@@ -16,59 +19,34 @@ export class LargeBody {
   }
 }
 
-/** Gives the routes of `app` a parsed body or a `LargeBody`; `limit` is in bytes. */
-export function acceptLargeJson(app: FastifyInstance, limit: number): void {
-  app.addContentTypeParser('application/json', (request, payload, done) => {
-    if (Number(request.headers['content-length']) > limit) {
-      done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
-      return;
-    }
-    collect(payload, limit, (error, pieces, bytes) => {
-      if (error !== null) done(error);
-      else if (bytes > SMALL_BYTES) done(null, new LargeBody(pieces));
-      else parseSmall(pieces, done);
-    });
-  });
+/** Gives the routes of `app` a parsed body, or undefined for an empty one. */
+export function acceptJson(app: FastifyInstance, bodies: RequestBodies): void {
+  accept(app, bodies, parsed);
+}
+
+/** Likewise, or a `LargeBody`. */
+export function acceptLargeJson(app: FastifyInstance, bodies: RequestBodies): void {
+  accept(app, bodies, (pieces) =>
+    pieces.reduce((sum, { length }) => sum + length, 0) > SMALL_BYTES
+      ? new LargeBody(pieces)
+      : parsed(pieces),
+  );
+}
+
+function accept(
+  app: FastifyInstance,
+  bodies: RequestBodies,
+  read: (pieces: readonly Buffer[]) => unknown,
+): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
+    read(await bodies.read(request, LIMIT_BYTES)),
+  );
 }
 
 /** Keys that poison prototypes are refused by the schemas of the routes, which take none but their own. */
-function parseSmall(pieces: readonly Buffer[], done: (error: Error | null, body?: unknown) => void): void {
-  let body: unknown;
-  try {
-    body = parseJson(textOf(pieces));
-  } catch (error) {
-    done(error as Error);
-    return;
-  }
-  done(null, body);
-}
-
-function textOf(pieces: readonly Buffer[]): string {
+function parsed(pieces: readonly Buffer[]): unknown {
+  if (pieces.length === 0) return undefined;
   const decoder = new StringDecoder('utf8');
-  return pieces.map((piece) => decoder.write(piece)).join('') + decoder.end();
-}
-
-function collect(
-  payload: Readable,
-  limit: number,
-  done: (error: Error | null, pieces: readonly Buffer[], bytes: number) => void,
-): void {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  let isOver = false;
-  const end = (error: Error | null): void => {
-    if (isOver) return;
-    isOver = true;
-    payload.off('data', take).off('end', finish);
-    done(error, pieces, bytes);
-  };
-  const take = (piece: Buffer): void => {
-    bytes += piece.length;
-    if (bytes > limit) end(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
-    else pieces.push(piece);
-  };
-  const finish = (): void => end(null);
-  // Most often a caller who went away; nothing of ours has failed. It may come after the end, too.
-  const fail = (error: Error): void => end(Object.assign(error, { statusCode: 400 }));
-  payload.on('data', take).on('end', finish).on('error', fail);
+  return parseJson(pieces.map((piece) => decoder.write(piece)).join('') + decoder.end());
 }

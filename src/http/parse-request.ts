@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { RecalldError } from '../core/errors.ts';
+import { RecalldError } from '../errors.ts';
 
 /**
  * What a request holds, by its schema.

@@ -1,9 +1,11 @@
 /** Error code -> RFC 9457 problem document. The only place that knows HTTP statuses of errors. */
 import type { FastifyReply } from 'fastify';
-import { type ErrorCode, type ErrorKind, errorTable } from '../core/errors.ts';
+import { type ErrorCode, type ErrorKind, errorTable, type RecalldError } from '../errors.ts';
 
 /** How soon a client that was sent away may come back. */
 export const RETRY_AFTER_SECONDS = 2;
+/** The same for one that comes too often, unless its limit said it already. */
+const WINDOW_SECONDS = 60;
 
 const statusOfKind: Record<ErrorKind, number> = {
   input: 400,
@@ -12,6 +14,7 @@ const statusOfKind: Record<ErrorKind, number> = {
   unauthorized: 401,
   forbidden: 403,
   too_large: 413,
+  too_many: 429,
   unreachable: 503,
   interrupted: 503,
 };
@@ -27,6 +30,17 @@ export interface Problem {
 export function problemOf(code: ErrorCode, detail: string): Problem {
   const { kind, meaning } = errorTable[code];
   return { type: 'about:blank', title: meaning, status: statusOfKind[kind], code, detail };
+}
+
+/** Tells a client that may try again when to. */
+export function sayWhen(
+  reply: FastifyReply,
+  { kind, retryable }: RecalldError,
+  seconds = RETRY_AFTER_SECONDS,
+): void {
+  const isOften = kind === 'too_many';
+  if ((!retryable && !isOften) || reply.hasHeader('retry-after')) return;
+  reply.header('retry-after', isOften ? WINDOW_SECONDS : seconds);
 }
 
 /** For what HTTP itself refuses: an unknown path, a wrong method, a body that is no JSON. */

@@ -2,17 +2,18 @@
  * Every metric that recalld exports: the only place that knows their names, help, labels and buckets.
  * docs/metrics.md is generated from here, the exporter refuses what is not here.
  *
- * `stored` gauges are rebuilt at every scrape from the latest rows of the database; the others are counted by the
- * process that exports them.
+ * `stored` gauges are made of the latest rows of the database, which are kept in memory and read anew every few seconds;
+ * the others are counted by the process that exports them.
  */
 
+import { densityMetrics } from '../density/metrics.ts';
+import { diagnosisMetrics } from '../diagnosis/metrics.ts';
+import { goldenMetrics } from '../golden/metrics.ts';
+import { liveUpkeepMetrics } from '../live/metrics/live-measures.ts';
+import { liveMixMetrics } from '../live/metrics/live-mix-metrics.ts';
+import { measureMetrics } from '../measures/metrics.ts';
+import { probeMetrics } from '../probes/metrics.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
-import { densityMetrics } from './density-metrics.ts';
-import { diagnosisMetrics } from './diagnosis-metrics.ts';
-import { goldenMetrics } from './golden-metrics.ts';
-import { liveMetrics, liveUpkeepMetrics } from './live-measures.ts';
-import { liveMixMetrics } from './live-mix-metrics.ts';
-import { probeMetrics } from './probe-metrics.ts';
 
 export const metricCatalogue = {
   ...goldenMetrics,
@@ -91,7 +92,7 @@ export const metricCatalogue = {
   ...boundedGauges(
     {
       recalld_feedback_positive_ratio:
-        'Share of positive opinions among the positive and negative ones of the last 24 hours; of each user and query the latest counts.',
+        'Share of positive opinions among the positive and negative ones of the last 24 hours; of each user and query the latest counts. Measured every 5 minutes.',
     },
     ['pipeline', 'segment', 'basis'],
     'Wilson',
@@ -101,7 +102,7 @@ export const metricCatalogue = {
     'segment',
     'basis',
   ]),
-  ...liveMetrics,
+  ...measureMetrics,
   ...liveUpkeepMetrics,
   ...densityMetrics,
   recalld_build_info: {
@@ -112,13 +113,13 @@ export const metricCatalogue = {
   },
   recalld_snapshot_age_seconds: {
     type: 'gauge',
-    help: 'Age of the database rows behind the stored gauges; grows while the database does not answer.',
+    help: 'Age of the database rows behind the stored gauges, which a scrape finds in memory; grows while the database does not answer, from the start of the process while there are none.',
     labels: [],
     source: 'process',
   },
   recalld_snapshot_errors_total: {
     type: 'counter',
-    help: 'Scrapes at which the stored gauges could not be refreshed.',
+    help: 'Readings of the database rows behind the stored gauges that failed.',
     labels: [],
     source: 'process',
   },

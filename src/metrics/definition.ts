@@ -3,7 +3,7 @@ export interface MetricDefinition {
   readonly type: 'gauge' | 'counter' | 'histogram';
   readonly help: string;
   readonly labels: readonly string[];
-  /** `stored`: rebuilt at every scrape from the latest rows of the database. `process`: counted by the process. */
+  /** `stored`: made of the latest rows of the database. `process`: counted by the process. */
   readonly source: 'stored' | 'process';
   /** Upper limits of the buckets of a histogram. */
   readonly buckets?: readonly number[];

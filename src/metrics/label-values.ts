@@ -2,10 +2,10 @@
  * The values of labels that have a closed list, by metric. Rules that match on another value do not compile; for a
  * label that is not here, such as the name of a pipeline, any text may be matched.
  */
-import { causes, confidences } from '../core/diagnosis/cause.ts';
-import { feedbackBases } from '../core/feedback/kind-group.ts';
-import { sentiments } from '../core/feedback/sentiment-mapping.ts';
-import { queryOutcomes, runStatuses, severities, verdicts } from '../core/model.ts';
+import { causes, confidences } from '../diagnosis/rules/cause.ts';
+import { feedbackBases } from '../live/rules/feedback/kind-group.ts';
+import { sentiments } from '../live/rules/feedback/sentiment-mapping.ts';
+import { queryOutcomes, runStatuses, severities, verdicts } from '../model.ts';
 import type { LabelsOf, MetricName } from './catalogue.ts';
 
 export const labelValues = {

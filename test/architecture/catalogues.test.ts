@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { labelMeanings } from '../../docs/build/label-meanings.ts';
+import { jobCatalogue } from '../../src/app/job-catalogue.ts';
 import { exitCodeOfKind } from '../../src/cli/exit-code.ts';
-import { cronSchema } from '../../src/contracts/config/cron.ts';
-import { type ErrorCode, errorTable, RecalldError } from '../../src/core/errors.ts';
+import { cronSchema } from '../../src/config/cron.ts';
+import { type ErrorCode, errorTable, RecalldError } from '../../src/errors.ts';
 import { problemOf } from '../../src/http/problem.ts';
-import { jobCatalogue } from '../../src/jobs/catalogue.ts';
-import type { JobDefinition } from '../../src/jobs/job-definition.ts';
 import { metricCatalogue } from '../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/metrics/definition.ts';
+import type { JobDefinition } from '../../src/queue/job-definition.ts';
 import { sourceFiles } from './source-files.ts';
 
 const src = sourceFiles('src');
@@ -101,7 +101,7 @@ function isWrittenIn(code: string, name: string): boolean {
 }
 
 describe('a job', () => {
-  const jobs: readonly JobDefinition[] = jobCatalogue;
+  const jobs: readonly JobDefinition<never>[] = jobCatalogue;
 
   it('has a name of its own that may name a queue', () => {
     const names = jobs.map(({ name }) => name);
@@ -143,7 +143,7 @@ describe('an error code', () => {
   const codes = Object.keys(errorTable) as ErrorCode[];
 
   it.each(codes)('%s is met somewhere in the code', (code) => {
-    const users = src.filter(({ path, text }) => path !== 'src/core/errors.ts' && text.includes(`'${code}'`));
+    const users = src.filter(({ path, text }) => path !== 'src/errors.ts' && text.includes(`'${code}'`));
     expect(users.map(({ path }) => path)).not.toEqual([]);
   });
 

@@ -10,12 +10,12 @@ import { jobsPage } from '../../docs/build/jobs-page.ts';
 import { labelMeanings } from '../../docs/build/label-meanings.ts';
 import { metricsPage } from '../../docs/build/metrics-page.ts';
 import { code, generatedPage, stalePages, table, writePages } from '../../docs/build/page.ts';
-import { environmentVariables } from '../../src/contracts/config/environment.ts';
-import { branches, isMapping, type JsonSchema } from '../../src/contracts/config/json-schema.ts';
-import { configJsonSchema } from '../../src/contracts/config/parse.ts';
-import { endpoints } from '../../src/contracts/http/endpoints.ts';
-import { errorTable } from '../../src/core/errors.ts';
-import { jobCatalogue } from '../../src/jobs/catalogue.ts';
+import { environmentVariables } from '../../src/app/config/environment.ts';
+import { branches, isMapping, type JsonSchema } from '../../src/app/config/json-schema.ts';
+import { configJsonSchema } from '../../src/app/config/parse.ts';
+import { endpoints } from '../../src/app/http/endpoints.ts';
+import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { errorTable } from '../../src/errors.ts';
 import { metricCatalogue } from '../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/metrics/definition.ts';
 

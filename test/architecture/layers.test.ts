@@ -87,6 +87,26 @@ describe('the dependency rule', () => {
       'src/pipeline/x.ts -> src/adapters/postgres/a.ts',
     ],
     [
+      'the rules of a subject know its use cases',
+      { 'checks/rules/x.ts': importing('../a.ts'), 'checks/a.ts': exporting },
+      'src/checks/rules/x.ts -> src/checks/a.ts',
+    ],
+    [
+      'the rules of a subject read the clock of Node',
+      { 'checks/rules/x.ts': importing('node:timers') },
+      'src/checks/rules/x.ts -> timers',
+    ],
+    [
+      'a use case of a subject knows the command line',
+      { 'checks/x.ts': importing('../cli/a.ts'), 'cli/a.ts': exporting },
+      'src/checks/x.ts -> src/cli/a.ts',
+    ],
+    [
+      'what measures knows who evaluates',
+      { 'pipeline/density/x.ts': importing('../../checks/a.ts'), 'checks/a.ts': exporting },
+      'src/pipeline/density/x.ts -> src/checks/a.ts (measured-before-checked)',
+    ],
+    [
       'an adapter knows another',
       { 'adapters/queue/x.ts': importing('../postgres/a.ts'), 'adapters/postgres/a.ts': exporting },
       'src/adapters/queue/x.ts -> src/adapters/postgres/a.ts',
@@ -112,6 +132,26 @@ describe('the dependency rule', () => {
       'src/helpers/x.ts -> src/core/a.ts',
     ],
     [
+      'a rule of density uses a package',
+      { 'density/rules/x.ts': importing('pg') },
+      'src/density/rules/x.ts -> ',
+    ],
+    [
+      'a rule of density reads the clock of a port',
+      { 'density/rules/x.ts': importing('../../ports/a.ts'), 'ports/a.ts': exporting },
+      'src/density/rules/x.ts -> src/ports/a.ts',
+    ],
+    [
+      'a rule of density knows a table',
+      { 'density/rules/x.ts': importing('../a-table.ts'), 'density/a-table.ts': exporting },
+      'src/density/rules/x.ts -> src/density/a-table.ts',
+    ],
+    [
+      'another subject goes behind the doors of density',
+      { 'pipeline/x.ts': importing('../density/traffic.ts'), 'density/traffic.ts': exporting },
+      'src/pipeline/x.ts -> src/density/traffic.ts',
+    ],
+    [
       'two files import each other',
       {
         'core/x.ts': importing('./a.ts'),
@@ -134,8 +174,16 @@ describe('the dependency rule', () => {
       'core/a.ts': exporting,
       'core/x.ts': importing('./a.ts'),
       'pipeline/x.ts': importing('../core/a.ts'),
+      'checks/rules/x.ts': importing('../../core/a.ts'),
+      'checks/x.ts': importing('./rules/x.ts'),
+      'checks/x-command.ts': importing('../cli/x.ts'),
+      'cli/x.ts': importing('../app/x.ts'),
       'adapters/schedule/x.ts': importing('node-cron'),
       'app/x.ts': importing('../adapters/schedule/x.ts'),
+      'density/rules/x.ts': importing('../../core/stats/a.ts'),
+      'core/stats/a.ts': exporting,
+      'density/index.ts': "export { b } from './rules/x.ts';\n",
+      'pipeline/y.ts': "import { b } from '../density/index.ts';\nexport const c = b;\n",
     });
     expect(violations(await cruiseSource(folder))).toEqual([]);
   });

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { parseConfig } from '../../src/contracts/config/parse.ts';
-import { endpoints } from '../../src/contracts/http/endpoints.ts';
-import { RecalldError } from '../../src/core/errors.ts';
+import { parseConfig } from '../../src/app/config/parse.ts';
+import { endpoints } from '../../src/app/http/endpoints.ts';
+import { RecalldError } from '../../src/errors.ts';
 import { metricCatalogue } from '../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/metrics/definition.ts';
 

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml, stringify } from 'yaml';
+import { branches, isMapping, type JsonSchema } from '../../src/app/config/json-schema.ts';
+import { configJsonSchema, parseConfig } from '../../src/app/config/parse.ts';
 import { createPipelines } from '../../src/app/pipelines.ts';
-import { branches, isMapping, type JsonSchema } from '../../src/contracts/config/json-schema.ts';
-import { configJsonSchema, parseConfig } from '../../src/contracts/config/parse.ts';
 import { silentLogger } from '../support/log.ts';
 
 const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/retrievers.md'), 'utf8');

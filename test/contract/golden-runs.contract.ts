@@ -1,9 +1,9 @@
 /** What every store of golden runs must do; see the doc of the port. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { QueryAnswer } from '../../src/core/golden/run.ts';
-import type { RunStatus } from '../../src/core/model.ts';
-import type { GoldenRuns, NewRun } from '../../src/ports/golden-runs.ts';
+import type { GoldenRuns, NewRun } from '../../src/golden/ports/golden-runs.ts';
+import type { QueryAnswer } from '../../src/golden/rules/run.ts';
+import type { RunStatus } from '../../src/model.ts';
 import { anAnswer, noLabels } from '../support/builders.ts';
 import {
   aDifference,

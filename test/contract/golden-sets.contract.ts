@@ -1,8 +1,8 @@
 /** What every store of golden sets must do; see the doc of the port. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { GoldenQuery } from '../../src/core/model.ts';
-import type { GoldenSets, NewGoldenSet, QueryOrigin } from '../../src/ports/golden-sets.ts';
+import type { GoldenSets, NewGoldenSet, QueryOrigin } from '../../src/golden/ports/golden-sets.ts';
+import type { GoldenQuery } from '../../src/model.ts';
 
 const monday = new Date('2026-11-16T09:00:00.000Z');
 const tuesday = new Date('2026-11-17T09:00:00.123Z');

@@ -1,7 +1,7 @@
 /** What a store of measurements must do; see the doc of the port. */
 import { describe, expect, it } from 'vitest';
-import type { Measurement } from '../../src/core/measurement.ts';
-import type { LatestMeasurement, Measurements } from '../../src/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../../src/measures/ports/measurements.ts';
+import type { Measurement } from '../../src/measures/rules/measurement.ts';
 import { aGap, aMeasurement, hours } from '../support/measurements.ts';
 
 export function describeMeasurements(open: () => Measurements): void {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { cosineSimilarity } from '../../src/core/vector/similarity.ts';
-import type { Nearest, NearestRequest } from '../../src/ports/vector-store.ts';
+import type { Nearest, NearestRequest } from '../../src/stores/vector-store.ts';
+import { cosineSimilarity } from '../../src/vector/similarity.ts';
 import {
   bruteForce,
   queriesLike,

@@ -1,8 +1,8 @@
 /** Comparison with a pinned baseline, stale labels and the doctor, on the demo's RAG service and its real store. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import type { RunSummaryJson } from '../../src/contracts/run-summary.ts';
 import { type DemoRagService, startDemoRagService } from '../../src/demo/rag/spawn.ts';
+import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
 import { demoQuestions, goldenCsv } from '../support/demo-golden-set.ts';
 import { aFolder, type Finished, runRecalld } from '../support/recalld.ts';
 

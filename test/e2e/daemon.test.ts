@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
-import type { RunSummaryJson } from '../../src/contracts/run-summary.ts';
+import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
+import { openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
 import { documents, slow, startFaultServer } from '../support/fault-server.ts';
 import { silentLogger } from '../support/log.ts';
 import {

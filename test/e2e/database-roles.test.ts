@@ -1,21 +1,23 @@
-/** deploy/postgres: who migrates, who runs and who looks are roles of their own, and none may do more than its own. */
+/**
+ * deploy/postgres as docker-compose.yml runs it: who migrates, who runs and who looks are roles of their own, and none may
+ * do more than its own.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPartitions, dayAfter, dropPartitionsBefore } from '../../src/adapters/postgres/partitions.ts';
-import { createPool } from '../../src/adapters/postgres/pool.ts';
+import { createPartitions, dayAfter, dropPartitionsBefore } from '../../src/postgres/partitions.ts';
+import { createPool } from '../../src/postgres/pool.ts';
 import { documents, type FaultServer, startFaultServer } from '../support/fault-server.ts';
 import { silentLogger } from '../support/log.ts';
 import { type OwnPostgres, startOwnPostgres } from '../support/own-postgres.ts';
 import { aFolder, type Daemon, runRecalld, startRecalld } from '../support/recalld.ts';
 import { aConfig, aGoldenCsv } from './golden-files.ts';
+import { readCompose } from '../support/compose-file.ts';
 
 type Role = 'recalld_owner' | 'recalld_app' | 'recalld_grafana';
 
-const sql = (name: string) =>
-  readFileSync(path.resolve(import.meta.dirname, '../../deploy/postgres', name), 'utf8');
-
+const { compose, filled } = readCompose();
 const cleanups: (() => Promise<void>)[] = [];
 const atEnd = (clean: () => Promise<void>) => void cleanups.unshift(clean);
 
@@ -23,9 +25,19 @@ let server: OwnPostgres;
 let retriever: FaultServer;
 let folder = '';
 
-const database = 'monitoring';
-const urlOf = (role: Role) =>
-  `postgres://${role}:secret@127.0.0.1:${server.connection.port}/${database}?sslmode=disable`;
+const hosts = new Map<string, string>();
+/** An address of the compose file, as this machine has it. */
+const here = (url: string): string => {
+  const { protocol, username, password, hostname, pathname } = new URL(url);
+  return `${protocol}//${username}:${password}@127.0.0.1:${hosts.get(hostname)}${pathname}?sslmode=disable`;
+};
+const told = (service: string, variable: string): string =>
+  filled(compose.services[service]?.environment?.[variable] ?? '');
+const urlOf = (role: Role): string =>
+  role === 'recalld_grafana'
+    ? here(`postgres://${role}:${told('grafana', 'GRAFANA_POSTGRES_PASSWORD')}@postgres/${database()}`)
+    : here(told(role === 'recalld_owner' ? 'migrate' : 'api', 'RECALLD_STORAGE_URL'));
+const database = (): string => told('postgres', 'POSTGRES_DB');
 
 function poolOf(connection: object): Pool {
   const pool = createPool({ connection, size: 2, logger: silentLogger });
@@ -52,20 +64,73 @@ beforeAll(async () => {
     { 'recalld.yaml': aConfig({ url: retriever.url }), 'faq.csv': aGoldenCsv(3) },
     atEnd,
   );
-  await poolOf(server.connection).query(`create database ${database}`);
-  const admin = poolOf({ ...server.connection, database });
-  await admin.query(sql('roles.sql'));
-  for (const role of ['recalld_owner', 'recalld_app'])
-    await admin.query(`alter role ${role} password 'secret'`);
-  const migrated = await recalld('recalld_owner', 'migrate');
-  if (migrated.code !== 0) throw new Error(migrated.stderr);
-  await as('recalld_owner').query(sql('grants.sql'));
-  await admin.query(sql('grafana-reader.sql'));
-  await admin.query(`alter role recalld_grafana login password 'secret'`);
+  hosts.set('postgres', String(server.connection.port));
+  const superuser = told('postgres', 'POSTGRES_USER');
+  await poolOf(server.connection).query(
+    `create role ${superuser} superuser login password '${told('postgres', 'POSTGRES_PASSWORD')}'`,
+  );
+  for (const name of beforeThem(['api', 'worker', 'scheduler', 'grafana'])) await runOnce(name);
 });
+
+/** The services of the file that run once and before these, in an order that they allow. */
+function beforeThem(names: readonly string[], seen: readonly string[] = []): string[] {
+  const order: string[] = [];
+  for (const name of names) {
+    for (const [needed, { condition }] of Object.entries(compose.services[name]?.depends_on ?? {})) {
+      if (condition !== 'service_completed_successfully' || [...seen, ...order].includes(needed)) continue;
+      order.push(...beforeThem([needed], [...seen, ...order]), needed);
+    }
+  }
+  return order;
+}
+
+/** Does what a container of the service does: psql with its files, or recalld with its arguments. */
+async function runOnce(name: string): Promise<void> {
+  const { command = [], environment = {}, volumes = [], entrypoint } = compose.services[name] ?? {};
+  if (entrypoint === undefined) {
+    const args = command.map((part) => (part === '/etc/recalld/recalld.yaml' ? 'recalld.yaml' : part));
+    const ran = await runRecalld(
+      args,
+      folder,
+      { RECALLD_STORAGE_URL: here(told(name, 'RECALLD_STORAGE_URL')) },
+      atEnd,
+    );
+    if (ran.code !== 0) throw new Error(`${name}: ${ran.stderr}`);
+    return;
+  }
+  const line = filled(command[0] ?? '').replaceAll(/"\$(\w+)"/g, (_, variable: string) =>
+    told(name, variable),
+  );
+  const values = new Map(
+    [...line.matchAll(/-v (\w+)=(\S+)/g)].map(([, key = '', value = '']) => [key, value]),
+  );
+  const [from = '', to = ''] = filled(volumes[0] ?? '').split(':');
+  const { PGUSER: user = '', PGPASSWORD: password = '', PGHOST: host = '' } = environment;
+  const pool = poolOf({
+    connectionString: here(`postgres://${user}:${filled(password)}@${host}/${told(name, 'PGDATABASE')}`),
+  });
+  const files = [...line.matchAll(/-f (\S+)/g)].map(([, file = '']) => file.replace(to, from));
+  expect({ name, psql: line.startsWith('psql -v ON_ERROR_STOP=1 '), files: files.length }).toEqual({
+    name,
+    psql: true,
+    files: 2,
+  });
+  for (const file of files) {
+    const text = readFileSync(path.resolve(import.meta.dirname, '../..', file), 'utf8');
+    await pool.query(text.replaceAll(/:'(\w+)'/g, (_, key: string) => `'${values.get(key)}'`));
+  }
+}
 
 afterAll(async () => {
   for (const clean of cleanups) await clean();
+});
+
+it('the services of docker-compose.yml make the roles, then the tables, and then look', () => {
+  expect(beforeThem(['api', 'worker', 'scheduler', 'grafana'])).toEqual([
+    'roles',
+    'migrate',
+    'grafana-reader',
+  ]);
 });
 
 describe('the role that the daemon runs as', () => {
@@ -105,6 +170,25 @@ describe('the role that the daemon runs as', () => {
     expect(daemon.stderr()).not.toContain('permission denied');
   });
 
+  it('is no superuser, makes no roles and no databases, and owns nothing but the four tables that are kept by time', async () => {
+    const app = as('recalld_app');
+    const { rows } = await app.query(
+      `select current_user as name, rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication as is_mighty
+         from pg_roles where rolname = current_user`,
+    );
+    expect(rows).toEqual([{ name: 'recalld_app', is_mighty: false }]);
+    const owned = await app.query<{ name: string }>(
+      `select relname as name from pg_class
+        where relowner = current_user::regrole and relkind in ('r', 'p') and not relispartition order by 1`,
+    );
+    expect(owned.rows.map(({ name }) => name)).toEqual([
+      'feedback',
+      'live_queries',
+      'measurements',
+      'query_coverage',
+    ]);
+  });
+
   it('makes the partitions of each day, and retention drops them', async () => {
     const app = as('recalld_app');
     await createPartitions(app, new Date('2026-01-10T00:00:00Z'));
@@ -118,13 +202,15 @@ describe('the role that the daemon runs as', () => {
     'alter table golden_queries drop column text',
     'truncate golden_runs',
     'drop schema public cascade',
-    'drop database monitoring',
+    'drop database recalld',
     'create role helper',
     'create schema elsewhere',
     'create extension file_fdw',
     'update recalld_schema_version set version = 0',
     'drop table bullmq.job cascade',
     'set role recalld_owner',
+    'set role postgres',
+    `copy live_queries to program 'cat'`,
   ])('may not: %s', async (statement) => {
     await expect(as('recalld_app').query(statement)).rejects.toThrow(/permission denied|must be owner/);
   });
@@ -167,9 +253,31 @@ describe('the role that migrates', () => {
   });
 
   it('finds nothing left to do, and its grants may be given again', async () => {
-    const again = await recalld('recalld_owner', 'migrate', '--json');
+    const again = await recalld('recalld_owner', 'migrate', '--grant', '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({ applied: [] });
-    await as('recalld_owner').query(sql('grants.sql'));
+  });
+
+  it('keeps nobody waiting who uses the tables while the grants are given again', async () => {
+    const reading = await as('recalld_app').connect();
+    try {
+      await reading.query('begin; select from live_queries limit 1; select from feedback limit 1');
+      expect(await recalld('recalld_owner', 'migrate', '--grant')).toMatchObject({ code: 0 });
+    } finally {
+      await reading.query('rollback');
+      reading.release();
+    }
+  });
+
+  it('is told when there is nobody to give rights to', async () => {
+    const other = await startOwnPostgres();
+    atEnd(() => other.close());
+    const { user, password, port, database: name } = other.connection;
+    const url = `postgres://${user}:${String(password)}@127.0.0.1:${port}/${name}?sslmode=disable`;
+    const ran = await runRecalld(['migrate', '--grant'], folder, { RECALLD_STORAGE_URL: url }, atEnd);
+    expect(ran).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no role recalld_app to give rights to; run deploy/postgres/roles.sql'),
+    });
   });
 });
 
@@ -182,7 +290,7 @@ describe('a daemon whose role lacks its rights', () => {
     expect(await recalld('recalld_app', 'serve')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /recalld: The role of storage\.url lacks a right in the database \(must be owner of table feedback\); .*grants\.sql/,
+        /recalld: The role of storage\.url lacks a right in the database \(must be owner of table feedback\); .*recalld migrate --grant/,
       ),
     });
   });

@@ -1,8 +1,8 @@
 /** From a golden run that alarms to what is behind it: by HTTP, by metric, and on the command line. */
 import { expect, it, onTestFinished } from 'vitest';
 import type { PipelineDiagnosis } from '../../src/app/commands/diagnose-command.ts';
-import type { DiagnosisJson } from '../../src/contracts/http/diagnosis.ts';
-import type { OverviewJson } from '../../src/contracts/http/overview.ts';
+import type { DiagnosisJson } from '../../src/diagnosis/schema.ts';
+import type { OverviewJson } from '../../src/status/overview-schema.ts';
 import { apiOf } from '../support/api.ts';
 import { documents, startFaultServer, status } from '../support/fault-server.ts';
 import { aFolder, runRecalld, seriesValue, startRecalld } from '../support/recalld.ts';

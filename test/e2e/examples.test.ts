@@ -2,15 +2,16 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openContent } from '../../src/adapters/otlp/content.ts';
-import { decodeLogs, decodeTraces } from '../../src/adapters/otlp/decode.ts';
-import { defaultOtlpLimits } from '../../src/adapters/otlp/limits.ts';
-import { feedbackSchema } from '../../src/contracts/http/feedback.ts';
-import { liveQuerySchema } from '../../src/contracts/http/live-query.ts';
-import { extractLiveQueries } from '../../src/core/otel/extract.ts';
-import type { ExtractionOptions } from '../../src/core/otel/extraction-options.ts';
-import { extractLogFeedback } from '../../src/core/otel/log-feedback.ts';
+import { contentOf } from '../../src/live/otlp/content.ts';
+import { decodeLogs, decodeTraces } from '../../src/live/otlp/decode.ts';
+import { defaultOtlpLimits } from '../../src/live/otlp/limits.ts';
+import { extractLiveQueries } from '../../src/live/rules/otel/extract.ts';
+import type { ExtractionOptions } from '../../src/live/rules/otel/extraction-options.ts';
+import { extractLogFeedback } from '../../src/live/rules/otel/log-feedback.ts';
+import { feedbackSchema } from '../../src/live/schema/feedback.ts';
+import { liveQuerySchema } from '../../src/live/schema/live-query.ts';
 import { aFolder } from '../support/recalld.ts';
 import {
   accept,
@@ -112,7 +113,7 @@ const extraction: ExtractionOptions = {
 };
 
 const otlp = ({ bytes, headers }: RecordedRequest) =>
-  openContent(bytes, headers['content-type'], headers['content-encoding'], defaultOtlpLimits);
+  contentOf(headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes, headers['content-type']);
 
 describe('the OpenTelemetry example', () => {
   it('is read as a query with its results and as feedback on it', async () => {

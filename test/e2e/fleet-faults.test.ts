@@ -3,8 +3,8 @@
  * every tick has one golden run, all of them end, and nobody has to lend a hand.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openJobQueue } from '../../src/adapters/queue/bullmq.ts';
-import { jobCatalogue } from '../../src/jobs/catalogue.ts';
+import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { documents, type FaultServer, hang, slow, startFaultServer } from '../support/fault-server.ts';
 import { type Fleet, type Member, startFleet } from '../support/fleet.ts';
 import { finishesARun as aRunEnds, isMidRun, readiness, withDatabase } from '../support/fleet-questions.ts';

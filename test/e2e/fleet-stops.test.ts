@@ -5,8 +5,8 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openJobQueue } from '../../src/adapters/queue/bullmq.ts';
-import { jobCatalogue } from '../../src/jobs/catalogue.ts';
+import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { startFakeQdrant } from '../support/fake-qdrant.ts';
 import { prepare } from '../support/fake-vector-index.ts';
 import { documents, type FaultServer, slow, startFaultServer } from '../support/fault-server.ts';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
+import { openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
 import { silentLogger } from '../support/log.ts';
 import { aDatabase, aFolder, runRecalld, startRecalld } from '../support/recalld.ts';
 

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endpoints } from '../../src/contracts/http/endpoints.ts';
+import { endpoints } from '../../src/app/http/endpoints.ts';
 import { aFolder, type Daemon, startRecalld } from '../support/recalld.ts';
 import { wellFormed } from '../support/well-formed.ts';
 
@@ -53,7 +53,7 @@ const refusals = [400, 413, 415, 422];
 const intake = ['/v1/queries', '/v1/feedback'];
 const gzip = { 'content-encoding': 'gzip' };
 
-describe('a page of another site in a browser on this machine', () => {
+describe('a page of another site in a browser on this machine, or somebody behind a proxy', () => {
   const call = (headers: Record<string, string>) =>
     new Promise<number | undefined>((resolve, reject) => {
       const asked = request(`${daemon.url}/v1/pipelines`, { headers }, (response) => {
@@ -69,6 +69,9 @@ describe('a page of another site in a browser on this machine', () => {
     ['by that name and our port', { host: 'evil.test:8321' }],
     ['from its own origin', { origin: 'https://evil.test' }],
     ['from a sandboxed frame', { origin: 'null' }],
+    ['through a proxy that tells of it', { 'x-forwarded-for': '203.0.113.9' }],
+    ['through a proxy that tells of it in the standard way', { forwarded: 'for=203.0.113.9' }],
+    ['through a proxy that says it is local', { 'x-real-ip': '127.0.0.1' }],
   ])('reads nothing: %s', async (_name, headers) => {
     expect(await call(headers)).toBe(403);
   });

@@ -1,8 +1,8 @@
 /** A golden set from its import to its verdict over HTTP alone, and every read of a daemon, empty and filled. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openJobQueue } from '../../src/adapters/queue/bullmq.ts';
-import { jobCatalogue } from '../../src/jobs/catalogue.ts';
-import { measureLiveTrafficJob } from '../../src/jobs/live-jobs.ts';
+import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { measureLiveTrafficJob } from '../../src/live/live-jobs.ts';
+import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { allPages, apiOf, type CallApi } from '../support/api.ts';
 import { documents, type FaultServer, startFaultServer } from '../support/fault-server.ts';
 import { silentLogger } from '../support/log.ts';

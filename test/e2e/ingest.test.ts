@@ -5,12 +5,13 @@ import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
+import { openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
 import { silentLogger } from '../support/log.ts';
 import { aDatabase, aFolder, type Daemon, runRecalld, startRecalld } from '../support/recalld.ts';
 import { describeWithRedis, useRedis } from '../support/redis.ts';
 import { startTcpGate } from '../support/tcp-gate.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { startJobs } from './watched-service.ts';
 
 const config = (extra = '') => `
 server: {port: 0}
@@ -399,6 +400,33 @@ describe('ingest', () => {
       { subject: 'user', queries: 1, feedback: 1 },
       { subject: 'query', queries: 1, feedback: 0 },
     ]);
+    await daemon.stop();
+  });
+
+  it('erases within a minute what comes late of an erased person, from before the erasure', async () => {
+    const folder = await aFolder({ 'recalld.yaml': config() });
+    const daemon = await startRecalld(['serve'], folder);
+    const before = new Date().toISOString();
+    await post(daemon, '/v1/queries', aQuery('q1', { user_id: 'ann' }));
+    await fetch(`${daemon.url}/v1/users/ann`, { method: 'DELETE' });
+    const comment = { pipeline: 'docs', kind: 'thumb', value: 'down', comment: 'not what I asked' };
+    const late = await post(daemon, '/v1/feedback', [
+      { ...comment, query_id: 'q1' },
+      { ...comment, query_id: 'q9', user_id: 'ann', occurred_at: before },
+      { ...comment, query_id: 'q9', user_id: 'bob', occurred_at: before },
+    ]);
+    expect(late).toMatchObject({ status: 202, body: { accepted: 3 } });
+    await post(daemon, '/v1/queries', [
+      aQuery('q2', { user_id: 'ann', occurred_at: before }),
+      aQuery('q3', { user_id: 'ann' }),
+    ]);
+    const database = await aDatabase(folder);
+    await startJobs(folder, ['erase-late-arrivals']);
+    await waitFor(async () => {
+      expect((await database.query('select id from live_queries')).rows).toEqual([{ id: 'q3' }]);
+      expect((await database.query('select query_id from feedback')).rows).toEqual([{ query_id: 'q9' }]);
+      return true;
+    });
     await daemon.stop();
   });
 

@@ -1,8 +1,8 @@
 /** From queries and clicks over HTTP to the gauges of live traffic. */
 import { describe, expect, it } from 'vitest';
-import { openJobQueue } from '../../src/adapters/queue/bullmq.ts';
-import { jobCatalogue } from '../../src/jobs/catalogue.ts';
-import { measureLiveTrafficJob } from '../../src/jobs/live-jobs.ts';
+import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { measureLiveTrafficJob } from '../../src/live/live-jobs.ts';
+import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { silentLogger } from '../support/log.ts';
 import { aFolder, type Daemon, embeddedConnection, startRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -68,7 +68,17 @@ describe('the package that npm would publish', () => {
         .map((file) => file.split('/')[1]),
     );
     expect(tops).toEqual(
-      new Set(['LICENSE', 'README.md', 'dist', 'docs', 'migrations', 'package.json', 'sbom.cdx.json', 'src']),
+      new Set([
+        'LICENSE',
+        'README.md',
+        'deploy',
+        'dist',
+        'docs',
+        'migrations',
+        'package.json',
+        'sbom.cdx.json',
+        'src',
+      ]),
     );
     expect(stdout).toContain('package/src/demo/data/');
     expect(stdout).not.toMatch(/package\/src\/(?!demo\/data\/|console\/assets\/)/);

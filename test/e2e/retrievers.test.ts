@@ -4,9 +4,9 @@ import path from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import type { RunSummaryJson } from '../../src/contracts/run-summary.ts';
 import { demoDataPath } from '../../src/demo/rag/corpus.ts';
 import { type DemoRagService, startDemoRagService } from '../../src/demo/rag/spawn.ts';
+import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
 import { demoQuestions, goldenCsv } from '../support/demo-golden-set.ts';
 import { aFolder, runRecalld } from '../support/recalld.ts';
 

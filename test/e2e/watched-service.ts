@@ -2,13 +2,13 @@
 
 import { Pool } from 'pg';
 import { expect } from 'vitest';
-import { createUncoveredTopics } from '../../src/adapters/postgres/density/uncovered-topics.ts';
-import { createMeasurements } from '../../src/adapters/postgres/measurements.ts';
-import { createPool } from '../../src/adapters/postgres/pool.ts';
-import { openJobQueue } from '../../src/adapters/queue/bullmq.ts';
-import type { RunSummaryJson } from '../../src/contracts/run-summary.ts';
-import { goldenMeasures } from '../../src/core/golden/query-scores.ts';
-import { jobCatalogue } from '../../src/jobs/catalogue.ts';
+import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { topicsTable } from '../../src/density/topics-table.ts';
+import { goldenMeasures } from '../../src/golden/rules/query-scores.ts';
+import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
+import { createMeasurements } from '../../src/measures/measurements.ts';
+import { createPool } from '../../src/postgres/pool.ts';
+import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { documents, json, type ReceivedRequest, startFaultServer, when } from '../support/fault-server.ts';
 import { silentLogger } from '../support/log.ts';
 import { aMeasurement } from '../support/measurements.ts';
@@ -292,7 +292,7 @@ async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {
     baselineVersion: 1,
     sessions: 500,
   };
-  await createUncoveredTopics(pool).record(
+  await topicsTable(pool).record(
     { pipeline: 'docs', ...look, lacking: null },
     { seen: [aTopic({ id: TOPIC, windowEnd: now, examples: ['today1', 'erased'] })], parts: new Map() },
     null,

@@ -3,8 +3,8 @@
  * it, or a body with other fields than its schema, fails the test.
  */
 import { expect } from 'vitest';
-import type { Endpoint } from '../../src/contracts/http/endpoints/endpoint.ts';
-import { endpoints } from '../../src/contracts/http/endpoints.ts';
+import { endpoints } from '../../src/app/http/endpoints.ts';
+import type { Endpoint } from '../../src/http/endpoint.ts';
 
 export interface ApiAnswer {
   readonly status: number;

@@ -1,14 +1,13 @@
 /** Things of the domain with values that do not matter, so that a test names only those that do. */
 
-import type { FloorCheck } from '../../src/core/checks/floor.ts';
-import type { GoldenChecks } from '../../src/core/checks/golden-checks.ts';
-import type { Diagnosis } from '../../src/core/diagnosis/episode.ts';
-import type { QueryAnswer, RunSettings, SegmentScore } from '../../src/core/golden/run.ts';
-import type { LiveQuery } from '../../src/core/live/live-query.ts';
-import type { GoldenQuery, RetrievedDocument } from '../../src/core/model.ts';
-import type { GoldenSchedule, WatchedPipeline } from '../../src/pipeline/watched-pipeline.ts';
-import type { GoldenRun, LatestRun, RunLabels } from '../../src/ports/golden-runs.ts';
-import type { NewGoldenSet } from '../../src/ports/golden-sets.ts';
+import type { FloorCheck, GoldenChecks } from '../../src/checks/rules/golden-checks.ts';
+import type { Diagnosis } from '../../src/diagnosis/rules/episode.ts';
+import type { GoldenRun, LatestRun, RunLabels } from '../../src/golden/ports/golden-runs.ts';
+import type { NewGoldenSet } from '../../src/golden/ports/golden-sets.ts';
+import type { QueryAnswer, RunSettings, SegmentScore } from '../../src/golden/rules/run.ts';
+import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
+import type { LiveQuery } from '../../src/live/rules/live-query.ts';
+import type { GoldenQuery, RetrievedDocument } from '../../src/model.ts';
 
 export const NOON = new Date('2026-11-20T12:00:00.000Z');
 

@@ -1,5 +1,5 @@
 /** The generated dashboards as tests look at them: panels, what they ask, and variables with values. */
-import { createDashboards } from '../../src/dashboards/catalogue.ts';
+import { createDashboards } from '../../src/app/dashboards/catalogue.ts';
 import { defaultDashboardSettings } from '../../src/dashboards/settings.ts';
 
 export interface Target {

@@ -2,9 +2,9 @@
  * What stands behind the stand-ins for stores that cannot run on this machine: vectors that are compared one by one.
  * Each stand-in speaks the documented API of its store over this, so that adapters meet answers of the true form.
  */
-import { createRandom } from '../../src/core/stats/random.ts';
-import { cosineSimilarity, dotProduct } from '../../src/core/vector/similarity.ts';
-import type { VectorMetric } from '../../src/ports/vector-store.ts';
+import { createRandom } from '../../src/stats/random.ts';
+import type { VectorMetric } from '../../src/stores/vector-store.ts';
+import { cosineSimilarity, dotProduct } from '../../src/vector/similarity.ts';
 import type { Responder } from './fault-server.ts';
 
 export interface FakeRow {

@@ -1,7 +1,8 @@
 /** Golden runs for tests, whole and plausible; a test names only what it is about. */
-import type { RunDifference } from '../../src/core/golden/compare-golden-runs.ts';
-import type { GoldenRuns, NewRun, RunEnd } from '../../src/ports/golden-runs.ts';
-import type { GoldenSets } from '../../src/ports/golden-sets.ts';
+
+import type { GoldenRuns, NewRun, RunEnd } from '../../src/golden/ports/golden-runs.ts';
+import type { GoldenSets } from '../../src/golden/ports/golden-sets.ts';
+import type { RunDifference } from '../../src/golden/rules/compare-golden-runs.ts';
 import { aGoldenQuery, aNewGoldenSet, aRunSettings, aScore } from './builders.ts';
 
 export const nine = new Date('2026-11-16T09:00:00.000Z');

@@ -5,36 +5,37 @@
 
 import { pathToFileURL } from 'node:url';
 import { Pool, type PoolConfig } from 'pg';
-import { statisticsOfCommands as statistics } from '../../src/adapters/compute/golden-statistics.ts';
-import { createCheckHistory } from '../../src/adapters/postgres/check-history.ts';
-import { createDensityStates } from '../../src/adapters/postgres/density/density-states.ts';
-import { createEmbeddingCanaries } from '../../src/adapters/postgres/density/embedding-canaries.ts';
-import { createUncoveredTopics } from '../../src/adapters/postgres/density/uncovered-topics.ts';
-import { createDeployments } from '../../src/adapters/postgres/deployments.ts';
-import { createDiagnoses } from '../../src/adapters/postgres/diagnoses.ts';
-import { createGoldenBaselines } from '../../src/adapters/postgres/golden/golden-baselines.ts';
-import { createGoldenBatches } from '../../src/adapters/postgres/golden/golden-batches.ts';
-import { createGoldenDocuments } from '../../src/adapters/postgres/golden/golden-documents.ts';
-import { createGoldenRotations } from '../../src/adapters/postgres/golden/golden-rotations.ts';
-import { createGoldenRuns } from '../../src/adapters/postgres/golden/golden-runs.ts';
-import { createGoldenSets } from '../../src/adapters/postgres/golden/golden-sets.ts';
-import { createGoldenTicks } from '../../src/adapters/postgres/golden/golden-ticks.ts';
-import { createLiveSamples } from '../../src/adapters/postgres/live/live-samples.ts';
-import { createLiveTraffic } from '../../src/adapters/postgres/live/live-traffic.ts';
-import { createLiveWindows } from '../../src/adapters/postgres/live/live-windows.ts';
-import { createMeasurements } from '../../src/adapters/postgres/measurements.ts';
-import { createRetrieverLimits } from '../../src/adapters/postgres/retriever-limits.ts';
-import type { BackendSettings } from '../../src/adapters/queue/backends.ts';
-import { openJobQueue } from '../../src/adapters/queue/bullmq.ts';
-import { createHttpRetriever } from '../../src/adapters/retriever/http.ts';
-import { newRunId } from '../../src/app/run-id.ts';
-import { systemClock } from '../../src/app/system-clock.ts';
-import { diagnoseAlarmsJob } from '../../src/jobs/diagnosis-jobs.ts';
-import { askGoldenBatchJob, recoverGoldenRunsJob, runGoldenSetJob } from '../../src/jobs/golden-jobs.ts';
-import { type JobDeps } from '../../src/jobs/job-definition.ts';
-import { createJobRunner } from '../../src/jobs/run-job.ts';
-import type { WatchedPipeline } from '../../src/pipeline/watched-pipeline.ts';
-import type { JobQueue } from '../../src/ports/job-queue.ts';
+import { createConsoleSessions } from '../../src/access/console-sessions.ts';
+import { type JobDeps, jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { createCheckStore } from '../../src/checks/check-store.ts';
+import { canariesTable } from '../../src/density/probe-tables.ts';
+import { topicsTable } from '../../src/density/topics-table.ts';
+import { watchTable } from '../../src/density/watch-table.ts';
+import { createDeployments } from '../../src/deployments/deployments.ts';
+import { createDiagnoses } from '../../src/diagnosis/diagnoses.ts';
+import { diagnoseAlarmsJob } from '../../src/diagnosis/diagnosis-jobs.ts';
+import { askGoldenBatchJob, recoverGoldenRunsJob, runGoldenSetJob } from '../../src/golden/golden-jobs.ts';
+import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
+import { newRunId } from '../../src/golden/run-id.ts';
+import { createGoldenBaselines } from '../../src/golden/sql/golden-baselines.ts';
+import { createGoldenBatches } from '../../src/golden/sql/golden-batches.ts';
+import { createGoldenDocuments } from '../../src/golden/sql/golden-documents.ts';
+import { createGoldenRotations } from '../../src/golden/sql/golden-rotations.ts';
+import { createGoldenRuns } from '../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../src/golden/sql/golden-sets.ts';
+import { createGoldenTicks } from '../../src/golden/sql/golden-ticks.ts';
+import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';
+import type { WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
+import { createLiveSamples } from '../../src/live/sql/live-samples.ts';
+import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
+import { createLiveWindows } from '../../src/live/sql/live-windows.ts';
+import { createMeasurements } from '../../src/measures/measurements.ts';
+import type { BackendSettings } from '../../src/queue/backends.ts';
+import { openJobQueue } from '../../src/queue/bullmq.ts';
+import type { JobQueue } from '../../src/queue/job-queue.ts';
+import { createJobRunner } from '../../src/queue/run-job.ts';
+import { createHttpRetriever } from '../../src/retrievers/http.ts';
+import { systemClock } from '../../src/system-clock.ts';
 import { aWatchedPipeline } from './builders.ts';
 import { silentLogger } from './log.ts';
 import { MemoryMeter } from './memory-telemetry.ts';
@@ -86,7 +87,7 @@ export async function startGoldenWorker(
     const round = `resumed-${holder}-${(resumed += 1)}`;
     return queue.enqueue(runGoldenSetJob.name, { run_id: run.id, round }, `${run.id}-${round}`);
   };
-  const canaries = createEmbeddingCanaries(pool);
+  const canaries = canariesTable(pool);
   const documents = createGoldenDocuments(pool);
   const samples = createLiveSamples(pool);
   const baselines = createGoldenBaselines(pool);
@@ -107,6 +108,7 @@ export async function startGoldenWorker(
     rotate: { sets, runs, rotations, deployments, clock, logger },
     recover: { runs, clock, logger, isWatched: (name) => name === pipeline.name, resume },
     traffic: createLiveTraffic(pool, holder),
+    consoleSessions: createConsoleSessions(pool),
     retentionDays: new Map(),
     measurements,
     measurementRetentionDays: 400,
@@ -125,10 +127,11 @@ export async function startGoldenWorker(
       runs,
       baselines,
       measurements,
-      history: createCheckHistory(pool),
+      checkStore: createCheckStore(pool),
+      pipelines: [pipeline],
       deployments,
-      densityStates: createDensityStates(pool),
-      topics: createUncoveredTopics(pool),
+      densityStates: watchTable(pool),
+      topics: topicsTable(pool),
       diagnoses: createDiagnoses(pool),
       densityPlans: [],
       intervalSeconds: () => null,
@@ -137,16 +140,24 @@ export async function startGoldenWorker(
     },
     // Only the jobs of golden runs are worked on.
     density: { plans: [] } as unknown as JobDeps['density'],
-    topics: { plans: [] } as unknown as JobDeps['topics'],
     measureFeedback: {} as unknown as JobDeps['measureFeedback'],
-    evaluateChecks: {} as unknown as JobDeps['evaluateChecks'],
+    checkStore: createCheckStore(pool),
+    evaluateChecks: async () => undefined,
     snapshots: {} as unknown as JobDeps['snapshots'],
     goldenUpkeep: { sets, runs, measurements, clock, logger, samples, documents },
+    lookAt: async () => undefined,
     findPipeline: (name) => (name === pipeline.name ? pipeline : null),
   };
   const shutdown = new AbortController();
   await queue.work(
-    createJobRunner({ jobDeps: deps, clock, logger, meter: new MemoryMeter(), shutdown: shutdown.signal }),
+    createJobRunner({
+      jobs: jobCatalogue,
+      jobDeps: deps,
+      clock,
+      logger,
+      meter: new MemoryMeter(),
+      shutdown: shutdown.signal,
+    }),
   );
   return {
     queue,

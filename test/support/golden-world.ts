@@ -1,28 +1,33 @@
 /** A golden set on a schedule over a real database: time is told by the test, everything else is what runs. */
-
 import type { Pool } from 'pg';
-import { statisticsOfCommands as statistics } from '../../src/adapters/compute/golden-statistics.ts';
-import { createDeployments } from '../../src/adapters/postgres/deployments.ts';
-import { createGoldenBaselines } from '../../src/adapters/postgres/golden/golden-baselines.ts';
-import { createGoldenRotations } from '../../src/adapters/postgres/golden/golden-rotations.ts';
-import { createGoldenRuns } from '../../src/adapters/postgres/golden/golden-runs.ts';
-import { createGoldenSets } from '../../src/adapters/postgres/golden/golden-sets.ts';
-import { createGoldenTicks } from '../../src/adapters/postgres/golden/golden-ticks.ts';
-import { createRetrieverLimits } from '../../src/adapters/postgres/retriever-limits.ts';
-import { createSchedule } from '../../src/adapters/schedule/node-cron.ts';
-import { systemClock } from '../../src/app/system-clock.ts';
 import { createTimetable } from '../../src/app/timetable.ts';
-import { escalateSentinel } from '../../src/pipeline/golden-runs/escalate-sentinel.ts';
-import { advanceRotation, readCheckShifts } from '../../src/pipeline/golden-runs/rotate-golden-set.ts';
-import { runGoldenSet } from '../../src/pipeline/golden-runs/run-golden-set.ts';
-import { tickFullRun, tickSentinel } from '../../src/pipeline/golden-runs/tick-golden-set.ts';
-import { readStoredGauges } from '../../src/pipeline/publish/publish.ts';
-import { readScheduleGauges } from '../../src/pipeline/publish/publish-schedule.ts';
-import type { GoldenSchedule, WatchedPipeline } from '../../src/pipeline/watched-pipeline.ts';
-import type { GoldenRun } from '../../src/ports/golden-runs.ts';
-import type { Retriever } from '../../src/ports/retriever.ts';
+import { createCheckStore } from '../../src/checks/check-store.ts';
+import { evaluateChecks } from '../../src/checks/evaluate-checks.ts';
+import { readCheckGauges } from '../../src/checks/gauges.ts';
+import { densityTables } from '../../src/density/index.ts';
+import { createDeployments } from '../../src/deployments/deployments.ts';
+import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
+import type { GoldenRun } from '../../src/golden/ports/golden-runs.ts';
+import { readScheduleGauges } from '../../src/golden/publish-schedule.ts';
+import { escalateSentinel } from '../../src/golden/runs/escalate-sentinel.ts';
+import { advanceRotation } from '../../src/golden/runs/rotate-golden-set.ts';
+import { runGoldenSet } from '../../src/golden/runs/run-golden-set.ts';
+import { tickFullRun, tickSentinel } from '../../src/golden/runs/tick-golden-set.ts';
+import { createGoldenBaselines } from '../../src/golden/sql/golden-baselines.ts';
+import { createGoldenRotations } from '../../src/golden/sql/golden-rotations.ts';
+import { createGoldenRuns } from '../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../src/golden/sql/golden-sets.ts';
+import { createGoldenTicks } from '../../src/golden/sql/golden-ticks.ts';
+import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';
+import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
+import { createMeasurements } from '../../src/measures/measurements.ts';
+import { createSchedule } from '../../src/queue/node-cron.ts';
+import type { Retriever } from '../../src/retrievers/retriever.ts';
+import { readStoredGauges } from '../../src/status/publish.ts';
+import { systemClock } from '../../src/system-clock.ts';
 import { aNewGoldenSet, aRunSettings, aSchedule, aWatchedPipeline, documents } from './builders.ts';
 import { MemoryJobQueue } from './memory-job-queue.ts';
+import { MemoryMeasurements } from './memory-measurements.ts';
 import { MemoryLogger } from './memory-telemetry.ts';
 import { samplesOf } from './stored-gauges.ts';
 
@@ -77,6 +82,16 @@ export function aGoldenWorld(
     newRunId: () => `run-${world}-${(ids += 1)}`,
   };
   const timetable = createTimetable(schedule, start);
+  const checks = {
+    ...deps,
+    pipelines: [pipeline],
+    densityPlans: [],
+    densityStates: densityTables(pool).watch,
+    measurements: createMeasurements(pool),
+    checkStore: createCheckStore(pool),
+    intervalSeconds: () => timetable.intervalSeconds(own),
+    liveIntervalSeconds: 300,
+  };
 
   async function work(runId: string): Promise<GoldenRun> {
     const run = await stores.runs.find(runId);
@@ -120,18 +135,20 @@ export function aGoldenWorld(
     full: (plannedAt: Date, schedulers = 1) => tick(tickFullRun, plannedAt, schedulers),
     sentinel: (plannedAt: Date, schedulers = 1) => tick(tickSentinel, plannedAt, schedulers),
     async gauges() {
+      await evaluateChecks(checks);
       const gauges = await readStoredGauges({
         runs: stores.runs,
         queue: new MemoryJobQueue(),
         clock,
         pipelines: [pipeline],
         intervalSeconds: () => timetable.intervalSeconds(own),
-        scheduleGauges: (latest) =>
-          readScheduleGauges({ ...stores, clock, pipelines: [pipeline], timetable }, latest),
-        checkShifts: () => readCheckShifts(stores.rotations),
-        readMeasured: [],
+        measurements: new MemoryMeasurements(),
+        parts: [
+          (rows) => readScheduleGauges({ ...stores, clock, pipelines: [pipeline], timetable }, rows),
+          () => readCheckGauges(checks),
+        ],
       });
-      const samples = samplesOf(gauges);
+      const samples = samplesOf(gauges(clock.now()));
       return (name: string, labels: Readonly<Record<string, string>> = {}): number | undefined =>
         samples.find(
           (sample) =>

@@ -81,9 +81,13 @@ export function renderTemplate(template: string, chart: Chart): string {
     let piped: Value | undefined;
     for (const command of splitOutside(pipeline, '|')) {
       const [name = '', ...words] = wordsOf(command);
-      if (name === 'and' && piped === undefined) {
-        // It looks no further than the first that does not hold.
-        piped = words.reduce<Value>((value, word) => (isTrue(value) ? operand(word, scope) : value), true);
+      if ((name === 'and' || name === 'or') && piped === undefined) {
+        // It looks no further than the first that decides.
+        const isAnd = name === 'and';
+        piped = words.reduce<Value>(
+          (value, word) => (isTrue(value) === isAnd ? operand(word, scope) : value),
+          isAnd,
+        );
         continue;
       }
       const args = words.map((word) => operand(word, scope));

@@ -1,9 +1,5 @@
 /** A JSON service at an address, called without patience. */
-import {
-  createJsonApi,
-  type JsonApi,
-  type JsonApiSettings,
-} from '../../src/adapters/outbound-http/json-api.ts';
+import { createJsonApi, type JsonApi, type JsonApiSettings } from '../../src/outbound/json-api.ts';
 
 export function aJsonApi(url: string, changes: Partial<JsonApiSettings> = {}): JsonApi {
   return createJsonApi({

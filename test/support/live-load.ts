@@ -4,7 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 export interface LiveLoadSettings {
   /** The APIs that are up; clients take turns with them. */
   readonly apis: () => readonly string[];
-  readonly key: string;
+  /** Null for a daemon that needs none. */
+  readonly key: string | null;
   readonly pipeline: string;
   /** Each sends one request at a time. */
   readonly clients: number;
@@ -56,7 +57,8 @@ export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
     const up = apis();
     const api = up[(turn += 1) % Math.max(1, up.length)];
     if (api === undefined) return 0;
-    const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+    const login = key === null ? {} : { authorization: `Bearer ${key}` };
+    const headers = { 'content-type': 'application/json', ...login };
     const signal = AbortSignal.timeout(patienceMs);
     const request = { method: 'POST', headers, body: JSON.stringify(body), signal };
     try {

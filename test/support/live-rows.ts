@@ -1,5 +1,5 @@
 /** Live queries and clicks as they are stored, for tests of what measures them. */
-import type { LiveSample, StoredFeedback } from '../../src/ports/live-traffic.ts';
+import type { LiveSample, StoredFeedback } from '../../src/live/ports/live-traffic.ts';
 import { documents } from './builders.ts';
 import { aSample, aStoredFeedback } from './live-traffic.ts';
 

@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from '../../src/ports/telemetry.ts';
+import type { LogFields, Logger } from '../../src/logger.ts';
 
 export interface LogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error';

@@ -1,5 +1,5 @@
 /** Measurements with values that do not matter, so that a test names only those that do. */
-import type { Measurement, MeasurementGap } from '../../src/core/measurement.ts';
+import type { Measurement, MeasurementGap } from '../../src/measures/rules/measurement.ts';
 import { NOON } from './builders.ts';
 
 const HOUR_MS = 3_600_000;

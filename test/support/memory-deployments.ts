@@ -1,7 +1,8 @@
 /** Deployments in memory: what was observed is what is there. */
-import type { Deployment, Fingerprint, NewDeployment } from '../../src/core/deployment/deployment.ts';
-import { type TraitChange, traitChanges } from '../../src/core/deployment/fingerprint.ts';
-import type { Deployments, Observation } from '../../src/ports/deployments.ts';
+
+import type { Deployments, Observation } from '../../src/deployments/ports/deployments.ts';
+import type { Deployment, Fingerprint, NewDeployment } from '../../src/deployments/rules/deployment.ts';
+import { type TraitChange, traitChanges } from '../../src/deployments/rules/fingerprint.ts';
 
 export class MemoryDeployments implements Deployments {
   readonly recorded: Deployment[] = [];

@@ -1,11 +1,12 @@
 /** Diagnoses in memory. */
+
+import type { Diagnoses, DiagnosisFilter, DiagnosisStored } from '../../src/diagnosis/ports/diagnoses.ts';
 import {
   type Diagnosis,
   isSameDiagnosis,
   nextStep,
   type StoredDiagnosis,
-} from '../../src/core/diagnosis/episode.ts';
-import type { Diagnoses, DiagnosisFilter, DiagnosisStored } from '../../src/ports/diagnoses.ts';
+} from '../../src/diagnosis/rules/episode.ts';
 
 export class MemoryDiagnoses implements Diagnoses {
   #kept: StoredDiagnosis[] = [];

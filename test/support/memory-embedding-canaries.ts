@@ -1,14 +1,14 @@
-import type { EmbeddingCanaries } from '../../src/ports/embedding-canaries.ts';
+import type { CanariesTable } from '../../src/density/probe-tables.ts';
 
 /** Canary vectors in memory. */
-export class MemoryEmbeddingCanaries implements EmbeddingCanaries {
+export class MemoryEmbeddingCanaries implements CanariesTable {
   readonly #kept = new Map<string, readonly Float32Array[]>();
 
-  async load(pipeline: string, embedder: string): Promise<readonly Float32Array[] | null> {
+  async find(pipeline: string, embedder: string): Promise<readonly Float32Array[] | null> {
     return this.#kept.get(`${pipeline} ${embedder}`) ?? null;
   }
 
-  async keep(pipeline: string, embedder: string, vectors: readonly Float32Array[]): Promise<void> {
+  async save(pipeline: string, embedder: string, vectors: readonly Float32Array[]): Promise<void> {
     const key = `${pipeline} ${embedder}`;
     if (!this.#kept.has(key)) this.#kept.set(key, vectors);
   }

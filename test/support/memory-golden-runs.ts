@@ -1,9 +1,8 @@
 /** Golden runs in memory, leases by a steerable clock. The contract of the port holds it to the real one. */
-import type { ComparedWithBaseline } from '../../src/core/checks/regression.ts';
-import type { CheckResult } from '../../src/core/checks/result.ts';
-import type { StaleLabel } from '../../src/core/golden/label-probe.ts';
-import type { OutcomeCounts, QueryAnswer, SegmentScore } from '../../src/core/golden/run.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+
+import type { CheckResult } from '../../src/checks/rules/check-result.ts';
+import type { ComparedWithBaseline } from '../../src/checks/rules/regression.ts';
+import type { Clock } from '../../src/clock.ts';
 import type {
   GoldenRun,
   GoldenRuns,
@@ -12,7 +11,9 @@ import type {
   NewRun,
   RunEnd,
   StoredComparison,
-} from '../../src/ports/golden-runs.ts';
+} from '../../src/golden/ports/golden-runs.ts';
+import type { StaleLabel } from '../../src/golden/rules/label-probe.ts';
+import type { OutcomeCounts, QueryAnswer, SegmentScore } from '../../src/golden/rules/run.ts';
 import { aGoldenRun } from './builders.ts';
 import { MemoryGoldenSets } from './memory-golden-sets.ts';
 import { wellFormed } from './well-formed.ts';

@@ -1,13 +1,13 @@
 /** Golden sets in memory, for tests of what is built on them. The contract of the port holds it to the real one. */
-import { RecalldError } from '../../src/core/errors.ts';
-import type { GoldenQuery } from '../../src/core/model.ts';
+import { RecalldError } from '../../src/errors.ts';
 import type {
   GoldenSets,
   GoldenSetVersion,
   NewGoldenSet,
   QueryOrigin,
   QuerySelection,
-} from '../../src/ports/golden-sets.ts';
+} from '../../src/golden/ports/golden-sets.ts';
+import type { GoldenQuery } from '../../src/model.ts';
 import { wellFormed } from './well-formed.ts';
 
 interface Stored {

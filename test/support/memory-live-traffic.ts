@@ -1,6 +1,6 @@
 /** Live traffic that only remembers what the jobs asked of it. */
-import type { LiveTraffic } from '../../src/ports/live-traffic.ts';
-import type { HeldFragment } from '../../src/ports/trace-fragments.ts';
+import type { LiveTraffic } from '../../src/live/ports/live-traffic.ts';
+import type { HeldFragment } from '../../src/live/ports/trace-fragments.ts';
 
 const refuse = (): Promise<never> => Promise.reject(new Error('this store only remembers what jobs asked'));
 
@@ -10,13 +10,18 @@ export class MemoryLiveTraffic implements LiveTraffic {
   readonly record = refuse;
   readonly recordFeedback = refuse;
   readonly countedHours = refuse;
-  readonly feedback = refuse;
+  readonly opinions = refuse;
   readonly dimensions = refuse;
   readonly replicas = refuse;
   readonly erase = refuse;
   readonly fixDimensions = refuse;
   readonly raiseProbabilities = refuse;
-  readonly lastErasures = refuse;
+  readonly areErased = refuse;
+
+  async eraseLate(pipelines: readonly string[], now: Date): Promise<{ queries: number; feedback: number }> {
+    this.calls.push(['eraseLate', pipelines, now]);
+    return { queries: 0, feedback: 0 };
+  }
 
   async closeMinutes(before: Date): Promise<number> {
     this.calls.push(['closeMinutes', before]);

@@ -1,6 +1,7 @@
 /** Samples in memory, for tests of what measures them. */
-import type { Click } from '../../src/core/feedback/clicked-ranks.ts';
-import type { LiveWindow, LiveWindows, WindowQuery } from '../../src/ports/live-windows.ts';
+
+import type { LiveWindow, LiveWindows, WindowQuery } from '../../src/live/ports/live-windows.ts';
+import type { Click } from '../../src/live/rules/feedback/clicked-ranks.ts';
 
 const BATCH = 100;
 

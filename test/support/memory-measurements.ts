@@ -1,12 +1,13 @@
 /** Measurements in memory, for tests of what is built on them. The contract of the port holds it to the real one. */
+
+import type { LatestMeasurement, Measurements } from '../../src/measures/ports/measurements.ts';
 import {
   checkMeasurement,
   type Measurement,
   type MeasurementGap,
   type MeasurementOutcome,
   type MeasurementSeries,
-} from '../../src/core/measurement.ts';
-import type { LatestMeasurement, Measurements } from '../../src/ports/measurements.ts';
+} from '../../src/measures/rules/measurement.ts';
 
 export class MemoryMeasurements implements Measurements {
   readonly #values = new Map<string, Measurement>();

@@ -1,7 +1,8 @@
 /** The limits of retrievers in memory, by a steerable clock. */
-import { shareOf } from '../../src/core/golden/schedule/retriever-share.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { AskerState, RetrieverLimits, RetrieverShare } from '../../src/ports/retriever-limits.ts';
+
+import type { Clock } from '../../src/clock.ts';
+import type { AskerState, RetrieverLimits, RetrieverShare } from '../../src/golden/ports/retriever-limits.ts';
+import { shareOf } from '../../src/golden/rules/schedule/retriever-share.ts';
 
 interface Asker {
   readonly slots: number;

@@ -1,6 +1,6 @@
 /** A retriever that answers as it is told, and remembers what it was asked and how much at a time. */
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../src/ports/retriever.ts';
+import type { Clock } from '../../src/clock.ts';
+import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../src/retrievers/retriever.ts';
 import { documents } from './builders.ts';
 
 export type Reply = 'empty' | 'error' | 'timeout' | readonly string[];

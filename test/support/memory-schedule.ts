@@ -1,5 +1,5 @@
 /** A schedule that ticks when a test says so. */
-import type { Schedule } from '../../src/ports/schedule.ts';
+import type { Schedule } from '../../src/queue/schedule.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,6 +1,7 @@
 /** A log and a meter that remember what they were told. */
-import type { Meter } from '../../src/ports/metrics.ts';
-import type { LogFields, Logger } from '../../src/ports/telemetry.ts';
+
+import type { LogFields, Logger } from '../../src/logger.ts';
+import type { Meter } from '../../src/metrics/meter.ts';
 
 export interface LogLine {
   readonly level: keyof Logger;

@@ -1,7 +1,5 @@
 /** A vector store in memory that searches exactly, for tests of what is built on stores. */
 
-import type { Matrix } from '../../src/core/vector/matrix.ts';
-import { nearestNeighbours } from '../../src/core/vector/nearest-neighbours.ts';
 import type {
   Nearest,
   NearestRequest,
@@ -9,7 +7,9 @@ import type {
   StoreDescription,
   StoreOutcome,
   VectorStore,
-} from '../../src/ports/vector-store.ts';
+} from '../../src/stores/vector-store.ts';
+import type { Matrix } from '../../src/vector/matrix.ts';
+import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
 
 export interface MemoryChunk {
   readonly id: string;

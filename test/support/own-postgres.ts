@@ -5,9 +5,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { databaseAccount } from '../../src/adapters/embedded-postgres/account.ts';
-import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
-import { runningPostmaster } from '../../src/adapters/embedded-postgres/postmaster.ts';
+import { databaseAccount } from '../../src/postgres/embedded/account.ts';
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
+import { runningPostmaster } from '../../src/postgres/embedded/postmaster.ts';
 import { silentLogger } from './log.ts';
 import { descendantsOf } from './recalld.ts';
 

@@ -3,11 +3,8 @@ import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { Pool } from 'pg';
-import {
-  createPgvectorStore,
-  type PgvectorSettings,
-} from '../../src/adapters/vector-store/pgvector/store.ts';
-import type { VectorMetric } from '../../src/ports/vector-store.ts';
+import { createPgvectorStore, type PgvectorSettings } from '../../src/stores/pgvector/store.ts';
+import type { VectorMetric } from '../../src/stores/vector-store.ts';
 import type { StoreService, TestIndex } from '../contract/vector-store-bench.ts';
 import { startTcpOutage } from './outage.ts';
 import type { VectorDocument } from './vector-documents.ts';

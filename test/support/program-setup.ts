@@ -7,8 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { openEmbeddedPostgres } from '../../src/adapters/embedded-postgres/open.ts';
-import { migrate } from '../../src/adapters/postgres/migrate.ts';
+import { openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
+import { migrate } from '../../src/postgres/migrate.ts';
 import { silentLogger } from './log.ts';
 import { withPool } from './with-pool.ts';
 

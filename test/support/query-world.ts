@@ -1,9 +1,8 @@
 /** A store of topics and people who ask about them, drawn from a seed. */
 
-import type { ScoredQuery } from '../../src/core/drift/coverage/scored-query.ts';
-import type { Matrix } from '../../src/core/vector/matrix.ts';
-import { matrixOf } from '../../src/core/vector/matrix.ts';
-import { meanSimilarities, nearestNeighbours } from '../../src/core/vector/nearest-neighbours.ts';
+import type { ScoredQuery } from '../../src/density/rules/query-score.ts';
+import { type Matrix, matrixOf } from '../../src/vector/matrix.ts';
+import { meanSimilarities, nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
 import { uniforms } from './uniforms.ts';
 
 const COLUMNS = 24;

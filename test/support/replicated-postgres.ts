@@ -3,14 +3,14 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
-import { type Account, databaseAccount, handOver } from '../../src/adapters/embedded-postgres/account.ts';
-import { locateBinaries } from '../../src/adapters/embedded-postgres/binaries.ts';
-import { ensureCluster, readPassword, role } from '../../src/adapters/embedded-postgres/cluster.ts';
-import { clusterOf, openServerLog, prepareDataDir } from '../../src/adapters/embedded-postgres/data-dir.ts';
-import { freePort, host } from '../../src/adapters/embedded-postgres/free-port.ts';
-import { pathFromInside, startGuarded } from '../../src/adapters/embedded-postgres/guardian.ts';
-import { endPostmaster } from '../../src/adapters/embedded-postgres/postmaster.ts';
-import { reachableBinaries } from '../../src/adapters/embedded-postgres/reachable-binaries.ts';
+import { type Account, databaseAccount, handOver } from '../../src/postgres/embedded/account.ts';
+import { locateBinaries } from '../../src/postgres/embedded/binaries.ts';
+import { ensureCluster, readPassword, role } from '../../src/postgres/embedded/cluster.ts';
+import { clusterOf, openServerLog, prepareDataDir } from '../../src/postgres/embedded/data-dir.ts';
+import { freePort, host } from '../../src/postgres/embedded/free-port.ts';
+import { pathFromInside, startGuarded } from '../../src/postgres/embedded/guardian.ts';
+import { endPostmaster } from '../../src/postgres/embedded/postmaster.ts';
+import { reachableBinaries } from '../../src/postgres/embedded/reachable-binaries.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface PostgresServer {

@@ -1,5 +1,5 @@
 /** Settings of an adapter over HTTP, as the contract suite opens it. */
-import type { JsonApiSettings } from '../../src/adapters/outbound-http/json-api.ts';
+import type { JsonApiSettings } from '../../src/outbound/json-api.ts';
 import type { StoreAccess } from '../contract/vector-store-bench.ts';
 
 export function restApi(

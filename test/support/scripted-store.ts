@@ -6,7 +6,7 @@ import type {
   StoreDescription,
   StoreOutcome,
   VectorStore,
-} from '../../src/ports/vector-store.ts';
+} from '../../src/stores/vector-store.ts';
 
 export interface Script {
   describe(): StoreOutcome<StoreDescription>;

@@ -1,5 +1,17 @@
-/** The stored gauges of a reading, one after the other. */
-import type { GaugeSample, StoredGauges } from '../../src/ports/metrics.ts';
+/** The stored gauges of a reading, one after the other, and the rows that its parts share. */
+import type { GaugeSample, StoredGauges } from '../../src/metrics/meter.ts';
+import type { SharedRows } from '../../src/status/shared-rows.ts';
+import type { MemoryMeasurements } from './memory-measurements.ts';
+
+export const noRows: SharedRows = { runs: [], measurements: [] };
+
+/** What was measured, as a reading at that time finds it. */
+export async function rowsOf(
+  measurements: Pick<MemoryMeasurements, 'latest'>,
+  now: Date,
+): Promise<SharedRows> {
+  return { runs: [], measurements: await measurements.latest(now) };
+}
 
 export function samplesOf({ current, kept }: StoredGauges): GaugeSample[] {
   return [...current, ...kept.flatMap(({ samples }) => samples())];

@@ -1,5 +1,5 @@
 /** Uncovered topics with values that do not matter, so that a test names only those that do. */
-import type { SeenTopic } from '../../src/core/drift/topics/uncovered-topic.ts';
+import type { SeenTopic } from '../../src/density/rules/uncovered-topic.ts';
 import { hours } from './measurements.ts';
 
 /** One that a tenth of the traffic asks about. */

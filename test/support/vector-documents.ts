@@ -1,7 +1,7 @@
 /** Documents with vectors that lie in clusters, as those of a real store do, and what is true of them. */
-import { normalQuantile } from '../../src/core/stats/normal.ts';
-import { cosineSimilarity, dotProduct } from '../../src/core/vector/similarity.ts';
-import type { VectorMetric } from '../../src/ports/vector-store.ts';
+import { normalQuantile } from '../../src/stats/normal.ts';
+import type { VectorMetric } from '../../src/stores/vector-store.ts';
+import { cosineSimilarity, dotProduct } from '../../src/vector/similarity.ts';
 import { uniforms } from './uniforms.ts';
 
 export interface VectorDocument {

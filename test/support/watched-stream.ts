@@ -1,29 +1,24 @@
 /** Live traffic on a real database, hour by hour, through the jobs that watch its query density. */
 import type { Pool } from 'pg';
-import { createComputePool } from '../../src/adapters/compute/compute-pool.ts';
-import { createDensityCompute } from '../../src/adapters/compute/density-compute.ts';
-import { createDensityBaselines } from '../../src/adapters/postgres/density/density-baselines.ts';
-import { createDensityStates } from '../../src/adapters/postgres/density/density-states.ts';
-import { createEmbeddingCanaries } from '../../src/adapters/postgres/density/embedding-canaries.ts';
-import { createQueryCoverage } from '../../src/adapters/postgres/density/query-coverage.ts';
-import { createUncoveredTopics } from '../../src/adapters/postgres/density/uncovered-topics.ts';
-import { createDeployments } from '../../src/adapters/postgres/deployments.ts';
-import { createLiveSamples } from '../../src/adapters/postgres/live/live-samples.ts';
-import { createLiveTraffic } from '../../src/adapters/postgres/live/live-traffic.ts';
-import { createMeasurements } from '../../src/adapters/postgres/measurements.ts';
-import { createRetrieverLimits } from '../../src/adapters/postgres/retriever-limits.ts';
-import { rowOf } from '../../src/core/vector/matrix.ts';
-import { admitLiveQueries } from '../../src/pipeline/density/admit-live-queries.ts';
-import { type EvaluateDensityDeps, evaluateDensity } from '../../src/pipeline/density/evaluate.ts';
-import { type LookForTopicsDeps, lookForTopics } from '../../src/pipeline/density/look-for-topics.ts';
-import { type MeasureCoverageDeps, measureCoverage } from '../../src/pipeline/density/measure-coverage.ts';
-import type { DensityPlan } from '../../src/pipeline/density/plan.ts';
-import { probeEmbedder } from '../../src/pipeline/probes/probe-embedder.ts';
-import { probeStore } from '../../src/pipeline/probes/probe-store.ts';
-import type { DensityEvent } from '../../src/ports/density-states.ts';
-import type { LiveSample } from '../../src/ports/live-traffic.ts';
-import type { Measurements } from '../../src/ports/measurements.ts';
-import type { UncoveredTopics } from '../../src/ports/uncovered-topics.ts';
+import { createComputePool } from '../../src/app/compute/compute-pool.ts';
+import { createDensityCompute } from '../../src/density/compute.ts';
+import type { DensityDeps } from '../../src/density/dependencies.ts';
+import { detectUncoveredTopics } from '../../src/density/detect-uncovered-topics.ts';
+import { evaluateDensity } from '../../src/density/evaluate-density.ts';
+import { admitLiveQueries, measureCoverage } from '../../src/density/measure-coverage.ts';
+import type { DensityPlan } from '../../src/density/plan.ts';
+import { densityTables } from '../../src/density/tables.ts';
+import type { DensityEvent } from '../../src/density/watch-table.ts';
+import { createDeployments } from '../../src/deployments/deployments.ts';
+import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';
+import type { LiveSample } from '../../src/live/ports/live-traffic.ts';
+import { createLiveSamples } from '../../src/live/sql/live-samples.ts';
+import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
+import { createMeasurements } from '../../src/measures/measurements.ts';
+import type { Measurements } from '../../src/measures/ports/measurements.ts';
+import { probeEmbedder } from '../../src/probes/probe-embedder.ts';
+import { probeStore } from '../../src/probes/probe-store.ts';
+import { rowOf } from '../../src/vector/matrix.ts';
 import { HandClock } from './hand-clock.ts';
 import { aSample } from './live-traffic.ts';
 import { silentLogger } from './log.ts';
@@ -67,9 +62,7 @@ export class WatchedStream {
   readonly store: MemoryVectorStore;
   readonly clock = new HandClock(START);
   readonly plan: DensityPlan;
-  readonly deps: EvaluateDensityDeps &
-    MeasureCoverageDeps &
-    LookForTopicsDeps & { readonly measurements: Measurements; readonly topics: UncoveredTopics };
+  readonly deps: Omit<DensityDeps, 'measurements'> & { readonly measurements: Measurements };
   /** Every call of a job is made by so many workers at once. */
   workers = 1;
   readonly traffic;
@@ -98,6 +91,7 @@ export class WatchedStream {
       ...plan,
     };
     const { clock } = this;
+    const tables = densityTables(pool);
     const deployments = createDeployments(pool);
     const measurements = createMeasurements(pool);
     const probes = {
@@ -105,17 +99,14 @@ export class WatchedStream {
       logger: silentLogger,
       deployments,
       measurements,
-      canaries: createEmbeddingCanaries(pool),
+      canaries: tables.canaries,
       samples: createLiveSamples(pool),
     };
     this.traffic = createLiveTraffic(pool, 'a');
     this.deps = {
-      coverage: createQueryCoverage(pool),
+      tables,
       limits: createRetrieverLimits(pool),
       meter: new MemoryMeter(),
-      baselines: createDensityBaselines(pool),
-      states: createDensityStates(pool),
-      topics: createUncoveredTopics(pool),
       newTopicId: () => `topic ${++this.#named}`,
       compute: createDensityCompute(this.#threads),
       deployments,
@@ -125,7 +116,7 @@ export class WatchedStream {
       plans: [this.plan],
       sessionOfNone: (id) => `none ${id}`,
       goldenFell: async () => null,
-      lookAgain: async ({ pipeline, store, embedder }, signal) => {
+      probeParts: async ({ pipeline, store, embedder }, signal) => {
         await probeStore(probes, pipeline, store, signal);
         if (embedder !== null) await probeEmbedder(probes, pipeline, embedder, signal);
       },
@@ -199,7 +190,10 @@ export class WatchedStream {
 
   async measure(signal: AbortSignal = SIGNAL): Promise<void> {
     await admitLiveQueries(this.deps);
-    const round = { endsAt: new Date(this.clock.now().getTime() + 60_000), callHelp: async () => undefined };
+    const round = {
+      endsAt: new Date(this.clock.now().getTime() + 60_000),
+      requestHelper: async () => undefined,
+    };
     await Promise.all(Array.from({ length: this.workers }, () => measureCoverage(this.deps, round, signal)));
   }
 
@@ -207,13 +201,13 @@ export class WatchedStream {
     await Promise.all(Array.from({ length: this.workers }, () => evaluateDensity(this.deps, signal)));
   }
 
-  /** The look for uncovered topics, as it would be made at a quarter past. */
-  async look(signal: AbortSignal = SIGNAL): Promise<void> {
-    await Promise.all(Array.from({ length: this.workers }, () => lookForTopics(this.deps, signal)));
+  /** The search for uncovered topics, as it would be made at a quarter past. */
+  async detectTopics(signal: AbortSignal = SIGNAL): Promise<void> {
+    await Promise.all(Array.from({ length: this.workers }, () => detectUncoveredTopics(this.deps, signal)));
   }
 
   async events(): Promise<DensityEvent[]> {
-    return [...(await this.deps.states.events({ pipeline: 'docs', limit: 1000 }))].toReversed();
+    return [...(await this.deps.tables.watch.events({ pipeline: 'docs', limit: 1000 }))].toReversed();
   }
 
   close(): Promise<void> {

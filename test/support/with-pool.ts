@@ -1,15 +1,15 @@
 import type pg from 'pg';
-import { createPool } from '../../src/adapters/postgres/pool.ts';
+import { createPool } from '../../src/postgres/pool.ts';
 import { silentLogger } from './log.ts';
 
 /** Work with one connection, which is closed after it. */
-export async function withPool(
+export async function withPool<T>(
   connection: pg.PoolConfig,
-  work: (pool: pg.Pool) => Promise<unknown>,
-): Promise<void> {
+  work: (pool: pg.Pool) => Promise<T>,
+): Promise<T> {
   const pool = createPool({ connection, size: 1, logger: silentLogger });
   try {
-    await work(pool);
+    return await work(pool);
   } finally {
     await pool.end();
   }

@@ -1,12 +1,13 @@
 /** The alert rules for a config. */
-import { createSchedule } from '../../adapters/schedule/node-cron.ts';
-import { createLogger } from '../../adapters/telemetry/pino-logger.ts';
-import type { Config, PipelineConfig } from '../../contracts/config/schema.ts';
-import { RecalldError } from '../../core/errors.ts';
-import { defaultRuleSettings } from '../../metrics/alerts/catalogue.ts';
-import { prometheusRule, ruleFile } from '../../metrics/alerts/document.ts';
-import { objectiveProblems } from '../../metrics/alerts/objectives.ts';
-import type { Objective, RulePipeline, RuleSettings } from '../../metrics/alerts/rule.ts';
+
+import { RecalldError } from '../../errors.ts';
+import { objectiveProblems } from '../../golden/objectives.ts';
+import type { Objective, RulePipeline, RuleSettings } from '../../metrics/rules/rule.ts';
+import { createSchedule } from '../../queue/node-cron.ts';
+import { defaultRuleSettings } from '../alerts/rule-catalogue.ts';
+import { prometheusRule, ruleFile } from '../alerts/rule-file.ts';
+import type { Config, PipelineConfig } from '../config/schema.ts';
+import { createLogger } from '../logger.ts';
 
 export type RuleFormat = 'rules' | 'crd';
 

@@ -1,8 +1,9 @@
 /** What every command starts from: the config, and a log that only speaks up when something is wrong. */
-import { createLogger } from '../../adapters/telemetry/pino-logger.ts';
-import type { Config } from '../../contracts/config/schema.ts';
-import type { Logger } from '../../ports/telemetry.ts';
-import { loadConfig } from '../config-file.ts';
+
+import type { Logger } from '../../logger.ts';
+import { loadConfig } from '../config/config-file.ts';
+import type { Config } from '../config/schema.ts';
+import { createLogger } from '../logger.ts';
 import type { CommandSettings } from './command-store.ts';
 
 /** @throws RecalldError config_not_found, config_invalid */

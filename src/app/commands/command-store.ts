@@ -1,31 +1,31 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
-import { statisticsOfCommands } from '../../adapters/compute/golden-statistics.ts';
-import { createApiKeys } from '../../adapters/postgres/api-keys.ts';
-import { createUncoveredTopics } from '../../adapters/postgres/density/uncovered-topics.ts';
-import { createDeployments } from '../../adapters/postgres/deployments.ts';
-import { createDiagnoses } from '../../adapters/postgres/diagnoses.ts';
-import { createGoldenBaselines } from '../../adapters/postgres/golden/golden-baselines.ts';
-import { createGoldenDocuments } from '../../adapters/postgres/golden/golden-documents.ts';
-import { createGoldenRotations } from '../../adapters/postgres/golden/golden-rotations.ts';
-import { createGoldenRuns } from '../../adapters/postgres/golden/golden-runs.ts';
-import { createGoldenSets } from '../../adapters/postgres/golden/golden-sets.ts';
-import { createLiveSamples } from '../../adapters/postgres/live/live-samples.ts';
-import { createRetrieverLimits } from '../../adapters/postgres/retriever-limits.ts';
-import type { Config } from '../../contracts/config/schema.ts';
-import type { ApiKeys } from '../../ports/api-keys.ts';
-import type { Deployments } from '../../ports/deployments.ts';
-import type { Diagnoses } from '../../ports/diagnoses.ts';
-import type { GoldenBaselines } from '../../ports/golden-baselines.ts';
-import type { GoldenDocuments } from '../../ports/golden-documents.ts';
-import type { GoldenRotations } from '../../ports/golden-rotations.ts';
-import type { GoldenRuns } from '../../ports/golden-runs.ts';
-import type { GoldenSets } from '../../ports/golden-sets.ts';
-import type { GoldenStatistics } from '../../ports/golden-statistics.ts';
-import type { LiveSamples } from '../../ports/live-samples.ts';
-import type { RetrieverLimits } from '../../ports/retriever-limits.ts';
-import type { Logger } from '../../ports/telemetry.ts';
-import type { UncoveredTopics } from '../../ports/uncovered-topics.ts';
-import { createCleanupStack } from '../cleanup-stack.ts';
+
+import { createApiKeys } from '../../access/api-keys.ts';
+import type { ApiKeys } from '../../access/ports/api-keys.ts';
+import { createCleanupStack } from '../../cleanup-stack.ts';
+import { densityTables, type TopicsTable } from '../../density/index.ts';
+import { createDeployments } from '../../deployments/deployments.ts';
+import type { Deployments } from '../../deployments/ports/deployments.ts';
+import { createDiagnoses } from '../../diagnosis/diagnoses.ts';
+import type { Diagnoses } from '../../diagnosis/ports/diagnoses.ts';
+import { statisticsOfCommands } from '../../golden/golden-statistics.ts';
+import type { GoldenBaselines } from '../../golden/ports/golden-baselines.ts';
+import type { GoldenDocuments } from '../../golden/ports/golden-documents.ts';
+import type { GoldenRotations } from '../../golden/ports/golden-rotations.ts';
+import type { GoldenRuns } from '../../golden/ports/golden-runs.ts';
+import type { GoldenSets } from '../../golden/ports/golden-sets.ts';
+import type { GoldenStatistics } from '../../golden/ports/golden-statistics.ts';
+import type { RetrieverLimits } from '../../golden/ports/retriever-limits.ts';
+import { createGoldenBaselines } from '../../golden/sql/golden-baselines.ts';
+import { createGoldenDocuments } from '../../golden/sql/golden-documents.ts';
+import { createGoldenRotations } from '../../golden/sql/golden-rotations.ts';
+import { createGoldenRuns } from '../../golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../golden/sql/golden-sets.ts';
+import { createRetrieverLimits } from '../../golden/sql/retriever-limits.ts';
+import type { LiveSamples } from '../../live/ports/live-samples.ts';
+import { createLiveSamples } from '../../live/sql/live-samples.ts';
+import type { Logger } from '../../logger.ts';
+import type { Config } from '../config/schema.ts';
 import { openStorage, type Storage } from '../storage.ts';
 
 /** What the connections of a command are called in `pg_stat_activity`. */
@@ -51,7 +51,7 @@ export interface CommandStore extends GoldenStore {
   readonly diagnoses: Diagnoses;
   readonly rotations: GoldenRotations;
   readonly limits: RetrieverLimits;
-  readonly topics: UncoveredTopics;
+  readonly topics: TopicsTable;
   readonly documents: GoldenDocuments;
   readonly samples: LiveSamples;
   readonly storage: Storage;
@@ -79,7 +79,7 @@ export async function withCommandStore<T>(
       diagnoses: createDiagnoses(pool),
       rotations: createGoldenRotations(pool),
       limits: createRetrieverLimits(pool),
-      topics: createUncoveredTopics(pool),
+      topics: densityTables(pool).topics,
       documents: createGoldenDocuments(pool),
       samples: createLiveSamples(pool),
       statistics: statisticsOfCommands,

@@ -1,11 +1,12 @@
 /** Two stored golden runs side by side. */
-import { type BaselineJson, baselineJson } from '../../contracts/run-summary.ts';
-import { RecalldError } from '../../core/errors.ts';
-import { type ChangedQuery, changedQueries } from '../../core/golden/changed-queries.ts';
-import type { RunDifference } from '../../core/golden/compare-golden-runs.ts';
-import { formatMetricKey, parseMetricKey } from '../../core/ir/metric-key.ts';
-import { compareStoredRuns, readComparedSide } from '../../pipeline/golden-runs/compare-stored-runs.ts';
-import type { GoldenRun } from '../../ports/golden-runs.ts';
+
+import { RecalldError } from '../../errors.ts';
+import type { GoldenRun } from '../../golden/ports/golden-runs.ts';
+import { type ChangedQuery, changedQueries } from '../../golden/rules/changed-queries.ts';
+import type { RunDifference } from '../../golden/rules/compare-golden-runs.ts';
+import { compareStoredRuns, readComparedSide } from '../../golden/runs/compare-stored-runs.ts';
+import { type BaselineJson, baselineJson } from '../../golden/schema/run-summary-document.ts';
+import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import { findCompleted } from './baselines.ts';
 import type { GoldenStore } from './command-store.ts';
 

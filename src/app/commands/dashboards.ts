@@ -1,11 +1,11 @@
 /** The dashboards for a config, as files in a folder. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Config } from '../../contracts/config/schema.ts';
-import { messageOf } from '../../core/error-message.ts';
-import { RecalldError } from '../../core/errors.ts';
-import { createDashboards, dashboardText } from '../../dashboards/catalogue.ts';
 import { defaultDashboardSettings } from '../../dashboards/settings.ts';
+import { RecalldError } from '../../errors.ts';
+import { messageOf } from '../../text/error-message.ts';
+import type { Config } from '../config/schema.ts';
+import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 
 export interface WrittenDashboards {
   /** Paths of the files, in the order in which one looks at the dashboards. */

@@ -1,11 +1,12 @@
 /** What `recalld diagnose` does with the database of the config. */
+
+import { diagnoseNow } from '../../diagnosis/diagnose-pipeline.ts';
 import {
   type DiagnosisJson,
   diagnosisJson,
   type FindingsJson,
   findingsJson,
-} from '../../contracts/http/diagnosis.ts';
-import { diagnoseNow } from '../../pipeline/diagnosis/diagnose-pipeline.ts';
+} from '../../diagnosis/schema.ts';
 import { assertConfiguredPipeline } from '../pipelines.ts';
 import type { CommandSettings } from './command-store.ts';
 import { withWatchedStore } from './watched-store.ts';

@@ -1,8 +1,9 @@
 /** What `golden generate` remembers of an interrupted call. */
-import { createStateFile, type StateFile } from '../../adapters/files/state-file.ts';
-import { type GenerationHead, parseGenerationState } from '../../contracts/generation-state.ts';
-import { RecalldError } from '../../core/errors.ts';
-import type { SettledChunk } from '../../pipeline/golden-sets/generate-questions.ts';
+
+import { RecalldError } from '../../errors.ts';
+import { createStateFile, type StateFile } from '../../files/state-file.ts';
+import { type GenerationHead, parseGenerationState } from '../../golden/schema/generation-state.ts';
+import type { SettledChunk } from '../../golden/sets/generate-questions.ts';
 
 export interface GenerationState {
   readonly settled: readonly SettledChunk[];

@@ -1,21 +1,21 @@
 /** A golden set looked over by hand, and its labels mended as a person accepts. */
-import { sha256 } from '../../adapters/files/golden/source-files.ts';
-import { RecalldError } from '../../core/errors.ts';
-import { applyProposals, type LabelProposal } from '../../core/golden/check/label-proposals.ts';
-import type { GoldenQuery } from '../../core/model.ts';
-import { checkGoldenSet, type GoldenSetCheck } from '../../pipeline/golden-sets/check-golden-set.ts';
 
-import type { GoldenSetVersion } from '../../ports/golden-sets.ts';
+import { RecalldError } from '../../errors.ts';
+import { sha256 } from '../../golden/files/source-files.ts';
+import type { GoldenSetVersion } from '../../golden/ports/golden-sets.ts';
+import { applyProposals, type LabelProposal } from '../../golden/rules/check/label-proposals.ts';
+import { checkGoldenSet, type GoldenSetCheck } from '../../golden/sets/check-golden-set.ts';
+import type { GoldenQuery } from '../../model.ts';
+import { systemClock } from '../../system-clock.ts';
 import { scheduleOf } from '../pipelines.ts';
-import { systemClock } from '../system-clock.ts';
 import type { CommandSettings, CommandStore } from './command-store.ts';
 import { findVersion } from './golden-sets.ts';
 import { withPipeline } from './with-pipeline.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 
-export { hasProblems } from '../../pipeline/golden-sets/check-golden-set.ts';
-export type { RepresentativenessOutcome } from '../../pipeline/golden-sets/golden-representativeness.ts';
+export { hasProblems } from '../../golden/sets/check-golden-set.ts';
+export type { RepresentativenessOutcome } from '../../golden/sets/golden-representativeness.ts';
 
 export interface CheckedSet {
   readonly set: GoldenSetVersion;

@@ -1,8 +1,8 @@
 /** A golden set -> files. */
-import { writeExport } from '../../adapters/files/golden/golden-set-writer.ts';
-import { exportGoldenSet } from '../../core/golden/export/export-golden-set.ts';
-import type { GoldenFormat } from '../../core/golden/golden-set-file.ts';
-import type { GoldenSets, GoldenSetVersion } from '../../ports/golden-sets.ts';
+import { writeExport } from '../../golden/files/golden-set-writer.ts';
+import type { GoldenSets, GoldenSetVersion } from '../../golden/ports/golden-sets.ts';
+import { exportGoldenSet } from '../../golden/rules/export/export-golden-set.ts';
+import type { GoldenFormat } from '../../golden/rules/golden-set-file.ts';
 import { findVersion } from './golden-sets.ts';
 
 export interface ExportRequest {

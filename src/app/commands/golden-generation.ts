@@ -1,29 +1,30 @@
 /** Questions of a model about the chunks of a store -> a golden set of its own, or a review file. */
-import { sha256 } from '../../adapters/files/golden/source-files.ts';
-import { writeText } from '../../adapters/files/text-file.ts';
-import { reviewLine } from '../../contracts/golden-review.ts';
-import { RecalldError } from '../../core/errors.ts';
+
+import { RecalldError } from '../../errors.ts';
+import { writeText } from '../../files/text-file.ts';
+import { sha256 } from '../../golden/files/source-files.ts';
+import type { GoldenSetVersion, QueryOrigin } from '../../golden/ports/golden-sets.ts';
 import {
   costOf,
   estimateTokens,
   estimateTotal,
   type TokenPrices,
   type Tokens,
-} from '../../core/golden/generation/cost.ts';
-import { promptIdentity } from '../../core/golden/generation/prompt.ts';
-import { stratifiedOrder } from '../../core/golden/generation/stratified-order.ts';
-import { originMismatch } from '../../core/golden/origin-mismatch.ts';
-import { wordsOf } from '../../core/golden/text/similarity.ts';
-import { requestFor } from '../../pipeline/golden-sets/ask-for-question.ts';
+} from '../../golden/rules/generation/cost.ts';
+import { promptIdentity } from '../../golden/rules/generation/prompt.ts';
+import { stratifiedOrder } from '../../golden/rules/generation/stratified-order.ts';
+import { originMismatch } from '../../golden/rules/origin-mismatch.ts';
+import { wordsOf } from '../../golden/rules/text/similarity.ts';
+import { reviewLine } from '../../golden/schema/golden-review.ts';
+import { requestFor } from '../../golden/sets/ask-for-question.ts';
 import {
   type Generation,
   generateQuestions,
   type SettledChunk,
-} from '../../pipeline/golden-sets/generate-questions.ts';
-import type { Chunk } from '../../pipeline/golden-sets/question-sieve.ts';
-import type { GoldenSetVersion, QueryOrigin } from '../../ports/golden-sets.ts';
-import type { VectorStore } from '../../ports/vector-store.ts';
-import { createChatModel } from '../connections/chat-models.ts';
+} from '../../golden/sets/generate-questions.ts';
+import type { Chunk } from '../../golden/sets/question-sieve.ts';
+import { createChatModel } from '../../models/open-chat-models.ts';
+import type { VectorStore } from '../../stores/vector-store.ts';
 import type { CommandSettings, CommandStore } from './command-store.ts';
 import { openGenerationState } from './generation-state.ts';
 import { withPipeline } from './with-pipeline.ts';

@@ -1,11 +1,11 @@
 /** Files, or queries that came over HTTP -> a new version of a golden set. */
-import { readGoldenSet } from '../../adapters/files/golden/golden-set-reader.ts';
-import { sha256 } from '../../adapters/files/golden/source-files.ts';
-import { parseGoldenLine } from '../../contracts/golden-files.ts';
-import { GoldenSetBuilder } from '../../core/golden/golden-set-builder.ts';
-import type { ReadGoldenSetOptions } from '../../core/golden/golden-set-file.ts';
-import { malformed } from '../../core/golden/source-line.ts';
-import type { GoldenSets, GoldenSetVersion } from '../../ports/golden-sets.ts';
+import { readGoldenSet } from '../../golden/files/golden-set-reader.ts';
+import { sha256 } from '../../golden/files/source-files.ts';
+import type { GoldenSets, GoldenSetVersion } from '../../golden/ports/golden-sets.ts';
+import { GoldenSetBuilder } from '../../golden/rules/golden-set-builder.ts';
+import type { ReadGoldenSetOptions } from '../../golden/rules/golden-set-file.ts';
+import { malformed } from '../../golden/rules/source-line.ts';
+import { parseGoldenLine } from '../../golden/schema/golden-files.ts';
 
 export interface ImportReport {
   readonly set: GoldenSetVersion;

@@ -1,12 +1,13 @@
 /** Live queries -> a review file. */
-import { writeText } from '../../adapters/files/text-file.ts';
-import { storedHashKey } from '../../adapters/postgres/hash-key.ts';
-import { createLiveCandidates } from '../../adapters/postgres/live/live-candidates.ts';
-import { reviewLine } from '../../contracts/golden-review.ts';
-import { RecalldError } from '../../core/errors.ts';
-import { originMismatch } from '../../core/golden/origin-mismatch.ts';
-import { textHash } from '../../core/privacy/keyed-hash.ts';
-import { type Promoted, promoteLiveQueries } from '../../pipeline/golden-sets/promote-live-queries.ts';
+
+import { RecalldError } from '../../errors.ts';
+import { writeText } from '../../files/text-file.ts';
+import { originMismatch } from '../../golden/rules/origin-mismatch.ts';
+import { reviewLine } from '../../golden/schema/golden-review.ts';
+import { type Promoted, promoteLiveQueries } from '../../golden/sets/promote-live-queries.ts';
+import { createLiveCandidates } from '../../live/sql/live-candidates.ts';
+import { storedHashKey } from '../../privacy/hash-key.ts';
+import { textHash } from '../../privacy/rules/keyed-hash.ts';
 import type { CommandSettings, CommandStore } from './command-store.ts';
 import { withPipeline } from './with-pipeline.ts';
 

@@ -1,7 +1,7 @@
-import { readText } from '../../adapters/files/text-file.ts';
-import { parseAcceptedProposals } from '../../contracts/golden-proposals.ts';
-import { RecalldError } from '../../core/errors.ts';
-import type { Acceptance } from '../../core/golden/check/accept-proposals.ts';
+import { RecalldError } from '../../errors.ts';
+import { readText } from '../../files/text-file.ts';
+import type { Acceptance } from '../../golden/rules/check/accept-proposals.ts';
+import { parseAcceptedProposals } from '../../golden/schema/golden-proposals.ts';
 
 /** @throws RecalldError file_unreadable, file_malformed */
 export async function readAcceptances(path: string): Promise<Acceptance[]> {

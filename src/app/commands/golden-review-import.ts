@@ -1,29 +1,47 @@
 /** A review file that a person edited -> the next version of a golden set. */
-import { eachLine, SourceFiles, sha256 } from '../../adapters/files/golden/source-files.ts';
-import { parseReviewLine } from '../../contracts/golden-review.ts';
-import { RecalldError } from '../../core/errors.ts';
-import { GoldenSetBuilder } from '../../core/golden/golden-set-builder.ts';
-import type { ReviewItem } from '../../core/golden/review.ts';
-import { malformed, parseJson } from '../../core/golden/source-line.ts';
-import type { GoldenOrigin, GoldenSets, QueryOrigin } from '../../ports/golden-sets.ts';
+import { RecalldError } from '../../errors.ts';
+import { eachLine, SourceFiles, sha256 } from '../../golden/files/source-files.ts';
+import type { GoldenOrigin, GoldenSets, QueryOrigin } from '../../golden/ports/golden-sets.ts';
+import { GoldenSetBuilder } from '../../golden/rules/golden-set-builder.ts';
+import type { ReviewItem } from '../../golden/rules/review.ts';
+import { malformed, parseJson } from '../../golden/rules/source-line.ts';
+import { parseReviewLine } from '../../golden/schema/golden-review.ts';
 import type { ImportReport } from './golden-import.ts';
+import type { Config } from '../config/schema.ts';
+import { DAY_MS } from '../../time.ts';
 
 /**
  * Adds the questions with `keep: true` to the latest version of the set; one that is there already is replaced.
- * Documents with the grade null count as unjudged. What was erased since the file was written stays out.
+ * Documents with the grade null count as unjudged. What was erased since the file was written stays out, and so does what
+ * was asked so long ago that nobody remembers whether it was.
  *
  * @throws RecalldError file_unreadable, file_malformed, golden_set_empty, golden_origin_differs
  */
-export async function importReview(sets: GoldenSets, path: string, name: string): Promise<ImportReport> {
+export async function importReview(
+  { pipelines }: Pick<Config, 'pipelines'>,
+  sets: GoldenSets,
+  path: string,
+  name: string,
+): Promise<ImportReport> {
   const builder = new GoldenSetBuilder(sha256);
   const kept: ReviewItem[] = [];
+  const now = new Date();
+  const retentionDays = Math.max(1, ...pipelines.map(({ privacy }) => privacy.retention_days));
+  const oldest = new Date(now.getTime() - retentionDays * DAY_MS);
+  const known = new Set((await sets.origins(name)).map(({ queryId }) => queryId));
   let refused = 0;
+  let old = 0;
   await eachLine(new SourceFiles().lines(path, 'lines'), (line) => {
     const result = parseReviewLine(parseJson(line));
     if (!result.ok) throw malformed(line, result.problem);
     const { item } = result;
     if (!item.keep) {
       refused += 1;
+      return;
+    }
+    const { kind, askedAt } = item.origin;
+    if (kind === 'live' && !known.has(item.id) && askedAt !== null && askedAt < oldest) {
+      old += 1;
       return;
     }
     kept.push(item);
@@ -50,13 +68,18 @@ export async function importReview(sets: GoldenSets, path: string, name: string)
       queries: merged,
       origins: originsOf(kept.filter(({ id }) => reviewed.has(id))),
     },
-    new Date(),
+    now,
   );
   const lost = merged.length - report.set.queries;
   return {
     ...report,
     warnings: [
       ...(refused > 0 ? [`Questions left out because they are not to be kept: ${refused}.`] : []),
+      ...(old > 0
+        ? [
+            `Questions left out because they were asked more than ${retentionDays} days ago, and erasures are not remembered for longer: ${old}.`,
+          ]
+        : []),
       ...(report.created && lost > 0
         ? [`Questions left out because they were erased on request: ${lost}.`]
         : []),

@@ -1,21 +1,23 @@
 /** A golden run by hand: in this process, or handed to the workers of a daemon. */
 import { hostname } from 'node:os';
-import { openJobQueue } from '../../adapters/queue/bullmq.ts';
-import { messageOf } from '../../core/error-message.ts';
-import { RecalldError } from '../../core/errors.ts';
-import { jobCatalogue } from '../../jobs/catalogue.ts';
-import { runGoldenSetJob } from '../../jobs/golden-jobs.ts';
-import { cancelGoldenRun } from '../../pipeline/golden-runs/cancel-golden-run.ts';
-import { endWithoutScores } from '../../pipeline/golden-runs/run-end.ts';
-import { type RunProgress, runGoldenSet } from '../../pipeline/golden-runs/run-golden-set.ts';
-import { startGoldenRun } from '../../pipeline/golden-runs/start-golden-run.ts';
-import type { WatchedPipeline } from '../../pipeline/watched-pipeline.ts';
-import type { GoldenRun } from '../../ports/golden-runs.ts';
+import { evaluateChecks } from '../../checks/evaluate-checks.ts';
+import { RecalldError } from '../../errors.ts';
+import { runGoldenSetJob } from '../../golden/golden-jobs.ts';
+import type { GoldenRun } from '../../golden/ports/golden-runs.ts';
+import { newRunId } from '../../golden/run-id.ts';
+import { cancelGoldenRun } from '../../golden/runs/cancel-golden-run.ts';
+import { endWithoutScores } from '../../golden/runs/run-end.ts';
+import { type RunProgress, runGoldenSet } from '../../golden/runs/run-golden-set.ts';
+import { startGoldenRun } from '../../golden/runs/start-golden-run.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { openJobQueue } from '../../queue/bullmq.ts';
+import { systemClock } from '../../system-clock.ts';
+import { messageOf } from '../../text/error-message.ts';
+import { jobCatalogue } from '../job-catalogue.ts';
 import { scheduleOf } from '../pipelines.ts';
 import { queueBackend } from '../queue-settings.ts';
-import { newRunId } from '../run-id.ts';
-import { systemClock } from '../system-clock.ts';
 import type { CommandSettings, CommandStore } from './command-store.ts';
+import { watching } from './watched-store.ts';
 import { withPipeline } from './with-pipeline.ts';
 
 export interface GoldenRunRequest {
@@ -52,6 +54,8 @@ export async function runGoldenSetNow(
       const reason = signal.aborted ? 'It was interrupted by the person who started it.' : messageOf(error);
       await store.runs.finish(run.id, endWithoutScores(status, reason, clock.now()));
       throw error;
+    } finally {
+      await watching(settings, store, (watched) => evaluateChecks(watched, [request.pipeline]));
     }
     return (await store.runs.find(run.id)) ?? run;
   });

@@ -1,6 +1,6 @@
 /** Finds the golden set that a person named. */
-import { RecalldError } from '../../core/errors.ts';
-import type { GoldenSets, GoldenSetVersion } from '../../ports/golden-sets.ts';
+import { RecalldError } from '../../errors.ts';
+import type { GoldenSets, GoldenSetVersion } from '../../golden/ports/golden-sets.ts';
 
 /**
  * The latest version, or the one that is asked for.

@@ -1,12 +1,13 @@
 /** Labels that went stale, and what people accept in their place, within the daemon. */
-import { createGoldenDocuments } from '../../adapters/postgres/golden/golden-documents.ts';
-import type { FoundFixes } from '../../console/pages/labels-page.tsx';
-import { RecalldError } from '../../core/errors.ts';
-import { matchAcceptances } from '../../core/golden/check/accept-proposals.ts';
-import { proposeLabels } from '../../core/golden/check/label-proposals.ts';
-import type { ConsoleDeps } from '../../http/console/deps.ts';
-import { findLostDocuments } from '../../pipeline/golden-sets/find-lost-documents.ts';
-import { probeStoredLabels } from '../../pipeline/probes/probe-labels.ts';
+
+import { RecalldError } from '../../errors.ts';
+import type { FoundFixes } from '../../golden/pages/labels-page.tsx';
+import { matchAcceptances } from '../../golden/rules/check/accept-proposals.ts';
+import { proposeLabels } from '../../golden/rules/check/label-proposals.ts';
+import { findLostDocuments } from '../../golden/sets/find-lost-documents.ts';
+import { createGoldenDocuments } from '../../golden/sql/golden-documents.ts';
+import { probeStoredLabels } from '../../probes/probe-labels.ts';
+import type { ConsoleDeps } from '../console/deps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { findPipeline, scheduleOf } from '../pipelines.ts';
 import { mendLabels } from './golden-check.ts';

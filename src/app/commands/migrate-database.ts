@@ -1,17 +1,20 @@
-import type { MigrationReport } from '../../adapters/postgres/migrate.ts';
-import { openJobQueue } from '../../adapters/queue/bullmq.ts';
-import { createCleanupStack } from '../cleanup-stack.ts';
-import { queueBackend } from '../queue-settings.ts';
-import { migrateStorage } from '../storage.ts';
-import type { CommandSettings } from './command-store.ts';
 
 /**
  * Migrates the database of the config, wherever it is, and the schema of the job queue when that is in it too: the
  * daemon may run as a role that makes neither.
  *
- * @throws RecalldError as migrateStorage, and queue_unreachable
+ * @param grants whether that role is given its rights then
+ * @throws RecalldError as migrateStorage and grantRights, and queue_unreachable
  */
-export async function migrateDatabase(settings: CommandSettings): Promise<MigrationReport> {
+import { createCleanupStack } from '../../cleanup-stack.ts';
+import type { MigrationReport } from '../../postgres/migrate.ts';
+import { openJobQueue } from '../../queue/bullmq.ts';
+import { queueBackend } from '../queue-settings.ts';
+import { migrateStorage } from '../storage.ts';
+import type { CommandSettings } from './command-store.ts';
+import { grantRights } from '../../postgres/grant-rights.ts';
+
+export async function migrateDatabase(settings: CommandSettings, grants: boolean): Promise<MigrationReport> {
   const { config, logger } = settings;
   const cleanups = createCleanupStack(logger);
   try {
@@ -25,6 +28,7 @@ export async function migrateDatabase(settings: CommandSettings): Promise<Migrat
       const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: [], logger });
       await queue.close();
     }
+    if (grants) await grantRights(storage.pool);
     return report;
   } finally {
     await cleanups.run();

@@ -1,5 +1,5 @@
-import type { MetricKey } from '../../core/ir/metric-key.ts';
-import { type MetricSummary, summarize } from '../../core/stats/summary.ts';
+import type { MetricKey } from '../../ir/metric-key.ts';
+import { type MetricSummary, summarize } from '../../stats/summary.ts';
 import {
   type EvaluationCounts,
   readJudgedQueries,

@@ -1,12 +1,12 @@
 /** Writes the review of one pipeline as a file. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { writeText } from '../../adapters/files/text-file.ts';
-import { renderReport } from '../../console/report/report-page.tsx';
-import { RecalldError } from '../../core/errors.ts';
-import { type Review, readReview } from '../../pipeline/golden-sets/read-review.ts';
+import { RecalldError } from '../../errors.ts';
+import { writeText } from '../../files/text-file.ts';
+import { type Review, readReview } from '../../status/read-review.ts';
+import { renderReport } from '../../status/report/report-page.tsx';
+import { systemClock } from '../../system-clock.ts';
 import { assertConfiguredPipeline } from '../pipelines.ts';
-import { systemClock } from '../system-clock.ts';
 import { version } from '../version.ts';
 import type { CommandSettings } from './command-store.ts';
 import { withWatchedStore } from './watched-store.ts';

@@ -1,10 +1,11 @@
 /** A stored run -> its summary. */
-import { baselineJson, metricsJson, type RunSummaryJson } from '../../contracts/run-summary.ts';
-import { worstVerdict } from '../../core/checks/result.ts';
-import type { SegmentScore } from '../../core/golden/run.ts';
-import { ALL_SEGMENT, type Verdict } from '../../core/model.ts';
-import { queriesOfRun } from '../../pipeline/golden-runs/queries-of-run.ts';
-import type { ComparisonKind, GoldenRun, GoldenRuns } from '../../ports/golden-runs.ts';
+
+import { worstVerdict } from '../../checks/rules/check-result.ts';
+import type { ComparisonKind, GoldenRun, GoldenRuns } from '../../golden/ports/golden-runs.ts';
+import type { SegmentScore } from '../../golden/rules/run.ts';
+import { queriesOfRun } from '../../golden/runs/queries-of-run.ts';
+import { baselineJson, metricsJson, type RunSummaryJson } from '../../golden/schema/run-summary-document.ts';
+import { ALL_SEGMENT, type Verdict } from '../../model.ts';
 import type { CommandStore } from './command-store.ts';
 
 export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<RunSummaryJson> {

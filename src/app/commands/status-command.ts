@@ -1,10 +1,11 @@
 /** What `recalld status` reads from the database of the config. */
-import type { OverviewJson } from '../../contracts/http/overview.ts';
-import type { SegmentScore } from '../../core/golden/run.ts';
-import { ALL_SEGMENT } from '../../core/model.ts';
-import type { GoldenSetStatus } from '../../pipeline/publish/pipeline-status.ts';
-import { readStatuses } from '../../pipeline/publish/read-status.ts';
-import type { GoldenRuns } from '../../ports/golden-runs.ts';
+
+import type { GoldenRuns } from '../../golden/ports/golden-runs.ts';
+import type { SegmentScore } from '../../golden/rules/run.ts';
+import { ALL_SEGMENT } from '../../model.ts';
+import type { OverviewJson } from '../../status/overview-schema.ts';
+import type { GoldenSetStatus } from '../../status/pipeline-status.ts';
+import { readStatuses } from '../../status/read-status.ts';
 import type { CommandSettings } from './command-store.ts';
 import { withWatchedStore } from './watched-store.ts';
 

@@ -1,9 +1,9 @@
 /** Scores TREC runs against judgments, as offline evaluation and comparison both need it. */
 
-import type { RunDocuments } from '../../adapters/files/trec/result-table.ts';
-import { readQrels, readRun } from '../../adapters/files/trec/trec-files.ts';
-import { createEvaluator, type GradeByDocument } from '../../core/ir/evaluate.ts';
-import type { MetricKey } from '../../core/ir/metric-key.ts';
+import type { RunDocuments } from '../../golden/trec/result-table.ts';
+import { readQrels, readRun } from '../../golden/trec/trec-files.ts';
+import { createEvaluator, type GradeByDocument } from '../../ir/evaluate.ts';
+import type { MetricKey } from '../../ir/metric-key.ts';
 import {
   applyDuplicatePolicy,
   compareCodePoints,
@@ -11,7 +11,7 @@ import {
   type DuplicatePolicy,
   orderLikeTrecEval,
   type ScoredDocuments,
-} from '../../core/ir/ranking.ts';
+} from '../../ir/ranking.ts';
 
 export interface ScoringSettings {
   readonly keys: readonly MetricKey[];

@@ -1,52 +1,57 @@
 /** What a command needs to say how the pipelines of the config stand, beside a daemon or without one. */
-import { createCheckHistory } from '../../adapters/postgres/check-history.ts';
-import { createDensityStates } from '../../adapters/postgres/density/density-states.ts';
-import { createRunReads } from '../../adapters/postgres/golden/run-reads.ts';
-import { createMeasurements } from '../../adapters/postgres/measurements.ts';
-import { createSchedule } from '../../adapters/schedule/node-cron.ts';
-import type { DiagnoseDeps } from '../../pipeline/diagnosis/diagnose-pipeline.ts';
-import type { ReadReviewDeps } from '../../pipeline/golden-sets/read-review.ts';
-import type { ReadStatusDeps } from '../../pipeline/publish/read-status.ts';
-import { createDensityPlans } from '../density-plans.ts';
-import { liveIntervalSeconds } from '../live-measures.ts';
-import { closePipelines, createPipelines } from '../pipelines.ts';
-import { systemClock } from '../system-clock.ts';
-import { createTimetable, intervalsOf } from '../timetable.ts';
-import { type CommandSettings, withCommandStore } from './command-store.ts';
 
-export type WatchedStore = ReadStatusDeps & DiagnoseDeps & ReadReviewDeps;
+import { createCheckStore } from '../../checks/check-store.ts';
+import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
+import { densityTables } from '../../density/index.ts';
+import { createDensityPlans } from '../../density/plan.ts';
+import type { DiagnoseDeps } from '../../diagnosis/diagnose-pipeline.ts';
+import { createRunReads } from '../../golden/sql/run-reads.ts';
+import { liveIntervalSeconds } from '../../live/live-plans.ts';
+import { createMeasurements } from '../../measures/measurements.ts';
+import { createSchedule } from '../../queue/node-cron.ts';
+import type { ReadReviewDeps } from '../../status/read-review.ts';
+import type { ReadStatusDeps } from '../../status/read-status.ts';
+import { systemClock } from '../../system-clock.ts';
+import { closePipelines, createPipelines } from '../pipelines.ts';
+import { createTimetable, intervalsOf } from '../timetable.ts';
+import { type CommandSettings, type CommandStore, withCommandStore } from './command-store.ts';
+
+export type WatchedStore = ReadStatusDeps & DiagnoseDeps & ReadReviewDeps & EvaluateChecksDeps;
 
 /** Opens the store for the length of `work`. @throws RecalldError as createPipelines and withCommandStore */
-export async function withWatchedStore<T>(
+export function withWatchedStore<T>(
   settings: CommandSettings,
   work: (store: WatchedStore) => Promise<T>,
 ): Promise<T> {
-  const { config, logger } = settings;
+  return withCommandStore(settings, (store) => watching(settings, store, work));
+}
+
+/** Over a store that is open. @throws RecalldError as createPipelines */
+export async function watching<T>(
+  { config, logger }: CommandSettings,
+  store: CommandStore,
+  work: (store: WatchedStore) => Promise<T>,
+): Promise<T> {
   const clock = systemClock;
+  const { pool } = store.storage;
   const pipelines = createPipelines(config, logger);
+  const schedule = createSchedule(logger);
   try {
-    return await withCommandStore(settings, async (store) => {
-      const { pool } = store.storage;
-      const schedule = createSchedule(logger);
-      try {
-        return await work({
-          ...store,
-          pipelines,
-          measurements: createMeasurements(pool),
-          runReads: createRunReads(pool),
-          densityPlans: createDensityPlans(config, pipelines),
-          densityStates: createDensityStates(pool),
-          history: createCheckHistory(pool),
-          intervalSeconds: intervalsOf(pipelines, createTimetable(schedule, clock.now())),
-          liveIntervalSeconds: liveIntervalSeconds(schedule, clock),
-          clock,
-          logger,
-        });
-      } finally {
-        await schedule.stop();
-      }
+    return await work({
+      ...store,
+      pipelines,
+      measurements: createMeasurements(pool),
+      runReads: createRunReads(pool),
+      densityPlans: createDensityPlans(config, pipelines),
+      densityStates: densityTables(pool).watch,
+      checkStore: createCheckStore(pool),
+      intervalSeconds: intervalsOf(pipelines, createTimetable(schedule, clock.now())),
+      liveIntervalSeconds: liveIntervalSeconds(schedule, clock),
+      clock,
+      logger,
     });
   } finally {
+    await schedule.stop();
     await closePipelines(pipelines);
   }
 }

@@ -1,5 +1,6 @@
 /** One pipeline of the config for the length of a command. */
-import type { WatchedPipeline } from '../../pipeline/watched-pipeline.ts';
+
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { closePipelines, createPipelines, findPipeline } from '../pipelines.ts';
 import type { CommandSettings } from './command-store.ts';
 

@@ -1,7 +1,7 @@
 /** `recalld doctor`: reaches every service of a config and says what is wrong. */
-import { createCleanupStack } from '../cleanup-stack.ts';
+import { createCleanupStack } from '../../cleanup-stack.ts';
 import type { CommandSettings, CommandStore } from '../commands/command-store.ts';
-import { leftBehind } from '../left-behind.ts';
+import { leftBehind } from '../orphaned-data-dir.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
 import type { Report } from './finding.ts';
 import { examineQueue, withDatabase } from './foundations.ts';

@@ -1,8 +1,9 @@
 /** The doctor on jobs that failed for good: how many are kept, and why the latest of them did. */
-import { openJobQueue } from '../../adapters/queue/bullmq.ts';
-import { RecalldError } from '../../core/errors.ts';
-import { jobCatalogue } from '../../jobs/catalogue.ts';
+
+import { RecalldError } from '../../errors.ts';
+import { openJobQueue } from '../../queue/bullmq.ts';
 import type { CommandSettings } from '../commands/command-store.ts';
+import { jobCatalogue } from '../job-catalogue.ts';
 import { queueBackend } from '../queue-settings.ts';
 import type { Storage } from '../storage.ts';
 import type { Report } from './finding.ts';

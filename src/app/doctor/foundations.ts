@@ -1,17 +1,17 @@
 /** The doctor on what recalld itself stands on: its database and its queue. */
 import type { Pool } from 'pg';
-import { inspectReplica } from '../../adapters/postgres/inspect-replica.ts';
-import { createPool, unreachable } from '../../adapters/postgres/pool.ts';
-import { readUpkeep } from '../../adapters/postgres/upkeep.ts';
-import { inspectRedis, type RedisState } from '../../adapters/queue/inspect-redis.ts';
-import type { Config } from '../../contracts/config/schema.ts';
-import { RecalldError } from '../../core/errors.ts';
+import { RecalldError } from '../../errors.ts';
+import { inspectReplica } from '../../postgres/inspect-replica.ts';
+import { createPool, unreachable } from '../../postgres/pool.ts';
+import { readUpkeep } from '../../postgres/upkeep.ts';
+import { inspectRedis, type RedisState } from '../../queue/inspect-redis.ts';
 import {
   COMMAND_NAME,
   type CommandSettings,
   type CommandStore,
   withCommandStore,
 } from '../commands/command-store.ts';
+import type { Config } from '../config/schema.ts';
 import { redisSettings } from '../queue-settings.ts';
 import { examineFailedJobs } from './failed-jobs.ts';
 import type { Report } from './finding.ts';

@@ -1,9 +1,10 @@
 /** The doctor on one pipeline: its retriever, its embedder, its store, and whether they fit together. */
-import type { GoldenQuery } from '../../core/model.ts';
-import { rowOf } from '../../core/vector/matrix.ts';
-import { dotProduct } from '../../core/vector/similarity.ts';
-import type { WatchedPipeline } from '../../pipeline/watched-pipeline.ts';
-import type { StoreDescription, VectorStore } from '../../ports/vector-store.ts';
+
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import type { GoldenQuery } from '../../model.ts';
+import type { StoreDescription, VectorStore } from '../../stores/vector-store.ts';
+import { rowOf } from '../../vector/matrix.ts';
+import { dotProduct } from '../../vector/similarity.ts';
 import type { Finding, Report } from './finding.ts';
 
 const SAMPLED_VECTORS = 3;

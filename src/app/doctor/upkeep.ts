@@ -1,5 +1,5 @@
 /** The doctor on how the database is kept: dead rows are what makes a database slow that once was quick. */
-import type { Upkeep } from '../../adapters/postgres/upkeep.ts';
+import type { Upkeep } from '../../postgres/upkeep.ts';
 import type { Finding } from './finding.ts';
 
 /** Autovacuum comes when about a sixth of the rows is dead; fewer than these are nothing to speak of. */

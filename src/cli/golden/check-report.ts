@@ -1,7 +1,7 @@
 /** What the check of a golden set says, for people and as JSON. */
 import type { CheckedSet, RepresentativenessOutcome } from '../../app/commands/golden-check.ts';
-import type { LabelProposal } from '../../core/golden/check/label-proposals.ts';
-import type { AnchorEvidence } from '../../core/golden/check/reanchor.ts';
+import type { LabelProposal } from '../../golden/rules/check/label-proposals.ts';
+import type { AnchorEvidence } from '../../golden/rules/check/reanchor.ts';
 
 /** Below it a set has no real value for comparisons. */
 const FEWEST_QUERIES = 100;

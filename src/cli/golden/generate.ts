@@ -7,8 +7,8 @@ import {
   type GenerationReport,
   generateGoldenSet,
 } from '../../app/commands/golden-generation.ts';
-import { goldenSetVersionJson } from '../../contracts/http/golden-set.ts';
-import { RecalldError } from '../../core/errors.ts';
+import { RecalldError } from '../../errors.ts';
+import { goldenSetVersionJson } from '../../golden/schema/golden-set.ts';
 import { type ConfiguredOptions, configuredCommand } from '../configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../exit-code.ts';
 import { note, printJson, printLine } from '../output.ts';

@@ -3,8 +3,8 @@ import { commandSettings } from '../../app/commands/command-settings.ts';
 import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { importGoldenSet } from '../../app/commands/golden-import.ts';
 import { importReview } from '../../app/commands/golden-review-import.ts';
-import { goldenSetVersionJson } from '../../contracts/http/golden-set.ts';
-import { type GoldenFormat, goldenFormats } from '../../core/golden/golden-set-file.ts';
+import { type GoldenFormat, goldenFormats } from '../../golden/rules/golden-set-file.ts';
+import { goldenSetVersionJson } from '../../golden/schema/golden-set.ts';
 import { type ConfiguredOptions, configuredCommand } from '../configured-command.ts';
 import { note, printJson, printLine } from '../output.ts';
 import { parseSetName } from './parse-set-name.ts';
@@ -46,7 +46,7 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
   const { format } = options;
   const report = await withCommandStore(settings, ({ sets }) =>
     format === 'review'
-      ? importReview(sets, path, options.set)
+      ? importReview(settings.config, sets, path, options.set)
       : importGoldenSet(sets, path, options.set, {
           format,
           rowsAsQueries: options.rowsAsQueries,

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { commandSettings } from '../../app/commands/command-settings.ts';
 import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { findVersion } from '../../app/commands/golden-sets.ts';
-import { goldenQueryJson, goldenSetVersionJson } from '../../contracts/http/golden-set.ts';
+import { goldenQueryJson, goldenSetVersionJson } from '../../golden/schema/golden-set.ts';
 import { type ConfiguredOptions, configuredCommand } from '../configured-command.ts';
 import { formatTable, printJson, printLine } from '../output.ts';
 

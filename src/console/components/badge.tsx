@@ -1,5 +1,5 @@
 /** Verdicts and states: a word, a shape and a colour, so that none of them speaks alone. */
-import type { Verdict } from '../../core/model.ts';
+import type { Verdict } from '../../model.ts';
 
 export type Tone = 'ok' | 'warning' | 'critical' | 'no_data' | 'neutral' | 'good';
 

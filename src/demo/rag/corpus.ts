@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { RecalldError } from '../../core/errors.ts';
+import { RecalldError } from '../../errors.ts';
 
 /** One passage of the demo's corpus. */
 export interface DemoDocument {

@@ -1,6 +1,6 @@
 /** Schedulers whose clocks differ, over one database: each tick has one run, and none counts as missed. */
 import { describe, expect, it } from 'vitest';
-import { tickFullRun } from '../../../src/pipeline/golden-runs/tick-golden-set.ts';
+import { tickFullRun } from '../../../src/golden/runs/tick-golden-set.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aGoldenWorld } from '../../support/golden-world.ts';

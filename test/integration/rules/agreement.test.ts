@@ -1,16 +1,17 @@
 /** The verdict of the daemon and the alert of Prometheus say the same, case by case. */
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { judgeGoldenRun, type RunEvidence } from '../../../src/core/checks/golden-checks.ts';
-import type { ThresholdCheck } from '../../../src/core/checks/threshold.ts';
-import type { Verdict } from '../../../src/core/model.ts';
-import { defaultRuleSettings } from '../../../src/metrics/alerts/catalogue.ts';
-import { ruleFile } from '../../../src/metrics/alerts/document.ts';
-import { evaluateChecks } from '../../../src/pipeline/checks/evaluate-checks.ts';
-import { readStoredGauges } from '../../../src/pipeline/publish/publish.ts';
-import { readCheckGauges } from '../../../src/pipeline/publish/publish-checks.ts';
-import type { LatestRun } from '../../../src/ports/golden-runs.ts';
-import type { GaugeSample } from '../../../src/ports/metrics.ts';
+import { defaultRuleSettings } from '../../../src/app/alerts/rule-catalogue.ts';
+import { ruleFile } from '../../../src/app/alerts/rule-file.ts';
+import { createCheckStore } from '../../../src/checks/check-store.ts';
+import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
+import { readCheckGauges } from '../../../src/checks/gauges.ts';
+import { judgeGoldenRun, type RunEvidence } from '../../../src/checks/rules/golden-checks.ts';
+import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
+import type { LatestRun } from '../../../src/golden/ports/golden-runs.ts';
+import type { GaugeSample } from '../../../src/metrics/meter.ts';
+import type { Verdict } from '../../../src/model.ts';
+import { readStoredGauges } from '../../../src/status/publish.ts';
 import {
   aCompletedRun,
   aFloor,
@@ -20,8 +21,9 @@ import {
   goldenChecks,
   NOON,
 } from '../../support/builders.ts';
+import { evaluated } from '../../support/check-states.ts';
+import { useDatabase } from '../../support/database.ts';
 import { aGap, aMeasurement, hours } from '../../support/measurements.ts';
-import { MemoryCheckHistory } from '../../support/memory-check-history.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
 import { MemoryMeasurements } from '../../support/memory-measurements.ts';
@@ -231,10 +233,14 @@ const errorCheck: ThresholdCheck = {
   noData: 'silent',
 };
 
+const database = useDatabase();
+
 /** The gauges of a check of live traffic, after so many measurements of which the last is of noon. */
 async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: number): Promise<GaugeSample[]> {
   const clock = new SteerableClock(new Date(NOON.getTime() - (values.length - 1) * 300_000));
-  const [history, measurements] = [new MemoryCheckHistory(), new MemoryMeasurements()];
+  const measurements = new MemoryMeasurements();
+  const checkStore = createCheckStore(database.pool);
+  await database.pool.query('truncate check_states, check_transitions');
   const pipelines = [aWatchedPipeline({ thresholds: [errorCheck] })];
   for (const [index, value] of values.entries()) {
     if (index > 0) await clock.advance(300_000);
@@ -257,7 +263,8 @@ async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: numb
       densityStates: { all: async () => new Map() },
       runs: new MemoryGoldenRuns(clock),
       measurements,
-      history,
+      checkStore,
+      rotations: { list: async () => [] },
       clock,
       logger: new MemoryLogger(),
       intervalSeconds: () => HOUR,
@@ -265,7 +272,8 @@ async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: numb
     });
   }
   await clock.advance(secondsAfterNoon * 1000);
-  return readCheckGauges({ history, clock, pipelines });
+  const gaugesAt = await readCheckGauges({ checkStore, pipelines, densityPlans: [] });
+  return [...gaugesAt(clock.now())];
 }
 
 /** The gauges that the daemon exports. */
@@ -289,17 +297,18 @@ async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
       completed: aCompletedRun({ scores }),
     }),
   ];
+  const pipelines = [aWatchedPipeline({ checks })];
+  const checkStore = evaluated({ pipelines }, { latest: runs.latestRuns }, new Date(NOON.getTime() + 60_000));
   const gauges = await readStoredGauges({
     runs,
     queue: new MemoryJobQueue(),
     clock,
-    pipelines: [aWatchedPipeline({ checks })],
-    readMeasured: [],
-    scheduleGauges: async () => [],
-    checkShifts: async () => () => ({}),
+    pipelines,
+    measurements: new MemoryMeasurements(),
+    parts: [() => readCheckGauges({ pipelines, densityPlans: [], checkStore })],
     intervalSeconds: () => HOUR,
   });
-  return samplesOf(gauges);
+  return samplesOf(gauges(clock.now()));
 }
 
 /** promtool plays from 1970 on; times are moved so that its end is when the daemon was looked at. */

@@ -1,9 +1,9 @@
 /** Every alert, by promtool: when it fires, when it must not, and what may happen to its series meanwhile. */
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { defaultRuleSettings } from '../../../src/metrics/alerts/catalogue.ts';
-import { ruleFile } from '../../../src/metrics/alerts/document.ts';
-import type { RuleSettings } from '../../../src/metrics/alerts/rule.ts';
+import { defaultRuleSettings } from '../../../src/app/alerts/rule-catalogue.ts';
+import { ruleFile } from '../../../src/app/alerts/rule-file.ts';
+import type { RuleSettings } from '../../../src/metrics/rules/rule.ts';
 import {
   inputSeries,
   missing,

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../docs/build/config-example.ts';
+import { defaultRuleSettings, ruleGroups } from '../../../src/app/alerts/rule-catalogue.ts';
 import { createAlertRules } from '../../../src/app/commands/alert-rules.ts';
-import { parseConfig } from '../../../src/contracts/config/parse.ts';
-import { configSchema } from '../../../src/contracts/config/schema.ts';
-import { defaultRuleSettings, ruleGroups } from '../../../src/metrics/alerts/catalogue.ts';
+import { parseConfig } from '../../../src/app/config/parse.ts';
+import { configSchema } from '../../../src/app/config/schema.ts';
 import { missing } from '../../support/promtool.ts';
 
 const deploy = path.resolve(import.meta.dirname, '../../../deploy');

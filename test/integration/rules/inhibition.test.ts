@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { defaultRuleSettings, ruleGroups } from '../../../src/metrics/alerts/catalogue.ts';
+import { defaultRuleSettings, ruleGroups } from '../../../src/app/alerts/rule-catalogue.ts';
 import { startAlertmanager } from '../../support/alerting-stack.ts';
 import { missing } from '../../support/promtool.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -68,7 +68,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: {},
     breaching: [signal('recalld_snapshot_age_seconds', {}, (m) => 60 * m)],
     healthy: alive,
-    says: 'The youngest stored values that any replica shows are 1h 0m 0s old. Golden scores, check states and queue lengths stand still.',
+    says: 'The youngest stored values that any replica shows are 1h 0m 0s old. Golden scores, check states and queue lengths stand still, until they are too old to trust and are withheld.',
   },
   {
     alert: 'RecalldReplicaSnapshotStale',
@@ -84,7 +84,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_snapshot_errors_total', {}, growing(1))],
     replicas: [first],
     healthy: [signal('recalld_snapshot_errors_total', {}, (m) => Math.floor(m / 30))],
-    says: '15 scrapes of a:8321 within 15 minutes could not refresh the stored values.',
+    says: '15 readings of the stored values by a:8321 failed within 15 minutes.',
   },
   {
     alert: 'RecalldDroppedSamples',

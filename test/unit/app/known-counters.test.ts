@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createExporter } from '../../../src/adapters/telemetry/prometheus.ts';
+import { defaultRuleSettings, ruleGroups } from '../../../src/app/alerts/rule-catalogue.ts';
+import { configSchema } from '../../../src/app/config/schema.ts';
 import { showIngestCounters, showJobCounters } from '../../../src/app/known-counters.ts';
-import { configSchema } from '../../../src/contracts/config/schema.ts';
-import { defaultRuleSettings, ruleGroups } from '../../../src/metrics/alerts/catalogue.ts';
+import { createExporter } from '../../../src/metrics/prometheus.ts';
 import { MemoryLogger } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
@@ -18,7 +18,7 @@ const config = configSchema.parse({
 
 it('shows every labelled counter that an alert watches as 0 before its first event', async () => {
   const exporter = createExporter({
-    readStoredGauges: async () => ({ current: [], kept: [] }),
+    readStoredGauges: async () => () => ({ current: [], kept: [] }),
     clock: new SteerableClock(),
     logger: new MemoryLogger(),
     version: '0',

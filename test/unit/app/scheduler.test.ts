@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startScheduler } from '../../../src/app/scheduler.ts';
-import { RecalldError } from '../../../src/core/errors.ts';
-import type { WatchedPipeline } from '../../../src/pipeline/watched-pipeline.ts';
+import { RecalldError } from '../../../src/errors.ts';
+import type { WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
 import { aNewGoldenSet, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { MemoryGoldenRotations } from '../../support/memory-golden-rotations.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';

@@ -5,11 +5,11 @@ import { damage, drawRetriever, runOnce } from '../../../bench/golden/noisy-retr
 import { defaultCheck, RERUNS, startWatch } from '../../../bench/golden/watched-stream.ts';
 import { measureGolden } from '../../../bench/golden-false-regressions.ts';
 import { randomNumbers } from '../../../bench/random-numbers.ts';
-import { type ComparedWithBaseline, judgeRegression } from '../../../src/core/checks/regression.ts';
-import { compareMetric } from '../../../src/core/comparison/compare-metric.ts';
-import { rerunNoise } from '../../../src/core/comparison/rerun-noise.ts';
-import { storedComparison } from '../../../src/core/golden/compare-golden-runs.ts';
-import { mean } from '../../../src/core/stats/mean.ts';
+import { type ComparedWithBaseline, judgeRegression } from '../../../src/checks/rules/regression.ts';
+import { storedComparison } from '../../../src/golden/rules/compare-golden-runs.ts';
+import { compareMetric } from '../../../src/golden/rules/comparison/compare-metric.ts';
+import { rerunNoise } from '../../../src/golden/rules/comparison/rerun-noise.ts';
+import { mean } from '../../../src/stats/mean.ts';
 
 describe('a simulated stream of golden runs', () => {
   it.each(noiseLevels)('is judged as the daemon would with every comparison made: $name', (noise) => {

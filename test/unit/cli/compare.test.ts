@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { compareCommand } from '../../../src/cli/compare.ts';
-import type { ComparisonJson } from '../../../src/contracts/comparison.ts';
+import type { ComparisonJson } from '../../../src/golden/schema/comparison.ts';
 import { CollectedOutput } from './eval-output.ts';
 
 const cases = fileURLToPath(new URL('../../fixtures/conformance/ir/cases/', import.meta.url));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RunsCompared } from '../../../src/app/commands/compare-runs.ts';
 import { formatRunComparison } from '../../../src/cli/run-comparison-report.ts';
-import { baselineJson } from '../../../src/contracts/run-summary.ts';
-import type { RunDifference } from '../../../src/core/golden/compare-golden-runs.ts';
+import type { RunDifference } from '../../../src/golden/rules/compare-golden-runs.ts';
+import { baselineJson } from '../../../src/golden/schema/run-summary-document.ts';
 import { aGoldenRun } from '../../support/builders.ts';
 
 const ndcg: RunDifference = {

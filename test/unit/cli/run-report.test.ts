@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatRunSummary } from '../../../src/cli/run-report.ts';
-import type { MetricJson, RunSummaryJson } from '../../../src/contracts/run-summary.ts';
+import type { MetricJson, RunSummaryJson } from '../../../src/golden/schema/run-summary-document.ts';
 
 function aMetric(mean: number, parts: Partial<MetricJson> = {}): MetricJson {
   return { mean, n: 40, ci_low: mean - 0.05, ci_high: mean + 0.05, ci_method: 'bca', ...parts };

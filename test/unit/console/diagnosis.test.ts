@@ -1,10 +1,10 @@
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { describe, expect, it } from 'vitest';
-import { DiagnosisOf, DiagnosisPanel } from '../../../src/console/components/diagnosis.tsx';
 import { readTimeRange } from '../../../src/console/time-range.ts';
-import type { StoredDiagnosis } from '../../../src/core/diagnosis/episode.ts';
-import type { Sign } from '../../../src/core/diagnosis/signs.ts';
+import { DiagnosisOf, DiagnosisPanel } from '../../../src/diagnosis/pages/diagnosis.tsx';
+import type { StoredDiagnosis } from '../../../src/diagnosis/rules/episode.ts';
+import type { Sign } from '../../../src/diagnosis/rules/signs.ts';
 import { aDiagnosis, NOON } from '../../support/builders.ts';
 
 const range = readTimeRange({ range: '7d' }, NOON);

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderReport } from '../../../src/console/report/report-page.tsx';
-import type { Review, ReviewedIncident, ReviewedSet } from '../../../src/pipeline/golden-sets/read-review.ts';
+import type { Review, ReviewedIncident, ReviewedSet } from '../../../src/status/read-review.ts';
+import { renderReport } from '../../../src/status/report/report-page.tsx';
 import { aDiagnosis, aGoldenRun, aScore, NOON } from '../../support/builders.ts';
 import { aMeasurement } from '../../support/measurements.ts';
 import { aTopic } from '../../support/uncovered-topics.ts';

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { identifier } from '../../../src/contracts/http/fields.ts';
-import { resultsSchema } from '../../../src/contracts/http/results.ts';
+import { identifier } from '../../../src/http/fields.ts';
+import { resultsSchema } from '../../../src/live/schema/results.ts';
 
 /** What results are, said without regard to cost. */
 const plain = z.array(z.strictObject({ id: identifier, score: z.number().optional() })).max(1000);

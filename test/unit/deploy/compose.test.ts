@@ -5,34 +5,17 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { environmentVariables } from '../../../src/app/config/environment.ts';
+import { configJsonSchema, parseConfig } from '../../../src/app/config/parse.ts';
 import { roles } from '../../../src/app/monitor.ts';
-import { environmentVariables } from '../../../src/contracts/config/environment.ts';
-
-import { configJsonSchema, parseConfig } from '../../../src/contracts/config/parse.ts';
 import { postgresSource, prometheusSource } from '../../../src/dashboards/query.ts';
+import { type ComposeService, readCompose } from '../../support/compose-file.ts';
 import { missing } from '../../support/promtool.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
 
-interface Service {
-  readonly image: string;
-  readonly build?: string;
-  readonly command?: readonly string[];
-  readonly entrypoint?: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly volumes?: readonly string[];
-  readonly ports?: readonly string[];
-  readonly profiles?: readonly string[];
-  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
-  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
-  readonly restart?: string;
-}
-
-const compose = parse(read('docker-compose.yml'), { merge: true }) as {
-  readonly services: Readonly<Record<string, Service>>;
-  readonly volumes: Readonly<Record<string, unknown>>;
-};
+const { compose, env, filled } = readCompose();
 const services = Object.entries(compose.services).map(([name, service]) => ({ name, ...service }));
 const ours = services.filter(({ build }) => build !== undefined);
 const daemons = ours.filter(({ command }) => command?.[0] === 'serve');
@@ -43,22 +26,6 @@ const packageJson = JSON.parse(read('package.json')) as {
   engines: { node: string };
 };
 
-/** Values that `.env` may have; secrets are never in the repository. */
-const env = Object.fromEntries(
-  read('.env.example')
-    .split('\n')
-    .filter((line) => /^[A-Z]/.test(line))
-    .map((line) => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1) || 'not0a1secret2']),
-);
-
-/** As compose puts `${NAME:-default}` and `${NAME:?why}` in. */
-function filled(text: string): string {
-  return text.replaceAll(
-    /\$\{(\w+)(?::[-?]([^}]*))?\}/g,
-    (_, name: string) => env[name] ?? `<${name} is not in .env.example>`,
-  );
-}
-
 const mounts = services.flatMap(({ name, volumes = [] }) =>
   volumes.map((volume) => {
     const [from = '', to = '', mode] = filled(volume).split(':');
@@ -67,7 +34,7 @@ const mounts = services.flatMap(({ name, volumes = [] }) =>
 );
 
 const configText = read('deploy/compose/demo.yaml');
-const configOf = ({ environment = {} }: Service) =>
+const configOf = ({ environment = {} }: ComposeService) =>
   parseConfig(
     configText,
     'demo.yaml',
@@ -120,7 +87,7 @@ describe('docker-compose.yml', () => {
     );
     expect(plain).toEqual([]);
     const inAddresses = [...text.matchAll(/:\/\/\w*:([^@\n]*)@/g)].map(([, password]) => password);
-    expect(inAddresses).toHaveLength(2);
+    expect(inAddresses).toHaveLength(3);
     for (const password of inAddresses) expect(password).toMatch(/^\$\{\w+:\?[^}]+\}$/);
   });
 
@@ -179,20 +146,42 @@ describe('the services of recalld', () => {
       const { storage, queue, server } = configOf(daemon);
       expect(server.host).toBe('0.0.0.0');
       const database = new URL(storage.url);
-      const postgres = compose.services[database.hostname];
-      expect(postgres?.environment).toMatchObject({
-        POSTGRES_USER: database.username,
+      expect(compose.services[database.hostname]?.environment).toMatchObject({
+        POSTGRES_USER: 'postgres',
         POSTGRES_DB: database.pathname.slice(1),
       });
-      expect(database.password).toBe(env['POSTGRES_PASSWORD']);
+      expect([database.username, database.password]).toEqual(['recalld_app', env['POSTGRES_APP_PASSWORD']]);
       const redis = new URL('url' in queue ? queue.url : '');
       expect(compose.services[redis.hostname]?.image).toMatch(/^redis:/);
       expect(redis.password).toBe(env['REDIS_PASSWORD']);
     }
   });
 
+  it('are told no password of the superuser, and none but the migration that of the owner', () => {
+    const knowing = (variable: string): string[] =>
+      services
+        .filter(({ environment = {} }) =>
+          Object.values(environment).some((value) => value.includes(`{${variable}:`)),
+        )
+        .map(({ name }) => name)
+        .toSorted();
+    expect(knowing('POSTGRES_PASSWORD')).toEqual(['grafana-reader', 'postgres', 'roles']);
+    expect(knowing('POSTGRES_OWNER_PASSWORD')).toEqual(['migrate', 'roles']);
+  });
+
+  it('start when the schema is there, and the roles before it', () => {
+    for (const { depends_on: needed } of [
+      ...daemons,
+      compose.services['demo-golden-set'],
+    ] as ComposeService[])
+      expect(needed).toMatchObject({ migrate: { condition: 'service_completed_successfully' } });
+    expect(compose.services['migrate']?.depends_on).toEqual({
+      roles: { condition: 'service_completed_successfully' },
+    });
+  });
+
   it('listen where the image, its health check and the published port say', () => {
-    const { port } = configOf(daemons[0] as Service).server;
+    const { port } = configOf(daemons[0] as ComposeService).server;
     expect(dockerfile).toContain(`EXPOSE ${port}`);
     expect(dockerfile).toContain(`http://127.0.0.1:${port}/readyz`);
     const api = compose.services['api'];
@@ -212,7 +201,7 @@ describe('the services of recalld', () => {
   });
 
   it('watch the demo service where it is', () => {
-    const [pipeline] = configOf(daemons[0] as Service).pipelines;
+    const [pipeline] = configOf(daemons[0] as ComposeService).pipelines;
     const standalone = read('src/demo/rag/standalone.ts');
     const port = /PORT = (\d+)/.exec(standalone)?.[1];
     const addresses = JSON.stringify(pipeline).match(/http:\/\/[\w.:-]+/g) ?? [];
@@ -320,7 +309,7 @@ describe('Prometheus and Alertmanager', () => {
 
   it('scrapes every daemon at its port, under the name that the rules know', () => {
     const [scrape] = prometheus.scrape_configs;
-    const config = configOf(daemons[0] as Service);
+    const config = configOf(daemons[0] as ComposeService);
     expect(scrape).toMatchObject({ job_name: config.alerts.scrape_job, honor_labels: true });
     expect(scrape?.dns_sd_configs).toMatchObject([{ port: config.server.port }]);
     expect(scrape?.dns_sd_configs[0]?.names.toSorted()).toEqual(daemons.map(({ name }) => name).toSorted());

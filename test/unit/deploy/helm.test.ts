@@ -4,10 +4,11 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { parseConfig, configJsonSchema } from '../../../src/app/config/parse.ts';
 import { roles } from '../../../src/app/monitor.ts';
-import { parseConfig } from '../../../src/contracts/config/parse.ts';
 import { metricCatalogue } from '../../../src/metrics/catalogue.ts';
 import { renderTemplate, type Value } from '../../support/helm-template.ts';
+import { environmentVariables } from '../../../src/app/config/environment.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const folder = path.join(root, 'deploy/helm/recalld');
@@ -85,6 +86,7 @@ const cases: [string, Tree][] = [
     'with nothing optional',
     { ...defaults, secrets: [], migrate: { enabled: false }, podDisruptionBudget: { enabled: false } },
   ],
+  ['with one role for all', { ...defaults, migrate: { enabled: true, databaseUrl: null } }],
 ];
 
 describe.each(cases)('the chart %s', (_, values) => {
@@ -160,12 +162,28 @@ describe.each(cases)('the chart %s', (_, values) => {
     const named = new Set(
       [...JSON.stringify(values['config']).matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name),
     );
-    for (const { container } of pods) {
+    for (const { kind, container } of pods) {
       const env = (container['env'] ?? []) as Tree[];
       for (const one of env) expect(Object.keys(one).toSorted()).toEqual(['name', 'valueFrom']);
+      const own = kind === 'Job' && values['migrate'].databaseUrl !== null ? ['RECALLD_STORAGE_URL'] : [];
       if ((values['secrets'] as Tree[]).length > 0)
-        expect(new Set(env.map(({ name }) => name))).toEqual(named);
+        expect(new Set(env.map(({ name }) => name))).toEqual(new Set([...named, ...own]));
     }
+  });
+
+  it('knows who owns the tables in the hook that migrates, and nowhere else', () => {
+    const owner = values['migrate'].databaseUrl as Tree | null | undefined;
+    for (const { kind, container } of pods) {
+      const env = (container['env'] ?? []) as Tree[];
+      const told = env.find(({ name }) => name === 'RECALLD_STORAGE_URL')?.['valueFrom']
+        .secretKeyRef as unknown;
+      expect({ kind, told }).toEqual({ kind, told: kind === 'Job' ? (owner ?? undefined) : undefined });
+      const others = env.filter(({ name }) => name !== 'RECALLD_STORAGE_URL');
+      for (const { valueFrom } of others) expect(valueFrom.secretKeyRef.name).not.toBe(owner?.['name']);
+      expect(container['args'].includes('--grant')).toBe(told !== undefined);
+    }
+    const variables = environmentVariables(configJsonSchema()).map(({ name }) => name);
+    expect(variables).toContain('RECALLD_STORAGE_URL');
   });
 
   it('probes, serves and scrapes ports that the daemon listens on', () => {
@@ -246,6 +264,10 @@ describe('the values', () => {
     [
       'the embedded database, which replicas cannot share',
       { ...defaults, config: { ...defaults['config'], storage: { url: 'embedded' } } },
+    ],
+    [
+      'the password of the owner written out',
+      { ...defaults, migrate: { enabled: true, databaseUrl: 'postgres://recalld_owner:secret@db/recalld' } },
     ],
     ['a secret written out', { ...defaults, secrets: [{ variable: 'A', value: 'b' }] }],
     [

@@ -1,12 +1,12 @@
 /** A query that was not sampled, a user who is unhappy with it, and a database that goes away just then. */
 import { expect, it } from 'vitest';
-import { createLiveTraffic } from '../../../../src/adapters/postgres/live/live-traffic.ts';
-import { createLiveIngest } from '../../../../src/app/api/live-ingest.ts';
-import { createCleanupStack } from '../../../../src/app/cleanup-stack.ts';
-import { parseConfig } from '../../../../src/contracts/config/parse.ts';
-import { RecalldError } from '../../../../src/core/errors.ts';
-import type { Feedback } from '../../../../src/core/live/live-query.ts';
-import type { LiveTraffic } from '../../../../src/ports/live-traffic.ts';
+import { parseConfig } from '../../../../src/app/config/parse.ts';
+import { createCleanupStack } from '../../../../src/cleanup-stack.ts';
+import { RecalldError } from '../../../../src/errors.ts';
+import { createLiveIngest } from '../../../../src/live/live-ingest.ts';
+import type { LiveTraffic } from '../../../../src/live/ports/live-traffic.ts';
+import type { Feedback } from '../../../../src/live/rules/live-query.ts';
+import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { aLiveQuery, documents, NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { silentLogger } from '../../../support/log.ts';
@@ -26,7 +26,7 @@ const config = parseConfig(
 );
 
 it.each<[string, keyof LiveTraffic]>([
-  ['its feedback was stored', 'lastErasures'],
+  ['its feedback was stored', 'areErased'],
   ['erasures were looked up', 'record'],
 ])('is kept by the repeat of the feedback when the database went away after %s', async (_, failing) => {
   const stored = createLiveTraffic(database.pool, 'a');

@@ -3,13 +3,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLiveTraffic } from '../../../../src/adapters/postgres/live/live-traffic.ts';
 import { type CommandSettings, withCommandStore } from '../../../../src/app/commands/command-store.ts';
 import { promoteToFile } from '../../../../src/app/commands/golden-promotion.ts';
 import { importReview } from '../../../../src/app/commands/golden-review-import.ts';
-import { configSchema } from '../../../../src/contracts/config/schema.ts';
-import { textHash } from '../../../../src/core/privacy/keyed-hash.ts';
-import type { LiveSample, StoredFeedback } from '../../../../src/ports/live-traffic.ts';
+import { configSchema } from '../../../../src/app/config/schema.ts';
+import type { LiveSample, StoredFeedback } from '../../../../src/live/ports/live-traffic.ts';
+import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import { textHash } from '../../../../src/privacy/rules/keyed-hash.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { documents, type FaultServer, startFaultServer, status } from '../../../support/fault-server.ts';
 import { aLiveSample, aStoredClick } from '../../../support/live-rows.ts';
@@ -33,7 +33,7 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'recalld-promotion-'));
   await createLiveTraffic(database.pool, 'r1').createPartitions(new Date());
   await database.pool.query(
-    'truncate live_queries, feedback, golden_sets, golden_query_origins, erasures cascade',
+    'truncate live_queries, feedback, golden_sets, golden_query_origins, erasures, erased_subjects cascade',
   );
 });
 afterEach(async () => {
@@ -83,7 +83,7 @@ interface Line {
   keep: boolean;
   text: string;
   judgments: { document_id: string; grade: number | null; clicks: number }[];
-  origin: { details: Record<string, unknown> };
+  origin: { details: Record<string, unknown>; asked_at: string | null };
 }
 
 const review = async (): Promise<Line[]> =>
@@ -95,7 +95,7 @@ const importEdited = async (edit: (line: Line) => void) => {
   const lines = await review();
   for (const line of lines) edit(line);
   await writeFile(file(), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  return withCommandStore(settings(), ({ sets }) => importReview(sets, file(), 'faq'));
+  return withCommandStore(settings(), ({ sets }) => importReview(settings().config, sets, file(), 'faq'));
 };
 
 describe('a promotion', () => {
@@ -196,9 +196,25 @@ describe('an edited review', () => {
     expect(rows).toEqual([{ text: '[erased]' }]);
   });
 
+  it('asks nothing that is older than erasures are remembered, unless the set has it already', async () => {
+    const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+    const asked = (days: number) => (line: Line) => {
+      if (line.text.includes('pay')) line.origin.asked_at = daysAgo(days);
+    };
+    const { set, warnings } = await importEdited(asked(31));
+    expect(set.queries).toBe(1);
+    expect(warnings).toEqual([
+      'Questions left out because they were asked more than 30 days ago, and erasures are not remembered for longer: 1.',
+    ]);
+    expect((await importEdited(asked(29))).set.queries).toBe(2);
+    expect((await importEdited(asked(31))).warnings).toEqual([]);
+  });
+
   it('with a broken line is refused with its place, and nothing is stored', async () => {
     await writeFile(file(), '{"keep": "yes"}\n');
-    const importing = withCommandStore(settings(), ({ sets }) => importReview(sets, file(), 'faq'));
+    const importing = withCommandStore(settings(), ({ sets }) =>
+      importReview(settings().config, sets, file(), 'faq'),
+    );
     await expect(importing).rejects.toMatchObject({
       code: 'file_malformed',
       message: expect.stringMatching(/^Line 1 of .*has a bad "keep": must be true or false/) as string,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { createAlertRules } from '../../../../src/app/commands/alert-rules.ts';
-import { parseConfig } from '../../../../src/contracts/config/parse.ts';
-import type { Config } from '../../../../src/contracts/config/schema.ts';
+import { parseConfig } from '../../../../src/app/config/parse.ts';
+import type { Config } from '../../../../src/app/config/schema.ts';
 
 function aConfig(pipeline = '', rest = ''): Config {
   const text = `

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { statisticsOfCommands as statistics } from '../../../../src/adapters/compute/golden-statistics.ts';
 import { summarizeRun, summarizeRunSoFar } from '../../../../src/app/commands/run-summary.ts';
-import type { Verdict } from '../../../../src/core/model.ts';
-import type { RunEnd } from '../../../../src/ports/golden-runs.ts';
+import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
+import type { RunEnd } from '../../../../src/golden/ports/golden-runs.ts';
+import type { Verdict } from '../../../../src/model.ts';
 import { aGoldenRun, aNewGoldenSet, anAnswer, aScore, NOON } from '../../../support/builders.ts';
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';

@@ -1,0 +1,99 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client } from 'pg';
+import { writeLargeHistory } from '../../test/support/large-history.ts';
+import { type Daemon, databaseOf, withDaemon } from './child.ts';
+import { liveConfig } from './live-config.ts';
+import { figure, type MeasureRow } from './row.ts';
+
+const LIMIT_MS = 200;
+
+interface Scrape {
+  readonly tookMs: number;
+  readonly ageSeconds: number;
+}
+
+/** A scrape beside a large history, and while the tables behind it are locked. */
+export const scrapeLarge: MeasureRow = (quick) =>
+  withDaemon(liveConfig(1), async (daemon) => {
+    const share = quick ? 100 : 1;
+    const history = {
+      pipeline: 'docs',
+      goldenQueries: 100_000 / share,
+      oldRuns: 200_000 / share,
+      liveQueries: 500_000 / share,
+    };
+    const client = new Client(databaseOf(daemon));
+    await client.connect();
+    try {
+      await writeLargeHistory(client, history);
+      const writtenAt = performance.now();
+      await scrapeUntil(daemon, (age) => age < (performance.now() - writtenAt) / 1000);
+      const beside = await scrapeTimes(daemon, quick ? 3 : 15);
+      await client.query('begin');
+      await client.query('lock table golden_runs, latest_measurements, measurement_gaps');
+      await scrapeUntil(daemon, (age) => age > 3);
+      const locked = await scrapeTimes(daemon, quick ? 3 : 15);
+      await client.query('rollback');
+      const quiet = figure('/metrics beside all of it', 'ms', milliseconds(beside));
+      const held = figure('/metrics while the database answers nothing', 'ms', milliseconds(locked));
+      return {
+        row: '/metrics with a 100k golden set, 500k live rows',
+        name: 'scrape-large',
+        figures: [
+          quiet,
+          figure(
+            'age of the rows that it shows',
+            's',
+            beside.map(({ ageSeconds }) => ageSeconds),
+          ),
+          held,
+        ],
+        bars: [
+          { what: 'scrape', value: quiet.median, side: 'at most', limit: LIMIT_MS, unit: 'ms' },
+          {
+            what: 'scrape while the database answers nothing',
+            value: held.median,
+            side: 'at most',
+            limit: LIMIT_MS,
+            unit: 'ms',
+          },
+        ],
+        notes: [
+          `A set of ${history.goldenQueries} questions whose run was cancelled half-way, ${history.oldRuns} runs of 50 other sets, ${history.liveQueries} live queries of today and feedback on a tenth of them. A scrape each 300 ms, so that the rows are read as often as they ever are.`,
+        ],
+      };
+    } finally {
+      await client.end();
+    }
+  });
+
+function milliseconds(scrapes: readonly Scrape[]): number[] {
+  return scrapes.map(({ tookMs }) => tookMs);
+}
+
+async function scrapeTimes(daemon: Daemon, rounds: number): Promise<Scrape[]> {
+  const scrapes: Scrape[] = [];
+  for (let round = 0; round < rounds; round++) {
+    scrapes.push(await scrape(daemon));
+    await pause(300);
+  }
+  return scrapes;
+}
+
+async function scrapeUntil(daemon: Daemon, isSo: (ageSeconds: number) => boolean): Promise<void> {
+  const giveUpAt = performance.now() + 120_000;
+  while (!isSo((await scrape(daemon)).ageSeconds)) {
+    if (performance.now() > giveUpAt)
+      throw new Error('The rows behind /metrics were not read within two minutes.');
+    await pause(250);
+  }
+}
+
+async function scrape({ url }: Daemon): Promise<Scrape> {
+  const startedAt = performance.now();
+  const page = await (await fetch(`${url}/metrics`)).text();
+  return {
+    tookMs: performance.now() - startedAt,
+    ageSeconds: Number(/^recalld_snapshot_age_seconds (\S+)$/m.exec(page)?.[1]),
+  };
+}

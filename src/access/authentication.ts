@@ -1,0 +1,132 @@
+/** Who calls: bearer API keys, what they may do, and how often. */
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { RecalldError } from '../errors.ts';
+import { operationPaths } from '../http/operations.ts';
+import type { Logger } from '../logger.ts';
+import { type ApiScope, allows } from './api-key.ts';
+import { addressOf, type Check, createAttempts, createCheck } from './credentials.ts';
+import type { ApiKey, ApiKeys } from './ports/api-keys.ts';
+import type { ConsoleSessions } from './ports/console-sessions.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The key of a call of the API; null when none was sent. */
+    apiKey: ApiKey | 'unknown' | null;
+  }
+}
+
+/** For so long a key is believed without asking the database again. */
+const KEY_BELIEVED_MS = 10_000;
+/** Of keys and addresses together whose requests are counted; beyond it the one that was quiet longest is forgotten. */
+const MOST_COUNTED = 10_000;
+
+interface CredentialSources {
+  readonly keys: Pick<ApiKeys, 'find'>;
+  readonly sessions: Pick<ConsoleSessions, 'find' | 'begin' | 'end'>;
+  readonly optional: boolean;
+  readonly logger: Logger;
+}
+
+export interface AuthenticationSettings {
+  /** Calls without a key may do everything: only for an embedded daemon on loopback. */
+  readonly optional: boolean;
+  /** The key that a text is; one that was revoked is believed for some seconds yet. */
+  readonly checkKey: Check<ApiKey>;
+  /** The key that somebody is signed in with, as the database says now. */
+  readonly checkSession: Check<ApiKey>;
+  readonly sessions: Pick<ConsoleSessions, 'begin' | 'end'>;
+}
+
+export function createAuthentication(sources: CredentialSources): AuthenticationSettings {
+  const { keys, sessions, optional, logger } = sources;
+  const attempts = createAttempts((address) =>
+    logger.warn('an address presents wrong keys or sessions and is sent away for a minute', { address }),
+  );
+  return {
+    optional,
+    checkKey: createCheck((text) => keys.find(text), KEY_BELIEVED_MS, attempts),
+    checkSession: createCheck((token) => sessions.find(token), 0, attempts),
+    sessions,
+  };
+}
+
+/**
+ * Looks at the key of each call of the API before its body, and bounds the calls: by key where it is good, else by
+ * address. Health and metrics are neither asked for a key nor bounded.
+ */
+export async function identifyCallers(
+  app: FastifyInstance,
+  { optional, checkKey }: AuthenticationSettings,
+  maxRequestsPerMinute: number,
+): Promise<void> {
+  app.decorateRequest('apiKey', null);
+  app.addHook('onRequest', async (request) => {
+    const text = request.routeOptions.url?.startsWith('/v1/') === true ? bearerOf(request) : null;
+    if (text !== null)
+      request.apiKey = (text === '' ? null : await checkKey(text, addressOf(request))) ?? 'unknown';
+  });
+  await app.register(rateLimit, {
+    global: false,
+    max: maxRequestsPerMinute,
+    timeWindow: 60_000,
+    cache: MOST_COUNTED,
+    keyGenerator: (request) => {
+      const key = goodKeyOf(request);
+      return key === null ? `address ${addressOf(request)}` : `key ${key.id}`;
+    },
+    allowList: (request) => operationPaths.has(request.routeOptions.url ?? ''),
+    errorResponseBuilder: (request) =>
+      optional || goodKeyOf(request) !== null
+        ? new RecalldError(
+            'rate_limited',
+            `More than ${maxRequestsPerMinute} requests within a minute; send larger batches, or wait as Retry-After says.`,
+          )
+        : new RecalldError(
+            'attempts_limited',
+            `More than ${maxRequestsPerMinute} calls without a key came from this address within a minute; wait as Retry-After says.`,
+          ),
+  });
+  app.addHook('onRequest', app.rateLimit());
+}
+
+/**
+ * A hook that lets a request through when its key has the scope. A key that is sent must be right even where none is
+ * needed. It runs before a byte of the body is read.
+ */
+export function requireScope(scope: ApiScope, { optional }: AuthenticationSettings) {
+  return async ({ apiKey }: FastifyRequest): Promise<void> => {
+    if (apiKey === null) {
+      if (optional) return;
+      throw new RecalldError(
+        'key_missing',
+        `This call needs an API key with scope ${scope}: send "Authorization: Bearer KEY"; \`recalld keys create\` makes one.`,
+      );
+    }
+    if (apiKey === 'unknown') throw new RecalldError('key_invalid', 'The API key is unknown or revoked.');
+    assertAllows(apiKey, scope, 'this call needs');
+  };
+}
+
+/** @throws RecalldError key_lacks_scope */
+export function assertAllows({ name, scopes }: ApiKey, scope: ApiScope, needs: string): void {
+  if (allows(scopes, scope)) return;
+  throw new RecalldError('key_lacks_scope', `The API key "${name}" has no scope ${scope}, which ${needs}.`);
+}
+
+/** Whether a request carries a good key, and is not let through because none is needed. */
+export function hasGoodKey(request: FastifyRequest): boolean {
+  // A server without the API asks nobody for a key.
+  return typeof request.apiKey === 'object' && request.apiKey !== null;
+}
+
+function goodKeyOf({ apiKey }: FastifyRequest): ApiKey | null {
+  return apiKey === 'unknown' ? null : apiKey;
+}
+
+function bearerOf(request: FastifyRequest): string | null {
+  const header = request.headers.authorization;
+  if (header === undefined) return null;
+  const [scheme, key] = header.split(' ');
+  return scheme?.toLowerCase() === 'bearer' && key !== undefined && key !== '' ? key : '';
+}

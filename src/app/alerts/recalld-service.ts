@@ -1,0 +1,230 @@
+/** Alerts on recalld itself: while it is blind or stuck, the other alerts are silent for the wrong reason. */
+import { anyCountedBy, increaseBy, maxBy, series } from '../../metrics/rules/promql.ts';
+import type { AlertRule, RuleGroup, RuleSettings } from '../../metrics/rules/rule.ts';
+
+/** The targets of the scrape config. `up` and `process_*` are no metrics of the catalogue. */
+function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {
+  return `${metric}{job=${JSON.stringify(scrapeJob)}}`;
+}
+
+function exporterAlerts(settings: RuleSettings): readonly AlertRule[] {
+  return [
+    {
+      alert: 'RecalldAbsent',
+      severity: 'critical',
+      expr: `absent(${series('recalld_build_info')})`,
+      for: '5m',
+      by: [],
+      dashboard: 'itself',
+      summary: 'Prometheus reaches no recalld.',
+      description:
+        'No replica of recalld has been scraped for 5 minutes (absent = {{ $value }}). Every other alert on retrieval is blind until one is.',
+    },
+    {
+      alert: 'RecalldReplicaDown',
+      severity: 'warning',
+      expr: `${target('up', settings)} == 0`,
+      for: '10m',
+      by: ['instance'],
+      dashboard: 'itself',
+      summary: 'A replica of recalld is down: {{ $labels.instance }}.',
+      description:
+        'Prometheus could not scrape {{ $labels.instance }} for 10 minutes (up = {{ $value }}). Others may still do its work.',
+    },
+    {
+      alert: 'RecalldRestarting',
+      severity: 'warning',
+      expr: `changes(${target('process_start_time_seconds', settings)}[1h]) >= 3`,
+      keepFiringFor: '15m',
+      by: ['instance'],
+      dashboard: 'itself',
+      summary: 'recalld restarts again and again on {{ $labels.instance }}.',
+      description: '{{ $labels.instance }} was started {{ $value }} times within an hour.',
+    },
+    {
+      alert: 'RecalldVersionsDiffer',
+      severity: 'warning',
+      expr: `count(count by (version) (${series('recalld_build_info')})) > 1`,
+      for: '1h',
+      by: [],
+      dashboard: 'itself',
+      summary: 'Replicas of recalld run different versions.',
+      description: '{{ $value }} versions of recalld have run side by side for an hour.',
+    },
+  ];
+}
+
+const snapshotAlerts: readonly AlertRule[] = [
+  {
+    alert: 'RecalldSnapshotStale',
+    severity: 'critical',
+    expr: `min(${series('recalld_snapshot_age_seconds')}) > 120`,
+    for: '2m',
+    by: [],
+    dashboard: 'itself',
+    summary: 'recalld shows old values: its database does not answer.',
+    description:
+      'The youngest stored values that any replica shows are {{ $value | humanizeDuration }} old. Golden scores, check states and queue lengths stand still, until they are too old to trust and are withheld.',
+  },
+  {
+    alert: 'RecalldReplicaSnapshotStale',
+    severity: 'warning',
+    expr: `${maxBy(['instance'], 'recalld_snapshot_age_seconds')} > 120`,
+    for: '5m',
+    by: ['instance'],
+    dashboard: 'itself',
+    summary: 'A replica of recalld shows old values: {{ $labels.instance }}.',
+    description:
+      'The stored values that {{ $labels.instance }} shows are {{ $value | humanizeDuration }} old; rules take the largest over all replicas, so an old verdict of it may outlive the truth.',
+  },
+  {
+    alert: 'RecalldSnapshotErrors',
+    severity: 'warning',
+    expr: `${increaseBy(['instance'], 'recalld_snapshot_errors_total', '15m')} >= 5`,
+    for: '5m',
+    keepFiringFor: '15m',
+    by: ['instance'],
+    dashboard: 'itself',
+    summary: 'recalld often fails to read its database on {{ $labels.instance }}.',
+    description:
+      '{{ $value | humanize }} readings of the stored values by {{ $labels.instance }} failed within 15 minutes.',
+  },
+  {
+    alert: 'RecalldDroppedSamples',
+    severity: 'warning',
+    expr: `${increaseBy(['instance'], 'recalld_dropped_samples_total', '1h')} > 0`,
+    for: '1m',
+    keepFiringFor: '1h',
+    by: ['instance'],
+    dashboard: 'itself',
+    summary: 'recalld computed a value that is not a number.',
+    description:
+      '{{ $value | humanize }} samples of {{ $labels.instance }} within an hour were not finite and not exported. This is a bug of recalld.',
+  },
+  {
+    alert: 'RecalldClockSkew',
+    severity: 'warning',
+    expr: `${maxBy(['pipeline', 'golden_set'], 'recalld_golden_run_last_attempt_timestamp_seconds')} - time() > 60`,
+    for: '5m',
+    by: ['pipeline', 'golden_set'],
+    dashboard: 'itself',
+    summary: 'The clocks of recalld and Prometheus differ.',
+    description:
+      'The latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future of Prometheus. Alerts on age come late by as much.',
+  },
+];
+
+const jobAlerts: readonly AlertRule[] = [
+  {
+    alert: 'RecalldQueueNotWorked',
+    severity: 'critical',
+    expr: `${maxBy(['queue'], 'recalld_queue_jobs', { state: 'waiting' })} > 0
+and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} == 0`,
+    for: '10m',
+    by: ['queue'],
+    dashboard: 'itself',
+    summary: 'Nobody works on the queue {{ $labels.queue }}.',
+    description:
+      '{{ $value }} jobs wait in the queue {{ $labels.queue }}, and none has been worked on for 10 minutes.',
+  },
+  {
+    alert: 'RecalldQueueBacklog',
+    severity: 'warning',
+    expr: `${maxBy(['queue'], 'recalld_queue_jobs', { state: 'waiting' })} > 100`,
+    for: '15m',
+    keepFiringFor: '10m',
+    by: ['queue'],
+    dashboard: 'itself',
+    summary: 'The queue {{ $labels.queue }} grows.',
+    description: '{{ $value }} jobs wait in the queue {{ $labels.queue }}.',
+  },
+  {
+    alert: 'RecalldJobsDead',
+    severity: 'warning',
+    expr: anyCountedBy(['job'], 'recalld_jobs_total', '1h', { outcome: 'dead' }),
+    keepFiringFor: '15m',
+    by: ['job'],
+    dashboard: 'itself',
+    summary: 'Jobs {{ $labels.job }} failed for good.',
+    description:
+      '{{ $value | humanize }} jobs {{ $labels.job }} failed within an hour and are not tried again.',
+  },
+  {
+    alert: 'RecalldJobsFailing',
+    severity: 'warning',
+    expr: `${increaseBy(['job'], 'recalld_jobs_total', '1h', { outcome: 'failed' })} >= 5`,
+    for: '5m',
+    keepFiringFor: '15m',
+    by: ['job'],
+    dashboard: 'itself',
+    summary: 'Jobs {{ $labels.job }} fail again and again.',
+    description: '{{ $value | humanize }} attempts of jobs {{ $labels.job }} failed within an hour.',
+  },
+  {
+    alert: 'RecalldJobsExhausted',
+    severity: 'warning',
+    expr: `${maxBy(['queue'], 'recalld_queue_jobs', { state: 'failed' })}
+> ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'failed' }, '1h')}`,
+    for: '1m',
+    by: ['queue'],
+    dashboard: 'itself',
+    summary: 'Jobs of the queue {{ $labels.queue }} used up their attempts.',
+    description:
+      '{{ $value }} jobs of the queue {{ $labels.queue }} have used up their attempts; an hour ago there were fewer.',
+  },
+];
+
+const ingestAlerts: readonly AlertRule[] = [
+  {
+    alert: 'RecalldIngestShedding',
+    severity: 'warning',
+    expr: `${increaseBy(['reason'], 'recalld_ingest_shed_total', '10m')} >= 10`,
+    for: '5m',
+    keepFiringFor: '10m',
+    by: ['reason'],
+    dashboard: 'itself',
+    summary: 'recalld turns live traffic away: {{ $labels.reason }}.',
+    description:
+      '{{ $value | humanize }} ingest requests within 10 minutes were answered 429 or 503 because of {{ $labels.reason }}; clients retry, then drop.',
+  },
+  {
+    alert: 'RecalldIngestRejected',
+    severity: 'warning',
+    expr: `${increaseBy(['code'], 'recalld_ingest_rejected_total', '15m')} >= 100`,
+    for: '10m',
+    keepFiringFor: '15m',
+    by: ['code'],
+    dashboard: 'itself',
+    summary: 'recalld refuses live queries or feedback: {{ $labels.code }}.',
+    description: '{{ $value | humanize }} items within 15 minutes were refused with {{ $labels.code }}.',
+  },
+  {
+    alert: 'RecalldSpansUnusable',
+    severity: 'warning',
+    expr: increaseBy(['outcome'], 'recalld_otlp_spans_total', '1h', {
+      outcome: ['truncated', 'without_documents', 'without_pipeline', 'fragment_dropped'],
+    }).concat(' >= 100'),
+    for: '10m',
+    keepFiringFor: '30m',
+    by: ['outcome'],
+    dashboard: 'itself',
+    summary: 'OpenTelemetry spans give no live queries: {{ $labels.outcome }}.',
+    description: '{{ $value | humanize }} spans within an hour could not be used ({{ $labels.outcome }}).',
+  },
+];
+
+/** Fires for ever, so that who hears nothing knows that the way from Prometheus to the pager is broken. */
+const watchdog: AlertRule = {
+  alert: 'RecalldWatchdog',
+  severity: 'none',
+  expr: 'vector(1)',
+  by: [],
+  dashboard: 'itself',
+  summary: 'The way from Prometheus to the pager works.',
+  description: 'This alert always fires (value = {{ $value }}); a dead-man receiver pages when it stops.',
+};
+
+export function itselfGroup(settings: RuleSettings): RuleGroup {
+  const alerts = [...exporterAlerts(settings), ...snapshotAlerts, ...jobAlerts, ...ingestAlerts, watchdog];
+  return { name: 'recalld-itself', recordings: [], alerts };
+}

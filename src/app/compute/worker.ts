@@ -1,0 +1,5 @@
+/** The threads that compute. */
+import { answerTasks } from '../../threads/tasks.ts';
+import { tasks } from './tasks.ts';
+
+answerTasks(tasks);

@@ -1,0 +1,217 @@
+/** Turns what zod found wrong with a config into sentences that name the field and the way out. */
+import type { z } from 'zod';
+import { closest } from '../../text/spelling.ts';
+import { branches, branchesFor, childSchemas, isMapping, type JsonSchema } from './json-schema.ts';
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
+
+/** What the sentences are made from: the schema, what was checked by it, and which variable of the environment set what. */
+export interface Checked {
+  readonly schema: JsonSchema;
+  readonly value: unknown;
+  /** By the path in the form of `formatPath`. */
+  readonly variables: ReadonlyMap<string, string>;
+}
+
+interface Problem {
+  readonly field: string;
+  /** Follows the name of the field. */
+  readonly text: string;
+  /** For an unknown key, the field that was meant. */
+  readonly meant?: string;
+}
+
+/**
+ * One sentence per problem, such as ``pipelines[0].retriever.timout_ms is not a known key; did you mean `timeout_ms`?``.
+ * No sentence repeats a value that could be a secret.
+ */
+export function explainIssues(issues: readonly Issue[], checked: Checked): string[] {
+  const problems = issues.flatMap((issue) => explainIssue(issue, [], checked));
+  const meant = new Set(problems.map((problem) => problem.meant));
+  const sentences = problems
+    // A misspelt key is one problem, not an unknown key and a missing one.
+    .filter(({ field, text }) => !(meant.has(field) && text.startsWith('is missing')))
+    .map(({ field, text }) => {
+      const variable = checked.variables.get(field);
+      const sentence = `${field}${variable === undefined ? '' : ` (set by ${variable})`} ${text}`;
+      return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
+    });
+  return [...new Set(sentences)];
+}
+
+function explainIssue(issue: Issue, parent: Path, checked: Checked): Problem[] {
+  const path = [...parent, ...issue.path];
+  const field = formatPath(path);
+  const say = (text: string): Problem[] => [{ field, text }];
+  const value = valueAt(checked.value, path);
+  const must = (rule: string): Problem[] => {
+    if (value === undefined) return say(`is missing; it must be ${rule}`);
+    if (value === null) return say(`is empty; it must be ${rule}`);
+    return say(`must be ${rule}`);
+  };
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => explainUnknownKey(key, path, checked));
+    case 'invalid_type': {
+      const rule = typeNames[issue.expected] ?? `a ${issue.expected}`;
+      const isPlain = typeof value === 'number' || typeof value === 'boolean';
+      return must(issue.expected === 'string' && isPlain ? `${rule}; put it in quotes` : rule);
+    }
+    case 'invalid_value':
+      return must(explainChoice(issue.values, value));
+    case 'invalid_union':
+      return explainUnion(issue, path, checked);
+    case 'too_small':
+      if (issue.origin === 'string' || issue.origin === 'array') {
+        if (Number(issue.minimum) <= 1) return say('must not be empty');
+        const what =
+          issue.origin === 'string' ? 'be at least %s characters long' : 'have at least %s elements';
+        return say(`must ${what.replace('%s', String(issue.minimum))}`);
+      }
+      return say(`must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`);
+    case 'too_big':
+      if (issue.origin === 'array') return say(`must have at most ${issue.maximum} elements`);
+      if (issue.origin === 'string') return say(`must be at most ${issue.maximum} characters long`);
+      return say(`must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`);
+    case 'invalid_key':
+      return say(issue.issues[0]?.message ?? issue.message);
+    case 'custom':
+    case 'invalid_format':
+    case 'invalid_element':
+    case 'not_multiple_of':
+    default:
+      return say(issue.message);
+  }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  string: 'text',
+  object: 'a mapping',
+  record: 'a mapping',
+  array: 'a list',
+};
+
+/** Keys that stand elsewhere now, by the end of their path. */
+const movedKeys: readonly {
+  readonly from: readonly string[];
+  readonly to: string;
+  readonly scope: string;
+}[] = [
+  {
+    from: ['density', 'false_pages'],
+    to: 'drift',
+    scope: 'which the density watches of all pipelines share',
+  },
+  { from: ['alerts', 'false_page_budget'], to: 'per_pipeline', scope: 'which holds for each pipeline' },
+];
+
+function explainUnknownKey(key: string, path: Path, checked: Checked): Problem {
+  const field = formatPath([...path, key]);
+  const moved = movedKeys.find(({ from: [section, name] }) => path.at(-1) === section && key === name);
+  if (moved !== undefined) {
+    const { to, scope } = moved;
+    const value = JSON.stringify(valueAt(checked.value, [...path, key]));
+    const text = `has moved to \`alerts.false_pages.${to}\`, ${scope}; write \`alerts: {false_pages: {${to}: ${value}}}\``;
+    return { field, text };
+  }
+  const known = keysAt(checked, path);
+  const guess = closest(key, known);
+  if (guess === null) return { field, text: `is not a known key; known keys here are ${known.join(', ')}` };
+  return {
+    field,
+    text: `is not a known key; did you mean \`${guess}\`?`,
+    meant: formatPath([...path, guess]),
+  };
+}
+
+function explainChoice(choices: readonly unknown[], value: unknown): string {
+  const names = choices.map((choice) => JSON.stringify(choice));
+  const last = names.at(-1) ?? '';
+  const rule = names.length === 1 ? last : `${names.slice(0, -1).join(', ')} or ${last}`;
+  const words = choices.filter((choice) => typeof choice === 'string');
+  const guess = typeof value === 'string' && words.length > 1 ? closest(value, words) : null;
+  return guess === null ? rule : `${rule}; did you mean "${guess}"?`;
+}
+
+function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: Checked): Problem[] {
+  const field = formatPath(path);
+  const value = valueAt(checked.value, path);
+  const options = 'options' in issue && Array.isArray(issue.options) ? (issue.options as unknown[]) : null;
+  if (options !== null) {
+    const rule = explainChoice(options, value);
+    if (value !== undefined) return [{ field, text: `must be ${rule}` }];
+    const owner = valueAt(checked.value, path.slice(0, -1));
+    const slip = closest(String(path.at(-1)), isMapping(owner) ? Object.keys(owner) : []);
+    if (slip !== null) return [explainUnknownKey(slip, path.slice(0, -1), checked)];
+    return [{ field, text: `is missing; it must be ${rule}` }];
+  }
+  const forms = schemasAt(checked, path.slice(0, -1))
+    .flatMap((schema) => childSchemas([schema], path.at(-1) ?? ''))
+    .flatMap(branches);
+  if (forms.length !== issue.errors.length)
+    return [{ field, text: 'must be JSON: text, a finite number, true, false, null, a list or a mapping' }];
+  if (!isMapping(value)) return [{ field, text: 'must be a mapping' }];
+  const scored = forms.map((form, index) => ({
+    score: likeness(form, value),
+    issues: issue.errors[index] ?? [],
+    problems: problemCount(issue.errors[index] ?? []),
+  }));
+  const best = scored.reduce((a, b) =>
+    b.score > a.score || (b.score === a.score && b.problems < a.problems) ? b : a,
+  );
+  if (best.score === 0) {
+    const heads = [
+      ...new Set(forms.map((form) => (form.required ?? []).map((key) => `\`${key}\``).join(' and '))),
+    ];
+    return [
+      {
+        field,
+        text: `is of no known form; give it ${heads.slice(0, -1).join(', ')} or ${heads.at(-1) ?? ''}`,
+      },
+    ];
+  }
+  return best.issues.flatMap((inner) => explainIssue(inner, path, checked));
+}
+
+/** Each key that a form does not know is one. */
+function problemCount(issues: readonly Issue[]): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
+}
+
+/** How many of the keys that a form requires are there, misspelt ones included. */
+function likeness(form: JsonSchema, value: Readonly<Record<string, unknown>>): number {
+  const required = form.required ?? [];
+  return Object.keys(value).filter((key) => closest(key, required) !== null).length;
+}
+
+/** `pipelines[0].retriever.url`; the whole file when the path is empty. */
+export function formatPath(path: Path): string {
+  let text = '';
+  for (const part of path)
+    text += typeof part === 'number' ? `[${part}]` : `${text === '' ? '' : '.'}${String(part)}`;
+  return text === '' ? 'the config' : text;
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const part of path) {
+    value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
+  }
+  return value;
+}
+
+/** The schemas that the value at a path is of. */
+function schemasAt({ schema, value }: Checked, path: Path): JsonSchema[] {
+  let schemas = branchesFor(schema, value);
+  for (const [index, part] of path.entries()) {
+    const child = valueAt(value, path.slice(0, index + 1));
+    schemas = childSchemas(schemas, part).flatMap((next) => branchesFor(next, child));
+  }
+  return schemas;
+}
+
+function keysAt(checked: Checked, path: Path): string[] {
+  return [...new Set(schemasAt(checked, path).flatMap((schema) => Object.keys(schema.properties ?? {})))];
+}

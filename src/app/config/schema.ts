@@ -1,0 +1,133 @@
+/**
+ * recalld.yaml, strict: an unknown key is an error. Each leaf says what it means; `secret` leaves are never printed
+ * whole (`all`: nothing of them, `url`: not the credentials in it, `body`: not what sounds like a secret),
+ * `inactive` sections are part of the contract and checked, but this version does not act on them and says so.
+ * docs/config.md and the JSON Schema are generated from here.
+ */
+import { z } from 'zod';
+import { refuseRepeats } from '../../golden/config/repeats.ts';
+import { llmSchema } from '../../models/config.ts';
+import { queueSchema } from '../../queue/config.ts';
+import { alertsSchema } from './alerts.ts';
+import { pipelineSchema } from './pipeline.ts';
+
+const port = z.int().min(0).max(65_535);
+
+const networks = [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()];
+
+const serverSchema = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
+  port: port.default(8321).describe('Port of the HTTP API; 0 takes a free one.'),
+  max_requests_per_minute: z
+    .int()
+    .min(1)
+    .default(60_000)
+    .describe(
+      'Most requests a minute of one API key, or of one address where the key is missing or wrong; beyond it they get 429 and Retry-After. Health and metrics are not counted.',
+    ),
+  trusted_proxies: z
+    .array(
+      z
+        .string()
+        .refine((text) => networks.some((network) => network.safeParse(text).success), {
+          error: 'must be an IP address or a network such as 10.0.0.0/8',
+          abort: true,
+        })
+        .refine((text) => !text.endsWith('/0'), { error: 'must not be every address there is' }),
+    )
+    .default([])
+    .describe(
+      'Proxies before the API, as addresses or networks. Their X-Forwarded-For, -Proto and -Host say who calls and how; those of anybody else are ignored. With a proxy, API keys are always needed.',
+    ),
+  shutdown_seconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .default(30)
+    .describe(
+      'Longest that a stop takes; after it the process ends with exit code 3, and what it was at is done by another replica, or after the next start.',
+    ),
+  metrics_port: port
+    .nullable()
+    .default(null)
+    .describe('Own port for /metrics, /livez and /readyz; null shares `port`.'),
+});
+
+const storageSchema = z.strictObject({
+  url: z
+    .string()
+    .regex(/^(embedded$|postgres(ql)?:\/\/)/, { error: 'must be `embedded` or a postgres:// URL' })
+    .default('embedded')
+    .describe('`embedded` runs PostgreSQL from npm in `data_dir`; else a postgres:// URL.')
+    .meta({ secret: 'url' }),
+  data_dir: z.string().min(1).default('.recalld').describe('Folder of the embedded database.'),
+  pool_size: z
+    .int()
+    .min(2)
+    .max(200)
+    .default(10)
+    .describe('Most connections that this process opens for its own queries.'),
+  statement_seconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .default(60)
+    .describe('Longest that the database may work on one statement of recalld.'),
+  read_url: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' })
+    .nullable()
+    .default(null)
+    .describe(
+      'A replica that answers what people read; it may lag behind, and `url` answers while it is away. Null reads from `url`.',
+    )
+    .meta({ secret: 'url' }),
+  measurement_retention_days: z
+    .int()
+    .min(1)
+    .max(36_500)
+    .default(400)
+    .describe(
+      'Days that measured values are kept; they are deleted by whole months, and hold no text and no ids.',
+    ),
+  hash_key: z
+    .string()
+    .min(16)
+    .nullable()
+    .default(null)
+    .describe(
+      'Key of the hashes that stand for users and sessions; null makes one and keeps it in the database.',
+    )
+    .meta({ secret: 'all' }),
+});
+
+const logSchema = z.strictObject({
+  level: z
+    .enum(['debug', 'info', 'warn', 'error'])
+    .default('info')
+    .describe('Least severe level that is written.'),
+});
+
+export const configSchema = z.strictObject({
+  server: serverSchema.prefault({}).describe('The HTTP API and the daemon.'),
+  storage: storageSchema.prefault({}).describe('The database.'),
+  queue: queueSchema,
+  log: logSchema.prefault({}).describe('The log.'),
+  alerts: alertsSchema,
+  llm: llmSchema,
+  pipelines: z
+    .array(pipelineSchema)
+    .default([])
+    .superRefine((list, context) =>
+      refuseRepeats(
+        list.map(({ name }) => name),
+        context,
+        'name',
+      ),
+    )
+    .describe('The retrieval paths to watch.'),
+});
+
+export type Config = z.infer<typeof configSchema>;
+export type PipelineConfig = Config['pipelines'][number];
+export type GoldenConfig = PipelineConfig['golden'][number];

@@ -1,0 +1,73 @@
+/** What the pages for people are made from: the services of the API, and what people ask beyond it. */
+
+import type { ChecksDeps } from '../../checks/routes.ts';
+import type { DensityRouteDeps } from '../../density/routes.ts';
+import type { Annotations } from '../../deployments/ports/annotations.ts';
+import type { DeploymentsDeps } from '../../deployments/routes.ts';
+import type { Diagnoses } from '../../diagnosis/ports/diagnoses.ts';
+import type { BaselinesDeps } from '../../golden/baselines-routes.ts';
+import type { GoldenRunsDeps } from '../../golden/golden-runs-routes.ts';
+import type { FoundFixes } from '../../golden/pages/labels-page.tsx';
+import type { GoldenBaselines } from '../../golden/ports/golden-baselines.ts';
+import type { RunReads } from '../../golden/ports/run-reads.ts';
+import type { Acceptance } from '../../golden/rules/check/accept-proposals.ts';
+import type { GoldenSchedule } from '../../golden/watched-pipeline.ts';
+import type { FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
+import type { TrafficReads } from '../../live/ports/traffic-reads.ts';
+import type { Logger } from '../../logger.ts';
+import type { Measurements } from '../../measures/ports/measurements.ts';
+import type { PipelinesDeps } from '../../status/pipelines.ts';
+
+/** A pipeline of the config, as far as pages need it. */
+export interface ConsolePipeline {
+  readonly name: string;
+  /** False in hash mode: then no text of a query is shown, whatever is stored. */
+  readonly showsText: boolean;
+  readonly golden: readonly Pick<GoldenSchedule, 'set' | 'cron'>[];
+  readonly floors: readonly { readonly measure: string; readonly below: number }[];
+}
+
+export interface SiteSettings {
+  readonly version: string;
+  readonly pipelines: readonly ConsolePipeline[];
+  /** Where browsers reach the pages when that is not what they ask for, as behind a proxy; null: nowhere else. */
+  readonly publicUrl: string | null;
+}
+
+export interface ConsoleDeps
+  extends PipelinesDeps,
+    ChecksDeps,
+    GoldenRunsDeps,
+    BaselinesDeps,
+    DensityRouteDeps,
+    DeploymentsDeps,
+    FeedbackSummaryDeps {
+  readonly diagnoses: Pick<Diagnoses, 'list' | 'open'>;
+  readonly logger: Logger;
+  readonly site: SiteSettings;
+  readonly baselines: GoldenBaselines;
+  readonly measurements: Pick<Measurements, 'series'>;
+  readonly runReads: RunReads;
+  readonly annotations: Annotations;
+  readonly trafficReads: TrafficReads;
+  /** Coverage of all queries of a density baseline, ascending; null when it is gone. */
+  referenceScores(pipeline: string, version: number): Promise<Float64Array | null>;
+  /**
+   * Looks in the store for what took the place of judged documents that are gone.
+   *
+   * @throws RecalldError pipeline_unknown, golden_set_unknown
+   */
+  findLabelFixes(pipeline: string, goldenSet: string): Promise<FoundFixes>;
+  /**
+   * Makes a new version of the set with what was accepted.
+   *
+   * @param version of the set that the proposals were made for
+   * @throws RecalldError golden_set_changed when they would not be made now
+   */
+  acceptLabelFixes(
+    pipeline: string,
+    goldenSet: string,
+    version: number,
+    acceptances: readonly Acceptance[],
+  ): Promise<void>;
+}

@@ -1,0 +1,34 @@
+/** Every dashboard of recalld, and the metrics that are on none of them. */
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { DashboardSettings } from '../../dashboards/settings.ts';
+import { densityDashboard } from '../../density/dashboard.ts';
+import { goldenSetDashboard } from '../../golden/panels/golden-set.ts';
+import { liveTrafficDashboard } from '../../live/dashboard.ts';
+import type { MetricName } from '../../metrics/catalogue.ts';
+import { healthDashboard } from '../../status/dashboard.ts';
+import { itselfDashboard } from './recalld-service.ts';
+
+export interface DashboardFile {
+  /** Name of the file, without a folder. */
+  readonly name: string;
+  readonly dashboard: Dashboard;
+}
+
+/** The dashboards, in the order in which one looks at them. */
+export function createDashboards(settings: DashboardSettings): DashboardFile[] {
+  return [
+    { name: 'retrieval-health.json', dashboard: healthDashboard(settings) },
+    { name: 'golden-set.json', dashboard: goldenSetDashboard(settings) },
+    { name: 'density-and-topics.json', dashboard: densityDashboard(settings) },
+    { name: 'live-traffic.json', dashboard: liveTrafficDashboard(settings) },
+    { name: 'recalld-itself.json', dashboard: itselfDashboard(settings) },
+  ];
+}
+
+/** A dashboard as the text of its file. */
+export function dashboardText(dashboard: Dashboard): string {
+  return `${JSON.stringify(dashboard, null, 2)}\n`;
+}
+
+/** Metrics that are on no panel, each with the reason why. */
+export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {};

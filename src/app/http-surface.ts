@@ -1,0 +1,216 @@
+/** What the daemon shows to the network: health and metrics always, the API in the role `api`. */
+
+import type { Pool } from 'pg';
+import { createApiKeys } from '../access/api-keys.ts';
+import { createAuthentication } from '../access/authentication.ts';
+import { createConsoleSessions } from '../access/console-sessions.ts';
+import { readDensityVerdict } from '../checks/check-states.ts';
+import type { CleanupStack } from '../cleanup-stack.ts';
+import { densityTables } from '../density/index.ts';
+import { createDensityApi } from '../density/routes.ts';
+import { createDeployments } from '../deployments/deployments.ts';
+import { createGoldenApi } from '../golden/golden-api.ts';
+import { createGoldenRotations } from '../golden/sql/golden-rotations.ts';
+import { createGoldenRuns } from '../golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../golden/sql/golden-sets.ts';
+import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
+import { createMemoryBudget } from '../http/memory-budget.ts';
+import type { Readiness, Unready } from '../http/operations.ts';
+import { createJsonBodyReader } from '../live/json-bodies/reader.ts';
+import { createLiveIngest } from '../live/live-ingest.ts';
+import { createOtlpReceiver } from '../live/otlp-receiver.ts';
+import { createLiveTraffic } from '../live/sql/live-traffic.ts';
+import { createMeasurements } from '../measures/measurements.ts';
+import { outageOf } from '../postgres/pool.ts';
+import { createErasure } from '../privacy/erasure.ts';
+import { createStatusApi } from '../status/status-api.ts';
+import { messageOf } from '../text/error-message.ts';
+import type { Config } from './config/schema.ts';
+import { createConsoleApi } from './console/console-api.ts';
+import type { Dependencies } from './dependencies.ts';
+import { type HttpDeps, type HttpServer, startHttpServer } from './http/server.ts';
+import { showIngestCounters } from './known-counters.ts';
+import { sharedReading } from './shared-reading.ts';
+import { version } from './version.ts';
+
+/** How long a service may take to answer before it counts as not ready. */
+const PATIENCE_MS = 2000;
+
+export interface Face {
+  /** Where health and metrics answer. */
+  readonly url: string;
+  /** The daemon is ready, and says so. */
+  welcome(): void;
+  /** Says that the daemon is stopping, and resolves when all requests that have begun have ended. */
+  retire(): Promise<void>;
+  requestsUnderWay(): number;
+}
+
+export async function showFace(
+  dependencies: Dependencies,
+  withApi: boolean,
+  cleanups: CleanupStack,
+): Promise<Face> {
+  const { exporter, logger, storage } = dependencies;
+  let phase: 'starting' | 'ready' | 'stopping' = 'starting';
+  // Anybody may ask, as often as they like: one question is under way at a time.
+  const askServices = sharedReading(() => dependenciesReady(dependencies));
+  const readiness = async (): Promise<Readiness> =>
+    phase === 'ready'
+      ? askServices()
+      : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
+  const onShed: HttpDeps['onShed'] = (reason) =>
+    exporter.meter.increment('recalld_ingest_shed_total', { reason });
+  const api = withApi ? await createApi(dependencies, onShed, cleanups) : null;
+  const servers = await listen(dependencies.config, cleanups, {
+    logger,
+    version,
+    trustedProxies: dependencies.config.server.trusted_proxies,
+    operations: { metrics: exporter, readiness },
+    memory: createMemoryBudget(),
+    api,
+    outageOf: (error) => outageOf(storage.pool.options, error),
+    onShed,
+  });
+  return {
+    url: servers.at(-1)?.url ?? '',
+    welcome() {
+      phase = 'ready';
+    },
+    async retire() {
+      phase = 'stopping';
+      await Promise.all(servers.map((server) => server.retire()));
+    },
+    requestsUnderWay: () => servers.reduce((sum, { underWay }) => sum + underWay, 0),
+  };
+}
+
+async function createApi(
+  dependencies: Dependencies,
+  onShed: HttpDeps['onShed'],
+  cleanups: CleanupStack,
+): Promise<HttpDeps['api']> {
+  const { config, traffic, clock, exporter, hashKey, schedule, logger, storage } = dependencies;
+  const { meter } = exporter;
+  showIngestCounters(config, meter);
+  const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
+  const largeBodies = createJsonBodyReader();
+  cleanups.defer('reader of large bodies', () => largeBodies.close());
+  schedule.every('50 * * * * *', 'UTC', () => {
+    ingest
+      .refresh()
+      .catch((error: unknown) =>
+        logger.warn('the number of replicas could not be read', { reason: String(error) }),
+      );
+  });
+  return {
+    ...ingest,
+    largeBodies,
+    ...createErasure(traffic, hashKey),
+    ...createGoldenApi(dependencies),
+    ...createStatusApi(readingFrom(storage.readPool, dependencies)),
+    ...createDensityApi({
+      ...dependencies,
+      plans: dependencies.densityPlans,
+      watch: dependencies.densityStates,
+      checkOf: (pipeline) => readDensityVerdict(dependencies, pipeline),
+    }),
+    ...createConsoleApi(dependencies),
+    deployments: dependencies.deployments,
+    otlp: createOtlpReceiver(config, ingest, meter, cleanups),
+    maxRequestsPerMinute: config.server.max_requests_per_minute,
+    onShed,
+    onRejected: (code) => meter.increment('recalld_ingest_rejected_total', { code }),
+    authentication: createAuthentication({
+      keys: createApiKeys(storage.pool),
+      sessions: createConsoleSessions(storage.pool),
+      optional: keysAreOptional(config),
+      logger,
+    }),
+  };
+}
+
+/** What only reads for people, from the replica where the config has one. */
+function readingFrom(pool: Pool, dependencies: Dependencies): Dependencies {
+  if (pool === dependencies.storage.pool) return dependencies;
+  return {
+    ...dependencies,
+    sets: createGoldenSets(pool),
+    runs: createGoldenRuns(pool),
+    rotations: createGoldenRotations(pool),
+    ticks: createGoldenTicks(pool),
+    measurements: createMeasurements(pool),
+    densityStates: densityTables(pool).watch,
+    deployments: createDeployments(pool),
+    traffic: createLiveTraffic(pool, dependencies.replica),
+  };
+}
+
+/** One server, or one for the API and one for operations when `metrics_port` keeps them apart. */
+async function listen(
+  config: Config,
+  cleanups: CleanupStack,
+  deps: HttpDeps,
+): Promise<readonly HttpServer[]> {
+  const { host, port, metrics_port: metricsPort } = config.server;
+  const servers =
+    metricsPort === null
+      ? [{ deps, port, setting: 'server.port' }]
+      : [
+          { deps: { ...deps, operations: null }, port, setting: 'server.port' },
+          { deps: { ...deps, api: null }, port: metricsPort, setting: 'server.metrics_port' },
+        ];
+  const listening: HttpServer[] = [];
+  for (const server of servers) {
+    const started = await startHttpServer(server.deps, { host, port: server.port }, server.setting);
+    cleanups.defer(`HTTP server of ${server.setting}`, () => started.close());
+    listening.push(started);
+  }
+  return listening;
+}
+
+/** Only a daemon that nobody else can reach, on a database of its own, trusts every caller. Others come through a proxy. */
+function keysAreOptional({ server, storage }: Config): boolean {
+  const isLocal =
+    ['127.0.0.1', '::1', 'localhost'].includes(server.host) && server.trusted_proxies.length === 0;
+  return storage.url === 'embedded' && isLocal;
+}
+
+/** A replica that is away keeps nobody from work: the primary answers for it. */
+async function dependenciesReady({ storage, queue, clock }: Dependencies): Promise<Readiness> {
+  const askReplica = async (): Promise<void> => {
+    const trouble = await storage.replicaTrouble();
+    if (trouble !== null) throw trouble;
+  };
+  const askDatabase = async (): Promise<void> => {
+    const trouble = storage.trouble();
+    if (trouble !== null) throw new Error(trouble);
+    await storage.pool.query('select 1');
+  };
+  const asked = [
+    { name: 'database', answer: askDatabase() },
+    { name: 'queue', answer: queue.counts() },
+    { name: 'replica', answer: askReplica() },
+  ];
+  const timer = new AbortController();
+  const late = clock.sleep(PATIENCE_MS, timer.signal).then(() => {
+    throw new Error(`no answer within ${PATIENCE_MS / 1000} s`);
+  });
+  const answers = await Promise.allSettled(asked.map(({ answer }) => Promise.race([answer, late])));
+  timer.abort();
+  late.catch(() => undefined);
+  const away = answers.flatMap((answer, index): Unready[] =>
+    answer.status === 'fulfilled'
+      ? []
+      : [
+          {
+            name: asked[index]?.name ?? '',
+            reason: messageOf(answer.reason),
+          },
+        ],
+  );
+  return {
+    notReady: away.filter(({ name }) => name !== 'replica'),
+    degraded: away.filter(({ name }) => name === 'replica'),
+  };
+}

@@ -1,0 +1,121 @@
+/** OpenAPI 3.1 from the table of endpoints. */
+import { z } from 'zod';
+import { type Endpoint, endpointTags } from '../../http/endpoint.ts';
+import { endpoints } from './endpoints.ts';
+
+const problem = {
+  description: 'A problem document (RFC 9457).',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+};
+
+const problemSchema = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'code', 'detail'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    code: { type: 'string', description: 'Stable name of what went wrong.' },
+    detail: { type: 'string', description: 'One sentence with the way out.' },
+  },
+};
+
+/** The document that /openapi.json answers with. */
+export function openApiDocument(version: string): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const endpoint of endpoints)
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operationOf(endpoint) };
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'recalld',
+      version,
+      description: 'Live queries and feedback of a RAG service in, the state of its retrieval out.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: Object.entries(endpointTags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: { Problem: problemSchema },
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of `recalld keys create`.' },
+      },
+    },
+  };
+}
+
+const statusesOfProblems = ['400', '401', '403', '404', '409', '413', '429', '503'] as const;
+
+function operationOf(endpoint: Endpoint): Record<string, unknown> {
+  const parameters = [...pathParameters(endpoint), ...queryParameters(endpoint)];
+  const failures =
+    endpoint.scope === null
+      ? { '404': problem }
+      : Object.fromEntries(statusesOfProblems.map((status) => [status, problem]));
+  return {
+    operationId: `${endpoint.method}${endpoint.path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => (letter ?? '').toUpperCase())}`,
+    summary: endpoint.summary,
+    tags: [endpoint.tag],
+    security: endpoint.scope === null ? [] : [{ apiKey: [] }],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(endpoint.body === null
+      ? {}
+      : { requestBody: { required: true, content: jsonContent(endpoint.body, 'input') } }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(endpoint.responses).map(([status, { description, body }]) => [
+          status,
+          body === null ? { description } : { description, content: jsonContent(body, 'output') },
+        ]),
+      ),
+      ...failures,
+    },
+  };
+}
+
+function pathParameters({ path, params }: Endpoint): Record<string, unknown>[] {
+  const schemas = params === undefined ? {} : propertiesOf(params);
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: schemas[name] ?? { type: 'string' },
+  }));
+}
+
+function queryParameters({ query }: Endpoint): Record<string, unknown>[] {
+  if (query === undefined) return [];
+  return Object.entries(propertiesOf(query)).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema,
+  }));
+}
+
+function propertiesOf(schema: z.ZodObject): Readonly<Record<string, object>> {
+  const { properties = {} } = inlineSchema(schema, 'input') as { properties?: Record<string, object> };
+  return properties;
+}
+
+function jsonContent(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
+  return { 'application/json': { schema: inlineSchema(schema, io) } };
+}
+
+/** Every schema stands where it is used: without references none can dangle. */
+function inlineSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    io,
+    reused: 'inline',
+    unrepresentable: 'any',
+    // What is parsed by hand says itself how it looks on the wire.
+    override: ({ jsonSchema }) => {
+      const { wire, ...rest } = jsonSchema as Record<string, unknown>;
+      if (wire === undefined) return;
+      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+      Object.assign(jsonSchema, rest, wire);
+    },
+  });
+  return json;
+}

@@ -1,0 +1,235 @@
+/** The HTTP face of the daemon, with problem documents for everything that goes wrong. */
+import { randomUUID } from 'node:crypto';
+import { type FastifyInstance, fastify } from 'fastify';
+import { identifyCallers } from '../../access/authentication.ts';
+import { refuseForeignPages } from '../../access/local-callers.ts';
+import { addChecks } from '../../checks/routes.ts';
+import { asksForPage, sendProblemPage } from '../../console/http/error-pages.ts';
+import { addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
+import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.ts';
+import { addDiagnoses } from '../../diagnosis/routes.ts';
+import { RecalldError } from '../../errors.ts';
+import { addBaselines, type BaselinesDeps } from '../../golden/baselines-routes.ts';
+import { addGoldenRuns, type GoldenRunsDeps } from '../../golden/golden-runs-routes.ts';
+import { addGoldenSets, type GoldenSetsDeps } from '../../golden/golden-sets-routes.ts';
+import { limitConnections } from '../../http/connections.ts';
+import { acceptJson } from '../../http/json-body.ts';
+import type { MemoryBudget } from '../../http/memory-budget.ts';
+import { addOpenApi } from '../../http/openapi.ts';
+import { addOperations, type OperationsDeps } from '../../http/operations.ts';
+import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../http/problem.ts';
+import { addRequestBodies } from '../../http/request-bodies.ts';
+import { addRetirement, type Retirement } from '../../http/retirement.ts';
+import { addFeedbackSummary, type FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
+import { addIngest, type IngestDeps } from '../../live/ingest-routes.ts';
+import { addOtlp, type OtlpDeps } from '../../live/otlp-routes.ts';
+import { type ShedReason, shedReason } from '../../live/shed-reason.ts';
+import type { Logger } from '../../logger.ts';
+import { addErasure, type ErasureDeps } from '../../privacy/routes.ts';
+import { addPipelines } from '../../status/pipelines.ts';
+import type { ConsoleDeps } from '../console/deps.ts';
+import { addConsole } from '../console/routes.ts';
+
+export interface ApiDeps
+  extends IngestDeps,
+    OtlpDeps,
+    ErasureDeps,
+    DeploymentsDeps,
+    DensityRouteDeps,
+    GoldenSetsDeps,
+    GoldenRunsDeps,
+    BaselinesDeps,
+    FeedbackSummaryDeps,
+    ConsoleDeps {
+  readonly maxRequestsPerMinute: number;
+}
+
+export interface HttpDeps {
+  readonly logger: Logger;
+  readonly version: string;
+  /** Addresses and networks whose word is taken for who calls. */
+  readonly trustedProxies: readonly string[];
+  /** Health and metrics; null: they are shown elsewhere. */
+  readonly operations: OperationsDeps | null;
+  /** The API; null: this process does not serve it. */
+  readonly api: ApiDeps | null;
+  /** Shared by the servers of a process. */
+  readonly memory: MemoryBudget;
+  /** The sentence for an error of the database that means that it is away for now; null for any other error. */
+  outageOf(error: Error): RecalldError | null;
+  /** Counts a request that was sent away for now. */
+  onShed(reason: ShedReason): void;
+}
+
+export interface HttpAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface HttpServer extends Retirement {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Ids of queries and users have up to 1,024 characters. */
+const LONGEST_PARAMETER = 4096;
+
+/** How long nothing may move on a connection, such as one whose answer nobody takes. */
+const SILENCE_MS = 5 * 60_000;
+
+/** Of what is not read by request-bodies.ts: the forms of the console. */
+const FORM_BYTES = 256 * 1024;
+
+/**
+ * Listens on `address`; port 0 takes a free one.
+ *
+ * @param setting the config key of the port, for the message when it is taken
+ * @throws RecalldError port_in_use
+ */
+export async function startHttpServer(
+  deps: HttpDeps,
+  address: HttpAddress,
+  setting: string,
+): Promise<HttpServer> {
+  const app = fastify({
+    logger: false,
+    return503OnClosing: true,
+    forceCloseConnections: 'idle',
+    requestTimeout: 30_000,
+    connectionTimeout: SILENCE_MS,
+    http: { connectionsCheckingInterval: 5000 },
+    bodyLimit: FORM_BYTES,
+    trustProxy: deps.trustedProxies.length > 0 && [...deps.trustedProxies],
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
+  });
+  limitConnections(app, deps.memory, deps.logger);
+  const retirement = addRetirement(app);
+  refuseNul(app);
+  const bodies = addRequestBodies(app, deps.memory);
+  if (deps.operations !== null) addOperations(app, deps.operations);
+  if (deps.api !== null) {
+    const { api } = deps;
+    if (api.authentication.optional) refuseForeignPages(app);
+    await identifyCallers(app, api.authentication, api.maxRequestsPerMinute);
+    addOpenApi(app, deps.version);
+    addOtlp(app, api, bodies, RETRY_AFTER_SECONDS);
+    void app.register(async (scope) => {
+      acceptJson(scope, bodies);
+      addIngest(scope, api, bodies);
+      addErasure(scope, api);
+      addDeployments(scope, api);
+      addDiagnoses(scope, api);
+      addDensityRoutes(scope, api);
+      addGoldenSets(scope, api);
+      addGoldenRuns(scope, api);
+      addBaselines(scope, api);
+      addPipelines(scope, api);
+      addChecks(scope, api);
+      addFeedbackSummary(scope, api);
+    });
+    void app.register(async (scope) => {
+      scope.addHook('preParsing', (request, _reply, payload, done) => {
+        if (request.method === 'POST') bodies.hold(request, FORM_BYTES);
+        done(null, payload);
+      });
+      addConsole(scope, api, (error) => deps.outageOf(error));
+    });
+  }
+  addProblems(app, deps);
+  try {
+    const url = await app.listen({ host: address.host, port: address.port });
+    return Object.assign(retirement, { url, close: () => app.close() });
+  } catch (cause) {
+    throw listenFailure(cause, address, setting);
+  }
+}
+
+/** PostgreSQL stores no such text, and fails when it is asked for one. */
+function refuseNul(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ url }, _reply, done) =>
+    done(
+      url.includes('%00')
+        ? new RecalldError('body_unreadable', 'The address of the request holds a NUL character.')
+        : undefined,
+    ),
+  );
+}
+
+/** The caller's id of the request, when it is one that a log can hold. */
+function knownRequestId(header: string | string[] | undefined): string | null {
+  return typeof header === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(header) ? header : null;
+}
+
+function addProblems(app: FastifyInstance, deps: HttpDeps): void {
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    done();
+  });
+  app.setNotFoundHandler((request, reply) => {
+    if (deps.api !== null && asksForPage(request)) {
+      const problem = plainProblem(404, `There is no page ${pathOf(request.url)}.`);
+      return sendProblemPage(deps.api, request, reply, problem);
+    }
+    return sendProblem(reply, plainProblem(404, `There is no ${request.method} ${pathOf(request.url)}.`));
+  });
+  app.setErrorHandler((thrown: Error & { statusCode?: number }, request, reply) => {
+    const error = deps.outageOf(thrown) ?? thrown;
+    // Fastify closes whenever a body was refused, and who still sends would not read the answer; see request-bodies.ts.
+    reply.removeHeader('connection');
+    if (error instanceof RecalldError) {
+      if (error.retryable || error.code === 'rate_limited') deps.onShed(shedReason(error.code));
+      sayWhen(reply, error);
+      return sendProblem(reply, problemOf(error.code, error.message));
+    }
+    const status = error.statusCode ?? 500;
+    if (status < 500) return sendProblem(reply, plainProblem(status, refusalSentence(status)));
+    deps.logger.error('a request failed', {
+      method: request.method,
+      // Not the path itself, which may hold the id of a user.
+      route: request.routeOptions.url ?? null,
+      request_id: request.id,
+      reason: error.message,
+    });
+    return sendProblem(
+      reply,
+      plainProblem(500, `The request failed; the log of recalld says why, under request id ${request.id}.`),
+    );
+  });
+}
+
+/** Never the words of the parser, which quote the body, and with it what a user asked. */
+function refusalSentence(status: number): string {
+  switch (status) {
+    case 413:
+      return `The body has more than ${FORM_BYTES} bytes.`;
+    case 415:
+      return 'The content type is not understood; send application/json.';
+    default:
+      return 'The request cannot be read; the body must be valid JSON.';
+  }
+}
+
+function pathOf(url: string): string {
+  return url.split('?')[0] ?? url;
+}
+
+function listenFailure(cause: unknown, { host, port }: HttpAddress, setting: string): Error {
+  const code = (cause as NodeJS.ErrnoException).code;
+  if (code === 'EADDRINUSE') {
+    return new RecalldError(
+      'port_in_use',
+      `${host}:${port} is taken by another process; set ${setting} to a free port, or to 0 to take any.`,
+      { cause },
+    );
+  }
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return new RecalldError(
+      'port_in_use',
+      `${host}:${port} cannot be listened on (${code}); mend server.host and ${setting}.`,
+      { cause },
+    );
+  }
+  return cause instanceof Error ? cause : new Error(String(cause));
+}

@@ -1,0 +1,27 @@
+/** Structured log as JSON lines on stderr, so that stdout stays free for what a command answers. */
+import pino from 'pino';
+import type { Logger } from '../logger.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export function createLogger(level: LogLevel): Logger {
+  const log = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: {
+        paths: ['password', '*.password', 'authorization', '*.authorization', 'api_key', '*.api_key'],
+        censor: '[redacted]',
+      },
+    },
+    pino.destination({ fd: 2, sync: true }),
+  );
+  return {
+    debug: (message, fields) => log.debug(fields ?? {}, message),
+    info: (message, fields) => log.info(fields ?? {}, message),
+    warn: (message, fields) => log.warn(fields ?? {}, message),
+    error: (message, fields) => log.error(fields ?? {}, message),
+  };
+}

@@ -1,0 +1,202 @@
+/** `recalld backtest`: how often the configured checks would have fired on stored history. */
+
+import type { Command } from 'commander';
+import { commandSettings } from '../app/commands/command-settings.ts';
+import { type CommandSettings, withCommandStore } from '../app/commands/command-store.ts';
+import type { Config, PipelineConfig } from '../app/config/schema.ts';
+import { goldenChecks, thresholdChecks } from '../app/pipelines.ts';
+import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { formatTable, note, printJson, printLine } from '../cli/output.ts';
+import { parseTime } from '../cli/parse-time.ts';
+import { RecalldError } from '../errors.ts';
+import { createMeasurements } from '../measures/measurements.ts';
+import { runTrustSeconds } from '../measures/rules/trust.ts';
+import { createSchedule } from '../queue/node-cron.ts';
+import { systemClock } from '../system-clock.ts';
+import { backtestGoldenChecks, backtestThresholds } from './backtest.ts';
+import { isThreshold } from './config.ts';
+import type { CheckBacktest, Firings } from './rules/verdict-episodes.ts';
+
+interface BacktestOptions extends ConfiguredOptions {
+  readonly from: Date;
+  readonly to?: Date;
+}
+
+export function backtestCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'backtest',
+    'Tell how often the configured checks would have fired on stored history, before paging is turned on.',
+    'recalld backtest --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z',
+  )
+    .requiredOption('--from <time>', 'only runs that ended at or after this', parseTime)
+    .option('--to <time>', 'only runs that ended before this (default: now)', parseTime)
+    .action(async (options: BacktestOptions) => {
+      const until = options.to ?? new Date();
+      const { sets, notes } = await runBacktest(commandSettings(options.config, signal), options.from, until);
+      for (const sentence of notes) note(`Note: ${sentence}`);
+      if (options.json === true) printJson(toJson(options.from, until, sets));
+      else printLine(formatBacktest(sets));
+    });
+}
+
+/** A table of what fired, with an example sentence below for each row of it. */
+export function formatBacktest(sets: readonly BacktestedChecks[]): string {
+  const rows = sets.flatMap(({ pipeline, checks }) => checks.flatMap((check) => rowsOf(pipeline, check)));
+  if (rows.length === 0) return 'No check was judged within that time.';
+  const examples = sets.flatMap(({ pipeline, checks }) =>
+    checks.flatMap(({ name, firings }) =>
+      firings.map(({ verdict, example }) => `${pipeline}, ${name}, ${verdict}: ${example}`),
+    ),
+  );
+  const head = [
+    'pipeline',
+    'check',
+    'judged',
+    'changes',
+    'verdict',
+    'times',
+    'total',
+    'longest',
+    'last began',
+  ];
+  return [formatTable(head, rows, 5), ...(examples.length === 0 ? [] : ['', ...examples])].join('\n');
+}
+
+function rowsOf(pipeline: string, { name, evaluations, transitions, firings }: CheckBacktest): string[][] {
+  const first = [pipeline, name, `${evaluations}`, `${transitions}`];
+  if (firings.length === 0) return [[...first, 'never fired', '-', '-', '-', '-']];
+  return firings.map((each, index) => [
+    ...(index === 0 ? first : ['', '', '', '']),
+    each.verdict,
+    `${each.episodes}`,
+    formatDuration(each.totalSeconds),
+    formatDuration(each.longestSeconds),
+    each.lastAt.toISOString(),
+  ]);
+}
+
+/** In the two largest units, as people say it. */
+function formatDuration(seconds: number): string {
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+function toJson(from: Date, until: Date, sets: readonly BacktestedChecks[]) {
+  return {
+    from: from.toISOString(),
+    to: until.toISOString(),
+    sets: sets.map(({ pipeline, goldenSet, checks }) => ({
+      pipeline,
+      golden_set: goldenSet,
+      checks: checks.map(({ name, severity, threshold, evaluations, transitions, firings }) => ({
+        name,
+        severity,
+        threshold,
+        evaluations,
+        transitions,
+        firings: firings.map(firingsJson),
+      })),
+    })),
+  };
+}
+
+function firingsJson({ verdict, episodes, totalSeconds, longestSeconds, firstAt, lastAt, example }: Firings) {
+  return {
+    verdict,
+    episodes,
+    total_seconds: totalSeconds,
+    longest_seconds: longestSeconds,
+    first_at: firstAt.toISOString(),
+    last_at: lastAt.toISOString(),
+    example,
+  };
+}
+
+/** What is measured least often is measured every six hours. */
+const THRESHOLD_TRUST_SECONDS = 3 * 21_600;
+
+export interface BacktestedChecks {
+  readonly pipeline: string;
+  /** Null: on something else than golden runs. */
+  readonly goldenSet: string | null;
+  readonly checks: readonly CheckBacktest[];
+}
+
+export interface Backtest {
+  readonly sets: readonly BacktestedChecks[];
+  /** Sentences on what was left out, and why. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Judges all golden runs that ended, and all that was measured, from `from` to before `until` with the checks of the
+ * config.
+ *
+ * @throws RecalldError usage when the times are not in order, and as withCommandStore
+ */
+export async function runBacktest(settings: CommandSettings, from: Date, until: Date): Promise<Backtest> {
+  if (from >= until) throw new RecalldError('usage', '--from must be before --to; swap the two times.');
+  const { config, logger } = settings;
+  const schedule = createSchedule(logger);
+  const trusted = ({ cron, timezone }: PipelineConfig['golden'][number]): number =>
+    runTrustSeconds(cron === undefined ? null : schedule.longestGapSeconds(cron, timezone, until));
+  const sets = await withCommandStore(settings, async ({ runs, rotations, storage }) => {
+    const found: BacktestedChecks[] = [];
+    for (const pipeline of config.pipelines) {
+      for (const golden of pipeline.golden) {
+        const checks = await backtestGoldenChecks(
+          { runs, rotations },
+          {
+            pipeline: pipeline.name,
+            goldenSet: golden.set,
+            checks: goldenChecks(pipeline),
+            from,
+            period: { until, trustedSeconds: trusted(golden) },
+          },
+        );
+        found.push({ pipeline: pipeline.name, goldenSet: golden.set, checks });
+      }
+      const thresholds = thresholdChecks(pipeline);
+      if (thresholds.length === 0) continue;
+      const checks = await backtestThresholds(
+        { measurements: createMeasurements(storage.pool), clock: systemClock },
+        {
+          pipeline: pipeline.name,
+          thresholds,
+          from,
+          period: { until, trustedSeconds: THRESHOLD_TRUST_SECONDS },
+        },
+      );
+      found.push({ pipeline: pipeline.name, goldenSet: null, checks });
+    }
+    return found;
+  });
+  return { sets, notes: [...withoutRuns(sets), ...notReplayed(config)] };
+}
+
+function withoutRuns(sets: readonly BacktestedChecks[]): string[] {
+  return sets
+    .filter(({ checks }) => checks.length === 0)
+    .map(({ pipeline, goldenSet }) =>
+      goldenSet === null
+        ? `Nothing that the thresholds of ${pipeline} are on was measured within that time; \`recalld checks\` shows what is known of them.`
+        : `No run of ${goldenSet} on ${pipeline} ended within that time, or nothing is expected of it; \`recalld runs list\` shows what is stored.`,
+    );
+}
+
+/** Checks whose verdicts cannot be found again from what is stored. */
+function notReplayed({ pipelines }: Config): string[] {
+  return pipelines.flatMap(({ name, checks }) => [
+    ...(checks.some((check) => 'density_drift' in check)
+      ? [
+          `The alarms of density drift on ${name} are not raised anew; \`recalld checks --history\` shows when they were.`,
+        ]
+      : []),
+    ...(checks.some((check) => isThreshold(check) && check.measure.endsWith('_age_seconds'))
+      ? [`Ages on ${name} are not stored, so that thresholds on them are not replayed.`]
+      : []),
+  ]);
+}

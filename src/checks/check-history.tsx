@@ -1,0 +1,230 @@
+/** When checks changed within the range, from what to what, for how long, and why; and how each stood, as a strip. */
+
+import { scaleUtc } from 'd3-scale';
+import { VerdictBadge } from '../console/components/badge.tsx';
+import { Section } from '../console/components/section.tsx';
+import { Table } from '../console/components/table.tsx';
+import { agoOf, Instant } from '../console/components/time.tsx';
+import { duration, minute, score } from '../console/format.ts';
+import { address, checkHistoryPath, pipelinePath, within } from '../console/links.ts';
+import type { Frame } from '../console/page.tsx';
+import { minuteOf } from '../console/time-range.ts';
+import { DENSITY_CHECK_NAME } from '../density/rules/density-check.ts';
+import type { Verdict } from '../model.ts';
+import type { CheckTransition } from './check-store.ts';
+import type { ChecksPageData } from './checks-data.ts';
+import type { CheckState } from './rules/check-state.ts';
+
+export function CheckHistory({ frame, data }: { readonly frame: Frame; readonly data: ChecksPageData }) {
+  const { transitions, older, pipeline, check } = data;
+  const { range } = frame;
+  const path = within(range, '/checks', { pipeline, check, before: older });
+  return (
+    <Section
+      id="history"
+      title={check === null ? 'History' : `History of ${check}`}
+      lead="Changes of verdicts in this time, newest first. The strips show how each check stood: the worse, the higher."
+    >
+      <Strips frame={frame} data={data} />
+      {transitions.length === 0 ? (
+        <p class="lead">
+          No check changed its verdict in this time. Choose a longer one to look further back.
+        </p>
+      ) : (
+        <Table
+          caption="Changes of verdicts, newest first"
+          columns={[
+            { title: 'When (UTC)' },
+            { title: 'Check' },
+            { title: 'Became' },
+            { title: 'For', isNumber: true },
+            { title: 'Value', isNumber: true, isMinor: true },
+          ]}
+          rows={transitions.map((one) => ({ key: one.id, cells: cellsOf(one, frame, data) }))}
+        />
+      )}
+      {older === null ? null : (
+        <p class="pager">
+          <a href={`${path}#history`}>Older changes</a>
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function cellsOf(transition: CheckTransition, { range, now }: Frame, data: ChecksPageData) {
+  const { pipeline, check, from, to, occurredAt, endedAt, value, segment, explanation } = transition;
+  const lasted = agoOf(occurredAt, endedAt ?? now);
+  const isConfigured = data.checks.some((one) => one.pipeline === pipeline && one.name === check);
+  return [
+    <a href={evidencePath(transition, data)} aria-label={`What was measured around ${minute(occurredAt)}`}>
+      <Instant at={occurredAt} />
+    </a>,
+    <>
+      <a href={checkHistoryPath(range, pipeline, check)}>{check}</a>
+      {data.pipeline === null ? <span class="of"> {pipeline}</span> : null}
+      <span class="why">{explanation}</span>
+    </>,
+    <>
+      <VerdictBadge verdict={to} />
+      <span class="severity">{from === null ? 'first judged' : `was ${words[from]}`}</span>
+    </>,
+    <span class="instant">
+      {duration(lasted)}
+      {endedAt === null ? (
+        <span class="severity">{isConfigured ? 'so far' : 'no longer configured'}</span>
+      ) : null}
+    </span>,
+    <>
+      {value === null ? '' : score(value)}
+      {segment === null || segment === 'all' ? null : <span class="severity">{segment}</span>}
+    </>,
+  ];
+}
+
+const words = { ok: 'OK', warning: 'a warning', critical: 'critical', no_data: 'without data' } as const;
+
+const HOUR_MS = 3_600_000;
+
+/** What a check was judged by, an hour around the change. */
+function evidencePath({ pipeline, check, occurredAt }: CheckTransition, { checks }: ChecksPageData): string {
+  const known = checks.find((one) => one.pipeline === pipeline && one.name === check);
+  const around = {
+    from: minuteOf(new Date(occurredAt.getTime() - HOUR_MS)),
+    until: minuteOf(new Date(occurredAt.getTime() + HOUR_MS)),
+  };
+  if (check === DENSITY_CHECK_NAME) return address(pipelinePath(pipeline, 'density'), around);
+  if (known !== undefined && known.goldenSet !== null)
+    return address(pipelinePath(pipeline, 'golden'), { set: known.goldenSet, ...around });
+  return address(pipelinePath(pipeline, 'traffic'), around);
+}
+
+function Strips({ frame: { range, now }, data }: { readonly frame: Frame; readonly data: ChecksPageData }) {
+  const { checks, transitions, pipeline, isWhole } = data;
+  // From some of the changes no strip can be told.
+  if (!isWhole) return null;
+  const { from } = range;
+  const until = range.until > now ? now : range.until;
+  const strips = checks.flatMap((state) => {
+    const { pipeline: own, name } = state;
+    const changes = transitions.filter((one) => one.pipeline === own && one.check === name);
+    const spells = spellsOf(changes, state, from, until);
+    return spells.length === 0 ? [] : [{ label: pipeline === null ? `${own}: ${name}` : name, spells }];
+  });
+  if (strips.length === 0) return null;
+  return (
+    <ul class="strips">
+      {strips.map(({ label, spells }) => (
+        <li key={label}>
+          <span class="of">{label}</span>
+          <VerdictStrip name={label} spells={spells} from={from} until={until} />
+        </li>
+      ))}
+      <li aria-hidden="true">
+        <span />
+        <span class="strip-ends of">
+          <span>{minute(from)}</span>
+          <span>{minute(until)}</span>
+        </span>
+      </li>
+    </ul>
+  );
+}
+
+const WIDTH = 640;
+const HEIGHT = 18;
+/** Of a spell that is too short to be seen otherwise. */
+const LEAST_WIDTH = 2;
+
+const heights: Record<Verdict, number> = { ok: 5, warning: 11, critical: HEIGHT, no_data: 8 };
+
+export const verdictNames: Record<Verdict, string> = {
+  ok: 'OK',
+  warning: 'warning',
+  critical: 'critical',
+  no_data: 'no data',
+};
+
+interface VerdictStripProps {
+  readonly name: string;
+  readonly spells: readonly VerdictSpell[];
+  readonly from: Date;
+  readonly until: Date;
+}
+
+export function VerdictStrip({ name, spells, from, until }: VerdictStripProps) {
+  const scale = scaleUtc([from, until], [0, WIDTH]);
+  const x = (at: Date): number => Math.round(scale(at) * 10) / 10;
+  return (
+    <svg
+      class="strip"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={describe(name, spells)}
+    >
+      {spells.map(({ verdict, from: start, until: end }) => (
+        <rect
+          key={start.getTime()}
+          class={verdict}
+          x={x(start)}
+          y={HEIGHT - heights[verdict]}
+          width={Math.max(LEAST_WIDTH, x(end) - x(start))}
+          height={heights[verdict]}
+        >
+          <title>{`${verdictNames[verdict]} from ${minute(start)} to ${minute(end)}`}</title>
+        </rect>
+      ))}
+    </svg>
+  );
+}
+
+function describe(name: string, spells: readonly VerdictSpell[]): string {
+  const total = (verdict: Verdict): number =>
+    spells
+      .filter((spell) => spell.verdict === verdict)
+      .reduce((sum, { from, until }) => sum + until.getTime() - from.getTime(), 0);
+  const parts = (['critical', 'warning', 'no_data', 'ok'] as const).flatMap((verdict) =>
+    total(verdict) === 0 ? [] : [`${verdictNames[verdict]} for ${duration(total(verdict) / 1000)}`],
+  );
+  return `${name}: ${parts.length === 0 ? 'not judged' : parts.join(', ')}`;
+}
+
+export interface VerdictSpell {
+  readonly verdict: Verdict;
+  readonly from: Date;
+  readonly until: Date;
+}
+
+/**
+ * The spells of one check from `from` to `until`, oldest first. What came before the first change is told by what it
+ * changed from; a check that never changed within that time stood then as it does now. Before it was first judged
+ * there is no spell.
+ *
+ * @param transitions of the check within that time, in any order
+ * @param now how it stands
+ */
+export function spellsOf(
+  transitions: readonly Pick<CheckTransition, 'from' | 'to' | 'occurredAt' | 'endedAt'>[],
+  now: Pick<CheckState, 'verdict' | 'since'>,
+  from: Date,
+  until: Date,
+): VerdictSpell[] {
+  const ordered = transitions.toSorted((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime());
+  const [first] = ordered;
+  if (first === undefined) {
+    if (now.since === null || now.since >= until) return [];
+    return [{ verdict: now.verdict, from: later(from, now.since), until }];
+  }
+  const before = first.from === null ? [] : [{ verdict: first.from, from, until: first.occurredAt }];
+  const after = ordered.map(({ to, occurredAt, endedAt }) => ({
+    verdict: to,
+    from: occurredAt,
+    until: endedAt === null || endedAt > until ? until : endedAt,
+  }));
+  return [...before, ...after];
+}
+
+function later(a: Date, b: Date): Date {
+  return a > b ? a : b;
+}

@@ -1,0 +1,150 @@
+/** Where checks stand and how they came there, in PostgreSQL: the tables check_states and check_transitions. */
+import type { Pool } from 'pg';
+import type { Severity, Verdict } from '../model.ts';
+import type { CheckStanding } from './rules/check-state.ts';
+
+export interface StoredStanding extends CheckStanding {
+  readonly revision: number;
+}
+
+export interface CheckStep {
+  readonly standing: CheckStanding;
+  /** Of the standing that it started from; 0 for a check that was never evaluated. */
+  readonly revision: number;
+  /** What the verdict was before; null at first. */
+  readonly from: Verdict | null;
+  /** Why the verdict changes, if it does; one sentence. */
+  readonly because: string;
+}
+
+/** A change of the verdict of a check. */
+export interface CheckTransition {
+  readonly id: string;
+  readonly pipeline: string;
+  readonly check: string;
+  readonly severity: Severity;
+  /** Null for the first verdict of a check. */
+  readonly from: Verdict | null;
+  readonly to: Verdict;
+  readonly occurredAt: Date;
+  /** When it changed again; null while the check stands at it. */
+  readonly endedAt: Date | null;
+  readonly threshold: number;
+  readonly value: number | null;
+  readonly segment: string | null;
+  readonly explanation: string;
+}
+
+export interface TransitionFilter {
+  readonly pipeline?: string;
+  readonly check?: string;
+  /** Only those that occurred at or after this. */
+  readonly since?: Date;
+  /** Only those that occurred before this. */
+  readonly until?: Date;
+  /** Id of the last transition of the page before. */
+  readonly before?: string;
+  readonly limit: number;
+}
+
+/** Every call rejects with RecalldError database_unreachable. */
+export type CheckStore = ReturnType<typeof createCheckStore>;
+
+interface StandingRow extends Omit<StoredStanding, 'revision'> {
+  readonly revision: string;
+}
+
+/** Columns of check_states by the field that they hold. */
+const standingColumns = `pipeline, check_name as name, severity, threshold, verdict, since, last_known as "lastKnown",
+  candidate, seen, value, segment, explanation, is_quiet as "isQuiet", evidence_at as "evidenceAt",
+  judged_at as "judgedAt", trusted_until as "trustedUntil", evaluated_at as "evaluatedAt", revision`;
+
+/**
+ * Takes steps, each with its transition where the verdict changes. A step whose check was meanwhile advanced by another
+ * worker is left out, so that nothing is counted or told twice. In one order, so that two workers never wait for each
+ * other.
+ */
+const advanceSql = `
+  with steps as (
+    select * from jsonb_to_recordset($1::jsonb) as s (
+      pipeline text, name text, severity text, threshold double precision, verdict text, since timestamptz,
+      "lastKnown" text, candidate text, seen integer, value double precision, segment text, explanation text,
+      "isQuiet" boolean, "evidenceAt" timestamptz, "judgedAt" timestamptz, "trustedUntil" timestamptz,
+      "evaluatedAt" timestamptz, revision bigint, "from" text, because text)
+  ), taken as (
+    insert into check_states as old (pipeline, check_name, severity, threshold, verdict, since, last_known, candidate,
+      seen, value, segment, explanation, is_quiet, evidence_at, judged_at, trusted_until, evaluated_at, revision)
+    select pipeline, name, severity, threshold, verdict, since, "lastKnown", candidate,
+      seen, value, segment, explanation, "isQuiet", "evidenceAt", "judgedAt", "trustedUntil", "evaluatedAt", revision + 1
+      from steps order by pipeline, name
+    on conflict (pipeline, check_name) do update
+      set severity = excluded.severity, threshold = excluded.threshold, verdict = excluded.verdict,
+        since = excluded.since, last_known = excluded.last_known, candidate = excluded.candidate, seen = excluded.seen,
+        value = excluded.value, segment = excluded.segment, explanation = excluded.explanation,
+        is_quiet = excluded.is_quiet, evidence_at = excluded.evidence_at, judged_at = excluded.judged_at,
+        trusted_until = excluded.trusted_until, evaluated_at = excluded.evaluated_at, revision = excluded.revision
+      where old.revision = excluded.revision - 1
+    returning pipeline, check_name
+  ), noted as (
+    insert into check_transitions
+      (pipeline, check_name, severity, from_verdict, to_verdict, occurred_at, threshold, value, segment, explanation)
+    select s.pipeline, s.name, s.severity, s."from", s.verdict, s.since, s.threshold, s.value, s.segment, s.because
+      from steps s join taken t on t.pipeline = s.pipeline and t.check_name = s.name
+     where s."from" is distinct from s.verdict
+     order by s.pipeline, s.name
+  )
+  select pipeline, check_name as name from taken`;
+
+/** How did verdicts change, newest first, and when did each end? */
+const transitionsSql = `
+  select t.id, t.pipeline, t.check_name as "check", t.severity, t.from_verdict as "from", t.to_verdict as "to",
+         t.occurred_at as "occurredAt", next.occurred_at as "endedAt", t.threshold, t.value, t.segment, t.explanation
+    from check_transitions t
+    left join lateral (select occurred_at from check_transitions
+                        where pipeline = t.pipeline and check_name = t.check_name and id > t.id
+                        order by id limit 1) next on true
+   where ($1::text is null or t.pipeline = $1::text)
+     and ($2::text is null or t.check_name = $2::text)
+     and ($3::timestamptz is null or t.occurred_at >= $3::timestamptz)
+     and ($4::timestamptz is null or t.occurred_at < $4::timestamptz)
+     and ($5::bigint is null or t.id < $5::bigint)
+   order by t.id desc
+   limit $6::integer`;
+
+export function createCheckStore(pool: Pool) {
+  return {
+    /** Of every check that was ever evaluated, by pipeline and name. */
+    async standings(): Promise<readonly StoredStanding[]> {
+      const { rows } = await pool.query<StandingRow>(
+        `select ${standingColumns} from check_states order by pipeline, check_name`,
+      );
+      return rows.map((row) => ({ ...row, revision: Number(row.revision) }));
+    },
+
+    /** @returns the steps that were taken */
+    async advance(steps: readonly CheckStep[]): Promise<readonly CheckStep[]> {
+      if (steps.length === 0) return [];
+      const rows = steps.map(({ standing, ...step }) => ({ ...standing, ...step }));
+      const { rows: taken } = await pool.query<{ pipeline: string; name: string }>(advanceSql, [
+        JSON.stringify(rows),
+      ]);
+      return steps.filter(({ standing }) =>
+        taken.some(({ pipeline, name }) => pipeline === standing.pipeline && name === standing.name),
+      );
+    },
+
+    /** Newest first. */
+    async transitions(filter: TransitionFilter): Promise<readonly CheckTransition[]> {
+      const { pipeline, check, since, until, before, limit } = filter;
+      const values = [pipeline, check, since, until, before].map((value) => value ?? null);
+      const { rows } = await pool.query<CheckTransition>(transitionsSql, [...values, limit]);
+      return rows;
+    },
+
+    /** Drops transitions before a time, and checks that were not evaluated since then. */
+    async prune(before: Date): Promise<void> {
+      await pool.query('delete from check_transitions where occurred_at < $1::timestamptz', [before]);
+      await pool.query('delete from check_states where evaluated_at < $1::timestamptz', [before]);
+    },
+  };
+}

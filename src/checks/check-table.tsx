@@ -1,0 +1,84 @@
+/** Configured checks with the sentence of their verdict, and since when they stand at it. */
+
+import { VerdictBadge } from '../console/components/badge.tsx';
+import { Table } from '../console/components/table.tsx';
+import { Age, agoOf, Lasting } from '../console/components/time.tsx';
+import { Missing } from '../console/components/value.tsx';
+import { score } from '../console/format.ts';
+import { checkHistoryPath, pipelinePath, within } from '../console/links.ts';
+import type { TimeRange } from '../console/time-range.ts';
+import type { CheckState } from './rules/check-state.ts';
+
+interface CheckTableProps {
+  readonly caption: string;
+  readonly checks: readonly CheckState[];
+  readonly range: TimeRange;
+  readonly now: Date;
+  readonly withPipeline: boolean;
+}
+
+export function CheckTable({ caption, checks, range, now, withPipeline }: CheckTableProps) {
+  return (
+    <Table
+      caption={caption}
+      columns={[
+        { title: 'Check' },
+        { title: 'Verdict' },
+        { title: 'Since (UTC)' },
+        { title: 'Value', isNumber: true },
+        { title: 'Threshold', isNumber: true, isMinor: true },
+        { title: 'Judged', isNumber: true, isMinor: true },
+      ]}
+      rows={checks.map((check) => ({
+        key: `${check.pipeline} ${check.goldenSet} ${check.name} ${check.severity}`,
+        cells: [
+          <>
+            <a href={checkHistoryPath(range, check.pipeline, check.name)}>{check.name}</a>
+            {withPipeline ? (
+              <>
+                {' '}
+                <a class="of" href={within(range, pipelinePath(check.pipeline))}>
+                  {check.pipeline}
+                </a>
+              </>
+            ) : null}
+            <span class="why">{whyOf(check)}</span>
+          </>,
+          <>
+            <VerdictBadge verdict={check.verdict} />
+            {check.verdict === 'ok' ? null : <span class="severity"> {check.severity} check</span>}
+          </>,
+          check.since === null ? (
+            <Missing>not noted</Missing>
+          ) : (
+            <Lasting from={check.since} seconds={agoOf(check.since, now)} />
+          ),
+          check.value === null ? (
+            <Missing>{check.isTooOld ? 'withheld' : 'none'}</Missing>
+          ) : (
+            score(check.value)
+          ),
+          score(check.threshold),
+          check.judgedAt === null ? (
+            <Missing>never</Missing>
+          ) : (
+            <Age seconds={agoOf(check.judgedAt, now)} isTooOld={check.isTooOld} />
+          ),
+        ],
+      }))}
+    />
+  );
+}
+
+function whyOf({ explanation, isTooOld, judgedAt, goldenSet }: CheckState): string {
+  if (judgedAt === null) {
+    return goldenSet === null
+      ? 'Nothing has judged it yet; checks are judged once a minute.'
+      : `No golden run of ${goldenSet} has ended yet, so nothing has judged it.`;
+  }
+  if (isTooOld) {
+    const last = goldenSet === null ? 'What' : 'The run that';
+    return `${last} judged it last is too old to trust${explanation === null ? '.' : `; it said: ${explanation}`}`;
+  }
+  return explanation ?? 'The latest run did not judge it: it was configured after that run.';
+}

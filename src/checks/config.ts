@@ -1,0 +1,239 @@
+/** The `checks` of a pipeline as its config writes them, and those that nothing could ever judge. */
+
+import { z } from 'zod';
+import { RecalldError } from '../errors.ts';
+import { runMeasures } from '../golden/rules/query-scores.ts';
+import { type MetricKey, parseMetricKey } from '../ir/metric-key.ts';
+import {
+  isJudgedMeasure,
+  type JudgedMeasureName,
+  judgedMeasure,
+  judgedMeasureNames,
+} from '../measures/rules/measure-table.ts';
+import { severities } from '../model.ts';
+import { closest } from '../text/spelling.ts';
+
+const severity = z
+  .enum(severities)
+  .default('critical')
+  .describe('How bad a breach is: critical pages, a warning does not.');
+
+const goldenMeasure = z.string().superRefine((text, context) => {
+  const problem = measureProblem(text);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+});
+
+function measureProblem(text: string): string | null {
+  const key = readMetricKey(text);
+  if (key === null) {
+    const [name = '', cutoff = ''] = text.split('@');
+    const guess = closest(name.toLowerCase(), [...runMeasures, ...judgedMeasureNames]);
+    if (guess === null || guess === name) {
+      return `is not a measure; write one of ${runMeasures.join(', ')} with a cut-off, such as ndcg@10`;
+    }
+    return `is not a measure; did you mean "${guess}${isJudgedMeasure(guess) ? '' : `@${/^[1-9]\d*$/.test(cutoff) ? cutoff : 10}`}"?`;
+  }
+  if (!runMeasures.includes(key.measure)) {
+    return `is ${text}, which golden runs do not compute; use one of ${runMeasures.join(', ')}`;
+  }
+  return key.k === null
+    ? `is ${text} without a cut-off; golden runs score at cut-offs, such as ${text}@10`
+    : null;
+}
+
+/** Null for what is not a metric key. */
+export function readMetricKey(text: string): MetricKey | null {
+  try {
+    return parseMetricKey(text);
+  } catch (error) {
+    if (error instanceof RecalldError) return null;
+    throw error;
+  }
+}
+
+const below = z.number().gt(0).lte(1).describe('Floor, a share such as 0.8.');
+
+const floorCheck = z
+  .strictObject({
+    measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
+    below: below.describe(
+      'Floor, a share such as 0.8: critical when the upper bound is below it, warning when only the mean is.',
+    ),
+    severity,
+  })
+  .describe('A floor of a golden measure, judged on every golden set of the pipeline.');
+
+const belowMeasures = judgedMeasureNames.filter((name) => judgedMeasure(name).worse === 'below');
+const aboveMeasures = judgedMeasureNames.filter((name) => judgedMeasure(name).worse === 'above');
+
+const thresholdShape = {
+  severity,
+  segments: z
+    .enum(['all', 'each'])
+    .default('all')
+    .describe('`all`: the traffic as a whole is judged; `each`: every segment is, and the worst decides.'),
+  min_n: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'A value of fewer queries, opinions or sessions is not judged; left out, the default of the measure.',
+    ),
+  confirm: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe(
+      'New measurements in a row that it takes to change the verdict; left out, the default of the measure.',
+    ),
+  no_data: z
+    .enum(['alarm', 'silent'])
+    .default('silent')
+    .describe(
+      'What too little traffic to judge is: `alarm` or `silent`. When nothing is measured at all, it is always an alarm.',
+    ),
+};
+
+const belowCheck = z
+  .strictObject({
+    measure: z.enum(belowMeasures as [JudgedMeasureName]).describe('The measure, for which lower is worse.'),
+    below: z.number().positive().describe('Value below which it is a breach, such as 0.6.'),
+    ...thresholdShape,
+  })
+  .describe('A measure of traffic, density, index or labels that shall not fall below a value.');
+
+const aboveCheck = z
+  .strictObject({
+    measure: z.enum(aboveMeasures as [JudgedMeasureName]).describe('The measure, for which higher is worse.'),
+    above: z.number().min(0).describe('Value above which it is a breach: a share such as 0.05, or seconds.'),
+    ...thresholdShape,
+  })
+  .describe('A measure of traffic, retriever, coverage or age that shall not rise above a value.');
+
+const regressionCheck = z
+  .strictObject({
+    regression: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
+    drop: z.number().positive().describe('Least fall against the baseline that matters, such as 0.02.'),
+    alpha: z.number().gt(0).lt(1).default(0.01).describe('Significance level of the paired test.'),
+    severity,
+    runs: z.int().min(1).default(2).describe('Runs in a row that must show it.'),
+  })
+  .describe('A golden measure that falls below its baseline.');
+
+const densityCheck = z
+  .strictObject({ density_drift: z.literal(true).describe('Watch the drift of query density.'), severity })
+  .describe('Live queries that the store covers worse than before: a page is a breach, a ticket a warning.');
+
+const staleLabelsCheck = z
+  .strictObject({
+    stale_labels_above: z
+      .number()
+      .min(0)
+      .max(1)
+      .describe('Largest share of the judged documents that may be gone from the store.'),
+    severity,
+  })
+  .describe('Judged documents that are gone from the store.');
+
+export const checkSchema = z.union([
+  floorCheck,
+  belowCheck,
+  aboveCheck,
+  regressionCheck,
+  densityCheck,
+  staleLabelsCheck,
+]);
+
+export type CheckConfig = z.infer<typeof checkSchema>;
+
+export type ThresholdConfig = z.infer<typeof belowCheck> | z.infer<typeof aboveCheck>;
+
+/** Whether it is a threshold on something else than a golden score. */
+export function isThreshold(check: CheckConfig): check is ThresholdConfig {
+  return 'measure' in check && isJudgedMeasure(check.measure);
+}
+
+interface JudgedPipeline {
+  readonly golden: readonly { readonly set: string; readonly cutoffs: readonly number[] }[];
+  readonly checks: readonly CheckConfig[];
+  readonly vector_store?: unknown;
+  readonly density?: unknown;
+}
+
+/** What a golden set is scored at that is run by hand and not named in the config. */
+export const defaultCutoffs: readonly number[] = [1, 3, 5, 10];
+
+/**
+ * A check is judged on every golden set of its pipeline. Where a set is not scored at the cut-off of the check, the
+ * verdict would be `no_data` for ever, so it is refused here, with the cut-off to add.
+ */
+export function refuseUnjudgeableChecks(pipeline: JudgedPipeline, context: z.core.$RefinementCtx): void {
+  const seen = new Map<string, number>();
+  for (const [index, check] of pipeline.checks.entries()) {
+    const field =
+      Object.keys(check).find((key) => ['measure', 'regression', 'stale_labels_above'].includes(key)) ??
+      'density_drift';
+    const refuse = (message: string): void => {
+      context.addIssue({ code: 'custom', path: ['checks', index, field], message });
+    };
+    const name = identityOf(check);
+    const first = seen.get(name);
+    if (first !== undefined) refuse(`expects the same as checks[${first}]; remove one of the two`);
+    seen.set(name, first ?? index);
+    if (isThreshold(check)) {
+      const unjudgeable = thresholdProblem(check, pipeline);
+      if (unjudgeable !== null) refuse(unjudgeable);
+      continue;
+    }
+    const measure = 'regression' in check ? check.regression : 'below' in check ? check.measure : null;
+    const problem = measure === null ? null : cutoffProblem(measure, pipeline.golden);
+    if (problem !== null) refuse(problem);
+  }
+}
+
+/** What tells the verdicts of checks apart; severity does not. */
+function identityOf(check: CheckConfig): string {
+  if (isThreshold(check)) {
+    const threshold = 'below' in check ? `below ${check.below}` : `above ${check.above}`;
+    return `${check.measure} ${threshold} ${check.segments}`;
+  }
+  if ('below' in check) return `${check.measure} below ${check.below}`;
+  if ('regression' in check) return `${check.regression} regression by ${check.drop}`;
+  return 'stale_labels_above' in check ? `stale labels above ${check.stale_labels_above}` : 'density drift';
+}
+
+/** Why no measurement could ever judge it; null when one can. */
+function thresholdProblem(check: ThresholdConfig, pipeline: JudgedPipeline): string | null {
+  const { of, unit } = judgedMeasure(check.measure);
+  const threshold = 'below' in check ? check.below : check.above;
+  if (unit === 'share' && threshold >= 1)
+    return `is ${check.measure}, a share, so that its threshold must be less than 1`;
+  if (of === 'pipeline' && check.segments === 'each')
+    return `is ${check.measure}, which has no segments; leave \`segments\` out`;
+  if (of === 'golden_sets' && pipeline.golden.length === 0)
+    return `is ${check.measure}, which needs a golden set under \`golden\``;
+  const isOfStore = of === 'pipeline' || check.measure.startsWith('query_');
+  if (isOfStore && pipeline.vector_store === undefined)
+    return `is ${check.measure}, which needs a \`vector_store\``;
+  const isWatched = pipeline.density !== undefined || pipeline.checks.some((one) => 'density_drift' in one);
+  if (check.measure.startsWith('query_') && !isWatched)
+    return `is ${check.measure}, which needs \`density\`, or the check density_drift`;
+  return null;
+}
+
+function cutoffProblem(measure: string, golden: JudgedPipeline['golden']): string | null {
+  const k = readMetricKey(measure)?.k ?? null;
+  if (k === null) return null;
+  if (golden.length === 0) {
+    if (defaultCutoffs.includes(k)) return null;
+    return `is ${measure}, but a golden set that is not under \`golden\` is scored at ${list(defaultCutoffs)} only; add the set under \`golden\` with ${k} among its cutoffs, or use one of these`;
+  }
+  const lacking = golden.find(({ cutoffs }) => !cutoffs.includes(k));
+  if (lacking === undefined) return null;
+  return `is ${measure}, but the golden set "${lacking.set}" is scored at ${list(lacking.cutoffs)} only; add ${k} to its cutoffs, or use one of these`;
+}
+
+function list(cutoffs: readonly number[]): string {
+  return [...new Set(cutoffs)].toSorted((a, b) => a - b).join(', ');
+}

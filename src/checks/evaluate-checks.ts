@@ -1,0 +1,204 @@
+/** The one place where states of checks are made: judges every check on what is stored, and writes down how it stands. */
+
+import type { Clock } from '../clock.ts';
+import type { DensityPlan } from '../density/plan.ts';
+import { densityVerdict, trustedUntil } from '../density/rules/density-check.ts';
+import type { WatchTable } from '../density/watch-table.ts';
+import type { GoldenRotations } from '../golden/ports/golden-rotations.ts';
+import type { GoldenRuns } from '../golden/ports/golden-runs.ts';
+import { readCheckShifts } from '../golden/runs/rotate-golden-set.ts';
+import type { Logger } from '../logger.ts';
+import type { Measurements } from '../measures/ports/measurements.ts';
+import { type IntervalOf, runTrustSeconds } from '../measures/rules/trust.ts';
+import { explain, goldenChecksOf, keyOf, type WatchedChecks } from './check-states.ts';
+import type { CheckStep, CheckStore, StoredStanding } from './check-store.ts';
+import { type CheckFacts, readingsOf } from './readings.ts';
+import type { CheckStanding } from './rules/check-state.ts';
+import { settle } from './rules/standing.ts';
+import { judgeThreshold } from './rules/threshold.ts';
+
+export interface EvaluateChecksDeps extends WatchedChecks {
+  readonly densityPlans: readonly DensityPlan[];
+  readonly densityStates: Pick<WatchTable, 'all'>;
+  readonly runs: Pick<GoldenRuns, 'latest'>;
+  readonly rotations: Pick<GoldenRotations, 'list'>;
+  readonly measurements: Pick<Measurements, 'latest'>;
+  readonly checkStore: Pick<CheckStore, 'standings' | 'advance'>;
+  readonly intervalSeconds: IntervalOf;
+  readonly liveIntervalSeconds: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Rounds against other workers that evaluate the same checks at the same time. */
+const MAX_ROUNDS = 5;
+
+/**
+ * Takes one step of every check: once a minute of all of them, and of those of a pipeline at once when a golden run or a
+ * window of density has ended. Doing it again, or on several replicas, changes nothing more; whoever is killed in
+ * between leaves it to the next. A step that another worker was faster with starts anew from what that one wrote, since
+ * this one may have seen what that one could not.
+ *
+ * @param only the pipelines to look at; left out, all of them
+ */
+export async function evaluateChecks(deps: EvaluateChecksDeps, only?: readonly string[]): Promise<void> {
+  const isAsked = (name: string): boolean => only === undefined || only.includes(name);
+  let pipelines = deps.pipelines.filter(({ name }) => isAsked(name));
+  for (let round = 0; round < MAX_ROUNDS && pipelines.length > 0; round++) {
+    const now = deps.clock.now();
+    // What it starts from is read first: what is written in between is then newer, and refuses the step.
+    const previous = await deps.checkStore.standings();
+    const steps = judgeChecks({ ...deps, pipelines }, await readFacts(deps, now), previous, now);
+    const taken = await deps.checkStore.advance(steps);
+    for (const { standing, from, because } of taken) {
+      if (standing.verdict === from) continue;
+      const { pipeline, name: check, verdict } = standing;
+      deps.logger.info('a check has changed', { pipeline, check, from, to: verdict, explanation: because });
+    }
+    const left = new Set(
+      steps.filter((step) => !taken.includes(step)).map(({ standing }) => standing.pipeline),
+    );
+    pipelines = pipelines.filter(({ name }) => left.has(name));
+  }
+}
+
+async function readFacts(deps: EvaluateChecksDeps, now: Date): Promise<CheckFacts> {
+  const [latest, density, measurements, shiftsOf] = await Promise.all([
+    deps.runs.latest(),
+    deps.densityStates.all(),
+    deps.measurements.latest(now),
+    readCheckShifts(deps.rotations),
+  ]);
+  const { intervalSeconds, liveIntervalSeconds } = deps;
+  return { latest, density, measurements, shiftsOf, intervalSeconds, liveIntervalSeconds };
+}
+
+type ChecksOfPipeline = WatchedChecks['pipelines'][number];
+
+/** One step of every check. Nothing but its arguments is looked at. */
+export function judgeChecks(
+  { pipelines, densityPlans }: Pick<EvaluateChecksDeps, 'pipelines' | 'densityPlans'>,
+  facts: CheckFacts,
+  previous: readonly StoredStanding[],
+  now: Date,
+): CheckStep[] {
+  const known = new Map(previous.map((one) => [keyOf(one), one]));
+  const previousOf = (pipeline: string, name: string): StoredStanding | null =>
+    known.get(keyOf({ pipeline, name })) ?? null;
+  return pipelines.flatMap((pipeline) => {
+    const { name } = pipeline;
+    const plan = densityPlans.find((one) => one.pipeline === name);
+    return [
+      ...pipeline.thresholds.map((check) => {
+        const { readings, evidenceAt } = readingsOf(check, pipeline, facts, now);
+        const found = judgeThreshold(check, readings);
+        const before = previousOf(name, found.name);
+        const { isClear: _, ...shown } = found;
+        const settled = settle(check, before, found, evidenceAt, now);
+        const trusted = new Date(now.getTime() + THRESHOLD_TRUST_MS);
+        const standing = {
+          ...shown,
+          ...settled,
+          pipeline: name,
+          judgedAt: now,
+          trustedUntil: trusted,
+          evaluatedAt: now,
+        };
+        return stepOf(standing, before, standing.explanation);
+      }),
+      ...[...judgedByRuns(pipeline, facts), ...judgedByDensity(plan, facts, now)].map((judged) =>
+        follow(judged, previousOf(name, judged.name), now),
+      ),
+    ];
+  });
+}
+
+/** Thresholds are judged each minute; one that was not for so long is known no more. */
+const THRESHOLD_TRUST_MS = 900_000;
+
+function stepOf(standing: CheckStanding, previous: StoredStanding | null, because: string): CheckStep {
+  return { standing, revision: previous?.revision ?? 0, from: previous?.verdict ?? null, because };
+}
+
+/** What a golden run or the watch over density found, each of which comes to verdicts of its own. */
+type Judged = Pick<
+  CheckStanding,
+  | 'pipeline'
+  | 'name'
+  | 'severity'
+  | 'threshold'
+  | 'verdict'
+  | 'value'
+  | 'explanation'
+  | 'judgedAt'
+  | 'trustedUntil'
+  | 'isQuiet'
+>;
+
+function judgedByRuns(
+  pipeline: ChecksOfPipeline,
+  { latest, shiftsOf, intervalSeconds }: CheckFacts,
+): Judged[] {
+  const { name } = pipeline;
+  return pipeline.golden.flatMap(({ set }) => {
+    const ended = latest.find((run) => run.pipeline === name && run.goldenSet === set)?.ended ?? null;
+    const trustedMs = runTrustSeconds(intervalSeconds(name, set)) * 1000;
+    return goldenChecksOf(pipeline, set, shiftsOf(name, set)).map((check) => {
+      const judged = ended?.checks.find((result) => result.name === check.name) ?? null;
+      return {
+        pipeline: name,
+        name: check.name,
+        severity: check.severity,
+        // Thresholds move with the level of the set when a new version takes over.
+        threshold: judged?.threshold ?? check.threshold,
+        verdict: judged?.verdict ?? 'no_data',
+        value: judged?.value ?? null,
+        explanation: judged?.explanation ?? null,
+        judgedAt: ended?.finishedAt ?? null,
+        trustedUntil: ended === null ? null : new Date(ended.finishedAt.getTime() + trustedMs),
+        isQuiet: false,
+      };
+    });
+  });
+}
+
+function judgedByDensity(plan: DensityPlan | undefined, facts: CheckFacts, now: Date): Judged[] {
+  if (plan === undefined || plan.severity === null) return [];
+  const { pipeline, severity } = plan;
+  const stored = facts.density.get(pipeline) ?? null;
+  const page = facts.measurements.find(
+    (one) => one.pipeline === pipeline && one.measure === 'density_page_evidence_ratio',
+  );
+  const evidence = page?.newest?.value ?? null;
+  const found = densityVerdict({ severity }, plan, stored?.state ?? null, evidence, now);
+  const phase = stored?.state.phase.kind;
+  return [
+    {
+      ...found,
+      pipeline,
+      judgedAt: stored?.updatedAt ?? null,
+      trustedUntil:
+        stored === null || found.verdict === 'no_data' ? null : trustedUntil(plan, stored.state.closedMs),
+      // A baseline takes days to be learnt, and nothing is broken meanwhile.
+      isQuiet: found.verdict === 'no_data' && phase !== 'watching',
+    },
+  ];
+}
+
+function follow(judged: Judged, previous: StoredStanding | null, now: Date): CheckStep {
+  const { trustedUntil: until, explanation } = judged;
+  const isTooOld = until !== null && now > until;
+  const verdict = isTooOld ? 'no_data' : judged.verdict;
+  const standing: CheckStanding = {
+    ...judged,
+    verdict,
+    since: previous?.verdict === verdict ? previous.since : now,
+    lastKnown: verdict === 'no_data' ? (previous?.lastKnown ?? null) : verdict,
+    candidate: null,
+    seen: 0,
+    segment: null,
+    evidenceAt: judged.judgedAt,
+    evaluatedAt: now,
+  };
+  return stepOf(standing, previous, explain({ explanation, isTooOld }));
+}

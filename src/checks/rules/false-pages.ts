@@ -1,0 +1,115 @@
+/** How many pages the checks of a config make in 90 days in which nothing is wrong. */
+import type { FalsePageBudget } from '../../density/rules/alarm.ts';
+import { normalCdf, normalQuantile } from '../../stats/normal.ts';
+import { DAY_MS } from '../../time.ts';
+import type { RegressionCheck } from './regression.ts';
+
+/** What false pages are counted in. */
+export const COUNTED_DAYS = 90;
+
+export const COUNTED_MS = COUNTED_DAYS * DAY_MS;
+/** Standard errors from a value to the end of its 95 % interval. */
+const HALF_WIDTH = normalQuantile(0.975);
+/** A check with enough room makes at most this many false pages in 90 days. */
+export const NEXT_TO_NONE = 0.01;
+
+export interface ExpectedOfCheck {
+  readonly name: string;
+  /** Measurements that are judged in 90 days; null where their number does not matter. */
+  readonly looks: number | null;
+  /** False pages in 90 days; null when nobody can tell. */
+  readonly expected: number | null;
+  /** The assumption behind the number, such as `while the usual score ...`; empty when there is none. */
+  readonly proviso: string;
+  /** What would lower the number, other than making the check a warning; empty when there is nothing to lower. */
+  readonly remedy: string;
+}
+
+export interface ExpectedOfPipeline {
+  readonly pipeline: string;
+  /** The checks that page, which are the critical ones. */
+  readonly checks: readonly ExpectedOfCheck[];
+  /** Sum of what is known. */
+  readonly expected: number;
+  readonly accepted: number;
+}
+
+/** The integral over the baseline runs from -REACH to REACH in steps of STEP, in standard deviations. */
+const REACH = 9;
+const STEP = 0.02;
+
+/**
+ * Expected number of times that a regression check turns critical in `looks` runs of an unchanged, noisy retriever
+ * after one baseline. Retrievers that always answer the same make none.
+ *
+ * Half of the level of the two-sided test lies on the side of a fall. Runs are not independent looks: each is compared
+ * with the same baseline, and a baseline that was high by luck makes every run look like a fall. Let run x and baseline
+ * b be standard normal, and z the alpha / 2 quantile. A run is called a fall when x <= b + sqrt(2) z. Given b, the runs
+ * are then independent, each is called with probability p(b) = Phi(b + sqrt(2) z), and any two comparisons have a
+ * correlation of 1/2. The check turns critical at each row of `runs` calls that no call precedes:
+ *
+ *     integral of phi(b) p(b)^runs (1 + (looks - runs) (1 - p(b))) db
+ *
+ * The number is too high where the noise is smaller than `drop`, since such noise makes no call, and where ten reruns
+ * or more measured the noise, since runs are then judged by its upper bound. Fewer than ten reruns know the noise too
+ * badly for the test to keep its level. Whatever the dependence, the number is at most looks * alpha / 2 / runs, since
+ * each page uses up `runs` calls of its own.
+ *
+ * @param looks number of golden runs that are judged, >= 0
+ */
+export function falseRegressions(
+  { alpha, runs }: Pick<RegressionCheck, 'alpha' | 'runs'>,
+  looks: number,
+): number {
+  if (looks < runs) return 0;
+  const critical = Math.SQRT2 * normalQuantile(alpha / 2);
+  let sum = 0;
+  for (let i = -REACH / STEP; i <= REACH / STEP; i++) {
+    const baseline = i * STEP;
+    const called = normalCdf(baseline + critical);
+    const density = Math.exp(-(baseline ** 2) / 2) / Math.sqrt(2 * Math.PI);
+    sum += density * called ** runs * (1 + (looks - runs) * (1 - called));
+  }
+  return sum * STEP;
+}
+
+/** How often a bound is held against a threshold. */
+export interface BoundedLooks {
+  /** Measurements that are judged, >= 0. */
+  readonly looks: number;
+  /** Measurements in a row that must show a breach; 1 for floors of golden measures. */
+  readonly confirm: number;
+  /** Values that one look judges by a 95 % interval each; 1 where the intervals hold for all values together. */
+  readonly values: number;
+}
+
+/**
+ * Most times that a check on a confidence bound turns critical while nothing is wrong: the usual value stays on the
+ * good side of the threshold by `room` half-widths of its 95 % interval. One look is beyond the threshold with
+ * probability Phi(-1.96 (1 + room)), which is 2.5 % without any room.
+ *
+ * Looks may depend on each other in any way (windows overlap, one set is asked again and again): each page uses up
+ * `confirm` looks of its own, so there are at most looks / confirm chances for one. Hysteresis only lowers the number,
+ * and a breach that stands before and after a gap is one page. Noise that all queries of a look share is neither in the
+ * interval nor in this number.
+ *
+ * @param room >= 0
+ */
+export function falseBreaches({ looks, confirm, values }: BoundedLooks, room: number): number {
+  return ((looks * values) / confirm) * normalCdf(-HALF_WIDTH * (1 + room));
+}
+
+/** Least room, in half-widths of the 95 % interval, with which `falseBreaches` is at most `NEXT_TO_NONE`. */
+export function roomNeeded({ looks, confirm, values }: BoundedLooks): number {
+  if (looks === 0) return 0;
+  const perLook = Math.min(0.5, (NEXT_TO_NONE * confirm) / (looks * values));
+  return Math.max(0, -normalQuantile(perLook) / HALF_WIDTH - 1);
+}
+
+/**
+ * False pages that the budget accepts in a span of that length. The alarms of query density are calibrated to their
+ * budget, however often one looks.
+ */
+export function acceptedFalsePages({ count, periodMs }: FalsePageBudget, spanMs: number): number {
+  return (count * spanMs) / periodMs;
+}

@@ -1,0 +1,120 @@
+/** The check that a golden measure has not fallen against its pinned baseline. */
+import type { MetricComparison } from '../../golden/rules/comparison/compare-metric.ts';
+import { type ComparedRun, confirmRegression } from '../../golden/rules/comparison/confirmation.ts';
+import { judgeDifference } from '../../golden/rules/comparison/verdict.ts';
+import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
+import type { Severity } from '../../model.ts';
+import { signed } from '../../text/number-text.ts';
+import { type CheckResult, decimals } from './check-result.ts';
+import { type CheckShift, NO_SHIFT } from './check-shift.ts';
+
+export interface RegressionCheck {
+  /** Metric key such as `ndcg@10`. */
+  readonly measure: string;
+  /** Least fall that matters, >= 0. */
+  readonly drop: number;
+  /** Level of the paired test. */
+  readonly alpha: number;
+  readonly severity: Severity;
+  /** Runs in a row that must show it. */
+  readonly runs: number;
+}
+
+/** A comparison of a run with the baseline over the queries whose labels are alive. */
+export type BaselineDifference = Pick<
+  MetricComparison,
+  'key' | 'n' | 'difference' | 'ciLow' | 'ciHigh' | 'p' | 'wins' | 'losses' | 'smallestDetectableDifference'
+>;
+
+export interface ComparedWithBaseline {
+  readonly runId: string;
+  readonly baselineRunId: string;
+  /** Over all queries, one per metric. */
+  readonly metrics: readonly BaselineDifference[];
+}
+
+export function regressionCheckName(check: RegressionCheck, goldenSet: string): string {
+  return `${check.measure} regression by ${check.drop} on ${goldenSet}`;
+}
+
+/**
+ * Judges a fall against the baseline: it must be as large as `drop`, significant at `alpha`, and shown by `runs` runs
+ * in a row against the same baseline. Without a baseline, or without a query that both runs can be compared by, the
+ * verdict is `no_data`.
+ *
+ * @param current the run that is judged, or the sentence that says why it could not be compared
+ * @param history the completed runs before it, oldest first
+ * @param shift by which the least fall moved when new versions of the set took over
+ */
+export function judgeRegression(
+  configured: RegressionCheck,
+  goldenSet: string,
+  current: ComparedWithBaseline | string,
+  history: readonly ComparedWithBaseline[],
+  shift: CheckShift = NO_SHIFT,
+): CheckResult {
+  const check = { ...configured, drop: configured.drop - shift.mean };
+  const base = {
+    name: regressionCheckName(configured, goldenSet),
+    severity: check.severity,
+    threshold: -check.drop,
+  };
+  if (typeof current === 'string') return { ...base, verdict: 'no_data', value: null, explanation: current };
+  const found = differenceOn(check, current);
+  if (found === null) {
+    const explanation = `${check.measure} was not scored in the baseline ${current.baselineRunId}; pin a run that has it.`;
+    return { ...base, verdict: 'no_data', value: null, explanation };
+  }
+  const judged = [...history, current].flatMap((run): ComparedRun[] => {
+    const difference = differenceOn(check, run);
+    if (difference === null) return [];
+    const { runId, baselineRunId } = run;
+    return [{ runId, baselineRunId, verdict: verdictOn(check, difference) }];
+  });
+  const confirmation = confirmRegression(judged, check.runs);
+  const since =
+    shift.mean === 0
+      ? ''
+      : `, of which ${decimals(-shift.mean)} came with the latest version of the set and does not count`;
+  const numbers = `${describe(found)}${since}`;
+  const value = found.difference;
+  if (confirmation?.verdict === 'regression') {
+    const rows = check.runs === 1 ? '' : ` in ${confirmation.consecutive} runs in a row`;
+    const explanation = `${numbers}: it fell by ${decimals(check.drop)} or more${rows}.`;
+    return { ...base, verdict: check.severity, value, explanation };
+  }
+  if (confirmation?.verdict === 'unconfirmed_regression') {
+    const explanation = `${numbers}: a fall, in ${confirmation.consecutive} of the ${check.runs} runs in a row that it takes.`;
+    return { ...base, verdict: 'ok', value, explanation };
+  }
+  const smallest = found.smallestDetectableDifference;
+  const power =
+    smallest === null || smallest <= check.drop
+      ? ''
+      : ` The set would show a fall of ${decimals(smallest)} at the least, which is more than the ${decimals(check.drop)} watched for.`;
+  return { ...base, verdict: 'ok', value, explanation: `${numbers}: no fall that matters is shown.${power}` };
+}
+
+/** How a run differs from its baseline in the measure of a check; null when that measure was not compared. */
+export function differenceOn(check: RegressionCheck, run: ComparedWithBaseline): BaselineDifference | null {
+  const key = formatMetricKey(parseMetricKey(check.measure));
+  return run.metrics.find((metric) => formatMetricKey(metric.key) === key) ?? null;
+}
+
+/** Whether one run by itself shows the fall that a check watches for. */
+export function isRegression(check: RegressionCheck, found: BaselineDifference): boolean {
+  return verdictOn(check, found) === 'regression';
+}
+
+function verdictOn(check: RegressionCheck, found: BaselineDifference) {
+  const changed = found.wins + found.losses;
+  return judgeDifference(
+    { ...found, measure: found.key.measure, changed },
+    { alpha: check.alpha, minEffect: check.drop },
+  );
+}
+
+function describe({ key, difference, ciLow, ciHigh, p, n, wins, losses }: BaselineDifference): string {
+  const chance = p < 0.0001 ? 'p < 0.0001' : `p = ${p.toFixed(4)}`;
+  return `${formatMetricKey(key)} against the baseline ${signed(difference, 4)} (95 % ${signed(ciLow, 4)} to ${signed(ciHigh, 4)}, ${chance}, n = ${n}, ${wins} better, ${losses} worse)`;
+}

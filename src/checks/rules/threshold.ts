@@ -1,0 +1,211 @@
+/** The check that a measure of traffic, retriever, store or schedule stays on the right side of a threshold. */
+
+import type { JudgedMeasure } from '../../measures/rules/measure-row.ts';
+import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';
+import { ALL_SEGMENT, type Severity, type Verdict } from '../../model.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { rescaledInterval } from '../../stats/rescaled-interval.ts';
+import { wilsonInterval } from '../../stats/wilson.ts';
+import { type CheckResult, decimals } from './check-result.ts';
+
+export interface ThresholdCheck {
+  readonly measure: JudgedMeasureName;
+  readonly threshold: number;
+  readonly severity: Severity;
+  /** `each`: every segment is judged and the worst decides; `all`: all traffic as one. */
+  readonly segments: 'all' | 'each';
+  /** A value of fewer queries, opinions or sessions than this is not judged. */
+  readonly leastN: number;
+  /** New measurements in a row that must show the same before the verdict changes. */
+  readonly confirm: number;
+  /** Whether too little data to judge is an alarm. When nothing is measured at all, it always is one. */
+  readonly noData: 'alarm' | 'silent';
+}
+
+/** What a look at one segment gave. */
+export type Reading =
+  | {
+      readonly kind: 'value';
+      readonly segment: string;
+      readonly value: number;
+      /** 95 %; null where the value is known for certain or cannot be bounded. */
+      readonly ciLow: number | null;
+      readonly ciHigh: number | null;
+      readonly n: number;
+    }
+  /** It was looked at, and there was too little to say anything; the reason is in words. */
+  | { readonly kind: 'quiet'; readonly segment: string; readonly reason: string }
+  /** Nobody looked, or the look failed; the reason is in words. */
+  | { readonly kind: 'unknown'; readonly segment: string; readonly reason: string };
+
+/** The verdict on the readings of one moment, before hysteresis. */
+export interface ThresholdFinding extends CheckResult {
+  /** The segment that decided; null without one. */
+  readonly segment: string | null;
+  /** Whether every value lies on the good side by the margin that it takes to call a breach over. */
+  readonly isClear: boolean;
+  /** Whether `no_data` comes from too little traffic rather than from something that is broken. */
+  readonly isQuiet: boolean;
+}
+
+/**
+ * Share of the threshold by which a value must be better than it before a breach is over; its bound must be better
+ * than the threshold as well.
+ */
+const MARGIN = 0.1;
+const CONFIDENCE = 0.95;
+
+export function thresholdCheckName({ measure, threshold, segments }: ThresholdCheck): string {
+  const each = segments === 'each' ? ' in each segment' : '';
+  return `${measure} ${judgedMeasure(measure).worse} ${threshold}${each}`;
+}
+
+/**
+ * Judges a threshold on what was read.
+ *
+ * A critical check is critical only when the bound of the value that is nearer to the good side is beyond the
+ * threshold too, so that luck pages nobody; a value beyond it is a warning. Where several segments are judged, their
+ * bounds are those of a family (Bonferroni): of m healthy segments the worst shall not page m times as often. A value
+ * without bounds is its own bound. Values of fewer than `leastN` things are not judged.
+ *
+ * @param readings one per segment; none when nothing was measured
+ */
+export function judgeThreshold(check: ThresholdCheck, readings: readonly Reading[]): ThresholdFinding {
+  const { severity, threshold, leastN } = check;
+  const base = { name: thresholdCheckName(check), severity, threshold };
+  const values = readings.flatMap((one) => (one.kind === 'value' && one.n >= leastN ? [one] : []));
+  const judged = values.map((one) => judgeValue(check, one, values.length));
+  const worst = judged.toSorted((a, b) => rank(b.verdict) - rank(a.verdict) || b.excess - a.excess)[0];
+  if (worst === undefined) return { ...base, ...withoutValue(check, readings) };
+  const others =
+    judged.length === 1 ? '' : ` Of ${judged.length} segments it is the worst${countBeyond(judged)}.`;
+  return {
+    ...base,
+    verdict: worst.verdict,
+    value: worst.value,
+    segment: worst.segment,
+    isClear: judged.every(({ isClear }) => isClear),
+    isQuiet: false,
+    explanation: `${worst.explanation}${others}`,
+  };
+}
+
+interface JudgedValue {
+  readonly segment: string;
+  readonly value: number;
+  readonly verdict: Verdict;
+  /** How far the value is beyond the threshold, below 0 when it is not. */
+  readonly excess: number;
+  readonly isClear: boolean;
+  readonly explanation: string;
+}
+
+function judgeValue(
+  { measure, threshold, severity }: ThresholdCheck,
+  reading: Extract<Reading, { kind: 'value' }>,
+  family: number,
+): JudgedValue {
+  const watched: JudgedMeasure = judgedMeasure(measure);
+  const sign = watched.worse === 'below' ? -1 : 1;
+  const { segment, value } = reading;
+  const { low, high } = boundsOf(reading, watched, family);
+  const bound = watched.worse === 'below' ? high : low;
+  const excess = sign * (value - threshold);
+  const isProven = sign * (bound - threshold) > 0;
+  const margin = Math.max(
+    MARGIN * scaleOf(watched, threshold),
+    watched.worse === 'below' ? value - low : high - value,
+  );
+  const numbers = `${measureTable[measure].means}${segment === ALL_SEGMENT ? '' : ` of ${segment}`} is ${format(watched, value)}${spread(reading, watched, { low, high }, family)}`;
+  const judged = { segment, value, excess, isClear: excess <= -margin };
+  const limit = format(watched, threshold);
+  if (excess <= 0) {
+    return { ...judged, verdict: 'ok', explanation: sentence(`${numbers}, not ${watched.worse} ${limit}`) };
+  }
+  if (severity === 'critical' && isProven) {
+    const proof =
+      low === high ? 'it is' : `even the ${watched.worse === 'below' ? 'upper' : 'lower'} bound is`;
+    return {
+      ...judged,
+      verdict: 'critical',
+      explanation: sentence(`${numbers}: ${proof} ${watched.worse} ${limit}`),
+    };
+  }
+  const doubt = isProven ? '' : ', though its bounds still hold it';
+  return {
+    ...judged,
+    verdict: 'warning',
+    explanation: sentence(`${numbers}: it is ${watched.worse} ${limit}${doubt}`),
+  };
+}
+
+/**
+ * Bounds of one value among several, at 95 % for all of them together. Where every query of a window was kept, its
+ * share is known for certain; what the service is like is still known only from so many queries.
+ */
+function boundsOf(
+  { value, n, ciLow, ciHigh }: Extract<Reading, { kind: 'value' }>,
+  { unit, isProportion }: JudgedMeasure,
+  family: number,
+): Interval {
+  if (ciLow === null || ciHigh === null) return { low: value, high: value };
+  const draws = isProportion && n > 0 ? wilsonInterval(value, n, CONFIDENCE) : { low: value, high: value };
+  const bounds = { low: Math.min(ciLow, draws.low), high: Math.max(ciHigh, draws.high) };
+  if (family === 1 || unit !== 'share') return bounds;
+  return rescaledInterval(value, bounds, CONFIDENCE, 1 - (1 - CONFIDENCE) / family);
+}
+
+function withoutValue(
+  { measure, leastN }: ThresholdCheck,
+  readings: readonly Reading[],
+): Omit<ThresholdFinding, 'name' | 'severity' | 'threshold'> {
+  const none = { verdict: 'no_data', value: null, segment: null, isClear: false } as const;
+  const { means } = measureTable[measure];
+  const broken = readings.find((one) => one.kind === 'unknown');
+  if (broken !== undefined || readings.length === 0) {
+    const reason = broken === undefined ? 'it has not been measured' : broken.reason;
+    return { ...none, isQuiet: false, explanation: sentence(`${means} is not known: ${reason}`) };
+  }
+  const largest = Math.max(0, ...readings.map((one) => (one.kind === 'value' ? one.n : 0)));
+  const quiet = readings.find((one) => one.kind === 'quiet');
+  const reason =
+    largest > 0
+      ? `there are ${largest} of at least ${leastN} that it takes`
+      : `there was too little to judge (${quiet?.reason ?? 'no live queries'})`;
+  return { ...none, isQuiet: true, explanation: sentence(`${means} is not judged: ${reason}`) };
+}
+
+/**
+ * What the margin is a tenth of. For a share it is the smaller of share and rest, so that 0.99 has a margin of 0.001.
+ */
+function scaleOf({ unit }: JudgedMeasure, threshold: number): number {
+  return unit === 'share' ? Math.min(threshold, 1 - threshold) : threshold;
+}
+
+function spread(
+  { ciLow, n }: Extract<Reading, { kind: 'value' }>,
+  watched: JudgedMeasure,
+  { low, high }: { readonly low: number; readonly high: number },
+  family: number,
+): string {
+  if (ciLow === null) return n > 0 ? ` (n = ${n})` : '';
+  const level = family > 1 && watched.unit === 'share' ? `95 % over ${family} segments` : '95 %';
+  return ` (${level} ${format(watched, low)} to ${format(watched, high)}, n = ${n})`;
+}
+
+function countBeyond(judged: readonly JudgedValue[]): string {
+  const beyond = judged.filter(({ verdict }) => verdict !== 'ok').length;
+  return beyond > 1 ? `; ${beyond} are beyond the threshold` : '';
+}
+
+function format({ unit }: JudgedMeasure, value: number): string {
+  return unit === 'seconds' ? `${Number(value.toPrecision(6))} s` : decimals(value);
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+function rank(verdict: Verdict): number {
+  return ['ok', 'warning', 'critical'].indexOf(verdict);
+}

@@ -1,0 +1,45 @@
+/** Owns every resource that the program opens and gives them back in the reverse order of their opening. */
+
+import type { Logger } from './logger.ts';
+import { messageOf } from './text/error-message.ts';
+
+export interface CleanupStack {
+  /** Registers what closes a resource that was just opened. */
+  defer(name: string, close: () => Promise<void> | void): void;
+  /** Closes all, last opened first. Runs once; a failure is logged and does not keep the rest open. */
+  run(): Promise<void>;
+  /** Name of what is being closed now; null before and after. */
+  readonly closing: string | null;
+}
+
+export function createCleanupStack(logger: Logger): CleanupStack {
+  const entries: { readonly name: string; readonly close: () => Promise<void> | void }[] = [];
+  let running: Promise<void> | null = null;
+  let closing: string | null = null;
+  const closeAll = async (): Promise<void> => {
+    for (let entry = entries.pop(); entry !== undefined; entry = entries.pop()) {
+      closing = entry.name;
+      try {
+        await entry.close();
+      } catch (error) {
+        logger.warn('something did not close cleanly', {
+          what: entry.name,
+          reason: messageOf(error),
+        });
+      }
+    }
+    closing = null;
+  };
+  return {
+    get closing() {
+      return closing;
+    },
+    defer: (name, close) => {
+      entries.push({ name, close });
+    },
+    run: () => {
+      running ??= closeAll();
+      return running;
+    },
+  };
+}

@@ -1,0 +1,240 @@
+/** Baselines of query density in PostgreSQL; a version is never changed. */
+import type { Pool, PoolClient } from 'pg';
+import { takeTurn } from '../postgres/advisory-lock.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/vector-bytes.ts';
+import { type Matrix, matrixOf } from '../vector/matrix.ts';
+import type { FrozenBaseline } from './rules/baseline.ts';
+import type { BaselineScores } from './rules/query-score.ts';
+import type { Regions } from './rules/regions.ts';
+
+export interface StoredBaseline {
+  readonly pipeline: string;
+  /** From 1, for each pipeline. */
+  readonly version: number;
+  readonly createdAt: Date;
+  /** Why it was built, for people. */
+  readonly reason: string;
+  readonly baseline: FrozenBaseline;
+  /** Sessions of the period that the retained tail stands for: fewer than all when only a part of it is retained. */
+  readonly tailSessions: number;
+}
+
+/** A baseline query with its vector. */
+export interface RetainedQuery {
+  readonly id: string;
+  readonly userHash: string | null;
+  /** Names its session within its window. */
+  readonly session: string;
+  readonly score: number;
+  readonly surprise: number;
+  /** Ids and cosines of its best chunks at the time. */
+  readonly nearest: readonly (readonly [string, number])[];
+  readonly vector: Float32Array;
+}
+
+export interface RetainedQueries {
+  readonly queries: readonly Omit<RetainedQuery, 'vector'>[];
+  /** In the order of the queries. */
+  readonly vectors: Matrix;
+}
+
+/** `tail`: the badly covered tenth, for the search for uncovered topics. `sample`: drawn from all. */
+type RetainedRole = 'tail' | 'sample';
+
+/** Everything of a baseline that is no long list of numbers. */
+interface Summary extends Omit<FrozenBaseline, 'regions' | 'scores' | 'period'> {
+  readonly period: { readonly from: string; readonly until: string };
+  readonly shape: ArrayShape;
+  readonly tailSessions: number;
+}
+
+interface BaselineRow {
+  version: number;
+  created_at: Date;
+  reason: string;
+  summary: Summary;
+  arrays: Buffer;
+}
+
+interface RetainedRow {
+  id: string;
+  user_hash: string | null;
+  session: string;
+  score: number;
+  surprise: number;
+  nearest: [string, number][];
+  vector: Buffer;
+}
+
+export function baselinesTable(pool: Pool) {
+  return {
+    /** @returns its version */
+    save: (
+      stored: Omit<StoredBaseline, 'version'>,
+      retained: Readonly<Record<RetainedRole, readonly RetainedQuery[]>>,
+    ): Promise<number> =>
+      inTransaction(pool, async (client) => {
+        const version = await insertBaseline(client, stored);
+        for (const role of ['tail', 'sample'] as const) {
+          await insertRetained(client, stored.pipeline, version, role, retained[role]);
+        }
+        return version;
+      }),
+
+    async find(pipeline: string, version: number): Promise<StoredBaseline | null> {
+      const { rows } = await pool.query<BaselineRow>(
+        `select version, created_at, reason, summary, arrays from density_baselines
+          where pipeline = $1::text and version = $2::integer`,
+        [pipeline, version],
+      );
+      return rows[0] === undefined ? null : toStored(pipeline, rows[0]);
+    },
+
+    /** Those that were not erased since. */
+    async retained(pipeline: string, version: number, role: RetainedRole): Promise<RetainedQueries> {
+      const { rows } = await pool.query<RetainedRow>(
+        `select id, user_hash, session, score, surprise, nearest, vector from density_baseline_queries
+          where pipeline = $1::text and version = $2::integer and role = $3::text order by id`,
+        [pipeline, version, role],
+      );
+      return {
+        queries: rows.map(({ id, user_hash: userHash, session, score, surprise, nearest }) => ({
+          id,
+          userHash,
+          session,
+          score,
+          surprise,
+          nearest,
+        })),
+        vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
+      };
+    },
+
+    /** Lets go of the queries of versions before this one; their numbers stay. */
+    async releaseBefore(pipeline: string, version: number): Promise<void> {
+      await pool.query(
+        `delete from density_baseline_queries where pipeline = $1::text and version < $2::integer`,
+        [pipeline, version],
+      );
+    },
+  };
+}
+
+export type BaselinesTable = ReturnType<typeof baselinesTable>;
+
+async function insertBaseline(
+  client: PoolClient,
+  { pipeline, createdAt, reason, baseline, tailSessions }: Omit<StoredBaseline, 'version'>,
+): Promise<number> {
+  const { regions, scores, period, ...rest } = baseline;
+  const summary: Summary = {
+    ...rest,
+    period: { from: period.from.toISOString(), until: period.until.toISOString() },
+    shape: arrayShape({ regions, scores }),
+    tailSessions,
+  };
+  // Two workers that build at once get two versions, and one of them is never used.
+  await takeTurn(client, 'density baseline', pipeline);
+  const { rows } = await client.query<{ version: number }>(
+    `insert into density_baselines (pipeline, version, created_at, reason, grade, summary, arrays)
+     select $1::text, coalesce(max(version), 0) + 1, $2::timestamptz, $3::text, $4::text, $5::jsonb, $6::bytea
+       from density_baselines where pipeline = $1::text
+     returning version`,
+    [
+      pipeline,
+      createdAt,
+      reason,
+      baseline.grade,
+      JSON.stringify(summary),
+      bytesOfArrays({ regions, scores }),
+    ],
+  );
+  const version = rows[0]?.version;
+  if (version === undefined) throw new Error('a baseline was not given back by the database');
+  return version;
+}
+
+async function insertRetained(
+  client: PoolClient,
+  pipeline: string,
+  version: number,
+  role: RetainedRole,
+  retained: readonly RetainedQuery[],
+): Promise<void> {
+  await client.query(
+    `insert into density_baseline_queries (pipeline, version, role, id, user_hash, session, score, surprise, nearest, vector)
+     select $1::text, $2::integer, $3::text, id, user_hash, session, score, surprise, nearest::jsonb, vector
+       from unnest($4::text[], $5::text[], $6::text[], $7::double precision[], $8::double precision[], $9::text[], $10::bytea[])
+         as k (id, user_hash, session, score, surprise, nearest, vector)`,
+    [
+      pipeline,
+      version,
+      role,
+      retained.map((query) => query.id),
+      retained.map((query) => query.userHash),
+      retained.map((query) => query.session),
+      retained.map((query) => query.score),
+      retained.map((query) => query.surprise),
+      retained.map((query) => JSON.stringify(query.nearest)),
+      retained.map((query) => bytesOfVector(query.vector)),
+    ],
+  );
+}
+
+function toStored(pipeline: string, row: BaselineRow): StoredBaseline {
+  const { shape, tailSessions, period, ...summary } = row.summary;
+  return {
+    pipeline,
+    version: row.version,
+    createdAt: row.created_at,
+    reason: row.reason,
+    tailSessions,
+    baseline: {
+      ...summary,
+      period: { from: new Date(period.from), until: new Date(period.until) },
+      ...arraysOfBytes(row.arrays, shape),
+    },
+  };
+}
+
+// The long lists of numbers of a baseline, one after the other as bytes.
+
+interface BaselineArrays {
+  readonly regions: Regions;
+  readonly scores: BaselineScores;
+}
+
+/** How the bytes are to be cut. */
+interface ArrayShape {
+  readonly regions: number;
+  readonly columns: number;
+  readonly scores: number;
+  readonly regionScores: readonly number[];
+}
+
+function arrayShape({ regions, scores }: BaselineArrays): ArrayShape {
+  return {
+    regions: regions.count,
+    columns: regions.columns,
+    scores: scores.all.length,
+    regionScores: scores.regions.map(({ length }) => length),
+  };
+}
+
+function bytesOfArrays({ regions, scores }: BaselineArrays): Buffer {
+  return Buffer.concat([regions.centroids, scores.all, ...scores.regions].map(bytesOfNumbers));
+}
+
+/** @throws RangeError when the bytes do not have the shape */
+function arraysOfBytes(bytes: Uint8Array, shape: ArrayShape): BaselineArrays {
+  const numbers = numbersOfBytes(bytes);
+  let at = 0;
+  const take = (length: number): Float64Array => numbers.slice(at, (at += length));
+  const centroids = take(shape.regions * shape.columns);
+  const all = take(shape.scores);
+  const regions = shape.regionScores.map(take);
+  if (at !== numbers.length)
+    throw new RangeError('A stored baseline does not have the length that it tells.');
+  return { regions: { count: shape.regions, columns: shape.columns, centroids }, scores: { all, regions } };
+}

@@ -1,0 +1,43 @@
+import type { ComputePool } from '../app/compute/compute-pool.ts';
+import type { Matrix } from '../vector/matrix.ts';
+import type { BaselineSettings } from './rules/baseline.ts';
+import type { TopicBaseline } from './rules/find-topics.ts';
+import type { BaselineScores, VectorisedQueries } from './rules/query-score.ts';
+import type { Regions } from './rules/regions.ts';
+
+interface WindowBaseline {
+  readonly regions: Regions;
+  readonly scores: BaselineScores;
+}
+
+/**
+ * The heavy passes over query vectors, in worker threads. Every call rejects with the reason of `signal` when it aborts,
+ * and with RecalldError overloaded when too many wait already.
+ */
+export function createDensityCompute(pool: ComputePool) {
+  return {
+    buildBaseline: (traffic: VectorisedQueries, settings: BaselineSettings, signal: AbortSignal) =>
+      pool.run('buildBaseline', { traffic, settings }, signal),
+
+    /** @throws RangeError when the vectors have another dimension than the baseline */
+    measureWindow: (traffic: VectorisedQueries, baseline: WindowBaseline, signal: AbortSignal) =>
+      pool.run('measureWindow', { traffic, baseline }, signal),
+
+    /** Familiarity of each query with the baseline, and the threshold of novelty; null with too small a baseline. */
+    compareWithBaseline: (queries: Matrix, baseline: Matrix, signal: AbortSignal) =>
+      pool.run('compareWithBaseline', { queries, baseline }, signal),
+
+    /** @throws RangeError when the vectors have another dimension than the baseline */
+    findTopics: (traffic: VectorisedQueries, baseline: TopicBaseline, signal: AbortSignal) =>
+      pool.run('findTopics', { traffic, baseline }, signal),
+
+    /** What a sample of a store holds, and how that meets what people ask; null when no vector has a direction. */
+    describeStore: (
+      sample: Matrix,
+      traffic: { readonly queries: Matrix; readonly weights: Float64Array },
+      signal: AbortSignal,
+    ) => pool.run('describeStore', { sample, ...traffic }, signal),
+  };
+}
+
+export type DensityCompute = ReturnType<typeof createDensityCompute>;

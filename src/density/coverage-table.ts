@@ -1,0 +1,339 @@
+/** Coverage of live queries in PostgreSQL: what is admitted, what waits, what was measured. */
+import type { Pool, PoolClient } from 'pg';
+import { type Admission, admissionChance } from '../live/rules/sampling/admission.ts';
+import { namingOutage } from '../postgres/named-outage.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import { bytesOfVector, vectorOfBytes } from '../postgres/vector-bytes.ts';
+import {
+  type CoveragePeriod,
+  type CoveredQuery,
+  type PeriodTally,
+  readPeriod,
+  tallyPeriod,
+} from './coverage-reads.ts';
+
+/** A live query that is to be searched in the store. */
+export interface ClaimedQuery {
+  /** Day of receipt (UTC), YYYY-MM-DD. */
+  readonly receivedOn: string;
+  readonly id: string;
+  /** As it was stored; null in hash mode. */
+  readonly text: string | null;
+  /** As it came; null when it is to be made from the text. */
+  readonly vector: Float32Array | null;
+  /** How often it was taken before. */
+  readonly attempts: number;
+}
+
+/** What the search of one query came to. */
+export type CoverageOutcome = Pick<ClaimedQuery, 'receivedOn' | 'id'> &
+  (
+    | {
+        readonly kind: 'measured';
+        readonly score: number;
+        /** `short` when the store returned fewer than k distinct chunks, else null. */
+        readonly reason: 'short' | null;
+        /** Ids and cosines of the k best chunks. */
+        readonly nearest: readonly (readonly [string, number])[];
+        /** What was searched with, when the query did not come with it. */
+        readonly embedding: Float32Array | null;
+      }
+    | { readonly kind: 'not_measurable'; readonly reason: string }
+    /** Not now: it may be taken again then. */
+    | { readonly kind: 'later'; readonly reason: string; readonly dueAt: Date }
+  );
+
+interface ClaimRequest {
+  readonly pipeline: string;
+  /** Of the time of receipt: inclusive, and exclusive. */
+  readonly from: Date;
+  readonly until: Date;
+  readonly limit: number;
+  readonly now: Date;
+  /** From then on others may take what is not recorded. */
+  readonly leaseUntil: Date;
+}
+
+/** How many of the queries that were received in a period are still to be measured. */
+interface CoverageBacklog {
+  /** The last decision, and until which time of receipt it holds; null before the first. */
+  readonly decided: { readonly admission: Admission; readonly until: Date } | null;
+  /** Queries without a row, so that nothing was decided on them. */
+  readonly arrived: number;
+  /** Queries that were admitted and never taken. */
+  readonly admitted: number;
+  /** When the oldest of either was received. */
+  readonly oldest: Date | null;
+}
+
+interface AdmissionRequest {
+  readonly pipeline: string;
+  /** Of the time of receipt: inclusive, and exclusive. */
+  readonly from: Date;
+  readonly until: Date;
+  readonly now: Date;
+  readonly admission: Admission;
+  /** `decided.until` of the backlog that the decision rests on; when another was made meanwhile, it has no effect. */
+  readonly decidedUntil: Date | null;
+}
+
+/** How much of the live queries of a pipeline is admitted. */
+export interface CoverageAdmission {
+  readonly pipeline: string;
+  readonly level: number;
+  readonly until: Date;
+  /** Number of queries that were ever left out. */
+  readonly leftOut: number;
+}
+
+interface ClaimedRow {
+  received_on: string;
+  id: string;
+  text: string | null;
+  embedding: Buffer | null;
+  from_text: boolean;
+  attempts: number;
+}
+
+/**
+ * How well the store covers sampled live queries, one row for each. Every call rejects with RecalldError
+ * database_unreachable when the database does not answer.
+ */
+export function coverageTable(pool: Pool) {
+  return {
+    /** What waits of the samples that were received in the time. */
+    backlog: (pipeline: string, from: Date, until: Date): Promise<CoverageBacklog> =>
+      namingOutage(pool, () => readBacklog(pool, pipeline, from, until)),
+
+    /**
+     * Writes a decision down and carries it out: of the queries without a row the sessions whose draw is not below the
+     * chance of what it had to be below are left out, the others wait with that chance. A retry and a replica leave out
+     * the same ones.
+     *
+     * @returns how many were left out; null when another decision was made meanwhile
+     */
+    admit: (request: AdmissionRequest): Promise<number | null> =>
+      namingOutage(pool, () => inTransaction(pool, (client) => admit(client, request))),
+
+    admissions: (): Promise<readonly CoverageAdmission[]> => namingOutage(pool, () => readAdmissions(pool)),
+
+    /**
+     * Takes queries that nobody else holds: the oldest first. Whatever their worker does, each has one row, and one
+     * that dies keeps none from the others after its lease.
+     */
+    claim: ({
+      pipeline,
+      from,
+      until,
+      limit,
+      now,
+      leaseUntil,
+    }: ClaimRequest): Promise<readonly ClaimedQuery[]> =>
+      namingOutage(pool, async () => {
+        const { rows } = await pool.query<ClaimedRow>(
+          `with due as (
+             select received_on, id from query_coverage
+              where pipeline = $1::text and status = 'open' and due_at <= $5::timestamptz
+              order by due_at limit $4::integer for update skip locked
+           ), retaken as (
+             update query_coverage c set attempts = attempts + 1, due_at = $6::timestamptz
+               from due where (c.received_on, c.pipeline, c.id) = (due.received_on, $1::text, due.id)
+             returning c.received_on, c.id, c.attempts, c.from_text
+           ), fresh as (
+             select q.received_on, q.id ${withoutRow} order by q.received_at
+              limit greatest(0, $4::integer - (select count(*) from due)::integer)
+           ), taken as (
+             insert into query_coverage (received_on, pipeline, id, status, attempts, due_at, thinning, nearest)
+             select received_on, $1::text, id, 'open', 1, $6::timestamptz, 1, '[]' from fresh
+              order by received_on, id
+             on conflict do nothing
+             returning received_on, id, attempts, from_text
+           ), claimed as (select * from retaken union all select * from taken)
+           select q.received_on::text, q.id, q.text, q.embedding, claimed.from_text, claimed.attempts - 1 as attempts
+             from claimed join live_queries q on q.received_on = claimed.received_on and q.pipeline = $1::text and q.id = claimed.id`,
+          [pipeline, from, until, limit, now, leaseUntil],
+        );
+        return rows.map(toClaimed);
+      }),
+
+    /** Writes what came of queries that were claimed; of those that were erased meanwhile nothing. */
+    record: (
+      pipeline: string,
+      outcomes: readonly CoverageOutcome[],
+      { fingerprint, now }: { readonly fingerprint: string; readonly now: Date },
+    ): Promise<void> => namingOutage(pool, () => recordOutcomes(pool, pipeline, outcomes, fingerprint, now)),
+
+    tally: (period: CoveragePeriod): Promise<PeriodTally> =>
+      namingOutage(pool, () => tallyPeriod(pool, period)),
+
+    /** The measured queries of sessions whose draw is below `chance`, in the order of their ids, in batches. */
+    read: (period: CoveragePeriod, chance: number): AsyncIterable<readonly CoveredQuery[]> =>
+      readPeriod(pool, period, chance),
+
+    /** Opens measured queries again, to be searched anew. @returns how many */
+    reopen: (
+      { pipeline, from, until }: CoveragePeriod,
+      { chance, fromText, now }: { readonly chance: number; readonly fromText: boolean; readonly now: Date },
+    ): Promise<number> =>
+      namingOutage(pool, async () => {
+        const { rowCount } = await pool.query(
+          `update query_coverage c
+              set status = 'open', attempts = 0, due_at = $5::timestamptz, from_text = $6::boolean, score = null,
+                  reason = null, nearest = '[]', embedding = case when $6::boolean then null else c.embedding end, scored_at = null
+             from live_queries q
+            where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
+              and q.unit_hash < $4::double precision
+              and (c.received_on, c.pipeline, c.id) = (q.received_on, q.pipeline, q.id) and c.status = 'measured'`,
+          [pipeline, from, until, chance, now, fromText],
+        );
+        return rowCount ?? 0;
+      }),
+  };
+}
+
+export type CoverageTable = ReturnType<typeof coverageTable>;
+
+function toClaimed({ received_on, id, text, embedding, from_text, attempts }: ClaimedRow): ClaimedQuery {
+  const vector = embedding === null || from_text ? null : vectorOfBytes(embedding);
+  return { receivedOn: received_on, id, text, vector, attempts };
+}
+
+async function recordOutcomes(
+  pool: Pool,
+  pipeline: string,
+  outcomes: readonly CoverageOutcome[],
+  fingerprint: string,
+  now: Date,
+): Promise<void> {
+  if (outcomes.length === 0) return;
+  const measured = outcomes.map((outcome) => (outcome.kind === 'measured' ? outcome : null));
+  await pool.query(
+    `update query_coverage c
+        set status = o.status, due_at = o.due_at, score = o.score, reason = o.reason, nearest = coalesce(o.nearest, '[]')::jsonb,
+            embedding = o.embedding, fingerprint = $10::text,
+            scored_at = case when o.status = 'open' then null else $11::timestamptz end
+       from unnest($2::date[], $3::text[], $4::text[], $5::timestamptz[], $6::double precision[], $7::text[], $8::text[], $9::bytea[])
+         as o (received_on, id, status, due_at, score, reason, nearest, embedding)
+      where (c.received_on, c.pipeline, c.id) = (o.received_on, $1::text, o.id) and c.status = 'open'`,
+    [
+      pipeline,
+      outcomes.map((outcome) => outcome.receivedOn),
+      outcomes.map((outcome) => outcome.id),
+      outcomes.map((outcome) => (outcome.kind === 'later' ? 'open' : outcome.kind)),
+      outcomes.map((outcome) => (outcome.kind === 'later' ? outcome.dueAt : null)),
+      measured.map((outcome) => outcome?.score ?? null),
+      outcomes.map((outcome) => outcome.reason),
+      measured.map((outcome) => (outcome === null ? null : JSON.stringify(outcome.nearest))),
+      measured.map((outcome) => (outcome?.embedding == null ? null : bytesOfVector(outcome.embedding))),
+      fingerprint,
+      now,
+    ],
+  );
+}
+
+interface AdmissionRow {
+  settled_until: Date;
+  level: number;
+  waiting: number;
+  is_overdue: boolean;
+  calm_since: Date | null;
+}
+
+/** Samples of a time of receipt that have no row; the index of the time leads to them. */
+const withoutRow = `
+  from live_queries q
+ where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
+   and q.received_on >= ($2::timestamptz at time zone 'utc')::date and q.received_on <= ($3::timestamptz at time zone 'utc')::date
+   and not exists (select 1 from query_coverage c
+                    where c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id)`;
+
+async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date): Promise<CoverageBacklog> {
+  const [admissions, arrived, admitted] = await Promise.all([
+    pool.query<AdmissionRow>(
+      `select settled_until, level, waiting, is_overdue, calm_since from coverage_admissions where pipeline = $1::text`,
+      [pipeline],
+    ),
+    pool.query<{ n: number; oldest: Date | null }>(
+      `select count(*)::integer as n, min(q.received_at) as oldest ${withoutRow}`,
+      [pipeline, from, until],
+    ),
+    pool.query<{ n: number; oldest: Date | null }>(
+      `select count(*)::integer as n, min(q.received_at) as oldest
+         from query_coverage c join live_queries q on (q.received_on, q.pipeline, q.id) = (c.received_on, c.pipeline, c.id)
+        where c.pipeline = $1::text and c.status = 'open' and c.attempts = 0
+          and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz`,
+      [pipeline, from, until],
+    ),
+  ]);
+  const [stored] = admissions.rows;
+  const times = [...arrived.rows, ...admitted.rows].flatMap(({ oldest }) =>
+    oldest === null ? [] : [oldest.getTime()],
+  );
+  return {
+    decided:
+      stored === undefined
+        ? null
+        : {
+            until: stored.settled_until,
+            admission: {
+              level: stored.level,
+              waiting: stored.waiting,
+              isOverdue: stored.is_overdue,
+              calmSinceMs: stored.calm_since?.getTime() ?? null,
+            },
+          },
+    arrived: arrived.rows[0]?.n ?? 0,
+    admitted: admitted.rows[0]?.n ?? 0,
+    oldest: times.length === 0 ? null : new Date(Math.min(...times)),
+  };
+}
+
+/** At level 0 nothing is written but the decision: who takes a query makes its row. */
+async function admit(
+  client: PoolClient,
+  { pipeline, from, until, now, admission, decidedUntil }: AdmissionRequest,
+): Promise<number | null> {
+  const { rowCount } = await client.query(
+    `insert into coverage_admissions as a (pipeline, settled_until, level, waiting, is_overdue, calm_since, left_out)
+     values ($1::text, $2::timestamptz, $3::smallint, $4::double precision, $5::boolean, $6::timestamptz, 0)
+     on conflict (pipeline) do update
+        set settled_until = excluded.settled_until, level = excluded.level, waiting = excluded.waiting,
+            is_overdue = excluded.is_overdue, calm_since = excluded.calm_since
+      where a.settled_until = $7::timestamptz`,
+    [
+      pipeline,
+      until,
+      admission.level,
+      admission.waiting,
+      admission.isOverdue,
+      admission.calmSinceMs === null ? null : new Date(admission.calmSinceMs),
+      decidedUntil,
+    ],
+  );
+  if (rowCount === 0) return null;
+  if (admission.level === 0) return 0;
+  const { rows } = await client.query<{ left_out: number }>(
+    `with decided as (
+       insert into query_coverage (received_on, pipeline, id, status, attempts, reason, due_at, thinning, nearest, scored_at)
+       select received_on, pipeline, id,
+              case when is_in then 'open' else 'not_measurable' end, 0, case when not is_in then 'thinned' end,
+              case when is_in then $5::timestamptz end, $4::double precision, '[]', case when not is_in then $5::timestamptz end
+         from (select q.received_on, q.pipeline, q.id, q.unit_hash < q.rate_probability * $4::double precision as is_in ${withoutRow}
+                order by q.received_on, q.id) d
+       on conflict do nothing
+       returning status)
+     update coverage_admissions
+        set left_out = left_out + (select count(*) from decided where status = 'not_measurable')
+      where pipeline = $1::text
+     returning (select count(*) from decided where status = 'not_measurable')::integer as left_out`,
+    [pipeline, from, until, admissionChance(admission), now],
+  );
+  return rows[0]?.left_out ?? 0;
+}
+
+async function readAdmissions(pool: Pool): Promise<readonly CoverageAdmission[]> {
+  const { rows } = await pool.query<{ pipeline: string; level: number; until: Date; left_out: string }>(
+    'select pipeline, level, settled_until as until, left_out from coverage_admissions',
+  );
+  return rows.map(({ left_out: leftOut, ...row }) => ({ ...row, leftOut: Number(leftOut) }));
+}

@@ -1,0 +1,293 @@
+/** `recalld density`: how well the store covers what people ask. `recalld topics`: what it does not cover. */
+import { Command } from 'commander';
+import { commandSettings } from '../app/commands/command-settings.ts';
+import { type CommandSettings, type CommandStore, withCommandStore } from '../app/commands/command-store.ts';
+import { withWatchedStore } from '../app/commands/watched-store.ts';
+import { assertConfiguredPipeline } from '../app/pipelines.ts';
+import { readDensityVerdict } from '../checks/check-states.ts';
+import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { formatTable, printJson, printLine } from '../cli/output.ts';
+import { parseCount } from '../cli/parse-count.ts';
+import { parseTime } from '../cli/parse-time.ts';
+import { RecalldError } from '../errors.ts';
+import { systemClock } from '../system-clock.ts';
+import { DAY_MS } from '../time.ts';
+import { describeDensity } from './describe-density.ts';
+import { type DensityAnswer, topicJson } from './http-contract.ts';
+import { type RebaselineAnswer, requestRebaseline } from './request-rebaseline.ts';
+import { type TopicState, topicName, type UncoveredTopic } from './rules/uncovered-topic.ts';
+import { densityTables } from './tables.ts';
+
+interface ShowOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly segment: string;
+}
+
+interface RebaselineOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly reason?: string;
+  readonly since?: Date;
+}
+
+const EVENTS_SHOWN = 5;
+
+export function densityCommand(signal: AbortSignal): Command {
+  const command = new Command('density').description('How well the vector store covers what people ask.');
+  command.addCommand(
+    configuredCommand(
+      'show',
+      'Show the baseline, the latest values and what happened.',
+      'recalld density show --pipeline support-docs',
+    )
+      .requiredOption('--pipeline <name>', 'pipeline of the config')
+      .option('--segment <segment>', '`all`, or key=value of a tag', 'all')
+      .action(async ({ pipeline, segment, config, json }: ShowOptions) => {
+        const found = await showDensity(commandSettings(config, signal), pipeline, segment);
+        if (json === true) printJson(found);
+        else for (const line of linesOf(found)) printLine(line);
+      }),
+  );
+  command.addCommand(
+    configuredCommand(
+      'rebaseline',
+      'Let go of the baseline and learn a new one: the coverage of now is the one to hold.',
+      'recalld density rebaseline --pipeline support-docs --since 2026-11-20T00:00:00Z --reason "the old product line was removed"',
+    )
+      .requiredOption('--pipeline <name>', 'pipeline of the config')
+      .option('--reason <text>', 'why, in short')
+      .option('--since <time>', 'take no traffic from before then (default: the latest there is)', parseTime)
+      .action(async ({ pipeline, config, json, ...options }: RebaselineOptions) => {
+        const { reason = null, since = null } = options;
+        const request = { pipeline, reason, since };
+        const status = await rebaselineDensity(commandSettings(config, signal), request);
+        if (json === true) printJson({ status });
+        else if (status === 'unwatched')
+          printLine(`Nothing was measured of ${pipeline} yet; its first baseline is learnt by itself.`);
+        else
+          printLine(
+            `The daemon learns a new baseline of ${pipeline} with its next minute, or as soon as the traffic is enough.`,
+          );
+      }),
+  );
+  return command;
+}
+
+function linesOf({ pipeline, phase, baseline, progress, check, ...rest }: DensityAnswer): string[] {
+  const { outgrew_baseline: outgrown, measures, events } = rest;
+  const rows = Object.entries(measures).map(([measure, { latest, no_data: gap }]) => [
+    measure,
+    gap === null ? (latest === null ? '-' : latest.value.toFixed(3)) : gap.reason,
+    latest?.ci_low == null || latest.ci_high == null || gap !== null
+      ? ''
+      : `${latest.ci_low.toFixed(3)} to ${latest.ci_high.toFixed(3)}`,
+    latest === null || gap !== null ? '' : String(latest.sessions),
+    latest?.window_end ?? '',
+  ]);
+  return [
+    standing(pipeline, phase, baseline, progress),
+    ...(check === null ? [] : [`${check.verdict}: ${check.explanation}`]),
+    ...(outgrown
+      ? [
+          `For two weeks the store has covered more than in the baseline; a loss of that gain would not be seen. Hold it with \`recalld density rebaseline --pipeline ${pipeline}\`.`,
+        ]
+      : []),
+    formatTable(['measure', 'value', '95 %', 'sessions', 'until'], rows),
+    ...events
+      .slice(0, EVENTS_SHOWN)
+      .map(({ occurred_at: at, kind, sentence }) => `${at} ${kind}: ${sentence}`),
+  ];
+}
+
+function standing(
+  pipeline: string,
+  phase: DensityAnswer['phase'],
+  baseline: DensityAnswer['baseline'],
+  progress: DensityAnswer['progress'],
+): string {
+  if (baseline !== null) {
+    const { version, grade, sessions, days, until } = baseline;
+    return `${pipeline} is held against baseline ${version} (${grade}, ${sessions} sessions of ${days} days until ${until}).`;
+  }
+  if (progress !== null) {
+    const { days, sessions, needs } = progress;
+    return `${pipeline} has no baseline yet: ${days} of ${needs.days} days and ${sessions} of ${needs.sessions} sessions.`;
+  }
+  return phase === 'replaying'
+    ? `The baseline of ${pipeline} is being made anew after a change of what is measured with.`
+    : `The density of ${pipeline} is not watched; it takes a vector_store and density in the config, and a running daemon.`;
+}
+
+const WEEK_MS = 7 * DAY_MS;
+
+/** @throws RecalldError pipeline_unknown, and as withCommandStore */
+async function showDensity(
+  settings: CommandSettings,
+  pipeline: string,
+  segment: string,
+): Promise<DensityAnswer> {
+  assertConfiguredPipeline(settings.config, pipeline);
+  return withWatchedStore(settings, (store) => {
+    const { densityStates: watch, densityPlans: plans, measurements, clock } = store;
+    const until = clock.now();
+    const deps = { watch, plans, measurements, clock, checkOf: () => readDensityVerdict(store, pipeline) };
+    return describeDensity(deps, { pipeline, segment, from: new Date(until.getTime() - WEEK_MS), until });
+  });
+}
+
+/** @throws RecalldError pipeline_unknown, and as withCommandStore */
+async function rebaselineDensity(
+  settings: CommandSettings,
+  request: Parameters<typeof requestRebaseline>[1],
+): Promise<RebaselineAnswer> {
+  assertConfiguredPipeline(settings.config, request.pipeline);
+  return withCommandStore(settings, ({ storage: { pool } }) =>
+    requestRebaseline({ watch: densityTables(pool).watch, clock: systemClock }, request),
+  );
+}
+
+interface ListOptions extends ConfiguredOptions {
+  readonly pipeline?: string;
+  readonly all?: boolean;
+  readonly limit: number;
+}
+
+interface ChangeOptions extends ConfiguredOptions {
+  readonly note?: string;
+}
+
+export function topicsCommand(signal: AbortSignal): Command {
+  const command = new Command('topics').description('What people ask that the store does not cover.');
+  command.addCommand(
+    configuredCommand(
+      'list',
+      'List uncovered topics, largest first.',
+      'recalld topics list --pipeline support-docs',
+    )
+      .option('--pipeline <name>', 'only those of this pipeline')
+      .option('--all', 'closed ones too')
+      .option('--limit <n>', 'at most so many', parseCount, 20)
+      .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
+  );
+  command.addCommand(
+    configuredCommand('show', 'Show one topic with example queries.', 'recalld topics show t-3f9a1c2b')
+      .argument('<id>', 'id of the topic')
+      .action((id: string, options: ConfiguredOptions) =>
+        show(commandSettings(options.config, signal), id, options),
+      ),
+  );
+  for (const [name, state, what] of [
+    ['acknowledge', 'acknowledged', 'Say that somebody looks after a topic.'],
+    ['close', 'closed', 'Close a topic; it opens again when it is seen again.'],
+  ] as const) {
+    command.addCommand(
+      configuredCommand(name, what, `recalld topics ${name} t-3f9a1c2b --note "page is being written"`)
+        .argument('<id>', 'id of the topic')
+        .option('--note <text>', 'why, or what is being done')
+        .action((id: string, options: ChangeOptions) =>
+          change(commandSettings(options.config, signal), id, state, options),
+        ),
+    );
+  }
+  return command;
+}
+
+async function list(settings: CommandSettings, { pipeline, all, limit, json }: ListOptions): Promise<void> {
+  const states: readonly TopicState[] =
+    all === true ? ['open', 'acknowledged', 'closed'] : ['open', 'acknowledged'];
+  await withCommandStore(settings, async ({ topics }) => {
+    const found = await topics.list({ states, limit, ...(pipeline === undefined ? {} : { pipeline }) });
+    if (json === true) {
+      printJson(
+        await Promise.all(
+          found.map(async (topic) => topicJson(topic, await topics.texts(topic.pipeline, topic.examples))),
+        ),
+      );
+    } else if (found.length === 0) printLine('No uncovered topic is known.');
+    else {
+      const head = ['topic', 'name', 'pipeline', 'state', 'since', 'traffic', '95 %', 'excess', 'density'];
+      printLine(formatTable(head, found.map(rowOf), 5));
+    }
+  });
+}
+
+function rowOf(topic: UncoveredTopic): string[] {
+  return [
+    topic.id,
+    topicName(topic),
+    topic.pipeline,
+    topic.state,
+    topic.firstSeen.toISOString(),
+    percent(topic.trafficShare),
+    `${percent(topic.shareLow)} to ${percent(topic.shareHigh)}`,
+    `${topic.excessPoints.toFixed(1)} points`,
+    topic.density.toFixed(2),
+  ];
+}
+
+async function show(settings: CommandSettings, id: string, { json }: ConfiguredOptions): Promise<void> {
+  await withCommandStore(settings, async (store) => {
+    const topic = await findTopic(store, id);
+    const [texts, windows] = await Promise.all([
+      store.topics.texts(topic.pipeline, topic.examples),
+      store.topics.windows(id),
+    ]);
+    if (json === true) return printJson(topicJson(topic, texts, windows));
+    const causes = {
+      new_demand: 'nobody asked it before',
+      lost_content: 'people asked it before and found it',
+    };
+    printLine(
+      [
+        `${topicName(topic)} (${topic.id}) on ${topic.pipeline}, ${topic.state}${topic.note === null ? '' : `: ${topic.note}`}`,
+        `${percent(topic.trafficShare)} of the traffic (95 % ${percent(topic.shareLow)} to ${percent(topic.shareHigh)}), ${topic.excessPoints.toFixed(1)} points more than in the baseline; density ${topic.density.toFixed(2)}; ${causes[topic.cause]}.`,
+        `First seen ${topic.firstSeen.toISOString()}, last ${topic.windowEnd.toISOString()}, in ${windows.length} windows.`,
+        ...(topic.segments.length === 0
+          ? []
+          : [
+              `Mostly ${topic.segments.map(([segment, share]) => `${segment} (${percent(share)})`).join(', ')}.`,
+            ]),
+        '',
+        'Example queries, the most typical first:',
+        ...topic.examples.map((query) => `  ${texts.get(query) ?? query}`),
+        '',
+        'Nearest chunks:',
+        ...topic.nearest.map(([chunk, similarity]) => `  ${similarity.toFixed(3)}  ${chunk}`),
+        ...(topic.lostChunks.length === 0
+          ? []
+          : [
+              '',
+              'Chunks that people found before and that are gone:',
+              ...topic.lostChunks.map((chunk) => `  ${chunk}`),
+            ]),
+      ].join('\n'),
+    );
+  });
+}
+
+async function change(
+  settings: CommandSettings,
+  id: string,
+  state: TopicState,
+  { note = null, json }: Omit<ChangeOptions, 'note'> & { readonly note?: string | null },
+): Promise<void> {
+  await withCommandStore(settings, async (store) => {
+    await store.topics.setState(id, state, note, new Date());
+    const topic = await findTopic(store, id);
+    if (json === true) printJson(topicJson(topic, new Map()));
+    else printLine(`${topicName(topic)} (${id}) is ${state}.`);
+  });
+}
+
+/** @throws RecalldError topic_unknown */
+async function findTopic({ topics }: CommandStore, id: string): Promise<UncoveredTopic> {
+  const topic = await topics.find(id);
+  if (topic !== null) return topic;
+  throw new RecalldError(
+    'topic_unknown',
+    `There is no uncovered topic ${id}; \`recalld topics list\` shows those that are.`,
+  );
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}

@@ -1,0 +1,87 @@
+/** What the jobs of query density work with. */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { Deployments } from '../deployments/ports/deployments.ts';
+import type { GoldenRuns, LatestRun } from '../golden/ports/golden-runs.ts';
+import type { RetrieverLimits } from '../golden/ports/retriever-limits.ts';
+import type { Logger } from '../logger.ts';
+import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Meter } from '../metrics/meter.ts';
+import { userIdHmac } from '../privacy/rules/keyed-hash.ts';
+import { probeEmbedder } from '../probes/probe-embedder.ts';
+import { probeStore } from '../probes/probe-store.ts';
+import type { ProbeDeps } from '../probes/probes.ts';
+import type { DensityCompute } from './compute.ts';
+import type { DensityPlan } from './plan.ts';
+import type { DensityTables } from './tables.ts';
+
+export interface DensityDeps {
+  readonly tables: DensityTables;
+  readonly compute: DensityCompute;
+  readonly deployments: Pick<Deployments, 'fingerprints'>;
+  readonly measurements: Pick<Measurements, 'record'>;
+  readonly limits: Pick<RetrieverLimits, 'reserve'>;
+  readonly meter: Meter;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly plans: readonly DensityPlan[];
+  /** What stands for the session of a query that has none. */
+  sessionOfNone(queryId: string): string;
+  /** Whether golden queries are retrieved worse than in their baseline; null when nobody knows. */
+  goldenFell(pipeline: string): Promise<boolean | null>;
+  /** Looks at store and embedder, and notes what they are made of. */
+  probeParts(plan: DensityPlan, signal: AbortSignal): Promise<void>;
+  newTopicId(): string;
+}
+
+/** What the composition root has opened. */
+interface Opened extends Omit<DensityDeps, 'sessionOfNone' | 'goldenFell' | 'probeParts' | 'newTopicId'> {
+  readonly runs: Pick<GoldenRuns, 'latest'>;
+  readonly hashKey: string;
+  readonly probes: ProbeDeps;
+}
+
+export function createDensityDeps({ runs, hashKey, probes, ...opened }: Opened): DensityDeps {
+  return {
+    ...opened,
+    // As the session of a query without one is hashed at its arrival.
+    sessionOfNone: (queryId) => userIdHmac(queryId, hashKey),
+    goldenFell: async (pipeline) => goldenFell(await runs.latest(), pipeline),
+    async probeParts({ pipeline, store, embedder }, signal) {
+      await probeStore(probes, pipeline, store, signal);
+      if (embedder !== null) await probeEmbedder(probes, pipeline, embedder, signal);
+    },
+    // Short enough to type: t-3f9a1c2b07.
+    newTopicId: () => `t-${randomBytes(5).toString('hex')}`,
+  };
+}
+
+/**
+ * Golden queries as a control group: their questions never change, so that what moves them is the store. Whether the
+ * latest golden runs of a pipeline show a fall against their baselines, in any measure over all queries whose 95 %
+ * interval lies below 0. Null without a run that was compared.
+ */
+function goldenFell(latest: readonly LatestRun[], pipeline: string): boolean | null {
+  const compared = latest
+    .filter((run) => run.pipeline === pipeline)
+    .flatMap((run) => run.completed?.baseline?.differences ?? []);
+  return compared.length === 0 ? null : compared.some(({ ciHigh }) => ciHigh < 0);
+}
+
+/** Does the work for every pipeline. @throws the first failure, after all were tried; the reason of `signal` when it aborts */
+export async function forEachPlan(
+  plans: readonly DensityPlan[],
+  signal: AbortSignal,
+  work: (plan: DensityPlan) => Promise<void>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const plan of plans) {
+    try {
+      await work(plan);
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}

@@ -1,0 +1,135 @@
+/** All that is known of the query density of a pipeline, as the API tells it. */
+
+import type { Clock } from '../clock.ts';
+import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurement } from '../measures/rules/measurement.ts';
+import { ALL_SEGMENT } from '../model.ts';
+import { DAY_MS } from '../time.ts';
+import type { DensityAnswer } from './http-contract.ts';
+import type { DensityPlan } from './plan.ts';
+import { GROWTH_DAYS, outgrewBaseline } from './rules/measurement-change.ts';
+import type { DensityPhase } from './rules/watch-state.ts';
+import { densityMeasures } from './rules/window-measurements.ts';
+import type { WatchTable } from './watch-table.ts';
+
+export interface DescribeDensityDeps {
+  readonly watch: Pick<WatchTable, 'find' | 'events'>;
+  readonly measurements: Pick<Measurements, 'latest' | 'series'>;
+  /** How its check of drift stands; null when the config has none. */
+  readonly checkOf: (pipeline: string) => Promise<DensityAnswer['check']>;
+  readonly clock: Clock;
+  readonly plans: readonly DensityPlan[];
+}
+
+export interface DensityRequest {
+  readonly pipeline: string;
+  readonly segment: string;
+  /** Of the series. */
+  readonly from: Date;
+  readonly until: Date;
+}
+
+const MAX_EVENTS = 50;
+
+export async function describeDensity(
+  { watch, measurements, checkOf, clock, plans }: DescribeDensityDeps,
+  { pipeline, segment, from, until }: DensityRequest,
+): Promise<DensityAnswer> {
+  const now = clock.now();
+  const plan = plans.find((one) => one.pipeline === pipeline) ?? null;
+  const [stored, events, all, check] = await Promise.all([
+    watch.find(pipeline),
+    watch.events({ pipeline, limit: MAX_EVENTS }),
+    measurements.latest(now),
+    checkOf(pipeline),
+  ]);
+  const latest = all.filter((one) => one.pipeline === pipeline);
+  const measures = Object.fromEntries(
+    await Promise.all(
+      densityMeasures.map(async (measure) => {
+        const found = latest.find((one) => one.measure === measure && one.segment === segment);
+        const series = await measurements.series({ pipeline, measure, segment }, from, until);
+        const { newest = null, gap = null } = found ?? {};
+        const told = {
+          latest: newest === null ? null : pointJson(newest),
+          no_data: gap === null ? null : { reason: gap.reason, details: gap.details },
+          series: series.map(pointJson),
+        };
+        return [measure, told] as const;
+      }),
+    ),
+  );
+  const phase = stored?.state.phase ?? null;
+  const watching = phase?.kind === 'watching' ? phase : null;
+  const progress = phase?.kind === 'learning' ? phase.progress : null;
+  return {
+    pipeline,
+    segment,
+    phase: phase?.kind ?? 'unwatched',
+    baseline:
+      watching === null
+        ? null
+        : {
+            version: watching.baselineVersion,
+            grade: watching.grade,
+            days: watching.days,
+            sessions: watching.sessions,
+            until: new Date(watching.untilMs).toISOString(),
+          },
+    progress:
+      progress === null || plan === null
+        ? null
+        : { days: progress.days, sessions: progress.sessions, needs: { ...plan.needs } },
+    incidents: Object.fromEntries(
+      Object.entries(watching?.alarms ?? {}).flatMap(([level, { incident }]) =>
+        incident === null
+          ? []
+          : [[level, { opened_at: new Date(incident.openedMs).toISOString(), scope: incident.scope }]],
+      ),
+    ),
+    closed_until: watching === null || stored === null ? null : new Date(stored.state.closedMs).toISOString(),
+    check,
+    outgrew_baseline: await hasOutgrown(measurements, phase, pipeline, now),
+    measures,
+    events: events.map(({ id, kind, occurredAt, sentence, details }) => ({
+      id,
+      kind,
+      occurred_at: occurredAt.toISOString(),
+      sentence,
+      details,
+    })),
+  };
+}
+
+/** By the last density of each full day, UTC. */
+async function hasOutgrown(
+  measurements: Pick<Measurements, 'series'>,
+  phase: DensityPhase | null,
+  pipeline: string,
+  now: Date,
+): Promise<boolean> {
+  if (phase?.kind !== 'watching') return false;
+  const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
+  const firstDay = today - GROWTH_DAYS * DAY_MS;
+  const series = await measurements.series(
+    { pipeline, measure: 'query_density', segment: ALL_SEGMENT },
+    new Date(firstDay),
+    new Date(today),
+  );
+  const days: (number | null)[] = Array.from({ length: GROWTH_DAYS }, () => null);
+  for (const { windowEnd, value } of series) {
+    days[Math.floor((windowEnd.getTime() - firstDay) / DAY_MS)] = value;
+  }
+  return outgrewBaseline(days, phase.density);
+}
+
+function pointJson({ windowStart, windowEnd, value, ciLow, ciHigh, n }: Measurement) {
+  return {
+    window_start: windowStart.toISOString(),
+    window_end: windowEnd.toISOString(),
+    value,
+    ci_low: ciLow,
+    ci_high: ciHigh,
+    sessions: n,
+  };
+}

@@ -1,0 +1,219 @@
+/** What do people ask that the store does not cover? Searched for every hour, and at once when an alarm is raised. */
+import { drawn } from '../stats/draw.ts';
+import { wilsonInterval } from '../stats/wilson.ts';
+import { DAY_MS, HOUR_MS } from '../time.ts';
+import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
+import type { CoveragePeriod } from './coverage-reads.ts';
+import { type DensityDeps, forEachPlan } from './dependencies.ts';
+import type { DensityPlan } from './plan.ts';
+import type { LocatedTopic } from './rules/find-topics.ts';
+import { concernedSegments, distinctExamples, labelTopic, nearestChunks } from './rules/topic-description.ts';
+import { absorbedTopics, matchTopics, type SeenTopic, type TopicMatch } from './rules/uncovered-topic.ts';
+import type { WatchingPhase } from './rules/watch-state.ts';
+import { findLostChunks } from './search-store.ts';
+import type { TopicSearch } from './topics-table.ts';
+import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
+
+/** A topic that no search showed for so long closes by itself. */
+const CLOSE_AFTER_MS = DAY_MS;
+const MAX_QUERIES = 20_000;
+/** Texts that a label is made of, on either side. */
+const MAX_TEXTS = 500;
+const CONFIDENCE = 0.95;
+const SEED = 1;
+
+/** How often topics are searched for: every window, of shorter ones every hour. */
+export function searchIntervalMs({ windowMs }: Pick<DensityPlan, 'windowMs'>): number {
+  return Math.max(windowMs, HOUR_MS);
+}
+
+/**
+ * Searches for uncovered topics in every pipeline where that is due. Any number of workers may do it at once and at any
+ * time: of two searches after the same one, one is stored, so that a topic keeps its identity.
+ *
+ * @throws the first failure, after all pipelines were tried; the reason of `signal` when it aborts
+ */
+export async function detectUncoveredTopics(deps: DensityDeps, signal: AbortSignal): Promise<void> {
+  const searches = await deps.tables.topics.latestSearches();
+  const latest = new Map(searches.map((search) => [search.pipeline, search.until]));
+  await forEachPlan(deps.plans, signal, (plan) =>
+    detectIn(deps, plan, latest.get(plan.pipeline) ?? null, signal),
+  );
+}
+
+async function detectIn(
+  deps: DensityDeps,
+  plan: DensityPlan,
+  latest: Date | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pipeline } = plan;
+  const { tables } = deps;
+  const stored = await tables.watch.find(pipeline);
+  if (stored?.state.phase.kind !== 'watching') return;
+  const { phase, closedMs, sinceMs } = stored.state;
+  if (!isDue(plan, phase, closedMs, latest)) return;
+  const baseline = await tables.baselines.find(pipeline, phase.baselineVersion);
+  if (baseline === null) return;
+  const scoredSince = timeOf(sinceMs);
+  const period = await topicPeriod(deps, plan, phase, { closedMs, scoredSince });
+  const { regions } = baseline.baseline;
+  const settings = { most: MAX_QUERIES, columns: regions.count === 0 ? null : regions.columns };
+  const traffic = await readTraffic(deps, period, settings, signal);
+  const [tail, sample] = await Promise.all(
+    (['tail', 'sample'] as const).map((role) =>
+      tables.baselines.retained(pipeline, phase.baselineVersion, role),
+    ),
+  );
+  if (tail === undefined || sample === undefined) return;
+  const found = await deps.compute.findTopics(traffic, topicBaseline(baseline, tail, sample), signal);
+  const search: TopicSearch = {
+    ...period,
+    baselineVersion: phase.baselineVersion,
+    sessions: found.kind === 'topics' ? found.sessions : sessionsOf(traffic.tally),
+    lacking: found.kind === 'topics' ? null : found.of,
+  };
+  if (found.kind === 'insufficient_data') {
+    await tables.topics.record(search, { seen: [], parts: new Map() }, latest);
+    return;
+  }
+  const known = await tables.topics.known(pipeline);
+  const matches = matchTopics(found.topics, known);
+  const seen = await describe(deps, plan, matches, { search, traffic, sample }, signal);
+  const absorbed = absorbedTopics(matches, known);
+  const parts = new Map([...absorbed].map(([id, index]) => [id, seen[index]?.id ?? id]));
+  if (!(await tables.topics.record(search, { seen, parts }, latest))) return;
+  for (const [index, { id, trafficShare, excessPoints, cause }] of seen.entries()) {
+    if (matches[index]?.known === null) {
+      const fields = { pipeline, topic: id, traffic_share: trafficShare, excess_points: excessPoints, cause };
+      deps.logger.info('people ask about a topic that the store does not cover', fields);
+    }
+  }
+  const before = new Date(search.until.getTime() - CLOSE_AFTER_MS);
+  await tables.topics.closeUnseen(pipeline, before, deps.clock.now());
+}
+
+function isDue(plan: DensityPlan, { alarms }: WatchingPhase, closedMs: number, latest: Date | null): boolean {
+  if (latest === null) return true;
+  const latestMs = latest.getTime();
+  if (closedMs >= latestMs + searchIntervalMs(plan)) return true;
+  return Object.values(alarms).some(({ incident }) => incident !== null && incident.raisedMs > latestMs);
+}
+
+function topicBaseline(
+  { baseline, tailSessions }: StoredBaseline,
+  tail: RetainedQueries,
+  sample: RetainedQueries,
+) {
+  const { regions, scores } = baseline;
+  const queries = tail.queries.map(({ id, session, surprise }, row) => ({ id, row, session, surprise }));
+  return {
+    regions,
+    scores,
+    tail: { vectors: tail.vectors, queries, sessions: tailSessions },
+    sample: sample.vectors,
+  };
+}
+
+/** What is known of each topic that was found, under the id that it had before or a new one. */
+async function describe(
+  deps: DensityDeps,
+  plan: DensityPlan,
+  matches: readonly TopicMatch<LocatedTopic>[],
+  { search, traffic, sample }: { search: TopicSearch; traffic: Traffic; sample: RetainedQueries },
+  signal: AbortSignal,
+): Promise<SeenTopic[]> {
+  if (matches.length === 0) return [];
+  const { pipeline } = plan;
+  const covered = new Map(traffic.covered.map((query) => [query.id, query]));
+  const own = new Set(matches.flatMap(({ found }) => found.members));
+  const others = traffic.covered.map(({ id }) => id).filter((id) => !own.has(id));
+  const background = await deps.tables.topics.texts(pipeline, drawn(others, MAX_TEXTS, SEED));
+  const described: SeenTopic[] = [];
+  for (const { found: one, known } of matches) {
+    const members = one.members.flatMap((id) => covered.get(id) ?? []);
+    const before = one.baselineRows.flatMap((row) => sample.queries[row] ?? []);
+    const lost = one.cause === 'lost_content' ? await findLostChunks(deps, plan, before, signal) : null;
+    const texts = await deps.tables.topics.texts(pipeline, one.members.slice(0, MAX_TEXTS));
+    const share = wilsonInterval(Math.min(1, one.trafficShare), one.current / one.trafficShare, CONFIDENCE);
+    described.push({
+      id: known ?? deps.newTopicId(),
+      pipeline,
+      label: labelTopic([...texts.values()], [...background.values()]),
+      centroid: one.centroid,
+      cause: one.cause,
+      windowEnd: search.until,
+      sessions: one.current,
+      trafficShare: one.trafficShare,
+      shareLow: share.low,
+      shareHigh: share.high,
+      excessPoints: one.excessPoints,
+      density: one.density,
+      adjustedP: one.adjustedP,
+      dominantRegion: one.dominantRegion,
+      examples: distinctExamples(one.examples, one.members, texts),
+      nearest: nearestChunks(members.map(({ nearest }) => nearest)),
+      segments: concernedSegments(
+        members.map(({ segments }) => segments),
+        traffic.covered.map(({ segments }) => segments),
+        plan.segmentKeys,
+      ),
+      lostChunks: lost?.ids ?? [],
+    });
+  }
+  return described;
+}
+
+/** Whole days, so that no hour of the day is taken for a topic. */
+const LENGTHS_DAYS = [1, 2, 4, 7] as const;
+/** From so many on a topic of a twentieth of the traffic is found. */
+const ENOUGH_SESSIONS = 500;
+/** As the size of an alarm needs. */
+const ENOUGH_IN_ALARM = 200;
+const MAX_EVENTS = 20;
+
+/**
+ * As few of the latest days as have 500 sessions, at most seven, and nothing of the baseline itself. While an alarm is
+ * open, the time since the coverage fell, when it is shorter: a topic of some hours is not diluted by a day without it.
+ */
+async function topicPeriod(
+  deps: DensityDeps,
+  { pipeline }: DensityPlan,
+  phase: WatchingPhase,
+  { closedMs, scoredSince }: { readonly closedMs: number; readonly scoredSince: Date | null },
+): Promise<CoveragePeriod> {
+  const earliestMs = Math.min(phase.untilMs, closedMs);
+  const fell = await fellAt(deps, pipeline, phase);
+  const starts = [
+    ...(fell === null || fell <= closedMs - DAY_MS ? [] : [{ startMs: fell, enough: ENOUGH_IN_ALARM }]),
+    ...LENGTHS_DAYS.map((days) => ({ startMs: closedMs - days * DAY_MS, enough: ENOUGH_SESSIONS })),
+  ];
+  let period = periodFrom(closedMs);
+  for (const { startMs, enough } of starts) {
+    period = periodFrom(Math.max(startMs, earliestMs));
+    const sessions = sessionsOf(await deps.tables.coverage.tally(period));
+    if (startMs <= earliestMs || sessions >= enough) break;
+  }
+  return period;
+
+  function periodFrom(startMs: number): CoveragePeriod {
+    return { pipeline, from: new Date(startMs), until: new Date(closedMs), scoredSince };
+  }
+}
+
+/** Since when the coverage is worse by the open alarm, the latest when there are two; null without one. */
+async function fellAt(
+  { tables }: DensityDeps,
+  pipeline: string,
+  { alarms }: WatchingPhase,
+): Promise<number | null> {
+  const raised = Object.values(alarms).flatMap(({ incident }) => incident?.raisedMs ?? []);
+  if (raised.length === 0) return null;
+  const events = await tables.watch.events({ pipeline, limit: MAX_EVENTS });
+  const since = events.flatMap(({ kind, occurredAt, details }) => {
+    const isOpen = (kind === 'page' || kind === 'ticket') && raised.includes(occurredAt.getTime());
+    const { since: start } = details;
+    return isOpen && typeof start === 'string' ? [Date.parse(start)] : [];
+  });
+  return since.length === 0 ? null : Math.max(...since);
+}

@@ -1,0 +1,132 @@
+/** What is stored of query density and of topics -> metric samples. What is too old to trust is withheld. */
+
+import { admissionChance } from '../live/rules/sampling/admission.ts';
+import { valueSamples } from '../measures/gauges.ts';
+import type { LatestMeasurement } from '../measures/ports/measurements.ts';
+import { type GaugeSample, sample } from '../metrics/meter.ts';
+import { ALL_SEGMENT } from '../model.ts';
+import type { GaugesAt, SharedRows } from '../status/shared-rows.ts';
+import { MINUTE_MS } from '../time.ts';
+import type { CoverageAdmission, CoverageTable } from './coverage-table.ts';
+import { searchIntervalMs } from './detect-uncovered-topics.ts';
+import type { DensityPlan } from './plan.ts';
+import { isStale } from './rules/density-check.ts';
+import { type DensityMeasure, densityMeasures } from './rules/window-measurements.ts';
+import type { TopicsTable } from './topics-table.ts';
+import type { StoredDensityState, WatchTable } from './watch-table.ts';
+
+interface DensityGaugesDeps {
+  readonly tables: {
+    readonly watch: Pick<WatchTable, 'all'>;
+    readonly coverage: Pick<CoverageTable, 'admissions'>;
+    readonly topics: Pick<TopicsTable, 'latestSearches'>;
+  };
+  readonly plans: readonly DensityPlan[];
+}
+
+const DAY_SECONDS = 86_400;
+/** It is decided every minute, on what is four minutes old. */
+const ADMISSION_TRUST_MS = 10 * MINUTE_MS;
+
+/** Every gauge of query density. */
+export async function readDensityGauges(
+  deps: DensityGaugesDeps,
+  { measurements }: SharedRows,
+): Promise<GaugesAt> {
+  if (deps.plans.length === 0) return () => [];
+  const states = await deps.tables.watch.all();
+  const admissions = new Map((await deps.tables.coverage.admissions()).map((one) => [one.pipeline, one]));
+  const watched = deps.plans.map((plan) => ({
+    plan,
+    measured: measurements.filter(({ pipeline }) => pipeline === plan.pipeline),
+  }));
+  return (now) =>
+    watched.flatMap(({ plan, measured }) => [
+      ...stateSamples(plan, states.get(plan.pipeline) ?? null, now),
+      ...admissionSamples(admissions.get(plan.pipeline), now),
+      ...measured.flatMap((one) =>
+        isDensity(one.measure) ? measureSamples(plan, one, one.measure, now) : [],
+      ),
+    ]);
+}
+
+function admissionSamples(admission: CoverageAdmission | undefined, now: Date): GaugeSample[] {
+  if (admission === undefined || now.getTime() - admission.until.getTime() > ADMISSION_TRUST_MS) return [];
+  const { pipeline } = admission;
+  return [sample('recalld_density_admission_ratio', { pipeline }, admissionChance(admission))];
+}
+
+function stateSamples(plan: DensityPlan, stored: StoredDensityState | null, now: Date): GaugeSample[] {
+  const { pipeline } = plan;
+  if (stored === null) return [];
+  const { phase, closedMs } = stored.state;
+  if (phase.kind === 'replaying') return [];
+  if (phase.kind === 'learning') {
+    return [
+      sample('recalld_density_baseline_span_seconds', { pipeline }, phase.progress.days * DAY_SECONDS),
+      sample('recalld_density_baseline_sessions', { pipeline }, phase.progress.sessions),
+    ];
+  }
+  const { grade, days, sessions, untilMs, alarms } = phase;
+  const version = String(phase.baselineVersion);
+  return [
+    sample('recalld_density_baseline_info', { pipeline, version, grade }, 1),
+    sample('recalld_density_baseline_age_seconds', { pipeline }, (now.getTime() - untilMs) / 1000),
+    sample('recalld_density_baseline_span_seconds', { pipeline }, days * DAY_SECONDS),
+    sample('recalld_density_baseline_sessions', { pipeline }, sessions),
+    sample('recalld_density_window_end_timestamp_seconds', { pipeline }, closedMs / 1000),
+    ...Object.entries(alarms).map(([level, { incident }]) =>
+      sample('recalld_density_incident', { pipeline, level }, incident === null ? 0 : 1),
+    ),
+  ];
+}
+
+function measureSamples(
+  plan: DensityPlan,
+  { pipeline, segment, newest, gap }: LatestMeasurement,
+  measure: DensityMeasure,
+  now: Date,
+): GaugeSample[] {
+  if (newest === null || gap !== null || isStale(plan, newest.windowEnd.getTime(), now)) return [];
+  const { value, details } = newest;
+  if (measure === 'density_page_evidence_ratio' || measure === 'density_ticket_evidence_ratio') {
+    const level = measure === 'density_page_evidence_ratio' ? 'page' : 'ticket';
+    return [sample('recalld_density_drift_evidence_ratio', { pipeline, level }, value)];
+  }
+  if (measure === 'density_sessions') {
+    return [
+      sample('recalld_density_sessions', { pipeline, segment }, value),
+      ...(segment === ALL_SEGMENT ? unmeasuredSamples(pipeline, details) : []),
+    ];
+  }
+  return valueSamples({ pipeline, segment, measure, newest });
+}
+
+function unmeasuredSamples(pipeline: string, details: Readonly<Record<string, unknown>>): GaugeSample[] {
+  const reasons = details['not_measurable'];
+  if (typeof reasons !== 'object' || reasons === null) return [];
+  return Object.entries(reasons).flatMap(([reason, queries]) =>
+    typeof queries === 'number'
+      ? [sample('recalld_density_unmeasured_queries', { pipeline, reason }, queries)]
+      : [],
+  );
+}
+
+function isDensity(measure: string): measure is DensityMeasure {
+  return (densityMeasures as readonly string[]).includes(measure);
+}
+
+/** How many topics of each pipeline are not closed; nothing where the latest search is too old, or saw too little. */
+export async function readTopicGauges({ plans, tables }: DensityGaugesDeps): Promise<GaugesAt> {
+  if (plans.length === 0) return () => [];
+  const latest = await tables.topics.latestSearches();
+  const searches = new Map(latest.map((search) => [search.pipeline, search]));
+  return (now) =>
+    plans.flatMap((plan) => {
+      const { pipeline, graceMs } = plan;
+      const search = searches.get(pipeline);
+      if (search === undefined || search.lacking !== null) return [];
+      if (isStale({ windowMs: searchIntervalMs(plan), graceMs }, search.until.getTime(), now)) return [];
+      return [sample('recalld_topics_uncovered', { pipeline }, search.unclosed)];
+    });
+}

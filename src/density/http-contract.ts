@@ -1,0 +1,234 @@
+/** `/v1/density`: how well the store covers live queries. */
+import { z } from 'zod';
+import { verdictField } from '../golden/schema/run-summary.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { identifier, idField, shortText, timestamp } from '../http/fields.ts';
+import { pageOf, pageQueryShape } from '../http/paging.ts';
+import { topicCauses } from './rules/cause.ts';
+import { type TopicWindow, topicName, topicStates, type UncoveredTopic } from './rules/uncovered-topic.ts';
+
+export const densityQuery = z.strictObject({
+  pipeline: identifier.describe('Pipeline of the config.'),
+  segment: z.string().min(1).max(300).default('all').describe('`all`, or `key=value` of a tag.'),
+  from: timestamp.optional().describe('Start of the series; left out, 7 days ago.'),
+  until: timestamp.optional().describe('End of the series; left out, now.'),
+});
+
+export const rebaselineSchema = z.strictObject({
+  pipeline: identifier.describe('Pipeline of the config.'),
+  reason: shortText.optional().describe('Why, in short; kept with the event.'),
+  since: timestamp.optional().describe('Take no traffic from before then; left out, the latest there is.'),
+});
+
+const rebaselineAnswer = z.object({
+  status: z.enum(['requested', 'unwatched']).describe('`unwatched`: nothing was measured of it yet.'),
+});
+
+const point = z.object({
+  window_start: z.iso.datetime(),
+  window_end: z.iso.datetime(),
+  value: z.number(),
+  ci_low: z.number().nullable(),
+  ci_high: z.number().nullable(),
+  sessions: z.int(),
+});
+
+const event = z.object({
+  id: z.string(),
+  kind: z.enum(['page', 'ticket', 'resolve', 'reset', 'rebaseline']),
+  occurred_at: z.iso.datetime(),
+  sentence: z.string(),
+  details: z.record(z.string(), z.unknown()),
+});
+
+const densityAnswer = z.object({
+  pipeline: z.string(),
+  segment: z.string(),
+  phase: z
+    .enum(['unwatched', 'learning', 'replaying', 'watching'])
+    .describe('Whether there is a baseline to hold live queries against.'),
+  baseline: z
+    .object({
+      version: z.int(),
+      grade: z.enum(['page', 'provisional']),
+      days: z.number(),
+      sessions: z.int(),
+      until: z.iso.datetime(),
+    })
+    .nullable(),
+  progress: z
+    .object({
+      days: z.number(),
+      sessions: z.int(),
+      needs: z.object({ days: z.number(), sessions: z.number() }),
+    })
+    .nullable()
+    .describe('How far the traffic is from a baseline, while there is none.'),
+  incidents: z.record(
+    z.string(),
+    z.object({ opened_at: z.iso.datetime(), scope: z.union([z.string(), z.int()]) }),
+  ),
+  closed_until: z.iso.datetime().nullable().describe('End of the latest closed window.'),
+  check: z.object({ verdict: verdictField, explanation: z.string() }).nullable(),
+  outgrew_baseline: z
+    .boolean()
+    .describe(
+      'Density was above 1.1 times that of the baseline for 14 days: a later loss of the gain would not be seen, so make a new baseline.',
+    ),
+  measures: z
+    .record(
+      z.string(),
+      z.object({
+        latest: point.nullable(),
+        no_data: z.object({ reason: z.string(), details: z.record(z.string(), z.unknown()) }).nullable(),
+        series: z.array(point),
+      }),
+    )
+    .describe('By name of the measure, such as `query_density`.'),
+  events: z.array(event).describe('The latest 50, newest first.'),
+});
+
+export type DensityAnswer = z.infer<typeof densityAnswer>;
+
+// `/v1/uncovered-topics`: what people ask that the store does not cover.
+
+const topicWindowSchema = z.object({
+  window_end: z.iso.datetime(),
+  sessions: z.int(),
+  traffic_share: z.number(),
+  excess_points: z.number(),
+  density: z.number(),
+});
+
+const topicSchema = topicWindowSchema.extend({
+  id: z.string(),
+  pipeline: z.string(),
+  name: z.string().describe('Distinctive words of its queries; the id where no texts are kept.'),
+  state: z.enum(topicStates),
+  note: z.string().nullable(),
+  cause: z
+    .enum(topicCauses)
+    .describe('Nobody asked it in the baseline, or people asked it before and found it.'),
+  first_seen: z.iso.datetime(),
+  last_seen: z.iso.datetime(),
+  share_low: z.number().describe('Lower 95 % bound of traffic_share.'),
+  share_high: z.number().describe('Upper 95 % bound of traffic_share.'),
+  p: z.number().describe('Holm-adjusted chance that the excess is luck.'),
+  examples: z
+    .array(z.object({ query_id: z.string(), text: z.string().nullable() }))
+    .describe('Typical queries first; text is null where none is kept.'),
+  nearest_chunks: z.array(z.object({ id: z.string(), similarity: z.number() })),
+  segments: z
+    .array(z.object({ segment: z.string(), share: z.number() }))
+    .describe('Those with more of the topic than of the traffic, and their share of the topic.'),
+  lost_chunks: z
+    .array(z.string())
+    .describe('Ids of chunks that baseline queries like it found and that are gone from the store.'),
+  windows: z
+    .array(topicWindowSchema)
+    .optional()
+    .describe('Its history, oldest first; of a single topic only.'),
+});
+
+export const topicParams = z.strictObject({ id: idField });
+
+export const topicListQuery = z.strictObject({
+  pipeline: identifier.optional().describe('Only those of this pipeline.'),
+  state: z.enum(topicStates).optional().describe('Left out, open and acknowledged ones.'),
+  limit: pageQueryShape.limit,
+});
+
+export const topicChangeSchema = z.strictObject({
+  state: z.enum(topicStates),
+  note: shortText.optional().describe('Why, or what is being done.'),
+});
+
+export function topicJson(
+  topic: UncoveredTopic,
+  texts: ReadonlyMap<string, string>,
+  windows?: readonly TopicWindow[],
+): z.infer<typeof topicSchema> {
+  return {
+    ...windowJson(topic),
+    id: topic.id,
+    pipeline: topic.pipeline,
+    name: topicName(topic),
+    state: topic.state,
+    note: topic.note,
+    cause: topic.cause,
+    first_seen: topic.firstSeen.toISOString(),
+    last_seen: topic.windowEnd.toISOString(),
+    share_low: topic.shareLow,
+    share_high: topic.shareHigh,
+    p: topic.adjustedP,
+    examples: topic.examples.map((id) => ({ query_id: id, text: texts.get(id) ?? null })),
+    nearest_chunks: topic.nearest.map(([id, similarity]) => ({ id, similarity })),
+    segments: topic.segments.map(([segment, share]) => ({ segment, share })),
+    lost_chunks: [...topic.lostChunks],
+    ...(windows === undefined ? {} : { windows: windows.map(windowJson) }),
+  };
+}
+
+function windowJson(window: TopicWindow): z.infer<typeof topicWindowSchema> {
+  return {
+    window_end: window.windowEnd.toISOString(),
+    sessions: window.sessions,
+    traffic_share: window.trafficShare,
+    excess_points: window.excessPoints,
+    density: window.density,
+  };
+}
+
+/** How well the store covers what people ask. */
+export const densityEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/v1/density',
+    tag: 'density',
+    summary: 'Query density of a pipeline: where its watch stands, latest values, series and events.',
+    scope: 'read',
+    query: densityQuery,
+    body: null,
+    responses: { '200': { description: 'What is known of it.', body: densityAnswer } },
+  },
+  {
+    method: 'post',
+    path: '/v1/density/rebaseline',
+    tag: 'density',
+    summary:
+      'Drop the baseline and learn a new one from now on: the coverage of today becomes the one to keep.',
+    scope: 'admin',
+    body: rebaselineSchema,
+    responses: { '202': { description: 'The next minute starts it.', body: rebaselineAnswer } },
+  },
+  {
+    method: 'get',
+    path: '/v1/uncovered-topics',
+    tag: 'density',
+    summary: 'What people ask that the store does not cover, largest first.',
+    scope: 'read',
+    query: topicListQuery,
+    body: null,
+    responses: { '200': { description: 'The topics.', body: pageOf(topicSchema) } },
+  },
+  {
+    method: 'get',
+    path: '/v1/uncovered-topics/{id}',
+    tag: 'density',
+    summary: 'One uncovered topic with its history.',
+    scope: 'read',
+    params: topicParams,
+    body: null,
+    responses: { '200': { description: 'The topic.', body: topicSchema } },
+  },
+  {
+    method: 'post',
+    path: '/v1/uncovered-topics/{id}',
+    tag: 'density',
+    summary: 'Acknowledge, close or reopen a topic.',
+    scope: 'admin',
+    params: topicParams,
+    body: topicChangeSchema,
+    responses: { '200': { description: 'The topic as it is now.', body: topicSchema } },
+  },
+];

@@ -1,0 +1,247 @@
+/** From traffic to a baseline: provisional as soon as there is some, for pages when there is enough, anew after a change. */
+import { drawn } from '../stats/draw.ts';
+import { mean } from '../stats/mean.ts';
+import { DAY_MS } from '../time.ts';
+import { rowOf } from '../vector/matrix.ts';
+import type { RetainedQuery } from './baselines-table.ts';
+import type { CoveragePeriod } from './coverage-reads.ts';
+import type { DensityDeps } from './dependencies.ts';
+import type { DensityPlan } from './plan.ts';
+import { type Baseline, type BaselineGrade, baselineGrade, daysWithTraffic } from './rules/baseline.ts';
+import { densityOf } from './rules/query-density.ts';
+import { NO_REGION, percentile, surpriseOf } from './rules/query-score.ts';
+import { lastClosable } from './rules/watch.ts';
+import type {
+  BaselineProgress,
+  DensityState,
+  ReplayingPhase,
+  WatchObservation,
+} from './rules/watch-state.ts';
+import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
+
+/** A period of the configured days is doubled so often for the sessions that it lacks. */
+const DOUBLINGS = 2;
+/** Percentiles of more queries are no sharper, and their vectors would not fit the memory of a small machine. */
+const MAX_QUERIES = 20_000;
+const MAX_TAIL = 2_000;
+const SAMPLE = 1_000;
+const SEED = 1;
+/** What was not searched by then is done without. */
+const MAX_REPLAY_MS = DAY_MS;
+
+const NOTHING: BaselineProgress = { days: 0, sessions: 0, problem: null };
+
+/**
+ * Builds a baseline of what was measured up to now, of at least the configured number of days: of any grade for a watch
+ * that has none, of page grade for one that has.
+ */
+export async function observeBaselineTraffic(
+  deps: DensityDeps,
+  plan: DensityPlan,
+  { phase, sinceMs }: DensityState,
+  now: Date,
+  signal: AbortSignal,
+): Promise<WatchObservation> {
+  const isUpgrade = phase.kind === 'watching';
+  const untilMs = lastClosable(plan, now);
+  const insufficient = (progress: BaselineProgress): WatchObservation =>
+    isUpgrade ? { kind: 'upgrade_insufficient' } : { kind: 'traffic_insufficient', progress, untilMs };
+  const fromMs = await startOfTraffic(deps, plan, sinceMs, untilMs);
+  if (fromMs === null) return insufficient(NOTHING);
+  const period = { from: new Date(fromMs), until: new Date(untilMs), scoredSince: timeOf(sinceMs) };
+  const { grade, ...progress } = await progressOf(deps, plan, period);
+  if (grade !== 'page' && (isUpgrade || grade !== 'provisional')) return insufficient(progress);
+  const reason = isUpgrade ? 'enough traffic for pages' : 'enough traffic';
+  const built = await buildBaseline(deps, plan, period, reason, signal);
+  if (built.kind === 'insufficient') return insufficient(built.progress);
+  const { baseline, version } = built;
+  return { kind: 'baseline_built', baseline, version, reason, closedMs: untilMs, details: {} };
+}
+
+/** From when the baseline is taken: as few multiples of the configured days as have the sessions, at most four. */
+async function startOfTraffic(
+  { tables }: DensityDeps,
+  { pipeline, needs }: DensityPlan,
+  sinceMs: number | null,
+  untilMs: number,
+): Promise<number | null> {
+  let fromMs: number | null = null;
+  for (let doubled = 0; doubled <= DOUBLINGS; doubled++) {
+    const startMs = Math.max(sinceMs ?? 0, untilMs - needs.days * 2 ** doubled * DAY_MS);
+    const span = { from: new Date(startMs), until: new Date(untilMs) };
+    const tally = await tables.coverage.tally({ pipeline, ...span, scoredSince: timeOf(sinceMs) });
+    if (tally.first === null) continue;
+    fromMs = startMs;
+    if (sessionsOf(tally) >= needs.sessions) break;
+  }
+  return fromMs;
+}
+
+async function progressOf(
+  { tables }: DensityDeps,
+  { pipeline, needs }: DensityPlan,
+  period: Omit<CoveragePeriod, 'pipeline'>,
+): Promise<BaselineProgress & { readonly grade: BaselineGrade }> {
+  const tally = await tables.coverage.tally({ pipeline, ...period });
+  const { first, last } = tally;
+  const days = first === null || last === null ? 0 : daysWithTraffic(period, [first, last]);
+  const sessions = sessionsOf(tally);
+  return { grade: baselineGrade(days, sessions, needs), days, sessions, problem: null };
+}
+
+/**
+ * The end of a replay: a new baseline from the same queries, and what the change did to their scores.
+ *
+ * @returns null while queries of the replay are still to be searched
+ */
+export async function observeReplay(
+  deps: DensityDeps,
+  plan: DensityPlan,
+  { startedMs, reason, baselineVersion, fromMs, untilMs }: ReplayingPhase,
+  now: Date,
+  signal: AbortSignal,
+): Promise<WatchObservation | null> {
+  const period = { from: new Date(fromMs), until: new Date(untilMs) };
+  const within = { pipeline: plan.pipeline, ...period, scoredSince: null };
+  const isOver = now.getTime() - startedMs > MAX_REPLAY_MS;
+  if (!isOver && (await deps.tables.coverage.tally(within)).open > 0) return null;
+  const replayed = { ...period, scoredSince: new Date(startedMs) };
+  const built = await buildBaseline(deps, plan, replayed, reason, signal);
+  if (built.kind === 'insufficient') return { kind: 'replay_insufficient' };
+  const { baseline, version, traffic } = built;
+  const details = await effectOfChange(deps, plan, baselineVersion, traffic);
+  const closedMs = Math.ceil(startedMs / plan.windowMs) * plan.windowMs;
+  return { kind: 'baseline_built', baseline, version, reason: `after ${reason}`, closedMs, details };
+}
+
+/** The density of the retained queries before and after the change, both by the percentiles of the baseline before it. */
+async function effectOfChange(
+  { tables }: DensityDeps,
+  { pipeline }: DensityPlan,
+  version: number,
+  traffic: Traffic,
+): Promise<Readonly<Record<string, unknown>>> {
+  const stored = await tables.baselines.find(pipeline, version);
+  const { queries } = await tables.baselines.retained(pipeline, version, 'sample');
+  const after = new Map(traffic.queries.map(({ id, score }) => [id, score]));
+  const pairs = queries.flatMap(({ id, score }) => {
+    const now = after.get(id) ?? null;
+    return now === null ? [] : [{ before: score, now }];
+  });
+  if (stored === null || pairs.length === 0) return {};
+  const { scores } = stored.baseline;
+  const densityOfScores = (values: readonly number[]): number =>
+    densityOf(mean(values.map((score) => surpriseOf(percentile(score, NO_REGION, scores)))));
+  return {
+    paired_queries: pairs.length,
+    density_before: densityOfScores(pairs.map(({ before }) => before)),
+    density_after: densityOfScores(pairs.map(({ now }) => now)),
+    mean_score_change: mean(pairs.map(({ before, now }) => now - before)),
+  };
+}
+
+type BuiltBaseline =
+  | {
+      readonly kind: 'built';
+      readonly version: number;
+      readonly baseline: Baseline;
+      readonly traffic: Traffic;
+    }
+  | { readonly kind: 'insufficient'; readonly progress: BaselineProgress };
+
+/**
+ * Builds and stores a baseline of what was measured in the period. One that is good for nothing is not stored.
+ *
+ * @param reason why it is built, for people
+ */
+async function buildBaseline(
+  deps: DensityDeps,
+  { pipeline, windowMs, needs }: DensityPlan,
+  { scoredSince, ...period }: Omit<CoveragePeriod, 'pipeline'>,
+  reason: string,
+  signal: AbortSignal,
+): Promise<BuiltBaseline> {
+  const within = { pipeline, ...period, scoredSince };
+  const traffic = await readTraffic(deps, within, { most: MAX_QUERIES, columns: null }, signal);
+  const sessions = sessionsOf(traffic.tally);
+  if (traffic.queries.length === 0) return tooLittle({ ...NOTHING, sessions });
+  const settings = { period, windowMs, seed: SEED, pageNeeds: needs };
+  const built = await deps.compute.buildBaseline(traffic, settings, signal);
+  if ('kind' in built) return tooLittle({ days: built.have, sessions, problem: built.of });
+  if (built.grade === 'insufficient')
+    return tooLittle({ ...NOTHING, days: built.days, sessions: built.sessions });
+  const { tail, ...frozen } = built;
+  const retained = retainedTail(built, traffic);
+  const version = await deps.tables.baselines.save(
+    {
+      pipeline,
+      createdAt: deps.clock.now(),
+      reason,
+      baseline: frozen,
+      tailSessions: tail.length === 0 ? 0 : built.global.sessions * retained.share,
+    },
+    { tail: retained.queries, sample: retainedSample(built, traffic) },
+  );
+  return { kind: 'built', version, baseline: built, traffic };
+}
+
+function tooLittle(progress: BaselineProgress): BuiltBaseline {
+  return { kind: 'insufficient', progress };
+}
+
+/** The worst covered query of each session of the tail; of too many a random part, and its share. */
+function retainedTail(
+  { tail }: Baseline,
+  traffic: Traffic,
+): { readonly queries: readonly RetainedQuery[]; readonly share: number } {
+  const worst = new Map<string, Baseline['tail'][number]>();
+  for (const query of tail) {
+    const other = worst.get(query.session);
+    if (other === undefined || query.surprise > other.surprise) worst.set(query.session, query);
+  }
+  const votes = [...worst.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const chosen = drawn(votes, MAX_TAIL, SEED);
+  const places = placesById(traffic);
+  return {
+    share: votes.length === 0 ? 0 : chosen.length / votes.length,
+    queries: chosen.flatMap(({ id, session, surprise }) => {
+      const place = places.get(id);
+      return place === undefined ? [] : retainedQuery(traffic, place, session, surprise);
+    }),
+  };
+}
+
+/** One query of each session, at random. */
+function retainedSample({ scores }: Baseline, traffic: Traffic): readonly RetainedQuery[] {
+  const order = drawn([...traffic.queries.keys()], traffic.queries.length, SEED);
+  const seen = new Set<string>();
+  const chosen: RetainedQuery[] = [];
+  for (const place of order) {
+    const query = traffic.queries[place];
+    if (query === undefined || query.row === null || query.score === null) continue;
+    const session = query.session ?? `query ${query.id}`;
+    if (seen.has(session) || chosen.length === SAMPLE) continue;
+    seen.add(session);
+    const surprise = surpriseOf(percentile(query.score, NO_REGION, scores));
+    chosen.push(...retainedQuery(traffic, place, session, surprise));
+  }
+  return chosen;
+}
+
+function retainedQuery(
+  { queries, covered, vectors }: Traffic,
+  place: number,
+  session: string,
+  surprise: number,
+): RetainedQuery[] {
+  const [query, about] = [queries[place], covered[place]];
+  if (query === undefined || about === undefined || query.row === null) return [];
+  const { id, userHash, score, nearest } = about;
+  // A copy: the bytes of a driver must not lie in shared memory.
+  const vector = Float32Array.from(rowOf(vectors, query.row));
+  return [{ id, userHash, session, score, surprise, nearest, vector }];
+}
+
+function placesById({ queries }: Traffic): ReadonlyMap<string, number> {
+  return new Map(queries.map(({ id }, place) => [id, place]));
+}

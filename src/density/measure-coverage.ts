@@ -1,0 +1,241 @@
+/** Sampled live queries -> which are admitted -> how well the store covers each, within a budget of searches. */
+
+import type { Clock } from '../clock.ts';
+import { createBookedTurns } from '../golden/runs/booked-turns.ts';
+import {
+  type Admission,
+  admissionChance,
+  nextAdmission,
+  openAdmission,
+} from '../live/rules/sampling/admission.ts';
+import { HOUR_MS, MINUTE_MS } from '../time.ts';
+import type { ClaimedQuery, CoverageOutcome } from './coverage-table.ts';
+import type { DensityDeps } from './dependencies.ts';
+import { currentFingerprint } from './observe-change.ts';
+import type { DensityPlan } from './plan.ts';
+import { searchCoverage } from './search-store.ts';
+
+export type MeasureCoverageDeps = Pick<
+  DensityDeps,
+  'tables' | 'deployments' | 'limits' | 'meter' | 'clock' | 'logger' | 'plans'
+>;
+
+/** How long a round goes on taking queries; the next minute goes on from there. */
+export const ROUND_MS = 50_000;
+const BATCH = 64;
+const CONCURRENCY = 8;
+const LEASE_MS = 120_000;
+/** With waits that double up to ten minutes: about an hour and a half. */
+const MAX_ATTEMPTS = 12;
+const RETRY_MS = 30_000;
+const MAX_RETRY_MS = 600_000;
+
+interface CoverageRound {
+  /** Nothing is taken after it. */
+  readonly endsAt: Date;
+  /** Called once at most, as soon as it shows that there is work for more than one. */
+  requestHelper(): Promise<void>;
+}
+
+/**
+ * Measures what was admitted, in every pipeline at once. Any number of workers may do it together: each query has one
+ * row, and is taken by one of them; the budget of searches holds over all of them.
+ *
+ * @throws the first failure, after all pipelines were tried; the reason of `signal` when it aborts
+ */
+export async function measureCoverage(
+  deps: MeasureCoverageDeps,
+  round: CoverageRound,
+  signal: AbortSignal,
+): Promise<void> {
+  let helper: Promise<void> | null = null;
+  const requestHelper = (): Promise<void> => (helper ??= round.requestHelper());
+  const results = await Promise.allSettled(
+    deps.plans.map((plan) => measurePipeline(deps, plan, { ...round, requestHelper }, signal)),
+  );
+  signal.throwIfAborted();
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+async function measurePipeline(
+  deps: MeasureCoverageDeps,
+  plan: DensityPlan,
+  round: CoverageRound,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock } = deps;
+  const { coverage } = deps.tables;
+  const { pipeline } = plan;
+  const leftMs = Math.min(ROUND_MS, round.endsAt.getTime() - clock.now().getTime());
+  const stopAt = clock.monotonicMs() + leftMs;
+  const admission = (await coverage.admissions()).find((one) => one.pipeline === pipeline);
+  if (admission === undefined) return;
+  const from = new Date(admission.until.getTime() - MAX_WAIT_MS);
+  const { key: fingerprint } = await currentFingerprint(deps, plan);
+  const pace = createCoveragePace(deps, plan);
+  // A batch must be done within its lease, whatever the budget.
+  const limit = Math.max(1, Math.min(BATCH, Math.floor((plan.maxPerSecond * LEASE_MS) / 4000)));
+  while (clock.monotonicMs() < stopAt) {
+    signal.throwIfAborted();
+    const now = clock.now();
+    const leaseUntil = new Date(now.getTime() + LEASE_MS);
+    const claimed = await coverage.claim({ pipeline, from, until: admission.until, limit, now, leaseUntil });
+    if (claimed.length === 0) return;
+    if (claimed.length === limit) await round.requestHelper();
+    const outcomes = await measureBatch(deps, plan, claimed, pace, signal);
+    await coverage.record(pipeline, outcomes, { fingerprint, now: clock.now() });
+    // A service that is down is asked again in the next minute, not by every query that waits.
+    if (outcomes.every(({ kind }) => kind === 'later')) return;
+  }
+}
+
+/** What the queries of one batch share. */
+interface Batch {
+  readonly plan: DensityPlan;
+  readonly clock: Clock;
+  readonly embedded: Embedded;
+  /** Waits for a turn of the budget of searches. */
+  readonly pace: Pace;
+  readonly signal: AbortSignal;
+  /** What the store said to searches that failed. */
+  readonly failures: string[];
+}
+
+type Pace = (signal: AbortSignal) => Promise<void>;
+
+/** Held over all workers; a pipeline name has no space, so it meets no pace of a retriever. */
+function createCoveragePace(deps: MeasureCoverageDeps, { pipeline, maxPerSecond }: DensityPlan): Pace {
+  const nextTurn = createBookedTurns(deps, { name: `${pipeline} coverage`, perSecond: () => maxPerSecond });
+  return async (signal) => {
+    const waitMs = (await nextTurn()) - deps.clock.monotonicMs();
+    if (waitMs > 0) await deps.clock.sleep(waitMs, signal);
+  };
+}
+
+async function measureBatch(
+  deps: MeasureCoverageDeps,
+  plan: DensityPlan,
+  claimed: readonly ClaimedQuery[],
+  pace: Pace,
+  signal: AbortSignal,
+): Promise<CoverageOutcome[]> {
+  const embedded = await embedMissing(deps, plan, claimed, signal);
+  const batch: Batch = { plan, clock: deps.clock, embedded, pace, signal, failures: [] };
+  const outcomes: CoverageOutcome[] = [];
+  const remaining = claimed.values();
+  const work = async (): Promise<void> => {
+    for (const query of remaining) outcomes.push(await measureOne(batch, query));
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  const { failures } = batch;
+  if (failures.length > 0) {
+    deps.logger.warn('live queries could not be searched in the vector store', {
+      pipeline: plan.pipeline,
+      queries: failures.length,
+      reason: failures[0],
+    });
+  }
+  return outcomes;
+}
+
+type Embedded =
+  | { readonly kind: 'vectors'; readonly byId: ReadonlyMap<string, Float32Array> }
+  | { readonly kind: 'failed' };
+
+async function embedMissing(
+  { logger }: MeasureCoverageDeps,
+  { pipeline, embedder }: DensityPlan,
+  claimed: readonly ClaimedQuery[],
+  signal: AbortSignal,
+): Promise<Embedded> {
+  const missing = claimed.flatMap(({ id, receivedOn, vector, text }) =>
+    vector === null && text !== null ? [{ key: `${receivedOn} ${id}`, text }] : [],
+  );
+  if (embedder === null || missing.length === 0) return { kind: 'vectors', byId: new Map() };
+  const answer = await embedder.embed(
+    missing.map(({ text }) => text),
+    signal,
+  );
+  if (answer.kind === 'failed') {
+    logger.warn('live queries could not be embedded', { pipeline, reason: answer.message });
+    return { kind: 'failed' };
+  }
+  const byId = new Map(
+    missing.flatMap(({ key }, i) => {
+      const vector = answer.vectors[i];
+      return vector === undefined ? [] : [[key, vector] as const];
+    }),
+  );
+  return { kind: 'vectors', byId };
+}
+
+async function measureOne(
+  { plan: { store, embedder, k }, clock, embedded, pace, signal, failures }: Batch,
+  query: ClaimedQuery,
+): Promise<CoverageOutcome> {
+  const { receivedOn, id } = query;
+  const later = (reason: string): CoverageOutcome => {
+    if (query.attempts + 1 >= MAX_ATTEMPTS) return { receivedOn, id, kind: 'not_measurable', reason };
+    const dueAt = new Date(clock.now().getTime() + Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** query.attempts));
+    return { receivedOn, id, kind: 'later', reason, dueAt };
+  };
+  const isToEmbed = query.vector === null && query.text !== null && embedder !== null;
+  if (isToEmbed && embedded.kind === 'failed') return later('embedder_failed');
+  const embedding = embedded.kind === 'vectors' ? (embedded.byId.get(`${receivedOn} ${id}`) ?? null) : null;
+  const vector = query.vector ?? embedding;
+  if (vector === null) return { receivedOn, id, kind: 'not_measurable', reason: 'no_vector' };
+  await pace(signal);
+  const found = await searchCoverage(store, vector, k, signal);
+  if (found.kind === 'measured') return { receivedOn, id, ...found, embedding };
+  if (found.kind === 'not_measurable') return { receivedOn, id, ...found };
+  failures.push(found.message);
+  return later('store_failed');
+}
+
+/** Until then the sampling of a minute may still drop queries of it. */
+const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
+/** What could not be measured by then never is. */
+const MAX_WAIT_MS = 6 * HOUR_MS;
+/** What is waiting may take so long; of more, sessions are left out. */
+const MAX_QUEUE_MS = 5 * MINUTE_MS;
+/** Waiting longer than this shows that less is done than the budget allows. */
+const PATIENCE_MS = 2 * MAX_QUEUE_MS;
+
+/**
+ * Decides, in every pipeline, on the queries that arrived since the last decision. Of several who do so at once one
+ * decision holds.
+ *
+ * @throws the first failure, after all pipelines were tried
+ */
+export async function admitLiveQueries(deps: MeasureCoverageDeps): Promise<void> {
+  const results = await Promise.allSettled(deps.plans.map((plan) => admit(deps, plan)));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+async function admit(
+  { tables: { coverage }, clock, logger, meter }: MeasureCoverageDeps,
+  { pipeline, maxPerSecond }: DensityPlan,
+): Promise<void> {
+  const now = clock.now();
+  const from = new Date(now.getTime() - MAX_WAIT_MS);
+  const until = new Date(now.getTime() - SAMPLING_DELAY_MS);
+  const { decided, arrived, admitted, oldest } = await coverage.backlog(pipeline, from, until);
+  const previous: Admission = decided?.admission ?? openAdmission;
+  const capacity = Math.max(1, (maxPerSecond * MAX_QUEUE_MS) / 1000);
+  const oldestMs = oldest === null ? 0 : Math.max(0, until.getTime() - oldest.getTime());
+  const load = { arrived, admitted, capacity, oldestMs, patienceMs: PATIENCE_MS };
+  const admission = nextAdmission(previous, load, now.getTime());
+  const decidedUntil = decided?.until ?? null;
+  const leftOut = await coverage.admit({ pipeline, from, until, now, admission, decidedUntil });
+  if (leftOut !== null && leftOut > 0)
+    meter.increment('recalld_density_left_out_total', { pipeline }, leftOut);
+  if (leftOut === null || (admission.level === previous.level && leftOut === 0)) return;
+  logger.warn('more live queries wait for their coverage than the budget of searches can measure', {
+    pipeline,
+    waiting: arrived + admitted,
+    oldest_seconds: Math.round(oldestMs / 1000),
+    left_out: leftOut,
+    admitted_share: admissionChance(admission),
+    max_per_second: maxPerSecond,
+  });
+}

@@ -1,0 +1,150 @@
+/** What is measured with changed: an annotated new reference, never drift. */
+
+import { fingerprintOf } from '../deployments/rules/fingerprint.ts';
+import { createPace } from '../outbound/rate-limiter.ts';
+import { drawn } from '../stats/draw.ts';
+import { DAY_MS } from '../time.ts';
+import { rowOf } from '../vector/matrix.ts';
+import type { DensityDeps } from './dependencies.ts';
+import type { DensityPlan } from './plan.ts';
+import { type RepeatedSearch, searchCanary } from './rules/embedding-canary.ts';
+import { equalChance } from './rules/equal-chance.ts';
+import {
+  completedFingerprint,
+  type FingerprintField,
+  fingerprintDifferences,
+  knownDifferences,
+  type MeasurementFingerprint,
+  measurementFingerprint,
+  rebaselineDecision,
+} from './rules/measurement-change.ts';
+import { hasIncident } from './rules/watch.ts';
+import type { DensityPhase, DensityState, RepeatedSearches, WatchObservation } from './rules/watch-state.ts';
+import { searchCoverage } from './search-store.ts';
+
+/** Vectors of before are of no use with the embedding of now. */
+const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set([
+  'embeddingModel',
+  'embeddingRevision',
+  'dimension',
+  'normalisation',
+  'queryPrefix',
+]);
+
+/** Retained baseline queries that are searched twice: enough for a mean change of 0.01. */
+const REPEATED_SEARCHES = 300;
+/** Queries of the baseline period that are searched anew: percentiles of more are hardly sharper. */
+const MAX_REPLAYED = 5_000;
+const SEED = 1;
+
+type Consequence = Extract<WatchObservation, { kind: 'parts_changed' }>['consequence'];
+
+/** What is measured with now, as the probes of index and embedder last saw it, and one short text for all of it. */
+export async function currentFingerprint(
+  { deployments }: Pick<DensityDeps, 'deployments'>,
+  { pipeline, k }: Pick<DensityPlan, 'pipeline' | 'k'>,
+): Promise<{ readonly fields: MeasurementFingerprint; readonly key: string }> {
+  const parts = (await deployments.fingerprints()).filter((part) => part.pipeline === pipeline);
+  const traitsOf = (name: 'index' | 'embedder') => parts.find(({ part }) => part === name)?.traits ?? null;
+  const fields = measurementFingerprint({ index: traitsOf('index'), embedder: traitsOf('embedder') }, k);
+  return { fields, key: fingerprintOf({ ...fields }) };
+}
+
+/**
+ * Looks whether index or embedder changed. A new index of the same model keeps the baseline when the retained baseline
+ * queries find the same in it; otherwise the queries of the baseline are opened to be searched anew, from their texts
+ * when the embedding changed, and the watch rests until they are.
+ *
+ * @returns null without a change; `unknown` when the store could not be asked, and nothing may be said of coverage
+ */
+export async function observeChange(
+  deps: DensityDeps,
+  plan: DensityPlan,
+  { phase, fingerprint: before }: DensityState,
+  signal: AbortSignal,
+): Promise<WatchObservation | null | 'unknown'> {
+  const { fields } = await currentFingerprint(deps, plan);
+  const changed = knownDifferences(before, fields);
+  const fingerprint = completedFingerprint(before, fields);
+  if (changed.length === 0) {
+    const isKnown = fingerprintDifferences(before, fingerprint).length === 0;
+    return isKnown ? null : { kind: 'parts_known', fingerprint };
+  }
+  const at = deps.clock.now();
+  const consequence = await consequenceOf(deps, plan, phase, changed, at, signal);
+  return consequence === 'unknown'
+    ? consequence
+    : { kind: 'parts_changed', fingerprint, changed, at, consequence };
+}
+
+async function consequenceOf(
+  deps: DensityDeps,
+  plan: DensityPlan,
+  phase: DensityPhase,
+  changed: readonly FingerprintField[],
+  now: Date,
+  signal: AbortSignal,
+): Promise<Consequence | 'unknown'> {
+  if (phase.kind === 'learning') return { kind: 'learn' };
+  if (phase.kind === 'watching' && rebaselineDecision(changed, null, null).action === 'replay') {
+    const searched = await searchRetained(deps, plan, phase.baselineVersion, signal);
+    if (searched === 'failed') return 'unknown';
+    if (searched !== null && rebaselineDecision(changed, null, searched).action === 'keep') {
+      return { kind: 'keep', searched };
+    }
+  }
+  const { baselineVersion } = phase;
+  const period = await replayPeriod(deps, plan, phase, baselineVersion, now);
+  if (period === null) return { kind: 'learn' };
+  const fromText = changed.some((field) => OF_EMBEDDING.has(field));
+  const queries = await deps.tables.coverage.reopen(period, { chance: period.chance, fromText, now });
+  if (queries === 0) return { kind: 'learn' };
+  return { kind: 'replay', queries, baselineVersion, from: period.from, until: period.until };
+}
+
+async function searchRetained(
+  { tables, clock }: DensityDeps,
+  plan: DensityPlan,
+  baselineVersion: number,
+  signal: AbortSignal,
+): Promise<RepeatedSearches | null | 'failed'> {
+  const retained = await tables.baselines.retained(plan.pipeline, baselineVersion, 'sample');
+  const pace = createPace(clock, plan.maxPerSecond);
+  const searches: RepeatedSearch[] = [];
+  for (const row of drawn([...retained.queries.keys()], REPEATED_SEARCHES, SEED)) {
+    const query = retained.queries[row];
+    if (query === undefined) continue;
+    await pace(signal);
+    const found = await searchCoverage(plan.store, rowOf(retained.vectors, row), plan.k, signal);
+    if (found.kind === 'failed') return 'failed';
+    if (found.kind === 'not_measurable') continue;
+    searches.push({
+      before: { chunks: query.nearest.map(([id]) => id), score: query.score },
+      after: { chunks: found.nearest.map(([id]) => id), score: found.score },
+    });
+  }
+  if (searches.length === 0) return null;
+  const { meanOverlap, meanScoreChange } = searchCanary(searches, plan.k);
+  return { meanOverlap, meanScoreChange, queries: searches.length };
+}
+
+/** The period of the baseline while its queries are kept, else the last days, unless something is wrong with them. */
+async function replayPeriod(
+  { tables }: DensityDeps,
+  { pipeline, needs }: DensityPlan,
+  phase: DensityPhase,
+  version: number,
+  now: Date,
+) {
+  const stored = await tables.baselines.find(pipeline, version);
+  const recent = { from: new Date(now.getTime() - needs.days * DAY_MS), until: now };
+  for (const { from, until } of [
+    ...(stored === null ? [] : [stored.baseline.period]),
+    ...(hasIncident(phase) ? [] : [recent]),
+  ]) {
+    const period = { pipeline, from, until, scoredSince: null };
+    const equal = equalChance((await tables.coverage.tally(period)).chances, MAX_REPLAYED);
+    if (equal !== null) return { ...period, chance: equal.chance };
+  }
+  return null;
+}

@@ -1,0 +1,50 @@
+import { periodBudget } from '../app/config/alerts.ts';
+import type { Config } from '../app/config/schema.ts';
+/** How the query density of one pipeline is watched, and with what. */
+import { durationMs } from '../config/duration.ts';
+import type { Embedder } from '../embedders/embedder.ts';
+import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { Severity } from '../model.ts';
+import type { VectorStore } from '../stores/vector-store.ts';
+import { densitySchema } from './config.ts';
+import type { WatchSettings } from './rules/watch-state.ts';
+
+export interface DensityPlan extends WatchSettings {
+  readonly store: VectorStore;
+  readonly embedder: Embedder | null;
+  readonly k: number;
+  /** Most searches a second. */
+  readonly maxPerSecond: number;
+  readonly segmentKeys: readonly string[];
+  readonly maxSegments: number;
+  /** Of the check `density_drift`; null when the config has none. */
+  readonly severity: Severity | null;
+}
+
+/** Plans of the pipelines with a store and a density, or a check of its drift. */
+export function createDensityPlans(config: Config, pipelines: readonly WatchedPipeline[]): DensityPlan[] {
+  const watched = config.pipelines.flatMap((pipeline) => {
+    const { store = null, embedder = null } = pipelines.find(({ name }) => name === pipeline.name) ?? {};
+    const check = pipeline.checks.find((one) => 'density_drift' in one);
+    if (store === null || (pipeline.density === undefined && check === undefined)) return [];
+    return [{ pipeline, store, embedder, severity: check?.severity ?? null }];
+  });
+  return watched.map(({ pipeline, store, embedder, severity }): DensityPlan => {
+    const density = pipeline.density ?? densitySchema.parse({});
+    return {
+      pipeline: pipeline.name,
+      store,
+      embedder,
+      severity,
+      k: density.k,
+      windowMs: durationMs(density.window),
+      graceMs: durationMs(density.grace),
+      maxPerSecond: density.max_per_second,
+      budget: periodBudget(config.alerts.false_pages.drift),
+      monitors: watched.length,
+      needs: density.baseline,
+      segmentKeys: pipeline.segments.keys,
+      maxSegments: pipeline.segments.max,
+    };
+  });
+}

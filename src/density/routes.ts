@@ -1,0 +1,124 @@
+/** `/v1/density` and `/v1/uncovered-topics`. */
+import type { FastifyInstance } from 'fastify';
+import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
+import type { Clock } from '../clock.ts';
+import { RecalldError } from '../errors.ts';
+import { parseRequest } from '../http/parse-request.ts';
+import { DAY_MS } from '../time.ts';
+import { type DensityRequest, type DescribeDensityDeps, describeDensity } from './describe-density.ts';
+import {
+  type DensityAnswer,
+  densityQuery,
+  rebaselineSchema,
+  topicChangeSchema,
+  topicJson,
+  topicListQuery,
+  topicParams,
+} from './http-contract.ts';
+import { type RebaselineAnswer, requestRebaseline } from './request-rebaseline.ts';
+import type { UncoveredTopic } from './rules/uncovered-topic.ts';
+import type { TopicsTable } from './topics-table.ts';
+import type { WatchTable } from './watch-table.ts';
+
+type Rebaseline = Parameters<typeof requestRebaseline>[1];
+
+/** What the API tells and takes of query density. */
+interface DensityApi {
+  readonly topics: TopicsTable;
+  describeDensity(request: DensityRequest): Promise<DensityAnswer>;
+  rebaselineDensity(request: Rebaseline): Promise<RebaselineAnswer>;
+}
+
+export interface DensityRouteDeps extends DensityApi {
+  readonly authentication: AuthenticationSettings;
+  readonly clock: Clock;
+  /** @throws RecalldError pipeline_unknown */
+  assertPipeline(name: string): void;
+}
+
+const WEEK_MS = 7 * DAY_MS;
+
+export function createDensityApi(
+  deps: DescribeDensityDeps & { readonly watch: WatchTable; readonly topics: TopicsTable },
+): DensityApi {
+  return {
+    topics: deps.topics,
+    describeDensity: (request) => describeDensity(deps, request),
+    rebaselineDensity: (request) => requestRebaseline(deps, request),
+  };
+}
+
+export function addDensityRoutes(app: FastifyInstance, deps: DensityRouteDeps): void {
+  addDensity(app, deps);
+  addUncoveredTopics(app, deps);
+}
+
+function addDensity(app: FastifyInstance, deps: DensityRouteDeps): void {
+  const { authentication, clock } = deps;
+  app.get('/v1/density', { preParsing: requireScope('read', authentication) }, async (request) => {
+    const { pipeline, segment, from, until } = parseRequest(request.query, densityQuery, 'query');
+    deps.assertPipeline(pipeline);
+    const end = until === undefined ? clock.now() : new Date(until);
+    const start = from === undefined ? new Date(end.getTime() - WEEK_MS) : new Date(from);
+    return deps.describeDensity({ pipeline, segment, from: start, until: end });
+  });
+
+  app.post(
+    '/v1/density/rebaseline',
+    { preParsing: requireScope('admin', authentication) },
+    async (request, reply) => {
+      const body = parseRequest(request.body, rebaselineSchema, 'body');
+      deps.assertPipeline(body.pipeline);
+      const status = await deps.rebaselineDensity({
+        pipeline: body.pipeline,
+        reason: body.reason ?? null,
+        since: body.since === undefined ? null : new Date(body.since),
+      });
+      return reply.code(202).send({ status });
+    },
+  );
+}
+
+function addUncoveredTopics(app: FastifyInstance, deps: DensityRouteDeps): void {
+  const { authentication, clock, topics } = deps;
+  const readers = { preParsing: requireScope('read', authentication) };
+
+  app.get('/v1/uncovered-topics', readers, async (request) => {
+    const { pipeline, state, limit } = parseRequest(request.query, topicListQuery, 'query');
+    const states = state === undefined ? (['open', 'acknowledged'] as const) : [state];
+    const found = await topics.list({ states, limit, ...(pipeline === undefined ? {} : { pipeline }) });
+    const items = await Promise.all(
+      found.map(async (topic) => topicJson(topic, await topics.texts(topic.pipeline, topic.examples))),
+    );
+    return { items, next_cursor: null };
+  });
+
+  app.get('/v1/uncovered-topics/:id', readers, async (request) => {
+    const { id } = parseRequest(request.params, topicParams, 'path');
+    const topic = await findTopic(topics, id);
+    const [texts, windows] = await Promise.all([
+      topics.texts(topic.pipeline, topic.examples),
+      topics.windows(topic.id),
+    ]);
+    return topicJson(topic, texts, windows);
+  });
+
+  app.post(
+    '/v1/uncovered-topics/:id',
+    { preParsing: requireScope('admin', authentication) },
+    async (request) => {
+      const { id } = parseRequest(request.params, topicParams, 'path');
+      const { state, note = null } = parseRequest(request.body, topicChangeSchema, 'body');
+      await topics.setState(id, state, note, clock.now());
+      const topic = await findTopic(topics, id);
+      return topicJson(topic, await topics.texts(topic.pipeline, topic.examples));
+    },
+  );
+}
+
+/** @throws RecalldError topic_unknown */
+async function findTopic(topics: TopicsTable, id: string): Promise<UncoveredTopic> {
+  const topic = await topics.find(id);
+  if (topic !== null) return topic;
+  throw new RecalldError('topic_unknown', 'There is no uncovered topic of that id.');
+}

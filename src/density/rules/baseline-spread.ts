@@ -1,0 +1,121 @@
+/** How much the session means of the baseline vary, for all traffic and by region. */
+import { moments } from '../../stats/moments.ts';
+import { normalQuantile } from '../../stats/normal.ts';
+import { BASELINE_MEAN_X } from './query-density.ts';
+import { MAX_SURPRISE } from './query-score.ts';
+import type { SessionMeans } from './sessions.ts';
+
+/** What a detector has to know of its part of the baseline. */
+export interface BaselineSpread {
+  /** Sessions of every window, summed. */
+  readonly sessions: number;
+  /** Mean and variance of the session means of x, cross-fitted. */
+  readonly meanX: number;
+  readonly variance: number;
+  /** Overdispersion, >= 1. */
+  readonly phi: number;
+  /** Upper bound of the true mean of x. */
+  readonly meanXUpper: number;
+}
+
+export interface RegionSpread extends BaselineSpread {
+  readonly region: number;
+}
+
+const MIN_FOR_DETECTOR = 200;
+const GLOBAL_Z = normalQuantile(0.99);
+const REGION_Z = 3;
+
+/** @param windows mean surprises of the sessions of each window, at least one session in all */
+export function globalSpread(windows: readonly SessionMeans[]): BaselineSpread {
+  return spreadOf(
+    windows.map(({ all }) => all),
+    GLOBAL_Z,
+  );
+}
+
+/**
+ * The regions with sessions enough for a detector of their own. None when there is one region: it is all traffic,
+ * which has its detector already.
+ */
+export function regionSpreads(windows: readonly SessionMeans[], regionCount: number): RegionSpread[] {
+  if (regionCount < 2) return [];
+  return Array.from({ length: regionCount }, (_, region) => {
+    const own = windows.flatMap(({ regions }) => regions.get(region) ?? []);
+    const sessions = own.reduce((sum, means) => sum + means.length, 0);
+    return sessions < MIN_FOR_DETECTOR ? [] : [{ region, ...spreadOf(own, REGION_Z) }];
+  }).flat();
+}
+
+function spreadOf(windows: readonly Float64Array[], z: number): BaselineSpread {
+  const all = windows.flatMap((means) => [...means]);
+  const { mean, standardDeviation } = moments(all);
+  const pooled = { mean, variance: standardDeviation ** 2 };
+  const { phi } = overdispersion(
+    windows.map((means) => ({
+      sessions: means.length,
+      meanX: means.reduce((sum, x) => sum + x, 0) / means.length,
+    })),
+    pooled,
+  );
+  return {
+    sessions: all.length,
+    meanX: mean,
+    variance: pooled.variance,
+    phi,
+    meanXUpper: meanXUpper(pooled, phi, all.length, z),
+  };
+}
+
+// How much the baseline itself spreads, and the worst mean surprise that still counts as no drift.
+
+interface WindowMean {
+  readonly sessions: number;
+  /** Mean of x over the sessions of the window. */
+  readonly meanX: number;
+}
+
+/** Mean and variance of the session means of x over the whole baseline. */
+interface PooledSurprise {
+  readonly mean: number;
+  readonly variance: number;
+}
+
+interface Overdispersion {
+  /** Variance of the window means over that of independent sessions; below 1 by luck. */
+  readonly phiRaw: number;
+  readonly phi: number;
+}
+
+/**
+ * Overdispersion of the window means over that of independent sessions, with n_w the sessions of window w:
+ *
+ *     phi = max(1, sum over w of n_w (mean_w - mean)^2 / ((W - 1) variance))
+ *
+ * Windows without sessions do not count; below two windows, or without variance, phi is 1.
+ */
+export function overdispersion(windows: readonly WindowMean[], pooled: PooledSurprise): Overdispersion {
+  const filled = windows.filter(({ sessions }) => sessions > 0);
+  if (filled.length < 2 || pooled.variance <= 0) return { phiRaw: 1, phi: 1 };
+  let squares = 0;
+  for (const { sessions, meanX } of filled) squares += sessions * (meanX - pooled.mean) ** 2;
+  const phiRaw = squares / ((filled.length - 1) * pooled.variance);
+  return { phiRaw, phi: Math.max(1, phiRaw) };
+}
+
+/**
+ * Upper bound of the baseline's true mean of x: max(0.99, mean) + z sqrt(phi variance / sessions). It carries the
+ * error of the baseline into the detectors.
+ */
+export function meanXUpper(pooled: PooledSurprise, phi: number, sessions: number, z: number): number {
+  return Math.max(BASELINE_MEAN_X, pooled.mean) + z * Math.sqrt((phi * pooled.variance) / sessions);
+}
+
+/**
+ * The largest mean of y = x / ln 100 that counts as no drift: (meanXUpper - ln floor) / ln 100.
+ *
+ * @param floor density that is still fine, such as 0.95
+ */
+export function nullMean(upper: number, floor: number): number {
+  return (upper - Math.log(floor)) / MAX_SURPRISE;
+}

@@ -1,0 +1,181 @@
+/**
+ * When a window of live queries becomes evidence.
+ *
+ * A window closes once, a grace period after its end. Windows close in the order of time, including those without
+ * queries. The queries that arrived until then are the evidence of the window, in whatever order and through whichever
+ * worker they came. Later ones count in the metrics of the window but never in its evidence, so that no alarm is raised
+ * or taken back afterwards.
+ */
+
+import type { Interval } from '../../stats/interval.ts';
+import { DAY_MS } from '../../time.ts';
+import {
+  densityInterval,
+  densityOf,
+  type InsufficientSessions,
+  MIN_SESSIONS,
+  type QueryDensity,
+  tooFewSessions,
+  UNCOVERED_PERCENTILE,
+  type UncoveredShare,
+  uncoveredShareOf,
+} from './query-density.ts';
+import { type SessionMeans, type SurpriseTotal, surpriseTotal } from './sessions.ts';
+
+export interface WindowSpan {
+  readonly startMs: number;
+  /** Exclusive. */
+  readonly endMs: number;
+}
+
+/** The window that a time lies in; windows are aligned to the epoch. */
+export function windowAt(timeMs: number, windowMs: number): WindowSpan {
+  const startMs = Math.floor(timeMs / windowMs) * windowMs;
+  return { startMs, endMs: startMs + windowMs };
+}
+
+/**
+ * The windows that may close now, oldest first: those that ended at least `graceMs` ago and follow the last closed one
+ * without a gap.
+ *
+ * @param closedUntilMs end of the last closed window, or the time from which windows count
+ * @param most after a long stop the rest is left for the next call
+ */
+export function windowsToClose(
+  closedUntilMs: number,
+  nowMs: number,
+  timing: { readonly windowMs: number; readonly graceMs: number; readonly most: number },
+): readonly WindowSpan[] {
+  const spans: WindowSpan[] = [];
+  let startMs = Math.ceil(closedUntilMs / timing.windowMs) * timing.windowMs;
+  while (spans.length < timing.most && startMs + timing.windowMs + timing.graceMs <= nowMs) {
+    spans.push({ startMs, endMs: startMs + timing.windowMs });
+    startMs += timing.windowMs;
+  }
+  return spans;
+}
+
+// Density over several windows, of all traffic or of one region.
+
+/** What is kept of a closed window. */
+export interface WindowTotals extends WindowSpan {
+  readonly all: SurpriseTotal;
+  readonly regions: readonly (SurpriseTotal & { readonly region: number })[];
+}
+
+/** All traffic, or the number of a region. */
+export type Scope = 'global' | number;
+
+export interface PooledDensity {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly sessions: number;
+  readonly density: number;
+  /** Ends of the 95 % interval. */
+  readonly low: number;
+  readonly high: number;
+}
+
+export function windowTotals(span: WindowSpan, means: SessionMeans): WindowTotals {
+  return {
+    ...span,
+    all: surpriseTotal(means.all),
+    regions: [...means.regions]
+      .map(([region, own]) => ({ region, ...surpriseTotal(own) }))
+      .toSorted((a, b) => a.region - b.region),
+  };
+}
+
+/**
+ * Density of the windows that start at or after `fromMs`, with each session of each window as one vote.
+ *
+ * @param phi overdispersion of the scope in the baseline
+ * @returns null without sessions
+ */
+export function pooledDensity(
+  windows: readonly WindowTotals[],
+  scope: Scope,
+  fromMs: number,
+  phi: number,
+): PooledDensity | null {
+  const pooled = windows.filter(({ startMs }) => startMs >= fromMs);
+  let sessions = 0;
+  let sumX = 0;
+  for (const window of pooled) {
+    const total = scope === 'global' ? window.all : window.regions.find(({ region }) => region === scope);
+    sessions += total?.sessions ?? 0;
+    sumX += total?.sumX ?? 0;
+  }
+  if (sessions === 0) return null;
+  const density = densityOf(sumX / sessions);
+  return {
+    startMs: Math.min(...pooled.map(({ startMs }) => startMs)),
+    endMs: Math.max(...pooled.map(({ endMs }) => endMs)),
+    sessions,
+    density,
+    ...densityInterval(density, sessions, phi),
+  };
+}
+
+// Density and uncovered share of all traffic or a segment, over as many windows as it takes to know them.
+
+/** What is kept of the traffic of one window. */
+export interface CoverageTotals {
+  readonly sessions: number;
+  readonly queries: number;
+  /** Sums over the sessions, each with its mean over its queries. */
+  readonly sumX: number;
+  readonly sumUncovered: number;
+}
+
+export interface PooledCoverage extends WindowSpan, Interval {
+  readonly kind: 'coverage';
+  readonly sessions: number;
+  readonly queries: number;
+  /** With 95 % bounds `low` and `high`. */
+  readonly density: number;
+  readonly uncovered: UncoveredShare;
+}
+
+/** How far back windows with few sessions are pooled. */
+const MAX_POOL_MS = DAY_MS;
+
+export function coverageTotals({ sessions, queries, meanX, uncovered }: QueryDensity): CoverageTotals {
+  return { sessions, queries, sumX: sessions * meanX, sumUncovered: sessions * uncovered.share };
+}
+
+/**
+ * Coverage of the latest windows that together have 200 sessions, the fewest of them, at most a day back.
+ *
+ * @param windows in the order of time, the latest last; null for those without such queries
+ * @param phi overdispersion of the baseline
+ */
+export function pooledCoverage(
+  windows: readonly (WindowSpan & { readonly totals: CoverageTotals | null })[],
+  phi: number,
+): PooledCoverage | InsufficientSessions {
+  const endMs = windows.at(-1)?.endMs ?? 0;
+  let startMs = endMs;
+  let [sessions, queries, sumX, sumUncovered] = [0, 0, 0, 0];
+  for (const window of windows.toReversed()) {
+    if (sessions >= MIN_SESSIONS || endMs - window.startMs > MAX_POOL_MS) break;
+    startMs = window.startMs;
+    sessions += window.totals?.sessions ?? 0;
+    queries += window.totals?.queries ?? 0;
+    sumX += window.totals?.sumX ?? 0;
+    sumUncovered += window.totals?.sumUncovered ?? 0;
+  }
+  const insufficient = tooFewSessions(sessions);
+  if (insufficient !== null) return insufficient;
+  const density = densityOf(sumX / sessions);
+  return {
+    kind: 'coverage',
+    startMs,
+    endMs,
+    sessions,
+    queries,
+    density,
+    ...densityInterval(density, sessions, phi),
+    uncovered: uncoveredShareOf(Math.min(1, sumUncovered / sessions), sessions, UNCOVERED_PERCENTILE),
+  };
+}

@@ -1,0 +1,246 @@
+/** What a vector store holds, by a uniform sample of it: its topics, its middle, and what changed since the last look. */
+import { lengthOf, type Matrix, normaliseRows, rowOf, selectRows } from '../../vector/matrix.ts';
+import { dotProduct } from '../../vector/similarity.ts';
+import { medoids, nearestDirections, seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
+import { type PairTable, pairDistances, pairOffset, unitVectors } from './pair-distances.ts';
+import { shareDivergence } from './share-divergence.ts';
+
+export interface StoreSnapshot {
+  /** Sampled vectors with a direction, and those without one. */
+  readonly rows: number;
+  readonly zeroRows: number;
+  readonly notFiniteRows: number;
+  /** Mean of the directions, not scaled to length 1. */
+  readonly centroid: Float64Array;
+  /** Mean length of the vectors. */
+  readonly meanLength: number;
+  /** Row-major directions of the clusters. */
+  readonly clusters: Matrix;
+  /** Share of the sample in each cluster, 0..1. */
+  readonly shares: Float64Array;
+  /** Row of the sample that is most typical of each cluster, null for an empty one. */
+  readonly medoids: readonly (number | null)[];
+}
+
+const MAX_CLUSTERS = 32;
+const ROWS_PER_CLUSTER = 30;
+
+/**
+ * Clusters a sample by direction: K = min(32, rows / 30), at least 1.
+ *
+ * @param sample uniform over the store
+ * @returns null when no vector of the sample has a direction
+ */
+export function takeStoreSnapshot(sample: Matrix, seed: number): StoreSnapshot | null {
+  const { matrix, directedRows: kept, zeroRows, notFiniteRows } = normaliseRows(sample);
+  if (kept.length === 0) return null;
+  const directions = selectRows(matrix, kept);
+  const k = Math.max(1, Math.min(MAX_CLUSTERS, Math.floor(kept.length / ROWS_PER_CLUSTER)));
+  const clustering = seededSphericalKMeans(directions, { k, starts: 2, iterations: 20, seed });
+  const shares = new Float64Array(k);
+  for (const label of clustering.labels) shares[label] = (shares[label] ?? 0) + 1 / kept.length;
+  return {
+    rows: kept.length,
+    zeroRows: zeroRows.length,
+    notFiniteRows: notFiniteRows.length,
+    centroid: meanRow(directions),
+    meanLength: kept.reduce((sum, row) => sum + lengthOf(rowOf(sample, row)), 0) / kept.length,
+    clusters: { rows: k, columns: sample.columns, data: Float32Array.from(clustering.centroids) },
+    shares,
+    medoids: medoids(clustering).map((index) => (index === null ? null : (kept[index] ?? null))),
+  };
+}
+
+/** What moved between two snapshots of one store. */
+interface StoreShift {
+  /** 1 - cosine of the two centroids, 0..2; 1 when one of them has no direction. */
+  readonly centroidCosineDistance: number;
+  /** Mean length now over mean length before. */
+  readonly lengthRatio: number;
+}
+
+/** @returns null when the vectors are of another dimension: that is another model, and no shift */
+export function storeShift(
+  before: Pick<StoreSnapshot, 'centroid' | 'meanLength'>,
+  after: Pick<StoreSnapshot, 'centroid' | 'meanLength'>,
+): StoreShift | null {
+  if (before.centroid.length !== after.centroid.length) return null;
+  const lengths = lengthOf(before.centroid) * lengthOf(after.centroid);
+  return {
+    centroidCosineDistance: lengths === 0 ? 1 : 1 - dotProduct(before.centroid, after.centroid) / lengths,
+    lengthRatio: before.meanLength === 0 ? 1 : after.meanLength / before.meanLength,
+  };
+}
+
+function meanRow({ rows, columns, data }: Matrix): Float64Array {
+  const mean = new Float64Array(columns);
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      mean[column] = (mean[column] ?? 0) + (data[row * columns + column] ?? 0) / rows;
+    }
+  }
+  return mean;
+}
+
+// A sample of the store compared with a sample of live queries: what is asked often, what never, and what is missing.
+
+/** One cluster of the store with what is asked of it. */
+interface ClusterTraffic {
+  readonly cluster: number;
+  /** Of the store, 0..1. */
+  readonly chunkShare: number;
+  /** Of the traffic, 0..1, weighted. */
+  readonly queryShare: number;
+  /** Query share over chunk share: 1 when they are equal, 0 when nobody asks; null for a cluster without chunks. */
+  readonly densityRatio: number | null;
+}
+
+export interface StoreTraffic {
+  /** Most asked for its size first. */
+  readonly clusters: readonly ClusterTraffic[];
+  /**
+   * Jensen-Shannon divergence of query shares and chunk shares, 0..1 bit. Queries and chunks always differ somewhat.
+   */
+  readonly divergenceBits: number;
+  /** Share of the sampled queries that lie outside of the neighbourhood of every sampled chunk. */
+  readonly queriesApart: number;
+  /** Share of the sampled chunks in whose neighbourhood no sampled query lies. */
+  readonly chunksUnasked: number;
+}
+
+/** Rows of each side that are compared pair by pair; the rest only counts in the shares. */
+const MAX_PAIRED = 1000;
+/** The neighbourhood of a row reaches to its fifth nearest row of the same side. */
+const NEIGHBOURS = 5;
+
+/**
+ * Both samples are uniform. Vectors without a direction are left out.
+ *
+ * @param clusters directions of the store's clusters, with the share of chunks in each
+ * @param weights inverse inclusion probabilities of the queries
+ * @returns null with fewer than two vectors on a side, or vectors of two dimensions
+ */
+export function compareStoreWithTraffic(
+  chunks: Matrix,
+  { clusters, shares }: { readonly clusters: Matrix; readonly shares: Float64Array },
+  queries: Matrix,
+  weights: ArrayLike<number>,
+): StoreTraffic | null {
+  const asked = withDirection(queries);
+  const stored = withDirection(chunks);
+  if (asked.rows.length < 2 || stored.rows.length < 2 || queries.columns !== chunks.columns) return null;
+  const labels = nearestDirections(asked.matrix, Float64Array.from(clusters.data));
+  const queryWeights = new Float64Array(clusters.rows);
+  for (const [index, row] of asked.rows.entries()) {
+    const label = labels[index] ?? 0;
+    queryWeights[label] = (queryWeights[label] ?? 0) + (weights[row] ?? 0);
+  }
+  const total = queryWeights.reduce((sum, weight) => sum + weight, 0);
+  if (!(total > 0)) return null;
+  const coverage = manifoldCoverage(
+    pairDistances(unitVectors(head(stored.matrix)), unitVectors(head(asked.matrix))),
+    NEIGHBOURS,
+  );
+  return {
+    clusters: [...queryWeights.keys()]
+      .map((cluster): ClusterTraffic => {
+        const chunkShare = shares[cluster] ?? 0;
+        const queryShare = (queryWeights[cluster] ?? 0) / total;
+        return {
+          cluster,
+          chunkShare,
+          queryShare,
+          densityRatio: chunkShare === 0 ? null : queryShare / chunkShare,
+        };
+      })
+      .toSorted((a, b) => (b.densityRatio ?? -1) - (a.densityRatio ?? -1) || a.cluster - b.cluster),
+    divergenceBits: shareDivergence(queryWeights, shares).jensenShannonBits,
+    queriesApart: 1 - coverage.precision,
+    chunksUnasked: 1 - coverage.coverage,
+  };
+}
+
+function withDirection(vectors: Matrix): { readonly matrix: Matrix; readonly rows: readonly number[] } {
+  const { directedRows: rows } = normaliseRows(vectors);
+  return { matrix: selectRows(vectors, rows), rows };
+}
+
+function head(vectors: Matrix): Matrix {
+  const rows = Math.min(vectors.rows, MAX_PAIRED);
+  return { ...vectors, rows, data: vectors.data.subarray(0, rows * vectors.columns) };
+}
+
+// How well two samples of vectors cover each other, by balls that reach to the k-th neighbour: Naeem et al. 2020.
+
+/**
+ * x is the sample that is to be covered ("real"), y the one that is held against it ("fake"). A ball is around each
+ * row and reaches to its k-th neighbour in its own sample, itself left out; what lies on its surface is outside.
+ */
+interface ManifoldCoverage {
+  /** Share of y inside at least one ball of x. */
+  readonly precision: number;
+  /** Share of x inside at least one ball of y. */
+  readonly recall: number;
+  /** Balls of x around a row of y, on average, over k; 1 when both have the same distribution, may exceed it. */
+  readonly density: number;
+  /** Share of x whose ball holds a row of y. */
+  readonly coverage: number;
+  /** Radius of the ball of each row of x. */
+  readonly radii: Float64Array;
+}
+
+/**
+ * Precision, recall, density and coverage of y with respect to x. The radius is that of the last neighbour when a
+ * sample has k rows or fewer.
+ *
+ * @param k >= 1
+ * @throws RangeError if a sample has fewer than two rows
+ */
+export function manifoldCoverage(distances: PairTable, k: number): ManifoldCoverage {
+  const { n, m, values } = distances;
+  if (n < 2 || m < 2) throw new RangeError('Coverage needs at least two rows in each sample.');
+  const size = n + m;
+  const radiiX = squaredRadii(distances, 0, n, k);
+  const radiiY = squaredRadii(distances, n, size, k);
+  const ballsAroundY = new Uint32Array(m);
+  let recalled = 0;
+  let covered = 0;
+  for (let i = 0; i < n; i++) {
+    const offset = pairOffset(size, i);
+    let holdsY = false;
+    let isInside = false;
+    for (let j = 0; j < m; j++) {
+      const distance = values[offset + n + j] ?? 0;
+      if (distance < (radiiX[i] ?? 0)) {
+        holdsY = true;
+        ballsAroundY[j] = (ballsAroundY[j] ?? 0) + 1;
+      }
+      if (distance < (radiiY[j] ?? 0)) isInside = true;
+    }
+    if (holdsY) covered++;
+    if (isInside) recalled++;
+  }
+  return {
+    precision: ballsAroundY.reduce((count, balls) => count + (balls > 0 ? 1 : 0), 0) / m,
+    recall: recalled / n,
+    density: ballsAroundY.reduce((sum, balls) => sum + balls, 0) / (Math.min(k, n - 1) * m),
+    coverage: covered / n,
+    radii: radiiX.map(Math.sqrt),
+  };
+}
+
+/** Squared distance of each row in [from, to) of the pool to its k-th neighbour among them. */
+function squaredRadii({ n, m, values }: PairTable, from: number, to: number, k: number): Float64Array {
+  const radii = new Float64Array(to - from);
+  const others = new Float64Array(to - from - 1);
+  for (let row = from; row < to; row++) {
+    let filled = 0;
+    for (let other = from; other < to; other++) {
+      if (other === row) continue;
+      const place = pairOffset(n + m, Math.min(row, other)) + Math.max(row, other);
+      others[filled++] = values[place] ?? 0;
+    }
+    radii[row - from] = others.toSorted()[Math.min(k, others.length) - 1] ?? 0;
+  }
+  return radii;
+}

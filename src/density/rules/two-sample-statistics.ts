@@ -1,0 +1,158 @@
+/** Two samples of scores, walked through together in ascending order. */
+import { normalCdf } from '../../stats/normal.ts';
+
+/**
+ * @param value a value that at least one of the samples holds
+ * @param atOrBelowX how many of x are <= value, of all of x that came so far
+ * @param atOrBelowY the same of y
+ */
+type OrderedVisitor = (value: number, atOrBelowX: number, atOrBelowY: number) => void;
+
+/** Visits every distinct value of the two samples once, ascending. Neither sample holds NaN. */
+export function visitOrdered(x: ArrayLike<number>, y: ArrayLike<number>, visit: OrderedVisitor): void {
+  const sortedX = Float64Array.from(x).toSorted();
+  const sortedY = Float64Array.from(y).toSorted();
+  let i = 0;
+  let j = 0;
+  while (i < sortedX.length || j < sortedY.length) {
+    const value = Math.min(sortedX[i] ?? Number.POSITIVE_INFINITY, sortedY[j] ?? Number.POSITIVE_INFINITY);
+    while (i < sortedX.length && sortedX[i] === value) i++;
+    while (j < sortedY.length && sortedY[j] === value) j++;
+    visit(value, i, j);
+  }
+}
+
+/** @throws RangeError when one of the samples is empty: no statistic of two samples is defined then. */
+export function requireSamples(x: ArrayLike<number>, y: ArrayLike<number>): void {
+  if (x.length === 0 || y.length === 0) throw new RangeError('Both samples need at least one value.');
+}
+
+/** The largest distance of two empirical distribution functions, each from 0 to 1. */
+export interface KolmogorovSmirnov {
+  /** max |Fx - Fy|. */
+  readonly d: number;
+  /** max (Fx - Fy). */
+  readonly dPlus: number;
+  /** max (Fy - Fx). */
+  readonly dMinus: number;
+  /** P(D >= d) by Kolmogorov's limit, at sqrt(n m / (n + m)) d; conservative with ties and in small samples. */
+  readonly pKolmogorov: number;
+  /** The same with the small-sample correction of Stephens 1970. */
+  readonly pStephens: number;
+}
+
+/**
+ * Two-sample Kolmogorov-Smirnov statistic with right-continuous distribution functions and ties pooled.
+ *
+ * @throws RangeError if a sample is empty
+ */
+export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>): KolmogorovSmirnov {
+  requireSamples(x, y);
+  const n = x.length;
+  const m = y.length;
+  // Whole numbers over n m, so that equal distances are equal whatever the sample sizes.
+  let above = 0;
+  let below = 0;
+  visitOrdered(x, y, (_value, atOrBelowX, atOrBelowY) => {
+    const difference = atOrBelowX * m - atOrBelowY * n;
+    above = Math.max(above, difference);
+    below = Math.max(below, -difference);
+  });
+  const d = Math.max(above, below) / (n * m);
+  const root = Math.sqrt((n * m) / (n + m));
+  return {
+    d,
+    dPlus: above / (n * m),
+    dMinus: below / (n * m),
+    pKolmogorov: kolmogorovTail(root * d),
+    pStephens: kolmogorovTail((root + 0.12 + 0.11 / root) * d),
+  };
+}
+
+/**
+ * P(K > z) of Kolmogorov's distribution, 2 sum_{j>=1} (-1)^(j-1) exp(-2 j^2 z^2); for small z by the equal series of
+ * Jacobi's theta function, which converges there: 1 - sqrt(2 pi) / z sum_{j>=1} exp(-(2j-1)^2 pi^2 / (8 z^2)).
+ *
+ * @param z >= 0
+ */
+export function kolmogorovTail(z: number): number {
+  if (z <= 0) return 1;
+  let sum = 0;
+  if (z < 1) {
+    for (let j = 1; j <= 9; j += 2) sum += Math.exp(-((j * Math.PI) ** 2) / (8 * z * z));
+    return 1 - (Math.sqrt(2 * Math.PI) / z) * sum;
+  }
+  for (let j = 1; j <= 8; j++) sum += (j % 2 === 1 ? 2 : -2) * Math.exp(-2 * (j * z) ** 2);
+  return sum;
+}
+
+/** How often x is above y, over all pairs; Mann and Whitney 1947. */
+interface MannWhitney {
+  /** U = #{x > y} + #{x = y} / 2. */
+  readonly u: number;
+  /** P(x > y) + P(x = y) / 2, from 0 to 1; 0.5 = neither is above the other. The area under the ROC curve. */
+  readonly a: number;
+  /** Cliff's delta 2a - 1, from -1 to 1. */
+  readonly cliffsDelta: number;
+  /** p values by the normal approximation, with correction for ties and continuity. */
+  readonly pTwoSided: number;
+  /** Against the alternative that x is stochastically smaller. */
+  readonly pLess: number;
+  /** Against the alternative that x is stochastically larger. */
+  readonly pGreater: number;
+}
+
+/**
+ * Mann-Whitney U of two independent samples. Takes n log n time.
+ *
+ * @throws RangeError if a sample is empty
+ */
+export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>): MannWhitney {
+  requireSamples(x, y);
+  const n = x.length;
+  const m = y.length;
+  let doubledU = 0;
+  let tieSum = 0;
+  let belowX = 0;
+  let belowY = 0;
+  visitOrdered(x, y, (_value, atOrBelowX, atOrBelowY) => {
+    doubledU += (atOrBelowX - belowX) * (belowY + atOrBelowY);
+    const tied = atOrBelowX - belowX + atOrBelowY - belowY;
+    tieSum += tied ** 3 - tied;
+    belowX = atOrBelowX;
+    belowY = atOrBelowY;
+  });
+  const u = doubledU / 2;
+  const mean = (n * m) / 2;
+  const total = n + m;
+  const deviation = Math.sqrt(((n * m) / 12) * (total + 1 - tieSum / (total * (total - 1))));
+  const pAbove = (value: number): number => normalCdf(-(value - mean - 0.5) / deviation);
+  return {
+    u,
+    a: u / (n * m),
+    cliffsDelta: (2 * u) / (n * m) - 1,
+    pTwoSided: Math.min(1, 2 * pAbove(Math.max(u, n * m - u))),
+    pLess: pAbove(n * m - u),
+    pGreater: pAbove(u),
+  };
+}
+
+/**
+ * Wasserstein-1 distance of two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. It is
+ * what must be moved, times how far, to turn one distribution into the other.
+ *
+ * @throws RangeError if a sample is empty
+ */
+export function wassersteinDistance(x: ArrayLike<number>, y: ArrayLike<number>): number {
+  requireSamples(x, y);
+  let distance = 0;
+  let last = 0;
+  let gap = 0;
+  visitOrdered(x, y, (value, atOrBelowX, atOrBelowY) => {
+    // Before the first value the gap is 0, so that any start of the walk does.
+    if (gap !== 0) distance += gap * (value - last);
+    gap = Math.abs(atOrBelowX / x.length - atOrBelowY / y.length);
+    last = value;
+  });
+  return distance;
+}

@@ -1,0 +1,214 @@
+/**
+ * The watch over the query density of one pipeline, as a state machine: what was observed goes in, the next state and
+ * what is to be done for it come out. Whoever calls it loads the state, observes, and stores what comes out, all or nothing.
+ *
+ *     learning   --baseline_built-->       watching      the traffic is enough
+ *     watching   --window_measured-->      watching      evidence, alarms, measurements
+ *     watching   --baseline_built-->       watching      a provisional baseline is replaced by one for pages
+ *     any        --parts_changed-->        replaying     queries of the baseline are searched anew
+ *     any        --parts_changed-->        learning      none of them is kept
+ *     replaying  --baseline_built-->       watching      they were searched
+ *     replaying  --replay_insufficient-->  learning      too few of them could be
+ *     any        --startOver-->            learning      a person asked for a new baseline
+ */
+
+import { DAY_MS, HOUR_MS } from '../../time.ts';
+import {
+  type AlarmLevel,
+  type AlarmPolicy,
+  type AlarmState,
+  alarmLevels,
+  alarmThreshold,
+  detectorsOf,
+  FLOORS,
+  newAlarm,
+  stepAlarm,
+} from './alarm.ts';
+import type { FrozenBaseline } from './baseline.ts';
+import type { MeasurementFingerprint } from './measurement-change.ts';
+import { densityOf } from './query-density.ts';
+import { baselineEvent, changeEvent, changeReason, requestEvent, resolvedEvent } from './watch-sentences.ts';
+import type {
+  BaselineProgress,
+  BuiltBaseline,
+  DensityPhase,
+  DensityState,
+  MeasuredWindow,
+  RebaselineRequest,
+  ReplayingPhase,
+  WatchEffect,
+  WatchingPhase,
+  WatchObservation,
+  WatchSettings,
+  WatchStep,
+} from './watch-state.ts';
+import { windowMeasurements } from './window-measurements.ts';
+
+const NO_TRAFFIC: BaselineProgress = { days: 0, sessions: 0, problem: null };
+/** How long a window waits, after its grace, for queries that are still to be measured. */
+export const MEASURING_PATIENCE_MS = HOUR_MS;
+
+/** The watch before anything was observed, and after its baseline is lost: measurements since then count. */
+export function learningState(fingerprint: MeasurementFingerprint, sinceMs: number | null): DensityState {
+  const phase: DensityPhase = { kind: 'learning', progress: NO_TRAFFIC };
+  return { phase, closedMs: sinceMs ?? 0, sinceMs, fingerprint };
+}
+
+/** End of the last window that may have closed by now. */
+export function lastClosable({ windowMs, graceMs }: WatchSettings, now: Date): number {
+  return Math.floor((now.getTime() - graceMs) / windowMs) * windowMs;
+}
+
+/** Whether a provisional baseline is to be replaced: once a day, with no window and no alarm open. */
+export function isUpgradeDue(settings: WatchSettings, state: DensityState, now: Date): boolean {
+  const { phase, closedMs } = state;
+  if (phase.kind !== 'watching' || phase.upgradeMs === null || closedMs < phase.upgradeMs) return false;
+  return closedMs >= lastClosable(settings, now) && !hasIncident(phase);
+}
+
+export function hasIncident(phase: DensityPhase): boolean {
+  return phase.kind === 'watching' && Object.values(phase.alarms).some(({ incident }) => incident !== null);
+}
+
+/** The next state of the watch. @throws Error for a window that is closed without a baseline */
+export function transition(
+  settings: WatchSettings,
+  state: DensityState,
+  observed: WatchObservation,
+): WatchStep {
+  switch (observed.kind) {
+    case 'parts_known':
+      return { state: { ...state, fingerprint: observed.fingerprint }, effects: [] };
+    case 'parts_changed':
+      return afterChange(settings, state, observed);
+    case 'traffic_insufficient': {
+      const phase: DensityPhase = { kind: 'learning', progress: observed.progress };
+      return { state: { ...state, phase, closedMs: observed.untilMs }, effects: [] };
+    }
+    case 'baseline_built':
+      return startWatching(settings, state, observed);
+    case 'upgrade_insufficient': {
+      const phase = watchingPhase(state);
+      const upgradeMs = phase.upgradeMs === null ? null : phase.upgradeMs + DAY_MS;
+      return { state: { ...state, phase: { ...phase, upgradeMs } }, effects: [] };
+    }
+    case 'replay_insufficient':
+      return { state: learningState(state.fingerprint, state.sinceMs), effects: [] };
+    case 'window_measured':
+      return closeWindow(settings, state, observed);
+  }
+}
+
+/** A person asked for a new baseline: the old one and its open alarms go, whatever the phase. */
+export function startOver(pipeline: string, state: DensityState, request: RebaselineRequest): WatchStep {
+  const { since } = request;
+  const from = since === null ? state.sinceMs : Math.max(since.getTime(), state.sinceMs ?? 0);
+  return {
+    // Whether there is enough is seen at once, not at the end of the next window.
+    state: { ...learningState(state.fingerprint, from), closedMs: 0 },
+    effects: [{ kind: 'record_event', event: requestEvent(pipeline, request) }],
+  };
+}
+
+function afterChange(
+  { pipeline }: WatchSettings,
+  state: DensityState,
+  observed: Extract<WatchObservation, { kind: 'parts_changed' }>,
+): WatchStep {
+  const { fingerprint, changed, at, consequence } = observed;
+  const event = changeEvent(pipeline, state.phase.kind === 'learning', observed);
+  const effects: readonly WatchEffect[] = [{ kind: 'record_event', event }];
+  const startedMs = at.getTime();
+  switch (consequence.kind) {
+    case 'keep':
+      return { state: { ...state, fingerprint }, effects };
+    case 'learn':
+      return { state: learningState(fingerprint, startedMs), effects };
+    case 'replay': {
+      const phase: ReplayingPhase = {
+        kind: 'replaying',
+        baselineVersion: consequence.baselineVersion,
+        fromMs: consequence.from.getTime(),
+        untilMs: consequence.until.getTime(),
+        startedMs,
+        reason: changeReason(changed),
+      };
+      return { state: { phase, closedMs: startedMs, sinceMs: startedMs, fingerprint }, effects };
+    }
+  }
+}
+
+function startWatching(settings: WatchSettings, state: DensityState, built: BuiltBaseline): WatchStep {
+  const { baseline, version, closedMs } = built;
+  const alarms: Partial<Record<AlarmLevel, AlarmState>> = {};
+  for (const level of alarmLevels(baseline.grade)) {
+    alarms[level] = newAlarm(alarmPolicy(settings, baseline, level), closedMs);
+  }
+  const isPage = baseline.grade === 'page';
+  const phase: WatchingPhase = {
+    kind: 'watching',
+    baselineVersion: version,
+    grade: isPage ? 'page' : 'provisional',
+    days: baseline.days,
+    sessions: baseline.sessions,
+    density: densityOf(baseline.global.meanX),
+    untilMs: baseline.period.until.getTime(),
+    upgradeMs: isPage ? null : closedMs + DAY_MS,
+    alarms,
+  };
+  return {
+    state: { ...state, phase, closedMs },
+    effects: [
+      { kind: 'record_event', event: baselineEvent(settings.pipeline, built) },
+      { kind: 'release_baselines_before', version },
+    ],
+  };
+}
+
+/** One window more: evidence for each level of the alarm, and what the window says of the pipeline. */
+function closeWindow(settings: WatchSettings, state: DensityState, measured: MeasuredWindow): WatchStep {
+  const phase = watchingPhase(state);
+  const { baseline, history, remeasured, scores } = measured;
+  const closed = history.at(-1);
+  if (closed === undefined) throw new Error('A window that closes is part of its history.');
+  const totals = history.map((window) => window.totals);
+  const steps = alarmLevels(baseline.grade).flatMap((level) => {
+    const alarm = phase.alarms[level];
+    if (alarm === undefined) return [];
+    return [{ level, step: stepAlarm(alarmPolicy(settings, baseline, level), alarm, scores, totals) }];
+  });
+  const alarms = Object.fromEntries(steps.map(({ level, step }) => [level, step.state]));
+  const outcomes = windowMeasurements(settings.pipeline, phase.baselineVersion, measured, steps);
+  const told = steps.flatMap(({ level, step: { event, evidenceRatio } }): WatchEffect[] => {
+    if (event === null) return [];
+    if (event.kind === 'resolved') {
+      const at = new Date(closed.endMs);
+      return [{ kind: 'record_event', event: resolvedEvent(settings.pipeline, level, event, at) }];
+    }
+    const { baselineVersion } = phase;
+    const alarm = { level, raised: event, evidenceRatio, baselineVersion, history };
+    return [{ kind: 'investigate_alarm', alarm }];
+  });
+  return {
+    state: { ...state, closedMs: closed.endMs, phase: { ...phase, alarms } },
+    effects: [
+      { kind: 'record_measurements', outcomes },
+      { kind: 'store_windows', windows: [...remeasured, closed] },
+      ...told,
+    ],
+  };
+}
+
+/** The alarm of a level: its floors, its detectors on the baseline, and the budget of all pipelines together. */
+function alarmPolicy(settings: WatchSettings, baseline: FrozenBaseline, level: AlarmLevel): AlarmPolicy {
+  return {
+    detectors: detectorsOf(baseline, FLOORS[level]),
+    floors: FLOORS[level],
+    threshold: alarmThreshold(settings.budget, settings.windowMs, settings.monitors),
+  };
+}
+
+function watchingPhase({ phase }: DensityState): WatchingPhase {
+  if (phase.kind !== 'watching') throw new Error(`No window can be held against a baseline: ${phase.kind}.`);
+  return phase;
+}

@@ -1,0 +1,224 @@
+/** Topics that people ask about and the store does not cover, and what to add for them. */
+import { Sparkline } from '../console/charts/sparkline.tsx';
+import { measuredPoints } from '../console/charts/trend.ts';
+import { TrendChart, type TrendLevel, type TrendMark } from '../console/charts/trend-chart.tsx';
+import { Badge, type Tone } from '../console/components/badge.tsx';
+import { Empty, Section } from '../console/components/section.tsx';
+import { Table } from '../console/components/table.tsx';
+import { Age, agoOf, Instant } from '../console/components/time.tsx';
+import { compact, percent, plural } from '../console/format.ts';
+import { shownMeasure } from '../measures/shown-measures.ts';
+import type { Review, ReviewedMeasure } from '../status/read-review.ts';
+import type { TopicWindow, UncoveredTopic } from './rules/uncovered-topic.ts';
+import type { DensityEventKind } from './rules/watch-state.ts';
+
+export interface ShownTopic {
+  readonly topic: UncoveredTopic;
+  /** Oldest first. */
+  readonly windows: readonly TopicWindow[];
+  /** Texts of its examples that are still kept, by id. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+interface TopicsProps {
+  readonly topics: readonly ShownTopic[];
+  readonly showsText: boolean;
+  readonly now: Date;
+  readonly isWatched: boolean;
+  readonly title?: string;
+}
+
+export function Topics({ topics, showsText, now, isWatched, title = 'Uncovered topics' }: TopicsProps) {
+  return (
+    <Section
+      id="topics"
+      title={title}
+      lead="What people ask more than in the reference and the store answers badly, the largest first."
+    >
+      {topics.length === 0 ? (
+        <Empty
+          why={
+            isWatched
+              ? 'No topic is known that people ask about and the store does not cover.'
+              : 'Topics are looked for once there is a reference to hold live queries against.'
+          }
+        />
+      ) : (
+        <ul class="topics">
+          {topics.map((shown) => (
+            <li key={shown.topic.id}>
+              <Topic shown={shown} showsText={showsText} now={now} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+const MAX_EXAMPLES = 5;
+
+function Topic({
+  shown: { topic, windows, texts },
+  showsText,
+  now,
+}: {
+  readonly shown: ShownTopic;
+  readonly showsText: boolean;
+  readonly now: Date;
+}) {
+  const name = showsText && topic.label.length > 0 ? topic.label.join(' ') : topic.id;
+  const examples = showsText
+    ? topic.examples
+        .flatMap((id) => (texts.has(id) ? [{ id, text: texts.get(id) }] : []))
+        .slice(0, MAX_EXAMPLES)
+    : [];
+  const trend = windows.map(({ windowEnd, trafficShare }) => ({
+    at: windowEnd,
+    value: trafficShare,
+    low: null,
+    high: null,
+  }));
+  return (
+    <article class="topic" aria-labelledby={`topic-${topic.id}`}>
+      <div class="topic-head">
+        <h3 id={`topic-${topic.id}`}>{name}</h3>
+        <Badge tone={topic.state === 'open' ? 'warning' : 'neutral'}>{topic.state}</Badge>
+        <span class="of">
+          {topic.cause === 'lost_content' ? 'was covered before' : 'new'} · first seen{' '}
+          <Instant at={topic.firstSeen} />, last <Age seconds={agoOf(topic.windowEnd, now)} />
+        </span>
+      </div>
+      <p>
+        <strong>{percent(topic.trafficShare)}</strong> of the traffic ({percent(topic.shareLow)} to{' '}
+        {percent(topic.shareHigh)}), {plural(topic.sessions, 'session')} in the latest window,{' '}
+        {compact(topic.excessPoints)} points beyond the reference. Density {compact(topic.density)}.
+      </p>
+      {trend.length < 2 ? null : <Sparkline points={trend} />}
+      <p class="topic-todo">
+        {topic.cause === 'lost_content'
+          ? 'People found answers to this before: look for documents that were removed, or fell out of the index, and bring them back.'
+          : 'Add documents that answer these questions; the nearest chunks below show what the store has instead.'}
+      </p>
+      <div class="topic-parts">
+        <div>
+          <h4>Example queries</h4>
+          {examples.length === 0 ? (
+            <p class="of">
+              {showsText
+                ? 'None of their texts is kept any more.'
+                : 'No text is shown: this pipeline has privacy.text: hash.'}
+            </p>
+          ) : (
+            <ul>
+              {examples.map(({ id, text }) => (
+                <li key={id}>{text}</li>
+              ))}
+            </ul>
+          )}
+        </div>
+        <div>
+          <h4>Nearest chunks</h4>
+          <ul>
+            {topic.nearest.slice(0, MAX_EXAMPLES).map(([id, similarity]) => (
+              <li key={id}>
+                <code>{id}</code> <span class="of">{compact(similarity)}</span>
+              </li>
+            ))}
+          </ul>
+        </div>
+        {topic.segments.length === 0 ? null : (
+          <div>
+            <h4>Who asks</h4>
+            <ul>
+              {topic.segments.slice(0, MAX_EXAMPLES).map(([segment, share]) => (
+                <li key={segment}>
+                  {segment} <span class="of">{percent(share)}</span>
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+      </div>
+      {topic.note === null ? null : <p class="of">Note: {topic.note}</p>}
+    </article>
+  );
+}
+
+// How well the store covered what people asked, within a review.
+
+const charts: readonly { readonly measure: ReviewedMeasure; readonly level: TrendLevel }[] = [
+  { measure: 'query_density', level: { value: 1, text: 'as in the reference', isAlarm: false } },
+  { measure: 'query_uncovered_ratio', level: { value: 0.05, text: 'as in the reference', isAlarm: false } },
+];
+
+const kinds: Record<DensityEventKind, { readonly tone: Tone; readonly text: string }> = {
+  page: { tone: 'critical', text: 'page' },
+  ticket: { tone: 'warning', text: 'ticket' },
+  resolve: { tone: 'ok', text: 'resolved' },
+  reset: { tone: 'neutral', text: 'reset' },
+  rebaseline: { tone: 'neutral', text: 'new reference' },
+};
+
+const MAX_EVENTS = 30;
+
+interface DensityPartProps {
+  readonly review: Review;
+  readonly marks: readonly TrendMark[];
+}
+
+export function DensityPart({ review: { density, from, until }, marks }: DensityPartProps) {
+  const { series, events, isWatched } = density;
+  if (!isWatched && events.length === 0 && series.query_density.length === 0) {
+    return (
+      <Section id="density" title="Density drift">
+        <Empty why="Query density is not watched on this pipeline, or has no reference yet: nothing says whether the store covers what people ask." />
+      </Section>
+    );
+  }
+  return (
+    <Section
+      id="density"
+      title="Density drift"
+      lead="How well the store covers live queries, against a reference of well-known traffic."
+    >
+      <div class="charts">
+        {charts.map(({ measure, level }) => {
+          const { title: name, show } = shownMeasure(measure);
+          const points = measuredPoints(series[measure]);
+          return (
+            <TrendChart
+              key={measure}
+              id={`density-${measure}`}
+              title={name}
+              from={from}
+              until={until}
+              series={[{ name, points }]}
+              marks={marks}
+              levels={[level]}
+              limits={[0, null]}
+              show={show}
+              empty="No window closed in this time."
+            />
+          );
+        })}
+      </div>
+      {events.length === 0 ? (
+        <p class="lead report-after">No alarm was raised or resolved in this time.</p>
+      ) : (
+        <Table
+          caption="What the watch said, newest first"
+          columns={[{ title: 'When (UTC)' }, { title: 'What' }, { title: 'In words' }]}
+          rows={events.slice(0, MAX_EVENTS).map(({ id, occurredAt, kind, sentence }) => ({
+            key: id,
+            cells: [
+              <Instant at={occurredAt} />,
+              <Badge tone={kinds[kind].tone}>{kinds[kind].text}</Badge>,
+              sentence,
+            ],
+          }))}
+        />
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,316 @@
+/** Uncovered topics in PostgreSQL. */
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../postgres/transaction.ts';
+import { bytesOfNumbers, numbersOfBytes } from '../postgres/vector-bytes.ts';
+import type {
+  KnownTopic,
+  SeenTopic,
+  TopicState,
+  TopicWindow,
+  UncoveredTopic,
+} from './rules/uncovered-topic.ts';
+
+/** One search for uncovered topics in the live queries of a pipeline. */
+export interface TopicSearch {
+  readonly pipeline: string;
+  /** Of the live queries: inclusive, and exclusive. */
+  readonly from: Date;
+  readonly until: Date;
+  readonly baselineVersion: number;
+  readonly sessions: number;
+  /** What there was too little of; null when the search could be made. */
+  readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
+}
+
+/** What is known of the topics of a pipeline by its latest search. */
+interface LatestSearch extends TopicSearch {
+  /** Topics that are not closed. */
+  readonly unclosed: number;
+}
+
+interface TopicFilter {
+  readonly pipeline?: string;
+  readonly states: readonly TopicState[];
+  readonly limit: number;
+}
+
+interface TopicRow {
+  id: string;
+  pipeline: string;
+  state: TopicState;
+  label: string[];
+  centroid: Buffer;
+  cause: SeenTopic['cause'];
+  first_seen: Date;
+  last_seen: Date;
+  changed_at: Date | null;
+  note: string | null;
+  sessions: number;
+  traffic_share: number;
+  share_low: number;
+  share_high: number;
+  excess_points: number;
+  density: number;
+  adjusted_p: number;
+  dominant_region: number;
+  examples: string[];
+  nearest: [string, number][];
+  segments: [string, number][];
+  lost_chunks: string[];
+}
+
+interface SearchRow {
+  pipeline: string;
+  window_start: Date;
+  window_end: Date;
+  baseline_version: number;
+  sessions: number;
+  lacking: LatestSearch['lacking'];
+  unclosed: number;
+}
+
+type WindowRow = Pick<TopicRow, 'sessions' | 'traffic_share' | 'excess_points' | 'density'> & {
+  window_end: Date;
+};
+
+const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, last_seen, changed_at, note, sessions,
+  traffic_share, share_low, share_high, excess_points, density, adjusted_p, dominant_region, examples, nearest, segments,
+  lost_chunks`;
+
+/** One that a person closed stays so while the queries of before that are still looked at. */
+const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $19::timestamptz`;
+
+const upsert = `
+  insert into uncovered_topics as known
+    (id, pipeline, state, label, centroid, cause, first_seen, last_seen, sessions, traffic_share, share_low, share_high,
+     excess_points, density, adjusted_p, dominant_region, examples, nearest, segments, lost_chunks)
+  values ($1::text, $2::text, 'open', $3::text[], $4::bytea, $5::text, $6::timestamptz, $6::timestamptz, $7::integer,
+          $8::double precision, $9::double precision, $10::double precision, $11::double precision, $12::double precision,
+          $13::double precision, $14::integer, $15::text[], $16::jsonb, $17::jsonb, $18::text[])
+  on conflict (id) do update
+    set state = case when ${isBack} then 'open' else known.state end,
+        changed_at = case when ${isBack} then excluded.last_seen else known.changed_at end,
+        note = case when ${isBack} then 'It was seen again.' else known.note end,
+        label = excluded.label, centroid = excluded.centroid, cause = excluded.cause, last_seen = excluded.last_seen,
+        sessions = excluded.sessions, traffic_share = excluded.traffic_share, share_low = excluded.share_low,
+        share_high = excluded.share_high, excess_points = excluded.excess_points, density = excluded.density,
+        adjusted_p = excluded.adjusted_p, dominant_region = excluded.dominant_region, examples = excluded.examples,
+        nearest = excluded.nearest, segments = excluded.segments, lost_chunks = excluded.lost_chunks
+  where excluded.last_seen > known.last_seen`;
+
+/** Topics that people ask about and the store does not cover. */
+export function topicsTable(pool: Pool) {
+  return {
+    /** Every topic of a pipeline that was ever seen and is no part of another, to match new ones with. */
+    async known(pipeline: string): Promise<readonly KnownTopic[]> {
+      const { rows } = await pool.query<Pick<TopicRow, 'id' | 'centroid'>>(
+        'select id, centroid from uncovered_topics where pipeline = $1::text and part_of is null',
+        [pipeline],
+      );
+      return rows.map(({ id, centroid }) => ({ id, centroid: numbersOfBytes(centroid) }));
+    },
+
+    /** Of every pipeline that was ever searched. */
+    async latestSearches(): Promise<readonly LatestSearch[]> {
+      const { rows } = await pool.query<SearchRow>(
+        `select l.pipeline, l.window_start, l.window_end, l.baseline_version, l.sessions, l.lacking,
+                (select count(*) from uncovered_topics t
+                  where t.pipeline = l.pipeline and t.state <> 'closed')::integer as unclosed
+           from uncovered_topic_looks l order by l.pipeline`,
+      );
+      return rows.map(toSearch);
+    },
+
+    /**
+     * Stores a search and what it showed, all or nothing. A closed topic is open again when it is seen in a period that
+     * starts after its closing, or after it was last seen. An open one that is a part of another closes for good.
+     *
+     * @param showed `parts` has the id of the whole by the id of the part
+     * @param after end of the latest search that it was made after; null for the first
+     * @returns false when another worker's search came between; then nothing is stored
+     */
+    record: (
+      search: TopicSearch,
+      { seen, parts }: { readonly seen: readonly SeenTopic[]; readonly parts: ReadonlyMap<string, string> },
+      after: Date | null,
+    ): Promise<boolean> =>
+      inTransaction(pool, async (client) => {
+        if (!(await isTaken(client, search, after))) return false;
+        for (const topic of seen) {
+          await client.query(upsert, [...valuesOf(topic), search.from]);
+          await client.query(
+            `insert into uncovered_topic_windows (topic_id, window_end, sessions, traffic_share, excess_points, density)
+             values ($1::text, $2::timestamptz, $3::integer, $4::double precision, $5::double precision, $6::double precision)
+             on conflict do nothing`,
+            [
+              topic.id,
+              topic.windowEnd,
+              topic.sessions,
+              topic.trafficShare,
+              topic.excessPoints,
+              topic.density,
+            ],
+          );
+        }
+        // What somebody looks after is left to them.
+        await client.query(
+          `update uncovered_topics t
+              set state = 'closed', part_of = p.whole, changed_at = $3::timestamptz, note = 'It is part of ' || p.whole || '.'
+             from unnest($1::text[], $2::text[]) as p (id, whole)
+            where t.id = p.id and t.state = 'open'`,
+          [[...parts.keys()], [...parts.values()], search.until],
+        );
+        return true;
+      }),
+
+    /** Closes open and acknowledged topics that were last seen before then. @returns how many */
+    async closeUnseen(pipeline: string, before: Date, now: Date): Promise<number> {
+      const { rowCount } = await pool.query(
+        `update uncovered_topics set state = 'closed', changed_at = $3::timestamptz, note = 'It was no longer seen.'
+          where pipeline = $1::text and state <> 'closed' and last_seen < $2::timestamptz`,
+        [pipeline, before, now],
+      );
+      return rowCount ?? 0;
+    },
+
+    /** Largest excess first. */
+    async list({ pipeline, states, limit }: TopicFilter): Promise<readonly UncoveredTopic[]> {
+      const { rows } = await pool.query<TopicRow>(
+        `select ${topicColumns} from uncovered_topics
+          where ($1::text is null or pipeline = $1::text) and state = any($2::text[])
+          order by excess_points desc, id limit $3::integer`,
+        [pipeline ?? null, [...states], limit],
+      );
+      return rows.map(toTopic);
+    },
+
+    async find(id: string): Promise<UncoveredTopic | null> {
+      const { rows } = await pool.query<TopicRow>(
+        `select ${topicColumns} from uncovered_topics where id = $1::text`,
+        [id],
+      );
+      return rows[0] === undefined ? null : toTopic(rows[0]);
+    },
+
+    /** Oldest first. */
+    async windows(id: string): Promise<readonly TopicWindow[]> {
+      const { rows } = await pool.query<WindowRow>(
+        `select window_end, sessions, traffic_share, excess_points, density from uncovered_topic_windows
+          where topic_id = $1::text order by window_end`,
+        [id],
+      );
+      return rows.map(toWindow);
+    },
+
+    /** False when there is no such topic. */
+    async setState(id: string, state: TopicState, note: string | null, now: Date): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `update uncovered_topics set state = $2::text, note = $3::text, changed_at = $4::timestamptz where id = $1::text`,
+        [id, state, note, now],
+      );
+      return rowCount === 1;
+    },
+
+    /** Texts of live queries that are still stored, by id. */
+    async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+      const { rows } = await pool.query<{ id: string; text: string }>(
+        'select id, text from live_queries where pipeline = $1::text and id = any($2::text[]) and text is not null',
+        [pipeline, [...ids]],
+      );
+      return new Map(rows.map(({ id, text }) => [id, text]));
+    },
+  };
+}
+
+export type TopicsTable = ReturnType<typeof topicsTable>;
+
+/** The row of the search is written first: whoever comes second waits for it, and then finds another search. */
+async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `insert into uncovered_topic_looks as latest
+       (pipeline, window_start, window_end, baseline_version, sessions, lacking)
+     values ($1::text, $2::timestamptz, $3::timestamptz, $4::integer, $5::integer, $6::text)
+     on conflict (pipeline) do update
+       set window_start = excluded.window_start, window_end = excluded.window_end,
+           baseline_version = excluded.baseline_version, sessions = excluded.sessions, lacking = excluded.lacking
+     where latest.window_end = $7::timestamptz`,
+    [
+      search.pipeline,
+      search.from,
+      search.until,
+      search.baselineVersion,
+      search.sessions,
+      search.lacking,
+      after,
+    ],
+  );
+  return rowCount === 1;
+}
+
+function toSearch(row: SearchRow): LatestSearch {
+  return {
+    pipeline: row.pipeline,
+    from: row.window_start,
+    until: row.window_end,
+    baselineVersion: row.baseline_version,
+    sessions: row.sessions,
+    lacking: row.lacking,
+    unclosed: row.unclosed,
+  };
+}
+
+function valuesOf(topic: SeenTopic): unknown[] {
+  return [
+    topic.id,
+    topic.pipeline,
+    [...topic.label],
+    bytesOfNumbers(topic.centroid),
+    topic.cause,
+    topic.windowEnd,
+    topic.sessions,
+    topic.trafficShare,
+    topic.shareLow,
+    topic.shareHigh,
+    topic.excessPoints,
+    topic.density,
+    topic.adjustedP,
+    topic.dominantRegion,
+    [...topic.examples],
+    JSON.stringify(topic.nearest),
+    JSON.stringify(topic.segments),
+    [...topic.lostChunks],
+  ];
+}
+
+function toTopic(row: TopicRow): UncoveredTopic {
+  return {
+    id: row.id,
+    pipeline: row.pipeline,
+    state: row.state,
+    label: row.label,
+    centroid: numbersOfBytes(row.centroid),
+    cause: row.cause,
+    firstSeen: row.first_seen,
+    changedAt: row.changed_at,
+    note: row.note,
+    shareLow: row.share_low,
+    shareHigh: row.share_high,
+    adjustedP: row.adjusted_p,
+    dominantRegion: row.dominant_region,
+    examples: row.examples,
+    nearest: row.nearest,
+    segments: row.segments,
+    lostChunks: row.lost_chunks,
+    ...toWindow({ ...row, window_end: row.last_seen }),
+  };
+}
+
+function toWindow(row: WindowRow): TopicWindow {
+  return {
+    windowEnd: row.window_end,
+    sessions: row.sessions,
+    trafficShare: row.traffic_share,
+    excessPoints: row.excess_points,
+    density: row.density,
+  };
+}

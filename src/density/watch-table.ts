@@ -1,0 +1,141 @@
+/** The watch over query density in PostgreSQL. */
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../postgres/transaction.ts';
+import { DAY_MS } from '../time.ts';
+import type { ClosedWindow, DensityEventKind, DensityState, NewDensityEvent } from './rules/watch-state.ts';
+
+export interface StoredDensityState {
+  readonly state: DensityState;
+  /** 0 before it is stored. */
+  readonly revision: number;
+  readonly updatedAt: Date;
+}
+
+export interface DensityEvent extends NewDensityEvent {
+  readonly id: string;
+  readonly pipeline: string;
+}
+
+interface NextState {
+  readonly pipeline: string;
+  /** Of the state that the step started from. */
+  readonly revision: number;
+  readonly state: DensityState;
+  /** The window that closes, after earlier ones that late samples were added to; empty when none closes. */
+  readonly windows: readonly ClosedWindow[];
+  readonly events: readonly NewDensityEvent[];
+  readonly at: Date;
+}
+
+interface EventFilter {
+  readonly pipeline?: string;
+  readonly before?: string;
+  readonly limit: number;
+}
+
+/** Windows are pooled over a week at most; the rest is for people who look back. */
+const KEPT_MS = 30 * DAY_MS;
+
+interface StateRow {
+  pipeline: string;
+  revision: string;
+  state: DensityState;
+  updated_at: Date;
+}
+
+interface EventRow {
+  id: string;
+  pipeline: string;
+  kind: DensityEventKind;
+  occurred_at: Date;
+  sentence: string;
+  details: Record<string, unknown>;
+}
+
+/** The watch over query density, advanced one step at a time. */
+export function watchTable(pool: Pool) {
+  const read = async (pipeline: string | null): Promise<Map<string, StoredDensityState>> => {
+    const { rows } = await pool.query<StateRow>(
+      `select pipeline, revision, state, updated_at from density_states where $1::text is null or pipeline = $1::text`,
+      [pipeline],
+    );
+    return new Map(
+      rows.map(({ pipeline: name, revision, state, updated_at: updatedAt }) => [
+        name,
+        { state, revision: Number(revision), updatedAt },
+      ]),
+    );
+  };
+  return {
+    /** Of every pipeline that was ever watched. */
+    all: (): Promise<ReadonlyMap<string, StoredDensityState>> => read(null),
+
+    find: async (pipeline: string): Promise<StoredDensityState | null> =>
+      (await read(pipeline)).get(pipeline) ?? null,
+
+    /**
+     * Takes one step: state, windows and events, all or nothing.
+     *
+     * @returns false when another worker took a step from the same revision; then nothing is stored
+     */
+    advance: (step: NextState): Promise<boolean> => inTransaction(pool, (client) => advance(client, step)),
+
+    /** Closed windows that started from then on, in the order of time. */
+    async windows(pipeline: string, from: Date): Promise<readonly ClosedWindow[]> {
+      const { rows } = await pool.query<{ totals: ClosedWindow }>(
+        `select totals from density_windows
+          where pipeline = $1::text and window_start >= $2::timestamptz order by window_end`,
+        [pipeline, from],
+      );
+      return rows.map(({ totals }) => totals);
+    },
+
+    /** Newest first. */
+    async events({ pipeline, before, limit }: EventFilter): Promise<readonly DensityEvent[]> {
+      const { rows } = await pool.query<EventRow>(
+        `select id, pipeline, kind, occurred_at, sentence, details from density_events
+          where ($1::text is null or pipeline = $1::text)
+            and ($2::bigint is null or (occurred_at, id) < (select occurred_at, id from density_events where id = $2::bigint))
+          order by occurred_at desc, id desc limit $3::integer`,
+        [pipeline ?? null, before ?? null, limit],
+      );
+      return rows.map(({ occurred_at: occurredAt, ...event }) => ({ ...event, occurredAt }));
+    },
+  };
+}
+
+export type WatchTable = ReturnType<typeof watchTable>;
+
+/** The row of the state is written first: whoever comes second waits for it, and then finds another revision. */
+async function advance(client: PoolClient, step: NextState): Promise<boolean> {
+  const { pipeline, revision, state, windows, events, at } = step;
+  const { rowCount } = await client.query(
+    revision === 0
+      ? `insert into density_states (pipeline, revision, state, updated_at)
+         values ($1::text, $2::bigint + 1, $3::jsonb, $4::timestamptz) on conflict do nothing`
+      : `update density_states set revision = revision + 1, state = $3::jsonb, updated_at = $4::timestamptz
+          where pipeline = $1::text and revision = $2::bigint`,
+    [pipeline, revision, JSON.stringify(state), at],
+  );
+  if (rowCount !== 1) return false;
+  for (const window of windows) {
+    await client.query(
+      `insert into density_windows (pipeline, window_end, window_start, totals)
+       values ($1::text, $2::timestamptz, $3::timestamptz, $4::jsonb)
+       on conflict (pipeline, window_end) do update set window_start = excluded.window_start, totals = excluded.totals`,
+      [pipeline, new Date(window.endMs), new Date(window.startMs), JSON.stringify(window)],
+    );
+    await client.query(
+      `delete from density_windows where pipeline = $1::text and window_end < $2::timestamptz`,
+      [pipeline, new Date(window.endMs - KEPT_MS)],
+    );
+  }
+  for (const { kind, occurredAt, sentence, details } of events) {
+    await client.query(
+      `insert into density_events (pipeline, kind, occurred_at, sentence, details)
+       values ($1::text, $2::text, $3::timestamptz, $4::text, $5::jsonb)`,
+      [pipeline, kind, occurredAt, sentence, JSON.stringify(details)],
+    );
+  }
+  return true;
+}

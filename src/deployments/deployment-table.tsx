@@ -1,0 +1,75 @@
+/** Changes of what a pipeline is made of, with what people noted about them. */
+
+import { Badge } from '../console/components/badge.tsx';
+import { Table } from '../console/components/table.tsx';
+import { Instant } from '../console/components/time.tsx';
+import { pipelinePath, within } from '../console/links.ts';
+import type { TimeRange } from '../console/time-range.ts';
+import { NoteForm, Notes } from './notes.tsx';
+import type { Annotation } from './ports/annotations.ts';
+import type { Deployment } from './rules/deployment.ts';
+
+interface DeploymentTableProps {
+  readonly caption: string;
+  readonly deployments: readonly Deployment[];
+  /** By id of the deployment. */
+  readonly notes: ReadonlyMap<string, readonly Annotation[]>;
+  readonly range: TimeRange;
+  readonly withPipeline: boolean;
+  /** Null for those who may not note anything. */
+  readonly formToken: string | null;
+  /** Where the browser goes when something was noted. */
+  readonly back: string;
+}
+
+export function DeploymentTable(props: DeploymentTableProps) {
+  const { caption, deployments, notes, range, withPipeline, formToken, back } = props;
+  return (
+    <Table
+      caption={caption}
+      columns={[
+        { title: 'When (UTC)' },
+        ...(withPipeline ? [{ title: 'Pipeline' }] : []),
+        { title: 'What' },
+        { title: 'Now' },
+        { title: 'Told by', isMinor: true },
+        { title: 'What changed, and notes' },
+      ]}
+      rows={deployments.map((deployment) => ({
+        key: deployment.id,
+        cells: [
+          <Instant at={deployment.occurredAt} />,
+          ...(withPipeline
+            ? [<a href={within(range, pipelinePath(deployment.pipeline))}>{deployment.pipeline}</a>]
+            : []),
+          <Badge tone="neutral">{deployment.kind}</Badge>,
+          <code>{deployment.version}</code>,
+          deployment.source === 'detected' ? 'seen by recalld' : 'somebody',
+          <>
+            {deployment.note === null ? null : <p class="note-line">{deployment.note}</p>}
+            {deployment.changes.map(({ trait, before, after }) => (
+              <p key={trait} class="note-line">
+                {trait}: <code>{before ?? 'none'}</code> to <code>{after ?? 'none'}</code>
+              </p>
+            ))}
+            <Notes notes={notes.get(deployment.id) ?? []} />
+            {formToken === null ? null : (
+              <NoteForm
+                subject="deployment"
+                id={deployment.id}
+                name={`the ${deployment.kind} deployment ${deployment.version}`}
+                formToken={formToken}
+                back={back}
+              />
+            )}
+          </>,
+        ],
+      }))}
+    />
+  );
+}
+
+/** What a deployment is called beside a line in a chart. */
+export function deploymentMark({ kind, version, occurredAt, note }: Deployment) {
+  return { at: occurredAt, text: `${kind} ${version}${note === null ? '' : ` (${note})`}` };
+}

@@ -1,0 +1,121 @@
+/** Deployments and fingerprints in PostgreSQL. */
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../postgres/transaction.ts';
+import type { Deployments, Observation } from './ports/deployments.ts';
+import type { Deployment, DeploymentKind, Fingerprint } from './rules/deployment.ts';
+import { type TraitChange, traitChanges } from './rules/fingerprint.ts';
+
+interface DeploymentRow {
+  id: string;
+  pipeline: string;
+  kind: DeploymentKind;
+  version: string;
+  note: string | null;
+  source: 'annotated' | 'detected';
+  occurred_at: Date;
+  changes: TraitChange[];
+}
+
+interface FingerprintRow {
+  pipeline: string;
+  part: 'index' | 'embedder';
+  fingerprint: string;
+  traits: Record<string, string>;
+  since: Date;
+  seen_at: Date;
+}
+
+const fingerprintColumns = 'pipeline, part, fingerprint, traits, since, seen_at';
+const columns = 'id, pipeline, kind, version, note, source, occurred_at, changes';
+
+const insert = `
+  insert into deployments (pipeline, kind, version, note, source, occurred_at, changes)
+  values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::timestamptz, $7::jsonb)
+  returning ${columns}`;
+
+export function createDeployments(pool: Pool): Deployments {
+  return {
+    async annotate({ pipeline, kind, version, note, occurredAt }) {
+      const values = [pipeline, kind, version, note, 'annotated', occurredAt, '[]'];
+      const { rows } = await pool.query<DeploymentRow>(insert, values);
+      return toDeployment(rows[0]);
+    },
+
+    async detect({ pipeline, kind, version, note, occurredAt }, changes) {
+      const values = [pipeline, kind, version, note, 'detected', occurredAt, JSON.stringify(changes)];
+      const { rows } = await pool.query<DeploymentRow>(insert, values);
+      return toDeployment(rows[0]);
+    },
+
+    observe: (observation) => inTransaction(pool, (client) => observe(client, observation)),
+
+    async fingerprints() {
+      const { rows } = await pool.query<FingerprintRow>(
+        `select ${fingerprintColumns} from fingerprints order by pipeline, part`,
+      );
+      return rows.map(toFingerprint);
+    },
+
+    async list({ pipeline = null, before = null, since = null, limit }) {
+      const { rows } = await pool.query<DeploymentRow>(
+        `select ${columns} from deployments d
+          where ($1::text is null or pipeline = $1::text)
+            and ($2::bigint is null or (occurred_at, id) < (select occurred_at, id from deployments where id = $2::bigint))
+            and ($3::timestamptz is null or occurred_at >= $3::timestamptz)
+          order by occurred_at desc, id desc
+          limit $4::integer`,
+        [pipeline, before, since, limit],
+      );
+      return rows.map(toDeployment);
+    },
+  };
+}
+
+/** The row of the part is locked, so that of many replicas that see a change one records it. */
+async function observe(client: PoolClient, observation: Observation): Promise<Deployment | null> {
+  const { pipeline, part, fingerprint, traits, at } = observation;
+  const first = await client.query(
+    `insert into fingerprints (pipeline, part, fingerprint, traits, since, seen_at)
+     values ($1::text, $2::text, $3::text, $4::jsonb, $5::timestamptz, $5::timestamptz)
+     on conflict do nothing`,
+    [pipeline, part, fingerprint, JSON.stringify(traits), at],
+  );
+  if (first.rowCount === 1) return null;
+  const { rows } = await client.query<FingerprintRow>(
+    `select ${fingerprintColumns} from fingerprints where pipeline = $1::text and part = $2::text for update`,
+    [pipeline, part],
+  );
+  const known = toFingerprint(rows[0]);
+  // A look that took long may come after a newer one.
+  if (known.seenAt > at) return null;
+  const isChanged = known.fingerprint !== fingerprint;
+  await client.query(
+    `update fingerprints set fingerprint = $3::text, traits = $4::jsonb, seen_at = $5::timestamptz, since = $6::timestamptz
+      where pipeline = $1::text and part = $2::text`,
+    [pipeline, part, fingerprint, JSON.stringify(traits), at, isChanged ? at : known.since],
+  );
+  if (!isChanged) return null;
+  const changes = JSON.stringify(traitChanges(known.traits, traits));
+  const inserted = await client.query<DeploymentRow>(insert, [
+    pipeline,
+    part,
+    fingerprint,
+    null,
+    'detected',
+    at,
+    changes,
+  ]);
+  return toDeployment(inserted.rows[0]);
+}
+
+function toDeployment(row: DeploymentRow | undefined): Deployment {
+  if (row === undefined) throw new Error('a deployment was not given back by the database');
+  const { occurred_at: occurredAt, ...rest } = row;
+  return { ...rest, occurredAt };
+}
+
+function toFingerprint(row: FingerprintRow | undefined): Fingerprint {
+  if (row === undefined) throw new Error('a fingerprint was not given back by the database');
+  const { pipeline, part, fingerprint, traits, since, seen_at: seenAt } = row;
+  return { pipeline, part, fingerprint, traits, since, seenAt };
+}

@@ -1,0 +1,140 @@
+/** Diagnoses in PostgreSQL. */
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../postgres/transaction.ts';
+import type { Diagnoses, DiagnosisStored } from './ports/diagnoses.ts';
+import { type Diagnosis, isSameDiagnosis, nextStep, type StoredDiagnosis } from './rules/episode.ts';
+
+interface DiagnosisRow {
+  id: string;
+  pipeline: string;
+  opened_at: Date;
+  revised_at: Date;
+  closed_at: Date | null;
+  cause: Diagnosis['cause'];
+  confidence: Diagnosis['confidence'];
+  probability: number;
+  summary: string;
+  alarms: string[];
+  run_id: string | null;
+  reference_run_id: string | null;
+  findings: Pick<Diagnosis, 'ranked' | 'signs'>;
+}
+
+const insert = `
+  insert into diagnoses (pipeline, opened_at, revised_at, cause, confidence, probability, summary, alarms, run_id,
+                         reference_run_id, findings)
+  values ($1::text, $2::timestamptz, $2::timestamptz, $3::text, $4::text, $5::double precision, $6::text, $7::text[],
+          $8::text, $9::text, $10::jsonb)
+  on conflict (pipeline) where closed_at is null do nothing`;
+
+const revise = `
+  update diagnoses
+     set revised_at = $2::timestamptz, cause = $3::text, confidence = $4::text, probability = $5::double precision,
+         summary = $6::text, alarms = $7::text[], run_id = $8::text, reference_run_id = $9::text, findings = $10::jsonb
+   where pipeline = $1::text and closed_at is null`;
+
+const close = `
+  update diagnoses set closed_at = greatest($2::timestamptz, opened_at)
+   where pipeline = $1::text and closed_at is null`;
+
+export function createDiagnoses(pool: Pool): Diagnoses {
+  return {
+    async current(pipeline) {
+      const { rows } = await pool.query<DiagnosisRow>(
+        'select * from diagnoses where pipeline = $1::text and closed_at is null',
+        [pipeline],
+      );
+      return rows[0] === undefined ? null : toDiagnosis(rows[0]);
+    },
+
+    async open() {
+      const { rows } = await pool.query<DiagnosisRow>(
+        'select * from diagnoses where closed_at is null order by pipeline',
+      );
+      return rows.map(toDiagnosis);
+    },
+
+    keep: (diagnosis, at) => inTransaction(pool, (client) => keep(client, diagnosis, at)),
+
+    async close(pipeline, at) {
+      const { rowCount } = await pool.query(close, [pipeline, at]);
+      return rowCount === 1;
+    },
+
+    async list({ pipeline = null, holding, before = null, limit }) {
+      const { rows } = await pool.query<DiagnosisRow>(
+        `select * from diagnoses
+          where ($1::text is null or pipeline = $1::text) and ($2::bigint is null or id < $2::bigint)
+            and ($3::timestamptz is null or closed_at is null or closed_at > $3::timestamptz)
+            and ($4::timestamptz is null or opened_at <= $4::timestamptz)
+          order by id desc limit $5::integer`,
+        [pipeline, before, holding?.from ?? null, holding?.until ?? null, limit],
+      );
+      return rows.map(toDiagnosis);
+    },
+
+    async prune(before) {
+      await pool.query('delete from diagnoses where closed_at < $1::timestamptz', [before]);
+    },
+  };
+}
+
+/** The open row is locked, so that of many replicas one decides what becomes of it. */
+async function keep(client: PoolClient, diagnosis: Diagnosis, at: Date): Promise<DiagnosisStored> {
+  const values = valuesOf(diagnosis, at);
+  const first = await client.query(insert, values);
+  if (first.rowCount === 1) return 'opened';
+  const { rows } = await client.query<DiagnosisRow>(
+    'select * from diagnoses where pipeline = $1::text and closed_at is null for update',
+    [diagnosis.pipeline],
+  );
+  const open = rows[0] === undefined ? null : toDiagnosis(rows[0]);
+  // Closed in between: the next look opens it again if there is still something in alarm.
+  if (open === null || open.revisedAt > at) return 'outdated';
+  if (isSameDiagnosis(open, diagnosis)) return 'unchanged';
+  const step = nextStep(open, diagnosis);
+  if (step === 'stay') return 'unchanged';
+  if (step === 'revise') {
+    await client.query(revise, values);
+    return 'revised';
+  }
+  await client.query(close, [diagnosis.pipeline, at]);
+  await client.query(insert, values);
+  return 'superseded';
+}
+
+function valuesOf(diagnosis: Diagnosis, at: Date): unknown[] {
+  const { pipeline, cause, confidence, probability, summary, alarms, ranked, signs } = diagnosis;
+  const { runId, referenceRunId } = diagnosis;
+  return [
+    pipeline,
+    at,
+    cause,
+    confidence,
+    probability,
+    summary,
+    [...alarms],
+    runId,
+    referenceRunId,
+    JSON.stringify({ ranked, signs }),
+  ];
+}
+
+function toDiagnosis(row: DiagnosisRow): StoredDiagnosis {
+  const { id, pipeline, cause, confidence, probability, summary, alarms, findings } = row;
+  return {
+    id,
+    pipeline,
+    openedAt: row.opened_at,
+    revisedAt: row.revised_at,
+    closedAt: row.closed_at,
+    cause,
+    confidence,
+    probability,
+    summary,
+    alarms,
+    runId: row.run_id,
+    referenceRunId: row.reference_run_id,
+    ...findings,
+  };
+}

@@ -1,0 +1,141 @@
+/** What is stored of the parts of a pipeline, now and before the alarm. */
+
+import { FLOORS } from '../density/rules/alarm.ts';
+import { embeddingCanaryVerdict } from '../density/rules/embedding-canary.ts';
+import type { TopicsTable } from '../density/topics-table.ts';
+import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
+import type { LatestMeasurement, Measurements } from '../measures/ports/measurements.ts';
+import { ALL_SEGMENT } from '../model.ts';
+import { trusted } from './alarms.ts';
+import type {
+  ObservedCanary,
+  ObservedDensity,
+  ObservedLive,
+  ObservedRecall,
+  ObservedTopic,
+} from './rules/observations.ts';
+
+const DAY_MS = 86_400_000;
+const MOST_TOPICS = 20;
+const MOST_EVENTS = 20;
+
+/** Before an episode was `good`; from `opened` on it was in alarm. */
+export interface Interval {
+  readonly pipeline: string;
+  readonly good: Date;
+  readonly opened: Date;
+}
+
+/** The last value while all was well; else the first one before the alarm. */
+async function valueBefore(
+  measurements: Pick<Measurements, 'series'>,
+  measure: string,
+  { pipeline, good, opened }: Interval,
+): Promise<number | null> {
+  const from = new Date(good.getTime() - DAY_MS);
+  const values = await measurements.series({ pipeline, measure, segment: ALL_SEGMENT }, from, opened);
+  const before = values.filter(({ windowEnd }) => windowEnd <= good);
+  return (before.at(-1) ?? values[0])?.value ?? null;
+}
+
+export async function observeStore(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  interval: Interval,
+): Promise<{ readonly before: number | null; readonly now: number } | null> {
+  const newest = trusted(latest, 'store_vectors');
+  if (newest === null || newest.measuredAt < interval.good) return null;
+  return { before: await valueBefore(measurements, 'store_vectors', interval), now: newest.value };
+}
+
+export async function observeRecall(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  interval: Interval,
+): Promise<ObservedRecall | null> {
+  const newest = trusted(latest, 'ann_recall');
+  if (newest === null || newest.measuredAt < interval.opened) return null;
+  const { value, ciHigh, details } = newest;
+  const before = await valueBefore(measurements, 'ann_recall', interval);
+  return { before, value, ciHigh: ciHigh ?? value, k: Number(details['k']) };
+}
+
+/** Null when the texts were first embedded after the alarm: then nobody knows what vectors they had. */
+export async function observeCanary(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  interval: Interval,
+): Promise<ObservedCanary | null> {
+  const median = trusted(latest, 'embedding_canary_median');
+  const least = trusted(latest, 'embedding_canary_least');
+  // One from before the alarm says nothing of what came after.
+  if (median === null || least === null || median.measuredAt < interval.good) return null;
+  if ((await valueBefore(measurements, 'embedding_canary_median', interval)) === null) return null;
+  return {
+    median: median.value,
+    least: least.value,
+    verdict: embeddingCanaryVerdict(median.value, least.value),
+  };
+}
+
+export function observeLive(latest: readonly LatestMeasurement[]): ObservedLive | null {
+  const newest = valueOf(latest, 'error_ratio');
+  return newest === null
+    ? null
+    : { errorRatio: newest.value, ciLow: newest.ciLow ?? newest.value, n: newest.n };
+}
+
+export async function observeDensity(
+  states: Pick<WatchTable, 'events'>,
+  pipeline: string,
+  stored: StoredDensityState | null,
+  latest: readonly LatestMeasurement[],
+): Promise<ObservedDensity | null> {
+  const newest = valueOf(latest, 'query_density');
+  if (stored?.state.phase.kind !== 'watching' || newest === null) return null;
+  const { alarms } = stored.state.phase;
+  const incidents = [alarms.page, alarms.ticket].flatMap((alarm) => alarm?.incident ?? []);
+  // An alarm stays open for a day of good coverage; what brought it about is over before.
+  const isBack = ({ scope }: (typeof incidents)[number]): boolean =>
+    scope === 'global' && newest.value >= FLOORS.ticket.global;
+  const opened = incidents.filter((incident) => !isBack(incident)).map(({ openedMs }) => openedMs);
+  const { value, ciLow, ciHigh } = newest;
+  const density = { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value };
+  if (opened.length === 0) return { ...density, hasFallen: false, questions: null };
+  const events = await states.events({ pipeline, limit: MOST_EVENTS });
+  const raised = events.find(
+    ({ kind, occurredAt }) =>
+      (kind === 'page' || kind === 'ticket') && occurredAt.getTime() >= Math.min(...opened),
+  );
+  return {
+    ...density,
+    hasFallen: true,
+    questions: raised === undefined ? null : questionsOf(raised.details),
+  };
+}
+
+/** A content gap of low confidence was read although the questions look like the old ones. */
+function questionsOf(details: Readonly<Record<string, unknown>>): ObservedDensity['questions'] {
+  switch (details['cause']) {
+    case 'content_gap':
+      return details['cause_confidence'] === 'low' ? 'same' : 'new';
+    case 'lost_content':
+      return 'same';
+    default:
+      return null;
+  }
+}
+
+export async function observeTopics(
+  topics: Pick<TopicsTable, 'list'>,
+  pipeline: string,
+): Promise<readonly ObservedTopic[]> {
+  const open = await topics.list({ pipeline, states: ['open'], limit: MOST_TOPICS });
+  return open.map(({ id, trafficShare, cause }) => ({ id, trafficShare, cause }));
+}
+
+/** The newest value over all traffic, unless a later attempt came to none. */
+function valueOf(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
+  const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
+  return found === undefined || found.gap !== null ? null : found.newest;
+}

@@ -1,0 +1,243 @@
+/** What is likely behind an alarm, how far to trust that, the evidence with where to see it, and what to do first. */
+
+import { Instant } from '../../console/components/time.tsx';
+import { type PipelinePage, pipelinePath, runPath, runQueriesPath, within } from '../../console/links.ts';
+import type { TimeRange } from '../../console/time-range.ts';
+import type { QueryView } from '../../golden/rules/listed-queries.ts';
+import type { Verdict } from '../../model.ts';
+import { type Cause, causeTexts, probabilityText } from '../rules/cause.ts';
+import type { StoredDiagnosis } from '../rules/episode.ts';
+import type { Sign } from '../rules/signs.ts';
+
+type Ranked = StoredDiagnosis['ranked'][number];
+
+interface DiagnosisProps {
+  readonly diagnosis: StoredDiagnosis;
+  readonly range: TimeRange;
+  /** Leaves out what speaks against the cause, and the other causes. */
+  readonly isBrief?: boolean;
+}
+
+/** Evidence that a brief diagnosis shows. */
+const MOST_IN_BRIEF = 2;
+/** A cause less likely than this is not worth a line. */
+const LEAST_SHOWN = 0.01;
+
+export function DiagnosisPanel({ diagnosis, range, isBrief = false }: DiagnosisProps) {
+  const { cause, ranked, alarms, openedAt, closedAt } = diagnosis;
+  const first = ranked.find((one) => one.cause === cause);
+  const supporting = first?.supporting ?? [];
+  const opposing = isBrief ? [] : (first?.opposing ?? []);
+  return (
+    <div class="diagnosis" role="group" aria-label={`Diagnosis of ${diagnosis.pipeline}`}>
+      <CauseLine diagnosis={diagnosis} />
+      <p>
+        <span class="of">What to do: </span>
+        {causeTexts[cause].action}
+      </p>
+      <Evidence
+        supporting={isBrief ? supporting.slice(0, MOST_IN_BRIEF) : supporting}
+        opposing={opposing}
+        diagnosis={diagnosis}
+        range={range}
+      />
+      <Further diagnosis={diagnosis} range={range} />
+      <p class="of">
+        In alarm {closedAt === null ? 'since' : 'from'} <Instant at={openedAt} />
+        {closedAt === null ? null : (
+          <>
+            {' to '}
+            <Instant at={closedAt} />
+          </>
+        )}
+        : {alarms.join('; ')}.
+      </p>
+      {isBrief ? null : <Others diagnosis={diagnosis} range={range} />}
+    </div>
+  );
+}
+
+function CauseLine({
+  diagnosis: { cause, confidence, probability, ranked },
+}: Pick<DiagnosisProps, 'diagnosis'>) {
+  if (cause !== 'unknown') {
+    return (
+      <p class="cause">
+        <span>Likely cause: </span>
+        <strong>{causeTexts[cause].title}</strong>{' '}
+        <span class="confidence">
+          {confidence} confidence, {probabilityText(probability)}
+        </span>
+      </p>
+    );
+  }
+  const guesses = shownCauses(ranked, cause).slice(0, 2);
+  return (
+    <p class="cause">
+      <strong>Cause unknown</strong>: what was measured does not tell.
+      {guesses.length === 0
+        ? null
+        : ` Likeliest: ${guesses.map((one) => `${causeTexts[one.cause].title} (${probabilityText(one.probability)})`).join(', ')}.`}
+    </p>
+  );
+}
+
+interface EvidenceProps extends Pick<DiagnosisProps, 'diagnosis' | 'range'> {
+  readonly supporting: readonly Sign[];
+  readonly opposing: readonly Sign[];
+}
+
+function Evidence({ supporting, opposing, diagnosis, range }: EvidenceProps) {
+  if (supporting.length + opposing.length === 0) return null;
+  const line = (side: 'for' | 'against', sign: Sign) => (
+    <li key={sign.name} class={side}>
+      <span class="unseen">{side === 'for' ? 'For it: ' : 'Against it: '}</span>
+      {sign.sentence} <WhereSeen sign={sign} diagnosis={diagnosis} range={range} />
+    </li>
+  );
+  return (
+    <ul class="evidence">
+      {supporting.map((sign) => line('for', sign))}
+      {opposing.map((sign) => line('against', sign))}
+    </ul>
+  );
+}
+
+function WhereSeen({ sign, diagnosis, range }: Omit<DiagnosisProps, 'isBrief'> & { readonly sign: Sign }) {
+  const { text, href } = places[sign.name];
+  const address = href(diagnosis, range);
+  return address === null ? null : <a href={address}>{text}</a>;
+}
+
+interface Place {
+  readonly text: string;
+  /** Null where there is no run to show it. */
+  readonly href: (diagnosis: StoredDiagnosis, range: TimeRange) => string | null;
+}
+
+const onRun = (view: QueryView, text: string): Place => ({
+  text,
+  href: ({ runId, referenceRunId }, range) =>
+    runId === null ? null : runQueriesPath(range, runId, view, referenceRunId),
+});
+const onPage = (page: PipelinePage, anchor: string, text: string): Place => ({
+  text,
+  href: ({ pipeline }, range) => `${within(range, pipelinePath(pipeline, page))}#${anchor}`,
+});
+const measures = onPage('', 'measures', 'Latest measures');
+const runs = onPage('golden', 'runs', 'Golden runs');
+const changes: Place = {
+  text: 'Deployments',
+  href: ({ pipeline }, range) => within(range, '/deployments', { pipeline }),
+};
+
+/** Where a person sees what a sign says. */
+const places: Record<Sign['name'], Place> = {
+  failures: onRun('failed', 'Failed queries'),
+  latency: onRun('worst', 'Queries of the run'),
+  empty_answers: onRun('newly_empty', 'Newly empty queries'),
+  score: onRun('regressed', 'Most regressed queries'),
+  results: onRun('regressed', 'Most regressed queries'),
+  documents: onRun('regressed', 'Most regressed queries'),
+  labels: onRun('stale', 'Queries with stale labels'),
+  golden_set: runs,
+  store_size: measures,
+  ann_recall: measures,
+  canary: measures,
+  index_settings: changes,
+  embedder: changes,
+  deployment: changes,
+  density: onPage('density', 'trend', 'Density'),
+  topics: onPage('density', 'topics', 'Uncovered topics'),
+  sentinel: runs,
+  own_work: runs,
+};
+
+/** The run that was looked at, beside the good one; what changed around then. */
+function Further({ diagnosis, range }: Omit<DiagnosisProps, 'isBrief'>) {
+  const { runId, referenceRunId } = diagnosis;
+  return (
+    <p>
+      <span class="of">Look further: </span>
+      {runId === null ? (
+        <>
+          <a href={runs.href(diagnosis, range) ?? ''}>golden runs</a>
+          {', '}
+        </>
+      ) : (
+        <>
+          <a href={runQueriesPath(range, runId, 'regressed', referenceRunId)}>
+            {referenceRunId === null
+              ? 'the run in alarm'
+              : 'the run in alarm, query by query against the last good one'}
+          </a>
+          {', '}
+        </>
+      )}
+      {referenceRunId === null ? null : (
+        <>
+          <a href={within(range, runPath(referenceRunId))}>the good run</a>
+          {', '}
+        </>
+      )}
+      <a href={within(range, '/deployments', { pipeline: diagnosis.pipeline })}>what was deployed</a>
+    </p>
+  );
+}
+
+function Others({ diagnosis, range }: Omit<DiagnosisProps, 'isBrief'>) {
+  const others = shownCauses(diagnosis.ranked, diagnosis.cause);
+  if (others.length === 0 && diagnosis.signs.length === 0) return null;
+  return (
+    <details class="more">
+      <summary>Other causes, and everything that was read</summary>
+      {others.length === 0 ? null : (
+        <ol class="other-causes">
+          {others.map((one) => (
+            <li key={one.cause}>
+              {causeTexts[one.cause].title} <span class="of">{probabilityText(one.probability)}</span>
+              <Evidence
+                supporting={one.supporting}
+                opposing={one.opposing}
+                diagnosis={diagnosis}
+                range={range}
+              />
+            </li>
+          ))}
+        </ol>
+      )}
+      <p class="of">What was read; what was not measured is not here:</p>
+      <ul class="signs">
+        {diagnosis.signs.map((sign) => (
+          <li key={sign.name}>{sign.sentence}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function shownCauses(ranked: readonly Ranked[], but: Cause): Ranked[] {
+  return ranked.filter(
+    ({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= LEAST_SHOWN,
+  );
+}
+
+/** The diagnosis where something is in alarm; why there is none where it could be missed; else nothing. */
+export function DiagnosisOf({
+  state,
+  diagnosis,
+  range,
+  isBrief = false,
+}: Pick<DiagnosisProps, 'range' | 'isBrief'> & {
+  readonly state: Verdict;
+  readonly diagnosis: StoredDiagnosis | null;
+}) {
+  if (diagnosis !== null) return <DiagnosisPanel diagnosis={diagnosis} range={range} isBrief={isBrief} />;
+  if (state !== 'critical' && state !== 'warning') return null;
+  return (
+    <p class="of">
+      No diagnosis: causes are looked for once a minute, behind golden runs, query density, the index and the
+      embedder.
+    </p>
+  );
+}

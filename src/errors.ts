@@ -1,0 +1,170 @@
+/**
+ * Every error that a user or an operator can meet, in one table. The HTTP status and the exit code follow from the
+ * kind and are mapped at the edge (http/problem.ts, cli/exit-code.ts), never here.
+ *
+ * Three things are told apart everywhere: an expected outcome is a value of a union, an operational failure is a
+ * RecalldError, and anything else that is thrown is a bug.
+ */
+export type ErrorKind =
+  /** The caller's words, file or config are wrong; the same call can never succeed. */
+  | 'input'
+  /** The named thing does not exist. */
+  | 'not_found'
+  /** The state of the system forbids it now. */
+  | 'conflict'
+  /** The caller did not say who it is. */
+  | 'unauthorized'
+  /** The caller may not do this. */
+  | 'forbidden'
+  /** More than is accepted at a time. */
+  | 'too_large'
+  /** More often than is accepted. */
+  | 'too_many'
+  /** A service that recalld needs did not answer; the same call may succeed later. */
+  | 'unreachable'
+  /** The person who started it stopped it. */
+  | 'interrupted';
+
+interface ErrorEntry {
+  readonly kind: ErrorKind;
+  /** What the code means, for docs/errors.md. */
+  readonly meaning: string;
+}
+
+export const errorTable = {
+  usage: { kind: 'input', meaning: 'The command line cannot be understood.' },
+  config_not_found: { kind: 'input', meaning: 'The config file does not exist or cannot be read.' },
+  config_invalid: {
+    kind: 'input',
+    meaning: 'The config has an unknown key, a wrong type or a missing value.',
+  },
+  metric_unknown: { kind: 'input', meaning: 'A metric key is not one that recalld knows.' },
+  file_unreadable: { kind: 'input', meaning: 'An input file does not exist or cannot be read.' },
+  package_missing: {
+    kind: 'unreachable',
+    meaning: 'A package that the installation left out is needed.',
+  },
+  file_unwritable: { kind: 'input', meaning: 'An output file cannot be written.' },
+  file_malformed: { kind: 'input', meaning: 'A line of an input file does not have the form of its format.' },
+  golden_set_empty: { kind: 'input', meaning: 'A golden set has no queries or no judgments.' },
+  export_impossible: {
+    kind: 'input',
+    meaning: 'A golden set has something that the file format cannot hold.',
+  },
+  golden_origin_differs: {
+    kind: 'conflict',
+    meaning: 'Questions of people and questions of a model are kept in sets of their own.',
+  },
+  golden_set_changed: {
+    kind: 'conflict',
+    meaning: 'A golden set got a new version while another one was worked on.',
+  },
+  golden_set_unknown: { kind: 'not_found', meaning: 'No golden set of that name has been imported.' },
+  text_not_stored: {
+    kind: 'conflict',
+    meaning: 'A pipeline has no texts of live queries, and the work needs them.',
+  },
+  generation_impossible: {
+    kind: 'conflict',
+    meaning: 'Questions cannot be generated from the store of a pipeline.',
+  },
+  store_unreachable: { kind: 'unreachable', meaning: 'The vector store does not answer.' },
+  llm_unreachable: {
+    kind: 'unreachable',
+    meaning: 'The chat model, or the retriever beside it, fails again and again.',
+  },
+  pipeline_unknown: { kind: 'not_found', meaning: 'The config has no pipeline of that name.' },
+  topic_unknown: { kind: 'not_found', meaning: 'No uncovered topic has that id.' },
+  run_not_completed: {
+    kind: 'conflict',
+    meaning: 'The golden run has no scores, since it did not complete.',
+  },
+  run_not_running: { kind: 'conflict', meaning: 'The golden run has ended, so it cannot be cancelled.' },
+  runs_not_comparable: {
+    kind: 'conflict',
+    meaning: 'Two golden runs share nothing that they could be compared by.',
+  },
+  baseline_unknown: { kind: 'not_found', meaning: 'No baseline is pinned for that golden set.' },
+  run_unknown: { kind: 'not_found', meaning: 'No golden run has that id.' },
+  data_dir_unusable: {
+    kind: 'input',
+    meaning: 'The data folder cannot be created, read or used by PostgreSQL.',
+  },
+  data_dir_in_use: { kind: 'conflict', meaning: 'Another recalld process owns the data folder.' },
+  body_unreadable: { kind: 'input', meaning: 'The body of a request is not what the contract says.' },
+  body_too_large: { kind: 'too_large', meaning: 'The body of a request is larger than is accepted.' },
+  otlp_malformed: { kind: 'input', meaning: 'An OpenTelemetry request cannot be decoded.' },
+  host_refused: {
+    kind: 'forbidden',
+    meaning:
+      'A daemon without API keys was called under a name of another machine or by a page of another site.',
+  },
+  key_missing: { kind: 'unauthorized', meaning: 'The call needs an API key.' },
+  key_invalid: { kind: 'unauthorized', meaning: 'The API key is unknown or revoked.' },
+  attempts_limited: {
+    kind: 'too_many',
+    meaning:
+      'Too many wrong keys or sessions, or calls without a key, came from one address within a minute.',
+  },
+  rate_limited: {
+    kind: 'too_many',
+    meaning:
+      'One key, or one address where none is needed, sends more than `server.max_requests_per_minute`.',
+  },
+  key_unknown: { kind: 'not_found', meaning: 'No API key has that id.' },
+  key_lacks_scope: { kind: 'forbidden', meaning: 'The API key may not do this.' },
+  origin_refused: { kind: 'forbidden', meaning: 'A page or a form was asked for from another site.' },
+  form_expired: { kind: 'forbidden', meaning: 'A form is older than the session that sends it.' },
+  query_unknown: { kind: 'not_found', meaning: 'A golden run was not asked this query.' },
+  deployment_unknown: { kind: 'not_found', meaning: 'No deployment has that id.' },
+  port_in_use: { kind: 'conflict', meaning: 'The address to listen on is taken by another process.' },
+  database_denied: {
+    kind: 'conflict',
+    meaning: 'The role of storage.url lacks a right in the database, such as to make partitions.',
+  },
+  schema_too_new: { kind: 'conflict', meaning: 'The database was migrated by a newer recalld.' },
+  schema_too_old: { kind: 'conflict', meaning: 'The database waits for `recalld migrate`.' },
+  migration_changed: {
+    kind: 'conflict',
+    meaning: 'An applied migration file no longer has the content it had.',
+  },
+  database_unreachable: { kind: 'unreachable', meaning: 'PostgreSQL does not answer.' },
+  database_full: { kind: 'unreachable', meaning: 'The disk of PostgreSQL is full.' },
+  database_busy: { kind: 'unreachable', meaning: 'A migration did not get its locks; nothing was changed.' },
+  embedded_database_failed: { kind: 'unreachable', meaning: 'The embedded PostgreSQL did not start.' },
+  queue_unreachable: { kind: 'unreachable', meaning: 'The job queue does not answer.' },
+  retriever_unreachable: { kind: 'unreachable', meaning: 'The retriever cannot be reached.' },
+  overloaded: { kind: 'unreachable', meaning: 'More comes in than can be stored; send it again later.' },
+  stopping: { kind: 'unreachable', meaning: 'The process is stopping and takes nothing new in.' },
+  stop_overdue: {
+    kind: 'unreachable',
+    meaning: 'The daemon did not end in order within `server.shutdown_seconds`, so it ended all the same.',
+  },
+  demo_failed: { kind: 'unreachable', meaning: 'A part of the demo failed.' },
+  interrupted: { kind: 'interrupted', meaning: 'The work was stopped before its end.' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/**
+ * An operational failure with a message for people: what failed, with which input, and the way out.
+ * It is shown as it stands, so it must never carry a secret or the text of a live query.
+ */
+export class RecalldError extends Error {
+  override readonly name = 'RecalldError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+
+  get kind(): ErrorKind {
+    return errorTable[this.code].kind;
+  }
+
+  /** Whether the same call may succeed later without a change by its caller. */
+  get retryable(): boolean {
+    return this.kind === 'unreachable';
+  }
+}

@@ -1,0 +1,91 @@
+/** Composes what the HTTP API does with golden sets, runs and baselines. */
+
+import { findCompleted, pinRun, unpin } from '../app/commands/baselines.ts';
+import { compareRunsById } from '../app/commands/compare-runs.ts';
+import { importGoldenQueries } from '../app/commands/golden-import.ts';
+import { summarizeRun, summarizeRunSoFar } from '../app/commands/run-summary.ts';
+import type { Dependencies } from '../app/dependencies.ts';
+import { findPipeline, scheduleOf } from '../app/pipelines.ts';
+import type { BaselinesDeps } from './baselines-routes.ts';
+import { runGoldenSetJob } from './golden-jobs.ts';
+import type { GoldenRunsDeps } from './golden-runs-routes.ts';
+import type { GoldenSetsDeps } from './golden-sets-routes.ts';
+import type { GoldenRun } from './ports/golden-runs.ts';
+import { newRunId } from './run-id.ts';
+import { cancelGoldenRun } from './runs/cancel-golden-run.ts';
+import { startGoldenRun } from './runs/start-golden-run.ts';
+
+/** Of work that goes on although its caller has gone. */
+const never = new AbortController().signal;
+
+type GoldenApi = Omit<GoldenSetsDeps & GoldenRunsDeps & BaselinesDeps, 'authentication'>;
+
+export function createGoldenApi(dependencies: Dependencies): GoldenApi {
+  const { sets, runs, baselines, clock } = dependencies;
+  const { statistics } = dependencies.compute;
+  const store = { sets, runs, baselines, statistics };
+  const summarizeSoFar = oneAtATime((run: GoldenRun) => summarizeRunSoFar(store, run, never));
+  return {
+    sets,
+    runs,
+    importQueries: (name, values) => importGoldenQueries(sets, name, values, clock.now()),
+    summarizeRun: (run) => (run.status === 'running' ? summarizeSoFar(run) : summarizeRun(runs, run)),
+    compareRuns: oneAtATime((baseline: string, candidate: string, by: string | null) =>
+      compareRunsById(store, baseline, candidate, by, 'as_stored', never),
+    ),
+    startRun: (pipeline, goldenSet) => startRun(dependencies, pipeline, goldenSet),
+    cancelRun: (id) => cancelGoldenRun({ runs, clock }, id),
+    pinBaseline: async (runId, note) => {
+      const run = await findCompleted(store, runId);
+      return (await pinRun(store, run, note, null, clock.now(), never)).baseline;
+    },
+    unpinBaseline: (pipeline, goldenSet) => unpin(store, pipeline, goldenSet, clock.now()),
+  };
+}
+
+/**
+ * Stores a run of the latest version of a set and hands it to the workers.
+ *
+ * @throws RecalldError pipeline_unknown, golden_set_unknown
+ */
+export async function startRun(
+  {
+    sets,
+    runs,
+    rotations,
+    queue,
+    clock,
+    logger,
+    pipelines,
+  }: Pick<Dependencies, 'sets' | 'runs' | 'rotations' | 'queue' | 'clock' | 'logger' | 'pipelines'>,
+  name: string,
+  goldenSet: string,
+): Promise<GoldenRun> {
+  const pipeline = findPipeline(pipelines, name);
+  const schedule = scheduleOf(pipeline, goldenSet);
+  const runId = await startGoldenRun({ sets, runs, rotations, clock, newRunId }, pipeline, schedule);
+  const run = await runs.find(runId);
+  if (run === null) throw new Error('a run by hand is gone from the database');
+  try {
+    await queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
+  } catch (error) {
+    // The run is stored, and the job that looks for runs that nobody holds takes it when the queue is back.
+    logger.warn('a golden run waits for the queue', { run_id: run.id, reason: String(error) });
+  }
+  return run;
+}
+
+/** A comparison computes for some tenths of a second; many at once would leave golden runs no room in the queue. */
+function oneAtATime<Args extends readonly unknown[], Result>(
+  work: (...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (...args) => {
+    const next = last.then(
+      () => work(...args),
+      () => work(...args),
+    );
+    last = next;
+    return next;
+  };
+}

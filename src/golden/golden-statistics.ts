@@ -1,0 +1,90 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ComputePool } from '../app/compute/compute-pool.ts';
+import type { GoldenQuery } from '../model.ts';
+import type { GoldenStatistics } from './ports/golden-statistics.ts';
+import {
+  compareGoldenRuns,
+  differencesOf,
+  pairRuns,
+  runsOfPair,
+  storedComparison,
+} from './rules/compare-golden-runs.ts';
+import { measureNoise } from './rules/comparison/rerun-noise.ts';
+import { type QueryScores, runMetricKeys, scoreQueries } from './rules/query-scores.ts';
+import type { QueryAnswer, RunSettings } from './rules/run.ts';
+import { scoreRun, segmentsToScore } from './rules/score-run.ts';
+import { groupBySegment } from './rules/segments.ts';
+
+/** Some milliseconds of scoring with 100 results a query. */
+const QUERIES_PER_TURN = 250;
+
+/**
+ * Bootstraps and randomization tests in worker threads. Queries are scored here, some hundreds between other work: a
+ * copy of what was answered would keep the main thread as long as scoring it, and the scores are a small part of that.
+ */
+export function createGoldenStatistics(pool: ComputePool): GoldenStatistics {
+  return {
+    async scoreRun(queries, answers, settings, dead, signal) {
+      const perQuery = await scoreInTurns(queries, answers, settings);
+      const { segments, overflow } = segmentsToScore(queries, settings, dead);
+      const scores = await pool.run('summarizeSegments', { perQuery, segments }, signal);
+      return { scores, segmentsOverflow: overflow };
+    },
+    async compareRuns(baseline, candidate, stale, noise, signal) {
+      const pair = pairRuns(baseline, candidate, stale);
+      if (pair === null) return null;
+      const before = await scoreInTurns(pair.queries, baseline.answers, pair.settings);
+      const after = await scoreInTurns(pair.queries, candidate.answers, pair.settings);
+      const runs = runsOfPair(pair, before, after, noise);
+      return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
+    },
+    async measureNoise(queries, runs, settings, signal) {
+      const scored: QueryScores[] = [];
+      for (const answers of runs) scored.push(await scoreInTurns(queries, answers, settings));
+      return pool.run('measureNoise', noiseInput(queries, scored, settings), signal);
+    },
+  };
+}
+
+/** All at once, for commands: nobody else waits for the process. */
+export const statisticsOfCommands: GoldenStatistics = {
+  scoreRun: async (queries, answers, settings, dead) => scoreRun(queries, answers, settings, dead),
+  compareRuns: async (baseline, candidate, stale, noise) =>
+    compareGoldenRuns(baseline, candidate, stale, noise),
+  async measureNoise(queries, runs, settings) {
+    const scored = runs.map((answers) => scoreQueries(queries, answers, settings));
+    const { keys, runs: columns, segments } = noiseInput(queries, scored, settings);
+    return measureNoise(keys, columns, segments);
+  },
+};
+
+function noiseInput(
+  queries: readonly GoldenQuery[],
+  scored: readonly QueryScores[],
+  { cutoffs, segmentKeys, maxSegments }: RunSettings,
+) {
+  return {
+    keys: runMetricKeys(cutoffs),
+    runs: scored.map(({ columns }) => columns),
+    segments: groupBySegment(queries, segmentKeys, maxSegments).segments,
+  };
+}
+
+/** As `scoreQueries`, with other work of the process between parts of the queries. */
+async function scoreInTurns(
+  queries: readonly GoldenQuery[],
+  answers: readonly QueryAnswer[],
+  settings: RunSettings,
+): Promise<QueryScores> {
+  const keys = runMetricKeys(settings.cutoffs);
+  const columns = keys.map(() => new Float64Array(queries.length));
+  const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
+  for (let first = 0; first < queries.length; first += QUERIES_PER_TURN) {
+    const part = queries.slice(first, first + QUERIES_PER_TURN);
+    const answered = part.flatMap(({ id }) => answerOf.get(id) ?? []);
+    for (const [column, scores] of scoreQueries(part, answered, settings).columns.entries())
+      columns[column]?.set(scores, first);
+    await nextTurn();
+  }
+  return { keys, columns };
+}

@@ -1,0 +1,118 @@
+/** The metrics of golden runs, as part of the catalogue. */
+
+import { boundedGauges, type MetricDefinition, storedGauge } from '../metrics/definition.ts';
+import { type GoldenMeasure, goldenMeasures } from './rules/query-scores.ts';
+
+const goldenHelp: Record<GoldenMeasure, string> = {
+  hit_rate: 'Share of golden queries with a relevant document in the top k',
+  mrr: 'Mean reciprocal rank of the first relevant document, 0 beyond k',
+  ndcg: 'Mean nDCG at k, gain = grade, ideal over all judged documents',
+  ndcg_exp: 'Mean nDCG at k, gain = 2^grade - 1, ideal over all judged documents',
+  recall: 'Mean share of the relevant documents found in the top k',
+  precision: 'Mean of relevant documents in the top k divided by k',
+  map: 'Mean average precision at k, divided by the number of relevant documents',
+  f1: 'Mean harmonic mean of precision and recall at k, per query',
+};
+
+const golden = ['pipeline', 'golden_set'] as const;
+const scored = [...golden, 'segment', 'k'] as const;
+const compared = [...golden, 'segment', 'measure', 'k'] as const;
+
+const scoreHelp = Object.fromEntries(
+  goldenMeasures.map((measure) => [
+    `recalld_golden_${measure}`,
+    `${goldenHelp[measure]}, over all judged queries, failed and empty ones counting 0.`,
+  ]),
+) as Record<`recalld_golden_${GoldenMeasure}`, string>;
+
+export const goldenMetrics = {
+  ...boundedGauges(scoreHelp, scored),
+  recalld_golden_judged_ratio: storedGauge(
+    'Mean share of the top k that has a judgment; a fall means new documents, not necessarily worse ones.',
+    scored,
+  ),
+  recalld_golden_stale_labels_ratio: storedGauge(
+    'Share of the judged documents that were looked for in the vector store and are gone; absent when nobody could look.',
+    golden,
+  ),
+  ...boundedGauges(
+    {
+      recalld_golden_baseline_difference:
+        'Mean of the latest completed run minus that of the pinned baseline, over the queries whose labels are alive.',
+    },
+    compared,
+  ),
+  recalld_golden_baseline_p_value: storedGauge(
+    'Two-sided p that recalld_golden_baseline_difference is luck, by sign-flip randomization.',
+    compared,
+  ),
+  recalld_golden_baseline_queries: storedGauge(
+    'Queries behind recalld_golden_baseline_difference (its n).',
+    compared,
+  ),
+  recalld_golden_scored_queries: storedGauge(
+    'Queries behind the golden scores of the latest completed run (the n of every mean).',
+    [...golden, 'segment'],
+  ),
+  recalld_golden_queries: storedGauge(
+    'Queries of the latest ended run by outcome: ok, empty, error or timeout.',
+    [...golden, 'outcome'],
+  ),
+  recalld_golden_run_last_success_timestamp_seconds: storedGauge(
+    'When the latest completed run ended. A run that is void or failed does not move it.',
+    golden,
+  ),
+  recalld_golden_run_last_attempt_timestamp_seconds: storedGauge(
+    'When the latest run of any status started.',
+    golden,
+  ),
+  recalld_golden_run_interval_seconds: storedGauge(
+    'Longest gap between two runs by the schedule; scores older than 3 of it are withheld.',
+    golden,
+  ),
+  recalld_golden_run_expected_by_timestamp_seconds: storedGauge(
+    'When the next completed run is overdue, by the schedule alone: it grows only when a run completes, whether or not a scheduler is alive.',
+    golden,
+  ),
+  recalld_golden_ticks_skipped: storedGauge(
+    'Planned runs of the last 24 hours that did not start, by reason.',
+    [...golden, 'purpose', 'reason'],
+  ),
+  recalld_golden_rotation_runs_remaining: storedGauge(
+    'Ticks that must still complete on both versions before a new version of the set takes over; 0 while there is none.',
+    golden,
+  ),
+  recalld_golden_sentinel_state: storedGauge(
+    'Where the sentinel stands: exactly one of stands, fallen and no_data is 1.',
+    [...golden, 'state'],
+  ),
+  recalld_golden_sentinel_last_success_timestamp_seconds: storedGauge(
+    'When the latest sentinel ended whose retriever answered, whether it stood or fell.',
+    golden,
+  ),
+  recalld_golden_sentinel_last_attempt_timestamp_seconds: storedGauge(
+    'When the latest sentinel of any status started.',
+    golden,
+  ),
+  recalld_golden_sentinel_interval_seconds: storedGauge(
+    'Longest gap between two sentinels by the schedule; after 3 of it the state is no_data.',
+    golden,
+  ),
+  recalld_golden_sentinel_expected_by_timestamp_seconds: storedGauge(
+    'When the next sentinel is overdue, by the schedule alone; absent until the set has completed a full run.',
+    golden,
+  ),
+  recalld_golden_run_duration_seconds: storedGauge('How long the latest ended run took.', golden),
+  recalld_golden_runs: storedGauge('Stored runs by status: running, completed, void, failed or cancelled.', [
+    ...golden,
+    'status',
+  ]),
+  recalld_golden_scores_withheld: storedGauge(
+    '1 when the latest scores are too old to trust and are therefore not exported, else 0.',
+    golden,
+  ),
+  recalld_golden_segments_overflow: storedGauge(
+    'Segments folded into `other` in the latest completed run.',
+    golden,
+  ),
+} as const satisfies Record<string, MetricDefinition>;

@@ -1,0 +1,239 @@
+/** A golden set of a pipeline over time: its scores with their bounds, the deployments between, every run. */
+
+import type { TrendPoint } from '../../console/charts/trend.ts';
+import { TrendChart, type TrendLevel } from '../../console/charts/trend-chart.tsx';
+import { Badge, type Tone } from '../../console/components/badge.tsx';
+import { Empty, Section } from '../../console/components/section.tsx';
+import { Table } from '../../console/components/table.tsx';
+import { Instant } from '../../console/components/time.tsx';
+import { Bounded, Missing } from '../../console/components/value.tsx';
+import { count, score } from '../../console/format.ts';
+import { labelsPath, pipelinePath, runPath, within } from '../../console/links.ts';
+import { type Frame, Page } from '../../console/page.tsx';
+import { deploymentMark } from '../../deployments/deployment-table.tsx';
+import type { Deployment } from '../../deployments/rules/deployment.ts';
+import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
+import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';
+import type { Measure } from '../../ir/metric-key.ts';
+import type { RunStatus } from '../../model.ts';
+import type { GoldenBaseline } from '../ports/golden-baselines.ts';
+import type { HistoricRun } from '../ports/run-reads.ts';
+
+export interface GoldenPageData {
+  readonly pipeline: string;
+  /** Of the config, and others that ran by hand. */
+  readonly sets: readonly string[];
+  /** Null while there is none. */
+  readonly shown: ShownSet | null;
+}
+
+interface ShownSet {
+  readonly goldenSet: string;
+  readonly cron: string | null;
+  readonly runs: readonly HistoricRun[];
+  readonly baseline: GoldenBaseline | null;
+  /** Of the pipeline at the end of the range; null while nothing was in alarm. */
+  readonly diagnosis: StoredDiagnosis | null;
+  /** Within the range, oldest first. */
+  readonly deployments: readonly Deployment[];
+  /** Floors of the config by measure. */
+  readonly floors: ReadonlyMap<string, TrendLevel>;
+}
+
+/** Measures that have a chart, the most telling first. */
+export const charted: readonly { readonly measure: Measure; readonly name: string }[] = [
+  { measure: 'ndcg', name: 'nDCG' },
+  { measure: 'hit_rate', name: 'Hit rate' },
+  { measure: 'mrr', name: 'MRR' },
+  { measure: 'recall', name: 'Recall' },
+];
+
+const MOST_ROWS = 50;
+
+export const runTones: Record<RunStatus, Tone> = {
+  running: 'neutral',
+  completed: 'ok',
+  void: 'critical',
+  failed: 'critical',
+  cancelled: 'neutral',
+};
+
+export function GoldenPage({ frame, data }: { readonly frame: Frame; readonly data: GoldenPageData }) {
+  const { pipeline, sets, shown } = data;
+  return (
+    <Page frame={frame} title="Golden runs" pipeline={pipeline} section="golden">
+      {sets.length > 1 ? (
+        <nav class="choices" aria-label="Golden sets">
+          <ul>
+            {sets.map((set) => (
+              <li key={set}>
+                <a
+                  href={within(frame.range, pipelinePath(pipeline, 'golden'), { set })}
+                  aria-current={set === shown?.goldenSet ? 'true' : undefined}
+                >
+                  {set}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      ) : null}
+      {shown === null ? (
+        <Empty
+          why="No golden set is measured on this pipeline, so nothing says how good its answers are."
+          todo={
+            <>
+              Import one with <code>recalld golden import FILE --set NAME</code>, and name it under{' '}
+              <code>golden</code> of the pipeline with a <code>cron</code>.
+            </>
+          }
+        />
+      ) : (
+        <ShownSetParts frame={frame} pipeline={pipeline} shown={shown} />
+      )}
+    </Page>
+  );
+}
+
+function ShownSetParts({
+  frame,
+  pipeline,
+  shown,
+}: {
+  readonly frame: Frame;
+  readonly pipeline: string;
+  readonly shown: ShownSet;
+}) {
+  const { goldenSet, cron, runs, baseline, diagnosis, deployments, floors } = shown;
+  const { range } = frame;
+  const marks = deployments.map(deploymentMark);
+  const k = Math.max(...runs.flatMap(({ scores }) => scores.map((one) => one.k)), 0);
+  return (
+    <>
+      <Section
+        id="scores"
+        title={`Scores of ${goldenSet}${k === 0 ? '' : ` at ${k}`}`}
+        lead={
+          <>
+            {cron === null ? 'It runs by hand.' : `It runs by the schedule ${cron}.`} Bands are 95 % bounds;
+            numbered lines are deployments.{' '}
+            {baseline === null ? (
+              'No baseline is pinned: open a completed run to pin it.'
+            ) : (
+              <>
+                Compared with the baseline{' '}
+                <a href={within(range, runPath(baseline.runId))}>{baseline.runId}</a>.
+              </>
+            )}
+          </>
+        }
+        aside={<a href={within(range, labelsPath(pipeline, goldenSet))}>Labels of this set</a>}
+      >
+        <div class="charts">
+          {charted.map(({ measure, name }) => (
+            <TrendChart
+              key={measure}
+              id={`trend-${measure}`}
+              title={`${name}${k === 0 ? '' : `@${k}`}`}
+              from={range.from}
+              until={range.until}
+              series={[{ name, points: pointsOf(runs, measure) }]}
+              marks={marks}
+              levels={floors.has(`${measure}@${k}`) ? [floors.get(`${measure}@${k}`) as TrendLevel] : []}
+              limits={[0, 1]}
+              show={score}
+              empty="No run completed in this time. Choose a longer one."
+            />
+          ))}
+        </div>
+      </Section>
+      {diagnosis === null ? null : (
+        <Section id="diagnosis" title="Behind what is in alarm">
+          <DiagnosisPanel diagnosis={diagnosis} range={range} isBrief />
+        </Section>
+      )}
+      <Section id="runs" title="Runs" lead={runsLead(runs)}>
+        {runs.length === 0 ? (
+          <Empty
+            why="No run started in this time."
+            todo={
+              <>
+                Choose a longer time above, or run it now:{' '}
+                <code>
+                  recalld golden run --pipeline {pipeline} --set {goldenSet}
+                </code>
+              </>
+            }
+          />
+        ) : (
+          <RunTable frame={frame} runs={runs} baselineId={baseline?.runId ?? null} />
+        )}
+      </Section>
+    </>
+  );
+}
+
+function runsLead(runs: readonly HistoricRun[]): string {
+  return runs.length > MOST_ROWS
+    ? `The latest ${MOST_ROWS} of ${count(runs.length)} in this time, newest first.`
+    : 'Newest first.';
+}
+
+function RunTable({
+  frame,
+  runs,
+  baselineId,
+}: {
+  readonly frame: Frame;
+  readonly runs: readonly HistoricRun[];
+  readonly baselineId: string | null;
+}) {
+  return (
+    <Table
+      caption="Golden runs, newest first"
+      isDense
+      columns={[
+        { title: 'Started (UTC)' },
+        { title: 'Run' },
+        { title: 'Ended' },
+        { title: 'Version', isNumber: true, isMinor: true },
+        ...charted.map(({ name }, index) => ({ title: name, isNumber: true, isMinor: index > 1 })),
+        { title: 'n', isNumber: true },
+      ]}
+      rows={runs
+        .toReversed()
+        .slice(0, MOST_ROWS)
+        .map((run) => ({
+          key: run.runId,
+          cells: [
+            <Instant at={run.startedAt} exact />,
+            <>
+              <a href={within(frame.range, runPath(run.runId))}>{run.runId}</a>
+              {run.runId === baselineId ? <span class="of"> baseline</span> : null}
+            </>,
+            <Badge tone={runTones[run.status]}>{run.status}</Badge>,
+            run.goldenSetVersion,
+            ...charted.map(({ measure }) => {
+              const found = run.scores.find((one) => one.measure === measure);
+              return found === undefined ? (
+                <Missing>none</Missing>
+              ) : (
+                <Bounded value={found.mean} low={found.ciLow} high={found.ciHigh} />
+              );
+            }),
+            count(run.scores[0]?.n ?? 0),
+          ],
+        }))}
+    />
+  );
+}
+
+/** Values of completed runs, oldest first. */
+export function pointsOf(runs: readonly HistoricRun[], measure: Measure): TrendPoint[] {
+  return runs.flatMap(({ startedAt, scores }) => {
+    const found = scores.find((one) => one.measure === measure);
+    return found === undefined
+      ? []
+      : [{ at: startedAt, value: found.mean, low: found.ciLow, high: found.ciHigh }];
+  });
+}

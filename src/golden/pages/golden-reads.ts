@@ -1,0 +1,197 @@
+/** What the pages of golden runs are made from. */
+
+import type { Query } from '../../access/visit.ts';
+import type { ConsoleDeps, ConsolePipeline } from '../../app/console/deps.ts';
+import type { TimeRange } from '../../console/time-range.ts';
+import type { Deployment } from '../../deployments/rules/deployment.ts';
+import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';
+import { RecalldError } from '../../errors.ts';
+import { formatMetricKey } from '../../ir/metric-key.ts';
+import type { GoldenQuery } from '../../model.ts';
+import { findRun } from '../golden-runs-routes.ts';
+import type { GoldenRun } from '../ports/golden-runs.ts';
+import { scoreQueries } from '../rules/query-scores.ts';
+import { charted, type GoldenPageData } from './golden-page.tsx';
+import type { QueryPageData, QuerySide } from './query-page.tsx';
+import { readQueryTable } from './query-table-reads.ts';
+import { chartedOfRun, type RunPageData } from './run-page.tsx';
+
+/** More would not be told apart in a chart. */
+const MOST_RUNS = 400;
+const MOST_DEPLOYMENTS = 100;
+
+export async function readGoldenPage(
+  deps: ConsoleDeps,
+  pipeline: ConsolePipeline,
+  wanted: string | undefined,
+  range: TimeRange,
+): Promise<GoldenPageData> {
+  const status = await deps.readStatus(pipeline.name);
+  const sets = status.golden.map(({ goldenSet }) => goldenSet);
+  const set = status.golden.find(({ goldenSet }) => goldenSet === wanted) ?? status.golden[0];
+  if (set === undefined) return { pipeline: pipeline.name, sets, shown: null };
+  const { goldenSet, cron } = set;
+  const { from, until } = range;
+  const [runs, deployments, [diagnosis]] = await Promise.all([
+    deps.runReads.history({
+      pipeline: pipeline.name,
+      goldenSet,
+      from,
+      until,
+      limit: MOST_RUNS,
+      measures: charted.map(({ measure }) => measure),
+    }),
+    deploymentsWithin(deps, pipeline.name, from, until),
+    deps.diagnoses.list({ pipeline: pipeline.name, holding: { from: until, until }, limit: 1 }),
+  ]);
+  return {
+    pipeline: pipeline.name,
+    sets,
+    shown: {
+      goldenSet,
+      cron,
+      runs,
+      deployments,
+      diagnosis: diagnosis ?? null,
+      baseline: status.runs.find((one) => one.goldenSet === goldenSet)?.baseline ?? null,
+      floors: new Map(
+        pipeline.floors.map(({ measure, below }) => [
+          measure,
+          { value: below, text: `floor ${below}`, isAlarm: true },
+        ]),
+      ),
+    },
+  };
+}
+
+export async function readRunPage(
+  deps: ConsoleDeps,
+  runId: string,
+  range: TimeRange,
+  query: Query,
+): Promise<RunPageData> {
+  const run = await findRun(deps.runs, runId);
+  // A run of long ago is shown among those around it.
+  const from = run.startedAt < range.from ? run.startedAt : range.from;
+  const { pipeline, goldenSet } = run;
+  const [summary, history, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
+    deps.summarizeRun(run),
+    deps.runReads.history({
+      pipeline,
+      goldenSet,
+      from,
+      until: range.until,
+      limit: MOST_RUNS,
+      measures: chartedOfRun.map(({ measure }) => measure),
+    }),
+    deploymentsWithin(deps, pipeline, from, range.until),
+    deps.annotations.of('run', [run.id]),
+    deps.baselines.pinned(pipeline, goldenSet),
+    diagnosisOf(deps, run),
+    query['against'] === undefined ? null : findRun(deps.runs, query['against']),
+  ]);
+  const against = chosen ?? (await comparedWith(deps, run, [summary.baseline, summary.deployment]));
+  return {
+    run,
+    summary,
+    history,
+    deployments,
+    notes: notes.get(run.id) ?? [],
+    isBaseline: pinned?.runId === run.id,
+    diagnosis,
+    queries: await readQueryTable(deps, run, against, showsText(deps, pipeline), query),
+  };
+}
+
+/** @throws RecalldError run_unknown, query_unknown */
+export async function readQueryPage(
+  deps: ConsoleDeps,
+  runId: string,
+  queryId: string,
+  wanted: string | undefined,
+): Promise<QueryPageData> {
+  const run = await findRun(deps.runs, runId);
+  const [[query], stale, other] = await Promise.all([
+    deps.sets.someQueries(run.goldenSet, run.goldenSetVersion, { ids: [queryId] }),
+    deps.runs.staleLabels(run.id),
+    wanted === undefined ? otherRun(deps, run) : findRun(deps.runs, wanted),
+  ]);
+  if (query === undefined) {
+    throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query of that id.`);
+  }
+  const [after, before] = await Promise.all([
+    readSide(deps, run, query),
+    other === null ? null : readSide(deps, other, query),
+  ]);
+  return {
+    query,
+    showsText: showsText(deps, run.pipeline),
+    after,
+    before,
+    stale: new Set(stale.flatMap((label) => (label.queryId === queryId ? [label.documentId] : []))),
+  };
+}
+
+async function readSide(deps: ConsoleDeps, run: GoldenRun, query: GoldenQuery): Promise<QuerySide> {
+  const answer = await deps.runReads.answer(run.id, query.id);
+  const { keys, columns } = scoreQueries([query], answer === null ? [] : [answer], run.settings);
+  const scores = keys.map((key, index) => [formatMetricKey(key), columns[index]?.[0] ?? 0] as const);
+  return { run, answer, scores: Object.fromEntries(scores) };
+}
+
+async function otherRun(deps: ConsoleDeps, run: GoldenRun): Promise<GoldenRun | null> {
+  const comparisons = await deps.runs.comparisons(run.id);
+  const known = (['baseline', 'deployment'] as const).map((kind) => {
+    const found = comparisons.find((one) => one.kind === kind);
+    return found === undefined ? null : { run_id: found.against };
+  });
+  return comparedWith(deps, run, known);
+}
+
+/** What a run is held against when nobody says: its baseline, what was there before a change, else the run before it. */
+async function comparedWith(
+  { runs }: ConsoleDeps,
+  run: GoldenRun,
+  known: readonly ({ readonly run_id: string } | null)[],
+): Promise<GoldenRun | null> {
+  const against = known.find((one) => one !== null);
+  if (against !== undefined) return runs.find(against.run_id);
+  const { pipeline, goldenSet } = run;
+  const [found] = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: 1 });
+  return found ?? null;
+}
+
+/** A run is looked into when it ends, and once a minute. */
+const LOOK_MS = 90_000;
+
+/** What was likely behind the alarm that a run was part of; null for one that came to no alarm. */
+async function diagnosisOf(
+  { diagnoses, runs }: ConsoleDeps,
+  run: GoldenRun,
+): Promise<StoredDiagnosis | null> {
+  const { pipeline, finishedAt: from } = run;
+  if (from === null) return null;
+  const until = new Date(from.getTime() + LOOK_MS);
+  const [[found], checks] = await Promise.all([
+    diagnoses.list({ pipeline, holding: { from, until }, limit: 1 }),
+    runs.checks(run.id),
+  ]);
+  const isWell = run.status === 'completed' && checks.every(({ verdict }) => verdict === 'ok');
+  return isWell ? null : (found ?? null);
+}
+
+/** Oldest first. */
+export async function deploymentsWithin(
+  deps: ConsoleDeps,
+  pipeline: string,
+  since: Date,
+  until: Date,
+): Promise<Deployment[]> {
+  const found = await deps.deployments.list({ pipeline, since, limit: MOST_DEPLOYMENTS });
+  return found.filter(({ occurredAt }) => occurredAt <= until).toReversed();
+}
+
+export function showsText({ site }: ConsoleDeps, pipeline: string): boolean {
+  // A pipeline that is no longer in the config had its texts stored by rules that nobody knows now.
+  return site.pipelines.find(({ name }) => name === pipeline)?.showsText ?? false;
+}

@@ -1,0 +1,270 @@
+/** One golden query: what was retrieved before and is now, side by side, with grades and moves. */
+
+import { Badge } from '../../console/components/badge.tsx';
+import { Empty, type Fact, Facts, Section } from '../../console/components/section.tsx';
+import { Table } from '../../console/components/table.tsx';
+import { Instant } from '../../console/components/time.tsx';
+import { Missing } from '../../console/components/value.tsx';
+import { compact, score } from '../../console/format.ts';
+import { runPath, within } from '../../console/links.ts';
+import { type Frame, Page } from '../../console/page.tsx';
+import type { GoldenQuery } from '../../model.ts';
+import type { GoldenRun } from '../ports/golden-runs.ts';
+import type { QueryAnswer } from '../rules/run.ts';
+import { Difference } from './query-table.tsx';
+import { type RankedDocument, sideBySide } from './rank-moves.ts';
+
+export interface QuerySide {
+  readonly run: GoldenRun;
+  /** Null: that run has no answer to it. */
+  readonly answer: QueryAnswer | null;
+  /** By metric key. */
+  readonly scores: Readonly<Record<string, number>>;
+}
+
+export interface QueryPageData {
+  readonly query: GoldenQuery;
+  /** False where the config has no text of this pipeline shown. */
+  readonly showsText: boolean;
+  readonly after: QuerySide;
+  /** Null: there is no run to compare with. */
+  readonly before: QuerySide | null;
+  /** Judged documents that left the store. */
+  readonly stale: ReadonlySet<string>;
+}
+
+export function QueryPage({ frame, data }: { readonly frame: Frame; readonly data: QueryPageData }) {
+  const { query, showsText, after, before, stale } = data;
+  const { run } = after;
+  const sides = sideBySide(before?.answer?.documents ?? [], after.answer?.documents ?? [], query.judgments);
+  return (
+    <Page
+      frame={frame}
+      title={`Query ${query.id}`}
+      pipeline={run.pipeline}
+      section="golden"
+      hasRange={false}
+      aside={<a href={within(frame.range, runPath(run.id))}>Run {run.id}</a>}
+    >
+      {showsText ? (
+        <p class="asked">{query.text}</p>
+      ) : (
+        <p class="lead">No text is shown: this pipeline has privacy.text: hash.</p>
+      )}
+      {after.answer === null || after.answer.errorCode === null ? null : (
+        <p class="alarm" role="note">
+          The retriever failed ({after.answer.errorCode})
+          {showsText && after.answer.errorMessage !== null ? `: ${after.answer.errorMessage}` : '.'}
+        </p>
+      )}
+      <div class="sides">
+        <Section
+          id="before"
+          title="Before"
+          lead={
+            before === null ? undefined : (
+              <>
+                <a href={within(frame.range, runPath(before.run.id))}>{before.run.id}</a>,{' '}
+                <Instant at={before.run.startedAt} />
+              </>
+            )
+          }
+        >
+          {before === null ? (
+            <Empty
+              why="There is no earlier run to compare with."
+              todo="Pin a baseline, or wait for the next run of this set."
+            />
+          ) : (
+            <Documents
+              caption="Documents before"
+              side={before}
+              documents={sides.before}
+              stale={stale}
+              move={leaves}
+            />
+          )}
+        </Section>
+        <Section
+          id="after"
+          title="Now"
+          lead={
+            <>
+              {run.id}, <Instant at={run.startedAt} />
+            </>
+          }
+        >
+          <Documents
+            caption="Documents now"
+            side={after}
+            documents={sides.after}
+            stale={stale}
+            move={before === null ? null : comes}
+          />
+        </Section>
+      </div>
+      <Section id="missed" title="Relevant, and not retrieved">
+        {sides.missed.length === 0 ? (
+          <p class="lead">
+            Every relevant document was retrieved {before === null ? '' : 'on one of the sides'}.
+          </p>
+        ) : (
+          <Table
+            caption="Relevant documents that were not retrieved"
+            isCompact
+            columns={[{ title: 'Document' }, { title: 'Grade', isNumber: true }, { title: 'In the store' }]}
+            rows={sides.missed.map(({ documentId, grade }) => ({
+              key: documentId,
+              cells: [
+                <code>{documentId}</code>,
+                grade,
+                stale.has(documentId) ? (
+                  <Badge tone="warning">gone: the label is stale</Badge>
+                ) : (
+                  'yes, as far as known'
+                ),
+              ],
+            }))}
+          />
+        )}
+      </Section>
+      <Section id="scores" title="Scores">
+        <Facts facts={tagFacts(query)} />
+        <ScoresTable after={after} before={before} />
+      </Section>
+    </Page>
+  );
+}
+
+function tagFacts({ tags, judgments }: GoldenQuery): Fact[] {
+  return [
+    { name: 'Judged documents', value: judgments.length },
+    ...Object.entries(tags).map(([name, value]) => ({ name, value })),
+  ];
+}
+
+function ScoresTable({ after, before }: { readonly after: QuerySide; readonly before: QuerySide | null }) {
+  const k = Math.max(...after.run.settings.cutoffs);
+  const shown = new Set(
+    ['ndcg', 'hit_rate', 'mrr', 'recall', 'precision'].map((measure) => `${measure}@${k}`),
+  );
+  return (
+    <Table
+      caption="Scores of this query"
+      isCompact
+      columns={[
+        { title: 'Measure' },
+        ...(before === null
+          ? []
+          : [
+              { title: 'Before', isNumber: true },
+              { title: 'Difference', isNumber: true },
+            ]),
+        { title: 'Now', isNumber: true },
+      ]}
+      rows={Object.entries(after.scores)
+        .filter(([key]) => shown.has(key))
+        .map(([key, value]) => {
+          const old = before?.scores[key];
+          return {
+            key,
+            cells: [
+              key,
+              ...(before === null
+                ? []
+                : old === undefined
+                  ? [<Missing>none</Missing>, '']
+                  : [score(old), <Difference value={value - old} />]),
+              score(value),
+            ],
+          };
+        })}
+    />
+  );
+}
+
+interface DocumentsProps {
+  readonly caption: string;
+  readonly side: QuerySide;
+  readonly documents: readonly RankedDocument[];
+  readonly stale: ReadonlySet<string>;
+  /** How a document moved; null where there is nothing to move from. */
+  readonly move: ((document: RankedDocument) => Move) | null;
+}
+
+function Documents({ caption, side, documents, stale, move }: DocumentsProps) {
+  const { answer } = side;
+  if (answer === null)
+    return <Empty why="This run has no answer to the query: it was not asked, or not yet." />;
+  if (documents.length === 0) {
+    const why =
+      answer.outcome === 'empty'
+        ? 'The retriever answered without any document.'
+        : `The retriever failed with ${answer.errorCode ?? answer.outcome}, so there is no document.`;
+    return <Empty why={why} />;
+  }
+  return (
+    <>
+      <Table
+        caption={caption}
+        isCompact
+        columns={[
+          { title: 'Rank', isNumber: true },
+          { title: 'Document' },
+          { title: 'Grade' },
+          ...(move === null ? [] : [{ title: 'Move' }]),
+          { title: 'Score', isNumber: true, isMinor: true },
+        ]}
+        rows={documents.map((document) => ({
+          key: document.id,
+          cells: [
+            document.rank,
+            <code class="document">{document.id}</code>,
+            <Grade grade={document.grade} isStale={stale.has(document.id)} />,
+            ...(move === null ? [] : [<MoveMark move={move(document)} />]),
+            document.score === null ? '' : compact(document.score),
+          ],
+        }))}
+      />
+      <p class="lead">
+        {answer.latencyMs === null ? '' : `Answered in ${compact(Math.round(answer.latencyMs))} ms`}
+        {answer.attempts > 1 ? `, at attempt ${answer.attempts}` : ''}
+      </p>
+    </>
+  );
+}
+
+function Grade({ grade, isStale }: { readonly grade: number | null; readonly isStale: boolean }) {
+  if (grade === null) return <span class="grade unjudged">not judged</span>;
+  return (
+    <span class={grade > 0 ? 'grade relevant' : 'grade irrelevant'}>
+      {grade > 0 ? `relevant, ${grade}` : 'not relevant'}
+      {isStale ? ', stale' : ''}
+    </span>
+  );
+}
+
+interface Move {
+  readonly kind: 'up' | 'down' | 'same' | 'new' | 'gone';
+  readonly text: string;
+}
+
+function MoveMark({ move: { kind, text } }: { readonly move: Move }) {
+  return <span class={`move ${kind}`}>{text}</span>;
+}
+
+function comes({ rank, otherRank }: RankedDocument): Move {
+  if (otherRank === null) return { kind: 'new', text: 'new' };
+  if (otherRank === rank) return { kind: 'same', text: 'same' };
+  return otherRank > rank
+    ? { kind: 'up', text: `\u25b2 from ${otherRank}` }
+    : { kind: 'down', text: `\u25bc from ${otherRank}` };
+}
+
+function leaves({ rank, otherRank }: RankedDocument): Move {
+  if (otherRank === null) return { kind: 'gone', text: 'gone' };
+  if (otherRank === rank) return { kind: 'same', text: 'same' };
+  return otherRank < rank
+    ? { kind: 'up', text: `\u25b2 to ${otherRank}` }
+    : { kind: 'down', text: `\u25bc to ${otherRank}` };
+}

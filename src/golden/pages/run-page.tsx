@@ -1,0 +1,199 @@
+/** One golden run: what it came to, against its baseline, and query by query. */
+
+import { TrendChart } from '../../console/charts/trend-chart.tsx';
+import { Badge, VerdictBadge } from '../../console/components/badge.tsx';
+import { type Fact, Facts, Section } from '../../console/components/section.tsx';
+import { Table } from '../../console/components/table.tsx';
+import { Instant } from '../../console/components/time.tsx';
+import { count, duration, plural, score } from '../../console/format.ts';
+import { checkHistoryPath, pipelinePath, runPath, within } from '../../console/links.ts';
+import { type Frame, Page } from '../../console/page.tsx';
+import { deploymentMark } from '../../deployments/deployment-table.tsx';
+import { NoteForm, Notes } from '../../deployments/notes.tsx';
+import type { Annotation } from '../../deployments/ports/annotations.ts';
+import type { Deployment } from '../../deployments/rules/deployment.ts';
+import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
+import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';
+import type { Verdict } from '../../model.ts';
+import type { GoldenRun } from '../ports/golden-runs.ts';
+import type { HistoricRun } from '../ports/run-reads.ts';
+import type { RunSummaryJson } from '../schema/run-summary-document.ts';
+import { charted, pointsOf, runTones } from './golden-page.tsx';
+import { PinForm } from './pin-form.tsx';
+import { QueryTable, type QueryTableData } from './query-table.tsx';
+import { ScoreTable } from './score-table.tsx';
+
+export interface RunPageData {
+  readonly run: GoldenRun;
+  readonly summary: RunSummaryJson;
+  readonly history: readonly HistoricRun[];
+  /** Around the run, oldest first. */
+  readonly deployments: readonly Deployment[];
+  readonly notes: readonly Annotation[];
+  readonly isBaseline: boolean;
+  /** Of the alarm that the run was part of; null for none. */
+  readonly diagnosis: StoredDiagnosis | null;
+  readonly queries: QueryTableData;
+}
+
+/** The most telling two. */
+export const chartedOfRun = charted.slice(0, 2);
+
+export function RunPage({ frame, data }: { readonly frame: Frame; readonly data: RunPageData }) {
+  const { run, summary, history, deployments, notes, isBaseline, diagnosis, queries } = data;
+  const { range, visitor } = frame;
+  const back = runPath(run.id);
+  const formToken = visitor?.canAct === true ? visitor.formToken : null;
+  const from =
+    history[0] === undefined || history[0].startedAt > range.from ? range.from : history[0].startedAt;
+  return (
+    <Page
+      frame={frame}
+      title={`Run of ${run.goldenSet}`}
+      pipeline={run.pipeline}
+      section="golden"
+      aside={
+        <>
+          <Badge tone={runTones[run.status]}>{run.status}</Badge>
+          {run.status === 'completed' ? <VerdictBadge verdict={summary.verdict} /> : null}
+        </>
+      }
+    >
+      {alarmOf(run) === null ? null : (
+        <p class="alarm" role="note">
+          {alarmOf(run)}
+        </p>
+      )}
+      <Section
+        id="run"
+        title={run.id}
+        aside={
+          <a href={within(range, pipelinePath(run.pipeline, 'golden'), { set: run.goldenSet })}>
+            All runs of {run.goldenSet}
+          </a>
+        }
+      >
+        <Facts facts={factsOf(run, summary)} />
+        <Notes notes={notes} />
+        {formToken === null ? null : (
+          <div class="acts">
+            <NoteForm subject="run" id={run.id} name="this run" formToken={formToken} back={back} />
+            {run.status === 'completed' && !isBaseline ? (
+              <PinForm runId={run.id} goldenSet={run.goldenSet} formToken={formToken} back={back} />
+            ) : null}
+          </div>
+        )}
+        {isBaseline ? (
+          <p class="lead">This run is the pinned baseline: later runs are compared with it.</p>
+        ) : null}
+      </Section>
+      {diagnosis === null ? null : (
+        <Section id="diagnosis" title="Behind the alarm">
+          <DiagnosisPanel diagnosis={diagnosis} range={range} />
+        </Section>
+      )}
+      {summary.checks.length === 0 ? null : (
+        <Section id="checks" title="Checks">
+          <Table
+            caption="Checks of this run"
+            columns={[
+              { title: 'Check' },
+              { title: 'Verdict' },
+              { title: 'Value', isNumber: true },
+              { title: 'Threshold', isNumber: true, isMinor: true },
+            ]}
+            rows={worstFirst(summary.checks).map((check) => ({
+              key: `${check.name} ${check.severity}`,
+              cells: [
+                <>
+                  <a href={checkHistoryPath(range, run.pipeline, check.name)}>{check.name}</a>
+                  <span class="why">{check.explanation}</span>
+                </>,
+                <VerdictBadge verdict={check.verdict} />,
+                check.value === null ? '' : score(check.value),
+                score(check.threshold),
+              ],
+            }))}
+          />
+        </Section>
+      )}
+      <Section
+        id="scores"
+        title="Scores"
+        lead={
+          summary.provisional
+            ? 'The run goes on; these are the scores of the queries that are answered so far.'
+            : 'Means over all judged queries, a query without an answer counts 0; 95 % bounds below.'
+        }
+      >
+        <ScoreTable summary={summary} range={range} />
+      </Section>
+      <Section
+        id="trend"
+        title="Where it stands"
+        lead="Completed runs of this set; numbered lines are deployments."
+      >
+        <div class="charts">
+          {chartedOfRun.map(({ measure, name }) => (
+            <TrendChart
+              key={measure}
+              id={`trend-${measure}`}
+              title={name}
+              from={from}
+              until={range.until}
+              series={[{ name, points: pointsOf(history, measure) }]}
+              marks={deployments.map(deploymentMark)}
+              limits={[0, 1]}
+              show={score}
+              empty="No run completed in this time. Choose a longer one."
+            />
+          ))}
+        </div>
+      </Section>
+      <QueryTable frame={frame} run={run} data={queries} />
+    </Page>
+  );
+}
+
+function worstFirst(checks: RunSummaryJson['checks']): RunSummaryJson['checks'] {
+  const order: readonly Verdict[] = ['critical', 'warning', 'no_data', 'ok'];
+  return checks.toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
+}
+
+function alarmOf(run: GoldenRun): string | null {
+  if (run.reason !== null) return run.reason;
+  return run.status === 'failed' ? 'The run did not come to its end; the log of recalld says why.' : null;
+}
+
+function factsOf(run: GoldenRun, { queries, labels }: RunSummaryJson): Fact[] {
+  const failed = queries.error + queries.timeout;
+  const seconds =
+    run.finishedAt === null ? null : (run.finishedAt.getTime() - run.startedAt.getTime()) / 1000;
+  return [
+    { name: 'Started', value: <Instant at={run.startedAt} exact />, detail: triggers[run.trigger] },
+    {
+      name: 'Took',
+      value: seconds === null ? 'still runs' : duration(seconds),
+      ...(run.cause === null ? {} : { detail: run.cause }),
+    },
+    { name: 'Golden set', value: run.goldenSet, detail: `version ${run.goldenSetVersion}` },
+    {
+      name: 'Queries',
+      value: count(queries.total),
+      detail: `${plural(queries.ok, 'answered', 'answered')}, ${count(queries.empty)} empty, ${count(failed)} failed`,
+    },
+    {
+      name: 'Stale labels',
+      value: labels.stale === null ? 'not looked for' : count(labels.stale),
+      detail:
+        labels.reason ??
+        (labels.probed === null ? undefined : `of ${plural(labels.probed, 'judged document')}`),
+    },
+  ];
+}
+
+const triggers: Record<GoldenRun['trigger'], string> = {
+  schedule: 'by its schedule',
+  manual: 'by hand',
+  sentinel: 'after a sentinel fell',
+};

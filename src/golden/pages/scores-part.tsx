@@ -1,0 +1,166 @@
+/** The scores of each golden set in a review: where they ended, how they moved. */
+
+import { TrendChart, type TrendMark } from '../../console/charts/trend-chart.tsx';
+import { Badge } from '../../console/components/badge.tsx';
+import { Empty, type Fact, Section } from '../../console/components/section.tsx';
+import { Table } from '../../console/components/table.tsx';
+import { Bounded, Bounds, Missing } from '../../console/components/value.tsx';
+import { plural, score, signed } from '../../console/format.ts';
+import { ALL_SEGMENT } from '../../model.ts';
+import type { Review, ReviewedSet } from '../../status/read-review.ts';
+import type { SegmentScore } from '../rules/run.ts';
+import { charted, pointsOf } from './golden-page.tsx';
+import { verdicts } from './score-table.tsx';
+
+interface ScoresPartProps {
+  readonly review: Review;
+  readonly marks: readonly TrendMark[];
+}
+
+export function ScoresPart({ review, marks }: ScoresPartProps) {
+  const { sets } = review;
+  if (sets.length === 0) {
+    return (
+      <Section id="scores" title="Scores">
+        <Empty why="No golden set is measured on this pipeline, so nothing says how good its answers are." />
+      </Section>
+    );
+  }
+  return (
+    <>
+      {sets.map((set, index) => (
+        <SetScores key={set.goldenSet} set={set} id={`scores-${index}`} review={review} marks={marks} />
+      ))}
+    </>
+  );
+}
+
+function SetScores({
+  set,
+  id,
+  review: { from, until },
+  marks,
+}: {
+  readonly set: ReviewedSet;
+  readonly id: string;
+  readonly review: Review;
+  readonly marks: readonly TrendMark[];
+}) {
+  const { goldenSet, runs, last, floors } = set;
+  const completed = runs.filter(({ status }) => status === 'completed').length;
+  const ended = runs.filter(({ status }) => status === 'void' || status === 'failed').length;
+  const k = largestCutoff(last?.scores ?? []);
+  return (
+    <Section
+      id={id}
+      title={`Scores of ${goldenSet}${k === 0 ? '' : ` at ${k}`}`}
+      lead={`${plural(completed, 'run')} completed${ended === 0 ? '' : `, ${ended} void or failed`}. ${marks.length === 0 ? 'Nothing was deployed.' : 'Numbered lines are deployments.'}`}
+    >
+      {last === null ? (
+        <Empty why="No run completed in this time, so there is no score to review." />
+      ) : (
+        <LastScores set={set} last={last} k={k} />
+      )}
+      <div class="charts">
+        {charted.map(({ measure, name }) => {
+          const floor = floors.get(`${measure}@${k}`);
+          return (
+            <TrendChart
+              key={measure}
+              id={`${id}-${measure}`}
+              title={`${name}${k === 0 ? '' : `@${k}`}`}
+              from={from}
+              until={until}
+              series={[{ name, points: pointsOf(runs, measure) }]}
+              marks={marks}
+              levels={floor === undefined ? [] : [{ value: floor, text: `floor ${floor}`, isAlarm: true }]}
+              limits={[0, 1]}
+              show={score}
+              empty="No run completed in this time."
+            />
+          );
+        })}
+      </div>
+    </Section>
+  );
+}
+
+function LastScores({
+  set: { goldenSet, runs },
+  last,
+  k,
+}: {
+  readonly set: ReviewedSet;
+  readonly last: NonNullable<ReviewedSet['last']>;
+  readonly k: number;
+}) {
+  const first = runs.find(({ status }) => status === 'completed');
+  return (
+    <Table
+      caption={`Scores of ${goldenSet} at the end of the time`}
+      columns={[
+        { title: 'Measure' },
+        { title: 'First run', isNumber: true, isMinor: true },
+        { title: 'Last run', isNumber: true },
+        { title: 'Last against the baseline', isNumber: true },
+        { title: 'Reads as' },
+      ]}
+      rows={charted.flatMap(({ measure, name }) => {
+        const found = scoreOf(last.scores, measure, k);
+        if (found === undefined) return [];
+        const before = first?.scores.find((one) => one.measure === measure && one.k === k);
+        const difference = last.baseline?.differences.find(
+          ({ key, segment }) => segment === ALL_SEGMENT && key.measure === measure && key.k === k,
+        );
+        return [
+          {
+            key: measure,
+            cells: [
+              `${name}@${k}`,
+              before === undefined ? <Missing>none</Missing> : score(before.mean),
+              <Bounded value={found.mean} low={found.ciLow} high={found.ciHigh} />,
+              difference === undefined ? (
+                <Missing>{last.baseline === null ? 'no baseline' : 'not compared'}</Missing>
+              ) : (
+                <span class="bounded">
+                  <strong>{signed(difference.difference)}</strong>
+                  <Bounds low={difference.ciLow} high={difference.ciHigh} show={signed} />
+                </span>
+              ),
+              difference === undefined ? (
+                ''
+              ) : (
+                <Badge tone={verdicts[difference.verdict].tone}>{verdicts[difference.verdict].text}</Badge>
+              ),
+            ],
+          },
+        ];
+      })}
+    />
+  );
+}
+
+/** nDCG at the largest cut-off at the end of the time. */
+export function headlineOf({ goldenSet, last }: ReviewedSet): Fact {
+  const k = largestCutoff(last?.scores ?? []);
+  const found = scoreOf(last?.scores ?? [], 'ndcg', k);
+  if (found === undefined) return { name: goldenSet, value: 'no score', detail: 'no run completed' };
+  return {
+    name: `${goldenSet}, nDCG@${k}`,
+    value: score(found.mean),
+    detail: `${score(found.ciLow)} to ${score(found.ciHigh)}, ${plural(found.n, 'query', 'queries')}`,
+  };
+}
+
+export function largestCutoff(scores: readonly SegmentScore[]): number {
+  return Math.max(0, ...scores.map(({ k }) => k));
+}
+
+/** Over all queries. */
+export function scoreOf(
+  scores: readonly SegmentScore[],
+  measure: SegmentScore['measure'],
+  k: number,
+): SegmentScore | undefined {
+  return scores.find((one) => one.segment === ALL_SEGMENT && one.measure === measure && one.k === k);
+}

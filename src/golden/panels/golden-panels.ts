@@ -1,0 +1,126 @@
+/** Panels of golden measures: a score with its bounds and floors, a difference with its bounds and its limit. */
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { withBand } from '../../dashboards/confidence-band.ts';
+import { graph } from '../../dashboards/panels.ts';
+import { maxBy } from '../../dashboards/promql.ts';
+import type { PromQuery } from '../../dashboards/query.ts';
+import { type GoldenMeasure, goldenMeasures } from '../rules/query-scores.ts';
+
+export const measureTitles: Readonly<Record<GoldenMeasure, string>> = {
+  hit_rate: 'Hit rate',
+  mrr: 'MRR',
+  ndcg: 'nDCG',
+  ndcg_exp: 'nDCG with exponential gain',
+  recall: 'Recall',
+  precision: 'Precision',
+  map: 'MAP',
+  f1: 'F1',
+};
+
+type ScoreMetric = `recalld_golden_${GoldenMeasure}${'' | '_ci_low' | '_ci_high'}`;
+
+function inSegment(name: ScoreMetric): string {
+  return maxBy([], name, { segment: '$segment', k: '$k' });
+}
+
+function ofWorstSet(name: ScoreMetric): string {
+  return `min(${maxBy(['pipeline', 'golden_set'], name, { segment: 'all', k: '$k' })})`;
+}
+
+/** Floors of a measure at the chosen cut-off, by the names that checks have. */
+function floors(measure: GoldenMeasure): PromQuery {
+  const check = { like: `${measure}@$k below .* on $golden_set` };
+  return {
+    expr: maxBy(['check', 'severity'], 'recalld_threshold', { check }),
+    legend: 'threshold: {{check}} ({{severity}})',
+  };
+}
+
+/** The score of the chosen golden set and segment. */
+export function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
+  return graph({
+    title: `${measureTitles[measure]} at $k`,
+    description: `Mean over all judged queries of the segment, failed and empty ones counting 0, with its 95 % confidence interval. Dashed: the floors that checks hold it to, over all queries.`,
+    unit: 'none',
+    min: 0,
+    max: 1,
+    width,
+    queries: [
+      ...withBand(
+        { expr: inSegment(`recalld_golden_${measure}`), legend: `${measure}@$k` },
+        inSegment(`recalld_golden_${measure}_ci_low`),
+        inSegment(`recalld_golden_${measure}_ci_high`),
+      ),
+      floors(measure),
+    ],
+  });
+}
+
+/**
+ * The lowest of the golden sets of a pipeline, one graph for each pipeline. The lowest mean lies between the lowest
+ * bounds, and the lowest upper bound is what a critical floor is judged by.
+ */
+export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
+  return graph({
+    title: `${measureTitles[measure]} at $k of $pipeline`,
+    description:
+      'The lowest of the chosen golden sets, with the lowest of their 95 % bounds. Dashed: the floors that checks hold them to. A check is critical when even the upper bound is below its floor.',
+    unit: 'none',
+    min: 0,
+    max: 1,
+    width: 24,
+    repeat: 'pipeline',
+    queries: [
+      ...withBand(
+        { expr: ofWorstSet(`recalld_golden_${measure}`), legend: `${measure}@$k` },
+        ofWorstSet(`recalld_golden_${measure}_ci_low`),
+        ofWorstSet(`recalld_golden_${measure}_ci_high`),
+      ),
+      floors(measure),
+    ],
+  });
+}
+
+/** How far the latest scores are above the highest floor of their measure, where there is one. */
+export function floorMargins(): PromQuery[] {
+  return goldenMeasures.map((measure) => {
+    const on = ['pipeline', 'golden_set', 'k'] as const;
+    const named = maxBy(['pipeline', 'check'], 'recalld_threshold', {
+      check: { like: `${measure}@.* below .*` },
+    });
+    const withSet = `label_replace(${named}, "golden_set", "$1", "check", ".* on (.+)")`;
+    const withCutoff = `label_replace(${withSet}, "k", "$1", "check", "${measure}@([0-9]+) .*")`;
+    const score = maxBy(on, `recalld_golden_${measure}`, { segment: 'all' });
+    return {
+      expr: `${score} - on (${on.join(', ')}) max by (${on.join(', ')}) (${withCutoff})`,
+      legend: `${measure}@{{k}} of {{golden_set}} on {{pipeline}}`,
+    };
+  });
+}
+
+/** The difference of a measure to the pinned baseline. */
+export function differenceGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
+  const where = { segment: '$segment', measure, k: '$k' } as const;
+  const difference = 'recalld_golden_baseline_difference';
+  return graph({
+    title: `${measureTitles[measure]} at $k against the baseline`,
+    description:
+      'Mean difference to the pinned run, query by query, over the queries whose labels are alive, with its 95 % confidence interval. Dashed: the fall that a check watches for. A fall counts when it is that large, significant and shown by as many runs in a row as the check takes.',
+    unit: 'none',
+    width,
+    queries: [
+      ...withBand(
+        { expr: maxBy([], difference, where), legend: `${measure}@$k minus baseline` },
+        maxBy([], `${difference}_ci_low`, where),
+        maxBy([], `${difference}_ci_high`, where),
+      ),
+      {
+        expr: maxBy(['check', 'severity'], 'recalld_threshold', {
+          check: { like: `${measure}@$k regression by .* on $golden_set` },
+        }),
+        legend: 'threshold: {{check}} ({{severity}})',
+      },
+    ],
+  });
+}

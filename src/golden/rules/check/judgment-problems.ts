@@ -1,0 +1,90 @@
+/** What is wrong with a golden set by itself, without a look at any store. */
+import type { GoldenQuery } from '../../../model.ts';
+import { questionKey } from '../question.ts';
+import { nearDuplicates } from '../text/near-duplicates.ts';
+import { normalisedText } from '../text/similarity.ts';
+
+/** Jaccard similarity of words from which two questions count as nearly equal. */
+export const NEAR_TEXT = 0.9;
+
+export interface DuplicateQueries {
+  readonly first: string;
+  readonly second: string;
+  /** `equal`: but for case and punctuation. `near`: nearly the same words. */
+  readonly likeness: 'equal' | 'near';
+  readonly similarity: number;
+}
+
+/** One question whose copies disagree on a document. */
+export interface ContradictoryJudgment {
+  readonly first: string;
+  readonly second: string;
+  readonly documentId: string;
+  readonly grades: readonly [number, number];
+}
+
+export interface JudgmentProblems {
+  readonly duplicates: readonly DuplicateQueries[];
+  readonly contradictions: readonly ContradictoryJudgment[];
+  /** Ids of queries without a document of at least the relevance level: they score 0 whatever is retrieved. */
+  readonly withoutRelevant: readonly string[];
+}
+
+/**
+ * Duplicates have the same tags and texts that are equal but for case and punctuation, or share at least 0.9 of their
+ * words (Jaccard). Contradictions are equal questions that give a document a relevant grade here and an irrelevant one
+ * there.
+ *
+ * @param relevanceLevel least grade that counts as relevant
+ */
+export function findJudgmentProblems(
+  queries: readonly GoldenQuery[],
+  relevanceLevel: number,
+): JudgmentProblems {
+  const duplicates: DuplicateQueries[] = [];
+  const contradictions: ContradictoryJudgment[] = [];
+  for (const group of sameTags(queries)) {
+    for (const { first, second, similarity } of alike(group)) {
+      const [a, b] = [group[first], group[second]];
+      if (a === undefined || b === undefined) continue;
+      const likeness = normalisedText(a.text) === normalisedText(b.text) ? 'equal' : 'near';
+      duplicates.push({ first: a.id, second: b.id, likeness, similarity });
+      if (likeness === 'equal') contradictions.push(...contradictionsOf(a, b, relevanceLevel));
+    }
+  }
+  return {
+    duplicates,
+    contradictions,
+    withoutRelevant: queries
+      .filter(({ judgments }) => !judgments.some(({ grade }) => grade >= relevanceLevel))
+      .map(({ id }) => id),
+  };
+}
+
+function alike(group: readonly GoldenQuery[]) {
+  return nearDuplicates(
+    group.map(({ text }) => text),
+    NEAR_TEXT,
+  );
+}
+
+/** Equal questions of different tenants or languages are different questions. */
+function sameTags(queries: readonly GoldenQuery[]): GoldenQuery[][] {
+  const groups = new Map<string, GoldenQuery[]>();
+  for (const query of queries) {
+    const key = questionKey({ text: '', tags: query.tags });
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [query]);
+    else group.push(query);
+  }
+  return [...groups.values()];
+}
+
+function contradictionsOf(a: GoldenQuery, b: GoldenQuery, relevanceLevel: number): ContradictoryJudgment[] {
+  const grades = new Map(a.judgments.map(({ documentId, grade }) => [documentId, grade]));
+  return b.judgments.flatMap(({ documentId, grade }) => {
+    const other = grades.get(documentId);
+    if (other === undefined || other >= relevanceLevel === grade >= relevanceLevel) return [];
+    return [{ first: a.id, second: b.id, documentId, grades: [other, grade] as const }];
+  });
+}

@@ -1,0 +1,134 @@
+/** A golden run against another one, over the queries by which both can be judged. */
+
+import type { GoldenQuery } from '../../model.ts';
+import type { MetricComparison } from './comparison/compare-metric.ts';
+import { compareRuns, type RunComparison, type RunsToCompare } from './comparison/compare-runs.ts';
+import type { NoiseTable } from './comparison/rerun-noise.ts';
+import type { ComparisonSettings } from './comparison/settings.ts';
+import { type ComparisonVerdict, overallVerdict } from './comparison/verdict.ts';
+import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './query-scores.ts';
+import type { QueryAnswer, RunSettings } from './run.ts';
+import { groupBySegment } from './segments.ts';
+
+/** One side of a comparison. The sides may differ in queries and cut-offs; what they share is compared. */
+export interface ComparedSide {
+  readonly queries: readonly GoldenQuery[];
+  readonly answers: readonly QueryAnswer[];
+  readonly settings: RunSettings;
+}
+
+/** How one metric of one segment differs between two runs. */
+export interface RunDifference extends MetricComparison {
+  readonly key: RunMetricKey;
+  readonly segment: string;
+  /** Queries of the candidate's set that were left out, because a label of theirs is stale or the sets differ. */
+  readonly excluded: number;
+}
+
+/**
+ * The settings of the comparisons that are stored with each run; a check judges those again by its own level and drop.
+ */
+export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
+
+/**
+ * Compares a run with another one, metric by metric, over all queries and over each segment.
+ *
+ * Queries that the two sets have in common are compared: the same id, text and judgments. Those in `stale` are left
+ * out, because a judged document that left the store lowers a score without any fault of the retriever. Cut-offs that
+ * one side lacks are left out too.
+ *
+ * @param noise of the retriever, as it was measured for the baseline
+ * @returns null when no query or no cut-off is left
+ */
+export function compareGoldenRuns(
+  baseline: ComparedSide,
+  candidate: ComparedSide,
+  stale: ReadonlySet<string>,
+  noise: NoiseTable = {},
+): RunDifference[] | null {
+  const pair = pairRuns(baseline, candidate, stale);
+  if (pair === null) return null;
+  const { queries, settings } = pair;
+  const scores = (side: ComparedSide) => scoreQueries(queries, side.answers, settings);
+  const runs = runsOfPair(pair, scores(baseline), scores(candidate), noise);
+  return differencesOf(pair, compareRuns(runs, storedComparison));
+}
+
+/** What two runs have in common. */
+export interface RunPair {
+  /** Of the candidate's set. */
+  readonly queries: readonly GoldenQuery[];
+  /** Those of the candidate, with the cut-offs of both. */
+  readonly settings: RunSettings;
+  readonly excluded: number;
+}
+
+/** The first step of `compareGoldenRuns`. */
+export function pairRuns(
+  baseline: ComparedSide,
+  candidate: ComparedSide,
+  stale: ReadonlySet<string>,
+): RunPair | null {
+  const queries = sharedQueries(baseline.queries, candidate.queries).filter(({ id }) => !stale.has(id));
+  const cutoffs = candidate.settings.cutoffs.filter((k) => baseline.settings.cutoffs.includes(k));
+  if (queries.length === 0 || cutoffs.length === 0) return null;
+  return {
+    queries,
+    settings: { ...candidate.settings, cutoffs },
+    excluded: candidate.queries.length - queries.length,
+  };
+}
+
+/** The second step: what the statistics need to know, given the scores of both runs. */
+export function runsOfPair(
+  { queries, settings }: RunPair,
+  baseline: QueryScores,
+  { keys, columns }: QueryScores,
+  noise: NoiseTable,
+): RunsToCompare {
+  const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
+  return { keys, baseline: baseline.columns, candidate: columns, noise, segments };
+}
+
+/** The last step: the statistics under the keys that both runs have. */
+export function differencesOf({ settings, excluded }: RunPair, compared: RunComparison): RunDifference[] {
+  const keys = runMetricKeys(settings.cutoffs);
+  return [compared, ...compared.segments].flatMap(({ segment, metrics }) =>
+    metrics.map((metric, column) => ({ ...metric, key: keyAt(keys, column), segment, excluded })),
+  );
+}
+
+/** Queries of `after` that `before` has with the same text and the same judgments. */
+export function sharedQueries(
+  before: readonly GoldenQuery[],
+  after: readonly GoldenQuery[],
+): readonly GoldenQuery[] {
+  const known = new Map(before.map((query) => [query.id, query]));
+  return after.filter((query) => {
+    const other = known.get(query.id);
+    return other !== undefined && (other === query || isJudgedAlike(other, query));
+  });
+}
+
+/** The same text with the same judgments; tags only sort a question into segments. */
+function isJudgedAlike(a: GoldenQuery, b: GoldenQuery): boolean {
+  if (a.text !== b.text || a.judgments.length !== b.judgments.length) return false;
+  const grades = new Map(a.judgments.map(({ documentId, grade }) => [documentId, grade]));
+  return b.judgments.every(({ documentId, grade }) => grades.get(documentId) === grade);
+}
+
+function keyAt(keys: readonly RunMetricKey[], column: number): RunMetricKey {
+  const key = keys[column];
+  if (key === undefined) throw new RangeError(`The run has no metric in column ${column}.`);
+  return key;
+}
+
+/** Measures that decide on a run as a whole: each further one would cost power, and most others say nearly the same. */
+const decidingMeasures: ReadonlySet<string> = new Set(['ndcg', 'mrr', 'recall', 'hit_rate']);
+
+/** The verdict on a segment as a whole: by nDCG, MRR, recall and hit rate at the largest cut-off, Holm-adjusted. */
+export function verdictOnRun(differences: readonly RunDifference[]): ComparisonVerdict {
+  const largest = Math.max(...differences.map(({ key }) => key.k));
+  const deciding = differences.filter(({ key }) => key.k === largest && decidingMeasures.has(key.measure));
+  return overallVerdict(deciding, storedComparison);
+}

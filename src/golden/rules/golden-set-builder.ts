@@ -1,0 +1,149 @@
+/** Puts queries and judgments together, checked and merged, whatever format they were read from. */
+import { RecalldError } from '../../errors.ts';
+import type { GoldenQuery } from '../../model.ts';
+import type { GoldenSetFile, QueryDraft } from './golden-set-file.ts';
+import { GoldenWarnings } from './golden-warnings.ts';
+import { gradeProblem, idProblem } from './limits.ts';
+import { cleanQuery, isSameQuestion, type Question, questionKey } from './question.ts';
+import { at, malformed, quoted, type SourcePlace } from './source-line.ts';
+
+/**
+ * What to do with a query that the set already has. `reject`: refuse it. `join`: add its judgments to the query that is
+ * there. `separate`: add it as another query under a numbered id.
+ */
+export type RepeatPolicy = 'reject' | 'join' | 'separate';
+
+interface Entry extends Question {
+  readonly place: SourcePlace;
+  readonly judgments: Map<string, { readonly grade: number; readonly place: SourcePlace }>;
+  repeats: number;
+}
+
+export class GoldenSetBuilder {
+  readonly warnings = new GoldenWarnings();
+  readonly #digest: (text: string) => string;
+  readonly #entries = new Map<string, Entry>();
+
+  /** `digest` maps text to a hex hash of at least 16 digits; queries without an id are named by it. */
+  constructor(digest: (text: string) => string) {
+    this.#digest = digest;
+  }
+
+  /**
+   * Adds a query and returns the id under which its judgments belong. A query without an id gets `q-` and 16 digits
+   * of the hash of its question and tags, so the same question keeps its id from version to version.
+   * @throws RecalldError `file_malformed` for an id, text or tag out of bounds, or a repeat that may not be.
+   */
+  addQuery(draft: QueryDraft, place: SourcePlace, repeat: RepeatPolicy): string {
+    const question = cleanQuery(draft, place, () => this.warnings.count('value_trimmed', place));
+    const id = question.id ?? `q-${this.#digest(questionKey(question)).slice(0, 16)}`;
+    const known = this.#entries.get(id);
+    if (known === undefined) return this.#insert(id, question, place);
+    if (repeat === 'reject') {
+      throw malformed(
+        place,
+        question.id === null
+          ? `repeats the question and tags of ${at(known.place)}; put their judgments on one line or give each an id`
+          : `repeats the query id ${quoted(id)} of ${at(known.place)}; give each query its own id`,
+      );
+    }
+    if (!isSameQuestion(known, question)) {
+      throw malformed(
+        place,
+        `gives the query id ${quoted(id)} another question or other tags than ${at(known.place)}; use two ids`,
+      );
+    }
+    if (repeat === 'join') {
+      this.warnings.count('row_joined', place);
+      return id;
+    }
+    known.repeats += 1;
+    const numbered = `${id}#${known.repeats + 1}`;
+    const taken = this.#entries.get(numbered);
+    if (taken === undefined) return this.#insert(numbered, question, place);
+    throw malformed(
+      place,
+      `needs the query id ${quoted(numbered)}, which ${at(taken.place)} has; rename that one`,
+    );
+  }
+
+  /**
+   * Adds a judgment. Negative grades and queries that the set lacks are counted and left out; the same judgment
+   * twice counts once.
+   * @throws RecalldError `file_malformed` for an id or grade out of bounds, or a document judged in two ways.
+   */
+  addJudgment(queryId: string, documentId: string, grade: number, place: SourcePlace): void {
+    const query = this.#trimmedId('query id', queryId, place);
+    const document = this.#trimmedId('document id', documentId, place);
+    const problem = gradeProblem(grade);
+    if (problem !== null) throw malformed(place, problem);
+    const entry = this.#entries.get(query);
+    if (entry === undefined) return this.warnings.count('judgment_unknown_query', place);
+    if (grade < 0) return this.warnings.count('judgment_negative', place);
+    const known = entry.judgments.get(document);
+    if (known === undefined) {
+      entry.judgments.set(document, { grade, place });
+      return;
+    }
+    if (known.grade === grade) return this.warnings.count('judgment_repeated', place);
+    throw malformed(
+      place,
+      `gives the document ${quoted(document)} the grade ${grade} for the query ${quoted(query)}, ` +
+        `but ${at(known.place)} gives ${known.grade}; keep one of the two`,
+    );
+  }
+
+  /** Every document that some query has a judgment for. */
+  judgedDocuments(): Set<string> {
+    const documents = new Set<string>();
+    for (const entry of this.#entries.values()) {
+      for (const document of entry.judgments.keys()) documents.add(document);
+    }
+    return documents;
+  }
+
+  /**
+   * The judged queries in the order they were added. `source` is the name of the file or folder, for the message.
+   * @throws RecalldError `golden_set_empty` when there are no queries, no judgments, or none that belong together.
+   */
+  finish(source: string): Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts'> {
+    const queries: GoldenQuery[] = [];
+    let judgmentCount = 0;
+    for (const [id, { text, tags, place, judgments }] of this.#entries) {
+      if (judgments.size === 0) {
+        this.warnings.count('query_unjudged', place);
+        continue;
+      }
+      const list = Array.from(judgments, ([documentId, { grade }]) => ({ documentId, grade }));
+      if (list.every(({ grade }) => grade === 0)) this.warnings.count('query_all_zero', place);
+      queries.push({ id, text, tags, judgments: list });
+      judgmentCount += list.length;
+    }
+    if (queries.length === 0) {
+      const problem =
+        this.#entries.size === 0
+          ? 'holds no queries; a golden set needs at least one query with a judged document'
+          : 'has no judgment for any of its queries; check that the ids of the two agree';
+      throw new RecalldError('golden_set_empty', `${source} ${problem}.`);
+    }
+    return {
+      queries,
+      warnings: this.warnings.sentences(),
+      counts: { queries: queries.length, judgments: judgmentCount },
+    };
+  }
+
+  #insert(id: string, question: Question, place: SourcePlace): string {
+    const { text, tags } = question;
+    this.#entries.set(id, { text, tags, place, judgments: new Map(), repeats: 0 });
+    return id;
+  }
+
+  #trimmedId(what: string, id: string, place: SourcePlace): string {
+    const trimmed = id.trim();
+    if (trimmed !== id) this.warnings.count('value_trimmed', place);
+    const problem = idProblem(what, trimmed);
+    if (problem !== null) throw malformed(place, problem);
+    return trimmed;
+  }
+}

@@ -1,0 +1,100 @@
+/** The queries of a golden run as people look through them: which ones, in which order, with what they scored before. */
+import type { GoldenQuery, QueryOutcome } from '../../model.ts';
+import { type ComparedSide, sharedQueries } from './compare-golden-runs.ts';
+import { type RunMetricKey, scoreQueries } from './query-scores.ts';
+import type { QueryAnswer } from './run.ts';
+
+/**
+ * - `worst`: all, lowest score first
+ * - `regressed`: those that score less than before, greatest loss first
+ * - `newly_empty`: those without a document that had some before, whatever became of their labels
+ * - `stale`: those with a label whose document left the store, lowest score first
+ * - `failed`: those whose retrieval failed or timed out
+ */
+export const queryViews = ['worst', 'regressed', 'newly_empty', 'stale', 'failed'] as const;
+
+export type QueryView = (typeof queryViews)[number];
+
+export interface ListedQuery {
+  readonly query: GoldenQuery;
+  /** Null while it has none. */
+  readonly outcome: QueryOutcome | null;
+  readonly score: number;
+  /** In the run that it is held against; null without one, for another question, and where a label is stale. */
+  readonly before: number | null;
+  readonly staleDocuments: number;
+}
+
+export interface ListedRun {
+  readonly run: ComparedSide;
+  /** What it is held against; null for nothing. */
+  readonly against: ComparedSide | null;
+  /** Judged documents that left the store, by query. */
+  readonly staleDocuments: ReadonlyMap<string, number>;
+}
+
+/** All queries of a view, in its order; ties by id. */
+export function listQueries(
+  { run, against, staleDocuments }: ListedRun,
+  view: QueryView,
+  key: RunMetricKey,
+): ListedQuery[] {
+  const { relevanceLevel } = run.settings;
+  const score = (queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): Float64Array => {
+    const only = { cutoffs: [key.k], relevanceLevel, measures: [key.measure] };
+    return scoreQueries(queries, answers, only).columns[0] ?? new Float64Array(queries.length);
+  };
+  const shared = against === null ? [] : sharedQueries(against.queries, run.queries);
+  const scoresBefore = against === null ? [] : score(shared, against.answers);
+  const before = new Map(shared.map(({ id }, row) => [id, scoresBefore[row] ?? 0]));
+  const outcomes = new Map(run.answers.map(({ queryId, outcome }) => [queryId, outcome]));
+  const now = score(run.queries, run.answers);
+  const listed = run.queries.map((query, row): ListedQuery => {
+    const stale = staleDocuments.get(query.id) ?? 0;
+    return {
+      query,
+      outcome: outcomes.get(query.id) ?? null,
+      score: now[row] ?? 0,
+      before: stale > 0 ? null : (before.get(query.id) ?? null),
+      staleDocuments: stale,
+    };
+  });
+  switch (view) {
+    case 'worst':
+      return listed.toSorted(lowestFirst);
+    case 'regressed':
+      return listed.filter((one) => differenceOf(one) < 0).toSorted(mostRegressedFirst);
+    case 'newly_empty': {
+      const [empty, had] = [withDocuments(run, false), withDocuments(against, true)];
+      return listed.filter(({ query }) => empty.has(query.id) && had.has(query.id));
+    }
+    case 'stale':
+      return listed.filter((one) => one.staleDocuments > 0).toSorted(lowestFirst);
+    case 'failed':
+      return listed.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout');
+  }
+}
+
+function differenceOf({ score, before }: ListedQuery): number {
+  return before === null ? 0 : score - before;
+}
+
+function lowestFirst(a: ListedQuery, b: ListedQuery): number {
+  return a.score - b.score || byId(a, b);
+}
+
+function mostRegressedFirst(a: ListedQuery, b: ListedQuery): number {
+  return differenceOf(a) - differenceOf(b) || byId(a, b);
+}
+
+function byId(a: ListedQuery, b: ListedQuery): number {
+  return a.query.id < b.query.id ? -1 : 1;
+}
+
+/** Ids of the queries that came back with documents, or of those that came back without. */
+function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<string> {
+  const answers = side?.answers ?? [];
+  return new Set(
+    answers.flatMap(({ queryId, documents }) => (documents.length > 0 === has ? [queryId] : [])),
+  );
+}

@@ -1,0 +1,188 @@
+/** How well a golden set stands for what users ask, and what its scores would be with the mix of live traffic. */
+
+import { effectiveClusters } from '../../live/rules/sampling/clusters.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { median } from '../../stats/median.ts';
+import { createRandom } from '../../stats/random.ts';
+import { wilsonInterval } from '../../stats/wilson.ts';
+import { type Matrix, rowOf } from '../../vector/matrix.ts';
+import { cosineSimilarity } from '../../vector/similarity.ts';
+import { seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
+
+/** A live query that was sampled; its vector is the row of the same index. */
+export interface WeighedQuery {
+  /** In (0, 1]: it stands for 1 / probability live queries. */
+  readonly probability: number;
+  /** Names what was sampled as a whole. */
+  readonly cluster: string;
+}
+
+export interface RepresentativenessInput {
+  readonly live: readonly WeighedQuery[];
+  readonly liveVectors: Matrix;
+  readonly goldenVectors: Matrix;
+}
+
+/** A cluster of live queries. */
+export interface LiveTopic {
+  /** Weighted share of the live queries, 0..1. */
+  readonly share: number;
+  /** Weighted share of its queries with a golden query near by, 0..1. */
+  readonly covered: number;
+  /** Number of golden queries that lie in it. */
+  readonly golden: number;
+  /** Cosine from which two queries of it are near. */
+  readonly near: number;
+  /** Indices of its most typical live queries, at most 5. */
+  readonly typical: readonly number[];
+}
+
+/** A weighted share, with the 95 % Wilson bounds of as many independent queries as there are effective sessions. */
+export interface CoveredShare extends Interval {
+  readonly value: number;
+  /** Sampled live queries. */
+  readonly n: number;
+  /** Kish's effective number of sampled sessions. */
+  readonly effectiveSessions: number;
+}
+
+export interface Representativeness {
+  /** Share of live queries with a golden query near by; null without live queries. */
+  readonly covered: CoveredShare | null;
+  /** Largest share first; only clusters with members. */
+  readonly topics: readonly LiveTopic[];
+  /** Weighted share of the live queries whose cluster has a golden query: what reweighted scores can speak for. */
+  readonly represented: number;
+  /**
+   * Weight of each golden query, such that the clusters have the shares of live traffic; they sum to 1, or are all 0
+   * when no golden query lies in a cluster.
+   */
+  readonly goldenWeights: Float64Array;
+}
+
+const STARTS = 3;
+const ITERATIONS = 20;
+const SEED = 20_251;
+/** About how many live queries a cluster should have. */
+const QUERIES_PER_TOPIC = 25;
+const MOST_TOPICS = 64;
+/** Random pairs of a cluster that are compared to find how near its queries are to each other. */
+const PAIRS = 200;
+const TYPICAL = 5;
+
+/**
+ * Clusters the live queries by spherical k-means (about 25 queries each, at most 64 clusters). A golden query lies in
+ * the cluster of the nearest live query. A live query is covered when a golden query is at least as near as half of
+ * the pairs of its cluster are to each other (median cosine of at most 200 random pairs, cluster by cluster, so that
+ * the bound follows the embedding model); in a cluster of one query the median over all clusters holds.
+ *
+ * The same input gives the same result.
+ *
+ * @throws RangeError when the numbers of live queries and vectors, or the dimensions, differ
+ */
+export function measureRepresentativeness(input: RepresentativenessInput): Representativeness {
+  const { live, liveVectors, goldenVectors } = input;
+  if (live.length !== liveVectors.rows) throw new RangeError('Each live query must have one vector.');
+  if (live.length === 0) return nothingKnown(goldenVectors.rows);
+  const k = Math.max(1, Math.min(MOST_TOPICS, Math.ceil(live.length / QUERIES_PER_TOPIC)));
+  const clustering = seededSphericalKMeans(liveVectors, {
+    k,
+    starts: STARTS,
+    iterations: ITERATIONS,
+    seed: SEED,
+  });
+  const members = Array.from({ length: k }, (): number[] => []);
+  for (const [row, label] of clustering.labels.entries()) members[label]?.push(row);
+  const bounds = nearBounds(liveVectors, members);
+  const nearest = nearestGolden(liveVectors, goldenVectors);
+  const isCovered = (row: number): boolean =>
+    (nearest.toLive[row] ?? -2) >= (bounds[clustering.labels[row] ?? 0] ?? 1);
+  const weight = (row: number): number => 1 / (live[row]?.probability ?? 1);
+  const total = live.reduce((sum, _, row) => sum + weight(row), 0);
+  const goldenLabels = nearest.ofGolden.map((row) => clustering.labels[row] ?? 0);
+  const topics = members.map((rows, label) => {
+    const size = rows.reduce((sum, row) => sum + weight(row), 0);
+    const covered = rows.reduce((sum, row) => sum + (isCovered(row) ? weight(row) : 0), 0);
+    return {
+      share: size / total,
+      covered: size === 0 ? 0 : covered / size,
+      golden: goldenLabels.filter((own) => own === label).length,
+      near: bounds[label] ?? 1,
+      typical: rows
+        .toSorted((a, b) => (clustering.closeness[b] ?? 0) - (clustering.closeness[a] ?? 0) || a - b)
+        .slice(0, TYPICAL),
+    };
+  });
+  const represented = topics.reduce((sum, { share, golden }) => sum + (golden > 0 ? share : 0), 0);
+  const share = live.reduce((sum, _, row) => sum + (isCovered(row) ? weight(row) : 0), 0) / total;
+  const sessions = effectiveClusters(live);
+  return {
+    covered: {
+      value: share,
+      ...wilsonInterval(share, sessions, 0.95),
+      n: live.length,
+      effectiveSessions: sessions,
+    },
+    topics: topics
+      .filter((_, label) => (members[label]?.length ?? 0) > 0)
+      .toSorted((a, b) => b.share - a.share),
+    represented,
+    goldenWeights: Float64Array.from(goldenLabels, (label) => {
+      const topic = topics[label];
+      return topic === undefined || represented === 0 ? 0 : topic.share / topic.golden / represented;
+    }),
+  };
+}
+
+/** Without live queries nothing is covered, and nothing can be said. */
+function nothingKnown(golden: number): Representativeness {
+  return {
+    covered: null,
+    topics: [],
+    represented: 0,
+    goldenWeights: new Float64Array(golden),
+  };
+}
+
+/** Median cosine of random pairs of each cluster; of one without pairs the median of the others. */
+function nearBounds(vectors: Matrix, members: readonly (readonly number[])[]): number[] {
+  const random = createRandom(SEED);
+  const draw = new Uint32Array(2);
+  const medians = members.map((rows) => {
+    if (rows.length < 2) return null;
+    const cosines: number[] = [];
+    for (let pair = 0; pair < PAIRS; pair++) {
+      random(draw);
+      const first = (draw[0] ?? 0) % rows.length;
+      const second = (first + 1 + ((draw[1] ?? 0) % (rows.length - 1))) % rows.length;
+      cosines.push(cosineSimilarity(rowOf(vectors, rows[first] ?? 0), rowOf(vectors, rows[second] ?? 0)));
+    }
+    return median(cosines);
+  });
+  const known = medians.flatMap((one) => one ?? []);
+  // A single live query has nothing to compare with: then only an equal direction is near.
+  const fallback = known.length === 0 ? 1 - 1e-6 : median(known);
+  return medians.map((one) => one ?? fallback);
+}
+
+interface NearestGolden {
+  /** Cosine of each live query to its nearest golden query; -2 without any. */
+  readonly toLive: Float64Array;
+  /** Of each golden query the live query that is nearest. */
+  readonly ofGolden: readonly number[];
+}
+
+function nearestGolden(live: Matrix, golden: Matrix): NearestGolden {
+  const toLive = new Float64Array(live.rows).fill(-2);
+  const ofGolden = Array.from({ length: golden.rows }, (_, index) => {
+    const vector = rowOf(golden, index);
+    let [best, bestCosine] = [0, -2];
+    for (let row = 0; row < live.rows; row++) {
+      const cosine = cosineSimilarity(rowOf(live, row), vector);
+      if (cosine > (toLive[row] ?? -2)) toLive[row] = cosine;
+      if (cosine > bestCosine) [best, bestCosine] = [row, cosine];
+    }
+    return best;
+  });
+  return { toLive, ofGolden };
+}

@@ -1,0 +1,45 @@
+/** Lines of an input file that know where they came from, so that every complaint can name its place. */
+import { RecalldError } from '../../errors.ts';
+
+export interface SourcePlace {
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+}
+
+export interface SourceLine extends SourcePlace {
+  /** Without its line end. */
+  readonly text: string;
+}
+
+/** The error for a line that breaks its format; `problem` completes `Line 3 of FILE ...` and names the way out. */
+export function malformed(place: SourcePlace, problem: string): RecalldError {
+  return new RecalldError('file_malformed', `${capitalised(at(place))} ${problem}.`);
+}
+
+/** The place in words, for a message: `line 3 of FILE`. */
+export function at(place: SourcePlace): string {
+  return `line ${place.line} of ${place.file}`;
+}
+
+/** The value in double quotes, escaped and cut to 80 characters, fit for one line of a message. */
+export function quoted(value: string): string {
+  return JSON.stringify(value.length > 80 ? `${value.slice(0, 79)}…` : value);
+}
+
+/**
+ * The JSON value of a line. A key `__proto__` is refused: objects lose it on the way, and an id must not get lost.
+ * @throws RecalldError `file_malformed` when it is not JSON.
+ */
+export function parseJson(line: SourceLine): unknown {
+  if (/"__proto__"\s*:/.test(line.text)) throw malformed(line, 'has the key "__proto__"; rename it');
+  try {
+    return JSON.parse(line.text);
+  } catch {
+    throw malformed(line, 'is not JSON; write one complete JSON object on each line');
+  }
+}
+
+function capitalised(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}

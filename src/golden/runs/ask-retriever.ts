@@ -1,0 +1,113 @@
+/** Asks a retriever many queries: a few at a time, paced, and never for ever when it has gone away. */
+
+import type { Clock } from '../../clock.ts';
+import type { GoldenQuery } from '../../model.ts';
+import type { Retriever, RetrieverAnswer } from '../../retrievers/retriever.ts';
+import type { QueryAnswer, RunSettings } from '../rules/run.ts';
+import type { RetrieverGate } from './retriever-gate.ts';
+
+/** So many failures in a row make an outage; from then on each further one doubles the wait before the next query. */
+const OUTAGE_AFTER = 20;
+const OUTAGE_PATIENCE = 8;
+const OUTAGE_WAIT_MS = 250;
+const OUTAGE_LONGEST_WAIT_MS = 4000;
+
+export interface AskDeps {
+  readonly retriever: Retriever;
+  readonly clock: Clock;
+  readonly gate: RetrieverGate;
+}
+
+/** `gave_up`: the retriever is gone, and queries were left unasked. */
+export type AskEnd = 'asked_all' | 'gave_up';
+
+/**
+ * Asks every query once and hands over each answer as it comes. Failures are answers too. When the retriever fails
+ * 20 queries in a row, of whoever asks it, it is given time, and after 8 more failures the remaining queries are answered `error` with
+ * code `not_asked`: a dead service is reported in seconds, whatever the size of the set.
+ *
+ * Rejects with the reason of `signal` when it aborts; answers that were handed over stay good.
+ */
+export async function askRetriever(
+  deps: AskDeps,
+  queries: readonly GoldenQuery[],
+  settings: RunSettings,
+  onAnswer: (answer: QueryAnswer) => void,
+  signal: AbortSignal,
+): Promise<AskEnd> {
+  const k = Math.max(...settings.cutoffs);
+  const { retriever, clock, gate } = deps;
+  const remaining = queries.values();
+  let hasGivenUp = false;
+
+  const askOne = async (query: GoldenQuery): Promise<QueryAnswer> => {
+    const overdue = gate.failuresInARow() - OUTAGE_AFTER;
+    if (overdue >= OUTAGE_PATIENCE) {
+      hasGivenUp = true;
+      return notAsked(query);
+    }
+    if (overdue >= 0)
+      await clock.sleep(Math.min(OUTAGE_LONGEST_WAIT_MS, OUTAGE_WAIT_MS * 2 ** overdue), signal);
+    await gate.enter(signal);
+    let latencyMs: number | null = null;
+    let hasFailed = true;
+    try {
+      const answer = await retriever.retrieve({ text: query.text, k, tags: query.tags }, signal);
+      hasFailed = answer.kind !== 'documents';
+      // How quickly a service refuses says nothing of its load.
+      if (answer.kind !== 'error') latencyMs = answer.latencyMs;
+      return toQueryAnswer(query, answer);
+    } finally {
+      gate.leave(latencyMs, hasFailed);
+    }
+  };
+
+  let isOver = false;
+  const work = async (): Promise<void> => {
+    for (const query of remaining) {
+      if (isOver) return;
+      signal.throwIfAborted();
+      onAnswer(await askOne(query));
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: settings.concurrency }, work));
+  } finally {
+    // When one of them failed, the others shall not go on asking.
+    isOver = true;
+  }
+  return hasGivenUp ? 'gave_up' : 'asked_all';
+}
+
+function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer): QueryAnswer {
+  const common = { queryId: query.id, latencyMs: answer.latencyMs, attempts: answer.attempts };
+  switch (answer.kind) {
+    case 'documents': {
+      const outcome = answer.documents.length === 0 ? 'empty' : 'ok';
+      return { ...common, outcome, documents: answer.documents, errorCode: null, errorMessage: null };
+    }
+    case 'error':
+      return {
+        ...common,
+        outcome: 'error',
+        documents: [],
+        errorCode: answer.code,
+        errorMessage: answer.message,
+      };
+    case 'timeout':
+      return { ...common, outcome: 'timeout', documents: [], errorCode: null, errorMessage: null };
+  }
+}
+
+/** The answer to a query that a retriever which is gone was spared. */
+export function notAsked(query: GoldenQuery): QueryAnswer {
+  return {
+    queryId: query.id,
+    outcome: 'error',
+    documents: [],
+    latencyMs: null,
+    attempts: 0,
+    errorCode: 'not_asked',
+    errorMessage: `not asked, since the retriever had failed ${OUTAGE_AFTER + OUTAGE_PATIENCE} queries in a row`,
+  };
+}

@@ -1,0 +1,165 @@
+/** The end of a golden run: scores, the state of the labels, comparisons, verdicts. */
+
+import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
+import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
+import type { Clock } from '../../clock.ts';
+import type { Deployments } from '../../deployments/ports/deployments.ts';
+import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
+import { probeStoredLabels } from '../../probes/probe-labels.ts';
+import type { GoldenBaseline, GoldenBaselines } from '../ports/golden-baselines.ts';
+import type { GoldenRotations } from '../ports/golden-rotations.ts';
+import type { GoldenRun, RunEnd, StoredComparison } from '../ports/golden-runs.ts';
+import type { ComparedSide } from '../rules/compare-golden-runs.ts';
+import { failedShare, type OutcomeCounts } from '../rules/run.ts';
+import type { WatchedPipeline } from '../watched-pipeline.ts';
+import { type CompareDeps, compareStoredRuns } from './compare-stored-runs.ts';
+import { concludeSentinel } from './conclude-sentinel.ts';
+import { shiftsOf } from './rotate-golden-set.ts';
+
+export interface ConcludeDeps extends CompareDeps {
+  readonly baselines: GoldenBaselines;
+  readonly deployments: Deployments;
+  readonly rotations: GoldenRotations;
+  readonly clock: Clock;
+}
+
+const nobody: ReadonlySet<string> = new Set();
+
+/** Works from what is stored, not from what this worker remembers: a resumed run comes to the same end. */
+export async function concludeGoldenRun(
+  deps: ConcludeDeps,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  queries: readonly GoldenQuery[],
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  if (run.purpose === 'sentinel') return concludeSentinel(deps, run, queries, signal);
+  const [answers, outcomes, labels, fingerprints] = await Promise.all([
+    deps.runs.answers(run.id),
+    deps.runs.outcomes(run.id),
+    probeStoredLabels(queries, run.settings.relevanceLevel, pipeline.store, signal),
+    fingerprintsOf(deps, pipeline.name),
+  ]);
+  const voidReason = reasonToVoid(run, outcomes);
+  const { touched, dead } = labels.kind === 'probed' ? labels : { touched: nobody, dead: nobody };
+  const { scores, segmentsOverflow } =
+    voidReason === null
+      ? await deps.statistics.scoreRun(queries, answers, run.settings, dead, signal)
+      : { scores: [], segmentsOverflow: 0 };
+  const side: ComparedSide = { queries, answers, settings: run.settings };
+  const baseline = await compareWithBaseline(deps, run, side, touched, voidReason, signal);
+  const deployment =
+    voidReason === null ? await compareWithDeployment(deps, run, side, touched, fingerprints, signal) : null;
+  const needed = historyNeeded(pipeline.checks);
+  const history =
+    needed === 0
+      ? []
+      : await deps.runs.comparedWithBaseline(run.pipeline, run.goldenSet, run.goldenSetVersion, needed);
+  const shifts = await shiftsOf(deps.rotations, run);
+  const compared = typeof baseline === 'string' ? baseline : toCompared(run, baseline);
+  return {
+    status: voidReason === null ? 'completed' : 'void',
+    reason: voidReason,
+    finishedAt: deps.clock.now(),
+    scores,
+    checks: judgeGoldenRun(pipeline.checks, run.goldenSet, { scores, compared, history, labels, shifts }),
+    segmentsOverflow,
+    labels,
+    fingerprints,
+    comparisons: [...(typeof baseline === 'string' ? [] : [baseline]), ...(deployment ?? [])],
+  };
+}
+
+async function fingerprintsOf(
+  { deployments }: ConcludeDeps,
+  pipeline: string,
+): Promise<Record<string, string>> {
+  const seen = await deployments.fingerprints();
+  return Object.fromEntries(
+    seen.filter((one) => one.pipeline === pipeline).map(({ part, fingerprint }) => [part, fingerprint]),
+  );
+}
+
+/** The comparison with the pinned run, or a sentence that says why there is none. */
+async function compareWithBaseline(
+  deps: ConcludeDeps,
+  run: GoldenRun,
+  side: ComparedSide,
+  stale: ReadonlySet<string>,
+  voidReason: string | null,
+  signal: AbortSignal,
+): Promise<StoredComparison | string> {
+  if (voidReason !== null) return `The run is void: ${voidReason}`;
+  const pinned = await deps.baselines.pinned(run.pipeline, run.goldenSet);
+  const baseline = pinned === null ? null : await deps.runs.find(pinned.runId);
+  if (pinned === null || baseline === null) {
+    return `No baseline is pinned for ${run.goldenSet} on ${run.pipeline}; \`recalld baselines pin RUN\` pins one.`;
+  }
+  const compared = await compareWith(deps, 'baseline', run, baseline, side, stale, pinned.noise, signal);
+  if (compared !== null) return compared;
+  return side.queries.every(({ id }) => stale.has(id))
+    ? 'Every query has a stale label, so that the retriever cannot be judged by this set.'
+    : `The set and its baseline ${baseline.id} have no query or no cut-off in common; pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
+}
+
+/** Shows what a change of the store or the model did: the last run before it is the other side. */
+async function compareWithDeployment(
+  deps: ConcludeDeps,
+  run: GoldenRun,
+  side: ComparedSide,
+  stale: ReadonlySet<string>,
+  fingerprints: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<StoredComparison[] | null> {
+  const { pipeline, goldenSet, goldenSetVersion: version } = run;
+  const earlier = { pipeline, goldenSet, status: 'completed', before: run, limit: 1 } as const;
+  const [sameVersion] = await deps.runs.list({ ...earlier, version });
+  const before = sameVersion ?? (await deps.runs.list(earlier))[0];
+  if (before === undefined || !isChanged(before.fingerprints, fingerprints)) return null;
+  const compared = await compareWith(deps, 'deployment', run, before, side, stale, {}, signal);
+  return compared === null ? null : [compared];
+}
+
+/** A part that was not known before is no change. */
+function isChanged(
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(after).some(([part, now]) => before[part] !== undefined && before[part] !== now);
+}
+
+async function compareWith(
+  deps: ConcludeDeps,
+  kind: StoredComparison['kind'],
+  run: GoldenRun,
+  other: GoldenRun,
+  side: ComparedSide,
+  stale: ReadonlySet<string>,
+  noise: GoldenBaseline['noise'],
+  signal: AbortSignal,
+): Promise<StoredComparison | null> {
+  const differences = await compareStoredRuns(deps, other, run, stale, noise, signal, side);
+  return differences === null ? null : { kind, against: other.id, differences };
+}
+
+/** What a stored comparison with the baseline says to checks. */
+export function toCompared(
+  run: GoldenRun,
+  { against, differences }: Pick<StoredComparison, 'against' | 'differences'>,
+): ComparedWithBaseline {
+  return {
+    runId: run.id,
+    baselineRunId: against,
+    metrics: differences.filter(({ segment }) => segment === ALL_SEGMENT),
+  };
+}
+
+function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
+  const share = failedShare(outcomes);
+  if (run.settings.onError !== 'void' || share <= run.settings.errorBudget) return null;
+  return `${percent(share)} of the queries failed, more than the error budget of ${percent(run.settings.errorBudget)}.`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}

@@ -1,0 +1,92 @@
+/** Golden runs that ended -> how often and how slowly their retriever answered, as measurements over time. */
+
+import type { Clock } from '../../clock.ts';
+import type { LatestMeasurement, Measurements } from '../../measures/ports/measurements.ts';
+import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
+import { wilsonInterval } from '../../stats/wilson.ts';
+import { goldenSegment } from '../golden-segment.ts';
+import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
+import { failedShare } from '../rules/run.ts';
+import type { WatchedPipeline } from '../watched-pipeline.ts';
+
+export interface MeasureRetrieversDeps {
+  readonly pipelines: readonly WatchedPipeline[];
+  readonly runs: Pick<GoldenRuns, 'list' | 'outcomes' | 'latency95'>;
+  readonly measurements: Pick<Measurements, 'latest' | 'record'>;
+  readonly clock: Clock;
+}
+
+const ERRORS = 'retriever_error_ratio';
+const LATENCY = 'retriever_latency_p95_seconds';
+const CONFIDENCE = 0.95;
+/** More runs of a set than can end between two looks. */
+const RECENT = 5;
+
+/**
+ * Measures the latest runs that ended and were not measured yet: the share of their queries that failed or timed out,
+ * and the 95th percentile of the latency of the others. The segment is `golden_set=<name>`. Cancelled runs say nothing.
+ */
+export async function measureRetrievers(deps: MeasureRetrieversDeps): Promise<void> {
+  const now = deps.clock.now();
+  const latest = await deps.measurements.latest(now);
+  for (const { name: pipeline, golden } of deps.pipelines) {
+    for (const { set } of golden) {
+      const segment = goldenSegment(set);
+      const measured = latest.find(
+        (one) => one.pipeline === pipeline && one.measure === ERRORS && one.segment === segment,
+      );
+      const runs = await deps.runs.list({ pipeline, goldenSet: set, limit: RECENT });
+      for (const run of runs.filter(isEnded).toReversed()) {
+        if (isMeasured(run, measured ?? null)) continue;
+        await deps.measurements.record(await measure(deps, run, segment, now));
+      }
+    }
+  }
+}
+
+type EndedRun = GoldenRun & { readonly finishedAt: Date };
+
+function isEnded(run: GoldenRun): run is EndedRun {
+  return run.finishedAt !== null && run.status !== 'cancelled';
+}
+
+function isMeasured({ finishedAt }: EndedRun, measured: LatestMeasurement | null): boolean {
+  const last = measured?.newest ?? null;
+  return last !== null && last.windowEnd >= finishedAt;
+}
+
+async function measure(
+  { runs }: MeasureRetrieversDeps,
+  run: EndedRun,
+  segment: string,
+  now: Date,
+): Promise<MeasurementOutcome[]> {
+  const outcomes = await runs.outcomes(run.id);
+  const n = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+  if (n === 0) return [];
+  const frame = {
+    kind: 'value',
+    pipeline: run.pipeline,
+    segment,
+    windowStart: run.startedAt,
+    windowEnd: run.finishedAt,
+    measuredAt: now,
+    details: {},
+  } as const;
+  const value = failedShare(outcomes);
+  const { low, high } = wilsonInterval(value, n, CONFIDENCE);
+  const errors: Measurement = {
+    ...frame,
+    measure: ERRORS,
+    value,
+    ciLow: Math.min(low, value),
+    ciHigh: Math.max(high, value),
+    ciMethod: 'wilson',
+    n,
+  };
+  const latency = await runs.latency95(run.id);
+  if (latency === null) return [errors];
+  const unbounded = { ciLow: null, ciHigh: null, ciMethod: null } as const;
+  const answered = outcomes.ok + outcomes.empty;
+  return [errors, { ...frame, measure: LATENCY, value: latency / 1000, ...unbounded, n: answered }];
+}

@@ -1,0 +1,51 @@
+/** Finds golden runs that nobody works on: their worker died, or their job was lost. None stays `running` for ever. */
+
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
+import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
+import { endWithoutScores } from './run-end.ts';
+
+export interface RecoverGoldenRunsDeps {
+  readonly runs: GoldenRuns;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Whether this deployment has the pipeline of the run. */
+  isWatched(pipeline: string): boolean;
+  resume(run: GoldenRun): Promise<void>;
+}
+
+/** A run younger than this may just be on its way through the queue. */
+const GRACE_MS = 5000;
+
+/**
+ * Resumes abandoned runs; fails those past their deadline and those of pipelines that the config no longer has.
+ *
+ * @returns the pipelines of those that failed
+ */
+export async function recoverGoldenRuns(deps: RecoverGoldenRunsDeps): Promise<readonly string[]> {
+  const failed: string[] = [];
+  const now = deps.clock.now();
+  for (const run of await deps.runs.abandoned()) {
+    const reason = reasonToFail(run, now, deps);
+    if (reason !== null) {
+      deps.logger.warn('an abandoned golden run is marked failed', {
+        run_id: run.id,
+        pipeline: run.pipeline,
+        reason,
+      });
+      await deps.runs.finish(run.id, endWithoutScores('failed', reason, now));
+      failed.push(run.pipeline);
+    } else if (now.getTime() - run.startedAt.getTime() >= GRACE_MS) {
+      deps.logger.info('an abandoned golden run is resumed', { run_id: run.id, pipeline: run.pipeline });
+      await deps.resume(run);
+    }
+  }
+  return failed;
+}
+
+function reasonToFail(run: GoldenRun, now: Date, deps: RecoverGoldenRunsDeps): string | null {
+  if (now > run.deadlineAt) return `It did not end by its deadline, ${run.deadlineAt.toISOString()}.`;
+  if (!deps.isWatched(run.pipeline))
+    return `Its worker died and the config has no pipeline "${run.pipeline}" to go on with.`;
+  return null;
+}

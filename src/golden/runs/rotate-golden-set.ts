@@ -1,0 +1,228 @@
+/** New versions of golden sets beside the old ones, until the new one may take over without anybody noticing. */
+
+import { type CheckResult, worstVerdict } from '../../checks/rules/check-result.ts';
+import { addShifts, type CheckShifts } from '../../checks/rules/check-shift.ts';
+import {
+  type GoldenChecks,
+  historyNeeded,
+  judgeGoldenRun,
+  staleLabelsCheckName,
+} from '../../checks/rules/golden-checks.ts';
+import type { Clock } from '../../clock.ts';
+import type { Deployments } from '../../deployments/ports/deployments.ts';
+import type { TraitChange } from '../../deployments/rules/fingerprint.ts';
+import type { Logger } from '../../logger.ts';
+import { ALL_SEGMENT, type Verdict } from '../../model.ts';
+import type { GoldenRotation, GoldenRotations } from '../ports/golden-rotations.ts';
+import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
+import type { GoldenSets, GoldenSetVersion } from '../ports/golden-sets.ts';
+import { describeLevels, type Levels, overlapLevels } from '../rules/rotation/overlap.ts';
+import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
+import { rotationShifts } from './rotation-shifts.ts';
+
+export interface RotationDeps {
+  readonly sets: GoldenSets;
+  readonly runs: GoldenRuns;
+  readonly rotations: GoldenRotations;
+  readonly deployments: Deployments;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The versions of a set that a tick runs: the latest, and before it the one whose scores are exported while the two run
+ * side by side. A version that the pipeline has never completed begins a rotation, if the set runs by a schedule: by
+ * hand nobody would complete the overlap.
+ */
+export async function versionsToRun(
+  deps: Pick<RotationDeps, 'runs' | 'rotations' | 'clock'>,
+  pipeline: string,
+  { set, cron, rotationRuns }: GoldenSchedule,
+  latest: GoldenSetVersion,
+): Promise<readonly number[]> {
+  const open = await deps.rotations.open(pipeline, set);
+  if (cron === null || rotationRuns === 0) {
+    const end = { endedAt: deps.clock.now(), levels: {}, shifts: {}, judged: null };
+    if (open !== null) await deps.rotations.complete(open.id, end);
+    return [latest.version];
+  }
+  const from = open?.fromVersion ?? (await exportedVersion(deps.runs, pipeline, set));
+  if (from === null || from >= latest.version) return [latest.version];
+  const { fromVersion, toVersion } = await deps.rotations.begin({
+    pipeline,
+    goldenSet: set,
+    fromVersion: from,
+    toVersion: latest.version,
+    runsNeeded: rotationRuns,
+    startedAt: deps.clock.now(),
+  });
+  return [fromVersion, toVersion];
+}
+
+/** The version whose scores are exported: that of the rotation's old side, else of the last completed run. */
+async function exportedVersion(
+  runs: GoldenRuns,
+  pipeline: string,
+  goldenSet: string,
+): Promise<number | null> {
+  const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 });
+  return last?.goldenSetVersion ?? null;
+}
+
+/** By how much the checks on the version of a run have moved through earlier rotations. */
+export async function shiftsOf(
+  rotations: GoldenRotations,
+  { pipeline, goldenSet, goldenSetVersion }: GoldenRun,
+): Promise<CheckShifts> {
+  const all = await rotations.list({ pipeline, goldenSet });
+  return shiftsUpTo(all, goldenSetVersion);
+}
+
+/** By how much the checks on the exported version of each set have moved. */
+export async function readCheckShifts(
+  rotations: Pick<GoldenRotations, 'list'>,
+): Promise<(pipeline: string, goldenSet: string) => CheckShifts> {
+  const all = await rotations.list({});
+  return (pipeline, goldenSet) =>
+    shiftsUpTo(
+      all.filter((one) => one.pipeline === pipeline && one.goldenSet === goldenSet),
+      Number.POSITIVE_INFINITY,
+    );
+}
+
+/** Of the completed rotations of one pipeline and set. */
+function shiftsUpTo(rotations: readonly GoldenRotation[], version: number): CheckShifts {
+  const done = rotations.filter(({ outcome, toVersion }) => outcome === 'completed' && toVersion <= version);
+  return addShifts(done.map(({ shifts }) => shifts));
+}
+
+interface CompletedPair {
+  readonly from: GoldenRun;
+  readonly to: GoldenRun;
+}
+
+/** More overlapping ticks than anybody asks for. */
+const MOST_PAIRS = 100;
+
+/**
+ * Ticks at which both versions completed, newest first. Those at which the labels of the new version breached a check
+ * that the old one kept are no overlap: a version with stale labels does not take over.
+ */
+export async function overlappingRuns(
+  runs: GoldenRuns,
+  { pipeline, goldenSet, fromVersion, toVersion }: GoldenRotation,
+  { staleLabels }: GoldenChecks,
+): Promise<CompletedPair[]> {
+  const completed = (version: number) =>
+    runs.list({ pipeline, goldenSet, version, status: 'completed', limit: MOST_PAIRS });
+  const [before, after] = await Promise.all([completed(fromVersion), completed(toVersion)]);
+  const byTick = new Map(before.map((run) => [run.scheduledFor?.getTime() ?? Number.NaN, run]));
+  const pairs = after.flatMap((to): CompletedPair[] => {
+    const from = to.scheduledFor === null ? undefined : byTick.get(to.scheduledFor.getTime());
+    return from === undefined ? [] : [{ from, to }];
+  });
+  const names = new Set(staleLabels.map((check) => staleLabelsCheckName(check, goldenSet)));
+  if (names.size === 0) return pairs;
+  const stale = async ({ id }: GoldenRun): Promise<Verdict> =>
+    worstVerdict((await runs.checks(id)).filter(({ name }) => names.has(name)).map(({ verdict }) => verdict));
+  const verdicts = await Promise.all(pairs.map(({ from, to }) => Promise.all([stale(from), stale(to)])));
+  return pairs.filter((_, index) => {
+    const [old, fresh] = verdicts[index] ?? ['ok', 'ok'];
+    return fresh === 'ok' || fresh === old;
+  });
+}
+
+/**
+ * Lets the new version take over when enough ticks have a completed run of each. From then on its scores are the
+ * exported ones; floors move with the level of the set, so that the same retriever is judged the same, and the change
+ * is recorded as a deployment with the levels on the overlap.
+ */
+export async function advanceRotation(
+  deps: RotationDeps,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+): Promise<void> {
+  const rotation = await deps.rotations.open(run.pipeline, run.goldenSet);
+  if (rotation === null) return;
+  const pairs = await overlappingRuns(deps.runs, rotation, pipeline.checks);
+  const [last] = pairs;
+  if (last === undefined || pairs.length < rotation.runsNeeded) return;
+  const scores = await Promise.all(
+    pairs.slice(0, rotation.runsNeeded).map(async ({ from, to }) => ({
+      from: await deps.runs.scores(from.id),
+      to: await deps.runs.scores(to.id),
+    })),
+  );
+  const levels = overlapLevels(scores);
+  const [from, to] = await Promise.all([comparedOf(deps.runs, last.from), comparedOf(deps.runs, last.to)]);
+  const shifts = rotationShifts(pipeline.checks, rotation.goldenSet, scores, { from, to });
+  const earlier = await shiftsOf(deps.rotations, last.to);
+  const checks = await judgeAgain(deps.runs, pipeline.checks, last, addShifts([earlier, shifts]));
+  const endedAt = deps.clock.now();
+  const judged = { runId: last.to.id, checks };
+  if (!(await deps.rotations.complete(rotation.id, { endedAt, levels, shifts, judged }))) return;
+  const key = `ndcg@${Math.max(...last.to.settings.cutoffs)}`;
+  const note = `Version ${rotation.toVersion} of ${rotation.goldenSet} took over from version ${rotation.fromVersion}. ${describeLevels(levels, key)}`;
+  deps.logger.info('a new version of a golden set took over', {
+    pipeline: rotation.pipeline,
+    golden_set: rotation.goldenSet,
+    note,
+  });
+  await deps.deployments.detect(
+    {
+      pipeline: rotation.pipeline,
+      kind: 'golden',
+      version: `${rotation.goldenSet} v${rotation.toVersion}`,
+      note,
+      occurredAt: endedAt,
+    },
+    changesOf(rotation, levels),
+  );
+}
+
+async function comparedOf(runs: GoldenRuns, run: GoldenRun) {
+  const baseline = (await runs.comparisons(run.id)).find(({ kind }) => kind === 'baseline');
+  if (baseline === undefined) return null;
+  const metrics = baseline.differences.filter(({ segment }) => segment === ALL_SEGMENT);
+  return { runId: run.id, baselineRunId: baseline.against, metrics };
+}
+
+/** The checks of the run that is exported next, by the thresholds that hold from now on. */
+async function judgeAgain(
+  runs: GoldenRuns,
+  checks: GoldenChecks,
+  { from, to }: CompletedPair,
+  shifts: CheckShifts,
+): Promise<CheckResult[]> {
+  const { pipeline, goldenSet } = to;
+  const [before, scores, compared] = await Promise.all([
+    runs.checks(to.id),
+    runs.scores(to.id),
+    comparedOf(runs, to),
+  ]);
+  const needed = historyNeeded(checks);
+  const history =
+    needed === 0 ? [] : await runs.comparedWithBaseline(pipeline, goldenSet, from.goldenSetVersion, needed);
+  const labels = { kind: 'unknown', reason: '' } as const;
+  const judged = judgeGoldenRun(checks, goldenSet, {
+    scores,
+    compared: compared ?? '',
+    history,
+    labels,
+    shifts,
+  });
+  // What stands on neither scores nor a comparison is as it was found.
+  return judged.map((check) =>
+    check.verdict === 'no_data' ? (before.find(({ name }) => name === check.name) ?? check) : check,
+  );
+}
+
+const shownMeasures: ReadonlySet<string> = new Set(['ndcg', 'mrr', 'recall', 'hit_rate']);
+
+function changesOf({ fromVersion, toVersion }: GoldenRotation, levels: Levels): TraitChange[] {
+  const shown = Object.entries(levels).filter(([key]) => shownMeasures.has(key.split('@')[0] ?? ''));
+  return [
+    { trait: 'version', before: String(fromVersion), after: String(toVersion) },
+    ...shown.map(([trait, { from, to }]) => ({ trait, before: from.toFixed(4), after: to.toFixed(4) })),
+  ];
+}

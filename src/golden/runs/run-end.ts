@@ -1,0 +1,14 @@
+import type { RunEnd } from '../ports/golden-runs.ts';
+
+/** The end of a run that came to no scores. */
+export function endWithoutScores(status: RunEnd['status'], reason: string | null, finishedAt: Date): RunEnd {
+  const nothing = {
+    scores: [],
+    checks: [],
+    segmentsOverflow: 0,
+    labels: null,
+    fingerprints: {},
+    comparisons: [],
+  };
+  return { status, reason, finishedAt, ...nothing };
+}

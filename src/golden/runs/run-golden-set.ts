@@ -1,0 +1,99 @@
+/** The second half of a golden run: ask what has no answer yet, score, judge, end. Idempotent and resumable. */
+
+import type { Logger } from '../../logger.ts';
+import type { GoldenQuery } from '../../model.ts';
+import { messageOf } from '../../text/error-message.ts';
+import type { GoldenRun } from '../ports/golden-runs.ts';
+import type { RetrieverLimits } from '../ports/retriever-limits.ts';
+import type { WatchedPipeline } from '../watched-pipeline.ts';
+import { answerQueries } from './answer-queries.ts';
+import { type ConcludeDeps, concludeGoldenRun } from './conclude-golden-run.ts';
+import { queriesOfRun } from './queries-of-run.ts';
+
+const LEASE_SECONDS = 15;
+/** A run that was cancelled elsewhere stops here within so long. */
+const LEASE_RENEWAL_MS = 4000;
+
+export interface RunGoldenSetDeps extends ConcludeDeps {
+  readonly limits: RetrieverLimits;
+  readonly logger: Logger;
+  /** Names this worker in the lease. */
+  readonly holder: string;
+}
+
+export interface RunProgress {
+  readonly answered: number;
+  readonly total: number;
+}
+
+/** `held_elsewhere`: another worker is at it, or it had ended before. */
+export type RunGoldenSetOutcome = 'ended' | 'held_elsewhere';
+
+/**
+ * Takes the run over, asks the queries that have no answer, and ends the run. Killed at any line, the next call goes
+ * on where the stored answers end. When `signal` aborts the lease is given back and the run stays `running`.
+ *
+ * @throws the reason of `signal`
+ */
+export async function runGoldenSet(
+  deps: RunGoldenSetDeps,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  signal: AbortSignal,
+  onProgress: (progress: RunProgress) => void = () => undefined,
+): Promise<RunGoldenSetOutcome> {
+  if (!(await deps.runs.hold(run.id, deps.holder, LEASE_SECONDS))) return 'held_elsewhere';
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  try {
+    const queries = await queriesOfRun(deps.sets, run);
+    const renewal = renewLease(deps, run, stop).catch(() => undefined);
+    try {
+      await answerOpenQueries(deps, run, pipeline, queries, either, onProgress);
+    } finally {
+      stop.abort();
+      await renewal;
+    }
+    const end = await concludeGoldenRun(deps, run, pipeline, queries, signal);
+    return (await deps.runs.finish(run.id, end)) ? 'ended' : 'held_elsewhere';
+  } catch (error) {
+    await deps.runs.release(run.id, deps.holder).catch(() => undefined);
+    if (stop.signal.aborted && !signal.aborted && stop.signal.reason === LEASE_LOST) return 'held_elsewhere';
+    throw error;
+  }
+}
+
+const LEASE_LOST = new Error('the lease of the run was lost to another worker');
+
+/** Renews until `stop` aborts; when the lease is lost, or the run was cancelled, it is `stop` that it aborts. */
+async function renewLease(deps: RunGoldenSetDeps, run: GoldenRun, stop: AbortController): Promise<void> {
+  while (!stop.signal.aborted) {
+    await deps.clock.sleep(LEASE_RENEWAL_MS, stop.signal);
+    const held = await deps.runs.hold(run.id, deps.holder, LEASE_SECONDS).catch((error: unknown) => {
+      deps.logger.warn('the lease of a golden run could not be renewed', {
+        run_id: run.id,
+        reason: messageOf(error),
+      });
+      return true;
+    });
+    if (!held) stop.abort(LEASE_LOST);
+  }
+}
+
+async function answerOpenQueries(
+  deps: RunGoldenSetDeps,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  queries: readonly GoldenQuery[],
+  signal: AbortSignal,
+  onProgress: (progress: RunProgress) => void,
+): Promise<void> {
+  const ids = queries.map(({ id }) => id);
+  const known = await deps.runs.answered(run.id, ids);
+  const open = queries.filter(({ id }) => !known.has(id));
+  let answered = queries.length - open.length;
+  onProgress({ answered, total: queries.length });
+  await answerQueries(deps, run, pipeline, open, `${deps.holder}-${run.id}`, signal, () =>
+    onProgress({ answered: ++answered, total: queries.length }),
+  );
+}

@@ -1,0 +1,188 @@
+/** What a tick of a golden schedule comes to: runs, or a skip that is noted with its reason. */
+
+import type { Logger } from '../../logger.ts';
+import type { Schedule } from '../../queue/schedule.ts';
+import type { GoldenRun } from '../ports/golden-runs.ts';
+import type { GoldenTicks, SkipReason } from '../ports/golden-ticks.ts';
+import { scoreQueries } from '../rules/query-scores.ts';
+import { fitsBudget, type StartPurpose } from '../rules/schedule/query-budget.ts';
+import { isQuiet, startOfDay } from '../rules/schedule/quiet-hours.ts';
+import { chooseSentinel } from '../rules/schedule/sentinel-choice.ts';
+import type { Cron, GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
+import { versionsToRun } from './rotate-golden-set.ts';
+import {
+  createGoldenRun,
+  latestVersion,
+  type RunReason,
+  type StartGoldenRunDeps,
+} from './start-golden-run.ts';
+
+export interface TickDeps extends StartGoldenRunDeps {
+  readonly ticks: GoldenTicks;
+  readonly schedule: Pick<Schedule, 'between'>;
+  readonly logger: Logger;
+}
+
+/** Ticks that were missed longer ago than this are not looked for. */
+const LOOK_BACK_MS = 86_400_000;
+/** Full runs by which the queries of a sentinel are chosen. */
+const HISTORY_RUNS = 5;
+
+/**
+ * Starts the full run of a tick, or while a new version of the set runs beside the old one a run of each. In quiet
+ * hours, and beyond the budget of the day, it is skipped.
+ *
+ * @returns ids of the runs, none when another scheduler was first
+ * @throws RecalldError golden_set_unknown
+ */
+export async function tickFullRun(
+  deps: TickDeps,
+  pipeline: WatchedPipeline,
+  golden: GoldenSchedule,
+  plannedAt: Date,
+): Promise<string[]> {
+  const latest = await latestVersion(deps.sets, golden.set);
+  const series = { pipeline: pipeline.name, goldenSet: golden.set, purpose: 'full' } as const;
+  await noteMissed(deps, series, golden.cron, plannedAt);
+  const skip = (reason: SkipReason): Promise<void> =>
+    deps.ticks.skip(series, [plannedAt], reason, deps.clock.now());
+  if (isQuiet(golden.quietHours, golden.timezone, plannedAt)) {
+    await skip('quiet_hours');
+    return [];
+  }
+  const started: string[] = [];
+  for (const version of await versionsToRun(deps, pipeline.name, golden, latest)) {
+    const size = version === latest.version ? latest.queries : await sizeOf(deps, golden.set, version);
+    if (!(await isInBudget(deps, pipeline, golden, 'full', size, size))) {
+      // The tick of an older version that did run is no skip.
+      if (started.length === 0) await skip('daily_budget');
+      break;
+    }
+    const reason: RunReason = {
+      trigger: 'schedule',
+      scheduledFor: plannedAt,
+      purpose: 'full',
+      cause: null,
+      queryIds: null,
+    };
+    const id = await createGoldenRun(deps, pipeline, golden, version, size, reason);
+    if (id !== null) started.push(id);
+  }
+  return started;
+}
+
+/** Starts the sentinel of a tick on the version whose scores are exported. @throws RecalldError golden_set_unknown */
+export async function tickSentinel(
+  deps: TickDeps,
+  pipeline: WatchedPipeline,
+  golden: GoldenSchedule,
+  plannedAt: Date,
+): Promise<string[]> {
+  const { sentinel } = golden;
+  if (sentinel === null) return [];
+  await latestVersion(deps.sets, golden.set);
+  const series = { pipeline: pipeline.name, goldenSet: golden.set, purpose: 'sentinel' } as const;
+  await noteMissed(deps, series, sentinel.cron, plannedAt);
+  const skip = (reason: SkipReason): Promise<void> =>
+    deps.ticks.skip(series, [plannedAt], reason, deps.clock.now());
+  const rotation = await deps.rotations.open(pipeline.name, golden.set);
+  const [full] = await deps.runs.list({
+    pipeline: pipeline.name,
+    goldenSet: golden.set,
+    status: 'completed',
+    limit: 1,
+    ...(rotation === null ? {} : { version: rotation.fromVersion }),
+  });
+  if (full === undefined) {
+    await skip('no_full_run');
+    return [];
+  }
+  const queryIds = await sentinelQueries(deps, full, sentinel.queries);
+  if (!(await isInBudget(deps, pipeline, golden, 'sentinel', queryIds.length, full.queriesTotal))) {
+    await skip('daily_budget');
+    return [];
+  }
+  const reason: RunReason = {
+    trigger: 'schedule',
+    scheduledFor: plannedAt,
+    purpose: 'sentinel',
+    cause: null,
+    queryIds,
+  };
+  const { goldenSetVersion: version } = full;
+  const id = await createGoldenRun(deps, pipeline, golden, version, queryIds.length, reason);
+  return id === null ? [] : [id];
+}
+
+/** Whether the rest of the day's budget holds a run of `planned` queries; `full` is the size of a full run. */
+export async function isInBudget(
+  deps: Pick<TickDeps, 'ticks' | 'clock'>,
+  pipeline: WatchedPipeline,
+  golden: GoldenSchedule,
+  purpose: StartPurpose,
+  planned: number,
+  full: number,
+): Promise<boolean> {
+  const { maxQueriesPerDay: limit, set, timezone, sentinel } = golden;
+  if (limit === null) return true;
+  const midnight = startOfDay(timezone, deps.clock.now());
+  const asked = await deps.ticks.queriesSince(pipeline.name, set, midnight);
+  return fitsBudget({ purpose, limit, asked, planned, full, hasSentinel: sentinel !== null });
+}
+
+/**
+ * The sentinel of a version keeps its queries, so that its runs can be told one against the other; it is chosen by the
+ * last full runs when the version, or the number of queries, is new.
+ */
+async function sentinelQueries(deps: TickDeps, full: GoldenRun, count: number): Promise<readonly string[]> {
+  const { pipeline, goldenSet, goldenSetVersion: version, settings } = full;
+  const [before] = await deps.runs.list({ pipeline, goldenSet, version, purpose: 'sentinel', limit: 1 });
+  const wanted = Math.min(count, full.queriesTotal);
+  if (before?.queryIds?.length === wanted) return before.queryIds;
+  const recent = await deps.runs.list({
+    pipeline,
+    goldenSet,
+    version,
+    status: 'completed',
+    limit: HISTORY_RUNS,
+  });
+  const queries = await deps.sets.queries(goldenSet, version);
+  const k = Math.max(...settings.cutoffs);
+  const history: Float64Array[] = [];
+  for (const { id } of recent) {
+    const { keys, columns } = scoreQueries(queries, await deps.runs.answers(id), {
+      cutoffs: [k],
+      relevanceLevel: settings.relevanceLevel,
+    });
+    history.push(columns[keys.findIndex(({ measure }) => measure === 'ndcg')] ?? new Float64Array());
+  }
+  const stale = new Set((await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId));
+  const { segmentKeys, maxSegments } = settings;
+  return chooseSentinel({ queries, history, segmentKeys, maxSegments, stale }, wanted);
+}
+
+/** Ticks between the last one that came to anything and this one: noted, never made up for. */
+async function noteMissed(
+  deps: TickDeps,
+  series: Parameters<GoldenTicks['skip']>[0],
+  cron: Cron | null,
+  plannedAt: Date,
+): Promise<void> {
+  const last = cron === null ? null : await deps.ticks.last(series);
+  if (cron === null || last === null) return;
+  const from = new Date(Math.max(last.getTime(), plannedAt.getTime() - LOOK_BACK_MS));
+  const missed = deps.schedule.between(cron.expression, cron.timezone, from, plannedAt);
+  if (missed.length === 0) return;
+  deps.logger.warn('ticks of a golden set were missed; the latest is made up for, the others are not', {
+    pipeline: series.pipeline,
+    golden_set: series.goldenSet,
+    purpose: series.purpose,
+    missed: missed.length,
+  });
+  await deps.ticks.skip(series, missed, 'missed', deps.clock.now());
+}
+
+async function sizeOf({ sets }: TickDeps, name: string, version: number): Promise<number> {
+  const found = (await sets.list()).find((one) => one.name === name && one.version === version);
+  return found?.queries ?? 0;
+}

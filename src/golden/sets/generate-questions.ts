@@ -1,0 +1,182 @@
+/** Asks a chat model for questions about the chunks of a store, and keeps those that a person could have asked. */
+
+import type { ChatModel } from '../../models/chat-model.ts';
+import {
+  costOf,
+  estimateTokens,
+  MOST_OUTPUT_TOKENS,
+  type TokenPrices,
+  type Tokens,
+} from '../rules/generation/cost.ts';
+import type { QuestionProblem } from '../rules/generation/question-problem.ts';
+import type { WatchedPipeline } from '../watched-pipeline.ts';
+import { type Asked, askForQuestion, requestFor } from './ask-for-question.ts';
+import { type Chunk, createQuestionSieve, type KnownQuestions } from './question-sieve.ts';
+
+export type ChunkOutcome =
+  | 'kept'
+  | 'no_question'
+  | 'refused'
+  | 'malformed'
+  | 'not_retrieved'
+  | 'near_duplicate'
+  /** The retriever failed, so that nobody knows; the next call asks again. */
+  | 'unfinished'
+  | QuestionProblem;
+
+/** What became of a chunk, and what it cost. */
+export interface SettledChunk {
+  readonly chunkId: string;
+  readonly outcome: ChunkOutcome;
+  /** Of a question that was kept. */
+  readonly question: string | null;
+  readonly tokens: Tokens;
+}
+
+export interface GenerateRequest {
+  readonly questions: number;
+  readonly seed: number;
+  /** In the order in which they are to be asked about. */
+  readonly chunks: readonly Chunk[];
+  /** Of an earlier call that was interrupted. */
+  readonly settled: readonly SettledChunk[];
+  /** Questions that the set has already. */
+  readonly known: readonly string[];
+  /** Most money that may be spent, what was spent before included; null for no limit. */
+  readonly maxCost: number | null;
+  readonly prices: TokenPrices | null;
+}
+
+export interface GenerateDeps {
+  readonly model: ChatModel;
+  /** Called for each chunk as soon as it is settled; the next ones wait for it. */
+  readonly settle: (chunk: SettledChunk) => Promise<void>;
+  readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
+}
+
+export interface Generation {
+  readonly settled: readonly SettledChunk[];
+  readonly tokens: Tokens;
+  /** Why it ended. `failing`: the model or the retriever failed again and again, `message` says how. */
+  readonly end:
+    | { readonly kind: 'complete' | 'cost_cap' | 'no_more_chunks' | 'never_retrieved' }
+    | { readonly kind: 'failing'; readonly message: string };
+}
+
+const AT_ONCE = 4;
+/** Failures in a row after which going on makes no sense. */
+const FAILURES = 5;
+/** Questions of which not one found its chunk: then the ids of retriever and store differ. */
+const NEVER_RETRIEVED = 20;
+
+/**
+ * Goes through the chunks until there are enough questions. The cap holds: a call is made only when even its repair,
+ * at full length, would stay under it. Rejects only with the reason of `signal`; what was settled can be given to the
+ * next call.
+ */
+export async function generateQuestions(
+  deps: GenerateDeps,
+  pipeline: WatchedPipeline,
+  request: GenerateRequest,
+  signal: AbortSignal,
+): Promise<Generation> {
+  const settled = [...request.settled];
+  const done = new Set(
+    settled.filter(({ outcome }) => outcome !== 'unfinished').map(({ chunkId }) => chunkId),
+  );
+  const open = [...request.chunks.entries()].filter(([, { id }]) => !done.has(id));
+  const kept = (): SettledChunk[] => settled.filter(({ outcome }) => outcome === 'kept');
+  const known: KnownQuestions = [...request.known, ...kept().flatMap(({ question }) => question ?? [])];
+  const sieve = createQuestionSieve(pipeline, known);
+  let [failures, lastFailure] = [0, ''];
+
+  for (;;) {
+    signal.throwIfAborted();
+    deps.onProgress({ answered: kept().length, total: request.questions });
+    const end = (kind: Exclude<Generation['end']['kind'], 'failing'>): Generation => ({
+      settled,
+      tokens: totalOf(settled),
+      end: { kind },
+    });
+    const lacking = request.questions - kept().length;
+    if (lacking <= 0) return end('complete');
+    if (isNeverRetrieved(settled)) return end('never_retrieved');
+    if (failures >= FAILURES) return { ...end('complete'), end: { kind: 'failing', message: lastFailure } };
+    const next = affordable(open.slice(0, Math.min(AT_ONCE, lacking)), settled, request);
+    if (open.length === 0) return end('no_more_chunks');
+    if (next.length === 0) return end('cost_cap');
+    open.splice(0, next.length);
+    const answers = await Promise.all(
+      next.map(([place, chunk]) =>
+        askForQuestion(deps.model, requestFor(chunk.content, place, request.seed), signal),
+      ),
+    );
+    for (const [index, asked] of answers.entries()) {
+      const chunk = next[index]?.[1];
+      if (chunk === undefined) continue;
+      const { result, failure } = await judge(asked, chunk);
+      failures = failure === null ? 0 : failures + 1;
+      lastFailure = failure ?? lastFailure;
+      if (result === null) continue;
+      settled.push(result);
+      await deps.settle(result);
+    }
+  }
+
+  async function judge(asked: Asked, chunk: Chunk): Promise<Judged> {
+    if (asked.kind === 'failed') return { result: null, failure: asked.message };
+    const { tokens } = asked;
+    const settle = (outcome: ChunkOutcome, question: string | null = null): SettledChunk => ({
+      chunkId: chunk.id,
+      outcome,
+      question,
+      tokens,
+    });
+    if (asked.kind !== 'question') return { result: settle(asked.kind), failure: null };
+    const verdict = await sieve(asked.question, chunk, signal);
+    if (verdict.kind === 'failed') return { result: settle('unfinished'), failure: verdict.message };
+    const { outcome } = verdict;
+    return { result: settle(outcome, outcome === 'kept' ? asked.question : null), failure: null };
+  }
+}
+
+interface Judged {
+  /** Null when nothing was paid for. */
+  readonly result: SettledChunk | null;
+  readonly failure: string | null;
+}
+
+type PlacedChunk = readonly [number, Chunk];
+
+/** As many of the next calls as even at their dearest stay under the cap. */
+function affordable(
+  next: readonly PlacedChunk[],
+  settled: readonly SettledChunk[],
+  { maxCost, prices, seed }: GenerateRequest,
+): readonly PlacedChunk[] {
+  if (maxCost === null || prices === null) return next;
+  let spent = costOf(totalOf(settled), prices);
+  const taken: PlacedChunk[] = [];
+  for (const placed of next) {
+    const { messages } = requestFor(placed[1].content, placed[0], seed);
+    const input = estimateTokens(messages.map(({ content }) => content));
+    // The repair sends everything again, and the answer with it.
+    const worst = { input: 2 * input + MOST_OUTPUT_TOKENS + 100, output: 2 * MOST_OUTPUT_TOKENS };
+    spent += costOf(worst, prices);
+    if (spent > maxCost) break;
+    taken.push(placed);
+  }
+  return taken;
+}
+
+function isNeverRetrieved(settled: readonly SettledChunk[]): boolean {
+  const lost = settled.filter(({ outcome }) => outcome === 'not_retrieved').length;
+  return lost >= NEVER_RETRIEVED && !settled.some(({ outcome }) => outcome === 'kept');
+}
+
+function totalOf(settled: readonly SettledChunk[]): Tokens {
+  return {
+    input: settled.reduce((sum, { tokens }) => sum + tokens.input, 0),
+    output: settled.reduce((sum, { tokens }) => sum + tokens.output, 0),
+  };
+}

@@ -1,0 +1,196 @@
+/** Golden sets in PostgreSQL. */
+import type pg from 'pg';
+import type { GoldenQuery, Judgment } from '../../model.ts';
+import { takeTurn } from '../../postgres/advisory-lock.ts';
+import { wellFormed } from '../../postgres/text.ts';
+import { inTransaction } from '../../postgres/transaction.ts';
+import type {
+  GoldenOrigin,
+  GoldenSets,
+  GoldenSetVersion,
+  NewGoldenSet,
+  QuerySelection,
+} from '../ports/golden-sets.ts';
+import { originMismatch } from '../rules/origin-mismatch.ts';
+import { readOrigins, storeOrigins, withoutErased } from './golden-origins.ts';
+
+interface VersionRow {
+  name: string;
+  version: number;
+  content_hash: string;
+  format: string;
+  imported_at: Date;
+  queries: number;
+  judgments: number;
+  origin: GoldenOrigin;
+  note: string | null;
+}
+
+interface QueryRow {
+  query_id: string;
+  text: string;
+  tags: Record<string, string>;
+}
+
+interface JudgmentRow {
+  query_id: string;
+  document_id: string;
+  grade: number;
+}
+
+const versionColumns = 'name, version, content_hash, format, imported_at, queries, judgments, origin, note';
+
+export function createGoldenSets(pool: pg.Pool): GoldenSets {
+  return {
+    async add(set, now) {
+      return inTransaction(pool, async (client) => {
+        // Before the turn of the set, since an erasure takes both in this order and would be waited for in a ring.
+        const allowed = await withoutErased(client, set);
+        await takeTurn(client, 'golden set', set.name);
+        const latest = await readLatest(client, set.name);
+        assertSameOrigin(set, latest);
+        if (latest !== null && latest.contentHash === set.contentHash) return { set: latest, created: false };
+        const version = (latest?.version ?? 0) + 1;
+        await insertVersion(client, allowed, version, now);
+        await storeOrigins(client, allowed, now);
+        const created = await readLatest(client, set.name);
+        if (created === null) throw new Error(`golden set ${set.name} is gone within its own transaction`);
+        return { set: created, created: true };
+      });
+    },
+
+    async latest(name) {
+      return readLatest(pool, name);
+    },
+
+    async list() {
+      const { rows } = await pool.query<VersionRow>(
+        `select ${versionColumns} from golden_sets order by name, version desc`,
+      );
+      return rows.map(toVersion);
+    },
+
+    async origins(name) {
+      return readOrigins(pool, name);
+    },
+
+    queries: (name, version) => readQueries(pool, name, version, null),
+    someQueries: (name, version, selection) => readQueries(pool, name, version, selection),
+  };
+}
+
+/** @param selection null for every query */
+async function readQueries(
+  pool: pg.Pool,
+  name: string,
+  version: number,
+  selection: QuerySelection | null,
+): Promise<GoldenQuery[]> {
+  const ids = selection !== null && 'ids' in selection ? selection.ids : null;
+  // Positions in the table start at 1.
+  const range = selection !== null && 'from' in selection ? selection : null;
+  const { rows } = await pool.query<QueryRow>(
+    `select query_id, text, tags from golden_queries
+      where golden_set = $1::text and version = $2::integer
+        and ($3::text[] is null or query_id = any ($3::text[]))
+        and ($4::integer is null or (position > $4::integer and position <= $5::integer))
+      order by position`,
+    [name, version, ids, range?.from ?? null, range?.to ?? null],
+  );
+  const judgments = await pool.query<JudgmentRow>(
+    `select query_id, document_id, grade from golden_judgments
+      where golden_set = $1::text and version = $2::integer and ($3::text[] is null or query_id = any ($3::text[]))
+      order by query_id, document_id`,
+    [name, version, selection === null ? null : rows.map((row) => row.query_id)],
+  );
+  return withJudgments(rows, judgments.rows);
+}
+
+function assertSameOrigin(set: NewGoldenSet, latest: GoldenSetVersion | null): void {
+  const origin = set.origin ?? 'human';
+  if (latest === null || latest.origin === origin) return;
+  throw originMismatch(set.name, latest.origin);
+}
+
+async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<GoldenSetVersion | null> {
+  const { rows } = await db.query<VersionRow>(
+    `select ${versionColumns} from golden_sets where name = $1::text order by version desc limit 1`,
+    [name],
+  );
+  return rows[0] === undefined ? null : toVersion(rows[0]);
+}
+
+async function insertVersion(
+  client: pg.PoolClient,
+  set: NewGoldenSet,
+  version: number,
+  now: Date,
+): Promise<void> {
+  const judgments = set.queries.flatMap((query) =>
+    query.judgments.map((judgment) => ({ queryId: query.id, ...judgment })),
+  );
+  await client.query(
+    `insert into golden_sets (${versionColumns}) values ($1::text, $2::integer, $3::text, $4::text, $5::timestamptz, $6::integer, $7::integer, $8::text, $9::text)`,
+    [
+      set.name,
+      version,
+      set.contentHash,
+      set.format,
+      now,
+      set.queries.length,
+      judgments.length,
+      set.origin ?? 'human',
+      set.note ?? null,
+    ],
+  );
+  await client.query(
+    `insert into golden_queries (golden_set, version, query_id, position, text, tags)
+     select $1::text, $2::integer, q.query_id, q.position, q.text, q.tags::jsonb
+       from unnest($3::text[], $4::text[], $5::text[]) with ordinality as q (query_id, text, tags, position)`,
+    [
+      set.name,
+      version,
+      set.queries.map((q) => q.id),
+      set.queries.map((q) => q.text),
+      set.queries.map((q) => toJson(q.tags)),
+    ],
+  );
+  await client.query(
+    `insert into golden_judgments (golden_set, version, query_id, document_id, grade)
+     select $1::text, $2::integer, j.query_id, j.document_id, j.grade
+       from unnest($3::text[], $4::text[], $5::integer[]) as j (query_id, document_id, grade)`,
+    [
+      set.name,
+      version,
+      judgments.map((j) => j.queryId),
+      judgments.map((j) => j.documentId),
+      judgments.map((j) => j.grade),
+    ],
+  );
+}
+
+function toJson(tags: GoldenQuery['tags']): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(tags).map((tag) => tag.map(wellFormed))));
+}
+
+function toVersion(row: VersionRow): GoldenSetVersion {
+  return {
+    name: row.name,
+    version: row.version,
+    contentHash: row.content_hash,
+    format: row.format,
+    importedAt: row.imported_at,
+    queries: row.queries,
+    judgments: row.judgments,
+    origin: row.origin,
+    note: row.note,
+  };
+}
+
+/** Joined here: a join in SQL takes minutes right after the import of a large set, when its tables have no statistics. */
+function withJudgments(queries: readonly QueryRow[], judgments: readonly JudgmentRow[]): GoldenQuery[] {
+  const judged = new Map<string, Judgment[]>(queries.map((query) => [query.query_id, []]));
+  for (const { query_id: id, document_id: documentId, grade } of judgments)
+    judged.get(id)?.push({ documentId, grade });
+  return queries.map(({ query_id: id, text, tags }) => ({ id, text, tags, judgments: judged.get(id) ?? [] }));
+}

@@ -1,0 +1,139 @@
+/** What each pipeline and golden set last came to: the rows behind the exported gauges. */
+import type pg from 'pg';
+import type { CheckResult } from '../../checks/rules/check-result.ts';
+import { type RunStatus, runStatuses } from '../../model.ts';
+import type { LatestRun } from '../ports/golden-runs.ts';
+import type { OutcomeCounts } from '../rules/run.ts';
+import { readComparisons } from './run-comparisons.ts';
+import { type LabelColumns, readChecksOf, readOutcomes, readScores, toLabels } from './run-results.ts';
+
+interface LatestRow extends LabelColumns {
+  pipeline: string;
+  golden_set: string;
+  last_attempt_at: Date;
+  statuses: Record<RunStatus, number>;
+  ended_id: string | null;
+  ended_at: Date | null;
+  duration_seconds: number | null;
+  completed_id: string | null;
+  completed_started_at: Date | null;
+  completed_at: Date | null;
+  segments_overflow: number | null;
+}
+
+/**
+ * Full runs, but those of versions that run beside an older one whose scores are exported. All of them are counted from
+ * an index; the newest of each set are looked up in it.
+ */
+const latestSql = `
+  with sets as (
+    select r.pipeline, r.golden_set, max(r.started_at) as last_attempt_at, o.from_version as newest_version,
+           jsonb_build_object(${runStatuses.map(countOf).join(', ')}) as statuses
+      from golden_runs r
+      left join golden_rotations o on o.pipeline = r.pipeline and o.golden_set = r.golden_set and o.ended_at is null
+     where r.purpose = 'full' and (o.from_version is null or r.golden_set_version <= o.from_version)
+     group by r.pipeline, r.golden_set, o.from_version
+  )
+  select sets.pipeline, sets.golden_set, sets.last_attempt_at, sets.statuses,
+         ended.id as ended_id, ended.finished_at as ended_at,
+         extract(epoch from ended.finished_at - ended.started_at)::double precision as duration_seconds,
+         completed.id as completed_id, completed.started_at as completed_started_at, completed.finished_at as completed_at,
+         completed.segments_overflow,
+         completed.labels_probed, completed.labels_stale, completed.queries_dead, completed.labels_gap
+    from sets
+    left join lateral (
+      ${newestOf("r.status in ('completed', 'void', 'failed')")}) ended on true
+    left join lateral (
+      ${newestOf("r.status = 'completed'")}) completed on true
+   order by sets.pipeline, sets.golden_set`;
+
+function countOf(status: RunStatus): string {
+  return `'${status}', count(*) filter (where r.status = '${status}')`;
+}
+
+function newestOf(condition: string): string {
+  return `
+      select * from golden_runs r
+       where r.purpose = 'full' and r.pipeline = sets.pipeline and r.golden_set = sets.golden_set
+         and (sets.newest_version is null or r.golden_set_version <= sets.newest_version) and ${condition}
+       order by r.golden_set_version desc, r.started_at desc limit 1`;
+}
+
+type Results = Pick<NonNullable<LatestRun['completed']>, 'scores' | 'baseline'>;
+
+/**
+ * Reads the latest runs time and again. What the queries of a run that ended came to, its scores and its comparisons are
+ * written once, so they are read once, and are the same objects from then on. Its checks may be judged again.
+ */
+export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
+  const results = rememberLatest((runId) => readResults(db, runId));
+  const outcomes = rememberLatest((runId) => readOutcomes(db, runId));
+  return async () => {
+    const { rows } = await db.query<LatestRow>(latestSql);
+    const endedIds = rows.flatMap(({ ended_id: id }) => (id === null ? [] : [id]));
+    const completedIds = rows.flatMap(({ completed_id: id }) => (id === null ? [] : [id]));
+    const checks = await readChecksOf(db, endedIds);
+    const outcomesOf = await outcomes(endedIds);
+    const resultsOf = await results(completedIds);
+    return rows.map((row) => {
+      const { ended_id: ended, completed_id: completed } = row;
+      return toLatest(
+        row,
+        (completed === null ? null : resultsOf.get(completed)) ?? null,
+        (ended === null ? null : outcomesOf.get(ended)) ?? null,
+        checks.get(ended ?? '') ?? [],
+      );
+    });
+  };
+}
+
+/** Reads what it has not read for the runs before, one after the other, and forgets other runs. */
+function rememberLatest<T>(
+  read: (runId: string) => Promise<T>,
+): (runIds: readonly string[]) => Promise<ReadonlyMap<string, T>> {
+  let known: ReadonlyMap<string, T> = new Map();
+  return async (runIds) => {
+    const now = new Map<string, T>();
+    for (const id of runIds) now.set(id, known.get(id) ?? (await read(id)));
+    known = now;
+    return now;
+  };
+}
+
+async function readResults(db: pg.Pool, runId: string): Promise<Results> {
+  const [scores, comparisons] = await Promise.all([readScores(db, runId), readComparisons(db, runId)]);
+  return { scores, baseline: comparisons.find(({ kind }) => kind === 'baseline') ?? null };
+}
+
+function toLatest(
+  row: LatestRow,
+  results: Results | null,
+  outcomes: OutcomeCounts | null,
+  checks: readonly CheckResult[],
+): LatestRun {
+  return {
+    pipeline: row.pipeline,
+    goldenSet: row.golden_set,
+    lastAttemptAt: row.last_attempt_at,
+    runsByStatus: row.statuses,
+    ended:
+      row.ended_at === null || outcomes === null
+        ? null
+        : {
+            durationSeconds: row.duration_seconds ?? 0,
+            outcomes,
+            checks,
+            finishedAt: row.ended_at,
+          },
+    completed:
+      row.completed_at === null || results === null
+        ? null
+        : {
+            startedAt: row.completed_started_at ?? row.completed_at,
+            finishedAt: row.completed_at,
+            ...results,
+            segmentsOverflow: row.segments_overflow ?? 0,
+            labels: toLabels(row),
+          },
+  };
+}

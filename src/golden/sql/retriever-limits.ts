@@ -1,0 +1,58 @@
+/** The concurrency and the pace of retrievers in PostgreSQL, whose clock is the only one that counts. */
+import type { Pool } from 'pg';
+import { takeTurn } from '../../postgres/advisory-lock.ts';
+import { inTransaction } from '../../postgres/transaction.ts';
+import type { RetrieverLimits } from '../ports/retriever-limits.ts';
+import { shareOf } from '../rules/schedule/retriever-share.ts';
+
+interface ShareRow {
+  holder: string;
+  slots: number;
+  failures_in_a_row: number;
+}
+
+export function createRetrieverLimits(pool: Pool): RetrieverLimits {
+  return {
+    share: (pipeline, holder, { concurrency, using, failuresInARow }, leaseSeconds) =>
+      inTransaction(pool, async (client) => {
+        await takeTurn(client, 'retriever', pipeline);
+        const { rows } = await client.query<ShareRow>(
+          `select holder, slots, failures_in_a_row from retriever_shares
+            where pipeline = $1::text and holder <> $2::text and until >= clock_timestamp()`,
+          [pipeline, holder],
+        );
+        const others = rows.map(({ slots }) => slots);
+        const rank = rows.filter((row) => row.holder < holder).length;
+        const { slots, counted } = shareOf({ concurrency, using, others, rank });
+        await client.query(
+          `insert into retriever_shares (pipeline, holder, slots, failures_in_a_row, until)
+           values ($1::text, $2::text, $3::integer, $4::integer, clock_timestamp() + make_interval(secs => $5::double precision))
+           on conflict (pipeline, holder) do update
+              set slots = excluded.slots, failures_in_a_row = excluded.failures_in_a_row, until = excluded.until`,
+          [pipeline, holder, counted, failuresInARow, leaseSeconds],
+        );
+        const failuresElsewhere = rows.reduce((sum, row) => sum + row.failures_in_a_row, 0);
+        return { slots, failuresElsewhere };
+      }),
+
+    async leave(pipeline, holder) {
+      await pool.query(
+        `delete from retriever_shares
+          where pipeline = $1::text and (holder = $2::text or until < clock_timestamp() - interval '1 hour')`,
+        [pipeline, holder],
+      );
+    },
+
+    async reserve(pipeline, turns, perSecond) {
+      const { rows } = await pool.query<{ wait_ms: number }>(
+        `insert into retriever_paces as p (pipeline, next_turn)
+         values ($1::text, clock_timestamp() + make_interval(secs => $2::double precision))
+         on conflict (pipeline) do update
+            set next_turn = greatest(p.next_turn, clock_timestamp()) + make_interval(secs => $2::double precision)
+         returning (extract(epoch from next_turn - clock_timestamp()) - $2::double precision)::double precision * 1000 as wait_ms`,
+        [pipeline, turns / perSecond],
+      );
+      return Math.max(0, rows[0]?.wait_ms ?? 0);
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { type FileHandle, open } from 'node:fs/promises';
+import { RecalldError } from '../../errors.ts';
+import { unreadable } from '../../files/system-failure.ts';
+import type { ColumnScanner } from '../../ir/trec-line.ts';
+
+/** Also the longest line: a text file with a longer one is no list of judgments or results. */
+const BLOCK_BYTES = 512 * 1024;
+const LINE_FEED = 0x0a;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** A stretch of whole lines of a file. */
+export class Block {
+  /** Valid until the next block is read. */
+  readonly bytes: Buffer;
+  /** A string when each byte is a character: to cut it is much faster than to decode each part. */
+  private readonly kept: string | Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    this.kept = isAscii(bytes) ? bytes.toString('latin1') : Buffer.from(bytes);
+  }
+
+  /** The text of `bytes[start, end)`, also after the next block was read. */
+  slice(start: number, end: number): string {
+    return typeof this.kept === 'string'
+      ? this.kept.slice(start, end)
+      : this.kept.toString('utf8', start, end);
+  }
+}
+
+/** Receives a line that the scanner has just scanned in the block; lines count from 1. */
+export type LineHandler = (block: Block, line: number) => void;
+
+/**
+ * Scans every line of a UTF-8 text file in order and hands it over. Beside the strings that the handler cuts from it,
+ * one block of the file is in memory at a time. A byte order mark is skipped, and the last line needs no line feed.
+ *
+ * @throws RecalldError `file_unreadable` if the file cannot be opened or read; `file_malformed` if it is not UTF-8
+ * text or has a line longer than 512 KiB. What the handler throws passes through.
+ */
+export async function forEachLine(path: string, scanner: ColumnScanner, handle: LineHandler): Promise<void> {
+  const file = await openFile(path);
+  try {
+    const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+    let kept = 0;
+    let line = 1;
+    let isFirst = true;
+    for (;;) {
+      const read = await readInto(file, path, buffer, kept);
+      const filled = kept + read;
+      const isLast = read === 0;
+      const end = isLast ? filled : buffer.lastIndexOf(LINE_FEED, filled - 1) + 1;
+      if (end === 0 && filled === buffer.length) {
+        throw malformed(
+          path,
+          line,
+          'The line is longer than 512 KiB; give a text file with one entry per line.',
+        );
+      }
+      if (end > 0) {
+        const start = isFirst && buffer.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
+        const bytes = buffer.subarray(start, end);
+        requireText(bytes, path, line);
+        const block = new Block(bytes);
+        for (let next = 0; next < bytes.length; line++) {
+          next = scanner.scan(bytes, next);
+          handle(block, line);
+        }
+        isFirst = false;
+      }
+      if (isLast) return;
+      buffer.copyWithin(0, end, filled);
+      kept = filled - end;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** `file_malformed` at a line of a file; `what` says what is wrong and the way out. */
+export function malformed(path: string, line: number, what: string): RecalldError {
+  return new RecalldError('file_malformed', `${path}, line ${line}: ${what}`);
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+async function readInto(file: FileHandle, path: string, buffer: Buffer, from: number): Promise<number> {
+  try {
+    return (await file.read(buffer, from, buffer.length - from, null)).bytesRead;
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/** `bytes` are whole lines, so no character is cut in two. Text holds no NUL, which also unmasks UTF-16. */
+function requireText(bytes: Buffer, path: string, firstLine: number): void {
+  if (isUtf8(bytes) && !bytes.includes(0)) return;
+  let line = firstLine;
+  let start = 0;
+  for (;;) {
+    const feed = bytes.indexOf(LINE_FEED, start);
+    const part = bytes.subarray(start, feed === -1 ? bytes.length : feed);
+    if (feed === -1 || !isUtf8(part) || part.includes(0)) {
+      throw malformed(path, line, 'This is not UTF-8 text; unpack the file or convert it to UTF-8.');
+    }
+    start = feed + 1;
+    line++;
+  }
+}

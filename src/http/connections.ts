@@ -1,0 +1,97 @@
+/** What a connection may cost before somebody has shown a key on it, and how much of it may be under way at once. */
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { hasGoodKey } from '../access/authentication.ts';
+import type { Logger } from '../logger.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+
+/** Its buffers, the head of a request, and answers that are not taken. */
+const CONNECTION_BYTES = 128 * 1024;
+
+/** Requests that are sent without waiting for answers. Clients that do so at all send a few. */
+const MOST_PIPELINED = 8;
+
+interface Connection {
+  /** Counted in the budget until a key is shown. */
+  isKeyless: boolean;
+  /** Requests whose answers are not taken. */
+  underWay: number;
+  /** Those of them whose answers are not made. */
+  inWork: number;
+}
+
+/**
+ * Closes the connection that has waited longest when those without a key hold too much, so that nobody keeps others out
+ * by holding connections. One that waits for us is spared.
+ */
+export function limitConnections(app: FastifyInstance, budget: MemoryBudget, logger: Logger): void {
+  /** The oldest first. */
+  const connections = new Map<Socket, Connection>();
+
+  const stopCounting = (connection: Connection): void => {
+    if (connection.isKeyless) budget.giveBack(CONNECTION_BYTES, true);
+    connection.isKeyless = false;
+  };
+
+  const closeOldest = (): boolean => {
+    for (const [socket, connection] of connections) {
+      if (!connection.isKeyless || connection.inWork > 0) continue;
+      stopCounting(connection);
+      connections.delete(socket);
+      socket.destroy();
+      return true;
+    }
+    return false;
+  };
+
+  /** Null when there is no room for it; then it is closed. */
+  const admit = (socket: Socket): Connection | null => {
+    while (budget.take(CONNECTION_BYTES, true) !== 'taken') {
+      if (closeOldest()) continue;
+      socket.destroy();
+      return null;
+    }
+    const connection: Connection = { isKeyless: true, underWay: 0, inWork: 0 };
+    connections.set(socket, connection);
+    socket.once('close', () => {
+      stopCounting(connection);
+      connections.delete(socket);
+    });
+    return connection;
+  };
+
+  app.server.on('connection', admit);
+  app.addHook('onListen', (done) => {
+    // Such as a connection that the system has no room for; without a listener it would end the process.
+    app.server.on('error', (error) =>
+      logger.warn('a connection could not be taken', { reason: error.message }),
+    );
+    done();
+  });
+
+  app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
+    // Under the name localhost there is a second server, whose connections are first met here.
+    const connection = connections.get(socket) ?? (socket.destroyed ? null : admit(socket));
+    if (connection === null || connection.underWay >= MOST_PIPELINED) {
+      // Who does not read gets no answer.
+      reply.hijack();
+      socket.destroy();
+      return;
+    }
+    connection.underWay += 1;
+    connection.inWork += 1;
+    reply.raw.once('close', () => {
+      connection.underWay -= 1;
+    });
+    done();
+  });
+
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    const connection = connections.get(request.raw.socket);
+    if (connection !== undefined) {
+      connection.inWork = Math.max(0, connection.inWork - 1);
+      if (hasGoodKey(request)) stopCounting(connection);
+    }
+    done();
+  });
+}

@@ -1,0 +1,149 @@
+/**
+ * The bodies of requests. Here, and nowhere else, they are read, inflated and counted: after the key was looked at
+ * (authentication.ts), by the parser of a route that takes one, and within what all bodies under way may hold together.
+ */
+import type { IncomingMessage } from 'node:http';
+import { createGunzip, type Gunzip } from 'node:zlib';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { hasGoodKey } from '../access/authentication.ts';
+import { RecalldError } from '../errors.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+
+/** What a piece takes beside its bytes: a body may come in pieces of one byte. */
+const PIECE_BYTES = 512;
+/** What it takes to inflate a body. */
+const INFLATING_BYTES = 64 * 1024;
+
+/** What nobody reads of a body before its connection is closed. */
+const MOST_DRAINED_BYTES = 32 * 1024 * 1024;
+
+export interface RequestBodies {
+  /**
+   * The body of a request without its compression, in pieces; none when there is no body. What they take is counted
+   * until the answer is made.
+   *
+   * @param limit in bytes, after inflation
+   * @throws RecalldError body_too_large, body_unreadable; overloaded when too much is under way already
+   */
+  read(request: FastifyRequest, limit: number): Promise<readonly Buffer[]>;
+  /** Counts what another parser may take for a body. @throws RecalldError overloaded */
+  hold(request: FastifyRequest, bytes: number): void;
+}
+
+/** Takes away the parsers of Fastify: what reads a body under `app` reads it through this. */
+export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): RequestBodies {
+  app.removeAllContentTypeParsers();
+  // Nothing that we delete is told in a body, but many clients announce one.
+  app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
+
+  const held = new WeakMap<FastifyRequest, { bytes: number; readonly isKeyless: boolean }>();
+
+  const hold: RequestBodies['hold'] = (request, bytes) => {
+    const own = held.get(request) ?? { bytes: 0, isKeyless: !hasGoodKey(request) };
+    const outcome = budget.take(bytes, own.isKeyless);
+    if (outcome !== 'taken') {
+      const whose = outcome === 'all is held' ? '' : ' without an API key';
+      const message = `More requests${whose} are under way than can be held; send this one again later.`;
+      throw new RecalldError('overloaded', message);
+    }
+    own.bytes += bytes;
+    held.set(request, own);
+  };
+
+  // What is left of a body is thrown away, so that its sender reads the answer, unless that costs more than the answer is
+  // worth: in pieces of a byte each megabyte takes a second.
+  app.addHook('onSend', ({ raw }, reply, _payload, done) => {
+    const isLong = raw.headers['transfer-encoding'] !== undefined || lengthOf(raw) > MOST_DRAINED_BYTES;
+    if (!raw.complete && isLong) reply.header('connection', 'close');
+    done();
+  });
+
+  // When the answer is made, also when the caller has gone: until then somebody works on the body.
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    const own = held.get(request);
+    if (own !== undefined) budget.giveBack(own.bytes, own.isKeyless);
+    held.delete(request);
+    done();
+  });
+
+  return {
+    hold,
+    async read(request, limit) {
+      const { headers, raw } = request;
+      const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+      if (encoding !== 'identity' && encoding !== 'gzip') {
+        const message = `Content-Encoding ${encoding} is not understood; send gzip or nothing.`;
+        throw new RecalldError('body_unreadable', message);
+      }
+      if (lengthOf(raw) > limit) throw tooLarge(limit, '');
+      if (encoding === 'identity') return collect(raw, null, limit, (bytes) => hold(request, bytes));
+      hold(request, INFLATING_BYTES);
+      return collect(raw, createGunzip(), limit, (bytes) => hold(request, bytes));
+    },
+  };
+}
+
+/**
+ * Listens to both streams for as long as they live: either may fail after the other, and after its end.
+ *
+ * @param hold is told of each piece before it is kept, and may throw
+ */
+function collect(
+  raw: IncomingMessage,
+  gunzip: Gunzip | null,
+  limit: number,
+  hold: (bytes: number) => void,
+): Promise<readonly Buffer[]> {
+  return new Promise((resolve, reject) => {
+    let pieces: Buffer[] = [];
+    let bytes = 0;
+    let isOver = false;
+    const fail = (error: Error): void => {
+      if (isOver) return;
+      isOver = true;
+      pieces = [];
+      if (gunzip !== null) raw.unpipe(gunzip);
+      gunzip?.destroy();
+      // What still comes is thrown away.
+      raw.resume();
+      reject(error);
+    };
+    const take = (piece: Buffer): void => {
+      if (isOver) return;
+      bytes += piece.length;
+      if (bytes > limit) return fail(tooLarge(limit, gunzip === null ? '' : ' after inflation'));
+      try {
+        hold(piece.length + PIECE_BYTES);
+      } catch (error) {
+        return fail(error as Error);
+      }
+      pieces.push(piece);
+    };
+    raw
+      .on('error', () => fail(unreadable('The request ended in the middle of its body.')))
+      .on('close', () => {
+        if (!raw.readableEnded) fail(unreadable('The request ended in the middle of its body.'));
+      });
+    gunzip?.on('error', () => fail(unreadable('The body is not valid gzip.')));
+    (gunzip === null ? raw : raw.pipe(gunzip)).on('data', take).on('end', () => {
+      isOver = true;
+      resolve(pieces);
+    });
+  });
+}
+
+/** As it was announced; 0 when it was not. */
+function lengthOf({ headers }: IncomingMessage): number {
+  return Number(headers['content-length'] ?? 0);
+}
+
+function unreadable(message: string): RecalldError {
+  return new RecalldError('body_unreadable', message);
+}
+
+function tooLarge(limit: number, when: string): RecalldError {
+  return new RecalldError(
+    'body_too_large',
+    `The body has more than ${limit} bytes${when}; send smaller batches.`,
+  );
+}

@@ -1,0 +1,198 @@
+/** Live traffic and feedback of one pipeline. */
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { frame } from '../dashboards/frame.ts';
+import { type GaugeGraph, gaugeGraphs } from '../dashboards/gauge-panels.ts';
+import { graph, heatmap } from '../dashboards/panels.ts';
+import { bucketsOf, increaseBy, maxBy, orNone, quantileBy, rateBy } from '../dashboards/promql.ts';
+import type { DashboardSettings } from '../dashboards/settings.ts';
+import { onePipeline, segmentOf } from '../dashboards/variables.ts';
+import { deploymentsTable, measurementsTable } from '../golden/panels/drill-down.ts';
+import { dashboardUids } from '../metrics/rules/rule.ts';
+
+function traffic(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Live queries by outcome',
+      description: 'Live queries a second that all replicas received, sampled or not.',
+      unit: 'reqps',
+      min: 0,
+      width: 8,
+      isStacked: true,
+      queries: [{ expr: rateBy(['outcome'], 'recalld_queries_total'), legend: '{{outcome}}' }],
+    }),
+    graph({
+      title: 'Queries without results',
+      description: 'Live queries a second that were answered without any document.',
+      unit: 'reqps',
+      min: 0,
+      width: 8,
+      queries: [{ expr: rateBy([], 'recalld_query_zero_results_total'), legend: 'no result' }],
+    }),
+    graph({
+      title: 'Latency',
+      description: 'Quantiles of the retrieval latency of live queries, as their service reports it.',
+      unit: 's',
+      min: 0,
+      width: 8,
+      queries: ([0.5, 0.95, 0.99] as const).map((quantile) => ({
+        expr: quantileBy(quantile, [], 'recalld_query_latency_seconds'),
+        legend: `${quantile * 100} %`,
+      })),
+    }),
+    heatmap({
+      title: 'Latency of live queries',
+      description: 'Live queries by their retrieval latency.',
+      unit: 's',
+      width: 12,
+      expr: bucketsOf('recalld_query_latency_seconds'),
+    }),
+    heatmap({
+      title: 'Score of the best document',
+      description:
+        'Live queries by the score of their best document, where the retriever gives one between -1 and 1. A second cloud below the first is a topic that the store does not hold.',
+      unit: 'none',
+      width: 12,
+      expr: bucketsOf('recalld_query_top1_similarity'),
+    }),
+  ];
+}
+
+const measures: readonly GaugeGraph[] = [
+  { metric: 'recalld_query_volume', title: 'Volume of the window', unit: 'short', min: 0 },
+  {
+    metric: 'recalld_query_zero_results_ratio',
+    title: 'Share without results',
+    unit: 'percentunit',
+    min: 0,
+  },
+  {
+    metric: 'recalld_query_error_ratio',
+    title: 'Share that failed',
+    unit: 'percentunit',
+    min: 0,
+  },
+];
+
+const opinions: readonly GaugeGraph[] = [
+  {
+    metric: 'recalld_feedback_positive_ratio',
+    title: 'Positive feedback',
+    unit: 'percentunit',
+    min: 0,
+    max: 1,
+    where: { basis: 'all' },
+  },
+  {
+    metric: 'recalld_feedback_opinions',
+    title: 'Opinions (n)',
+    unit: 'short',
+    min: 0,
+    note: 'Few opinions make wide bounds.',
+  },
+];
+
+const clicks: readonly GaugeGraph[] = [
+  {
+    metric: 'recalld_feedback_clicked_query_ratio',
+    title: 'Queries with a click',
+    unit: 'percentunit',
+    min: 0,
+  },
+  { metric: 'recalld_feedback_click_through_ratio', title: 'Click-through', unit: 'percentunit', min: 0 },
+  {
+    metric: 'recalld_feedback_clicked_reciprocal_rank',
+    title: 'Reciprocal rank of clicks',
+    unit: 'none',
+    min: 0,
+    max: 1,
+  },
+  {
+    metric: 'recalld_feedback_clicks_over_expected_ratio',
+    title: 'Clicks over expected clicks',
+    unit: 'none',
+    min: 0,
+  },
+];
+
+const upkeep: readonly GaugeGraph[] = [
+  { metric: 'recalld_live_measure_samples', title: 'Samples behind each measure (n)', unit: 'short', min: 0 },
+  {
+    metric: 'recalld_live_measure_samples_read_ratio',
+    title: 'Share of the samples read',
+    unit: 'percentunit',
+    min: 0,
+    max: 1,
+  },
+];
+
+function received(): Builder<Panel> {
+  return graph({
+    title: 'Feedback received',
+    description: 'Feedback by kind and sentiment that all replicas received between two points of the graph.',
+    unit: 'short',
+    min: 0,
+    width: 8,
+    isStacked: true,
+    queries: [
+      {
+        expr: increaseBy(['kind', 'sentiment'], 'recalld_feedback_total'),
+        legend: '{{kind}}, {{sentiment}}',
+      },
+    ],
+  });
+}
+
+export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
+  return frame(
+    {
+      uid: dashboardUids.live,
+      title: 'recalld: live traffic and feedback',
+      description: 'What users of one pipeline ask, what they are given, and what they think of it.',
+      variables: [onePipeline(), segmentOf('recalld_query_volume{job=~"$job", pipeline=~"$pipeline"}')],
+      hasDeployments: true,
+      sections: [
+        { title: 'Traffic', panels: traffic() },
+        { title: 'Measures of the sampled window', panels: gaugeGraphs(measures) },
+        { title: 'Opinions', panels: [...gaugeGraphs(opinions), received()] },
+        { title: 'Clicks', panels: gaugeGraphs(clicks.map((spec) => ({ ...spec, width: 6 }))) },
+        { title: 'Behind the measures', panels: [...gaugeGraphs(upkeep), withoutData(), measured()] },
+        { title: 'Drill-down', panels: [measurementsTable(14), deploymentsTable(10)] },
+      ],
+    },
+    settings,
+  );
+}
+
+function withoutData(): Builder<Panel> {
+  return graph({
+    title: 'Measures without data, and why',
+    description: '1 while a measure of live traffic cannot be taken, of any segment, with the reason.',
+    unit: 'none',
+    min: 0,
+    width: 8,
+    queries: [
+      {
+        expr: orNone(maxBy(['segment', 'measure', 'reason'], 'recalld_live_measure_no_data'), 'reason'),
+        legend: '{{segment}} {{measure}}: {{reason}}',
+      },
+    ],
+  });
+}
+
+function measured(): Builder<Panel> {
+  return graph({
+    title: 'Since the last measurement',
+    description: 'Values older than 3 intervals of the job are withheld.',
+    unit: 's',
+    min: 0,
+    width: 24,
+    height: 6,
+    queries: [
+      {
+        expr: `time() - ${maxBy([], 'recalld_live_measure_last_success_timestamp_seconds')}`,
+        legend: 'age',
+      },
+    ],
+  });
+}

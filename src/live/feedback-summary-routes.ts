@@ -1,0 +1,61 @@
+/** `/v1/feedback/summary`. */
+import type { FastifyInstance } from 'fastify';
+import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
+import type { Clock } from '../clock.ts';
+import { parseRequest } from '../http/parse-request.ts';
+import { feedbackSummaryQuery } from '../status/pipeline-status-schema.ts';
+import type { FeedbackSummary } from './feedback-summary.ts';
+import type { PositiveRatioOutcome } from './rules/feedback/positive-ratio.ts';
+
+const HOUR_MS = 3_600_000;
+
+export interface FeedbackSummaryDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly clock: Clock;
+  /**
+   * One summary for each pipeline of the config, or for the one of that name.
+   *
+   * @throws RecalldError pipeline_unknown
+   */
+  summarizeFeedback(
+    pipeline: string | null,
+    window: { readonly from: Date; readonly until: Date },
+  ): Promise<readonly FeedbackSummary[]>;
+}
+
+export function addFeedbackSummary(app: FastifyInstance, deps: FeedbackSummaryDeps): void {
+  const read = { preParsing: requireScope('read', deps.authentication) };
+
+  app.get('/v1/feedback/summary', read, async (request) => {
+    const { pipeline, hours } = parseRequest(request.query, feedbackSummaryQuery, 'query');
+    const until = deps.clock.now();
+    const from = new Date(until.getTime() - hours * HOUR_MS);
+    const summaries = await deps.summarizeFeedback(pipeline ?? null, { from, until });
+    return {
+      from: from.toISOString(),
+      until: until.toISOString(),
+      pipelines: summaries.map(({ pipeline: name, kinds, opinions }) => ({
+        pipeline: name,
+        kinds,
+        opinions: {
+          all: bySegment(opinions.all),
+          explicit: bySegment(opinions.explicit),
+          implicit: bySegment(opinions.implicit),
+        },
+      })),
+    };
+  });
+}
+
+function bySegment(ratios: ReadonlyMap<string, PositiveRatioOutcome>) {
+  return Object.fromEntries([...ratios].map(([segment, outcome]) => [segment, ratioJson(outcome)]));
+}
+
+function ratioJson(outcome: PositiveRatioOutcome) {
+  const ci_method = 'wilson';
+  if (outcome.kind !== 'ratio') {
+    return { positive: 0, negative: 0, n: 0, positive_ratio: null, ci_low: null, ci_high: null, ci_method };
+  }
+  const { positive, negative, n, value, low, high } = outcome;
+  return { positive, negative, n, positive_ratio: value, ci_low: low, ci_high: high, ci_method };
+}

@@ -1,0 +1,85 @@
+/** `/v1/queries` and `/v1/feedback`. 202 means that the database has committed. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
+import { acceptLargeJson, LargeBody } from '../http/json-body.ts';
+import type { Rejection, RejectionCode } from '../http/rejection.ts';
+import type { RequestBodies } from '../http/request-bodies.ts';
+import type { Feedback, LiveQuery } from './rules/live-query.ts';
+import { readFeedback } from './schema/feedback.ts';
+import type { ParsedItems } from './schema/items.ts';
+import { readLiveQueries } from './schema/live-query.ts';
+
+export interface Report {
+  readonly accepted: number;
+  readonly duplicates: number;
+  readonly rejected: readonly (Rejection & { readonly index: number })[];
+}
+
+interface QueriesReport extends Report {
+  readonly sampled: number;
+}
+
+export interface IngestDeps {
+  readonly authentication: AuthenticationSettings;
+  /** Reads bodies that would hold up the main thread, in parts that do not. */
+  readonly largeBodies: {
+    queries(json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<LiveQuery>>>;
+    feedback(json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<Feedback>>>;
+  };
+  ingestQueries(queries: readonly LiveQuery[]): Promise<QueriesReport>;
+  ingestFeedback(feedback: readonly Feedback[]): Promise<Report>;
+  /** Counts an item that was not accepted. */
+  onRejected(code: RejectionCode): void;
+}
+
+export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: RequestBodies): void {
+  const options = { preParsing: requireScope('ingest', deps.authentication) };
+  void app.register(async (scope) => {
+    acceptLargeJson(scope, bodies);
+
+    scope.post('/v1/queries', options, async ({ body }, reply) => {
+      const parts =
+        body instanceof LargeBody ? await deps.largeBodies.queries(body.pieces) : [readLiveQueries(body)];
+      let all: QueriesReport = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
+      for (const part of parts) {
+        const report = await deps.ingestQueries(part.items);
+        all = { ...sumOf(all, part, report), sampled: all.sampled + report.sampled };
+      }
+      const { accepted, sampled, ...others } = all;
+      return answer(reply, { accepted, sampled, ...others }, deps);
+    });
+
+    scope.post('/v1/feedback', options, async ({ body }, reply) => {
+      const parts =
+        body instanceof LargeBody ? await deps.largeBodies.feedback(body.pieces) : [readFeedback(body)];
+      let all: Report = { accepted: 0, duplicates: 0, rejected: [] };
+      for (const part of parts) all = sumOf(all, part, await deps.ingestFeedback(part.items));
+      return answer(reply, all, deps);
+    });
+  });
+}
+
+/** Adds what became of a part, with its rejections by where the items stood in the body. */
+function sumOf(before: Report, part: ParsedItems<unknown>, report: Report): Report {
+  const later = report.rejected.map((rejection) => ({
+    ...rejection,
+    index: part.positions[rejection.index] ?? rejection.index,
+  }));
+  return {
+    accepted: before.accepted + report.accepted,
+    duplicates: before.duplicates + report.duplicates,
+    rejected: [...before.rejected, ...part.rejected, ...later],
+  };
+}
+
+/** 202 when anything was taken; 422 when all was refused. */
+function answer(
+  reply: FastifyReply,
+  report: Report & { readonly sampled?: number },
+  deps: IngestDeps,
+): FastifyReply {
+  const rejected = report.rejected.toSorted((a, b) => a.index - b.index);
+  for (const { code } of rejected) deps.onRejected(code);
+  const taken = report.accepted + report.duplicates > 0 || rejected.length === 0;
+  return reply.code(taken ? 202 : 422).send({ ...report, rejected });
+}

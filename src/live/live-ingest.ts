@@ -1,0 +1,161 @@
+/** Composes the taking in of live traffic: what each pipeline of the config does with its queries and feedback. */
+
+import type { Config, PipelineConfig } from '../app/config/schema.ts';
+import type { CleanupStack } from '../cleanup-stack.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import type { Meter } from '../metrics/meter.ts';
+import { createPersonalData, type PersonalDataSettings } from '../privacy/personal-data.ts';
+import { createRedactionThread } from '../privacy/redaction/redaction-thread.ts';
+import { createFragmentHold } from './hold-fragments.ts';
+import { type FeedbackPolicy, ingestFeedback } from './ingest-feedback.ts';
+import { ingestQueries, keepUnhappy, type LivePipeline, type SamplingLoads } from './ingest-queries.ts';
+import type { IngestDeps } from './ingest-routes.ts';
+import type { LiveTraffic } from './ports/live-traffic.ts';
+import { createRecentQueries, type Judged } from './recent-queries.ts';
+import type { SentimentMapping } from './rules/feedback/sentiment-mapping.ts';
+import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
+import type { TraceFragment } from './rules/otel/trace-fragment.ts';
+import type { AlwaysKeepRule } from './rules/sampling/decision.ts';
+import { budgetShare } from './rules/sampling/minute-load.ts';
+
+/** Of queries that no rule kept, in case a user is unhappy with one: some minutes of a busy service. */
+const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
+
+/** Of fragments that wait for their live queries, ten to twenty minutes long: at most some 600 MB. */
+const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
+
+export interface LiveIngestSettings {
+  readonly config: Config;
+  readonly traffic: LiveTraffic;
+  readonly clock: Clock;
+  readonly meter: Meter;
+  readonly logger: Logger;
+  readonly hashKey: string;
+  /** End the thread that redacts long texts. */
+  readonly cleanups: CleanupStack;
+}
+
+export interface LiveIngest extends Pick<IngestDeps, 'ingestQueries' | 'ingestFeedback'> {
+  /** Takes in what may complete live queries that came before or come later. */
+  holdFragments(fragments: readonly TraceFragment[]): Promise<void>;
+  /** Learns how many replicas share the caps; to be called every minute or so. */
+  refresh(): Promise<void>;
+}
+
+export async function createLiveIngest(settings: LiveIngestSettings): Promise<LiveIngest> {
+  const { config, traffic, clock, meter, logger, hashKey, cleanups } = settings;
+  const thread = createRedactionThread();
+  cleanups.defer('redaction of long texts', () => thread.close());
+  const loads: SamplingLoads = new Map();
+  const recent = createRecentQueries(RECENT);
+  const live = new Map<string, LivePipeline>();
+  const feedback = new Map<string, FeedbackPolicy>();
+  const dimensions = new Map<string, number | null>();
+  for (const pipeline of config.pipelines) {
+    const { name, embedding_dimensions: told } = pipeline;
+    if (told !== null) await traffic.fixDimensions(name, told);
+    dimensions.set(name, told ?? (await traffic.dimensions(name, null)));
+  }
+  const personalDataOf = (pipeline: string, privacy: PersonalDataSettings['privacy']) =>
+    createPersonalData({ pipeline, privacy, key: hashKey, thread, meter, logger, clock });
+  const personal = config.pipelines.map((pipeline) => ({
+    pipeline,
+    personalData: personalDataOf(pipeline.name, pipeline.privacy),
+  }));
+  const build = (replicas: number): void => {
+    for (const { pipeline, personalData } of personal) {
+      live.set(
+        pipeline.name,
+        livePipeline(pipeline, personalData, dimensions.get(pipeline.name) ?? null, replicas),
+      );
+      feedback.set(pipeline.name, feedbackPolicy(pipeline, personalData));
+    }
+  };
+  let replicas = 1;
+  build(replicas);
+
+  const queriesDeps = {
+    traffic,
+    clock,
+    meter,
+    recent,
+    livePipeline: (name: string) => live.get(name) ?? null,
+    async learnDimensions(pipeline: string, length: number) {
+      dimensions.set(pipeline, await traffic.dimensions(pipeline, length));
+      build(replicas);
+    },
+  };
+  const feedbackDeps = {
+    traffic,
+    clock,
+    meter,
+    keepUnhappy: (judged: Judged) => keepUnhappy(queriesDeps, judged),
+    feedbackPolicy: (name: string) => feedback.get(name) ?? null,
+  };
+  return {
+    ingestQueries: (queries) => ingestQueries(queriesDeps, loads, queries),
+    ingestFeedback: (items) => ingestFeedback(feedbackDeps, items),
+    holdFragments: createFragmentHold({
+      ...queriesDeps,
+      budget: FRAGMENTS,
+      anybody: personalDataOf('none', { text: 'hash', patterns: [] }),
+    }),
+    async refresh() {
+      replicas = await traffic.replicas(new Date(clock.now().getTime() - 120_000));
+      build(replicas);
+    },
+  };
+}
+
+function livePipeline(
+  { name, sampling, privacy }: PipelineConfig,
+  personalData: LivePipeline['personalData'],
+  dimensions: number | null,
+  replicas: number,
+): LivePipeline {
+  return {
+    name,
+    limits: { dimensions, retentionDays: privacy.retention_days },
+    sampling: {
+      rates: { rate: sampling.rate, segments: sampling.segments },
+      alwaysKeep: alwaysKeepRules(sampling),
+      budget: budgetShare(sampling.max_per_minute, replicas),
+    },
+    personalData,
+  };
+}
+
+function alwaysKeepRules(sampling: PipelineConfig['sampling']): AlwaysKeepRule[] {
+  const { always_keep: kinds, low_similarity_below: below } = sampling;
+  const rules = kinds.map((kind): AlwaysKeepRule => ({ kind }));
+  return below === null ? rules : [...rules, { kind: 'low_similarity', below }];
+}
+
+function feedbackPolicy(
+  { feedback, privacy }: PipelineConfig,
+  personalData: FeedbackPolicy['personalData'],
+): FeedbackPolicy {
+  const { thumb_zero: zero, rating, relevance, caps, ...implicit } = feedback;
+  const mapping: SentimentMapping = {
+    thumb: { zero },
+    rating: scaleOf(rating),
+    relevance: scaleOf(relevance),
+    ...implicit,
+  };
+  return { mapping, caps: capsOf(caps), retentionDays: privacy.retention_days, personalData };
+}
+
+function scaleOf(scale: PipelineConfig['feedback']['rating']) {
+  return {
+    min: scale.min,
+    max: scale.max ?? Number.POSITIVE_INFINITY,
+    positiveFrom: scale.positive_from,
+    negativeTo: scale.negative_to,
+  };
+}
+
+function capsOf(caps: PipelineConfig['feedback']['caps']): FeedbackCaps {
+  const cap = ({ per_hour: perHour, per_day: perDay }: (typeof caps)['explicit']) => ({ perHour, perDay });
+  return { explicit: cap(caps.explicit), engagement: cap(caps.engagement), struggle: cap(caps.struggle) };
+}

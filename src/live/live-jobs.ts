@@ -1,0 +1,106 @@
+/** Live traffic: its sampling, its measures, its retention. */
+import { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import type { Measurements } from '../measures/ports/measurements.ts';
+import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
+import { type MeasureFeedbackDeps, measureFeedback } from './measure-feedback.ts';
+import { type MeasureLiveDeps, measureLiveTraffic } from './measure-live-traffic.ts';
+import type { LiveTraffic } from './ports/live-traffic.ts';
+
+/** What can be told to forget what is older. */
+interface Prunable {
+  prune(before: Date): Promise<unknown>;
+}
+
+export interface LiveJobDeps {
+  readonly clock: Clock;
+  readonly traffic: LiveTraffic;
+  readonly runs: { pruneSentinels(before: Date): Promise<unknown> };
+  readonly measurements: Pick<Measurements, 'createPartitions' | 'prune'>;
+  readonly diagnose: { readonly diagnoses: Prunable };
+  readonly checkStore: Prunable;
+  /** Days that the live queries of each pipeline are kept. */
+  readonly retentionDays: ReadonlyMap<string, number>;
+  readonly measurementRetentionDays: number;
+  readonly consoleSessions: { prune(): Promise<unknown> };
+  readonly measureLive: MeasureLiveDeps;
+  readonly measureFeedback: MeasureFeedbackDeps;
+}
+
+const DAY_SECONDS = 86_400;
+/** Days that sentinel runs are kept; full runs are kept for good. */
+const SENTINEL_DAYS = 14;
+
+const closeSamplingMinutesJob = defineCronJob({
+  name: 'close-sampling-minutes',
+  does: 'Gives the live queries of past minutes one sampling rate for the whole minute.',
+  cron: '20 * * * * *',
+  timeoutMs: 60_000,
+  async handle(deps: LiveJobDeps) {
+    // A minute is left alone for another one, in which requests that were under way come to their end.
+    await deps.traffic.closeMinutes(new Date(deps.clock.now().getTime() - 120_000));
+  },
+});
+
+const releaseTraceFragmentsJob = defineCronJob({
+  name: 'release-trace-fragments',
+  does: 'Drops what OpenTelemetry spans told about live queries that did not come within 10 to 20 minutes.',
+  cron: '40 */2 * * * *',
+  timeoutMs: 60_000,
+  handle: (deps: LiveJobDeps) => deps.traffic.releaseFragments(deps.clock.now()),
+});
+
+const eraseLateArrivalsJob = defineCronJob({
+  name: 'erase-late-arrivals',
+  does: 'Erases what came late of people and queries that had been erased.',
+  cron: '50 * * * * *',
+  timeoutMs: 60_000,
+  async handle({ traffic, retentionDays, clock, logger }) {
+    const erased = await traffic.eraseLate([...retentionDays.keys()], clock.now());
+    if (erased.queries + erased.feedback > 0)
+      logger.info('what came late of erased people and queries was erased', { ...erased });
+  },
+});
+
+const keepPartitionsJob = defineJob({
+  name: 'keep-partitions',
+  does: 'Makes the partitions of live queries, feedback and measurements ahead of time and drops those past their retention, with old sentinel runs, diagnoses, changes of checks, console sessions that have run out and whom erasures were about.',
+  payload: z.strictObject({}),
+  concurrency: 1,
+  attempts: 5,
+  backoffMs: 5000,
+  timeoutMs: 600_000,
+  retainSeconds: DAY_SECONDS,
+  cron: '17 * * * *',
+  async handle(deps: LiveJobDeps) {
+    const now = deps.clock.now();
+    await deps.traffic.createPartitions(now);
+    await deps.runs.pruneSentinels(new Date(now.getTime() - SENTINEL_DAYS * DAY_SECONDS * 1000));
+    await deps.measurements.createPartitions(now);
+    await deps.traffic.prune(deps.retentionDays, now);
+    const oldest = now.getTime() - deps.measurementRetentionDays * DAY_SECONDS * 1000;
+    await deps.measurements.prune(new Date(oldest));
+    await deps.diagnose.diagnoses.prune(new Date(oldest));
+    await deps.checkStore.prune(new Date(oldest));
+    await deps.consoleSessions.prune();
+  },
+});
+
+export const measureLiveTrafficJob = defineCronJob({
+  name: 'measure-live-traffic',
+  does: 'Estimates failures, empty answers and clicks of live traffic from the samples of the trailing window, and measures its feedback.',
+  cron: '*/5 * * * *',
+  timeoutMs: 240_000,
+  async handle(deps: LiveJobDeps, signal) {
+    await measureFeedback(deps.measureFeedback, signal);
+    await measureLiveTraffic(deps.measureLive, signal);
+  },
+});
+
+export const liveJobs: readonly JobDefinition<LiveJobDeps>[] = [
+  closeSamplingMinutesJob,
+  releaseTraceFragmentsJob,
+  eraseLateArrivalsJob,
+  keepPartitionsJob,
+  measureLiveTrafficJob,
+];

@@ -1,0 +1,73 @@
+/** Opinions of the last day -> measurements, so that checks and backtests see them over time. */
+import type { Clock } from '../clock.ts';
+import type { Measurements } from '../measures/ports/measurements.ts';
+import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import { type FeedbackSource, withinSegments } from './feedback-source.ts';
+import type { LiveTraffic } from './ports/live-traffic.ts';
+import {
+  type OpinionCounts,
+  type PositiveRatioOutcome,
+  positiveRatios,
+} from './rules/feedback/positive-ratio.ts';
+
+export interface MeasureFeedbackDeps {
+  readonly traffic: Pick<LiveTraffic, 'opinions'>;
+  readonly measurements: Pick<Measurements, 'record'>;
+  readonly clock: Clock;
+  readonly feedbackSources: readonly FeedbackSource[];
+}
+
+/** What is said of feedback is of so long a time. */
+const WINDOW_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** How many opinions of each basis there were, beside the value over both. */
+export interface FeedbackDetails extends Readonly<Record<string, unknown>> {
+  readonly explicit: OpinionCounts;
+  readonly implicit: OpinionCounts;
+}
+
+/** Measures `feedback_positive_ratio` of every pipeline and segment; doing it again changes nothing but what came in since. */
+export async function measureFeedback(deps: MeasureFeedbackDeps, signal: AbortSignal): Promise<void> {
+  const now = deps.clock.now();
+  const until = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
+  const window = { from: new Date(until.getTime() - WINDOW_MS), until };
+  for (const source of deps.feedbackSources) {
+    signal.throwIfAborted();
+    const { pipeline, segmentKeys } = source;
+    const tallies = withinSegments(await deps.traffic.opinions(pipeline, window, segmentKeys), source);
+    const explicit = positiveRatios(tallies, 'explicit');
+    const implicit = positiveRatios(tallies, 'implicit');
+    await deps.measurements.record(
+      [...positiveRatios(tallies)].map(([segment, outcome]) => ({
+        pipeline,
+        measure: 'feedback_positive_ratio',
+        segment,
+        windowStart: window.from,
+        windowEnd: window.until,
+        measuredAt: now,
+        ...valueOf(outcome, {
+          explicit: countsOf(explicit.get(segment)),
+          implicit: countsOf(implicit.get(segment)),
+        }),
+      })),
+    );
+  }
+}
+
+function countsOf(outcome: PositiveRatioOutcome | undefined): OpinionCounts {
+  if (outcome?.kind !== 'ratio') return { positive: 0, negative: 0 };
+  return { positive: outcome.positive, negative: outcome.negative };
+}
+
+type Value = Pick<
+  Extract<MeasurementOutcome, { kind: 'value' }>,
+  'kind' | 'value' | 'ciLow' | 'ciHigh' | 'ciMethod' | 'n' | 'details'
+>;
+type Gap = Pick<Extract<MeasurementOutcome, { kind: 'no_data' }>, 'kind' | 'reason' | 'details'>;
+
+function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails): Value | Gap {
+  if (outcome.kind !== 'ratio') return { kind: 'no_data', reason: 'no_feedback', details };
+  const { value, low, high, n } = outcome;
+  return { kind: 'value', value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
+}

@@ -1,0 +1,112 @@
+/** Live traffic of a trailing window -> measurements: failures, empty answers and clicks, per pipeline and segment. */
+
+import type { Clock } from '../clock.ts';
+import type { LatestMeasurement, Measurements } from '../measures/ports/measurements.ts';
+import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import { ALL_SEGMENT } from '../model.ts';
+import { currentReference, REFERENCE } from './click-reference.ts';
+import { type ReadLiveWindowDeps, readLiveWindow, type WindowReading } from './read-live-window.ts';
+import { settledUntil } from './rules/feedback/clicked-ranks.ts';
+import { clickMeasures, liveSegments, measureSegment } from './rules/live-measures.ts';
+
+/** How the live traffic of one pipeline is measured. */
+export interface LivePlan {
+  readonly pipeline: string;
+  readonly windowMs: number;
+  /** Length of the time before the window from which the expected clicks are learnt. */
+  readonly baselineMs: number;
+  readonly segmentKeys: readonly string[];
+  readonly maxSegments: number;
+  /** Whether the config keeps every query, whatever its segment. */
+  readonly keepsAll: boolean;
+}
+
+export interface MeasureLiveDeps extends ReadLiveWindowDeps {
+  readonly measurements: Measurements;
+  readonly clock: Clock;
+  readonly plans: readonly LivePlan[];
+}
+
+/** Share of the samples of the window that were read, below 1 when there were too many. */
+export const SAMPLES_READ = 'samples_read_ratio';
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Measures every pipeline in turn; doing it again changes nothing but what came in since.
+ *
+ * @throws the first failure, after all pipelines were tried; the reason of `signal` when it aborts
+ */
+export async function measureLiveTraffic(deps: MeasureLiveDeps, signal: AbortSignal): Promise<void> {
+  const latest = await deps.measurements.latest(deps.clock.now());
+  const failures: unknown[] = [];
+  for (const plan of deps.plans) {
+    signal.throwIfAborted();
+    try {
+      await measurePipeline(deps, plan, latest, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+async function measurePipeline(
+  deps: MeasureLiveDeps,
+  plan: LivePlan,
+  latest: readonly LatestMeasurement[],
+  signal: AbortSignal,
+): Promise<void> {
+  const now = deps.clock.now();
+  const until = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
+  const from = new Date(until.getTime() - plan.windowMs);
+  const known = latest.find(
+    ({ pipeline, measure, segment }) =>
+      pipeline === plan.pipeline && measure === REFERENCE && segment === ALL_SEGMENT,
+  );
+  const reference = await currentReference(deps, plan, known ?? null, from, signal);
+  const window = { pipeline: plan.pipeline, from, until };
+  const reading = await readLiveWindow(deps, window, plan.segmentKeys, signal);
+  const settled = new Date(Math.max(from.getTime(), Math.min(until.getTime(), settledUntil(now).getTime())));
+  const traits = {
+    isComplete: plan.keepsAll && reading.isCertain,
+    settledUntilMs: settled.getTime(),
+    reference,
+    hasClicks: reference !== null || reading.clicks.counted > 0,
+  };
+  const frame = { pipeline: plan.pipeline, windowStart: from, measuredAt: now };
+  const outcomes: MeasurementOutcome[] = [samplesRead(reading, { ...frame, windowEnd: until })];
+  for (const { name, queries } of liveSegments(reading.queries, plan.segmentKeys, plan.maxSegments)) {
+    for (const outcome of measureSegment(queries, traits)) {
+      const windowEnd = (clickMeasures as readonly string[]).includes(outcome.measure) ? settled : until;
+      outcomes.push({ ...frame, windowEnd, segment: name, details: {}, ...outcome });
+      // A large window with many segments would keep requests waiting, which share this thread.
+      await deps.clock.sleep(0, signal);
+    }
+  }
+  await deps.measurements.record(outcomes);
+}
+
+function samplesRead(
+  { queries, samples, halvings, clicks }: WindowReading,
+  frame: { pipeline: string; windowStart: Date; windowEnd: Date; measuredAt: Date },
+): MeasurementOutcome {
+  return {
+    kind: 'value',
+    ...frame,
+    measure: SAMPLES_READ,
+    segment: ALL_SEGMENT,
+    value: halvings === 0 ? 1 : queries.length / samples,
+    ciLow: null,
+    ciHigh: null,
+    ciMethod: null,
+    n: samples,
+    details: {
+      halvings,
+      clicks_counted: clicks.counted,
+      clicks_not_shown: clicks.notShown,
+      clicks_late: clicks.late,
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/** What the pages of live traffic and its coverage are made from. */
+
+import type { ConsoleDeps, ConsolePipeline } from '../../app/console/deps.ts';
+import { distributions } from '../../console/charts/distribution.ts';
+import type { TimeRange } from '../../console/time-range.ts';
+import type { DensityPageData } from '../../density/density-page.tsx';
+import { deploymentsWithin } from '../../golden/pages/golden-reads.ts';
+import { ALL_SEGMENT } from '../../model.ts';
+import { type TrafficPageData, trafficCharts } from './traffic-page.tsx';
+
+const BINS = 40;
+const MOST_TOPICS = 20;
+const MOST_BUCKETS = 96;
+/** Summing up feedback reads all of it. */
+const LONGEST_FEEDBACK_MS = 7 * 86_400_000;
+
+export async function readDensityPage(
+  deps: ConsoleDeps,
+  { name: pipeline, showsText }: ConsolePipeline,
+  range: TimeRange,
+): Promise<DensityPageData> {
+  const { from, until } = range;
+  const [density, [diagnosis], topics, deployments] = await Promise.all([
+    deps.describeDensity({ pipeline, segment: ALL_SEGMENT, from, until }),
+    deps.diagnoses.list({ pipeline, holding: { from: until, until }, limit: 1 }),
+    deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MOST_TOPICS }),
+    deploymentsWithin(deps, pipeline, from, until),
+  ]);
+  const reference =
+    density.baseline === null ? null : await deps.referenceScores(pipeline, density.baseline.version);
+  const [low, high] = [reference?.[0], reference?.[reference.length - 1]];
+  const [current, shown] = await Promise.all([
+    deps.trafficReads.coverage({
+      pipeline,
+      from,
+      until,
+      within: low === undefined || high === undefined ? null : [low, high],
+      bins: BINS,
+    }),
+    Promise.all(
+      topics.map(async (topic) => {
+        const [windows, texts] = await Promise.all([
+          deps.topics.windows(topic.id),
+          showsText ? deps.topics.texts(pipeline, topic.examples) : new Map<string, string>(),
+        ]);
+        return { topic, windows, texts };
+      }),
+    ),
+  ]);
+  return {
+    density,
+    diagnosis: diagnosis ?? null,
+    distributions: distributions(reference, current, BINS),
+    currentQueries: current?.queries ?? 0,
+    topics: shown,
+    showsText,
+    deployments,
+  };
+}
+
+export async function readTrafficPage(
+  deps: ConsoleDeps,
+  { name: pipeline }: ConsolePipeline,
+  range: TimeRange,
+): Promise<TrafficPageData> {
+  const { from, until } = range;
+  const lengthMs = until.getTime() - from.getTime();
+  const bucketSeconds = 60 * Math.max(1, Math.ceil(lengthMs / 60_000 / MOST_BUCKETS));
+  const feedbackFrom = new Date(Math.max(from.getTime(), until.getTime() - LONGEST_FEEDBACK_MS));
+  const [status, buckets, series, [feedback], deployments] = await Promise.all([
+    deps.readStatus(pipeline),
+    deps.trafficReads.buckets({ pipeline, from, until, bucketSeconds }),
+    Promise.all(
+      trafficCharts.map(
+        async (measure) =>
+          [
+            measure,
+            await deps.measurements.series({ pipeline, measure, segment: ALL_SEGMENT }, from, until),
+          ] as const,
+      ),
+    ),
+    deps.summarizeFeedback(pipeline, { from: feedbackFrom, until }),
+    deploymentsWithin(deps, pipeline, from, until),
+  ]);
+  if (feedback === undefined) throw new Error('a pipeline of the config has no summary of its feedback');
+  return {
+    pipeline,
+    buckets,
+    bucketSeconds,
+    series: new Map(series),
+    latest: status.measurements,
+    feedback,
+    isFeedbackCut: feedbackFrom > from,
+    deployments,
+  };
+}

@@ -1,0 +1,122 @@
+/** Stored samples -> queries that can be measured, with their clicks, in bounded memory. */
+
+import type { Logger } from '../logger.ts';
+import type { LiveWindow, LiveWindows, WindowQuery } from './ports/live-windows.ts';
+import { clickedQueries } from './rules/feedback/clicked-ranks.ts';
+import type { SampledQuery } from './rules/live-measures.ts';
+
+export interface ReadLiveWindowDeps {
+  readonly windows: LiveWindows;
+  readonly logger: Logger;
+  /** Most samples that are read of one window; about 300 bytes each. */
+  readonly mostSamples: number;
+}
+
+export interface WindowReading {
+  readonly queries: readonly SampledQuery[];
+  /** Whether nothing of what was read could have been left out: each rate was 1, and so was each probability. */
+  readonly isCertain: boolean;
+  /** How often the samples were halved to stay within the limit; 0 when all were read. */
+  readonly halvings: number;
+  /** Samples of the window, of which `queries` are all or a part. */
+  readonly samples: number;
+  readonly clicks: {
+    readonly counted: number;
+    /** On a document that was not shown, or without document and rank. */
+    readonly notShown: number;
+    /** Too long after their query. */
+    readonly late: number;
+  };
+}
+
+/** No session is so large that its window must be halved more often. */
+const MOST_HALVINGS = 40;
+
+const none: readonly number[] = [];
+
+/**
+ * Reads a window. When it holds more than `mostSamples`, sessions are drawn among them with halved probability until
+ * the expected number fits, so that what is measured stays unbiased and only its bounds widen. The number of halvings
+ * follows from the number of samples alone; only when large sessions then still exceed twice the limit, it is raised.
+ *
+ * @param segmentKeys tags that are kept; all others are dropped
+ * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ */
+export async function readLiveWindow(
+  { windows, logger, mostSamples: most }: ReadLiveWindowDeps,
+  window: LiveWindow,
+  segmentKeys: readonly string[],
+  signal: AbortSignal,
+): Promise<WindowReading> {
+  const samples = await windows.count(window);
+  let halvings = 0;
+  while (samples * 2 ** -halvings > most) halvings++;
+  for (; halvings <= MOST_HALVINGS; halvings++) {
+    const reading = await readHalved(windows, window, segmentKeys, halvings, 2 * most, signal);
+    if (reading === null) continue;
+    if (halvings > 0) {
+      logger.warn('a window of live queries is too large to be read whole, so a part of it is measured', {
+        pipeline: window.pipeline,
+        samples,
+        read: reading.queries.length,
+      });
+    }
+    return { ...reading, halvings, samples };
+  }
+  throw new Error(
+    `the samples of ${window.pipeline} do not come down to ${most} however often they are halved`,
+  );
+}
+
+/** Null when there are more than `most`. */
+async function readHalved(
+  windows: LiveWindows,
+  window: LiveWindow,
+  segmentKeys: readonly string[],
+  halvings: number,
+  most: number,
+  signal: AbortSignal,
+): Promise<Omit<WindowReading, 'halvings' | 'samples'> | null> {
+  const queries: SampledQuery[] = [];
+  const clicks = { counted: 0, notShown: 0, late: 0 };
+  const tagsOf = createTagReader(segmentKeys);
+  let isCertain = halvings === 0;
+  for await (const batch of windows.queries(window, halvings)) {
+    signal.throwIfAborted();
+    if (queries.length + batch.length > most) return null;
+    const ids = batch.map(({ id }) => id);
+    const told = await windows.clicks(window.pipeline, ids, window.from);
+    const attribution = clickedQueries(batch, told);
+    clicks.notShown += attribution.leftOut.notShown;
+    clicks.late += attribution.leftOut.late;
+    for (const [index, query] of attribution.queries.entries()) {
+      const sample = batch[index];
+      if (sample === undefined) continue;
+      const clickedRanks = query.clickedRanks.length === 0 ? none : query.clickedRanks;
+      clicks.counted += clickedRanks.length;
+      isCertain &&= sample.probability === 1 && sample.rateProbability >= 1;
+      queries.push({
+        ...query,
+        clickedRanks,
+        occurredAtMs: sample.occurredAt.getTime(),
+        outcome: sample.outcome,
+        tags: tagsOf(sample),
+      });
+    }
+  }
+  return { queries, isCertain, clicks };
+}
+
+/** Gives equal tags the same object, as there are few of them and many queries. */
+function createTagReader(keys: readonly string[]): (query: WindowQuery) => Readonly<Record<string, string>> {
+  const known = new Map<string, Readonly<Record<string, string>>>();
+  return ({ segments }) => {
+    const entries = keys
+      .filter((key) => Object.hasOwn(segments, key))
+      .map((key) => [key, segments[key] ?? '']);
+    const identity = JSON.stringify(entries);
+    const tags = known.get(identity) ?? (Object.fromEntries(entries) as Record<string, string>);
+    known.set(identity, tags);
+    return tags;
+  };
+}

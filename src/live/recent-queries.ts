@@ -1,0 +1,110 @@
+/**
+ * The last live queries that no rule kept, held for a while in this process: when a user is unhappy with one of them,
+ * it is kept after all. Raw texts live here and nowhere else, in memory alone.
+ */
+import type { LiveQuery } from './rules/live-query.ts';
+
+export interface RecentQueries {
+  hold(held: HeldQuery): void;
+  /** Hands over what is held of those that a user judged, once: the query, else all of the trace. */
+  take(judged: Judged): readonly HeldQuery[];
+  /** Remembers that somebody was unhappy with a query that may still come. */
+  noteUnhappy(judged: Judged): void;
+  isUnhappy(query: Pick<LiveQuery, 'pipeline' | 'id' | 'traceId'>): boolean;
+}
+
+export interface HeldQuery {
+  readonly query: LiveQuery;
+  readonly receivedAt: Date;
+  /** Whether the rate kept it. */
+  readonly isKept: boolean;
+}
+
+/** What a user was unhappy with. */
+export interface Judged {
+  readonly pipeline: string;
+  readonly queryId: string;
+  /** Set when `queryId` may be a span that is no query: then the queries of this trace are meant. */
+  readonly traceId: string | null;
+}
+
+export interface RecentLimits {
+  readonly queries: number;
+  /** Of texts and vectors, estimated. */
+  readonly bytes: number;
+}
+
+/** The oldest leave first when a limit is reached. */
+export function createRecentQueries(limits: RecentLimits): RecentQueries {
+  const held = new Map<string, HeldQuery>();
+  /** Keys of the held queries of a trace. */
+  const ofTrace = new Map<string, Set<string>>();
+  const unhappy = new Set<string>();
+  // One walk for good: to begin again each time would step over all that has left before.
+  let oldestHeld = held.entries();
+  let oldestUnhappy = unhappy.values();
+  let bytes = 0;
+  const drop = (key: string, { query }: HeldQuery): void => {
+    held.delete(key);
+    bytes -= sizeOf(query);
+    if (query.traceId === null) return;
+    const trace = traceKeyOf(query.pipeline, query.traceId);
+    const siblings = ofTrace.get(trace);
+    siblings?.delete(key);
+    if (siblings?.size === 0) ofTrace.delete(trace);
+  };
+  return {
+    hold(one) {
+      const { query } = one;
+      const key = keyOf(query.pipeline, query.id);
+      if (held.has(key)) return;
+      held.set(key, one);
+      bytes += sizeOf(query);
+      if (query.traceId !== null) {
+        const trace = traceKeyOf(query.pipeline, query.traceId);
+        ofTrace.set(trace, (ofTrace.get(trace) ?? new Set()).add(key));
+      }
+      while (held.size > limits.queries || bytes > limits.bytes) {
+        const oldest = oldestHeld.next();
+        if (oldest.done === true) oldestHeld = held.entries();
+        else drop(...oldest.value);
+      }
+    },
+    take({ pipeline, queryId, traceId }) {
+      const key = keyOf(pipeline, queryId);
+      const siblings = traceId === null ? [] : [...(ofTrace.get(traceKeyOf(pipeline, traceId)) ?? [])];
+      return (held.has(key) ? [key] : siblings).flatMap((found) => {
+        const one = held.get(found);
+        if (one === undefined) return [];
+        drop(found, one);
+        return [one];
+      });
+    },
+    noteUnhappy({ pipeline, queryId, traceId }) {
+      unhappy.add(keyOf(pipeline, queryId));
+      if (traceId !== null) unhappy.add(traceKeyOf(pipeline, traceId));
+      while (unhappy.size > limits.queries) {
+        const oldest = oldestUnhappy.next();
+        if (oldest.done === true) oldestUnhappy = unhappy.values();
+        else unhappy.delete(oldest.value);
+      }
+    },
+    isUnhappy: ({ pipeline, id, traceId }) =>
+      unhappy.size > 0 &&
+      (unhappy.has(keyOf(pipeline, id)) || (traceId !== null && unhappy.has(traceKeyOf(pipeline, traceId)))),
+  };
+}
+
+/** No name of a pipeline has the character that ends it here. */
+function keyOf(pipeline: string, id: string): string {
+  return `query ${pipeline}\0${id}`;
+}
+
+function traceKeyOf(pipeline: string, traceId: string): string {
+  return `trace ${pipeline}\0${traceId}`;
+}
+
+/** What a query weighs in memory, roughly. */
+function sizeOf({ text, embedding, results }: LiveQuery): number {
+  return 500 + 2 * (text?.length ?? 0) + (embedding?.byteLength ?? 0) + 100 * results.length;
+}

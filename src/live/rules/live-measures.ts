@@ -1,0 +1,189 @@
+/** What a window of sampled live queries says of all of them: how many fail, how many find nothing, what is clicked. */
+
+import { groupBySegment } from '../../golden/rules/segments.ts';
+import { ALL_SEGMENT, type QueryOutcome } from '../../model.ts';
+import {
+  type ClickRateOutcome,
+  clickedQueryRate,
+  clickedReciprocalRank,
+  clickThroughRate,
+} from './feedback/click-rates.ts';
+import type { ClickedQuery } from './feedback/clicked-ranks.ts';
+import { clicksOverExpectedClicks } from './feedback/clicks-over-expected-clicks.ts';
+import type { InsufficientFeedback } from './feedback/insufficient-data.ts';
+import { DEFAULT_CLICK_CUTOFF, type ReferenceCtr } from './feedback/reference-ctr.ts';
+import { hajekProportion } from './sampling/bounded-mean.ts';
+import { type EstimateOutcome, horvitzThompsonTotal } from './sampling/estimate.ts';
+
+/** A sampled live query as these measures need it. */
+export interface SampledQuery extends ClickedQuery {
+  /** Milliseconds since 1970. */
+  readonly occurredAtMs: number;
+  readonly outcome: QueryOutcome;
+  /** Of the configured keys alone. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+const trafficMeasures = ['queries', 'zero_results_ratio', 'error_ratio'] as const;
+
+/** Measures of the queries that are settled: those that have had time enough to be clicked. */
+export const clickMeasures = [
+  'click_through_ratio',
+  'clicked_query_ratio',
+  'clicked_reciprocal_rank',
+  'clicks_over_expected_ratio',
+] as const;
+
+export const liveMeasures = [...trafficMeasures, ...clickMeasures] as const;
+
+export type LiveMeasure = (typeof liveMeasures)[number];
+
+export interface WindowTraits {
+  /** Whether every live query of the window was kept for certain, see `SampledWindow`. */
+  readonly isComplete: boolean;
+  /** Queries before this time have all their clicks, see `settledUntil`. Milliseconds since 1970. */
+  readonly settledUntilMs: number;
+  /** What clicks are expected; null while there is no baseline. */
+  readonly reference: ReferenceCtr | null;
+  /** Whether clicks are sent at all: some are in the window, or there is a reference. Without, none are measured. */
+  readonly hasClicks: boolean;
+}
+
+export type LiveGapReason =
+  | 'no_queries'
+  | 'no_clicks'
+  | 'no_reference'
+  | 'too_few_sessions'
+  | 'too_few_clicks';
+
+export type LiveMeasureOutcome =
+  | {
+      readonly kind: 'value';
+      readonly measure: LiveMeasure;
+      readonly value: number;
+      readonly ciLow: number;
+      readonly ciHigh: number;
+      readonly ciMethod: string;
+      /** Sampled queries behind the value. */
+      readonly n: number;
+    }
+  | {
+      readonly kind: 'no_data';
+      readonly measure: LiveMeasure;
+      readonly reason: LiveGapReason;
+    };
+
+/** The queries of all, and of each bounded segment: the most sampled by name, the rest as `other`. */
+export function liveSegments(
+  queries: readonly SampledQuery[],
+  keys: readonly string[],
+  max: number,
+): readonly { readonly name: string; readonly queries: readonly SampledQuery[] }[] {
+  const { segments } = groupBySegment(queries, keys, max);
+  return [
+    { name: ALL_SEGMENT, queries },
+    ...segments.map(({ name, members }) => ({
+      name,
+      queries: members.flatMap((index) => queries[index] ?? []),
+    })),
+  ];
+}
+
+/**
+ * Every live measure of one segment, in the order of `liveMeasures`, each computed when it is asked for, so that a caller
+ * can let others run in between: each takes some milliseconds for 10,000 queries.
+ *
+ * - `queries`: how many there were, sampled or not (Horvitz and Thompson)
+ * - `zero_results_ratio`, `error_ratio`: shares of all queries that were answered without a document, and that failed
+ *   or timed out (Hájek, Wilson bounds)
+ * - `click_through_ratio`: share of the documents shown at the ranks 1 to 10 that were clicked
+ * - `clicked_query_ratio`: share of queries with a click
+ * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click
+ * - `clicks_over_expected_ratio`: clicks over those expected at the same positions in the baseline (COEC)
+ *
+ * Bounds are at 95 %, and take the queries of a session as dependent in any way.
+ *
+ * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
+ */
+export function* measureSegment(
+  queries: readonly SampledQuery[],
+  window: WindowTraits,
+): Generator<LiveMeasureOutcome, void, undefined> {
+  const n = queries.length;
+  const share = (isOne: (outcome: QueryOutcome) => boolean): EstimateOutcome =>
+    hajekProportion(
+      queries.map(({ cluster, probability, outcome }) => ({
+        cluster,
+        probability,
+        value: isOne(outcome) ? 1 : 0,
+      })),
+      window,
+    );
+  const total = horvitzThompsonTotal(
+    queries.map(({ cluster, probability }) => ({ cluster, probability, value: 1 })),
+    window,
+  );
+  yield ofEstimate('queries', total, 'horvitz_thompson', n);
+  const empty = share((outcome) => outcome === 'empty');
+  yield ofEstimate('zero_results_ratio', empty, 'hajek_wilson', n);
+  const failed = share((outcome) => outcome === 'error' || outcome === 'timeout');
+  yield ofEstimate('error_ratio', failed, 'hajek_wilson', n);
+  const settled = queries.filter(({ occurredAtMs }) => occurredAtMs < window.settledUntilMs);
+  yield* measureClicks(settled, window);
+}
+
+function* measureClicks(
+  queries: readonly SampledQuery[],
+  { reference, hasClicks }: WindowTraits,
+): Generator<LiveMeasureOutcome, void, undefined> {
+  if (!hasClicks || queries.length === 0) {
+    const reason = queries.length === 0 ? 'no_queries' : 'no_clicks';
+    for (const measure of clickMeasures) yield { kind: 'no_data', measure, reason };
+    return;
+  }
+  yield ofRate('click_through_ratio', clickThroughRate(queries, DEFAULT_CLICK_CUTOFF));
+  yield ofRate('clicked_query_ratio', clickedQueryRate(queries));
+  yield ofRate('clicked_reciprocal_rank', clickedReciprocalRank(queries));
+  yield expectedMeasure(queries, reference);
+}
+
+function expectedMeasure(
+  queries: readonly SampledQuery[],
+  reference: ReferenceCtr | null,
+): LiveMeasureOutcome {
+  const measure = 'clicks_over_expected_ratio';
+  if (reference === null) return { kind: 'no_data', measure, reason: 'no_reference' };
+  const outcome = clicksOverExpectedClicks(queries, reference);
+  if (outcome.kind === 'insufficient_data') return ofInsufficient(measure, outcome);
+  return bounded(measure, outcome, 'gamma');
+}
+
+function ofEstimate(
+  measure: LiveMeasure,
+  outcome: EstimateOutcome,
+  ciMethod: string,
+  sampled: number,
+): LiveMeasureOutcome {
+  if (outcome.kind === 'estimate' && sampled > 0) return bounded(measure, outcome, ciMethod);
+  return { kind: 'no_data', measure, reason: sampled === 0 ? 'no_queries' : 'too_few_sessions' };
+}
+
+function ofRate(measure: LiveMeasure, outcome: ClickRateOutcome): LiveMeasureOutcome {
+  return outcome.kind === 'rate'
+    ? bounded(measure, outcome, 'sessions_wilson')
+    : ofInsufficient(measure, outcome);
+}
+
+function ofInsufficient(measure: LiveMeasure, { of }: InsufficientFeedback): LiveMeasureOutcome {
+  return { kind: 'no_data', measure, reason: of === 'clicks' ? 'too_few_clicks' : 'too_few_sessions' };
+}
+
+/** Rounding can carry a bound past the value by a last digit. */
+function bounded(
+  measure: LiveMeasure,
+  { value, low, high, n }: { value: number; low: number; high: number; n: number },
+  ciMethod: string,
+): LiveMeasureOutcome {
+  const ciLow = Math.min(low, value);
+  return { kind: 'value', measure, value, ciLow, ciHigh: Math.max(high, value), ciMethod, n };
+}

@@ -1,0 +1,174 @@
+/** From the spans of one export to live queries and feedback: the one entry for traces, in the order of its steps. */
+
+import type { RetrievedDocument } from '../../../model.ts';
+import { DAY_MS } from '../../../time.ts';
+import type { LiveQuery } from '../live-query.ts';
+import { readFirst, readShortText } from './attribute.ts';
+import type { ExtractionOptions } from './extraction-options.ts';
+import type { TracedFeedback } from './feedback.ts';
+import { readEmbeddingModel, readFragments } from './fragments.ts';
+import { readPerson } from './person.ts';
+import { readQueryText, readQueryVector, readTopK } from './retrieval-request.ts';
+import {
+  type DocumentIdentity,
+  identifyDocuments,
+  readRetrievedDocuments,
+  type TracedDocument,
+} from './retrieved-documents.ts';
+import { samplingProbability } from './sampling-probability.ts';
+import { readSegments } from './segments.ts';
+import { liveQueryId, type OtlpSpan, toDate } from './span.ts';
+import { errorOf } from './span-error.ts';
+import { readSpanFeedback } from './span-feedback.ts';
+import { hasSeveralQueries } from './span-role.ts';
+import { completeQueries, type TraceFragment } from './trace-fragment.ts';
+import { indexSpans, type TraceIndex } from './trace-index.ts';
+
+export interface Extraction {
+  readonly queries: readonly LiveQuery[];
+  readonly feedback: readonly TracedFeedback[];
+  /**
+   * What may belong to live queries of these traces that came earlier or will come later: see `completeQueries`. People
+   * are among them though a query of this export has them, because they are those of its whole trace.
+   */
+  readonly fragments: readonly TraceFragment[];
+  /** Retriever, embedding, reranker and evaluator spans of which the service dropped attributes or events. */
+  readonly truncatedSpans: number;
+  /** Spans that gave neither a query nor a fragment nor feedback; most spans of a trace are such. */
+  readonly ignoredSpans: number;
+  /** Retriever spans that belong to no pipeline. */
+  readonly spansWithoutPipeline: number;
+  /** Retriever spans that do not tell what was retrieved; a span that tells of no documents is a query. */
+  readonly spansWithoutDocuments: number;
+  /** Annotations and evaluations that no person made. */
+  readonly machineJudgments: number;
+  /** Annotations and evaluations that are no feedback of a known kind, or about no span. */
+  readonly unusableAnnotations: number;
+}
+
+const MAX_LATENCY_MS = DAY_MS;
+
+/**
+ * Reads live queries and feedback from the spans of one export.
+ *
+ * - A live query is a retriever span with no retriever around it: an ensemble is one query, and so is a retriever
+ *   with the vector store's own span below it. What the outer span does not tell is taken from below it: the vector,
+ *   and the documents when only one retriever lies within. A `pipelineOf` that gives null for the outer span makes
+ *   the inner ones the queries.
+ * - Its id is `<trace id>-<span id>`: an export that is retried gives the same queries again.
+ * - A retriever span that does not tell what was retrieved is no live query: its empty results would count as a
+ *   retrieval that found nothing. One that failed is.
+ * - Exports are read one by one, so nothing has to be held before the answer. The spans of one trace may come in
+ *   several, so what belongs to a query of another export is returned as `fragments`.
+ */
+export function extractLiveQueries(spans: readonly OtlpSpan[], options: ExtractionOptions): Extraction {
+  const index = indexSpans(spans, (span) => options.pipelineOf(span) !== null);
+  const retrievers = index.spans.filter((span) => index.roleOf(span) === 'retriever');
+  const outermost = retrievers.filter((span) => index.retrieverAround(span) === span);
+  const innerOf = new Map<OtlpSpan | null, OtlpSpan[]>(outermost.map((span) => [span, []]));
+  for (const span of retrievers) {
+    const around = index.retrieverAround(span);
+    if (around !== span) innerOf.get(around)?.push(span);
+  }
+  const used = new Set<OtlpSpan>();
+
+  const drafts = outermost.flatMap((span) => {
+    const query = readLiveQuery(span, innerOf.get(span) ?? [], index, options);
+    if (query !== null) used.add(span);
+    return query === null ? [] : [query];
+  });
+
+  const wantedTexts = new Set(drafts.flatMap(({ text }) => text ?? []));
+  const fragments = index.spans.toSorted(byEnd).flatMap((span) => {
+    const found = readFragments(span, index, options, wantedTexts);
+    if (found.length > 0) used.add(span);
+    return found;
+  });
+  const { queries, unused } = completeQueries(drafts, fragments);
+  const { feedback, annotatedSpans, ...judged } = readSpanFeedback(index, queries, options);
+  for (const span of annotatedSpans) used.add(span);
+
+  return {
+    queries,
+    feedback,
+    fragments: [...unused.filter((fragment) => fragment.kind !== 'person'), ...peopleOf(fragments)],
+    truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length,
+    ignoredSpans: index.spans.length - used.size,
+    spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
+    spansWithoutDocuments: outermost.length - drafts.length,
+    ...judged,
+  };
+}
+
+function readLiveQuery(
+  span: OtlpSpan,
+  inner: readonly OtlpSpan[],
+  index: TraceIndex,
+  options: ExtractionOptions,
+): LiveQuery | null {
+  const pipeline = options.pipelineOf(span);
+  const error = errorOf(span);
+  const results = readResults(span, inner, options) ?? (error === null ? null : []);
+  if (pipeline === null || results === null) return null;
+  const around = [span, ...index.ancestorsOf(span)].map(({ attributes }) => attributes);
+  const latencyMs = Number(span.endTimeUnixNano - span.startTimeUnixNano) / 1e6;
+  return {
+    id: liveQueryId(span.traceId, span.spanId),
+    pipeline,
+    occurredAt: toDate(span.startTimeUnixNano),
+    text: readQueryText(span),
+    embedding: readQueryVector(span),
+    topK: readTopK(span),
+    traceId: span.traceId,
+    ...readPerson(around),
+    results,
+    latencyMs: latencyMs >= 0 && latencyMs <= MAX_LATENCY_MS ? latencyMs : null,
+    error,
+    segments: readSegments([...around, span.resource.attributes], options.segmentKeysOf(pipeline)),
+    versions: {
+      index: readFirst(span.attributes, ['gen_ai.data_source.id', 'db.collection.name'], readShortText),
+      embedder: readEmbeddingModel(span),
+      retriever: readShortText(span.resource.attributes['service.version']),
+    },
+    upstreamProbability: samplingProbability(span),
+  };
+}
+
+function readResults(
+  span: OtlpSpan,
+  inner: readonly OtlpSpan[],
+  identity: DocumentIdentity,
+): readonly RetrievedDocument[] | null {
+  if (hasSeveralQueries(span)) return null;
+  const own = readRetrievedDocuments(span);
+  if (own !== null) return identifyAny(own, identity);
+  const [only, ...others] = inner.map(readRetrievedDocuments).filter((documents) => documents !== null);
+  return only !== undefined && others.length === 0 ? identifyAny(only, identity) : null;
+}
+
+/** Null when there are documents but none can be told from others, as when their content is hidden. */
+function identifyAny(documents: readonly TracedDocument[], identity: DocumentIdentity) {
+  const results = identifyDocuments(documents, identity);
+  return documents.length > 0 && results.length === 0 ? null : results;
+}
+
+function isTruncated(span: OtlpSpan, index: TraceIndex): boolean {
+  const role = index.roleOf(span);
+  const isOurs = role !== 'other' && role !== 'none';
+  return isOurs && (span.droppedAttributesCount > 0 || span.droppedEventsCount > 0);
+}
+
+/** Services put the same session on every span of a trace; once is enough. */
+function peopleOf(fragments: readonly TraceFragment[]): readonly TraceFragment[] {
+  const people = new Map<string, TraceFragment>();
+  for (const fragment of fragments) {
+    if (fragment.kind !== 'person') continue;
+    const key = JSON.stringify([fragment.traceId, fragment.sessionId, fragment.userId]);
+    if (!people.has(key)) people.set(key, fragment);
+  }
+  return [...people.values()];
+}
+
+function byEnd(a: OtlpSpan, b: OtlpSpan): number {
+  return Number(a.endTimeUnixNano - b.endTimeUnixNano);
+}

@@ -1,0 +1,135 @@
+/** Whether a live query is kept, and with which probability it was. */
+import type { QueryOutcome } from '../../../model.ts';
+import { countArrival, type MinuteLoad } from './minute-load.ts';
+import { rateFor, type SamplingRates } from './rate.ts';
+import { samplingHash, samplingUnit } from './sampling-unit.ts';
+
+/** Keeps every query that it fires for, outside the rate and the cap. */
+export type AlwaysKeepRule =
+  /** The retrieval failed or timed out. */
+  | { readonly kind: 'error' }
+  /** The retriever answered without documents. */
+  | { readonly kind: 'zero_results' }
+  | { readonly kind: 'negative_feedback' }
+  /** The best document is less similar than `below`. */
+  | { readonly kind: 'low_similarity'; readonly below: number };
+
+export interface SamplingPolicy {
+  readonly rates: SamplingRates;
+  readonly alwaysKeep: readonly AlwaysKeepRule[];
+  /** This replica's samples a minute, from `budgetShare`. */
+  readonly budget: number;
+}
+
+/**
+ * What sampling asks of a live query. An attribute that becomes known after ingest (feedback, a measured similarity)
+ * may be filled in only if it would have become known for a query that was not kept as well, because that query is
+ * still held somewhere. Otherwise the rule could not have pulled the query in, its probability was not 1, and
+ * claiming so would count too few of its kind.
+ */
+export interface SamplingTraits {
+  readonly pipeline: string;
+  readonly id: string;
+  readonly sessionId: string | null;
+  readonly traceId: string | null;
+  readonly segments: Readonly<Record<string, string>>;
+  readonly outcome: QueryOutcome;
+  /** Of the best document; null while unknown. */
+  readonly similarity: number | null;
+  readonly hasNegativeFeedback: boolean;
+  /** Probability with which it survived sampling before it came here, in (0, 1]; 1 when there was none. */
+  readonly upstreamProbability: number;
+}
+
+export interface SamplingDecision {
+  readonly kept: boolean;
+  /** Inclusion probability, to be stored with a sample; weights are its inverse. 0 only for what is never kept. */
+  readonly probability: number;
+  /** The rule that fired, `rate` when the draw kept it, `not_sampled` when it is left. */
+  readonly reason: AlwaysKeepRule['kind'] | 'rate' | 'not_sampled';
+  /** The draw of the unit. */
+  readonly hash: number;
+  /** What the rate and the level alone gave, without upstream; `hash < rateProbability` means the session is whole. */
+  readonly rateProbability: number;
+}
+
+/**
+ * Decides on a query as it arrives and counts it: `decide` at the level that `countArrival` finds for it.
+ *
+ * @param load of this replica and pipeline so far, null at the start
+ */
+export function sampleArrival(
+  query: SamplingTraits,
+  policy: SamplingPolicy,
+  load: MinuteLoad | null,
+  minute: number,
+): { readonly decision: SamplingDecision; readonly load: MinuteLoad } {
+  const rate = firedRule(query, policy.alwaysKeep) === null ? rateFor(query.segments, policy.rates) : 0;
+  const next = countArrival(load, minute, rate, policy.budget);
+  return { decision: decide(query, policy, next.level), load: next };
+}
+
+/**
+ * Decides by (attributes, hash) alone, so that deciding again after the fact, with feedback or similarity now known,
+ * is the same function: a query whose rule fires later is kept with the probability of one whose rule fired at once.
+ *
+ * @param level of the minute in which the query arrived
+ * @throws RangeError for an upstream probability outside (0, 1], which the HTTP schema refuses
+ */
+export function decide(query: SamplingTraits, policy: SamplingPolicy, level: number): SamplingDecision {
+  const hash = samplingHash(query.pipeline, samplingUnit(query));
+  const rateProbability = rateFor(query.segments, policy.rates) * 2 ** -level;
+  const probability = inclusionProbability(query, policy, level);
+  const rule = firedRule(query, policy.alwaysKeep);
+  if (rule !== null) return { kept: true, probability, reason: rule, hash, rateProbability };
+  const kept = hash < rateProbability;
+  return { kept, probability, reason: kept ? 'rate' : 'not_sampled', hash, rateProbability };
+}
+
+/**
+ * Probability with which a query of these attributes ends among the samples: 1 when a rule fires, else its rate at
+ * the level of its minute; times the upstream probability, because nothing here brings back what was dropped before.
+ */
+export function inclusionProbability(query: SamplingTraits, policy: SamplingPolicy, level: number): number {
+  const upstream = query.upstreamProbability;
+  if (!(upstream > 0 && upstream <= 1)) {
+    throw new RangeError(`An upstream sampling probability must lie in (0, 1], not be ${upstream}.`);
+  }
+  if (firedRule(query, policy.alwaysKeep) !== null) return upstream;
+  return upstream * rateFor(query.segments, policy.rates) * 2 ** -level;
+}
+
+/**
+ * What becomes of a stored sample when its minute closes: the decision that the closing level would have made at
+ * once. A sample that a rule keeps stays, with its probability.
+ *
+ * @param level at which the sample was taken
+ * @param closing level of its minute, from `closingLevel`; never below `level`
+ */
+export function closeSample(sample: SamplingDecision, level: number, closing: number): SamplingDecision {
+  // Factors of two are exact, so closing in two steps gives the very numbers of closing in one.
+  const factor = 2 ** (level - closing);
+  const rateProbability = sample.rateProbability * factor;
+  if (sample.reason !== 'rate') return { ...sample, rateProbability };
+  const kept = sample.hash < rateProbability;
+  const probability = sample.probability * factor;
+  return { ...sample, kept, probability, reason: kept ? 'rate' : 'not_sampled', rateProbability };
+}
+
+/** The first rule of the policy that fires. */
+function firedRule(query: SamplingTraits, rules: readonly AlwaysKeepRule[]): AlwaysKeepRule['kind'] | null {
+  return rules.find((rule) => fires(rule, query))?.kind ?? null;
+}
+
+function fires(rule: AlwaysKeepRule, query: SamplingTraits): boolean {
+  switch (rule.kind) {
+    case 'error':
+      return query.outcome === 'error' || query.outcome === 'timeout';
+    case 'zero_results':
+      return query.outcome === 'empty';
+    case 'negative_feedback':
+      return query.hasNegativeFeedback;
+    case 'low_similarity':
+      return query.similarity !== null && query.similarity < rule.below;
+  }
+}

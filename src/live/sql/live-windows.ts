@@ -1,0 +1,100 @@
+/** What scheduled measures read of live traffic. */
+import type { Pool } from 'pg';
+import type { QueryOutcome } from '../../model.ts';
+import { namingOutage } from '../../postgres/named-outage.ts';
+import type { LiveWindow, LiveWindows, WindowQuery } from '../ports/live-windows.ts';
+import type { Click } from '../rules/feedback/clicked-ranks.ts';
+
+const BATCH_ROWS = 2000;
+
+interface WindowRow {
+  id: string;
+  occurred_at: Date;
+  unit_hash: number;
+  probability: number;
+  rate_probability: number;
+  outcome: QueryOutcome;
+  segments: Record<string, string>;
+  document_ids: string[];
+}
+
+interface ClickRow {
+  query_id: string;
+  document_id: string | null;
+  rank: number | null;
+  occurred_at: Date;
+}
+
+/** Of what is received within the tolerance of clocks before it occurred, the day may be the one before. */
+const windowSql = `pipeline = $1::text and occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
+        and received_on >= (($2::timestamptz - interval '1 hour') at time zone 'utc')::date`;
+
+export function createLiveWindows(pool: Pool): LiveWindows {
+  const read = async <Row extends object>(sql: string, values: readonly unknown[]): Promise<Row[]> =>
+    (await namingOutage(pool, () => pool.query<Row>(sql, [...values]))).rows;
+  return {
+    async count({ pipeline, from, until }) {
+      const [row] = await read<{ samples: number }>(
+        `select count(*)::integer as samples from live_queries where ${windowSql}`,
+        [pipeline, from, until],
+      );
+      return row?.samples ?? 0;
+    },
+
+    async *queries({ pipeline, from, until }: LiveWindow, halvings: number) {
+      const factor = 2 ** -halvings;
+      let last: WindowRow | undefined;
+      for (;;) {
+        // A retry of days later is stored again, with the same id and time; the first of them counts.
+        const rows: WindowRow[] = await read<WindowRow>(
+          `select distinct on (occurred_at, id) id, occurred_at, unit_hash, probability, rate_probability, outcome, segments,
+                  array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank)
+                    as document_ids
+             from live_queries
+            where ${windowSql}
+              and ($4::timestamptz is null or (occurred_at, id) > ($4::timestamptz, $5::text))
+              and unit_hash < $6::double precision * case keep_reason when 'rate' then rate_probability else 1 end
+            order by occurred_at, id, received_on
+            limit ${BATCH_ROWS}`,
+          [pipeline, from, until, last?.occurred_at ?? null, last?.id ?? null, factor],
+        );
+        if (rows.length > 0) yield rows.map((row) => toQuery(row, factor));
+        last = rows.at(-1);
+        if (rows.length < BATCH_ROWS) return;
+      }
+    },
+
+    async clicks(pipeline, queryIds, since) {
+      const rows = await read<ClickRow>(
+        `select query_id, document_id, rank, occurred_at from feedback
+          where pipeline = $1::text and query_id = any($2::text[]) and kind = 'click' and counted
+            and received_on >= (($3::timestamptz - interval '1 hour') at time zone 'utc')::date
+          order by occurred_at, id`,
+        [pipeline, [...queryIds], since],
+      );
+      return rows.map(toClick);
+    },
+  };
+}
+
+function toQuery(row: WindowRow, factor: number): WindowQuery {
+  return {
+    id: row.id,
+    occurredAt: row.occurred_at,
+    cluster: row.unit_hash,
+    probability: row.probability * factor,
+    rateProbability: row.rate_probability,
+    outcome: row.outcome,
+    segments: row.segments,
+    documentIds: row.document_ids,
+  };
+}
+
+function toClick(row: ClickRow): Click {
+  return {
+    queryId: row.query_id,
+    documentId: row.document_id,
+    rank: row.rank,
+    occurredAt: row.occurred_at,
+  };
+}

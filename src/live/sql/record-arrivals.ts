@@ -1,0 +1,192 @@
+/** The one statement that stores what arrived: samples, counts and sampling levels, all of it or nothing. */
+import type { Pool } from 'pg';
+import { binaryArray, type Element, type ElementType } from '../../postgres/binary-arrays.ts';
+import { columnsOf } from '../../postgres/columns.ts';
+import { dayAfter } from '../../postgres/partitions.ts';
+import { orDenied } from '../../postgres/transaction.ts';
+import { bytesOfVector } from '../../postgres/vector-bytes.ts';
+import type { Arrival, ArrivalCount, LiveSample, MinuteLevel } from '../ports/live-traffic.ts';
+import { areNew, type RowKey } from './row-key.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Each column of a sample with its type on the wire and what of the sample it holds. */
+const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSample) => Element])[] = [
+  ['received_on', 'date', (s) => s.receivedAt],
+  ['pipeline', 'text', (s) => s.pipeline],
+  ['id', 'text', (s) => s.id],
+  ['received_at', 'timestamptz', (s) => s.receivedAt],
+  ['occurred_at', 'timestamptz', (s) => s.occurredAt],
+  ['session_hash', 'text', (s) => s.sessionHash],
+  ['trace_id', 'text', (s) => s.traceId],
+  ['text', 'text', (s) => s.text],
+  ['text_hash', 'text', (s) => s.textHash],
+  ['embedding', 'bytea', (s) => (s.embedding === null ? null : bytesOfVector(s.embedding))],
+  ['dimensions', 'integer', (s) => s.embedding?.length ?? null],
+  ['top_k', 'integer', (s) => s.topK],
+  ['outcome', 'text', (s) => s.outcome],
+  ['error', 'text', (s) => s.error],
+  ['results', 'text', (s) => JSON.stringify(s.results.map(({ id, score }) => [id, score]))],
+  ['latency_ms', 'double precision', (s) => s.latencyMs],
+  ['segments', 'text', (s) => JSON.stringify(s.segments)],
+  ['user_hash', 'text', (s) => s.userHash],
+  ['index_version', 'text', (s) => s.indexVersion],
+  ['embedder_version', 'text', (s) => s.embedderVersion],
+  ['retriever_version', 'text', (s) => s.retrieverVersion],
+  ['probability', 'double precision', (s) => s.probability],
+  ['keep_reason', 'text', (s) => s.keepReason],
+  ['unit_hash', 'double precision', (s) => s.unitHash],
+  ['rate_probability', 'double precision', (s) => s.rateProbability],
+  ['level', 'smallint', (s) => s.level],
+];
+
+const jsonColumns = new Set(['results', 'segments']);
+const names = sampleColumns.map(([name]) => name).join(', ');
+const arrays = sampleColumns.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ');
+const values = sampleColumns.map(([name]) => (jsonColumns.has(name) ? `s.${name}::jsonb` : `s.${name}`));
+const next = (offset: number): string => `$${sampleColumns.length + offset}`;
+
+/**
+ * Counts and levels are sorted by key, so that two statements take their row locks in the same order and never wait in
+ * a ring. The keys of what was inserted come back only when something was not: that is rare, and they are many.
+ */
+const recordSql = `
+  with inserted as (
+    insert into live_queries (${names})
+    select ${values.join(', ')}
+      from unnest(${arrays}) as s (${names})
+     where not exists (select 1 from live_queries y
+                        where y.received_on = s.received_on - 1 and y.pipeline = s.pipeline and y.id = s.id)
+    on conflict (received_on, pipeline, id) do nothing
+    returning pipeline, id, received_at, outcome
+  ), counted as (
+    insert into live_query_counts (pipeline, minute, outcome, queries)
+    select pipeline, minute, outcome, sum(queries)
+      from (select * from unnest(${next(1)}::text[], ${next(2)}::timestamptz[], ${next(3)}::text[], ${next(4)}::bigint[])
+                       as c (pipeline, minute, outcome, queries)
+            union all
+            select pipeline, date_trunc('minute', received_at), outcome, 1 from inserted where ${next(5)}::boolean) all_of_them
+     group by pipeline, minute, outcome
+    having sum(queries) <> 0
+     order by pipeline, minute, outcome
+    on conflict (pipeline, minute, outcome) do update set queries = live_query_counts.queries + excluded.queries
+  ), leveled as (
+    insert into sampling_minutes (pipeline, minute, replica, level)
+    select pipeline, minute, ${next(6)}::text, level
+      from unnest(${next(7)}::text[], ${next(8)}::timestamptz[], ${next(9)}::smallint[]) as l (pipeline, minute, level)
+     order by pipeline, minute
+    on conflict (pipeline, minute, replica) do update set level = excluded.level
+     where sampling_minutes.level < excluded.level
+  )
+  select jsonb_agg(jsonb_build_object('pipeline', pipeline, 'id', id)) as keys
+    from inserted
+  having count(*) <> ${next(10)}::bigint`;
+
+/**
+ * Stores arrivals with the samples that are not there yet, by (pipeline, id) of today and yesterday.
+ *
+ * @param replica whose sampling levels they are
+ * @param countsSamples whether `counts` hold the samples too; then a sample that was there already is not counted again
+ * @returns for each arrival and sample whether it is new; of equal ones the first is
+ */
+export async function recordArrivals(
+  pool: Pool,
+  arrivals: readonly Arrival[],
+  replica: string,
+  countsSamples: boolean,
+): Promise<boolean[][]> {
+  const samples = arrivals.flatMap((arrival) => arrival.samples);
+  const counts = arrivals.flatMap((arrival) => arrival.counts);
+  const { rows } = await orDenied(
+    pool.query<{ keys: RowKey[] | null }>({
+      name: 'record-arrivals',
+      text: recordSql,
+      values: [
+        ...sampleColumns.map(([, type, read]) => binaryArray(type, samples.map(read))),
+        ...columnsOf(sumCounts(counts, countsSamples ? samples : []), [
+          (c) => c.pipeline,
+          (c) => c.minute,
+          (c) => c.outcome,
+          (c) => c.queries,
+        ]),
+        countsSamples,
+        replica,
+        ...columnsOf(highestLevels(arrivals.flatMap(({ levels }) => levels)), [
+          (l) => l.pipeline,
+          (l) => l.minute,
+          (l) => l.level,
+        ]),
+        samples.length,
+      ],
+    }),
+  );
+  const [notAll] = rows;
+  const isNew = notAll === undefined ? samples.map(() => true) : areNew(samples, notAll.keys ?? []);
+  // Apart from the statement, since who gets no answer sends them again, and then they are raised again.
+  await raiseProbabilities(
+    pool,
+    samples.filter((_, position) => isNew[position] !== true),
+  );
+  let position = 0;
+  return arrivals.map((arrival) => arrival.samples.map(() => isNew[position++] === true));
+}
+
+/** One count for each key, without the samples: they are counted from the rows that were inserted. */
+function sumCounts(counts: readonly ArrivalCount[], samples: readonly LiveSample[]): ArrivalCount[] {
+  const sums = new Map<string, { -readonly [Key in keyof ArrivalCount]: ArrivalCount[Key] }>();
+  const add = (
+    { pipeline, outcome }: Pick<ArrivalCount, 'pipeline' | 'outcome'>,
+    minuteMs: number,
+    queries: number,
+  ): void => {
+    const key = `${minuteMs} ${outcome} ${pipeline}`;
+    const sum = sums.get(key);
+    if (sum === undefined) sums.set(key, { pipeline, outcome, minute: new Date(minuteMs), queries });
+    else sum.queries += queries;
+  };
+  for (const count of counts) add(count, count.minute.getTime(), count.queries);
+  for (const sample of samples) {
+    add(sample, Math.floor(sample.receivedAt.getTime() / MINUTE_MS) * MINUTE_MS, -1);
+  }
+  return [...sums.values()].filter(({ queries }) => queries !== 0);
+}
+
+function highestLevels(levels: readonly MinuteLevel[]): MinuteLevel[] {
+  const highest = new Map<string, MinuteLevel>();
+  for (const one of levels) {
+    const key = `${one.minute.getTime()} ${one.pipeline}`;
+    if (one.level >= (highest.get(key)?.level ?? 0)) highest.set(key, one);
+  }
+  return [...highest.values()];
+}
+
+/**
+ * Of samples that are there already: a retry in a minute of a lower sampling level had a second chance to be kept, so
+ * the larger of the two inclusion probabilities holds, and the sample belongs to the minute that gave it.
+ */
+export async function raiseProbabilities(pool: Pool, samples: readonly LiveSample[]): Promise<void> {
+  if (samples.length === 0) return;
+  await orDenied(
+    pool.query(
+      `update live_queries l
+        set received_at = s.received_at, probability = s.probability, keep_reason = s.keep_reason,
+            rate_probability = s.rate_probability, level = s.level
+       from (select distinct on (received_on, pipeline, id) *
+               from unnest($1::date[], $2::text[], $3::text[], $4::timestamptz[], $5::double precision[], $6::text[],
+                           $7::double precision[], $8::smallint[])
+                 as t (received_on, pipeline, id, received_at, probability, keep_reason, rate_probability, level)
+              order by received_on, pipeline, id, probability desc) s
+      where l.received_on = s.received_on and l.pipeline = s.pipeline and l.id = s.id and l.probability < s.probability`,
+      columnsOf(samples, [
+        (s) => dayAfter(s.receivedAt, 0),
+        (s) => s.pipeline,
+        (s) => s.id,
+        (s) => s.receivedAt,
+        (s) => s.probability,
+        (s) => s.keepReason,
+        (s) => s.rateProbability,
+        (s) => s.level,
+      ]),
+    ),
+  );
+}

@@ -1,0 +1,82 @@
+/** Live traffic as people look into it. */
+import type { Pool } from 'pg';
+import { type QueryOutcome, queryOutcomes } from '../../model.ts';
+import type { TrafficBucket, TrafficReads } from '../ports/traffic-reads.ts';
+
+interface BucketRow {
+  start: Date;
+  outcome: QueryOutcome;
+  queries: number;
+}
+
+interface BinRow {
+  low: number;
+  high: number;
+  bin: number;
+  weight: number;
+  queries: number;
+}
+
+/** How many live queries came, and what became of them? */
+const bucketSql = `
+  select to_timestamp(floor(extract(epoch from minute) / $4::integer) * $4::integer) as start, outcome,
+         sum(queries)::double precision as queries
+    from live_query_counts
+   where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz
+   group by 1, 2 order by 1`;
+
+/** How well are live queries covered, by their weight? The last bin holds its upper end. */
+const coverageSql = `
+  with measured as (
+    select c.score, 1 / (q.probability * c.thinning) as weight
+      from live_queries q
+      join query_coverage c using (received_on, pipeline, id)
+     where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
+       and q.received_on >= ($2::timestamptz at time zone 'UTC')::date
+       and c.status = 'measured'
+  ), ends as (
+    select least(min(score), $4::double precision) as low, greatest(max(score), $5::double precision) as high from measured
+  )
+  select low, high,
+         case when high > low
+              then least(width_bucket(score, low, high, $6::integer), $6::integer) - 1 else 0 end as bin,
+         sum(weight) as weight, count(*)::integer as queries
+    from measured cross join ends
+   group by low, high, bin`;
+
+export function createTrafficReads(pool: Pool): TrafficReads {
+  return {
+    async buckets({ pipeline, from, until, bucketSeconds }) {
+      const { rows } = await pool.query<BucketRow>(bucketSql, [pipeline, from, until, bucketSeconds]);
+      return toBuckets(rows);
+    },
+
+    async coverage({ pipeline, from, until, within, bins }) {
+      const [low, high] = within ?? [null, null];
+      const { rows } = await pool.query<BinRow>(coverageSql, [pipeline, from, until, low, high, bins]);
+      const [first] = rows;
+      if (first === undefined) return null;
+      const weights = Array.from({ length: bins }, () => 0);
+      for (const { bin, weight } of rows) weights[bin] = weight;
+      return {
+        low: first.low,
+        high: first.high,
+        weights,
+        queries: rows.reduce((sum, { queries }) => sum + queries, 0),
+      };
+    },
+  };
+}
+
+function toBuckets(rows: readonly BucketRow[]): TrafficBucket[] {
+  const buckets = new Map<number, { start: Date; outcomes: Record<QueryOutcome, number> }>();
+  for (const { start, outcome, queries } of rows) {
+    const bucket = buckets.get(start.getTime()) ?? {
+      start,
+      outcomes: Object.fromEntries(queryOutcomes.map((one) => [one, 0])) as Record<QueryOutcome, number>,
+    };
+    bucket.outcomes[outcome] = queries;
+    buckets.set(start.getTime(), bucket);
+  }
+  return [...buckets.values()];
+}

@@ -1,0 +1,155 @@
+/** The rows of the measure table that are of traffic: queries, feedback, density. */
+import { type Measure, ofTraffic } from './measure-row.ts';
+
+export const trafficMeasures = {
+  queries: {
+    title: 'Live queries',
+    means: 'the number of live queries',
+    note: 'In the window, sampled or not.',
+    scale: 'count',
+    every: 'live',
+    isGlance: true,
+    gauge: ofTraffic(
+      'recalld_query_volume',
+      'Live queries of the trailing window, sampled or not, estimated from the samples by Horvitz and Thompson.',
+    ),
+  },
+  zero_results_ratio: {
+    title: 'Zero results',
+    means: 'the share of live queries without a document',
+    note: 'Queries answered without a document.',
+    scale: 'share',
+    every: 'live',
+    isGlance: true,
+    gauge: ofTraffic(
+      'recalld_query_zero_results_ratio',
+      'Share of the live queries of the trailing window that were answered without any document, weighted by inclusion probability.',
+    ),
+    judged: { worse: 'above', unit: 'share', isProportion: true, leastN: 100, confirm: 3, of: 'traffic' },
+  },
+  error_ratio: {
+    title: 'Errors',
+    means: 'the share of live queries that failed or timed out',
+    note: 'Queries whose retrieval failed or timed out.',
+    scale: 'share',
+    every: 'live',
+    isGlance: true,
+    gauge: ofTraffic(
+      'recalld_query_error_ratio',
+      'Share of the live queries of the trailing window whose retrieval failed or timed out, weighted by inclusion probability.',
+    ),
+    judged: { worse: 'above', unit: 'share', isProportion: true, leastN: 100, confirm: 3, of: 'traffic' },
+  },
+  feedback_positive_ratio: {
+    title: 'Positive feedback',
+    means: 'the share of positive opinions',
+    note: 'Of the opinions that users stated or showed.',
+    scale: 'share',
+    every: 'live',
+    judged: { worse: 'below', unit: 'share', isProportion: true, leastN: 30, confirm: 3, of: 'traffic' },
+  },
+  click_through_ratio: {
+    title: 'Click-through',
+    means: 'the share of shown documents that were clicked',
+    note: 'Shown documents that were clicked.',
+    scale: 'share',
+    every: 'live',
+    gauge: ofTraffic(
+      'recalld_feedback_click_through_ratio',
+      'Share of the documents shown at the ranks 1 to 10 of the trailing window that were clicked, weighted; it moves with the positions.',
+    ),
+  },
+  clicked_query_ratio: {
+    title: 'Clicked queries',
+    means: 'the share of live queries with a click',
+    note: 'Queries with a click.',
+    scale: 'share',
+    every: 'live',
+    gauge: ofTraffic(
+      'recalld_feedback_clicked_query_ratio',
+      'Share of the live queries of the trailing window with a click on any document, weighted; those without results count as without a click.',
+    ),
+    judged: { worse: 'below', unit: 'share', isProportion: true, leastN: 100, confirm: 3, of: 'traffic' },
+  },
+  clicked_reciprocal_rank: {
+    title: 'Clicked reciprocal rank',
+    means: 'the mean reciprocal rank of the best clicked document',
+    note: 'Mean of 1 / rank of the best clicked document.',
+    scale: 'score',
+    every: 'live',
+    gauge: ofTraffic(
+      'recalld_feedback_clicked_reciprocal_rank',
+      'Mean of 1 / rank of the best-ranked clicked document over the clicked queries of the trailing window, weighted.',
+    ),
+  },
+  clicks_over_expected_ratio: {
+    title: 'Clicks over expected',
+    means: 'the number of clicks over those expected at the same ranks',
+    note: 'Clicks over those expected at the same ranks; 1 is as often as before.',
+    scale: 'other',
+    every: 'live',
+    gauge: ofTraffic(
+      'recalld_feedback_clicks_over_expected_ratio',
+      'Clicks of the trailing window over those expected at the same positions in the baseline before it (COEC); 1 is as often as then.',
+    ),
+  },
+  samples_read_ratio: {
+    title: 'Samples read',
+    means: 'the share of stored live queries that was read',
+    note: 'Of the stored samples of the window.',
+    scale: 'share',
+    every: 'live',
+  },
+  query_density: {
+    title: 'Query density',
+    means: 'query density',
+    note: 'How well the store covers live queries: 1 as in the reference, lower is worse.',
+    scale: 'score',
+    isGlance: true,
+    gauge: ofTraffic(
+      'recalld_query_density',
+      'How well the store covers live queries, in multiples of the baseline: 1 as there, lower is worse. exp(0.99 - mean surprise over sessions) of the latest windows with 200 sessions.',
+    ),
+    judged: { worse: 'below', unit: 'multiple', isProportion: false, leastN: 200, confirm: 2, of: 'traffic' },
+  },
+  query_uncovered_ratio: {
+    title: 'Uncovered traffic',
+    means: 'the share of sessions that the store covers badly',
+    note: 'Sessions covered worse than 95 % of the reference; 5 % as there.',
+    scale: 'share',
+    isGlance: true,
+    gauge: ofTraffic(
+      'recalld_query_uncovered_ratio',
+      'Share of sessions whose queries are covered worse than 95 % of the baseline queries of their region; 0.05 as in the baseline.',
+    ),
+  },
+  query_uncovered_excess_ratio: {
+    title: 'Lost coverage, at least',
+    means: 'the traffic that lost its coverage',
+    note: 'What of the uncovered traffic the reference does not explain.',
+    scale: 'share',
+    gauge: ofTraffic(
+      'recalld_query_uncovered_excess_ratio',
+      'Least share of the traffic that lost its coverage: what of recalld_query_uncovered_ratio the baseline does not explain.',
+    ),
+    judged: { worse: 'above', unit: 'share', isProportion: false, leastN: 200, confirm: 2, of: 'traffic' },
+  },
+  density_sessions: {
+    title: 'Sessions measured',
+    means: 'the number of sessions behind query density',
+    note: 'Behind the latest density window.',
+    scale: 'count',
+  },
+  density_page_evidence_ratio: {
+    title: 'Evidence, page',
+    means: 'the evidence of drift over what pages somebody',
+    note: 'Evidence of drift over what pages somebody; 1 is an alarm.',
+    scale: 'other',
+  },
+  density_ticket_evidence_ratio: {
+    title: 'Evidence, ticket',
+    means: 'the evidence of drift over what opens a ticket',
+    note: 'Evidence of drift over what opens a ticket; 1 is an alarm.',
+    scale: 'other',
+  },
+} as const satisfies Record<string, Measure>;

@@ -1,0 +1,165 @@
+/** Calls to a JSON service: the vector stores and model endpoints that a pipeline is made of. */
+import { RecalldError } from '../errors.ts';
+import { JsonBeyondLimit } from '../text/bounded-json.ts';
+import { formatExactJson, parseExactJson } from '../text/exact-json.ts';
+import { createExchange, type ExchangeTarget, type TlsMaterial } from './exchange.ts';
+import { sendWithRetries } from './send.ts';
+import { wait } from './wait.ts';
+
+export interface JsonApiSettings {
+  /** What the service is called in messages: `Qdrant`. */
+  readonly service: string;
+  /** Where the config describes it: `vector_store`. */
+  readonly configField: string;
+  /** The key there that holds the address. */
+  readonly urlKey?: string;
+  /** The key there that holds the credentials, `headers` unless there is one of its own. */
+  readonly credentialsKey?: string;
+  /** Base address; paths of calls are put behind its own path, and parameters that it has go with every call. */
+  readonly url: string;
+  /** Sent with every call; never shown. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** For one attempt. */
+  readonly timeoutMs: number;
+  /** Attempts after the first one. */
+  readonly retries: number;
+  /** Most calls a second, null for no limit. */
+  readonly maxPerSecond: number | null;
+  readonly tls?: TlsMaterial;
+  readonly backoffMs?: number;
+  readonly maxResponseBytes?: number;
+}
+
+export interface JsonCall {
+  readonly method: 'GET' | 'POST';
+  /** Path under the base address; what comes from a config or an answer is percent-encoded by the caller. */
+  readonly path: string;
+  /** A list sends its parameter once for each value. */
+  readonly query?: Readonly<Record<string, string | readonly string[]>>;
+  /** A bigint goes out as a number with all its digits. */
+  readonly body?: unknown;
+  /** What the call is for, in messages: `search`. */
+  readonly purpose: string;
+  /** How many times the time-out of the settings an attempt may take, 1 unless it is told. */
+  readonly patience?: number;
+}
+
+/**
+ * What a call came to. `code` is as for retrievers (`http_500`, `connection_refused`, `not_json`, `too_deep`, ...) and `timeout`;
+ * `message` names service, call and the way out, and holds no secret and nothing of the request's body.
+ */
+export type JsonAnswer =
+  | { readonly kind: 'answer'; readonly json: unknown; readonly latencyMs: number }
+  | {
+      readonly kind: 'failed';
+      readonly code: string;
+      readonly message: string;
+      /** HTTP status, null when none arrived. */
+      readonly status: number | null;
+      readonly latencyMs: number;
+    };
+
+export interface JsonApi {
+  /** Sends one call, with retries. Rejects only with the reason of `signal` when it aborts. */
+  call(call: JsonCall, signal: AbortSignal): Promise<JsonAnswer>;
+  /** Closes the idle connections, and those of calls under way when they end. */
+  close(): void;
+}
+
+const DEFAULT_BACKOFF_MS = 200;
+/** A sample of 1,000 vectors of 3,072 numbers as JSON text is about 60 MB. */
+const DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
+
+/** @throws RecalldError config_invalid for anything but an absolute http or https URL without credentials */
+export function createJsonApi(settings: JsonApiSettings): JsonApi {
+  const { service, configField, urlKey = 'url', credentialsKey = 'headers', retries, tls } = settings;
+  const { backoffMs = DEFAULT_BACKOFF_MS } = settings;
+  const base = checkedBase(settings);
+  const target: ExchangeTarget = {
+    label: base.origin,
+    isSecure: base.protocol === 'https:',
+    configField,
+    urlKey,
+    // Method and body are ours, so that no key of the config is behind a 400 or a 422.
+    suspects: { 401: credentialsKey, 403: credentialsKey, 404: urlKey, 405: urlKey, 415: 'headers' },
+    describeRedirect: (location) =>
+      URL.canParse(location, base.href) ? new URL(location, base.href).origin : 'the final address',
+  };
+  const exchange = createExchange(target, {
+    maxResponseBytes: settings.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
+    ...(tls === undefined ? {} : { tls }),
+  });
+  const takeTurn = createTurns(settings.maxPerSecond);
+
+  return {
+    close: () => exchange.close(),
+
+    async call({ method, path, query = {}, body, purpose, patience = 1 }, signal) {
+      await takeTurn(signal);
+      const url = new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}${path}`);
+      url.search = base.search;
+      for (const [name, values] of Object.entries(query)) {
+        url.searchParams.delete(name);
+        for (const value of [values].flat()) url.searchParams.append(name, value);
+      }
+      const text = body === undefined ? null : formatExactJson(body);
+      const headers = {
+        accept: 'application/json',
+        'user-agent': 'recalld',
+        ...(text === null ? {} : { 'content-type': 'application/json' }),
+        ...settings.headers,
+      };
+      const timeoutMs = patience * settings.timeoutMs;
+      const request = { url: url.href, method, headers, body: text, timeoutMs };
+      const { result, latencyMs } = await sendWithRetries(exchange, request, { retries, backoffMs }, signal);
+      const failed = (code: string, problem: string, status: number | null = null): JsonAnswer => ({
+        kind: 'failed',
+        code,
+        message: `${service} ${purpose} failed: ${problem}`,
+        status,
+        latencyMs,
+      });
+      if (result.kind === 'timeout') {
+        const wayOut = `raise ${configField}.timeout_ms or look at its load`;
+        return failed('timeout', `${base.origin} did not answer within ${timeoutMs} ms; ${wayOut}.`);
+      }
+      if (result.kind === 'failure') return failed(result.code, result.message, result.status);
+      try {
+        return { kind: 'answer', json: parseExactJson(result.text), latencyMs };
+      } catch (error) {
+        const wayOut = `check ${configField}.${urlKey}`;
+        return error instanceof JsonBeyondLimit
+          ? failed(error.code, `${base.origin} answered JSON that ${error.problem}; ${wayOut}.`)
+          : failed('not_json', `${base.origin} answered no JSON; ${wayOut}.`);
+      }
+    },
+  };
+}
+
+function checkedBase({ url, configField, urlKey = 'url' }: JsonApiSettings): URL {
+  const invalid = (problem: string) =>
+    new RecalldError('config_invalid', `${configField}.${urlKey}: ${problem}.`);
+  if (!URL.canParse(url))
+    throw invalid('this is not an absolute URL; write it like http://store.internal:6333');
+  const base = new URL(url);
+  if (base.protocol !== 'http:' && base.protocol !== 'https:') {
+    throw invalid(`the scheme is ${base.protocol}; only http: and https: can be called`);
+  }
+  if (base.username !== '' || base.password !== '') {
+    throw invalid(`it holds a user name or a password; put them in ${configField}.headers.authorization`);
+  }
+  return base;
+}
+
+/** Evenly spaced turns, at most `perSecond` in any second. */
+function createTurns(perSecond: number | null): (signal: AbortSignal) => Promise<void> {
+  const gapMs = perSecond === null ? 0 : 1000 / perSecond;
+  let nextMs = 0;
+  return async (signal) => {
+    signal.throwIfAborted();
+    const nowMs = performance.now();
+    const turnMs = Math.max(nowMs, nextMs);
+    nextMs = turnMs + gapMs;
+    if (turnMs > nowMs) await wait(turnMs - nowMs, signal);
+  };
+}

@@ -1,0 +1,117 @@
+/** Brings the database to the schema of this program: forward only, one transaction in all, safe to race. */
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import Postgrator from 'postgrator';
+import { RecalldError } from '../errors.ts';
+import { inTransaction } from './transaction.ts';
+
+const migrationsFolder = path.resolve(import.meta.dirname, '../../migrations');
+
+/** Any number that no other program takes: "recalld" on a telephone keypad. */
+const ADVISORY_LOCK = 7_322_553;
+
+export interface MigrationReport {
+  readonly applied: readonly string[];
+  readonly version: number;
+}
+
+/**
+ * Applies what is missing. Processes that start together wait for each other on an advisory lock; a crash in the
+ * middle leaves the schema as it was. A table that others hold is asked for again and again, for a few seconds each time,
+ * so that they are never kept waiting for longer.
+ *
+ * @throws RecalldError schema_too_new, migration_changed, database_busy
+ */
+export async function migrate(
+  pool: pg.Pool,
+  patience: MigrationPatience = patient,
+): Promise<MigrationReport> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await inTransaction(pool, (client) => migrateOnce(client, patience));
+    } catch (cause) {
+      if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
+      if (attempt >= patience.attempts) throw tableBusy(attempt, cause);
+      // Everybody whom we kept waiting is let through first.
+      await delay(patience.pauseMs * attempt);
+    }
+  }
+}
+
+/** How long others are kept waiting behind a migration that waits for a table, and how often that is tried. */
+export interface MigrationPatience {
+  readonly lockMs: number;
+  readonly attempts: number;
+  readonly pauseMs: number;
+}
+
+const patient: MigrationPatience = { lockMs: 3000, attempts: 10, pauseMs: 1000 };
+
+const LOCK_NOT_AVAILABLE = '55P03';
+/** An index of a large table takes long, once it has its lock. */
+const LONGEST_STATEMENT_MS = 12 * 3_600_000;
+
+async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience): Promise<MigrationReport> {
+  const query = (text: string): Promise<{ rows: unknown[] }> =>
+    client.query({ text, query_timeout: LONGEST_STATEMENT_MS } as pg.QueryConfig);
+  await query(`set local statement_timeout = ${LONGEST_STATEMENT_MS}`);
+  await query(`select pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`);
+  // A lock that is waited for blocks all who come after, so that a long query would stop a busy table.
+  await query(`set local lock_timeout = ${lockMs}`);
+  return applyMissing(query);
+}
+
+function tableBusy(attempts: number, cause: unknown): RecalldError {
+  return new RecalldError(
+    'database_busy',
+    `A migration did not get a table for itself in ${attempts} attempts, since others use it for long; nothing was changed. End long transactions, or try again when it is calm.`,
+    { cause },
+  );
+}
+
+/** How many migrations the database lacks. @throws RecalldError schema_too_new */
+export async function pendingMigrations(pool: pg.Pool): Promise<number> {
+  const migrations = createMigrations((sql) => pool.query(sql));
+  const { current, newest } = await versions(migrations);
+  return newest - current;
+}
+
+function createMigrations(execQuery: (sql: string) => Promise<{ rows: unknown[] }>): Postgrator {
+  return new Postgrator({
+    migrationPattern: path.join(migrationsFolder, '*.sql'),
+    driver: 'pg',
+    schemaTable: 'recalld_schema_version',
+    execQuery,
+  });
+}
+
+async function versions(migrations: Postgrator): Promise<{ current: number; newest: number }> {
+  const newest = await migrations.getMaxVersion();
+  const current = await migrations.getDatabaseVersion();
+  if (current > newest) {
+    throw new RecalldError(
+      'schema_too_new',
+      `The database has schema version ${current}, this recalld knows ${newest}; run a recalld that is as new as the database.`,
+    );
+  }
+  return { current, newest };
+}
+
+async function applyMissing(query: (sql: string) => Promise<{ rows: unknown[] }>): Promise<MigrationReport> {
+  const migrations = createMigrations(query);
+  const { newest } = await versions(migrations);
+  try {
+    const applied = await migrations.migrate();
+    return { applied: applied.map((migration) => path.basename(migration.filename ?? '')), version: newest };
+  } catch (cause) {
+    if (cause instanceof Error && /md5|checksum/i.test(cause.message)) {
+      throw new RecalldError(
+        'migration_changed',
+        `${cause.message}; restore the file that came with this version of recalld.`,
+        { cause },
+      );
+    }
+    throw cause;
+  }
+}

@@ -1,0 +1,129 @@
+/** The connection pool of this process's own queries, and the sentence for a database that does not answer. */
+import { Pool, type PoolConfig } from 'pg';
+import { RecalldError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { messageOf } from '../text/error-message.ts';
+
+/** SQLSTATE of a write that found no space. */
+const DISK_FULL = '53100';
+
+export interface PoolSettings {
+  readonly connection: PoolConfig;
+  readonly size: number;
+  readonly logger: Logger;
+  /** As `pg_stat_activity` shows it. */
+  readonly name?: string;
+  /** The server ends a query that takes longer. */
+  readonly queryLimitMs?: number;
+}
+
+/**
+ * A pool whose connections may break without harm: the query that was under way fails, an idle one is logged, and
+ * the next query opens a new one. Every query is bounded, by the server and, should that fall silent, by ourselves,
+ * so that a stuck database is an error and never a hang.
+ */
+export function createPool({
+  connection,
+  size,
+  logger,
+  name = 'recalld',
+  queryLimitMs = 60_000,
+}: PoolSettings): Pool {
+  const pool = new Pool({
+    ...connection,
+    max: size,
+    connectionTimeoutMillis: 5000,
+    statement_timeout: queryLimitMs,
+    query_timeout: 1.5 * queryLimitMs,
+    keepAlive: true,
+    // Statements that do not need each other's answers go out together.
+    pipeline: true,
+    application_name: name,
+  });
+  pool.on('error', (error) => {
+    // At the end of the program the embedded server may hang up before our goodbye has reached it.
+    if (!pool.ending) logger.warn('an idle database connection was lost', { reason: error.message });
+  });
+  // Nobody but this listens to a connection that is checked out, and an error that nobody hears ends the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
+
+/**
+ * Resolves when the database answers.
+ *
+ * @throws RecalldError database_unreachable with host and reason, never the password; config_invalid for a URL that
+ *   cannot be read
+ */
+export async function assertReachable(pool: Pool): Promise<void> {
+  try {
+    await pool.query('select 1');
+  } catch (cause) {
+    throw unreachable(pool.options, cause);
+  }
+}
+
+/**
+ * The sentence for a query that did not reach its database, or that could not be stored there.
+ *
+ * @param field of the config that names the database
+ */
+export function unreachable(
+  options: PoolConfig,
+  cause: unknown,
+  field: 'storage.url' | 'storage.read_url' = 'storage.url',
+): RecalldError {
+  // The error of the URL parser holds the URL, and with it the password.
+  if (cause instanceof TypeError && 'code' in cause && cause.code === 'ERR_INVALID_URL') {
+    return new RecalldError(
+      'config_invalid',
+      `${field} is not a URL that can be read; write characters such as #, / and @ in the password as %23, %2F and %40.`,
+    );
+  }
+  const reason = messageOf(cause);
+  const { host, port } = { ...options, ...addressOf(options.connectionString) };
+  const server = `PostgreSQL at ${host || 'localhost'}:${port || 5432}`;
+  if (cause instanceof Error && 'code' in cause && cause.code === DISK_FULL) {
+    const advice = 'free or add space there; a shorter privacy.retention_days keeps less';
+    return new RecalldError(
+      'database_full',
+      `${server} has no space left to store in (${reason}); ${advice}.`,
+      { cause },
+    );
+  }
+  return new RecalldError(
+    'database_unreachable',
+    `${server} does not answer (${reason}); start it or mend ${field}.`,
+    { cause },
+  );
+}
+
+/** SQLSTATE classes of a server that is away, starting, stopping, full or has no connection left. */
+const OUTAGE_STATES = /^(08|53|57P)/;
+const OUTAGE_ERRORS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+/** What `pg` says without a code. */
+const OUTAGE_MESSAGES =
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
+
+/** The sentence for an error that means that the database is away for now; null for any other, such as a bug of ours. */
+export function outageOf(options: PoolConfig, error: unknown): RecalldError | null {
+  if (!(error instanceof Error)) return null;
+  const code = 'code' in error ? String(error.code) : '';
+  const isOutage = OUTAGE_STATES.test(code) || OUTAGE_ERRORS.has(code) || OUTAGE_MESSAGES.test(error.message);
+  return isOutage ? unreachable(options, error) : null;
+}
+
+function addressOf(connectionString: string | undefined): { host: string; port: string } | null {
+  if (connectionString === undefined || !URL.canParse(connectionString)) return null;
+  const url = new URL(connectionString);
+  return { host: url.hostname || (url.searchParams.get('host') ?? ''), port: url.port };
+}

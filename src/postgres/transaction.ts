@@ -1,0 +1,57 @@
+import type pg from 'pg';
+import { RecalldError } from '../errors.ts';
+
+/**
+ * Runs `work` in one transaction: all of it is committed, or none when it throws.
+ *
+ * @throws RecalldError database_denied, and what `work` throws
+ */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let broken = false;
+  try {
+    // Goes out with the first statement of the work.
+    const begun = client.query('begin');
+    begun.catch(() => undefined);
+    const result = await work(client);
+    await begun;
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => {
+      broken = true;
+    });
+    throw deniedOf(error) ?? error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/**
+ * A single statement outside of a transaction, with the sentence for a right that our role lacks.
+ *
+ * @throws RecalldError database_denied, and what the statement rejects with
+ */
+export async function orDenied<T>(statement: Promise<T>): Promise<T> {
+  try {
+    return await statement;
+  } catch (error) {
+    throw deniedOf(error) ?? error;
+  }
+}
+
+/** SQLSTATE of a role that may not do what it asks for. */
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** The sentence for a right that our role lacks; null for any other error. */
+function deniedOf(error: unknown): RecalldError | null {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== INSUFFICIENT_PRIVILEGE) return null;
+  return new RecalldError(
+    'database_denied',
+    `The role of storage.url lacks a right in the database (${error.message}); run deploy/postgres/roles.sql and \`recalld migrate --grant\` as docs/security.md says.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,76 @@
+/** Probes of stores and embedders. */
+
+import { defineCronJob, type JobDefinition } from '../queue/job-definition.ts';
+import { measureAnnRecall } from './measure-ann-recall.ts';
+import { probeEmbedder } from './probe-embedder.ts';
+import { probePipelines } from './probe-pipelines.ts';
+import { probeStore } from './probe-store.ts';
+import type { ProbeDeps, ProbedPipeline } from './probes.ts';
+import { type SnapshotDeps, snapshotStore } from './snapshot-store.ts';
+
+export interface ProbeJobDeps {
+  readonly probes: ProbeDeps;
+  readonly snapshots: SnapshotDeps;
+  readonly pipelines: readonly ProbedPipeline[];
+}
+
+const probeStoresJob = defineCronJob({
+  name: 'probe-stores',
+  does: 'Counts the vectors of each store and records a deployment when a store is no longer made of what it was.',
+  cron: '*/5 * * * *',
+  timeoutMs: 240_000,
+  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
+    probePipelines(
+      probes,
+      pipelines,
+      async ({ name, store }) => (store === null ? undefined : probeStore(probes, name, store, signal)),
+      signal,
+    ),
+});
+
+const probeEmbeddersJob = defineCronJob({
+  name: 'probe-embedders',
+  does: 'Embeds the canary texts again and records a deployment when another model answers.',
+  cron: '4-59/10 * * * *',
+  timeoutMs: 540_000,
+  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
+    probePipelines(
+      probes,
+      pipelines,
+      async ({ name, embedder }) =>
+        embedder === null ? undefined : probeEmbedder(probes, name, embedder, signal),
+      signal,
+    ),
+});
+
+const measureAnnRecallJob = defineCronJob({
+  name: 'measure-ann-recall',
+  does: 'Compares what the index of each store finds for live queries with an exact search.',
+  cron: '37 * * * *',
+  timeoutMs: 3_000_000,
+  retainSeconds: 3600,
+  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
+    probePipelines(probes, pipelines, (pipeline) => measureAnnRecall(probes, pipeline, signal), signal),
+});
+
+const snapshotStoresJob = defineCronJob({
+  name: 'snapshot-stores',
+  does: 'Draws a uniform sample of each store and holds what it holds against what people ask.',
+  cron: '11 */6 * * *',
+  timeoutMs: 3_000_000,
+  retainSeconds: 3600,
+  handle: ({ probes, snapshots, pipelines }: ProbeJobDeps, signal) =>
+    probePipelines(
+      probes,
+      pipelines,
+      async ({ name, store }) => (store === null ? undefined : snapshotStore(snapshots, name, store, signal)),
+      signal,
+    ),
+});
+
+export const probeJobs: readonly JobDefinition<ProbeJobDeps>[] = [
+  probeStoresJob,
+  probeEmbeddersJob,
+  measureAnnRecallJob,
+  snapshotStoresJob,
+];

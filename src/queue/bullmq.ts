@@ -1,0 +1,182 @@
+/** The job queue on BullMQ 6, the same over PostgreSQL and over Redis. One BullMQ queue per job name. */
+import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
+import { RecalldError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import {
+  type BackendSettings,
+  type JobsOfOneName,
+  openPostgresBackend,
+  openRedisBackend,
+  type WorkerOfOneName,
+} from './backends.ts';
+import type { FailedJob, JobQueue, JobSpec, QueueCount, RunJob } from './job-queue.ts';
+
+const states = ['waiting', 'active', 'delayed', 'failed'] as const;
+
+export interface QueueSettings {
+  readonly backend: BackendSettings;
+  readonly jobs: readonly JobSpec[];
+  readonly logger: Logger;
+  /** A worker that is gone for this long has its job given to another. */
+  readonly lostAfterMs?: number;
+  /** A store that does not answer a command for this long counts as gone. */
+  readonly answerLimitMs?: number;
+}
+
+/** Opens the queue; the schema of the PostgreSQL backend is brought up to date. @throws RecalldError queue_unreachable */
+export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
+  const { jobs, logger, lostAfterMs = 30_000, answerLimitMs = 5000 } = settings;
+  let closing = false;
+  const warn = createWarning(logger);
+  const report = (error: Error): void => {
+    if (!closing) warn(error.message || error.name);
+  };
+  const options = { lostAfterMs, answerLimitMs, report };
+  const backend =
+    settings.backend.kind === 'postgres'
+      ? await openPostgresBackend(settings.backend, options)
+      : await openRedisBackend(settings.backend, options);
+  const queues = new Map<string, { readonly spec: JobSpec; readonly queue: JobsOfOneName }>();
+  for (const spec of jobs) {
+    const queue = backend.queue(spec.name);
+    queue.on('error', report);
+    queues.set(spec.name, { spec, queue });
+  }
+  try {
+    // A queue whose first words with its store failed never speaks to it again, so it must not come into use.
+    await Promise.all([...queues.values()].map(({ queue }) => queue.waitUntilReady()));
+  } catch (cause) {
+    await backend.close();
+    throw unreachable(cause);
+  }
+  const workers: WorkerOfOneName[] = [];
+  const running = new Map<Promise<unknown>, string>();
+  const drain = async (): Promise<void> => {
+    const drained = Promise.all(workers.map((worker) => worker.close()));
+    while (running.size > 0) await Promise.allSettled(running.keys());
+    // What ended is reported to the store; if that is away, the worker would wait for its return.
+    const limit = setTimeout(() => backend.abandon(), answerLimitMs);
+    let end: NodeJS.Timeout | undefined;
+    const givenUp = new Promise<void>((resolve) => {
+      end = setTimeout(resolve, GIVE_UP_AFTER * answerLimitMs);
+    });
+    await Promise.race([drained, givenUp]).finally(() => {
+      clearTimeout(limit);
+      clearTimeout(end);
+    });
+  };
+  const close = async (): Promise<void> => {
+    await drain();
+    closing = true;
+    await Promise.all([...queues.values()].map(({ queue }) => queue.close()));
+    await backend.close();
+  };
+  let closed: Promise<void> | undefined;
+
+  return {
+    async enqueue(job, payload, id) {
+      const entry = queues.get(job);
+      if (entry === undefined) throw new Error(`there is no queue for job ${job}`);
+      const { spec, queue } = entry;
+      const retained = { age: spec.retainSeconds };
+      const options = {
+        jobId: id,
+        attempts: spec.attempts,
+        backoff: { type: 'exponential', delay: spec.backoffMs },
+        removeOnComplete: retained,
+        removeOnFail: retained,
+      };
+      try {
+        await queue.add(job, payload, options);
+      } catch (cause) {
+        throw unreachable(cause);
+      }
+    },
+
+    async work(run) {
+      for (const { name, concurrency } of jobs) {
+        const worker = backend.worker(
+          name,
+          async (job, token) => {
+            const attempt = runOnce(run, name, job, token);
+            running.set(attempt, name);
+            await attempt.finally(() => running.delete(attempt));
+          },
+          concurrency,
+        );
+        worker.on('error', report);
+        workers.push(worker);
+      }
+      await Promise.all(workers.map((worker) => worker.waitUntilReady()));
+    },
+
+    async counts() {
+      const lists = await Promise.all(
+        [...queues.values()].map(async ({ spec, queue }) => {
+          const counts = await queue.getJobCounts(...states);
+          return states.map((state): QueueCount => ({ queue: spec.name, state, count: counts[state] ?? 0 }));
+        }),
+      );
+      return lists.flat();
+    },
+
+    async failures(most) {
+      const lists = await Promise.all(
+        [...queues.values()].map(async ({ spec, queue }) => {
+          const failed = await queue.getFailed(0, most - 1);
+          return failed.map(
+            ({ id = '', failedReason: reason }): FailedJob => ({ queue: spec.name, id, reason }),
+          );
+        }),
+      );
+      return lists.flat();
+    },
+
+    inHand: () => [...running.values()],
+
+    drain,
+
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** In the words of BullMQ: an error for every end but a good one. */
+async function runOnce(run: RunJob, name: string, job: Job, token: string | undefined): Promise<void> {
+  const outcome = await run(name, job.data, job.id ?? '');
+  if (outcome === 'done') return;
+  if (outcome === 'put_down') {
+    await job.moveToWait(token);
+    throw new WaitingError();
+  }
+  throw outcome.kind === 'dead' ? new UnrecoverableError(outcome.reason) : new Error(outcome.reason);
+}
+
+/** Answer limits after the last job until the goodbyes of workers to their store are waited for no longer. */
+const GIVE_UP_AFTER = 4;
+
+function unreachable(cause: unknown): RecalldError {
+  const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
+  return new RecalldError(
+    'queue_unreachable',
+    `The job queue does not answer (${reason}); check the queue section of the config.`,
+    { cause },
+  );
+}
+
+/** So often is the same trouble said again: every connection has it at every attempt to reconnect. */
+const QUIET_MS = 30_000;
+
+function createWarning(logger: Logger): (reason: string) => void {
+  const saidAt = new Map<string, number>();
+  return (reason) => {
+    const now = performance.now();
+    if (now - (saidAt.get(reason) ?? -QUIET_MS) < QUIET_MS) return;
+    // Some reasons name a job, so that there is no end to them.
+    if (saidAt.size >= 100) saidAt.clear();
+    saidAt.set(reason, now);
+    logger.warn('the job queue has trouble', { reason });
+  };
+}

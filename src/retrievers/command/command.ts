@@ -1,0 +1,200 @@
+/** A retriever that is a program: one JSON line in for each query, one JSON line out for each answer. */
+import { setMaxListeners } from 'node:events';
+import type { Logger } from '../../logger.ts';
+import { wait } from '../../outbound/wait.ts';
+import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../retriever.ts';
+import { type Program, startProgram } from './program.ts';
+import { type Outcome, readAnswerLine, requestLine, shownMessage } from './protocol.ts';
+
+export interface CommandSettings {
+  /** Program and arguments; no shell is involved. */
+  readonly command: readonly string[];
+  /** Folder that it is started in, null for ours. */
+  readonly directory: string | null;
+  /** Added to our environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** For one query. */
+  readonly timeoutMs: number;
+  /** For a query that is asked before the program has answered for the first time since its start. */
+  readonly startTimeoutMs: number;
+  readonly logger: Logger;
+  /** Wait before the first restart; it doubles with each start that brings no answer, up to 30 s. */
+  readonly backoffMs?: number;
+  readonly maxLineBytes?: number;
+}
+
+const DEFAULT_BACKOFF_MS = 200;
+const LONGEST_BACKOFF_MS = 30_000;
+const DEFAULT_MAX_LINE_BYTES = 8 * 1024 * 1024;
+
+/** After so many timeouts in a row without a line in between it is taken to hang. */
+const SILENT_ROUNDS = 3;
+
+interface Question {
+  readonly request: RetrieverRequest;
+  /** Ends it with what became of it. */
+  settle(outcome: Outcome | { readonly kind: 'timeout' }): void;
+}
+
+/** One run of the program and what it has been asked. */
+interface Session {
+  readonly program: Program;
+  readonly questions: Map<string, Question>;
+  hasAnswered: boolean;
+  /** When it last wrote a line, or a timeout was counted. */
+  heardMs: number;
+  silentRounds: number;
+}
+
+/**
+ * Starts the program with the first query and keeps it; queries go to it at the same time, and it may answer in any
+ * order. It is started again, after a back-off, when it ends, when it breaks the protocol (then nobody can tell which
+ * answer is whose), and when queries time out three times in a row and it has said nothing at all.
+ *
+ * Codes of errors: those that the program reports, `command_not_started`, `command_exited`, `command_hung`,
+ * `command_closed`, and for its lines `not_json`, `too_deep`, `line_too_long`, `unknown_id`, `no_result_list`,
+ * `missing_id`. What it writes to its standard error is read and thrown away, because it may hold the text of a query.
+ */
+export function createCommandRetriever(settings: CommandSettings): Retriever & { close(): Promise<void> } {
+  const { timeoutMs, logger, backoffMs = DEFAULT_BACKOFF_MS } = settings;
+  const [name = ''] = settings.command;
+  const endings = new Set<Promise<void>>();
+  let session: Session | null = null;
+  let lastId = 0;
+  let vainStarts = 0;
+  let startAgainMs = 0;
+  let lastFailure = { code: 'command_exited', message: '' };
+  let isClosed = false;
+  const closed = { code: 'command_closed', message: `The command ${name} is ended, since recalld stops.` };
+
+  /** Gives the session up: everything that it was asked fails, and the next query starts another one. */
+  const giveUp = (given: Session, code: string, problem: string): void => {
+    if (session !== given) return;
+    session = null;
+    vainStarts = given.hasAnswered ? 1 : vainStarts + 1;
+    const waitMs = Math.min(LONGEST_BACKOFF_MS, backoffMs * 2 ** (vainStarts - 1));
+    startAgainMs = performance.now() + waitMs;
+    lastFailure = { code, message: `The command ${name} ${problem}.` };
+    logger.warn('the command of a retriever is given up', { command: name, code, wait_ms: waitMs });
+    for (const question of given.questions.values()) question.settle({ kind: 'error', ...lastFailure });
+    const ending = given.program.kill().finally(() => endings.delete(ending));
+    endings.add(ending);
+  };
+
+  const takeLine = (from: Session, line: string): void => {
+    if (session !== from) return;
+    from.heardMs = performance.now();
+    from.silentRounds = 0;
+    const answer = readAnswerLine(line);
+    if (answer.kind === 'broken') return giveUp(from, answer.code, answer.problem);
+    const question = from.questions.get(answer.id);
+    if (question !== undefined) {
+      from.hasAnswered = true;
+      return question.settle(fitToShow(answer.outcome, question.request));
+    }
+    // An answer that comes too late is no breach.
+    const wasAsked = /^[1-9]\d{0,15}$/.test(answer.id) && Number(answer.id) <= lastId;
+    if (!wasAsked)
+      giveUp(from, 'unknown_id', 'answered an id that it was never asked; repeat that of the request');
+  };
+
+  const start = (): Session => {
+    const started: Session = {
+      program: startProgram(
+        { ...settings, maxLineBytes: settings.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES },
+        {
+          onLine: (line) => takeLine(started, line),
+          onTooLong: () =>
+            giveUp(started, 'line_too_long', 'wrote a line of too many bytes; ask for fewer results'),
+          onComplaint: () =>
+            logger.debug('the command of a retriever wrote to its standard error, which is not kept', {
+              command: name,
+            }),
+          onEnd: ({ code, reason }) =>
+            giveUp(started, code, `${reason}; try it by hand, and check retriever.command`),
+        },
+      ),
+      questions: new Map(),
+      hasAnswered: false,
+      heardMs: performance.now(),
+      silentRounds: 0,
+    };
+    return started;
+  };
+
+  /** Counts a timeout of a query that was sent after the last line; those of queries sent together count once. */
+  const noticeSilence = (asked: Session, sentMs: number): void => {
+    if (sentMs < asked.heardMs) return;
+    asked.heardMs = performance.now();
+    asked.silentRounds += 1;
+    if (asked.hasAnswered && asked.silentRounds < SILENT_ROUNDS) return;
+    giveUp(asked, 'command_hung', 'said nothing for too long and was ended');
+  };
+
+  const ask = (asked: Session, request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer> => {
+    const limitMs = asked.hasAnswered ? timeoutMs : Math.max(timeoutMs, settings.startTimeoutMs);
+    lastId += 1;
+    const id = String(lastId);
+    return new Promise((resolve, reject) => {
+      const sentMs = performance.now();
+      const end = (): void => {
+        asked.questions.delete(id);
+        clearTimeout(timer);
+        signal.removeEventListener('abort', abort);
+      };
+      const abort = (): void => {
+        end();
+        reject(signal.reason as Error);
+      };
+      const settle: Question['settle'] = (outcome) => {
+        end();
+        resolve({ ...outcome, latencyMs: performance.now() - sentMs, attempts: 1 });
+      };
+      const timer = setTimeout(() => {
+        settle({ kind: 'timeout' });
+        noticeSilence(asked, sentMs);
+      }, limitMs);
+      // One signal serves many queries at once.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', abort, { once: true });
+      asked.questions.set(id, { request, settle });
+      asked.program.write(requestLine(id, request));
+    });
+  };
+
+  return {
+    async retrieve(request, signal) {
+      signal.throwIfAborted();
+      const waitMs = session === null ? startAgainMs - performance.now() : 0;
+      if (waitMs > timeoutMs) {
+        const message = `${lastFailure.message} It is started again in ${Math.ceil(waitMs / 1000)} s.`;
+        return { kind: 'error', code: lastFailure.code, message, latencyMs: 0, attempts: 0 };
+      }
+      if (waitMs > 0) await wait(waitMs, signal);
+      if (isClosed) return { kind: 'error', ...closed, latencyMs: 0, attempts: 0 };
+      try {
+        session ??= start();
+      } catch (error) {
+        const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+        const message = `The command ${name} cannot be started (${reason}); check retriever.command.`;
+        return { kind: 'error', code: 'command_not_started', message, latencyMs: 0, attempts: 1 };
+      }
+      return ask(session, request, signal);
+    },
+    async close() {
+      isClosed = true;
+      const open = session;
+      session = null;
+      for (const question of open?.questions.values() ?? []) question.settle({ kind: 'error', ...closed });
+      await Promise.all([open?.program.stop(), ...endings]);
+    },
+  };
+}
+
+/** What a program said as the port has it: texts only where they were asked for, a message without the query. */
+function fitToShow(outcome: Outcome, { text: queryText, withText = false }: RetrieverRequest): Outcome {
+  if (outcome.kind === 'error') return { ...outcome, message: shownMessage(outcome.message, queryText) };
+  return withText
+    ? outcome
+    : { kind: 'documents', documents: outcome.documents.map(({ id, score }) => ({ id, score })) };
+}

@@ -1,0 +1,179 @@
+/** From the body of an answer to ranked documents, by the JMESPath expressions of `retriever.results`. */
+import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
+import { RecalldError } from '../errors.ts';
+import { JsonBeyondLimit } from '../text/bounded-json.ts';
+import { parseExactJson } from '../text/exact-json.ts';
+import { readId } from './read-id.ts';
+import type { FoundDocument } from './retriever.ts';
+
+export interface ResultExpressions {
+  /** Gives the array of results, best first. */
+  readonly list: string;
+  /** Gives the id of one result. */
+  readonly id: string;
+  /** Gives the score of one result; null when the service has none. */
+  readonly score: string | null;
+  /** Gives the text of one result; left out when nobody needs it. */
+  readonly text?: string;
+}
+
+/** The documents of an answer, or why it holds none. */
+export type Reading =
+  | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
+  | { readonly kind: 'error'; readonly code: string; readonly message: string };
+
+/** What is read: `label` names the service in messages, and `queryText` is what they must not show. */
+export interface AnswerBody {
+  readonly text: string;
+  readonly contentType: string | null;
+  readonly label: string;
+  readonly queryText: string;
+  /** Whether the texts of the documents are needed. */
+  readonly withText: boolean;
+}
+
+/** Far more than any cut-off; a longer list is cut here so that a broken service cannot fill the memory. */
+const MAX_DOCUMENTS = 10_000;
+
+type Expression = ReturnType<typeof compile>;
+
+/**
+ * Compiles `retriever.results`. The reader keeps every result (up to 10,000) in the order of the answer, duplicates
+ * too: cutting off and collapsing are the evaluation's.
+ *
+ * - An id is what readId takes for one.
+ * - One result without an id makes the whole answer the error `missing_id`. Dropping it would move those behind it
+ *   up, and the score would be better than what users saw.
+ * - A score is a finite number or a string of one; anything else is null.
+ * - A text is a string; anything else is null. It is read only where it is needed.
+ *
+ * @param field where the config describes the retriever
+ * @throws RecalldError `config_invalid` for an expression that is not JMESPath.
+ */
+export function compileResults(
+  expressions: ResultExpressions,
+  field = 'retriever',
+): (body: AnswerBody) => Reading {
+  const compiled = (key: 'list' | 'id' | 'score' | 'text', text: string | null | undefined) =>
+    text === null || text === undefined ? null : compileExpression(text, `${field}.results.${key}`);
+  const list = compileExpression(expressions.list, `${field}.results.list`);
+  const id = compileExpression(expressions.id, `${field}.results.id`);
+  const score = compiled('score', expressions.score);
+  const textOf = compiled('text', expressions.text);
+  for (const [key, text, node] of [
+    ['list', expressions.list, list],
+    ['id', expressions.id, id],
+  ] as const) {
+    if (node.type === 'Arithmetic') {
+      const problem = `${text} is arithmetic; write a name with a hyphen in double quotes inside single ones: '"a-b"'`;
+      throw new RecalldError('config_invalid', `${field}.results.${key}: ${problem}.`);
+    }
+  }
+
+  return (body) => {
+    const { label, queryText } = body;
+    let answer: JSONValue;
+    try {
+      answer = parseExactJson(body.text);
+    } catch (error) {
+      return error instanceof JsonBeyondLimit
+        ? { kind: 'error', code: error.code, message: `${label} answered JSON that ${error.problem}.` }
+        : { kind: 'error', code: 'not_json', message: `${label} ${describeNonJson(body)}.` };
+    }
+    const results = evaluate(list, answer);
+    if (!Array.isArray(results)) {
+      const gives = `${field}.results.list (${expressions.list}) gives ${describe(results)}`;
+      const message = `${label} answered without a list of results: ${gives}; the answer is ${describe(answer, queryText)}.`;
+      return { kind: 'error', code: 'no_result_list', message };
+    }
+    const kept = results.slice(0, MAX_DOCUMENTS);
+    const documents = kept.map((result) => ({
+      id: readId(evaluate(id, result)),
+      score: score === null ? null : readScore(evaluate(score, result)),
+      ...(body.withText && textOf !== null ? { text: readText(evaluate(textOf, result)) } : {}),
+    }));
+    if (documents.every(hasId)) return { kind: 'documents', documents };
+    const first = documents.findIndex((document) => !hasId(document));
+    const count = documents.filter((document) => !hasId(document)).length;
+    const which = `${count} of ${documents.length} results, first at rank ${first + 1}`;
+    const message =
+      `${label} gave no usable id for ${which}: ` +
+      `${field}.results.id is ${expressions.id}, and that result is ${describe(kept[first], queryText)}.`;
+    return { kind: 'error', code: 'missing_id', message };
+  };
+}
+
+function compileExpression(text: string, field: string): Expression {
+  let expression: Expression;
+  try {
+    expression = compile(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^Syntax error[:,] */, '') : 'unknown';
+    throw new RecalldError('config_invalid', `${field}: "${text}" is not a JMESPath expression (${reason}).`);
+  }
+  const unknown = calledFunctions(expression).find((name) => !isRegistered(name));
+  if (unknown !== undefined) {
+    throw new RecalldError('config_invalid', `${field}: JMESPath has no function ${unknown}().`);
+  }
+  return expression;
+}
+
+/** The names of the functions that an expression calls; the library itself finds out only when it evaluates them. */
+function calledFunctions(node: unknown): readonly string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const called = Object.values(node).flatMap(calledFunctions);
+  return 'type' in node && node.type === 'Function' && 'name' in node
+    ? [String(node.name), ...called]
+    : called;
+}
+
+/** Evaluates on a parsed JSON value; an expression that does not fit it, such as a sum over text, gives null. */
+function evaluate(expression: Expression, value: JSONValue): JSONValue {
+  try {
+    return TreeInterpreter.search(expression, value);
+  } catch {
+    return null;
+  }
+}
+
+function readScore(value: unknown): number | null {
+  const isNumeric = typeof value === 'string' && /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value);
+  const score = isNumeric ? Number(value) : value;
+  return typeof score === 'number' && Number.isFinite(score) ? score : null;
+}
+
+function readText(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function hasId(document: {
+  id: string | null;
+  score: number | null;
+  text?: string | null;
+}): document is FoundDocument {
+  return document.id !== null;
+}
+
+function describeNonJson({ text, contentType }: AnswerBody): string {
+  if (text.trim() === '') return 'answered with an empty body instead of JSON';
+  const type = /^[\w.+-]+\/[\w.+-]+/.exec(contentType ?? '')?.[0].toLowerCase();
+  if (type === undefined) return 'answered without a content type, and the body is not JSON';
+  if (/[/+]json$/.test(type)) return `says ${type}, but the body is not JSON (cut off, or with NaN in it?)`;
+  return `answered ${type} instead of JSON`;
+}
+
+/**
+ * The shape of a JSON value, never its content: keys are shown because they are how a mistaken expression is seen,
+ * but only those that look like names and are not the query itself.
+ */
+function describe(value: unknown, queryText = ''): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  const query = queryText.trim().toLowerCase();
+  const names = Object.keys(value).filter(
+    (key) => /^[\w.$-]{1,40}$/.test(key) && key.toLowerCase() !== query,
+  );
+  const shown = names.slice(0, 10).join(', ');
+  return shown === '' ? 'an object without keys that can be shown' : `an object with the keys ${shown}`;
+}

@@ -1,0 +1,47 @@
+import type { RetrievedDocument } from '../model.ts';
+
+export interface RetrieverRequest {
+  readonly text: string;
+  readonly k: number;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Whether the texts of the documents are needed, as a reranker does. */
+  readonly withText?: boolean;
+}
+
+/** A document as the retriever gave it; the text is there only when it was asked for and the retriever has it. */
+export interface FoundDocument extends RetrievedDocument {
+  readonly text?: string | null;
+}
+
+/**
+ * What one call to a retriever came to. A failure is an outcome and never thrown, because a golden run must count
+ * it; `code` is short and stable (`http_500`, `connection_refused`, `not_json`, `no_result_list`, ...), `message`
+ * tells the operator more and never holds a secret.
+ */
+export type RetrieverAnswer =
+  | {
+      readonly kind: 'documents';
+      readonly documents: readonly FoundDocument[];
+      readonly latencyMs: number;
+      readonly attempts: number;
+    }
+  | {
+      readonly kind: 'error';
+      readonly code: string;
+      readonly message: string;
+      readonly latencyMs: number;
+      readonly attempts: number;
+    }
+  | { readonly kind: 'timeout'; readonly latencyMs: number; readonly attempts: number };
+
+/**
+ * Text in, ranked documents out, best first, in the order in which the service returned them.
+ *
+ * `latencyMs` is that of the last attempt; waiting between attempts is not the retriever's time. A call ends within
+ * attempts x (timeout + longest back-off), or at once when `signal` aborts, which rejects with the signal's reason.
+ */
+export interface Retriever {
+  retrieve(request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer>;
+  /** Gives back what the retriever holds open, such as connections or a process; there is none where it holds nothing. */
+  close?(): Promise<void>;
+}

@@ -1,0 +1,60 @@
+/** What the pages of how pipelines stand are made from. */
+
+import type { ConsoleDeps, ConsolePipeline } from '../app/console/deps.ts';
+import type { TimeRange } from '../console/time-range.ts';
+import { pointsOf } from '../golden/pages/golden-page.tsx';
+import type { Measure } from '../ir/metric-key.ts';
+import type { OverviewPageData } from './overview-page.tsx';
+import type { PipelineStatus } from './pipeline-status.ts';
+import type { PipelineGlance } from './status-page.tsx';
+
+/** A sparkline is a hundred pixels wide. */
+const MOST_POINTS = 60;
+const TREND: Measure = 'ndcg';
+const MOST_DIAGNOSES = 6;
+
+export async function readStatusPage(deps: ConsoleDeps, range: TimeRange): Promise<PipelineGlance[]> {
+  const [statuses, open] = await Promise.all([deps.readStatuses(), deps.diagnoses.open()]);
+  return Promise.all(
+    statuses.map(async (status) => ({
+      status,
+      diagnosis: open.find(({ pipeline }) => pipeline === status.pipeline) ?? null,
+      trends: await trendsOf(deps, status, range),
+    })),
+  );
+}
+
+export async function readOverviewPage(
+  deps: ConsoleDeps,
+  { name }: ConsolePipeline,
+  range: TimeRange,
+): Promise<OverviewPageData> {
+  const [status, diagnoses] = await Promise.all([
+    deps.readStatus(name),
+    deps.diagnoses.list({ pipeline: name, limit: MOST_DIAGNOSES }),
+  ]);
+  const [trends, notes] = await Promise.all([
+    trendsOf(deps, status, range),
+    deps.annotations.of(
+      'deployment',
+      status.deployments.map(({ id }) => id),
+    ),
+  ]);
+  return {
+    status,
+    diagnosis: diagnoses.find(({ closedAt }) => closedAt === null) ?? null,
+    earlier: diagnoses.filter(({ closedAt }) => closedAt !== null),
+    trends,
+    notes,
+  };
+}
+
+async function trendsOf(deps: ConsoleDeps, { pipeline, golden }: PipelineStatus, { from, until }: TimeRange) {
+  const trends = await Promise.all(
+    golden.map(async ({ goldenSet }) => {
+      const asked = { pipeline, goldenSet, from, until, limit: MOST_POINTS, measures: [TREND] };
+      return [goldenSet, pointsOf(await deps.runReads.history(asked), TREND)] as const;
+    }),
+  );
+  return new Map(trends);
+}

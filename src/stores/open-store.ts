@@ -1,0 +1,99 @@
+/** Config -> the vector store of a pipeline. A new kind of store is one line of `builders`. */
+import type { JsonApiSettings } from '../outbound/json-api.ts';
+import {
+  basic,
+  bearer,
+  createServiceSettings,
+  type HttpServiceConfig,
+  keyHeader,
+  loginKey,
+} from '../outbound/service-settings.ts';
+import { createChromaStore } from './chroma/store.ts';
+import type { VectorStoreConfig } from './config.ts';
+import { createMilvusStore } from './milvus/store.ts';
+import { createPgvectorStore } from './pgvector/store.ts';
+import { createPineconeStore } from './pinecone/store.ts';
+import { createQdrantStore } from './qdrant/store.ts';
+import { createRedisSearchStore } from './redis-search/store.ts';
+import { createRedisVectorSetStore } from './redis-vector-set/store.ts';
+import { createElasticsearchStore } from './search-engine/elasticsearch.ts';
+import { createOpenSearchStore } from './search-engine/opensearch.ts';
+import type { VectorStore } from './vector-store.ts';
+import { createWeaviateStore } from './weaviate/store.ts';
+
+type Kind = VectorStoreConfig['kind'];
+type ConfigOf<K extends Kind> = K extends Kind ? Extract<VectorStoreConfig, { readonly kind: K }> : never;
+type Build<K extends Kind> = (config: ConfigOf<K>, configField: string) => VectorStore;
+
+const builders: { readonly [K in Kind]: Build<K> } = {
+  pgvector: ({ timeout_ms: timeoutMs, content = null, ...config }, configField) =>
+    createPgvectorStore({ ...config, content, timeoutMs, configField }),
+  qdrant: (
+    { collection, vector_name: vectorName, id: idKey, content: contentKey, ...config },
+    configField,
+  ) => {
+    const api = settingsOf('Qdrant', config, configField, keyHeader('api-key', config.api_key));
+    return createQdrantStore({ api, collection, vectorName, idKey, contentKey });
+  },
+  chroma: ({ tenant, database, collection, ...config }, configField) => {
+    const api = settingsOf('Chroma', config, configField, keyHeader('x-chroma-token', config.api_key));
+    return createChromaStore({ api, tenant, database, collection });
+  },
+  elasticsearch: (
+    { index, embedding, id, content, num_candidates: numCandidates, ...config },
+    configField,
+  ) => {
+    const api = settingsOf('Elasticsearch', config, configField, searchEngineLogin(config), loginKey(config));
+    return createElasticsearchStore({ api, index, embedding, id, content, numCandidates });
+  },
+  opensearch: ({ index, embedding, id, content, ...config }, configField) => {
+    const api = settingsOf('OpenSearch', config, configField, searchEngineLogin(config), loginKey(config));
+    return createOpenSearchStore({ api, index, embedding, id, content });
+  },
+  weaviate: ({ collection, tenant, vector_name: vectorName, id, content, ...config }, configField) => {
+    const api = settingsOf('Weaviate', config, configField, bearer(config.api_key));
+    return createWeaviateStore({ api, collection, tenant, vectorName, id, content });
+  },
+  milvus: ({ database, collection, embedding, id, content, ...config }, configField) => {
+    const api = settingsOf('Milvus', config, configField, bearer(config.token), 'token');
+    return createMilvusStore({ api, database, collection, embedding, id, content });
+  },
+  pinecone: ({ namespace, id: idKey, content: contentKey, ...config }, configField) => {
+    const api = settingsOf('Pinecone', config, configField, keyHeader('api-key', config.api_key));
+    return createPineconeStore({ api, namespace, idKey, contentKey });
+  },
+  redis_vector_set: ({ url, timeout_ms: timeoutMs, key, content }, configField) =>
+    createRedisVectorSetStore({ redis: { url, timeoutMs, configField }, key, content }),
+  redis_search: ({ url, timeout_ms: timeoutMs, index, embedding, id, content }, configField) =>
+    createRedisSearchStore({ redis: { url, timeoutMs, configField }, index, embedding, id, content }),
+};
+
+/**
+ * Opens the store; connections are made when it is first asked. `configField` is where the config describes it:
+ * `pipelines[0].vector_store`.
+ *
+ * @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used
+ */
+export function createVectorStore(config: VectorStoreConfig, configField: string): VectorStore {
+  const build = builders[config.kind] as Build<Kind>;
+  return build(config, configField);
+}
+
+/** An API key, or user and password. */
+function searchEngineLogin({
+  api_key: key,
+  username,
+  password,
+}: Pick<ConfigOf<'opensearch'>, 'api_key' | 'username' | 'password'>): Readonly<Record<string, string>> {
+  return key === undefined ? basic(username, password) : { authorization: `ApiKey ${key}` };
+}
+
+function settingsOf(
+  service: string,
+  config: HttpServiceConfig,
+  configField: string,
+  credentials: Readonly<Record<string, string>>,
+  credentialsKey = 'api_key',
+): JsonApiSettings {
+  return createServiceSettings(config, { service, configField, credentials, credentialsKey });
+}

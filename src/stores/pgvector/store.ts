@@ -1,0 +1,124 @@
+/** The vector store in PostgreSQL with pgvector. */
+import { RecalldError } from '../../errors.ts';
+import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../outcome.ts';
+import type { StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
+import { describeTable } from './describe.ts';
+import { existingIds } from './existing.ts';
+import { classifyFailure, type Place } from './failure.ts';
+import { sampleRows } from './sample.ts';
+import { searchNearest } from './search.ts';
+import { createSession, type Query } from './session.ts';
+import { lookUpTable, type Table } from './table.ts';
+
+/** `vector_store` of kind `pgvector`. */
+export interface PgvectorSettings {
+  /** postgres:// address; `sslmode` and the like are taken from its query. */
+  readonly url: string;
+  /** May name its schema; each part may stand between double quotes. */
+  readonly table: string;
+  readonly id: string;
+  readonly embedding: string;
+  readonly content: string | null;
+  readonly metric: VectorMetric;
+  readonly timeoutMs: number;
+  /** Where the config describes it, for messages. */
+  readonly configField: string;
+}
+
+type Work<Value> = (query: Query, table: Table) => Promise<Value>;
+
+/**
+ * Opens the table of chunks; connections are made when they are needed. Filters name columns, or with a dot a path
+ * into a column of JSON.
+ *
+ * @throws RecalldError config_invalid for an address that cannot be read
+ */
+export function createPgvectorStore(settings: PgvectorSettings): VectorStore {
+  const place = placeOf(settings);
+  const session = createSession(settings.url, settings.timeoutMs);
+
+  const scanMs = SCAN_PATIENCE * settings.timeoutMs;
+  let known: Table | null = null;
+
+  const call = <Value>(
+    purpose: string,
+    work: Work<Value>,
+    limitMs: number,
+    signal: AbortSignal,
+  ): Promise<StoreOutcome<Value>> =>
+    outcomeOf(signal, async ({ stopwatch }) => {
+      let startedMs = performance.now();
+      try {
+        return await session.run(
+          async (query) => {
+            const table = known ?? (await lookUpTable(query, settings));
+            known = table;
+            startedMs = performance.now();
+            return work(query, table);
+          },
+          limitMs,
+          signal,
+        );
+      } catch (error) {
+        signal.throwIfAborted();
+        // The table may be another one by now.
+        known = null;
+        if (error instanceof Refused) throw error;
+        const { code, problem } = classifyFailure(error, { ...place, timeoutMs: limitMs });
+        throw failed(code, `pgvector ${purpose} failed: ${problem}`);
+      } finally {
+        stopwatch.latencyMs = performance.now() - startedMs;
+      }
+    });
+
+  const scan = <Value>(
+    purpose: string,
+    work: Work<Value>,
+    signal: AbortSignal,
+  ): Promise<StoreOutcome<Value>> => {
+    known = null;
+    return call(purpose, work, scanMs, signal);
+  };
+
+  return {
+    kind: 'pgvector',
+    nearest: (request, signal) =>
+      call(
+        'search',
+        (query, table) => searchNearest(query, table, settings, request),
+        request.exact ? scanMs : settings.timeoutMs,
+        signal,
+      ),
+    sample: (request, signal) =>
+      scan('sample', (query, table) => sampleRows(query, table, settings, request), signal),
+    describe: (signal) =>
+      scan('description', (query, table) => describeTable(query, table, settings), signal),
+    existing: (ids, signal) =>
+      call(
+        'look-up of ids',
+        (query, table) => existingIds(query, table, settings, ids),
+        settings.timeoutMs,
+        signal,
+      ),
+    close: () => session.close(),
+  };
+}
+
+function placeOf({ url, table, configField, timeoutMs }: PgvectorSettings): Place {
+  if (!URL.canParse(url) || !/^postgres(ql)?:/.test(url)) {
+    throw new RecalldError(
+      'config_invalid',
+      `${configField}.url: this is not a postgres:// URL; write #, / and @ in its password as %23, %2F and %40.`,
+    );
+  }
+  const { hostname, port, username, searchParams } = new URL(url);
+  const host = hostname || searchParams.get('host') || 'localhost';
+  const user = username || searchParams.get('user') || 'of this process';
+  return {
+    address: `${host}:${port || '5432'}`,
+    user: decodeURIComponent(user),
+    table,
+    configField,
+    timeoutMs,
+  };
+}

@@ -1,0 +1,19 @@
+import { setMaxListeners } from 'node:events';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from './clock.ts';
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  monotonicMs: () => performance.now(),
+  async sleep(ms, signal) {
+    // Every query of a golden run may wait on the one signal of the run.
+    setMaxListeners(0, signal);
+    try {
+      await delay(ms, undefined, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
+  },
+};

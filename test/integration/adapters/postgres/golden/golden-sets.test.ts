@@ -1,7 +1,0 @@
-import { createGoldenSets } from '../../../../../src/adapters/postgres/golden/golden-sets.ts';
-import { describeGoldenSets } from '../../../../contract/golden-sets.contract.ts';
-import { useDatabase } from '../../../../support/database.ts';
-
-const database = useDatabase();
-
-describeGoldenSets(() => createGoldenSets(database.pool));

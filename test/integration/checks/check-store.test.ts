@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { type CheckStep, createCheckStore } from '../../../src/checks/check-store.ts';
+import type { CheckStanding } from '../../../src/checks/rules/check-state.ts';
+import { useDatabase } from '../../support/database.ts';
+import { hours } from '../../support/measurements.ts';
+
+const database = useDatabase();
+let pipelines = 0;
+
+function aStanding(pipeline: string, parts: Partial<CheckStanding> = {}): CheckStanding {
+  return {
+    pipeline,
+    name: 'error_ratio above 0.05',
+    severity: 'critical',
+    threshold: 0.05,
+    verdict: 'ok',
+    since: hours(0),
+    lastKnown: 'ok',
+    candidate: null,
+    seen: 0,
+    value: 0.01,
+    segment: 'all',
+    explanation: 'It is 0.01.',
+    isQuiet: false,
+    evidenceAt: hours(0),
+    judgedAt: hours(0),
+    trustedUntil: hours(1),
+    evaluatedAt: hours(0),
+    ...parts,
+  };
+}
+
+const first = (standing: CheckStanding): CheckStep => ({
+  standing,
+  revision: 0,
+  from: null,
+  because: 'It began.',
+});
+
+describe('the history of checks', () => {
+  it('keeps where a check stands, whole, and each change of its verdict', async () => {
+    const history = createCheckStore(database.pool);
+    const pipeline = `docs-${(pipelines += 1)}`;
+    const before = aStanding(pipeline);
+    await history.advance([first(before)]);
+    const after = aStanding(pipeline, {
+      verdict: 'critical',
+      since: hours(1),
+      lastKnown: 'critical',
+      value: 0.2,
+      segment: 'tenant=acme',
+      explanation: 'It is 0.2.',
+      evaluatedAt: hours(1),
+    });
+    await history.advance([{ standing: after, revision: 1, from: 'ok', because: 'It rose to 0.2.' }]);
+    const again = { ...after, candidate: 'ok', seen: 1, evaluatedAt: hours(2) } as const;
+    await history.advance([{ standing: again, revision: 2, from: 'critical', because: 'It stays.' }]);
+    const own = (await history.standings()).filter((one) => one.pipeline === pipeline);
+    expect(own).toEqual([{ ...again, revision: 3 }]);
+    expect(await history.transitions({ pipeline, limit: 10 })).toMatchObject([
+      {
+        from: 'ok',
+        to: 'critical',
+        occurredAt: hours(1),
+        value: 0.2,
+        segment: 'tenant=acme',
+        explanation: 'It rose to 0.2.',
+      },
+      { from: null, to: 'ok', occurredAt: hours(0), explanation: 'It began.' },
+    ]);
+  });
+
+  it('takes one of the steps that many workers take from the same standing', async () => {
+    const history = createCheckStore(database.pool);
+    const pipeline = `docs-${(pipelines += 1)}`;
+    const step = first(aStanding(pipeline, { verdict: 'warning' }));
+    const taken = await Promise.all(Array.from({ length: 6 }, () => history.advance([step])));
+    expect(taken.flat()).toHaveLength(1);
+    expect(await history.transitions({ pipeline, limit: 10 })).toHaveLength(1);
+  });
+
+  it('pages through the changes, newest first, and finds those of a check since a time', async () => {
+    const history = createCheckStore(database.pool);
+    const pipeline = `docs-${(pipelines += 1)}`;
+    for (const [hour, verdict] of (['ok', 'warning', 'ok', 'critical'] as const).entries()) {
+      const from = hour === 0 ? null : ((['ok', 'warning', 'ok'] as const)[hour - 1] ?? null);
+      const standing = aStanding(pipeline, { verdict, since: hours(hour) });
+      await history.advance([{ standing, revision: hour, from, because: 'It changed.' }]);
+    }
+    const page = await history.transitions({ pipeline, limit: 3 });
+    expect(page.map(({ to }) => to)).toEqual(['critical', 'ok', 'warning']);
+    const rest = await history.transitions({ pipeline, limit: 3, before: page.at(-1)?.id ?? '' });
+    expect(rest.map(({ to }) => to)).toEqual(['ok']);
+    const late = await history.transitions({ pipeline, limit: 10, since: hours(2) });
+    expect(late.map(({ to }) => to)).toEqual(['critical', 'ok']);
+    const early = await history.transitions({ pipeline, limit: 10, until: hours(2) });
+    expect(early.map(({ to }) => to)).toEqual(['warning', 'ok']);
+    expect(await history.transitions({ pipeline, check: 'another', limit: 10 })).toEqual([]);
+  });
+
+  it('says when each verdict ended, whatever was listed, and of which check', async () => {
+    const history = createCheckStore(database.pool);
+    const pipeline = `docs-${(pipelines += 1)}`;
+    const other = aStanding(pipeline, { name: 'ndcg@10 below 0.8', since: hours(1) });
+    await history.advance([first(aStanding(pipeline))]);
+    await history.advance([first(other)]);
+    const fell = aStanding(pipeline, { verdict: 'warning', since: hours(3) });
+    await history.advance([{ standing: fell, revision: 1, from: 'ok', because: 'It fell.' }]);
+    const listed = await history.transitions({ pipeline, limit: 10 });
+    expect(listed.map(({ check, to, endedAt }) => [check, to, endedAt])).toEqual([
+      [fell.name, 'warning', null],
+      [other.name, 'ok', null],
+      [fell.name, 'ok', hours(3)],
+    ]);
+    expect(await history.transitions({ pipeline, limit: 10, until: hours(1) })).toMatchObject([
+      { endedAt: hours(3) },
+    ]);
+  });
+});
+
+it('the history of checks drops what is past its retention', async () => {
+  const history = createCheckStore(database.pool);
+  const [old, young] = [`docs-${(pipelines += 1)}`, `docs-${(pipelines += 1)}`];
+  await history.advance([
+    first(aStanding(old)),
+    first(aStanding(young, { since: hours(9), evaluatedAt: hours(9) })),
+  ]);
+  await history.prune(hours(5));
+  expect(await history.transitions({ pipeline: old, limit: 10 })).toEqual([]);
+  expect((await history.standings()).map(({ pipeline }) => pipeline)).not.toContain(old);
+  expect(await history.transitions({ pipeline: young, limit: 10 })).toHaveLength(1);
+});

@@ -1,0 +1,199 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createCheckStore } from '../../../src/checks/check-store.ts';
+import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
+import { readCheckGauges } from '../../../src/checks/gauges.ts';
+import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
+import { measureRetrievers } from '../../../src/golden/runs/measure-retrievers.ts';
+import { aGoldenRun, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { aGap, aMeasurement } from '../../support/measurements.ts';
+import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
+import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+import { MemoryLogger } from '../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
+
+const errors: ThresholdCheck = {
+  measure: 'error_ratio',
+  threshold: 0.05,
+  severity: 'critical',
+  segments: 'all',
+  leastN: 100,
+  confirm: 3,
+  noData: 'silent',
+};
+
+const database = useDatabase();
+beforeEach(async () => {
+  await database.pool.query('truncate check_states, check_transitions');
+});
+
+function aWorld(thresholds: readonly ThresholdCheck[] = [errors]) {
+  const clock = new SteerableClock();
+  const pipelines = [aWatchedPipeline({ thresholds })];
+  const checkStore = createCheckStore(database.pool);
+  const [measurements, logger] = [new MemoryMeasurements(), new MemoryLogger()];
+  const runs = new MemoryGoldenRuns(clock);
+  const deps = {
+    pipelines,
+    densityPlans: [],
+    densityStates: { all: async () => new Map() },
+    runs,
+    rotations: { list: async () => [] },
+    measurements,
+    checkStore,
+    clock,
+    logger,
+    intervalSeconds: () => 3600,
+    liveIntervalSeconds: 300,
+  };
+  /** The gauges of the check, those that are not 0. */
+  const shown = async () =>
+    (await readCheckGauges(deps))(clock.now())
+      .filter(({ name, value }) => name === 'recalld_check_state' && value === 1)
+      .map(({ labels }) => labels['state']);
+  const measure = async (value: number) =>
+    measurements.record([
+      aMeasurement({
+        measure: 'error_ratio',
+        value,
+        ciLow: value * 0.8,
+        ciHigh: value * 1.2,
+        n: 1000,
+        windowStart: new Date(clock.now().getTime() - 86_400_000),
+        windowEnd: clock.now(),
+        measuredAt: clock.now(),
+      }),
+    ]);
+  return { clock, deps, checkStore, measurements, logger, runs, shown, measure };
+}
+
+describe('the checks of live traffic', () => {
+  it('confirm a breach over measurements, keep its history, and tell of it once', async () => {
+    const { clock, deps, checkStore, logger, shown, measure } = aWorld();
+    for (const value of [0.01, 0.2, 0.2, 0.2]) {
+      await measure(value);
+      // Looked at each minute, measured every five.
+      for (let look = 0; look < 5; look++) {
+        await evaluateChecks(deps);
+        await clock.advance(60_000);
+      }
+    }
+    expect(await shown()).toEqual(['critical']);
+    const transitions = await checkStore.transitions({ limit: 10 });
+    expect(transitions.map(({ from, to }) => [from, to])).toEqual([
+      ['ok', 'critical'],
+      [null, 'ok'],
+    ]);
+    expect(transitions[0]?.explanation).toContain('even the lower bound is above 0.0500');
+    expect(logger.lines.filter(({ message }) => message === 'a check has changed')).toHaveLength(2);
+  });
+
+  it('are quiet without traffic, and not known when nothing is measured any more', async () => {
+    const { clock, deps, measurements, checkStore, shown, measure } = aWorld();
+    await measure(0.01);
+    await evaluateChecks(deps);
+    await clock.advance(3600_000);
+    await evaluateChecks(deps);
+    expect(await shown()).toEqual(['no_data']);
+    expect(await checkStore.standings()).toMatchObject([{ isQuiet: false }]);
+
+    const gap = { measure: 'error_ratio', reason: 'no_queries', measuredAt: clock.now() };
+    await measurements.record([aGap({ ...gap, windowStart: NOON, windowEnd: clock.now() })]);
+    await evaluateChecks(deps);
+    expect(await checkStore.standings()).toMatchObject([{ verdict: 'no_data', isQuiet: true }]);
+  });
+
+  it('are not known when nobody judges them any more', async () => {
+    const { clock, deps, shown, measure } = aWorld();
+    expect(await shown()).toEqual(['no_data']);
+    await measure(0.01);
+    await evaluateChecks(deps);
+    expect(await shown()).toEqual(['ok']);
+    await clock.advance(901_000);
+    expect(await shown()).toEqual(['no_data']);
+  });
+});
+
+describe('the checks of a retriever', () => {
+  it('are judged on what its golden runs met, each run once', async () => {
+    const check: ThresholdCheck = { ...errors, measure: 'retriever_error_ratio', leastN: 2, confirm: 1 };
+    const { deps, runs, measurements, checkStore } = aWorld([check]);
+    const run = aGoldenRun({ id: 'run-1', status: 'completed', startedAt: NOON, finishedAt: NOON });
+    const base = { results: [], latencyMs: 20, error: null, attempts: 1 };
+    runs.put(run, [
+      { ...base, queryId: 'a', outcome: 'timeout' },
+      { ...base, queryId: 'b', outcome: 'error' },
+      { ...base, queryId: 'c', outcome: 'ok' },
+    ] as never);
+    await measureRetrievers(deps);
+    await measureRetrievers(deps);
+    await evaluateChecks(deps);
+    const series = { pipeline: 'docs', measure: 'retriever_error_ratio', segment: 'golden_set=faq' };
+    expect(await measurements.series(series, NOON, new Date(NOON.getTime() + 1000))).toMatchObject([
+      { value: 2 / 3, n: 3 },
+    ]);
+    expect(await checkStore.standings()).toMatchObject([{ verdict: 'critical', segment: 'golden_set=faq' }]);
+  });
+});
+
+describe('two workers that evaluate the same checks at the same time', () => {
+  it('come to what the later evidence says, whoever writes first, and tell it once', async () => {
+    const { clock, deps, checkStore, measurements, logger, measure } = aWorld([{ ...errors, confirm: 1 }]);
+    await measure(0.01);
+    await evaluateChecks(deps);
+    await clock.advance(300_000);
+    let isFirst = true;
+    const slow = {
+      ...checkStore,
+      // It has read what was measured so far; the next value comes and is judged by another before it writes.
+      async advance(steps: Parameters<typeof checkStore.advance>[0]) {
+        if (isFirst) {
+          isFirst = false;
+          await measure(0.2);
+          await evaluateChecks(deps);
+        }
+        return checkStore.advance(steps);
+      },
+    };
+    await evaluateChecks({ ...deps, checkStore: slow });
+    expect(await checkStore.standings()).toMatchObject([{ verdict: 'critical', revision: 3 }]);
+    expect(await checkStore.transitions({ limit: 10 })).toHaveLength(2);
+    expect(logger.lines.filter(({ message }) => message === 'a check has changed')).toHaveLength(2);
+    expect(await measurements.latest(clock.now())).toHaveLength(1);
+  });
+
+  it('do not leave what one could not see yet to the next minute', async () => {
+    const { clock, deps, checkStore, measure } = aWorld([{ ...errors, confirm: 1 }]);
+    await measure(0.01);
+    await evaluateChecks(deps);
+    await clock.advance(300_000);
+    let isFirst = true;
+    const overtaken = {
+      ...checkStore,
+      // Another that has seen less writes before it.
+      async advance(steps: Parameters<typeof checkStore.advance>[0]) {
+        if (isFirst) {
+          isFirst = false;
+          const earlier = { ...deps, measurements: { latest: async () => [] } };
+          await evaluateChecks(earlier);
+        }
+        return checkStore.advance(steps);
+      },
+    };
+    await measure(0.2);
+    await evaluateChecks({ ...deps, checkStore: overtaken });
+    expect(await checkStore.standings()).toMatchObject([{ verdict: 'critical' }]);
+  });
+});
+
+describe('the checks of one pipeline', () => {
+  it('are judged alone when only it has something new', async () => {
+    const { deps, checkStore, measure } = aWorld();
+    await measure(0.01);
+    const pipelines = [...deps.pipelines, aWatchedPipeline({ name: 'wiki', thresholds: [errors] })];
+    await evaluateChecks({ ...deps, pipelines }, ['docs']);
+    expect((await checkStore.standings()).map(({ pipeline }) => pipeline)).toEqual(['docs']);
+    await evaluateChecks({ ...deps, pipelines });
+    expect((await checkStore.standings()).map(({ pipeline }) => pipeline)).toEqual(['docs', 'wiki']);
+  });
+});

@@ -1,0 +1,369 @@
+/** Coverage of live queries on a real database: who measures what, once, whatever happens to whom. */
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { baselinesTable } from '../../../src/density/baselines-table.ts';
+import { type CoverageTable, coverageTable } from '../../../src/density/coverage-table.ts';
+import {
+  admitLiveQueries,
+  type MeasureCoverageDeps,
+  measureCoverage,
+} from '../../../src/density/measure-coverage.ts';
+import type { DensityPlan } from '../../../src/density/plan.ts';
+import { densityTables } from '../../../src/density/tables.ts';
+import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { createRetrieverLimits } from '../../../src/golden/sql/retriever-limits.ts';
+import type { LiveSample, LiveTraffic } from '../../../src/live/ports/live-traffic.ts';
+import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { aSample } from '../../support/live-traffic.ts';
+import { silentLogger } from '../../support/log.ts';
+import { memoryEmbedder } from '../../support/memory-embedder.ts';
+import { MemoryMeter } from '../../support/memory-telemetry.ts';
+import { MemoryVectorStore } from '../../support/memory-vector-store.ts';
+
+const database = useDatabase();
+const never = new AbortController().signal;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const after = (ms: number) => new Date(NOON.getTime() + ms);
+
+let traffic: LiveTraffic;
+let coverage: CoverageTable;
+let clock: HandClock;
+let store: MemoryVectorStore;
+
+const chunks = [
+  { id: 'a', vector: Float32Array.of(1, 0), content: 'first' },
+  { id: 'a copy', vector: Float32Array.of(1, 0), content: 'first' },
+  { id: 'b', vector: Float32Array.of(0.8, 0.6), content: 'second' },
+  { id: 'c', vector: Float32Array.of(0, 1), content: 'third' },
+];
+
+beforeAll(async () => {
+  traffic = createLiveTraffic(database.pool, 'a');
+  coverage = coverageTable(database.pool);
+  await traffic.createPartitions(NOON);
+});
+
+beforeEach(async () => {
+  await database.pool.query(
+    'truncate live_queries, query_coverage, coverage_admissions, retriever_paces, density_baselines cascade',
+  );
+  clock = new HandClock(after(10 * MINUTE));
+  store = new MemoryVectorStore(chunks);
+});
+
+function deps(
+  plan: Partial<DensityPlan> = {},
+  parts: Partial<MeasureCoverageDeps> = {},
+): MeasureCoverageDeps {
+  return {
+    tables: densityTables(database.pool),
+    limits: createRetrieverLimits(database.pool),
+    meter: new MemoryMeter(),
+    deployments: createDeployments(database.pool),
+    clock,
+    logger: silentLogger,
+    plans: [
+      {
+        pipeline: 'docs',
+        store,
+        embedder: null,
+        k: 2,
+        windowMs: HOUR,
+        graceMs: 10 * MINUTE,
+        maxPerSecond: 1000,
+        budget: { count: 1, periodMs: 365 * DAY },
+        monitors: 1,
+        needs: { days: 14, sessions: 2000 },
+        segmentKeys: [],
+        maxSegments: 10,
+        severity: null,
+        ...plan,
+      },
+    ],
+    ...parts,
+  };
+}
+
+const ask = (...samples: readonly Partial<LiveSample>[]) =>
+  traffic.record({
+    samples: samples.map((parts, i) =>
+      aSample({ id: `q${i}`, traceId: null, embedding: Float32Array.of(1, 0), ...parts }),
+    ),
+    counts: [],
+    levels: [],
+  });
+
+/** As the job does it in one minute. @returns how often another worker was called */
+async function measure(own: MeasureCoverageDeps): Promise<number> {
+  let calls = 0;
+  const requestHelper = async (): Promise<void> => {
+    calls += 1;
+  };
+  await admitLiveQueries(own);
+  await measureCoverage(own, { endsAt: new Date(clock.now().getTime() + MINUTE), requestHelper }, never);
+  return calls;
+}
+
+async function rows(columns = 'id, status, score, reason'): Promise<unknown[]> {
+  return (await database.pool.query(`select ${columns} from query_coverage order by id`)).rows;
+}
+
+describe('a sampled query', () => {
+  it('is measured by its distinct chunks, with what was found', async () => {
+    await ask({});
+    await measure(deps());
+    expect(await rows('status, round(score::numeric, 6)::float as score, reason, nearest, thinning')).toEqual(
+      [
+        {
+          status: 'measured',
+          score: 0.9,
+          reason: null,
+          nearest: [
+            ['a', 1],
+            ['b', expect.closeTo(0.8, 6)],
+          ],
+          thinning: 1,
+        },
+      ],
+    );
+  });
+
+  it('is embedded from its text when it came without a vector, and keeps the vector', async () => {
+    await ask({ embedding: null, text: 'how' });
+    await measure(deps({ embedder: memoryEmbedder({ how: [0, 1] }) }));
+    expect(await rows('score, embedding is not null as kept')).toEqual([
+      { score: expect.closeTo(0.8, 6), kept: true },
+    ]);
+  });
+
+  it.each([
+    ['no vector', { embedding: null, text: null }, 'no_vector'],
+    ['a text that nobody can embed', { embedding: null, text: 'how' }, 'no_vector'],
+    ['a vector of zeros', { embedding: Float32Array.of(0, 0) }, 'zero_vector'],
+    ['a vector of no numbers', { embedding: Float32Array.of(Number.NaN, 1) }, 'not_finite_vector'],
+    ['a vector of another length', { embedding: Float32Array.of(1, 0, 0) }, 'dimension_mismatch'],
+  ])('with %s is counted, not guessed', async (_name, parts, reason) => {
+    await ask(parts);
+    await measure(deps());
+    expect(await rows()).toEqual([{ id: 'q0', status: 'not_measurable', score: null, reason }]);
+    const period = { pipeline: 'docs', from: after(-HOUR), until: after(HOUR), scoredSince: null };
+    expect((await coverage.tally(period)).notMeasurable).toEqual({ [reason]: 1 });
+  });
+
+  it('that finds fewer than k chunks is measured by those, and says so', async () => {
+    store.hold(chunks.slice(0, 2));
+    await ask({});
+    await measure(deps());
+    expect(await rows()).toEqual([{ id: 'q0', status: 'measured', score: 1, reason: 'short' }]);
+  });
+
+  it('that finds nothing is as badly covered as can be', async () => {
+    store.hold([]);
+    await ask({});
+    await measure(deps());
+    expect(await rows()).toEqual([{ id: 'q0', status: 'measured', score: -1, reason: 'short' }]);
+  });
+
+  it('is left alone while its minute may still drop it', async () => {
+    await ask({ receivedAt: after(9 * MINUTE) });
+    await measure(deps());
+    expect(await rows()).toEqual([]);
+  });
+});
+
+describe('many workers', () => {
+  it('share the queries and search each once', async () => {
+    await ask(...Array.from({ length: 300 }, () => ({})));
+    await Promise.all([1, 2, 3, 4].map(() => measure(deps())));
+    expect(store.searches).toBe(300);
+    const { rows: counts } = await database.pool.query(
+      'select count(*)::integer as n, max(attempts) as attempts from query_coverage',
+    );
+    expect(counts).toEqual([{ n: 300, attempts: 1 }]);
+  });
+
+  it('take over what a dead one held, after its lease', async () => {
+    await ask({});
+    const claim = (now: Date) =>
+      coverage.claim({
+        pipeline: 'docs',
+        from: after(-HOUR),
+        until: after(HOUR),
+        limit: 10,
+        now,
+        leaseUntil: new Date(now.getTime() + 2 * MINUTE),
+      });
+    expect((await claim(NOON)).map(({ id, attempts }) => [id, attempts])).toEqual([['q0', 0]]);
+    expect(await claim(after(MINUTE))).toEqual([]);
+    expect((await claim(after(3 * MINUTE))).map(({ id, attempts }) => [id, attempts])).toEqual([['q0', 1]]);
+  });
+});
+
+describe('a store that is down', () => {
+  it('is asked again later, and in the end the query is counted', async () => {
+    await ask({});
+    store.failure = 'it is down';
+    await measure(deps());
+    expect(await rows()).toEqual([{ id: 'q0', status: 'open', score: null, reason: 'store_failed' }]);
+    store.failure = null;
+    await measure(deps());
+    expect(await rows()).toMatchObject([{ status: 'open' }]);
+    clock.set(after(11 * MINUTE));
+    await measure(deps());
+    expect(await rows()).toMatchObject([{ status: 'measured', reason: null }]);
+  });
+
+  it('is given up after an hour and a half', async () => {
+    await ask({});
+    store.failure = 'it is down';
+    for (let minute = 10; minute < 130; minute++) {
+      clock.set(after(minute * MINUTE));
+      await measure(deps());
+    }
+    expect(await rows()).toEqual([
+      { id: 'q0', status: 'not_measurable', score: null, reason: 'store_failed' },
+    ]);
+    expect(store.searches).toBe(12);
+  });
+});
+
+describe('more than the budget', () => {
+  it('is thinned by session at random, and the chance is kept', async () => {
+    const unitHashes = Array.from({ length: 800 }, (_, i) => (i / 800) * 0.5);
+    await ask(...unitHashes.map((unitHash) => ({ unitHash })));
+    // Five minutes of one search a second are 300: a quarter of 800 is the next power of two below.
+    await measure(deps({ maxPerSecond: 1 }));
+    const { rows: counts } = await database.pool.query(
+      `select c.status, c.reason, c.thinning, count(*)::integer as n, max(q.unit_hash) < 0.125 as low
+         from query_coverage c join live_queries q using (received_on, pipeline, id) group by 1, 2, 3 order by 1`,
+    );
+    expect(counts).toEqual([
+      { status: 'measured', reason: null, thinning: 0.25, n: 200, low: true },
+      { status: 'not_measurable', reason: 'thinned', thinning: 0.25, n: 600, low: false },
+    ]);
+    const period = { pipeline: 'docs', from: after(-HOUR), until: after(HOUR), scoredSince: null };
+    expect((await coverage.tally(period)).chances).toEqual([{ chance: 0.125, queries: 200, sessions: 1 }]);
+  });
+});
+
+describe('what was admitted', () => {
+  it('keeps its chance until it is measured, however much room there is then', async () => {
+    await ask(...Array.from({ length: 800 }, (_, i) => ({ unitHash: (i / 800) * 0.5 })));
+    const meter = new MemoryMeter();
+    await admitLiveQueries(deps({ maxPerSecond: 1 }, { meter }));
+    expect(meter.increments).toMatchObject([{ name: 'recalld_density_left_out_total', value: 600 }]);
+    expect(await coverage.admissions()).toMatchObject([{ pipeline: 'docs', level: 2, leftOut: 600 }]);
+    clock.set(after(12 * MINUTE));
+    await measure(deps({ maxPerSecond: 1000 }));
+    const period = { pipeline: 'docs', from: after(-HOUR), until: after(HOUR), scoredSince: null };
+    expect((await coverage.tally(period)).chances).toEqual([{ chance: 0.125, queries: 200, sessions: 1 }]);
+  });
+
+  it('is decided once for all workers that want to decide', async () => {
+    await ask(...Array.from({ length: 800 }, (_, i) => ({ unitHash: (i / 800) * 0.5 })));
+    await Promise.all([1, 2, 3, 4].map(() => admitLiveQueries(deps({ maxPerSecond: 1 }))));
+    expect(await coverage.admissions()).toMatchObject([{ level: 2, leftOut: 600 }]);
+  });
+
+  it('is all again after calm minutes', async () => {
+    await ask(...Array.from({ length: 800 }, (_, i) => ({ unitHash: (i / 800) * 0.5 })));
+    await measure(deps({ maxPerSecond: 1 }));
+    const levels: number[] = [];
+    for (let minute = 11; minute < 30; minute++) {
+      clock.set(after(minute * MINUTE));
+      await measure(deps({ maxPerSecond: 1 }));
+      levels.push((await coverage.admissions())[0]?.level ?? -1);
+    }
+    expect(levels[0]).toBe(2);
+    expect(levels).toContain(1);
+    expect(levels.at(-1)).toBe(0);
+  });
+});
+
+describe('more than one batch', () => {
+  it('calls another worker, once, and a single one does not', async () => {
+    await ask({});
+    expect(await measure(deps())).toBe(0);
+    await ask(...Array.from({ length: 200 }, (_, i) => ({ id: `more ${i}` })));
+    clock.set(after(11 * MINUTE));
+    expect(await measure(deps())).toBe(1);
+  });
+});
+
+describe('the budget of searches', () => {
+  it('is booked by all workers together', async () => {
+    await ask(...Array.from({ length: 40 }, () => ({})));
+    const waits: number[] = [];
+    const patient = new HandClock(clock.now());
+    patient.sleep = async (ms) => {
+      waits.push(ms);
+    };
+    await admitLiveQueries(deps({ maxPerSecond: 20 }));
+    const round = { endsAt: after(11 * MINUTE), requestHelper: async () => undefined };
+    await Promise.all(
+      [1, 2].map(() => measureCoverage(deps({ maxPerSecond: 20 }, { clock: patient }), round, never)),
+    );
+    // Forty turns, 50 ms apart, are two seconds, whoever takes them; the bookings themselves took some of it.
+    expect(Math.max(...waits)).toBeGreaterThan(1000);
+    expect(waits.every((ms) => ms < 2100)).toBe(true);
+  });
+});
+
+describe('an erasure', () => {
+  it('reaches what was measured, and the vectors of baselines that outlive their queries', async () => {
+    await ask({ userHash: 'hash of ann' }, { userHash: null });
+    await measure(deps());
+    const baselines = baselinesTable(database.pool);
+    const kept = (id: string, userHash: string | null) => ({
+      id,
+      userHash,
+      session: id,
+      score: 0.5,
+      surprise: 1,
+      nearest: [['a', 0.5]] as const,
+      vector: Float32Array.of(1, 0),
+    });
+    const spread = { sessions: 4, meanX: 1, variance: 1, phi: 1, meanXUpper: 1.1 };
+    const version = await baselines.save(
+      {
+        pipeline: 'docs',
+        createdAt: NOON,
+        reason: 'enough traffic',
+        tailSessions: 4,
+        baseline: {
+          grade: 'page',
+          period: { from: NOON, until: after(DAY) },
+          days: 1,
+          sessions: 4,
+          queries: 4,
+          dropped: { notMeasurable: 0, notFiniteVector: 0, zeroVector: 0 },
+          regions: { count: 1, columns: 2, centroids: Float64Array.of(1, 0) },
+          scores: { all: Float64Array.of(0.5, 0.6), regions: [Float64Array.of(0.5)] },
+          global: spread,
+          monitored: [{ region: 0, ...spread }],
+          regionShares: [1],
+        },
+      },
+      { tail: [kept('q0', 'hash of ann'), kept('old', 'hash of ann')], sample: [kept('q1', null)] },
+    );
+    expect(await baselines.find('docs', version)).toMatchObject({
+      version: 1,
+      baseline: {
+        period: { from: NOON, until: after(DAY) },
+        regions: { count: 1, columns: 2, centroids: Float64Array.of(1, 0) },
+        scores: { all: Float64Array.of(0.5, 0.6), regions: [Float64Array.of(0.5)] },
+        global: spread,
+      },
+    });
+    await traffic.erase({ kind: 'user', userHash: 'hash of ann' }, after(HOUR));
+    expect(await rows('id')).toEqual([{ id: 'q1' }]);
+    expect((await baselines.retained('docs', version, 'tail')).queries).toEqual([]);
+    await traffic.erase({ kind: 'query', id: 'q1', idHash: 'hash' }, after(HOUR));
+    expect((await baselines.retained('docs', version, 'sample')).queries).toEqual([]);
+    expect(await rows('id')).toEqual([]);
+  });
+});

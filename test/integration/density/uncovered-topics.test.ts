@@ -1,0 +1,123 @@
+/** Weeks of live traffic through the job that finds what people ask and the store does not cover. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readTopicGauges } from '../../../src/density/gauges.ts';
+import { useDatabase } from '../../support/database.ts';
+import { DAY, evenly, HOUR, WatchedStream, withTopic } from '../../support/watched-stream.ts';
+
+const COVERED = evenly([0, 1, 2, 3, 4, 5]);
+/** Enough for pages after three days, so that a test need not wait for two weeks. */
+const SOON = { windowMs: 4 * HOUR, needs: { days: 3, sessions: 600 } } as const;
+const PARENTAL_LEAVE = 6;
+
+function useStream() {
+  const database = useDatabase();
+  let stream: WatchedStream | undefined;
+  beforeAll(() => {
+    stream = new WatchedStream(database.pool, SOON);
+  });
+  afterAll(() => stream?.close());
+  return () => {
+    if (stream === undefined) throw new Error('the stream is there only while tests run');
+    return stream;
+  };
+}
+
+const unclosed = { pipeline: 'docs', states: ['open', 'acknowledged'], limit: 10 } as const;
+const gauge = async (stream: WatchedStream) =>
+  (await readTopicGauges(stream.deps))(stream.deps.clock.now()).map(({ name, value }) => [name, value]);
+
+describe('a topic that people begin to ask about', () => {
+  const stream = useStream();
+
+  it('is not there before, and no number of topics is told before anybody looked', async () => {
+    await stream().run(3 * 24 + 8, 12, COVERED, 4);
+    expect(await gauge(stream())).toEqual([]);
+    await stream().run(24, 24, COVERED, 4);
+    await stream().detectTopics();
+    expect(await stream().deps.tables.topics.list(unclosed)).toEqual([]);
+    expect(await gauge(stream())).toEqual([['recalld_topics_uncovered', 0]]);
+  }, 120_000);
+
+  it('is found once by three replicas, with its name, share, cause, segment, chunks and examples', async () => {
+    await stream().run(24, 24, withTopic(PARENTAL_LEAVE, 0.1, COVERED), 4);
+    stream().workers = 3;
+    await stream().detectTopics();
+    const [topic, ...others] = await stream().deps.tables.topics.list(unclosed);
+    expect(others).toEqual([]);
+    expect(topic).toMatchObject({ cause: 'new_demand', state: 'open', lostChunks: [] });
+    expect(topic?.label.toSorted()).toEqual(['leave', 'parental']);
+    const { trafficShare = 0, shareLow = 0, shareHigh = 0, density, examples = [] } = topic ?? {};
+    expect(trafficShare).toBeGreaterThan(0.06);
+    expect(shareLow).toBeLessThan(trafficShare);
+    expect(shareHigh).toBeGreaterThan(trafficShare);
+    expect(shareHigh).toBeLessThan(0.16);
+    expect(density).toBeLessThan(0.2);
+    expect(topic?.segments.map(([segment]) => segment)).toEqual(['language=en']);
+    expect(topic?.nearest).toHaveLength(5);
+    const texts = await stream().deps.tables.topics.texts('docs', examples);
+    expect([...texts.values()].filter((text) => text.includes('parental leave')).length).toBeGreaterThan(5);
+    expect(await gauge(stream())).toEqual([['recalld_topics_uncovered', 1]]);
+  }, 120_000);
+
+  it('loses the examples that are erased', async () => {
+    const [topic] = await stream().deps.tables.topics.list(unclosed);
+    const [first = '', ...others] = topic?.examples ?? [];
+    const query = { kind: 'query', id: first, idHash: 'hash of the id' } as const;
+    await stream().traffic.erase(query, stream().clock.now());
+    expect((await stream().deps.tables.topics.list(unclosed))[0]?.examples).toEqual(others);
+  });
+
+  it('changes nothing when a look is repeated, and is followed by the next one', async () => {
+    const before = await stream().deps.tables.topics.list(unclosed);
+    await stream().detectTopics();
+    expect(await stream().deps.tables.topics.list(unclosed)).toEqual(before);
+    const id = before[0]?.id ?? '';
+    await stream().deps.tables.topics.setState(
+      id,
+      'acknowledged',
+      'A page is being written.',
+      stream().clock.now(),
+    );
+
+    await stream().run(12, 24, withTopic(PARENTAL_LEAVE, 0.1, COVERED), 4);
+    await stream().detectTopics();
+    const after = await stream().deps.tables.topics.list(unclosed);
+    expect(after.map((topic) => [topic.id, topic.state, topic.firstSeen])).toEqual([
+      [id, 'acknowledged', before[0]?.firstSeen],
+    ]);
+    expect(await stream().deps.tables.topics.windows(id)).toHaveLength(2);
+  }, 120_000);
+
+  it('closes by itself when the store was given the topic', async () => {
+    stream().store.hold(stream().chunksOf([0, 1, 2, 3, 4, 5, PARENTAL_LEAVE]));
+    for (let day = 0; day < 3; day++) {
+      await stream().run(24, 24, withTopic(PARENTAL_LEAVE, 0.1, COVERED), 4);
+      await stream().detectTopics();
+    }
+    expect(await stream().deps.tables.topics.list(unclosed)).toEqual([]);
+    expect(await gauge(stream())).toEqual([['recalld_topics_uncovered', 0]]);
+  }, 120_000);
+
+  it('is told no number of when nobody looked for long', async () => {
+    stream().clock.set(new Date(stream().clock.now().getTime() + 2 * DAY));
+    expect(await gauge(stream())).toEqual([]);
+  });
+});
+
+describe('a topic whose chunks are deleted', () => {
+  const stream = useStream();
+
+  it('is named as lost content, with the chunks that are gone', async () => {
+    await stream().run(3 * 24 + 8, 12, COVERED, 4);
+    await stream().run(4, 24, COVERED, 4);
+    await stream().detectTopics();
+    stream().store.hold(stream().chunksOf([0, 1, 2, 3, 4]));
+    await stream().run(24, 24, COVERED, 4);
+    await stream().detectTopics();
+    const topics = await stream().deps.tables.topics.list(unclosed);
+    expect(topics.map(({ cause }) => cause)).toContain('lost_content');
+    const lost = topics.flatMap(({ lostChunks }) => lostChunks);
+    expect(lost.length).toBeGreaterThan(5);
+    expect(lost.every((id) => id.startsWith('chunk 5.'))).toBe(true);
+  }, 120_000);
+});

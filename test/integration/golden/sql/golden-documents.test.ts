@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { createGoldenDocuments } from '../../../../src/golden/sql/golden-documents.ts';
+import { NOON } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+
+const database = useDatabase();
+
+describe('the texts of judged documents', () => {
+  it('are kept by pipeline, the newest of each, up to a length, whatever is in them', async () => {
+    const documents = createGoldenDocuments(database.pool);
+    await documents.record('docs', [{ documentId: 'a', content: 'old' }], NOON);
+    await documents.record(
+      'docs',
+      [
+        { documentId: 'a', content: 'new \u{1F600}\0' },
+        { documentId: 'b', content: 'x'.repeat(30_000) },
+        { documentId: 'b', content: 'y'.repeat(30_000) },
+      ],
+      NOON,
+    );
+    await documents.record('other', [{ documentId: 'a', content: 'elsewhere' }], NOON);
+    const texts = await documents.texts('docs', ['a', 'b', 'c']);
+    expect([...texts.keys()].toSorted()).toEqual(['a', 'b']);
+    expect(texts.get('a')).toBe('new \u{1F600}');
+    expect(texts.get('b')).toBe('y'.repeat(20_000));
+    await documents.record('docs', [], NOON);
+  });
+});

@@ -1,0 +1,177 @@
+/** Bodies that are broken, or made to cost as much as they can: refused, and never a crash. */
+import { OTLPTraceExporter as JsonTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { NodeTracerProvider, SimpleSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-node';
+import * as fc from 'fast-check';
+import protobuf from 'protobufjs/light.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { RecalldError } from '../../../../src/errors.ts';
+import { contentOf } from '../../../../src/live/otlp/content.ts';
+import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
+import { messageType } from '../../../../src/live/otlp/descriptor.ts';
+import { defaultOtlpLimits, type OtlpLimits } from '../../../../src/live/otlp/limits.ts';
+import { startCollector } from './collector.ts';
+
+const protobufType = 'application/x-protobuf';
+const jsonType = 'application/json';
+
+/** Bodies of real exporters, to be broken. */
+let realProtobuf: Buffer;
+let realJson: Buffer;
+
+beforeAll(async () => {
+  const collector = await startCollector();
+  const config = { url: `${collector.url}/v1/traces` };
+  await exportOne(new ProtobufTraceExporter(config));
+  await exportOne(new JsonTraceExporter(config));
+  await collector.close();
+  const bodyOf = (type: string) => collector.requests.find(({ contentType }) => contentType === type)?.body;
+  realProtobuf = bodyOf(protobufType) ?? Buffer.alloc(0);
+  realJson = bodyOf(jsonType) ?? Buffer.alloc(0);
+});
+
+async function exportOne(exporter: SpanExporter): Promise<void> {
+  const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const attributes = { 'gen_ai.operation.name': 'retrieval', vector: [1, 0.5], name: 'é🙂', count: -7 };
+  const span = provider.getTracer('test').startSpan('retrieval', { attributes });
+  span.addEvent('found', { id: 'a' }).end();
+  await provider.shutdown();
+}
+
+const limits = (parts: Partial<OtlpLimits> = {}) => ({ ...defaultOtlpLimits, ...parts });
+
+function outcome(body: Uint8Array, type: string, parts?: Partial<OtlpLimits>) {
+  try {
+    const { items, rejected } = decodeTraces(contentOf(body, type), limits(parts));
+    return `${items.length} spans, ${rejected} rejected`;
+  } catch (error) {
+    if (error instanceof RecalldError) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+}
+
+/** Whether neither decoder fails in another way than by refusing. */
+function isRefusedOrRead(body: Uint8Array, type: string): boolean {
+  return [decodeTraces, decodeLogs].every((decode) => {
+    try {
+      decode(contentOf(body, type), defaultOtlpLimits);
+      return true;
+    } catch (error) {
+      return error instanceof RecalldError;
+    }
+  });
+}
+
+const bytes = fc.uint8Array({ maxLength: 400 });
+const types = fc.constantFrom(protobufType, jsonType);
+
+describe('broken bodies', () => {
+  it('are refused or read, but never crash, when they are random', () => {
+    fc.assert(fc.property(bytes, types, isRefusedOrRead), { numRuns: 500 });
+    const json = fc.json().map((text) => Buffer.from(text));
+    fc.assert(fc.property(json, (body) => isRefusedOrRead(body, jsonType)));
+  });
+
+  it('are refused or read, but never crash, when they are real ones, cut off anywhere', () => {
+    expect(outcome(realProtobuf, protobufType)).toBe('1 spans, 0 rejected');
+    expect(outcome(realJson, jsonType)).toBe('1 spans, 0 rejected');
+    for (const [body, type] of [
+      [realProtobuf, protobufType],
+      [realJson, jsonType],
+    ] as const) {
+      for (let length = 0; length < body.length; length += 1) {
+        expect(isRefusedOrRead(body.subarray(0, length), type)).toBe(true);
+      }
+    }
+  });
+
+  it('are refused or read, but never crash, when bytes of real ones are changed', () => {
+    const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
+    const changes = fc.array(change, { minLength: 1, maxLength: 4 });
+    const property = fc.property(types, changes, (type, changes) => {
+      const body = Buffer.from(type === jsonType ? realJson : realProtobuf);
+      for (const [position, byte] of changes) body[position % body.length] = byte;
+      return isRefusedOrRead(body, type);
+    });
+    fc.assert(property, { numRuns: 1000 });
+  });
+
+  it.each([
+    ['not what its type says', Buffer.from('hello'), jsonType, /^otlp_malformed: .*not JSON/],
+    ['no object', Buffer.from('[]'), jsonType, /^otlp_malformed: .*not a JSON object/],
+    [
+      'of fields with wrong types',
+      Buffer.from('{"resourceSpans":{"a":1}}'),
+      jsonType,
+      /resourceSpans .*not a list/,
+    ],
+    ['of an unknown type', Buffer.from('{}'), 'text/plain', /^otlp_malformed: .*Content-Type/],
+  ])('are refused with the reason when they are %s', (_, body, type, message) => {
+    expect(outcome(body, type)).toMatch(message);
+  });
+});
+
+describe('bodies that would cost too much', () => {
+  it('are refused when they hold too many fields, in either format', () => {
+    // Two bytes each: an attribute without key and value.
+    const attributes = Buffer.alloc(2 * 5000).fill(Buffer.from([0x4a, 0x00]));
+    const span = delimited(2, attributes);
+    const body = delimited(1, delimited(2, span));
+    expect(outcome(body, protobufType)).toBe('0 spans, 1 rejected');
+    expect(outcome(body, protobufType, { maxFields: 4000 })).toMatch(/^body_too_large: .*more fields/);
+
+    const json = Buffer.from(`{"unknown":[${'{},'.repeat(4999)}{}]}`);
+    expect(outcome(json, jsonType)).toBe('0 spans, 0 rejected');
+    expect(outcome(json, jsonType, { maxFields: 4000 })).toMatch(/^body_too_large: .*more fields/);
+    const text = Buffer.from(JSON.stringify({ text: '{"[\\'.repeat(5000) }));
+    expect(outcome(text, jsonType, { maxFields: 4000 })).toBe('0 spans, 0 rejected');
+  });
+
+  it('are refused when they hold too many spans', () => {
+    const spans = Array.from({ length: 11 }, () => ({}));
+    const json = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
+    expect(outcome(json, jsonType, { maxItems: 10 })).toMatch(/^body_too_large: .*more than 10 spans/);
+    expect(outcome(json, jsonType, { maxItems: 11 })).toBe('0 spans, 11 rejected');
+  });
+
+  it('are refused when the value of an attribute nests too deep', () => {
+    const type = messageType('ExportTraceServiceRequest');
+    for (const depth of [16, 17, 90, 900]) {
+      const taken =
+        depth <= 16 ? /^0 spans, 0 rejected$/ : /^otlp_malformed: .*(nests too deep|not a protobuf)/;
+      expect(outcome(Buffer.from(JSON.stringify(requestWith(nested(depth)))), jsonType)).toMatch(taken);
+    }
+    for (const depth of [16, 17, 40]) {
+      const taken =
+        depth <= 16 ? /^0 spans, 0 rejected$/ : /^otlp_malformed: .*(nests too deep|not a protobuf)/;
+      expect(outcome(type.encode(requestWith(nested(depth))).finish(), protobufType)).toMatch(taken);
+    }
+    const flood = 4_000_000;
+    expect(outcome(Buffer.from('['.repeat(flood)), jsonType)).toMatch(/nests too deep/);
+    // The start of a group in a field that nobody knows, again and again.
+    expect(outcome(Buffer.alloc(flood, 0x7b), protobufType)).toMatch(/^(otlp_malformed|body_too_large): /);
+    const [keyValue, anyValue, arrayValue] = [9, 2, 5];
+    let value = delimited(arrayValue, new Uint8Array());
+    for (let level = 0; level < 5000; level += 1) value = delimited(arrayValue, delimited(1, value));
+    const span = delimited(2, delimited(keyValue, delimited(anyValue, value)));
+    expect(outcome(delimited(1, delimited(2, span)), protobufType)).toMatch(
+      /^otlp_malformed: .*not a protobuf/,
+    );
+  });
+});
+
+function requestWith(value: object): object {
+  return { resourceSpans: [{ resource: { attributes: [{ key: 'deep', value }] }, scopeSpans: [] }] };
+}
+
+function nested(depth: number): object {
+  return depth === 1 ? { stringValue: 'x' } : { arrayValue: { values: [nested(depth - 1)] } };
+}
+
+/** A field with a length, in the wire format of protobuf. */
+function delimited(field: number, content: Uint8Array): Uint8Array {
+  return protobuf.Writer.create()
+    .uint32(field * 8 + 2)
+    .bytes(content)
+    .finish();
+}

@@ -1,0 +1,173 @@
+/** What comes after an erasure of what had happened before it, on a real database, and what is remembered for that. */
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import type { ErasureSubject, LiveSample, LiveTraffic } from '../../../../src/live/ports/live-traffic.ts';
+import { NOON } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { anEmbeddingFragment, aPersonFragment, aSample, aStoredFeedback, queryOf, TRACE } from '../../../support/live-traffic.ts';
+
+const database = useDatabase();
+let traffic: LiveTraffic;
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+const at = (ms: number) => new Date(NOON.getTime() + ms);
+const ANN = 'hash of ann';
+const ann: ErasureSubject = { kind: 'user', userHash: ANN };
+const retention = new Map([
+  ['docs', 30],
+  ['other', 5],
+]);
+
+beforeAll(async () => {
+  traffic = createLiveTraffic(database.pool, 'a');
+  for (const days of [-1, 0, 20, 30, 31]) await traffic.createPartitions(at(days * DAY));
+});
+beforeEach(async () => {
+  await database.pool.query(
+    'truncate live_queries, feedback, query_coverage, trace_fragments, erasures, erased_subjects',
+  );
+});
+
+/** Of ann, who asked it before noon, when she is erased; it comes a minute later. */
+const late = (parts: Partial<LiveSample> = {}) =>
+  aSample({
+    id: 'late',
+    traceId: null,
+    userHash: ANN,
+    occurredAt: at(-MINUTE),
+    receivedAt: at(MINUTE),
+    ...parts,
+  });
+const record = (...samples: readonly LiveSample[]) => traffic.record({ samples, counts: [], levels: [] });
+const sweep = (ms = 2 * MINUTE) => traffic.eraseLate(['docs', 'other'], at(ms));
+
+async function ids(table: string): Promise<unknown[]> {
+  return (await database.pool.query<{ id: string }>(`select id from ${table} order by id`)).rows.map(
+    ({ id }) => id,
+  );
+}
+const remembered = async () =>
+  (await database.pool.query('select kind, subject, pipeline from erased_subjects order by kind, subject'))
+    .rows;
+
+describe('of a person who was erased', () => {
+  beforeEach(() => traffic.erase(ann, NOON));
+
+  it('what they asked before is erased when it comes, with what was said about it, and what they ask again stays', async () => {
+    await record(
+      late(),
+      late({ id: 'back again', occurredAt: at(MINUTE) }),
+      late({ id: 'of bob', userHash: 'hash of bob' }),
+    );
+    await traffic.recordFeedback([
+      aStoredFeedback({ id: 'by bob', queryId: 'late', userHash: 'hash of bob' }),
+      aStoredFeedback({ id: 'elsewhere', queryId: 'late', pipeline: 'other' }),
+    ]);
+    expect(await sweep()).toEqual({ queries: 1, feedback: 1 });
+    expect(await ids('live_queries')).toEqual(['back again', 'of bob']);
+    expect(await ids('feedback')).toEqual(['elsewhere']);
+    expect(await sweep()).toEqual({ queries: 0, feedback: 0 });
+  });
+
+  it('what they said before is erased when it comes, whatever it is about', async () => {
+    const before = { queryId: 'not sampled', userHash: ANN, occurredAt: at(-MINUTE), receivedAt: at(MINUTE) };
+    await traffic.recordFeedback([
+      aStoredFeedback({ ...before, id: 'before' }),
+      aStoredFeedback({ ...before, id: 'after', occurredAt: at(MINUTE) }),
+      aStoredFeedback({ ...before, id: 'of nobody', userHash: null }),
+    ]);
+    expect(await sweep()).toEqual({ queries: 0, feedback: 1 });
+    expect(await ids('feedback')).toEqual(['after', 'of nobody']);
+  });
+
+  it('a query goes when a late span says that it was theirs', async () => {
+    await record(aSample({ receivedAt: at(-MINUTE), occurredAt: at(-MINUTE) }));
+    const endedAtUnixNano = BigInt(at(-MINUTE).getTime()) * 1_000_000n;
+    await traffic.holdFragments([aPersonFragment({ receivedAt: at(MINUTE), endedAtUnixNano })]);
+    expect(await sweep()).toEqual({ queries: 1, feedback: 0 });
+    expect(await ids('live_queries')).toEqual([]);
+    expect((await database.pool.query('select from trace_fragments')).rowCount).toBe(0);
+  });
+});
+
+describe('of what was erased', () => {
+  it('feedback of somebody who gives no name is erased when it comes, and a query that is sent again', async () => {
+    await record(
+      late({ id: 'q1', receivedAt: at(-MINUTE) }),
+      late({ id: 'q1', pipeline: 'other', userHash: null }),
+    );
+    await traffic.erase(ann, NOON);
+    const nameless = { userHash: null, occurredAt: at(MINUTE), receivedAt: at(MINUTE) };
+    await traffic.recordFeedback([
+      aStoredFeedback({ ...nameless, id: 'about it', queryId: 'q1' }),
+      aStoredFeedback({ ...nameless, id: 'about another', queryId: 'q1', pipeline: 'other' }),
+    ]);
+    await record(late({ id: 'q1', userHash: null, occurredAt: at(MINUTE) }));
+    expect(await sweep()).toEqual({ queries: 1, feedback: 1 });
+    expect(await ids('feedback')).toEqual(['about another']);
+  });
+
+  it('the rest of its trace is erased when it comes, but for what others said in it', async () => {
+    await record(aSample({ userHash: ANN, receivedAt: at(-MINUTE), occurredAt: at(-MINUTE) }));
+    await traffic.erase(ann, NOON);
+    const rest = { traceId: TRACE, occurredAt: at(-MINUTE), receivedAt: at(MINUTE) };
+    await record(
+      aSample({ ...rest, id: queryOf(TRACE, 2) }),
+      aSample({ ...rest, id: 'bob', userHash: 'hash of bob' }),
+    );
+    await traffic.holdFragments([anEmbeddingFragment({ receivedAt: at(MINUTE) })]);
+    await traffic.recordFeedback([aStoredFeedback({ ...rest, queryId: queryOf(TRACE, 9) })]);
+    expect(await sweep()).toEqual({ queries: 1, feedback: 1 });
+    expect(await ids('live_queries')).toEqual(['bob']);
+    expect((await database.pool.query('select from trace_fragments')).rowCount).toBe(0);
+  });
+
+  it('a query by its id is not kept when it was waiting in memory', async () => {
+    await traffic.erase({ kind: 'query', id: 'q1', idHash: 'hash of q1' }, NOON);
+    await traffic.erase(ann, NOON);
+    const asked = { pipeline: 'docs', traceId: null, userHash: null, occurredAt: at(-MINUTE) };
+    expect(
+      await traffic.areErased([
+        { ...asked, id: 'q1' },
+        { ...asked, id: 'q2' },
+        { ...asked, id: 'q3', userHash: ANN },
+        { ...asked, id: 'q4', userHash: ANN, occurredAt: at(MINUTE) },
+      ]),
+    ).toEqual([true, false, true, false]);
+  });
+});
+
+describe('whom an erasure was about', () => {
+  it('is remembered while what happened before it is accepted, and for no more than two hours after', async () => {
+    await record(late({ id: 'q1', receivedAt: at(-MINUTE) }));
+    await traffic.erase(ann, NOON);
+    await traffic.prune(retention, at(30 * DAY));
+    expect(await remembered()).toEqual([
+      { kind: 'query', subject: 'q1', pipeline: 'docs' },
+      { kind: 'user', subject: ANN, pipeline: '' },
+    ]);
+    // Accepted at the last moment, and stored on a day that nobody looked through.
+    await record(late({ occurredAt: NOON, receivedAt: at(20 * DAY) }));
+    await traffic.prune(retention, at(30 * DAY + 61 * MINUTE));
+    expect(await ids('live_queries')).toEqual([]);
+    expect(await remembered()).toEqual([]);
+    expect((await database.pool.query('select subject, queries, feedback from erasures')).rows).toEqual([
+      { subject: 'user', queries: 1, feedback: 0 },
+    ]);
+  });
+
+  it('is nowhere else: who was erased is in no row of the database after that', async () => {
+    await record(late({ id: 'q1', receivedAt: at(-MINUTE) }));
+    await traffic.erase(ann, NOON);
+    await traffic.prune(retention, at(31 * DAY));
+    const { rows } = await database.pool.query<{ name: string }>(
+      `select format('%I', tablename) as name from pg_tables where schemaname = 'public'`,
+    );
+    expect(rows.length).toBeGreaterThan(20);
+    for (const { name } of rows) {
+      const found = await database.pool.query(`select from ${name} t where t::text ~ 'hash of ann|q1'`);
+      expect({ name, rows: found.rowCount }).toEqual({ name, rows: 0 });
+    }
+  });
+});

@@ -1,0 +1,452 @@
+/** Live traffic on a real database: what is stored once, what a later arrival may change, what an erasure reaches. */
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { LiveSample, LiveTraffic, StoredFeedback } from '../../../../src/live/ports/live-traffic.ts';
+import type { HeldFragment } from '../../../../src/live/ports/trace-fragments.ts';
+import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import { NOON } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import {
+  anEmbeddingFragment,
+  aPersonFragment,
+  aRerankFragment,
+  aSample,
+  aStoredFeedback,
+  queryOf,
+  TRACE,
+} from '../../../support/live-traffic.ts';
+import { withPool } from '../../../support/with-pool.ts';
+
+const database = useDatabase();
+let traffic: LiveTraffic;
+/** Another process on the same database. */
+let replica: LiveTraffic;
+
+const after = (ms: number) => new Date(NOON.getTime() + ms);
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+beforeAll(async () => {
+  traffic = createLiveTraffic(database.pool, 'a');
+  replica = createLiveTraffic(database.pool, 'b');
+  await traffic.createPartitions(after(-DAY));
+});
+
+beforeEach(async () => {
+  await database.pool.query(
+    'truncate live_queries, feedback, trace_fragments, live_query_counts, sampling_minutes, pipeline_dimensions, erasures, erased_subjects',
+  );
+});
+
+const record = (...samples: readonly LiveSample[]) => traffic.record({ samples, counts: [], levels: [] });
+
+const atLevel = (level: number): Partial<LiveSample> => ({
+  level,
+  rateProbability: 0.5 * 2 ** -level,
+  probability: 0.5 * 2 ** -level,
+});
+
+async function stored(columns: string, table = 'live_queries'): Promise<Record<string, unknown>[]> {
+  return (await database.pool.query<Record<string, unknown>>(`select ${columns} from ${table} order by id`))
+    .rows;
+}
+
+describe('a query that is sent again', () => {
+  it('is stored once, as it came first', async () => {
+    expect(await record(aSample())).toEqual({ isNew: [true] });
+    expect(await record(aSample({ receivedAt: after(MINUTE), text: 'other' }))).toEqual({ isNew: [false] });
+    expect(await stored('text, received_at')).toEqual([{ text: 'how do I pay', received_at: NOON }]);
+  });
+
+  it.each([
+    ['in a minute of a lower level, has that chance', 3, 1, 1],
+    ['in a minute of a higher level, keeps its own', 1, 3, 1],
+  ])('%s', async (_name, first, second, larger) => {
+    await record(aSample(atLevel(first)));
+    await record(aSample({ ...atLevel(second), receivedAt: after(2 * MINUTE) }));
+    expect(await stored('probability, rate_probability, level')).toEqual([
+      { probability: 0.5 * 2 ** -larger, rate_probability: 0.5 * 2 ** -larger, level: larger },
+    ]);
+  });
+
+  it('is counted once, in the minute in which it first came, however many replicas it is sent to at once', async () => {
+    const arrivalsAt = (minute: Date, queries: number) => [
+      { pipeline: 'docs', minute, outcome: 'ok' as const, queries },
+    ];
+    const sent = (to: LiveTraffic, receivedAt: Date, minute: Date) =>
+      to.record({
+        samples: [aSample({ receivedAt }), aSample({ id: 'another', receivedAt })],
+        counts: arrivalsAt(minute, 3),
+        levels: [],
+      });
+    // Two of the three are kept; of the third nothing is known but that it came, each time.
+    await sent(traffic, NOON, NOON);
+    const later = after(2 * MINUTE);
+    await Promise.all([
+      sent(traffic, after(2 * MINUTE + 1), later),
+      sent(replica, after(2 * MINUTE + 2), later),
+    ]);
+    await record(aSample());
+    const { rows } = await database.pool.query(
+      'select minute, queries::integer from live_query_counts order by minute',
+    );
+    expect(rows).toEqual([
+      { minute: NOON, queries: 3 },
+      { minute: later, queries: 2 },
+    ]);
+  });
+
+  it('has the larger chance also when both come in one batch, and across replicas', async () => {
+    const tries = [2, 0, 1].map((level) => aSample({ ...atLevel(level), receivedAt: after(level * MINUTE) }));
+    await Promise.all([
+      ...tries.map((sample) => record(sample)),
+      ...tries.map((sample) => replica.record({ samples: [sample], counts: [], levels: [] })),
+      record(...tries),
+    ]);
+    expect(await stored('probability, level')).toEqual([{ probability: 0.5, level: 0 }]);
+  });
+
+  it('belongs to the minute that gave its chance, which alone closes it', async () => {
+    const later = after(2 * MINUTE);
+    await record(aSample({ ...atLevel(3), unitHash: 0.05 }));
+    await record(aSample({ ...atLevel(0), unitHash: 0.05, receivedAt: later }));
+    const closing = (minute: Date, level: number) =>
+      traffic.record({ samples: [], counts: [], levels: [{ pipeline: 'docs', minute, level }] });
+    await closing(NOON, 10);
+    await closing(later, 2);
+    // 0.05 is below 1/8, the chance at the level of the later minute, and above that of the first one.
+    expect(await traffic.closeMinutes(after(5 * MINUTE))).toBe(0);
+    expect(await stored('probability, level')).toEqual([{ probability: 0.125, level: 2 }]);
+  });
+});
+
+describe('feedback without id and time', () => {
+  const says = (id: string, ms: number, more: Partial<StoredFeedback> = {}) =>
+    traffic.recordFeedback([
+      aStoredFeedback({ id, mayRepeat: true, receivedAt: after(ms), occurredAt: after(ms), ...more }),
+    ]);
+  const lastWord = async () =>
+    (await stored('id, occurred_at', 'feedback'))
+      .toSorted((a, b) => Number(a['occurred_at']) - Number(b['occurred_at']))
+      .at(-1)?.['id'];
+
+  it('is the last word when the mind changed back', async () => {
+    await says('up', 0);
+    await says('down', 2 * MINUTE);
+    expect(await says('up', 4 * MINUTE)).toEqual({ isNew: [false] });
+    expect(await lastWord()).toBe('up');
+    await says('down', 6 * MINUTE);
+    expect(await lastWord()).toBe('down');
+    expect(await stored('id', 'feedback')).toHaveLength(2);
+  });
+
+  it('is a retry within a minute, which changes no later mind', async () => {
+    await says('up', 0);
+    await says('down', 5000);
+    await says('up', MINUTE - 1);
+    expect(await lastWord()).toBe('down');
+    await says('up', MINUTE);
+    expect(await lastWord()).toBe('up');
+  });
+
+  it('is found on the day after', async () => {
+    await says('up', DAY / 2 - 5 * MINUTE);
+    await says('down', DAY / 2 - 3 * MINUTE);
+    await says('up', DAY / 2 + 5 * MINUTE);
+    expect(await lastWord()).toBe('up');
+    expect(await stored('id', 'feedback')).toHaveLength(2);
+  });
+
+  it('is no such thing when its sender gave it an id: then it is the same one', async () => {
+    await says('up', 0, { mayRepeat: false });
+    await says('down', 2 * MINUTE, { mayRepeat: false });
+    await says('up', 4 * MINUTE, { mayRepeat: false });
+    expect(await lastWord()).toBe('down');
+  });
+});
+
+describe('what spans tell of a query that came in another export', () => {
+  const fragments = [
+    anEmbeddingFragment(),
+    aRerankFragment(['c', 'a', 'b'], { endedAtUnixNano: 3n }),
+    aRerankFragment(['c', 'b'], { spanId: '9'.repeat(16), endedAtUnixNano: 4n }),
+    aPersonFragment(),
+  ];
+  const completed = {
+    session_hash: 'hash of the session',
+    user_hash: 'hash of ann',
+    embedding: Buffer.from(new Float32Array([0.6, 0.8]).buffer),
+    dimensions: 2,
+    embedder_version: 'bge-m3',
+    top_k: 2,
+    results: [
+      ['c', 0.7],
+      ['b', 0.8],
+    ],
+    // The draw was that of the trace, and stays it.
+    unit_hash: 0.01,
+    probability: 0.5,
+    keep_reason: 'rate',
+  };
+  const columns = Object.keys(completed).join(', ');
+
+  it('completes it, when it came before', async () => {
+    await record(aSample());
+    for (const fragment of fragments) await traffic.holdFragments([fragment]);
+    expect(await stored(columns)).toEqual([completed]);
+  });
+
+  it('completes it, when it comes after', async () => {
+    for (const fragment of fragments) await traffic.holdFragments([fragment]);
+    await record(aSample());
+    expect(await stored(columns)).toEqual([completed]);
+  });
+
+  it('completes it, when all comes at once and several times, to two replicas', async () => {
+    const send = (to: LiveTraffic) => [
+      to.record({ samples: [aSample()], counts: [], levels: [] }),
+      ...fragments.map((fragment) => to.holdFragments([fragment])),
+    ];
+    await Promise.all([...send(traffic), ...send(replica)]);
+    await Promise.all([...send(replica), ...send(traffic)]);
+    expect(await stored(columns)).toEqual([completed]);
+    expect((await database.pool.query('select 1 from trace_fragments')).rowCount).toBe(fragments.length);
+  });
+
+  it('is the order of the reranker that ended last, whichever came last', async () => {
+    await record(aSample());
+    await traffic.holdFragments([
+      aRerankFragment(['b', 'a', 'c'], { spanId: '9'.repeat(16), endedAtUnixNano: 9n }),
+    ]);
+    await traffic.holdFragments([aRerankFragment(['c', 'b', 'a'])]);
+    expect(await stored('results')).toMatchObject([
+      {
+        results: [
+          ['b', 0.8],
+          ['a', 0.9],
+          ['c', 0.7],
+        ],
+      },
+    ]);
+  });
+
+  it('replaces nothing that the query told itself', async () => {
+    const own = {
+      embedding: Float32Array.of(1, 0),
+      embedderVersion: 'e5',
+      sessionHash: 'own',
+      userHash: 'bob',
+    };
+    await record(aSample(own));
+    await traffic.holdFragments(fragments);
+    expect(await stored('session_hash, user_hash, embedder_version, embedding')).toEqual([
+      {
+        session_hash: 'own',
+        user_hash: 'bob',
+        embedder_version: 'e5',
+        embedding: Buffer.from(new Float32Array([1, 0]).buffer),
+      },
+    ]);
+  });
+
+  it('finds the query by the hash of its text where no text is kept, and gives it one when it has none', async () => {
+    const hashed = (id: number, textHash: string | null) =>
+      aSample({ id: queryOf(TRACE, id), text: null, textHash });
+    await record(hashed(1, 'h1'), hashed(5, 'h5'), hashed(6, null));
+    const vector = (textHash: string, spanId: string, x: number, within: string | null = null) =>
+      anEmbeddingFragment({ text: null, textHash, spanId, embedding: Float32Array.of(x, 1), within });
+    await traffic.holdFragments([
+      vector('h5', '5'.repeat(16), 5),
+      vector('h1', '1'.repeat(16), 1),
+      vector('h6', '6'.repeat(16), 6, queryOf(TRACE, 6)),
+    ]);
+    expect(await stored('text, text_hash, embedding')).toEqual(
+      [1, 5, 6].map((x) => ({
+        text: null,
+        text_hash: `h${x}`,
+        embedding: Buffer.from(new Float32Array([x, 1]).buffer),
+      })),
+    );
+  });
+
+  it('may be as odd as spans can be', async () => {
+    await record(
+      aSample({
+        results: [
+          { id: `'"\\{},\u2028`, score: null },
+          { id: 'NULL', score: 1 },
+        ],
+      }),
+    );
+    await traffic.holdFragments([
+      aRerankFragment(['NULL', `'"\\{},\u2028`], { endedAtUnixNano: 2n ** 64n - 1n, topK: 10_000 }),
+      anEmbeddingFragment({ endedAtUnixNano: 0n, embedding: new Float32Array(16_384).fill(3e38) }),
+      aPersonFragment({ sessionHash: null, traceHash: null }),
+    ]);
+    expect(await stored('results, top_k, dimensions, user_hash, session_hash')).toEqual([
+      {
+        results: [
+          ['NULL', 1],
+          [`'"\\{},\u2028`, null],
+        ],
+        top_k: 10_000,
+        dimensions: 16_384,
+        user_hash: 'hash of ann',
+        session_hash: 'hash of the trace',
+      },
+    ]);
+  });
+
+  it('leaves out a vector of another length, or of another pipeline, and takes the one that fits', async () => {
+    await traffic.fixDimensions('docs', 3);
+    await record(aSample());
+    await traffic.holdFragments([
+      anEmbeddingFragment(),
+      anEmbeddingFragment({ spanId: '8'.repeat(16), pipeline: 'other', embedding: Float32Array.of(1, 2, 3) }),
+    ]);
+    expect(await stored('dimensions')).toEqual([{ dimensions: null }]);
+    await traffic.holdFragments([
+      anEmbeddingFragment({
+        spanId: '9'.repeat(16),
+        endedAtUnixNano: 9n,
+        embedding: Float32Array.of(4, 5, 6),
+      }),
+    ]);
+    expect(await stored('embedding')).toEqual([
+      { embedding: Buffer.from(new Float32Array([4, 5, 6]).buffer) },
+    ]);
+  });
+
+  it('teaches a pipeline the length of its vectors, once', async () => {
+    const other = 'f'.repeat(32);
+    await record(aSample(), aSample({ id: queryOf(other, 1), traceId: other }));
+    await traffic.holdFragments([
+      anEmbeddingFragment(),
+      anEmbeddingFragment({ traceId: other, embedding: Float32Array.of(1, 2, 3) }),
+    ]);
+    const lengths = (await stored('dimensions')).map((row) => row['dimensions']);
+    expect(lengths.filter((length) => length !== null)).toEqual([await traffic.dimensions('docs', null)]);
+  });
+
+  it('waits for ten minutes at least and twenty at most', async () => {
+    const held = async () => (await database.pool.query('select 1 from trace_fragments')).rowCount;
+    await traffic.holdFragments([anEmbeddingFragment(), anEmbeddingFragment()]);
+    await traffic.releaseFragments(NOON);
+    await traffic.releaseFragments(after(10 * MINUTE - 1));
+    expect(await held()).toBe(1);
+    // Sent again in the time of the next partition, it is held twice and counts once.
+    await traffic.holdFragments([anEmbeddingFragment({ receivedAt: after(10 * MINUTE), text: 'rewritten' })]);
+    expect(await held()).toBe(2);
+    await record(aSample());
+    expect(await stored('dimensions')).toEqual([{ dimensions: 2 }]);
+    await traffic.releaseFragments(after(20 * MINUTE));
+    expect(await held()).toBe(1);
+    await traffic.releaseFragments(after(30 * MINUTE));
+    expect(await held()).toBe(0);
+  });
+});
+
+describe('feedback on a span that is no query', () => {
+  const onRoot = aStoredFeedback({ queryId: queryOf(TRACE, 7), traceId: TRACE });
+  const attached = async () => (await stored('query_id', 'feedback')).map((row) => row['query_id']);
+
+  it('is about the only query of its trace, whichever comes first', async () => {
+    await record(aSample());
+    await traffic.recordFeedback([onRoot]);
+    expect(await attached()).toEqual([queryOf(TRACE, 1)]);
+    await database.pool.query('truncate live_queries, feedback');
+    await traffic.recordFeedback([onRoot]);
+    expect(await attached()).toEqual([queryOf(TRACE, 7)]);
+    await record(aSample());
+    expect(await attached()).toEqual([queryOf(TRACE, 1)]);
+    expect(await traffic.recordFeedback([onRoot])).toEqual({ isNew: [false] });
+    expect(await attached()).toEqual([queryOf(TRACE, 1)]);
+  });
+
+  it('is about none of several, nor about one of another pipeline', async () => {
+    await traffic.recordFeedback([onRoot]);
+    await record(aSample({ pipeline: 'other' }));
+    expect(await attached()).toEqual([queryOf(TRACE, 7)]);
+    await record(aSample());
+    expect(await attached()).toEqual([queryOf(TRACE, 1)]);
+    await record(aSample({ id: queryOf(TRACE, 2) }));
+    expect(await attached()).toEqual([queryOf(TRACE, 7)]);
+  });
+
+  it('is about the span itself, when that turns out to be a query', async () => {
+    await record(aSample());
+    await traffic.recordFeedback([onRoot]);
+    await record(aSample({ id: queryOf(TRACE, 7) }));
+    expect(await attached()).toEqual([queryOf(TRACE, 7)]);
+  });
+
+  it('finds its query when both come at the same moment', async () => {
+    const traces = Array.from({ length: 50 }, (_, i) => (i + 1).toString(16).padStart(32, '0'));
+    await Promise.all(
+      traces.flatMap((traceId) => [
+        record(aSample({ id: queryOf(traceId, 1), traceId })),
+        replica.recordFeedback([aStoredFeedback({ id: traceId, queryId: queryOf(traceId, 7), traceId })]),
+      ]),
+    );
+    expect(await attached()).toEqual(traces.map((traceId) => queryOf(traceId, 1)));
+  });
+});
+
+describe('an erasure', () => {
+  const held = async () =>
+    (await database.pool.query<{ id: string }>('select trace_id as id from trace_fragments')).rows.map(
+      ({ id }) => id,
+    );
+  const others = 'f'.repeat(32);
+  const ofOthers: readonly HeldFragment[] = [anEmbeddingFragment({ traceId: others })];
+
+  it('of a person reaches what is held of their traces, and what it was copied to', async () => {
+    await record(aSample());
+    await traffic.holdFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
+    const erased = await traffic.erase({ kind: 'user', userHash: 'hash of ann' }, NOON);
+    expect(erased).toEqual({ queries: 1, feedback: 0, goldenQueries: 0 });
+    expect(await held()).toEqual([others]);
+  });
+
+  it('of a query reaches what is held of its trace before it came, and feedback that was attached elsewhere', async () => {
+    await traffic.holdFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
+    await traffic.recordFeedback([aStoredFeedback({ queryId: queryOf(TRACE, 7), traceId: TRACE })]);
+    await record(aSample());
+    const erase = (id: string) => traffic.erase({ kind: 'query', id, idHash: 'h' }, NOON);
+    expect(await erase(queryOf(TRACE, 7))).toEqual({ queries: 0, feedback: 1, goldenQueries: 0 });
+    expect(await held()).toEqual([others]);
+  });
+
+  it('of a person leaves nothing behind while their trace is being completed', async () => {
+    for (let round = 0; round < 20; round++) {
+      const traceId = (round + 1).toString(16).padStart(32, '0');
+      await record(aSample({ id: queryOf(traceId, 1), traceId }));
+      await Promise.all([
+        traffic.holdFragments([aPersonFragment({ traceId })]),
+        replica.erase({ kind: 'user', userHash: 'hash of ann' }, NOON),
+      ]);
+      // Erased before they came, they are in both; else in none.
+      const { rows } = await database.pool.query<{ held: number; copied: number }>(
+        `select (select count(*) from trace_fragments where trace_id = $1::text)::integer as held,
+                (select count(*) from live_queries where trace_id = $1::text and user_hash is not null)::integer as copied`,
+        [traceId],
+      );
+      expect(rows[0]?.copied).toBe(rows[0]?.held);
+    }
+  });
+});
+
+it.each(['Pacific/Kiritimati', 'Etc/GMT+12'])(
+  'counts are kept for whole days of UTC, whatever the time zone of the session: %s',
+  async (zone) => {
+    await database.pool.query(
+      `insert into live_query_counts select 'docs', m, 'ok', 1
+      from unnest($1::timestamptz[]) m`,
+      [[after(-2.5 * DAY - 1), after(-2.5 * DAY)]],
+    );
+    await withPool({ ...database.connection, options: `-c timezone=${zone}` }, (pool) =>
+      createLiveTraffic(pool, 'elsewhere').prune(new Map([['docs', 2]]), NOON),
+    );
+    const { rows } = await database.pool.query('select minute from live_query_counts');
+    expect(rows).toEqual([{ minute: after(-2.5 * DAY) }]);
+  },
+);

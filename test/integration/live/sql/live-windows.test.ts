@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { LiveWindow, WindowQuery } from '../../../../src/live/ports/live-windows.ts';
+import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import { createLiveWindows } from '../../../../src/live/sql/live-windows.ts';
+import { NOON } from '../../../support/builders.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { aLiveSample, aStoredClick } from '../../../support/live-rows.ts';
+import { hours } from '../../../support/measurements.ts';
+
+const database = useDatabase();
+const store = () => createLiveTraffic(database.pool, 'me');
+const window = (pipeline: string): LiveWindow => ({ pipeline, from: hours(-2), until: hours(1) });
+
+async function read(which: LiveWindow, halvings = 0): Promise<WindowQuery[]> {
+  const queries: WindowQuery[] = [];
+  for await (const batch of createLiveWindows(database.pool).queries(which, halvings)) queries.push(...batch);
+  return queries;
+}
+
+beforeAll(async () => {
+  for (const day of [-24, 0, 24]) await store().createPartitions(hours(day));
+});
+
+async function record(...samples: readonly Parameters<typeof aLiveSample>[0][]): Promise<void> {
+  await store().record({ samples: samples.map(aLiveSample), counts: [], levels: [] });
+}
+
+describe('the samples of a window', () => {
+  it('are those that occurred in it, whenever they were received, as they were stored', async () => {
+    const pipeline = 'whole';
+    await record(
+      { pipeline, id: 'first', occurredAt: hours(-2) },
+      { pipeline, id: 'late', occurredAt: hours(-1), receivedAt: hours(24), segments: { lang: 'en' } },
+      { pipeline, id: 'too-early', occurredAt: new Date(hours(-2).getTime() - 1) },
+      { pipeline, id: 'too-late', occurredAt: hours(1) },
+      { pipeline: 'other', id: 'other' },
+      {
+        pipeline,
+        id: 'empty',
+        outcome: 'empty',
+        results: [],
+        probability: 1,
+        keepReason: 'zero_results',
+        unitHash: 0.9,
+      },
+    );
+    expect(await createLiveWindows(database.pool).count(window(pipeline))).toBe(3);
+    expect(await read(window(pipeline))).toEqual([
+      {
+        id: 'first',
+        occurredAt: hours(-2),
+        cluster: 0.25,
+        probability: 0.5,
+        rateProbability: 0.5,
+        outcome: 'ok',
+        segments: {},
+        documentIds: ['d1', 'd2'],
+      },
+      expect.objectContaining({ id: 'late', segments: { lang: 'en' } }),
+      expect.objectContaining({
+        id: 'empty',
+        cluster: 0.9,
+        probability: 1,
+        outcome: 'empty',
+        documentIds: [],
+      }),
+    ]);
+  });
+
+  it('are all there, each once, however many occurred at the same instant', async () => {
+    const pipeline = 'many';
+    const ids = Array.from({ length: 4500 }, (_, i) => `q${i}`);
+    await record(...ids.map((id, i) => ({ pipeline, id, occurredAt: i < 4100 ? NOON : hours(-1) })));
+    const queries = await read(window(pipeline));
+    expect(queries).toHaveLength(4500);
+    expect(new Set(queries.map(({ id }) => id))).toEqual(new Set(ids));
+  });
+
+  it('count once when a retry of days later was stored again', async () => {
+    const pipeline = 'twice';
+    await record({ pipeline, receivedAt: hours(-24) });
+    await record({ pipeline, receivedAt: hours(24) });
+    expect(await read(window(pipeline))).toHaveLength(1);
+  });
+
+  it('when halved, are those that a halved rate would have kept, with its probability', async () => {
+    const pipeline = 'halved';
+    await record(
+      { pipeline, id: 'rate-in', unitHash: 0.12 },
+      { pipeline, id: 'rate-out', unitHash: 0.13 },
+      { pipeline, id: 'rule-in', unitHash: 0.24, probability: 1, keepReason: 'error', outcome: 'error' },
+      { pipeline, id: 'rule-out', unitHash: 0.26, probability: 1, keepReason: 'error', outcome: 'error' },
+      { pipeline, id: 'upstream', unitHash: 0.1, probability: 0.05, rateProbability: 0.5 },
+    );
+    const kept = await read(window(pipeline), 2);
+    expect(kept.map(({ id, probability }) => [id, probability])).toEqual([
+      ['rate-in', 0.125],
+      ['rule-in', 0.25],
+      ['upstream', 0.0125],
+    ]);
+  });
+});
+
+describe('the clicks on queries', () => {
+  it('are the counted ones of these queries of the pipeline', async () => {
+    const pipeline = 'clicked';
+    const clicks = [
+      {},
+      { id: 'f2', documentId: null, rank: 2, occurredAt: hours(1) },
+      { id: 'f3', counted: false },
+      { id: 'f4', kind: 'copy' as const },
+      { id: 'f5', queryId: 'q9' },
+    ];
+    await store().recordFeedback(clicks.map((click) => aStoredClick({ pipeline, ...click })));
+    await store().recordFeedback([aStoredClick({ pipeline: 'elsewhere' })]);
+    const windows = createLiveWindows(database.pool);
+    expect(await windows.clicks(pipeline, ['q1', 'q2'], hours(-2))).toEqual([
+      { queryId: 'q1', documentId: 'd1', rank: null, occurredAt: NOON },
+      { queryId: 'q1', documentId: null, rank: 2, occurredAt: hours(1) },
+    ]);
+  });
+});

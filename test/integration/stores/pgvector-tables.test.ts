@@ -1,0 +1,307 @@
+/** Tables as people make them: other types, schemas, indexes and rights than those of the contract suite. */
+import { Pool } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createPgvectorStore, type PgvectorSettings } from '../../../src/stores/pgvector/store.ts';
+import type { StoreDescription, VectorStore } from '../../../src/stores/vector-store.ts';
+import { never, valueOf } from '../../contract/vector-store-bench.ts';
+import { type PgvectorServer, pgvectorSettings, startPglite } from '../../support/pgvector.ts';
+import { unevenness } from '../../support/vector-documents.ts';
+
+let server: PgvectorServer;
+let pool: Pool;
+const opened: VectorStore[] = [];
+
+beforeAll(async () => {
+  server = await startPglite();
+  pool = new Pool({ connectionString: server.url, max: 1 });
+  await pool.query('create schema extensions; create extension vector schema extensions');
+  await pool.query('set search_path to public, extensions');
+});
+afterEach(async () => {
+  await pool.query('reset role');
+  for (const store of opened.splice(0)) await store.close();
+});
+afterAll(async () => {
+  await pool.end();
+  await server.stop();
+});
+
+function open(settings: Partial<PgvectorSettings>): VectorStore {
+  const store = createPgvectorStore(
+    pgvectorSettings({ url: server.url, id: 'id', content: null, ...settings }),
+  );
+  opened.push(store);
+  return store;
+}
+
+const search = {
+  vector: Float32Array.of(1, 0),
+  k: 3,
+  filter: {},
+  exact: false,
+  withContent: false,
+} as const;
+
+describe('a table of pgvector', () => {
+  it('may be in any schema, with names that need quotes', async () => {
+    await pool.query(`
+      create schema "RAG data";
+      create table "RAG data"."My ""Chunks""" ("Doc Id" text, "the vector" vector(2), "select" text);
+      insert into "RAG data"."My ""Chunks""" values ('a', '[1,0]', 'x'), ('b', '[0,1]', 'y')`);
+    const store = open({
+      table: '"RAG data"."My ""Chunks"""',
+      id: 'Doc Id',
+      embedding: 'the vector',
+      content: 'select',
+    });
+    expect(valueOf(await store.nearest({ ...search, withContent: true }, never)).neighbours).toMatchObject([
+      { id: 'a', similarity: 1, content: 'x' },
+      { id: 'b', similarity: 0, content: 'y' },
+    ]);
+    expect(valueOf(await store.describe(never))).toMatchObject({ count: 2, isExactCount: true });
+  });
+
+  it('may keep halves, numbers and UUIDs as ids, and no fixed length', async () => {
+    const uuid = '0b6a1f3e-59a7-4a57-9d2f-6a1d3c9a7b11';
+    await pool.query(`
+      create table halves (id bigint primary key, embedding halfvec(2));
+      insert into halves values (9007199254740993, '[1,0]'), (-2, '[0,1]');
+      create table loose (id uuid primary key, embedding vector);
+      insert into loose values ('${uuid}', '[1,0]')`);
+    const halves = open({ table: 'halves' });
+    const found = valueOf(await halves.nearest(search, never));
+    expect(found.neighbours.map(({ id }) => id)).toEqual(['9007199254740993', '-2']);
+    const ids = ['9007199254740993', '9007199254740992', '-2', '-02', 'x', '99999999999999999999', '1.5'];
+    expect(valueOf(await halves.existing(ids, never))).toEqual(new Set(['9007199254740993', '-2']));
+    expect(valueOf(await halves.describe(never)).traits).toMatchObject({ column: 'halfvec(2)' });
+
+    const loose = open({ table: 'loose' });
+    expect(valueOf(await loose.describe(never)).dimensions).toBe(2);
+    expect(valueOf(await loose.existing([uuid, uuid.toUpperCase(), 'x'], never))).toEqual(new Set([uuid]));
+    const tooLong = { ...search, vector: Float32Array.of(0.123456, 0, 0) };
+    expect(await loose.nearest(tooLong, never)).toMatchObject({
+      kind: 'failed',
+      code: 'dimension_mismatch',
+      message: expect.not.stringContaining('0.123') as unknown,
+    });
+    await pool.query(`insert into loose values (gen_random_uuid(), '[1,0,0]')`);
+    expect(await loose.sample({ n: 5, seed: 1, withContent: false }, never)).toMatchObject({
+      code: 'mixed_dimensions',
+    });
+  });
+
+  it('may hold rows without a vector, which are no part of the store, and vectors without a direction', async () => {
+    await pool.query(`
+      create table gaps (id int, embedding vector(2));
+      insert into gaps values (1, '[2,0]'), (2, null), (3, '[0,0]')`);
+    const store = open({ table: 'gaps' });
+    expect(valueOf(await store.describe(never)).count).toBe(2);
+    expect(valueOf(await store.sample({ n: 9, seed: 1, withContent: false }, never)).ids.toSorted()).toEqual([
+      '1',
+      '3',
+    ]);
+    expect(valueOf(await store.nearest(search, never))).toMatchObject({
+      neighbours: [
+        { id: '1', similarity: 1 },
+        { id: '3', similarity: 0, score: 1 },
+      ],
+      isShort: true,
+    });
+    const nowhere = valueOf(await store.nearest({ ...search, vector: Float32Array.of(0, 0) }, never));
+    expect(nowhere.neighbours.map(({ similarity }) => similarity)).toEqual([0, 0]);
+  });
+
+  it('is filtered by columns of any type and by what is inside of JSON', async () => {
+    await pool.query(`
+      create table filtered (id int, embedding vector(2), year int, draft boolean, metadata jsonb);
+      insert into filtered values
+        (1, '[1,0]', 2024, true, '{"course": {"name": "maths"}, "level": 3}'),
+        (2, '[1,1]', 2024, false, '{"course": {"name": "physics"}, "level": 3}'),
+        (3, '[0,1]', 2025, false, null)`);
+    const store = open({ table: 'filtered' });
+    const idsFor = async (filter: Record<string, string>): Promise<string[]> =>
+      valueOf(await store.nearest({ ...search, filter }, never)).neighbours.map(({ id }) => id);
+    expect(await idsFor({ year: '2024' })).toEqual(['1', '2']);
+    expect(await idsFor({ draft: 'false', year: '2024' })).toEqual(['2']);
+    expect(await idsFor({ 'metadata.course.name': 'maths' })).toEqual(['1']);
+    expect(await idsFor({ 'metadata.level': '3', year: '2024' })).toEqual(['1', '2']);
+    expect(await idsFor({ 'metadata.course.name': "maths' or true --" })).toEqual([]);
+    expect(
+      await store.nearest({ ...search, filter: { 'year" is null or "year': 'x' } }, never),
+    ).toMatchObject({
+      kind: 'failed',
+      code: 'not_found',
+    });
+  });
+
+  it('may be a view or a partitioned table', async () => {
+    await pool.query(`
+      create table parts (id int, embedding vector(2), part int) partition by list (part);
+      create table parts_1 partition of parts for values in (1);
+      create table parts_2 partition of parts for values in (2);
+      create index on parts using hnsw (embedding vector_cosine_ops);
+      insert into parts select n, array[n, 1]::vector, 1 + n % 2 from generate_series(1, 200) n;
+      create view some_parts as select * from parts where id <= 50`);
+    for (const [table, count] of [
+      ['parts', 200],
+      ['some_parts', 50],
+    ] as const) {
+      const store = open({ table });
+      expect(valueOf(await store.describe(never))).toMatchObject({ count, dimensions: 2 });
+      const sample = valueOf(await store.sample({ n: 40, seed: 4, withContent: false }, never));
+      expect(new Set(sample.ids).size).toBe(40);
+      expect(valueOf(await store.nearest({ ...search, exact: true }, never)).neighbours[0]?.id).toBe(
+        count === 200 ? '200' : '50',
+      );
+    }
+    const { traits } = valueOf(await open({ table: 'parts' }).describe(never));
+    await pool.query('reindex index parts_1_embedding_idx');
+    const after = valueOf(await open({ table: 'parts' }).describe(never)).traits;
+    expect({ ...after, index_files: '' }).toEqual({ ...traits, index_files: '' });
+    expect(after['index_files']).not.toBe(traits['index_files']);
+  });
+
+  it('has traits that tell which index serves the distance, and with which settings', async () => {
+    await pool.query(`
+      create table indexed (id int, embedding vector(2));
+      insert into indexed select n, array[n, 1]::vector from generate_series(1, 20) n`);
+    const traitsOf = async (settings: Partial<PgvectorSettings> = {}): Promise<StoreDescription['traits']> =>
+      valueOf(await open({ table: 'indexed', ...settings }).describe(never)).traits;
+    expect(await traitsOf()).toMatchObject({ index: 'none', index_definition: '' });
+    await pool.query('create index on indexed using hnsw (embedding vector_cosine_ops) with (m = 8)');
+    const before = await traitsOf();
+    expect(before).toMatchObject({
+      index: 'hnsw',
+      index_definition: expect.stringContaining("m='8'") as unknown,
+      ef_search: '40',
+      iterative_scan: 'off',
+    });
+    expect(await traitsOf({ metric: 'l2' })).toMatchObject({ index: 'none' });
+    await pool.query('insert into indexed select n, array[n, 1]::vector from generate_series(21, 40) n');
+    await pool.query('vacuum analyze indexed');
+    expect(await traitsOf()).toEqual(before);
+    await pool.query('truncate indexed');
+    expect((await traitsOf())['table']).not.toBe(before['table']);
+  });
+});
+
+describe('a table that PostgreSQL knows little about', () => {
+  /** 30 topics one after the other, 400 documents each. */
+  async function makeTopics(table: string): Promise<void> {
+    await pool.query(`
+      create table ${table} (id int, embedding vector(2));
+      insert into ${table} select n, array[n / 400, 1]::vector from generate_series(0, 11999) n`);
+  }
+
+  async function topicUnevenness(table: string): Promise<number> {
+    const store = open({ table });
+    const perTopic: number[][] = [];
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const counts = Array.from({ length: 30 }, () => 0);
+      const { ids } = valueOf(await store.sample({ n: 300, seed, withContent: false }, never));
+      expect(ids).toHaveLength(300);
+      for (const id of ids) {
+        const topic = Math.floor(Number(id) / 400);
+        counts[topic] = (counts[topic] ?? 0) + 1;
+      }
+      perTopic.push(counts);
+    }
+    return unevenness(perTopic, 300 / 12_000);
+  }
+
+  it('is sampled uniformly when it was never analysed', async () => {
+    await makeTopics('fresh');
+    expect(Math.abs(await topicUnevenness('fresh'))).toBeLessThan(4.9);
+  });
+
+  it('is sampled uniformly when most of its rows are gone since, or have no vector', async () => {
+    await makeTopics('shrunk');
+    await pool.query(`
+      insert into shrunk select n, null from generate_series(12000, 99999) n;
+      analyze shrunk`);
+    expect(Math.abs(await topicUnevenness('shrunk'))).toBeLessThan(4.9);
+  });
+});
+
+describe('a search through an approximate index', () => {
+  it('is short when the filter loses what the index found, and whole when it is exact', async () => {
+    await pool.query(`
+      create table rare (id int, embedding vector(3), topic text);
+      select setseed(0.5);
+      insert into rare select n, array[random(), random(), random()]::vector, 'common'
+        from generate_series(1, 3000) n;
+      insert into rare select 3000 + n, array[-1, -random(), -random()]::vector, 'rare' from generate_series(1, 10) n;
+      create index on rare using hnsw (embedding vector_cosine_ops);
+      analyze rare`);
+    // The planner of a small table would rather read all of it.
+    await pool.query('set enable_seqscan = off; set enable_sort = off');
+    try {
+      const store = open({ table: 'rare' });
+      const request = { ...search, vector: Float32Array.of(1, 1, 1), k: 10, filter: { topic: 'rare' } };
+      expect(valueOf(await store.nearest(request, never))).toEqual({ neighbours: [], isShort: true });
+      const exact = valueOf(await store.nearest({ ...request, exact: true }, never));
+      expect(exact.neighbours).toHaveLength(10);
+      expect(exact.isShort).toBe(false);
+    } finally {
+      await pool.query('reset enable_seqscan; reset enable_sort');
+    }
+  });
+});
+
+describe('a table that cannot be read', () => {
+  it.each([
+    [{ table: 'nowhere' }, 'table_missing', 'there is no table nowhere'],
+    [{ table: 'a.b.c' }, 'table_missing', 'there is no table a.b.c'],
+    [{ table: 'plain', id: 'nr' }, 'column_missing', 'set vector_store.id to one of: id, embedding, body.'],
+    [{ table: 'plain', content: 'text' }, 'column_missing', 'the table plain has no column text'],
+    [{ table: 'plain' }, 'unsupported_type', 'the column embedding of plain is of type real[]'],
+    [{ table: 'sparse' }, 'unsupported_type', 'is of type sparsevec(5)'],
+  ])('as %j says what is wrong and how to mend it', async (settings, code, problem) => {
+    await pool.query(`
+      create table if not exists plain (id int, embedding real[], body text);
+      create table if not exists sparse (id int, embedding sparsevec(5))`);
+    const store = open(settings);
+    for (const outcome of [await store.describe(never), await store.nearest(search, never)]) {
+      expect(outcome).toMatchObject({
+        kind: 'failed',
+        code,
+        message: expect.stringContaining(problem) as unknown,
+      });
+      expect(outcome.kind === 'failed' && outcome.message).toMatch(
+        /^pgvector (search|description) failed: .*\.$/,
+      );
+    }
+  });
+
+  it('for want of rights names the grants, and needs no others', async () => {
+    await pool.query(`
+      create role reader;
+      create table guarded (id int, embedding vector(2));
+      insert into guarded values (1, '[1,0]');
+      grant usage on schema extensions to reader`);
+    const store = open({ table: 'guarded' });
+    // PGlite has one session for all.
+    await pool.query('set role reader');
+    expect(await store.nearest(search, never)).toMatchObject({
+      code: 'permission_denied',
+      message: expect.stringContaining('GRANT SELECT ON guarded TO') as unknown,
+    });
+    await pool.query('reset role; grant select on guarded to reader; set role reader');
+    valueOf(await store.nearest(search, never));
+    valueOf(await store.nearest({ ...search, exact: true }, never));
+    valueOf(await store.describe(never));
+    valueOf(await store.sample({ n: 1, seed: 1, withContent: false }, never));
+    valueOf(await store.existing(['1'], never));
+  });
+
+  it('at first is asked for again later', async () => {
+    const store = open({ table: 'later' });
+    expect(await store.nearest(search, never)).toMatchObject({ code: 'table_missing' });
+    await pool.query(
+      `create table later (id int, embedding vector(3)); insert into later values (1, '[1,0,0]')`,
+    );
+    expect(await store.nearest(search, never)).toMatchObject({ code: 'dimension_mismatch' });
+    await pool.query(`drop table later; create table later (id text, embedding vector(2))`);
+    expect(valueOf(await store.nearest(search, never))).toEqual({ neighbours: [], isShort: true });
+  });
+});

@@ -1,0 +1,77 @@
+import { Redis } from 'ioredis';
+import { describe } from 'vitest';
+import { float32Bytes } from '../../../src/stores/redis/reply.ts';
+import { createRedisVectorSetStore } from '../../../src/stores/redis-vector-set/store.ts';
+import { describeVectorStore } from '../../contract/vector-store.contract.ts';
+import type { StoreService } from '../../contract/vector-store-bench.ts';
+import { startFakeVectorSets } from '../../support/fake-vector-set.ts';
+import { startTcpOutage } from '../../support/outage.ts';
+
+const abilities = {
+  metrics: ['cosine'],
+  exactSearch: true,
+  seededSample: true,
+  filterValues: 'plain',
+} as const;
+const liveUrl = process.env['RECALLD_TEST_REDIS_URL'];
+
+function serviceAt(url: string, stop: () => Promise<void>): StoreService {
+  const writer = new Redis(url, { protocol: 2, enableReadyCheck: false, disableClientInfo: true });
+  let made = 0;
+  return {
+    url,
+    async stop() {
+      writer.disconnect();
+      await stop();
+    },
+    startOutage: () => startTcpOutage(url),
+    async createIndex() {
+      made += 1;
+      const key = `recalld_test_${process.pid}_${made}`;
+      return {
+        async add(documents) {
+          await Promise.all(
+            documents.map(({ id, vector, content, fields }) => {
+              const attributes = JSON.stringify({ text: content, ...fields });
+              return writer.call(
+                'VADD',
+                key,
+                'FP32',
+                float32Bytes(vector),
+                id,
+                'SETATTR',
+                attributes,
+                'NOQUANT',
+              );
+            }),
+          );
+        },
+        open: ({ url: address, timeoutMs }) =>
+          createRedisVectorSetStore({
+            redis: { url: address, timeoutMs, configField: 'pipelines[0].vector_store' },
+            key,
+            content: 'text',
+          }),
+        drop: async () => void (await writer.call('DEL', key)),
+      };
+    },
+  };
+}
+
+const services: [string, number, () => Promise<StoreService>][] = [
+  [
+    'a stand-in with its API',
+    2000,
+    async () => {
+      const server = await startFakeVectorSets();
+      return serviceAt(server.url, () => server.close());
+    },
+  ],
+];
+if (liveUrl !== undefined) {
+  services.push(['at RECALLD_TEST_REDIS_URL', 20_000, async () => serviceAt(liveUrl, async () => undefined)]);
+}
+
+describe.each(services)('a vector set of Redis, %s', (_, manyDocuments, start) => {
+  describeVectorStore({ ...abilities, manyDocuments }, start);
+});

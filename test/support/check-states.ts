@@ -1,0 +1,38 @@
+/** Where checks stand by what is stored, as an evaluation leaves them and as they are read later. */
+import { statesOf, type WatchedChecks } from '../../src/checks/check-states.ts';
+import type { CheckStore, StoredStanding } from '../../src/checks/check-store.ts';
+import { type EvaluateChecksDeps, judgeChecks } from '../../src/checks/evaluate-checks.ts';
+import type { CheckFacts } from '../../src/checks/readings.ts';
+import type { CheckState } from '../../src/checks/rules/check-state.ts';
+
+type Watched = Pick<WatchedChecks, 'pipelines'> & Partial<Pick<EvaluateChecksDeps, 'densityPlans'>>;
+
+/** The standings that an evaluation at that time leaves, of hourly sets that nobody has rotated unless it is said. */
+export function evaluated(
+  { pipelines, densityPlans = [] }: Watched,
+  facts: Partial<CheckFacts>,
+  at: Date,
+): Pick<CheckStore, 'standings'> {
+  const all: CheckFacts = {
+    latest: [],
+    density: new Map(),
+    measurements: [],
+    shiftsOf: () => ({}),
+    intervalSeconds: () => 3600,
+    liveIntervalSeconds: 300,
+    ...facts,
+  };
+  const steps = judgeChecks({ pipelines, densityPlans }, all, [], at);
+  const standings = steps.map(({ standing }): StoredStanding => ({ ...standing, revision: 1 }));
+  return { standings: async () => standings };
+}
+
+/** What such an evaluation is worth when it is read. */
+export async function statesAt(
+  watched: Watched,
+  facts: Partial<CheckFacts>,
+  { evaluatedAt, readAt = evaluatedAt }: { readonly evaluatedAt: Date; readonly readAt?: Date },
+): Promise<CheckState[]> {
+  const standings = await evaluated(watched, facts, evaluatedAt).standings();
+  return statesOf({ densityPlans: [], ...watched }, standings, readAt);
+}

@@ -1,0 +1,104 @@
+/** Requests written to the socket as they are, by clients that do not do what clients should. */
+import { connect, type Socket } from 'node:net';
+
+export interface RawRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Written behind the head as it is; a length is announced unless the headers say otherwise. */
+  readonly body: Uint8Array | string;
+  readonly manners: Manners;
+}
+
+/**
+ * What the client does: reads the answer; ends its side and reads; never reads; goes away when it has written; goes away
+ * at the first byte of the answer.
+ */
+export const manners = ['reads', 'ends', 'never reads', 'goes', 'goes when answered'] as const;
+export type Manners = (typeof manners)[number];
+
+/** Status of the answer; null when the client did not wait for one, or the connection was closed without one. */
+export type Outcome = number | null;
+
+export interface RawClients {
+  /** Resolves when the client has its answer, has gone, or will wait no more. */
+  send(request: RawRequest): Promise<Outcome>;
+  /** Closes those that never read. */
+  close(): void;
+}
+
+/** Clients of one server, each on a connection and at an address of its own. */
+export function rawClientsOf(url: string): RawClients {
+  const { hostname, port } = new URL(url);
+  const open = new Set<Socket>();
+  let clients = 0;
+
+  const nextAddress = (): string => {
+    clients += 1;
+    return `127.1.${(clients >> 8) & 255}.${clients & 255 || 1}`;
+  };
+
+  return {
+    send(request) {
+      const socket = connect({ host: hostname, port: Number(port), localAddress: nextAddress() });
+      open.add(socket);
+      // Refused in the middle of a body, as a server may.
+      socket.on('error', () => undefined);
+      return new Promise((resolve) => {
+        let text = '';
+        socket.on('close', () => {
+          open.delete(socket);
+          resolve(statusOf(answerIn(text)));
+        });
+        if (request.manners === 'never reads') socket.pause();
+        else {
+          socket.on('data', (piece) => {
+            text += String(piece);
+            // An answer before the end of a body is final too.
+            if (request.manners === 'goes when answered' || isWhole(answerIn(text), request.method))
+              socket.destroy();
+          });
+        }
+        socket.write(headOf(request));
+        socket.write(request.body, () => {
+          if (request.manners === 'goes') socket.destroy();
+          if (request.manners === 'never reads') resolve(null);
+        });
+        if (request.manners === 'ends') socket.end();
+      });
+    },
+    close() {
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+function headOf({ method, path, headers, body }: RawRequest): string {
+  const isFramed = 'transfer-encoding' in headers || 'content-length' in headers;
+  const all = {
+    host: '127.0.0.1',
+    ...(isFramed ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+function statusOf(answer: string): Outcome {
+  const status = /^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1];
+  return status === undefined ? null : Number(status);
+}
+
+/** Without the permission to go on that comes before it. */
+function answerIn(text: string): string {
+  return text.replace(/^HTTP\/1\.1 100 .*?\r\n\r\n/s, '');
+}
+
+function isWhole(answer: string, method: string): boolean {
+  const end = answer.indexOf('\r\n\r\n');
+  if (end === -1) return false;
+  const [head, body] = [answer.slice(0, end), answer.slice(end + 4)];
+  if (method === 'HEAD' || /^HTTP\/1\.1 (204|304)/.test(head)) return true;
+  const length = /^content-length: (\d+)/im.exec(head)?.[1];
+  return length === undefined ? body.endsWith('0\r\n\r\n') : Buffer.byteLength(body) >= Number(length);
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { documentedAlerts } from '../../../../docs/build/runbooks-page.ts';
+import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule-catalogue.ts';
+import { prometheusRule, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
+import { staleLabelsCheckName } from '../../../../src/checks/rules/golden-checks.ts';
+import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
+import { duration, type RuleSettings } from '../../../../src/metrics/rules/rule.ts';
+
+const settings: RuleSettings = {
+  ...defaultRuleSettings,
+  pipelines: ['docs', 'shop'].map((name) => ({
+    name,
+    goldenSets: ['faq', 'hard'],
+    objectives: [
+      { slo: 'success', target: 0.99, windowDays: 30 },
+      { slo: 'results', target: 0.95, windowDays: 30 },
+      { slo: 'latency', target: 0.95, withinSeconds: 1, windowDays: 30 },
+    ],
+  })),
+};
+const groups = ruleGroups(settings);
+const alerts = groups.flatMap((group) => group.alerts);
+const recordings = groups.flatMap((group) => group.recordings);
+
+/** Metrics that Prometheus and the client library make. */
+const foreign = new Set(['up', 'process_start_time_seconds']);
+
+describe('the rules', () => {
+  it('use only metrics of the catalogue, and what they record themselves', () => {
+    const recorded = new Set(recordings.map(({ record }) => record));
+    const used = [...alerts, ...recordings].flatMap(({ expr }) => [
+      ...expr.matchAll(/\b(?:pipeline:)?recalld_[a-z0-9_]+(?::\w+)?/g),
+    ]);
+    const unknown = used
+      .map(([name]) => name)
+      .filter((name) => !recorded.has(name) && !(name.replace(/_(bucket|count)$/, '') in metricCatalogue));
+    expect(used.length).toBeGreaterThan(100);
+    expect([...new Set(unknown)]).toEqual([]);
+  });
+
+  it('use of what is not in the catalogue only what Prometheus and the client library make', () => {
+    const selected = alerts.flatMap(({ expr }) =>
+      [...expr.matchAll(/(?<![:\w])([a-z_]+)(?=\{|\[)/g)].map(([, name]) => name ?? ''),
+    );
+    const others = selected.filter((name) => !name.startsWith('recalld_') && !foreign.has(name));
+    expect(others.filter((name) => name !== '')).toEqual([]);
+  });
+
+  it('take stored gauges once, however many replicas export them', () => {
+    const bare = [...alerts, ...recordings].flatMap(({ expr }) =>
+      Object.entries(metricCatalogue)
+        .filter(([, { source }]) => source === 'stored')
+        .filter(([name]) =>
+          new RegExp(`(?<!max by \\([\\w, ]+\\) \\()(?<!absent\\()(?<!:)\\b${name}\\b(?!_)`).test(expr),
+        )
+        .map(([name]) => `${name} in ${expr}`),
+    );
+    expect(bare).toEqual([]);
+  });
+
+  it('have an own name for each alert of a severity, with a prefix that tells whose they are', () => {
+    const severities = new Map<string, Set<string>>();
+    for (const { alert, severity } of alerts)
+      severities.set(alert, (severities.get(alert) ?? new Set()).add(severity));
+    for (const [alert, seen] of severities) {
+      expect(alert).toMatch(/^Recalld[A-Z][A-Za-z]+$/);
+      expect(seen.size).toBe(1);
+    }
+  });
+
+  it('say in one line what is wrong, and then with numbers', () => {
+    for (const { summary, description, by, labels } of alerts) {
+      expect(summary).toMatch(/^\S.*\.$/);
+      expect(summary.length).toBeLessThan(140);
+      expect(description).toMatch(/\.$/);
+      expect(description).toContain('$value');
+      const named = [...`${summary}${description}`.matchAll(/\$labels\.(\w+)/g)].map(
+        ([, label]) => label ?? '',
+      );
+      const carried = new Set([...by, ...Object.keys(labels ?? {})]);
+      expect(named.filter((label) => !carried.has(label))).toEqual([]);
+    }
+  });
+
+  it('tell stale labels from other checks by the name that those checks have', () => {
+    const name = staleLabelsCheckName({ above: 0.02, severity: 'warning' }, 'faq');
+    const rule = alerts.find(({ alert }) => alert === 'RecalldStaleLabels');
+    const pattern = /check=~"([^"]+)"/.exec(rule?.expr ?? '')?.[1] ?? '';
+    expect(name).toMatch(new RegExp(`^(?:${pattern})$`));
+    expect('ndcg@10 below 0.8 on faq').not.toMatch(new RegExp(`^(?:${pattern})$`));
+  });
+
+  it('never differ in nothing but their expression', () => {
+    const identities = (
+      ruleFile(settings).groups.flatMap(({ rules }) => rules) as {
+        alert?: string;
+        record?: string;
+        labels?: object;
+      }[]
+    ).map(({ alert, record, labels }) => JSON.stringify([alert ?? record, labels]));
+    expect(new Set(identities).size).toBe(identities.length);
+  });
+
+  it('are the same in the manifest of the operator', () => {
+    expect(prometheusRule(settings)).toMatchObject({
+      apiVersion: 'monitoring.coreos.com/v1',
+      kind: 'PrometheusRule',
+      spec: ruleFile(settings),
+    });
+  });
+
+  it('are all in the index of the runbooks', () => {
+    expect(new Set(documentedAlerts().map(({ alert }) => alert))).toEqual(
+      new Set(alerts.map(({ alert }) => alert)),
+    );
+  });
+});
+
+it('writes durations in the largest unit that is whole', () => {
+  expect([30, 60, 90, 5400, 7200, 0.5].map(duration)).toEqual(['30s', '1m', '90s', '90m', '2h', '1s']);
+});

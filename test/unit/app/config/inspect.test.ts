@@ -1,0 +1,174 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
+import { inactiveFields, redactConfig } from '../../../../src/app/config/inspect.ts';
+import { branches, isMapping, type JsonSchema } from '../../../../src/app/config/json-schema.ts';
+import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
+import type { Config } from '../../../../src/app/config/schema.ts';
+
+function parse(text: string, env: Readonly<Record<string, string>> = {}): Config {
+  return parseConfig(text, 'recalld.yaml', env, () => '');
+}
+
+/** The config as `config print` shows it: as YAML and as JSON. */
+function printed(config: Config): string {
+  const redacted = redactConfig(config);
+  return `${stringify(redacted)}\n${JSON.stringify(redacted)}`;
+}
+
+/** Of letters that no key and no marker has, so that it can only come from the secret, escaped or not. */
+const aCanary = fc
+  .array(fc.constantFrom('Q', 'X', 'Z', 'J', '0', '7'), { minLength: 12, maxLength: 24 })
+  .map((letters) => letters.join(''));
+
+const aUrl = fc.constantFrom(
+  (scheme: string, secret: string) => `${scheme}://user:${secret}@host:1234/path`,
+  (scheme: string, secret: string) => `${scheme}://:${secret}@host/0`,
+  (scheme: string, secret: string) => `${scheme}://host/path?user=me&password=${secret}`,
+  (scheme: string, secret: string) => `${scheme}://host/path?sslmode=require&api_key=a&api_key=${secret}`,
+  (scheme: string, secret: string) => `${scheme}://user:pa%2Fss%40${secret}@host/path`,
+  (scheme: string, secret: string) => `${scheme}://user:p@ss:${secret}@host/path`,
+  // A slash that should have been escaped: no program can tell where this password ends.
+  (scheme: string, secret: string) => `${scheme}://user:pa/ss${secret}@host/path`,
+  (scheme: string, secret: string) => `${scheme}://host/path#${secret}`,
+);
+
+const aHeader = fc.constantFrom(
+  (secret: string) => `Bearer ${secret}`,
+  (secret: string) => secret,
+  (secret: string) => `user:${secret}`,
+  (secret: string) => `https://host/${secret}`,
+  (secret: string) => `embedded${secret}`,
+);
+
+const aBody = fc.constantFrom(
+  (secret: string) => ({ api_key: secret }),
+  (secret: string) => ({ query: '{{text}}', auth: { user: 'me', pin: secret } }),
+  (secret: string) => [{ accessToken: [`{{text}} ${secret}`] }],
+  (secret: string) => ({ PASSWORD: { nested: [[secret]] } }),
+);
+
+describe('the printed config', () => {
+  it('holds no secret, wherever it was and whatever form it had', () => {
+    const secrets = fc.tuple(aCanary, aUrl, aHeader, aBody);
+    fc.assert(
+      fc.property(secrets, ([canary, url, header, body]) => {
+        const pipeline = {
+          name: 'docs',
+          retriever: {
+            kind: 'http',
+            url: url('https', canary),
+            headers: { authorization: header(canary), 'x-key': canary },
+            body: body(canary),
+          },
+          vector_store: { kind: 'pgvector', url: url('postgres', canary), table: 'chunks' },
+          embedder: { kind: 'openai', base_url: url('https', canary), model: 'm', api_key: header(canary) },
+        };
+        const storage = { url: url('postgres', canary) };
+        const queue = { backend: 'redis', url: url('rediss', canary) };
+        expect(printed(parse(JSON.stringify({ storage, queue, pipelines: [pipeline] })))).not.toContain(
+          canary,
+        );
+      }),
+      { numRuns: 60 },
+    );
+  }, 30_000);
+
+  it('has a mark on every key that may hold a secret', () => {
+    const unmarked: string[] = [];
+    const visit = (schema: JsonSchema, path: string): void => {
+      for (const form of branches(schema)) {
+        for (const [key, child] of Object.entries(form.properties ?? {})) {
+          if (!isMapping(child)) continue;
+          if (/url|_key|token(?!s)|secret|passw|body/.test(key) && child['secret'] === undefined)
+            unmarked.push(`${path}.${key}`);
+          visit(child, `${path}.${key}`);
+        }
+        if (isMapping(form.items)) visit(form.items, path);
+      }
+    };
+    visit(configJsonSchema(), '');
+    expect(unmarked).toEqual([]);
+  });
+
+  it('holds no secret that came from the environment', () => {
+    const text = printed(parse(configExample, exampleEnvironment));
+    for (const secret of [':password', 'token-of-the-rag-service', 'key-of-the-embedder']) {
+      expect(text).not.toContain(secret);
+    }
+  });
+
+  it.each([
+    ['the embedded database', 'embedded', 'embedded'],
+    [
+      'a URL without credentials',
+      'postgres://db.internal:5432/recalld?sslmode=require',
+      'postgres://db.internal:5432/recalld?sslmode=require',
+    ],
+    [
+      'the user name, host and database',
+      'postgres://me:pw@db:5432/recalld?sslmode=require',
+      'postgres://me:redacted@db:5432/recalld?sslmode=require',
+    ],
+  ])('still shows %s', (_, url, shown) => {
+    expect(redactConfig(parse(`storage: {url: "${url}"}`))).toMatchObject({ storage: { url: shown } });
+  });
+
+  it('still shows the placeholders of a retriever and what of its body is no secret', () => {
+    const retriever = {
+      kind: 'http',
+      url: 'https://rag/{{tags.course}}/search?q={{text}}&k={{k}}&sig=s3cret',
+      headers: { accept: 'application/json' },
+      body: {
+        query: '{{text}}',
+        top_k: '{{k}}',
+        index: 'docs',
+        user_token: '{{tags.token}}',
+        api_key: 's3cret',
+        token_limit: 5,
+      },
+    };
+    expect(redactConfig(parse(JSON.stringify({ pipelines: [{ name: 'p', retriever }] })))).toMatchObject({
+      pipelines: [
+        {
+          retriever: {
+            url: 'https://rag/{{tags.course}}/search?q={{text}}&k={{k}}&sig=redacted',
+            headers: { accept: '[redacted]' },
+            body: {
+              query: '{{text}}',
+              top_k: '{{k}}',
+              index: 'docs',
+              user_token: '{{tags.token}}',
+              api_key: '[redacted]',
+              token_limit: '[redacted]',
+            },
+          },
+        },
+      ],
+    });
+  });
+
+  it('shows everything else as it is', () => {
+    const config = parse(
+      'server: {port: 1}\npipelines: [{name: p, retriever: {kind: http, url: "http://rag/"}, golden: [{set: s}]}]',
+    );
+    expect(redactConfig(config)).toEqual(config);
+  });
+});
+
+describe('fields that this version does not act on', () => {
+  it('are none in a config of what it does act on', () => {
+    expect(
+      inactiveFields(
+        parse(
+          'pipelines: [{name: p, retriever: {kind: http, url: u}, golden: [{set: s}], checks: [{measure: mrr@5, below: 0.5}]}]',
+        ),
+      ),
+    ).toEqual([]);
+  });
+
+  it('are none in the example either', () => {
+    expect(inactiveFields(parse(configExample, exampleEnvironment))).toEqual([]);
+  });
+});

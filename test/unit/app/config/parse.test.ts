@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
+import { branches, isMapping, type JsonSchema } from '../../../../src/app/config/json-schema.ts';
+import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
+import type { Config } from '../../../../src/app/config/schema.ts';
+import { RecalldError } from '../../../../src/errors.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+function parse(text: string | null, env: Environment = {}, files: Environment = {}): Config {
+  return parseConfig(text, 'recalld.yaml', env, (path) => files[path] ?? '');
+}
+
+function problemOf(text: string | null, env: Environment = {}): string {
+  try {
+    parse(text, env);
+  } catch (error) {
+    if (error instanceof RecalldError && error.code === 'config_invalid') return error.message;
+    throw error;
+  }
+  throw new Error('the config was accepted');
+}
+
+describe('without a file', () => {
+  it('listens on loopback with an embedded database, jobs in PostgreSQL and no pipelines', () => {
+    expect(parse(null)).toMatchObject({
+      server: { host: '127.0.0.1', port: 8321, metrics_port: null },
+      storage: { url: 'embedded', data_dir: '.recalld', pool_size: 10 },
+      queue: { backend: 'postgres' },
+      log: { level: 'info' },
+      pipelines: [],
+    });
+  });
+
+  it.each(['', '# nothing but a comment\n', '---\n'])('takes the empty file %j for no file', (text) => {
+    expect(parse(text)).toEqual(parse(null));
+  });
+});
+
+describe('defaults, file and environment', () => {
+  const file = 'server: {port: 1000}\nstorage: {url: "postgres://file/db"}';
+
+  it('lets the file win over the defaults, key by key', () => {
+    expect(parse(file).server).toMatchObject({ host: '127.0.0.1', port: 1000, metrics_port: null });
+  });
+
+  it('lets the environment win over the file, key by key', () => {
+    const { server, storage } = parse(file, { RECALLD_SERVER_PORT: '2000', RECALLD_STORAGE_POOL_SIZE: '3' });
+    expect(server.port).toBe(2000);
+    expect(storage).toMatchObject({ url: 'postgres://file/db', data_dir: '.recalld', pool_size: 3 });
+  });
+
+  it('reads a variable by the type of its key: text stays text, null is null', () => {
+    const env = { RECALLD_STORAGE_DATA_DIR: '5', RECALLD_SERVER_METRICS_PORT: 'null' };
+    expect(parse('server: {metrics_port: 9}', env)).toMatchObject({
+      storage: { data_dir: '5' },
+      server: { metrics_port: null },
+    });
+  });
+
+  it('keeps a text that looks like a number, also where it may be null', () => {
+    const hash = { RECALLD_STORAGE_HASH_KEY: '12345678901234567890123456789012' };
+    expect(parse(null, hash).storage.hash_key).toBe('12345678901234567890123456789012');
+    expect(
+      parse('storage: {hash_key: "a key of the file, long enough to be one"}', {
+        RECALLD_STORAGE_HASH_KEY: 'null',
+      }).storage.hash_key,
+    ).toBeNull();
+  });
+
+  it('takes a queue from the environment alone', () => {
+    const env = { RECALLD_QUEUE_BACKEND: 'redis', RECALLD_QUEUE_URL: 'redis://r' };
+    expect(parse(null, env).queue).toEqual({ backend: 'redis', url: 'redis://r', prefix: 'recalld' });
+  });
+
+  it('fills a section that the file leaves empty', () => {
+    expect(parse('server:\n', { RECALLD_SERVER_PORT: '1' }).server.port).toBe(1);
+  });
+
+  it('ignores variables of other programs, such as those that Kubernetes makes for a service of our name', () => {
+    const env = { RECALLD_PORT: 'tcp://10.0.0.1:8321', RECALLD_SERVICE_HOST: '10.0.0.1', SERVER_PORT: 'x' };
+    expect(parse(null, env)).toEqual(parse(null));
+  });
+
+  it.each(['abc', '', '[1', '8321.5', '{a: 1}'])(
+    'names the variable when it holds %j instead of a port',
+    (value) => {
+      expect(problemOf(null, { RECALLD_SERVER_PORT: value })).toMatch(
+        /^recalld\.yaml: server\.port \(set by RECALLD_SERVER_PORT\) (is empty; it )?must be a (whole )?number\.$/,
+      );
+    },
+  );
+
+  it('does not hide a section of the file that is no mapping behind a variable', () => {
+    expect(problemOf('server: 5', { RECALLD_SERVER_PORT: '1' })).toBe(
+      'recalld.yaml: server must be a mapping.',
+    );
+  });
+});
+
+describe('secrets', () => {
+  it('reads a secret from the file that the variable names, without the line end', () => {
+    const config = parse(
+      null,
+      { RECALLD_STORAGE_URL_FILE: '/run/secrets/db' },
+      { '/run/secrets/db': 'postgres://db/x\n' },
+    );
+    expect(config.storage.url).toBe('postgres://db/x');
+  });
+
+  it('refuses a variable that is set twice, directly and as a file', () => {
+    const env = { RECALLD_STORAGE_URL: 'embedded', RECALLD_STORAGE_URL_FILE: '/f' };
+    expect(problemOf(null, env)).toBe(
+      'RECALLD_STORAGE_URL and RECALLD_STORAGE_URL_FILE are both set; unset one of them.',
+    );
+  });
+
+  it('does not repeat a wrong secret in its message', () => {
+    const message = problemOf(null, { RECALLD_STORAGE_URL: 'mysql://me:s3cret@db' });
+    expect(message).toBe(
+      'recalld.yaml: storage.url (set by RECALLD_STORAGE_URL) must be `embedded` or a postgres:// URL.',
+    );
+  });
+
+  it('replaces ${VAR} in any text of the file, also in part of it and more than once', () => {
+    const retriever = 'kind: http, url: "http://${HOST}/", headers: {authorization: "Bearer ${A}-${A}"}';
+    const config = parse(`pipelines: [{name: p, retriever: {${retriever}}}]`, { HOST: 'rag', A: 't' });
+    expect(config.pipelines[0]?.retriever).toMatchObject({
+      url: 'http://rag/',
+      headers: { authorization: 'Bearer t-t' },
+    });
+  });
+
+  it('does not replace ${VAR} in what a variable holds', () => {
+    expect(parse('storage: {data_dir: "${A}"}', { A: '${B}' }).storage.data_dir).toBe('${B}');
+  });
+
+  it('names the field and the variable when a variable is not set', () => {
+    expect(problemOf('server: {host: "${NOPE}"}')).toBe(
+      'recalld.yaml: server.host uses ${NOPE}, which is not set; set it in the environment.',
+    );
+  });
+
+  it('takes a variable that is set to nothing as it is', () => {
+    expect(problemOf('server: {host: "${EMPTY}"}', { EMPTY: '' })).toBe(
+      'recalld.yaml: server.host must not be empty.',
+    );
+  });
+});
+
+describe('what is no YAML', () => {
+  it.each([
+    ['a tab', 'server:\n\tport: 1', 'recalld.yaml:2 is not valid YAML: '],
+    ['a bracket that is not closed', 'server: {port: 1\n', 'recalld.yaml:2 is not valid YAML: '],
+    ['a key twice', 'log: {}\nlog: {}', 'recalld.yaml:2 is not valid YAML: Map keys must be unique.'],
+    [
+      'a tag that we do not know',
+      '\na: !vault x',
+      'recalld.yaml:2 is not valid YAML: Unresolved tag: !vault.',
+    ],
+    [
+      'two documents',
+      'log: {}\n---\nlog: {}',
+      'recalld.yaml:2 is not valid YAML: it holds more than one document; ',
+    ],
+    ['an alias without an anchor', 'log: *nope', 'recalld.yaml is not valid YAML: Unresolved alias'],
+    [
+      'an alias that holds itself',
+      'pipelines: &p [*p]',
+      'recalld.yaml is not valid YAML: an alias holds itself.',
+    ],
+    ['aliases that grow without bound', bomb(), 'recalld.yaml is not valid YAML: Excessive alias count'],
+  ])('is told for %s, with the line where it is known', (_, text, start) => {
+    const message = problemOf(text);
+    expect(message.slice(0, start.length)).toBe(start);
+    expect(message).toMatch(/\.$/);
+    expect(message).not.toContain('\n');
+  });
+
+  it.each(['- server', '5', 'server'])('is told for %j, which is no mapping', (text) => {
+    expect(problemOf(text)).toBe('recalld.yaml must be a YAML mapping such as `pipelines: [...]`.');
+  });
+
+  it('is no matter when aliases are used with measure', () => {
+    const text =
+      'x: &r {kind: http, url: u}\npipelines: [{name: a, retriever: *r}, {name: b, retriever: *r}]';
+    expect(problemOf(text)).toContain('x is not a known key');
+  });
+});
+
+describe('the example of the documentation', () => {
+  const config = parse(configExample, exampleEnvironment);
+
+  it('is valid and says what it seems to say', () => {
+    expect(config.pipelines[0]).toMatchObject({
+      name: 'support-docs',
+      retriever: {
+        headers: { authorization: 'Bearer token-of-the-rag-service' },
+        body: { query: '{{text}}', top_k: '{{k}}' },
+      },
+      golden: [{ set: 'support-faq', cron: '0 * * * *', cutoffs: [1, 3, 5, 10] }],
+    });
+  });
+
+  it('names every key that there is, those of other kinds of retriever, store and model aside', () => {
+    const missing: string[] = [];
+    const visit = (schema: JsonSchema, values: readonly unknown[], path: string): void => {
+      const shown = new Set(values.flatMap((value) => (isMapping(value) ? [value['kind']] : [])));
+      const isShown = ({ properties = {} }: JsonSchema): boolean => {
+        const kind = isMapping(properties['kind']) ? properties['kind'].const : undefined;
+        return kind === undefined || shown.has(kind);
+      };
+      const forms = branches(schema).filter((form) => form.properties !== undefined && isShown(form));
+      for (const form of forms) {
+        for (const [key, child] of Object.entries(form.properties ?? {})) {
+          const found = values.filter((value) => isMapping(value) && Object.hasOwn(value, key));
+          if (found.length === 0) missing.push(`${path}${key}`);
+          else if (isMapping(child))
+            visit(
+              child,
+              found.map((value) => (isMapping(value) ? value[key] : null)),
+              `${path}${key}.`,
+            );
+        }
+      }
+      if (isMapping(schema.items))
+        visit(
+          schema.items,
+          values.flatMap((value) => (Array.isArray(value) ? (value as unknown[]) : [])),
+          path,
+        );
+    };
+    visit(configJsonSchema(), [parseYaml(configExample)], '');
+    expect(missing).toEqual([]);
+  });
+});
+
+/** Nine levels of ten aliases each: a gigabyte from a few lines. */
+function bomb(): string {
+  const levels = Array.from(
+    { length: 9 },
+    (_, i) => `l${i + 1}: &l${i + 1} [${Array(10).fill(`*l${i}`).join(', ')}]`,
+  );
+  return ['l0: &l0 [x]', ...levels].join('\n');
+}

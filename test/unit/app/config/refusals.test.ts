@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest';
+import { parse as parseYaml, stringify } from 'yaml';
+import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
+import { isMapping } from '../../../../src/app/config/json-schema.ts';
+import { parseConfig } from '../../../../src/app/config/parse.ts';
+import { RecalldError } from '../../../../src/errors.ts';
+
+/** The sentences that a config is refused with. */
+function problems(text: string): string[] {
+  try {
+    parseConfig(text, 'recalld.yaml', exampleEnvironment, () => '');
+  } catch (error) {
+    if (!(error instanceof RecalldError) || error.code !== 'config_invalid') throw error;
+    const [head = '', ...rest] = error.message.split('\n');
+    if (rest.length === 0) return [head.replace(/^recalld\.yaml: /, '')];
+    if (head !== `recalld.yaml has ${rest.length} problems:`) throw error;
+    return rest.map((line) => line.replace(/^- /, ''));
+  }
+  return [];
+}
+
+const aPipeline = (rest: string): string =>
+  `pipelines: [{name: docs, retriever: {kind: http, url: "http://rag/"}, ${rest}}]`;
+const aRetriever = (retriever: string): string => `pipelines: [{name: docs, retriever: {${retriever}}}]`;
+const aGolden = (golden: string): string => aPipeline(`golden: [{${golden}}]`);
+const aCheck = (check: string): string => aPipeline(`golden: [{set: faq}], checks: [${check}]`);
+
+describe('a value of the wrong type or out of bounds', () => {
+  it.each([
+    ['server: {port: eight}', 'server.port must be a number.'],
+    ['server: {port: 80.5}', 'server.port must be a whole number.'],
+    ['server: {port: 70000}', 'server.port must be at most 65535.'],
+    ['server: {port: -1}', 'server.port must be at least 0.'],
+    ['server: {metrics_port: x}', 'server.metrics_port must be a number.'],
+    ['server:\n', 'server is empty; it must be a mapping.'],
+    ['server: [1]', 'server must be a mapping.'],
+    ['server: {host: ""}', 'server.host must not be empty.'],
+    ['server: {trusted_proxies: 10.0.0.1}', 'server.trusted_proxies must be a list.'],
+    [
+      'server: {trusted_proxies: [proxy.internal]}',
+      'server.trusted_proxies[0] must be an IP address or a network such as 10.0.0.0/8.',
+    ],
+    ['server: {trusted_proxies: ["::/0"]}', 'server.trusted_proxies[0] must not be every address there is.'],
+    ['storage: {hash_key: short}', 'storage.hash_key must be at least 16 characters long.'],
+    ['storage: {url: "mysql://x"}', 'storage.url must be `embedded` or a postgres:// URL.'],
+    ['queue: {}', 'queue.backend is missing; it must be "postgres" or "redis".'],
+    ['queue: {backend: rediss}', 'queue.backend must be "postgres" or "redis"; did you mean "redis"?'],
+    ['queue: {backend: redis}', 'queue.url is missing; it must be text.'],
+    ['queue: {backend: redis, url: "http://x"}', 'queue.url must be a redis:// or rediss:// URL.'],
+    ['queue: {backend: redis, url: "redis://x", tls: {ca_file: ca.pem}}', 'queue.tls needs a rediss:// URL.'],
+    [
+      'queue: {backend: redis, url: "redis://x/2", topology: {kind: cluster}}',
+      'queue.url names a database, and a cluster has only 0; leave it out.',
+    ],
+    [
+      'queue: {backend: redis, url: "redis://x", topology: {kind: sentinel, name: r, others: [s2]}}',
+      'queue.topology.others[0] must be written host:port.',
+    ],
+    [
+      'queue: {backend: postgres, url: "redis://x"}',
+      'queue.url is not a known key; known keys here are backend.',
+    ],
+    ['log: {level: inf}', 'log.level must be "debug", "info", "warn" or "error"; did you mean "info"?'],
+    ['log: {level: 3}', 'log.level must be "debug", "info", "warn" or "error".'],
+    ['pipelines: {}', 'pipelines must be a list.'],
+    ['pipelines: [docs]', 'pipelines[0] must be a mapping.'],
+    [
+      'pipelines: [{name: 5, retriever: {kind: http, url: u}}]',
+      'pipelines[0].name must be text; put it in quotes.',
+    ],
+    [
+      'pipelines: [{name: "a b", retriever: {kind: http, url: u}}]',
+      'pipelines[0].name must be 1 to 100 of letters, digits, dot, dash and underscore.',
+    ],
+    [
+      aRetriever('url: u'),
+      'pipelines[0].retriever.kind is missing; it must be "http", "vector_store", "elasticsearch", "opensearch", "command" or "rerank".',
+    ],
+    [
+      aRetriever('kind: grpc, url: u'),
+      'pipelines[0].retriever.kind must be "http", "vector_store", "elasticsearch", "opensearch", "command" or "rerank".',
+    ],
+    [
+      aRetriever('kind: http, url: u, method: PATCH'),
+      'pipelines[0].retriever.method must be "GET", "POST" or "PUT".',
+    ],
+    [
+      aRetriever('kind: http, url: u, headers: {a: 1}'),
+      'pipelines[0].retriever.headers.a must be text; put it in quotes.',
+    ],
+    [aRetriever('kind: http, url: u, headers: [a]'), 'pipelines[0].retriever.headers must be a mapping.'],
+    [
+      aRetriever('kind: http, url: u, timeout_ms: .inf'),
+      'pipelines[0].retriever.timeout_ms must be a number.',
+    ],
+    [
+      aRetriever('kind: http, url: u, body: {a: .nan}'),
+      'pipelines[0].retriever.body must be JSON: text, a finite number, true, false, null, a list or a mapping.',
+    ],
+    [aGolden('set: faq, cutoffs: 10'), 'pipelines[0].golden[0].cutoffs must be a list.'],
+    [aGolden('set: faq, cutoffs: []'), 'pipelines[0].golden[0].cutoffs must not be empty.'],
+    [aGolden('set: faq, cutoffs: [1, 0]'), 'pipelines[0].golden[0].cutoffs[1] must be at least 1.'],
+    [aGolden('set: faq, max_per_second: 0'), 'pipelines[0].golden[0].max_per_second must be more than 0.'],
+    [
+      aPipeline('sampling: {segments: {acme: 1}}'),
+      'pipelines[0].sampling.segments.acme must be written key=value.',
+    ],
+    [aPipeline('privacy: {retention_days: 0}'), 'pipelines[0].privacy.retention_days must be at least 1.'],
+    [
+      aPipeline(`privacy: {patterns: [${Array(51).fill('{name: a, regex: b}').join(', ')}]}`),
+      'pipelines[0].privacy.patterns must have at most 50 elements.',
+    ],
+    [aGolden('cron: "0 * * * *"'), 'pipelines[0].golden[0].set is missing; it must be text.'],
+    [aCheck('3'), 'pipelines[0].checks[0] must be a mapping.'],
+    [
+      aCheck('{}'),
+      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift` or `stale_labels_above`.',
+    ],
+    [
+      aCheck('{severity: critical}'),
+      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift` or `stale_labels_above`.',
+    ],
+    [aCheck('{measure: ndcg@10}'), 'pipelines[0].checks[0].below is missing; it must be a number.'],
+    [aCheck('{measure: ndcg@10, below: "0.8"}'), 'pipelines[0].checks[0].below must be a number.'],
+    [aCheck('{measure: ndcg@10, below: 80}'), 'pipelines[0].checks[0].below must be at most 1.'],
+    [aCheck('{measure: ndcg@10, below: 0}'), 'pipelines[0].checks[0].below must be more than 0.'],
+    [
+      aCheck('{measure: ndcg@10, below: 0.8, severity: page}'),
+      'pipelines[0].checks[0].severity must be "critical" or "warning".',
+    ],
+    [aCheck('{density_drift: false}'), 'pipelines[0].checks[0].density_drift must be true.'],
+    [aCheck('{regression: ndcg@10, drop: 0}'), 'pipelines[0].checks[0].drop must be more than 0.'],
+    [aCheck('{stale_labels_above: 2}'), 'pipelines[0].checks[0].stale_labels_above must be at most 1.'],
+  ])('is refused in one sentence: %s', (text, sentence) => {
+    expect(problems(text)).toEqual([sentence]);
+  });
+
+  it('is told together with every other problem', () => {
+    expect(problems('server: {port: x}\nlog: {leve: info}\npipelines: [{}]')).toEqual([
+      'server.port must be a number.',
+      'log.leve is not a known key; did you mean `level`?',
+      'pipelines[0].name is missing; it must be text.',
+      'pipelines[0].retriever is missing; it must be a mapping.',
+    ]);
+  });
+});
+
+describe('a key that has moved', () => {
+  it.each([
+    [
+      'alerts: {false_page_budget: 2 per 30d}',
+      'alerts.false_page_budget has moved to `alerts.false_pages.per_pipeline`, which holds for each pipeline; write `alerts: {false_pages: {per_pipeline: "2 per 30d"}}`.',
+    ],
+    [
+      aPipeline(
+        'vector_store: {kind: pgvector, url: "postgres://me@db/x", table: chunks, id: id, embedding: embedding, metric: cosine}, density: {false_pages: 1 per 365d}',
+      ),
+      'pipelines[0].density.false_pages has moved to `alerts.false_pages.drift`, which the density watches of all pipelines share; write `alerts: {false_pages: {drift: "1 per 365d"}}`.',
+    ],
+  ])('is refused with what to write instead: %s', (text, sentence) => {
+    expect(problems(text)).toEqual([sentence]);
+  });
+});
+
+describe('a name that is there twice', () => {
+  it.each([
+    [
+      'two pipelines',
+      'pipelines: [{name: a, retriever: &r {kind: http, url: u}}, {name: b, retriever: *r}, {name: a, retriever: *r}]',
+      'pipelines[2].name repeats "a" from element 0 of the list; name each once.',
+    ],
+    [
+      'two golden sets of a pipeline',
+      aPipeline('golden: [{set: faq}, {set: faq}]'),
+      'pipelines[0].golden[1].set repeats "faq" from element 0 of the list; name each once.',
+    ],
+    [
+      'two keys of segments',
+      aPipeline('segments: {keys: [lang, lang]}'),
+      'pipelines[0].segments.keys[1] repeats "lang" from element 0 of the list; name each once.',
+    ],
+    [
+      'two equal floors',
+      aCheck('{measure: mrr@5, below: 0.5}, {measure: mrr@5, below: 0.50, severity: warning}'),
+      'pipelines[0].checks[1].measure expects the same as checks[0]; remove one of the two.',
+    ],
+  ])('is refused: %s', (_, text, sentence) => {
+    expect(problems(text)).toEqual([sentence]);
+  });
+
+  it('may be there in two pipelines', () => {
+    const pipeline =
+      '{name: NAME, retriever: {kind: http, url: u}, golden: [{set: faq}], checks: [{measure: mrr@5, below: 0.5}]}';
+    expect(
+      problems(`pipelines: [${pipeline.replace('NAME', 'a')}, ${pipeline.replace('NAME', 'b')}]`),
+    ).toEqual([]);
+  });
+});
+
+describe('a misspelt key', () => {
+  const example: unknown = parseYaml(configExample);
+
+  it.each(keyPaths(example))('is refused with its place and what was meant: %s', (_, path) => {
+    const key = String(path.at(-1));
+    const misspelt = `${key}z`;
+    const [sentence, ...others] = problems(stringify(withRenamedKey(example, path, misspelt)));
+    expect(others).toEqual([]);
+    const field = [...formatted(path.slice(0, -1)), misspelt].join('.');
+    const wayOut =
+      key.length < 2
+        ? new RegExp(`; known keys here are .*\\b${key}\\b`)
+        : new RegExp(`; did you mean \`${key}\`\\?$`);
+    expect(sentence?.split('; ')[0]).toBe(`${field} is not a known key`);
+    expect(sentence).toMatch(wayOut);
+  });
+
+  it('is refused with all known keys of its place when nothing is near', () => {
+    expect(problems('log: {verbosity: 3}')).toEqual([
+      'log.verbosity is not a known key; known keys here are level.',
+    ]);
+    expect(problems(aCheck('{regression: ndcg@10, drop: 0.1, qqq: 1}'))).toEqual([
+      'pipelines[0].checks[0].qqq is not a known key; known keys here are regression, drop, alpha, severity, runs.',
+    ]);
+  });
+});
+
+type Path = readonly (string | number)[];
+
+/** Every key of the config with its path; names of headers, keys of a body and names of segments are free. */
+function keyPaths(value: unknown, path: Path = []): [string, Path][] {
+  if (Array.isArray(value)) return value.flatMap((item: unknown, index) => keyPaths(item, [...path, index]));
+  const isFree = /(^|\.)(headers|body|sampling\.segments)$/.test(path.join('.'));
+  if (!isMapping(value) || isFree) return [];
+  return Object.entries(value).flatMap(([key, child]) => [
+    [formatted([...path, key]).join('.'), [...path, key]] satisfies [string, Path],
+    ...keyPaths(child, [...path, key]),
+  ]);
+}
+
+function formatted(path: Path): string[] {
+  const parts: string[] = [];
+  for (const part of path) {
+    if (typeof part === 'string') parts.push(part);
+    else parts.push(`${parts.pop() ?? ''}[${part}]`);
+  }
+  return parts;
+}
+
+function withRenamedKey(value: unknown, path: Path, name: string): unknown {
+  const [head, ...rest] = path;
+  if (Array.isArray(value))
+    return value.map((item: unknown, index) => (index === head ? withRenamedKey(item, rest, name) : item));
+  if (!isMapping(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => {
+      if (key !== head) return [key, child];
+      return rest.length === 0 ? [name, child] : [key, withRenamedKey(child, rest, name)];
+    }),
+  );
+}

@@ -1,0 +1,197 @@
+import { parser } from '@prometheus-io/lezer-promql';
+import { describe, expect, it } from 'vitest';
+import { excusedMetrics } from '../../../../src/app/dashboards/catalogue.ts';
+import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
+import type { MetricDefinition } from '../../../../src/metrics/definition.ts';
+import { dashboardUids } from '../../../../src/metrics/rules/rule.ts';
+import {
+  expressions,
+  fillIn,
+  type PlacedPanel,
+  readDashboards,
+  statements,
+} from '../../../support/dashboards.ts';
+
+const dashboards = readDashboards();
+const catalogue: Readonly<Record<string, MetricDefinition>> = metricCatalogue;
+
+/** Tables that hold the words of people, or what tells people apart. */
+const withText = new Set([
+  'live_queries',
+  'feedback',
+  'trace_fragments',
+  'api_keys',
+  'hash_keys',
+  'erasures',
+  'erased_subjects',
+]);
+
+const isRow = ({ type }: PlacedPanel): boolean => type === 'row';
+const values = {
+  job: 'recalld',
+  instance: '.+',
+  pipeline: 'docs',
+  golden_set: 'faq',
+  segment: 'all',
+  k: '10',
+};
+
+/** What the suffix of a histogram is of. */
+function metricOf(series: string): string {
+  return Object.hasOwn(catalogue, series) ? series : series.replace(/_(bucket|sum|count)$/, '');
+}
+
+describe('the dashboards', () => {
+  it('are those that alerts link to, and no others', () => {
+    expect(dashboards.map(({ uid }) => uid).toSorted()).toEqual(Object.values(dashboardUids).toSorted());
+  });
+
+  it('show every metric of the catalogue, unless a reason says why not', () => {
+    const text = dashboards.flatMap((one) => expressions(one).map((asked) => asked.text)).join('\n');
+    const shown = new Set([...text.matchAll(/\brecalld_\w+/g)].map(([name]) => metricOf(name)));
+    const excused = Object.keys(excusedMetrics);
+    const missing = Object.keys(catalogue).filter((name) => !shown.has(name) && !excused.includes(name));
+    expect(missing.map((name) => `put ${name} on a panel of src/dashboards`)).toEqual([]);
+    expect(excused.filter((name) => shown.has(name))).toEqual([]);
+    expect([...shown].filter((name) => !Object.hasOwn(catalogue, name))).toEqual([]);
+  });
+});
+
+describe.each(dashboards)('$name', (dashboard) => {
+  const { panels, variables } = dashboard;
+  const drawn = panels.filter((panel) => !isRow(panel));
+
+  it('has its panels on the grid of 24 columns, none over another', () => {
+    expect(panels.length).toBeGreaterThan(1);
+    for (const { gridPos } of panels) {
+      expect(gridPos.x).toBeGreaterThanOrEqual(0);
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+    }
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+  });
+
+  it('gives each panel an id of its own, which links to single panels need', () => {
+    const ids = panels.map(({ id }) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    expect(ids.every((id) => id > 0)).toBe(true);
+  });
+
+  it('says of each panel what it is, what it means and in which unit', () => {
+    for (const { title, description, fieldConfig, targets } of drawn) {
+      expect({ title, description }).toEqual({
+        title: expect.stringMatching(/\S/),
+        description: expect.stringMatching(/\.$/),
+      });
+      expect({ title, unit: fieldConfig?.defaults.unit }).toEqual({ title, unit: expect.any(String) });
+      expect({ title, targets: targets?.length }).not.toEqual({ title, targets: 0 });
+    }
+  });
+
+  it('has titles that differ, so that people can name a panel', () => {
+    const titles = drawn.map(({ title }) => title);
+    expect(titles).toEqual([...new Set(titles)]);
+  });
+
+  it('cannot be edited in place, since its file is generated', () => {
+    expect(dashboard.editable).toBe(false);
+  });
+
+  it('links to the other dashboards, the console and the runbooks', () => {
+    expect(dashboard.links.map(({ title }) => title)).toEqual([
+      'Dashboards of recalld',
+      'Console',
+      'Runbooks',
+    ]);
+  });
+
+  it('asks data sources that are variables', () => {
+    const uids = drawn.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid));
+    expect([...new Set(uids)].filter((uid) => !['${datasource}', '${postgres}'].includes(uid))).toEqual([]);
+    expect(variables.map(({ name }) => name).slice(0, 4)).toEqual([
+      'datasource',
+      'postgres',
+      'job',
+      'instance',
+    ]);
+  });
+
+  it('looks variables up again when the time changes', () => {
+    const queried = variables.filter(({ type }) => type === 'query');
+    expect(queried.map(({ name, refresh }) => ({ name, refresh }))).toEqual(
+      queried.map(({ name }) => ({ name, refresh: 2 })),
+    );
+  });
+
+  it('uses variables that it has', () => {
+    const known = new Set(variables.map(({ name }) => name));
+    const used = [...expressions(dashboard), ...statements(dashboard)].flatMap(({ text }) =>
+      [...text.matchAll(/\$\{?([a-z]\w*)/g)].map(([, name]) => name),
+    );
+    const queried = variables.flatMap(({ query = '' }) =>
+      [...query.matchAll(/\$([a-z]\w*)/g)].map(([, name]) => name),
+    );
+    const repeated = panels.flatMap(({ repeat }) => (repeat === undefined ? [] : [repeat]));
+    expect([...new Set([...used, ...queried, ...repeated])].filter((name) => !known.has(name ?? ''))).toEqual(
+      [],
+    );
+  });
+
+  it.each(expressions(dashboard))('asks in valid PromQL: $where', ({ text }) => {
+    expect(syntaxErrors(fillIn(text, values))).toEqual([]);
+  });
+
+  it.each(expressions(dashboard))('keeps to the chosen job and instances: $where', ({ text }) => {
+    // Alerts carry the labels of what they are about, not those of a target.
+    const selectors = [...text.matchAll(/\b(?!ALERTS)[a-z]\w+\{([^}]*)\}/g)].map(([whole, inside]) => ({
+      whole,
+      inside,
+    }));
+    for (const { whole, inside } of selectors) {
+      const labels = catalogue[metricOf(whole.replace(/\{.*/s, ''))]?.labels ?? [];
+      if (!labels.includes('job')) expect(whole).toContain('job=~"$job"');
+      expect(inside).toContain('instance=~"$instance"');
+      if (labels.includes('pipeline') && !/pipeline[=~]/.test(inside ?? ''))
+        expect(whole).toContain('$pipeline');
+    }
+    const naked = [...text.matchAll(/\brecalld_\w+(?![\w{])/g)].map(([name]) => name);
+    expect(naked).toEqual([]);
+  });
+
+  it.each(expressions(dashboard))(
+    'rates counters and aggregates gauges over replicas: $where',
+    ({ text }) => {
+      for (const [, before = '', name = ''] of text.matchAll(/(\w*\(?)(recalld_\w+)\{/g)) {
+        const { type } = catalogue[metricOf(name)] ?? { type: 'gauge' };
+        expect({ name, before }).toEqual({
+          name,
+          before:
+            type === 'gauge' ? expect.stringMatching(/^\($/) : expect.stringMatching(/^(rate|increase)\($/),
+        });
+      }
+      expect(text).not.toMatch(/(rate|increase)\([^[]*\[(?!\$__rate_interval|\$__range)/);
+    },
+  );
+
+  it.each(statements(dashboard))('reads no text of queries from PostgreSQL: $where', ({ text }) => {
+    const tables = [...text.matchAll(/\b(?:from|join)\s+([a-z_]+)\b(?!\s*\()/g)].map(([, table]) => table);
+    expect(tables.length).toBeGreaterThan(0);
+    expect(tables.filter((table) => withText.has(table ?? ''))).toEqual([]);
+    expect(text).not.toMatch(
+      /\b(text_hash|comment|error_message|user_hash|session_hash|q\.text|tags)\b(?!")/,
+    );
+  });
+});
+
+/** What the grammar of Prometheus could not read, with what stands there. */
+function syntaxErrors(expression: string): string[] {
+  const errors: string[] = [];
+  parser.parse(expression).iterate({
+    enter: ({ type, from }) => {
+      if (type.isError) errors.push(expression.slice(Math.max(0, from - 20), from + 20));
+    },
+  });
+  return errors;
+}

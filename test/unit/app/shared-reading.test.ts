@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { sharedReading } from '../../../src/app/shared-reading.ts';
+
+it('reads once for all who ask while it is under way, and anew for who comes later', async () => {
+  let reads = 0;
+  const read = sharedReading(async () => (reads += 1));
+  expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1]);
+  expect(await read()).toBe(2);
+});
+
+it('fails for all who share it, and is tried again', async () => {
+  let reads = 0;
+  const read = sharedReading(async () => {
+    reads += 1;
+    if (reads === 1) throw new Error('down');
+    return reads;
+  });
+  const shared = await Promise.allSettled([read(), read()]);
+  expect(shared.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(await read()).toBe(2);
+});

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import { periodBudget } from '../../../src/app/config/alerts.ts';
+import { parseConfig } from '../../../src/app/config/parse.ts';
+import { createLogger } from '../../../src/app/logger.ts';
+import { createPipelines } from '../../../src/app/pipelines.ts';
+import { expectFalsePages } from '../../../src/checks/false-pages.ts';
+import { formatFalsePages } from '../../../src/checks/false-pages-command.ts';
+import type { ExpectedOfPipeline } from '../../../src/checks/rules/false-pages.ts';
+import { createDensityPlans } from '../../../src/density/plan.ts';
+import type { LatestRun } from '../../../src/golden/ports/golden-runs.ts';
+import { createSchedule } from '../../../src/queue/node-cron.ts';
+
+const now = new Date('2026-11-20T09:30:30Z');
+const logger = createLogger('error');
+
+const store =
+  'vector_store: {kind: pgvector, url: "postgres://me@db/x", table: chunks, id: id, embedding: embedding, metric: cosine}';
+
+function expected(
+  checks: string,
+  rest = '{set: faq, cron: "0 * * * *"}',
+  latest: LatestRun[] | null = null,
+  falsePages = '{}',
+) {
+  const text = `
+alerts: {false_pages: ${falsePages}}
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "http://rag.internal/search"}
+    ${store}
+    golden: [${rest}]
+    checks: [${checks}]
+  - name: other
+    retriever: {kind: http, url: "http://rag.internal/search"}
+    ${store}
+    density: {}
+`;
+  const config = parseConfig(text, 'recalld.yaml', {}, () => '');
+  const pipelines = createPipelines(config, logger);
+  const deps = {
+    schedule: createSchedule(logger),
+    now,
+    densityPlans: createDensityPlans(config, pipelines),
+    liveIntervalSeconds: 300,
+    latest,
+    budget: periodBudget(config.alerts.false_pages.per_pipeline),
+  };
+  return expectFalsePages(deps, pipelines[0] ?? expect.fail('no pipeline'));
+}
+
+/** A completed run with an interval of 0.02 on each side. */
+function aRun(mean: number): LatestRun {
+  const bounds = { mean, ciLow: mean - 0.02, ciHigh: mean + 0.02, ciMethod: 't' } as const;
+  return {
+    pipeline: 'docs',
+    goldenSet: 'faq',
+    lastAttemptAt: now,
+    runsByStatus: { running: 0, completed: 1, void: 0, failed: 0, cancelled: 0 },
+    ended: null,
+    completed: {
+      startedAt: now,
+      finishedAt: now,
+      scores: [{ segment: 'all', measure: 'ndcg', k: 10, n: 300, ...bounds }],
+      segmentsOverflow: 0,
+      labels: { probed: null, stale: null, deadQueries: null, gap: null },
+      baseline: null,
+    },
+  };
+}
+
+describe('the false pages to expect of a pipeline', () => {
+  it('count critical checks on every golden set by its schedule', () => {
+    const sets = '{set: faq, cron: "0 * * * *"}, {set: legal, cron: "30 6 * * *"}, {set: by-hand}';
+    const { checks } = expected(
+      '{regression: ndcg@10, drop: 0.02}, {measure: ndcg@10, below: 0.8, severity: warning}',
+      sets,
+    );
+    expect(checks).toMatchObject([
+      { name: 'ndcg@10 regression by 0.02 on faq', looks: 2160, expected: expect.closeTo(0.811, 3) },
+      { name: 'ndcg@10 regression by 0.02 on legal', looks: 90, expected: expect.closeTo(0.034, 3) },
+      { name: 'ndcg@10 regression by 0.02 on by-hand', looks: 0, expected: 0 },
+    ]);
+  });
+
+  it('leave out quiet hours, and take the weeks of a dense schedule to be alike', () => {
+    const regression = '{regression: ndcg@10, drop: 0.02}';
+    const quiet = '{set: faq, cron: "0 * * * *", quiet_hours: [{from: "00:00", to: "12:00"}]}';
+    expect(expected(regression, quiet).checks).toMatchObject([{ looks: 1080 }]);
+    const dense = '{set: faq, cron: "*/5 * * * *"}';
+    expect(expected(regression, dense).checks).toMatchObject([{ looks: 25_920 }]);
+    const seldom = '{set: faq, cron: "*/5 * * * *", quiet_hours: [{from: "02:00", to: "00:00"}]}';
+    expect(expected(regression, seldom).checks).toMatchObject([{ looks: 2160 }]);
+  });
+
+  it('say how much room a floor needs, and how much it has by the latest run', () => {
+    const floor = '{measure: ndcg@10, below: 0.8}';
+    const hourly = '{set: faq, cron: "0 * * * *"}';
+    expect(expected(floor).checks).toMatchObject([
+      {
+        expected: 0.01,
+        proviso: 'while the usual score is at least 1.3 half-widths of its 95 % interval above the floor',
+      },
+    ]);
+    expect(expected(floor, hourly, [aRun(0.8)]).checks).toMatchObject([{ expected: expect.closeTo(54, 6) }]);
+    const [roomy] = expected(floor, hourly, [aRun(0.9)]).checks;
+    expect(roomy?.expected).toBeLessThan(1e-9);
+    expect(roomy?.proviso).toBe(
+      'while the score stays at the latest, 0.9000 (n = 300), 5.0 half-widths of its 95 % interval above the floor',
+    );
+    expect(expected(floor, hourly, [aRun(0.7)]).checks).toMatchObject([
+      { expected: null, proviso: expect.stringContaining('is below the floor, so that a page is not false') },
+    ]);
+  });
+
+  it('know what is no estimate, what shares a budget, and what nobody can tell', () => {
+    const { checks } = expected(
+      '{measure: error_ratio, above: 0.05}, {measure: golden_run_age_seconds, above: 7200}, {measure: retriever_latency_p95_seconds, above: 2}, {density_drift: true}, {stale_labels_above: 0.02}',
+    );
+    expect(checks).toMatchObject([
+      { name: 'stale labels above 0.02 on faq', expected: 0 },
+      { name: 'error_ratio above 0.05', looks: 25_920, expected: 0.01 },
+      { name: 'golden_run_age_seconds above 7200', looks: null, expected: 0 },
+      { name: 'retriever_latency_p95_seconds above 2', looks: 2160, expected: null },
+      { name: 'density drift', looks: null, expected: expect.closeTo(90 / 365 / 2, 9) },
+    ]);
+  });
+});
+
+describe('the budget', () => {
+  const hourly = '{set: faq, cron: "0 * * * *"}';
+
+  it('of drift is shared by the density watches of all pipelines', () => {
+    const { checks } = expected('{density_drift: true}', hourly, null, '{drift: 6 per 360d}');
+    expect(checks).toMatchObject([
+      {
+        expected: expect.closeTo((6 * 90) / 360 / 2, 9),
+        proviso: 'as its part of alerts.false_pages.drift, which 2 pipelines share',
+        remedy: 'lower `alerts.false_pages.drift`',
+      },
+    ]);
+  });
+
+  it('of a pipeline is what all of its checks may cost', () => {
+    expect(expected('{density_drift: true}', hourly, null, '{per_pipeline: 2 per 45d}').accepted).toBeCloseTo(
+      4,
+      9,
+    );
+  });
+});
+
+describe('the report', () => {
+  const report = (of: ExpectedOfPipeline): string => formatFalsePages([of], '1 per 90d');
+
+  it('sums the checks up and is content within the budget', () => {
+    const text = report(expected('{regression: ndcg@10, drop: 0.02}, {measure: ndcg@10, below: 0.8}'));
+    expect(text).toMatch(/^docs +ndcg@10 below 0\.8 on faq +2160 +0\.01$/m);
+    expect(text).toMatch(/^ +all, of 1\.00 accepted +0\.82$/m);
+    expect(text).not.toContain('Warning');
+  });
+
+  it('warns above the budget and names the way out of the check that costs most', () => {
+    expect(report(expected('{regression: ndcg@10, drop: 0.02, runs: 1}'))).toContain(
+      'Warning: docs is expected to page 9.73 times in 90 days with nothing wrong, above alerts.false_pages.per_pipeline (1 per 90d). Of ndcg@10 regression by 0.02 on faq, raise `runs`, lower `alpha` or make it a warning.',
+    );
+  });
+
+  it('is empty when no check pages', () => {
+    expect(report(expected('{measure: ndcg@10, below: 0.8, severity: warning}'))).toBe('');
+  });
+});

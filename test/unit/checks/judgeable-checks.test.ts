@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { parseConfig } from '../../../src/app/config/parse.ts';
+import { runMeasures } from '../../../src/golden/rules/query-scores.ts';
+
+function problemOf(golden: string, checks: string): string {
+  const text = `pipelines: [{name: docs, retriever: {kind: http, url: u}, golden: [${golden}], checks: [${checks}]}]`;
+  try {
+    parseConfig(text, 'recalld.yaml', {}, () => '');
+    return 'accepted';
+  } catch (error) {
+    return (error instanceof Error ? error.message : String(error)).replace(
+      'recalld.yaml: pipelines[0].',
+      '',
+    );
+  }
+}
+
+const aFloor = (measure: string): string => `{measure: ${measure}, below: 0.8}`;
+
+describe('a check', () => {
+  it.each(runMeasures)('may be on %s at a cut-off of its golden set', (measure) => {
+    expect(problemOf('{set: faq, cutoffs: [7]}', aFloor(`${measure}@7`))).toBe('accepted');
+    expect(problemOf('{set: faq, cutoffs: [7]}', `{regression: ${measure}@7, drop: 0.1}`)).toBe('accepted');
+  });
+
+  it.each([
+    [
+      'a cut-off that the set is not scored at',
+      '{set: faq, cutoffs: [10, 5, 5]}',
+      aFloor('ndcg@20'),
+      'checks[0].measure is ndcg@20, but the golden set "faq" is scored at 5, 10 only; add 20 to its cutoffs, or use one of these.',
+    ],
+    [
+      'a cut-off that only the other set is scored at',
+      '{set: a, cutoffs: [20]}, {set: b, cutoffs: [10]}',
+      aFloor('ndcg@20'),
+      'checks[0].measure is ndcg@20, but the golden set "b" is scored at 10 only; add 20 to its cutoffs, or use one of these.',
+    ],
+    [
+      'a cut-off that is not among the default ones',
+      '{set: faq}',
+      aFloor('recall@100'),
+      'checks[0].measure is recall@100, but the golden set "faq" is scored at 1, 3, 5, 10 only; add 100 to its cutoffs, or use one of these.',
+    ],
+    [
+      'such a cut-off for a set that runs only by hand',
+      '',
+      aFloor('recall@100'),
+      'checks[0].measure is recall@100, but a golden set that is not under `golden` is scored at 1, 3, 5, 10 only; add the set under `golden` with 100 among its cutoffs, or use one of these.',
+    ],
+    [
+      'a regression at such a cut-off',
+      '{set: faq}',
+      '{regression: mrr@7, drop: 0.1}',
+      'checks[0].regression is mrr@7, but the golden set "faq" is scored at 1, 3, 5, 10 only; add 7 to its cutoffs, or use one of these.',
+    ],
+    [
+      'no cut-off',
+      '{set: faq}',
+      aFloor('mrr'),
+      'checks[0].measure is mrr without a cut-off; golden runs score at cut-offs, such as mrr@10.',
+    ],
+    [
+      'a measure that golden runs do not compute',
+      '{set: faq}',
+      aFloor('dcg@10'),
+      'checks[0].measure is dcg@10, which golden runs do not compute; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged.',
+    ],
+    [
+      'that measure without a cut-off',
+      '{set: faq}',
+      aFloor('dcg'),
+      'checks[0].measure is dcg, which golden runs do not compute; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged.',
+    ],
+    [
+      'a misspelt measure',
+      '{set: faq}',
+      aFloor('precison@5'),
+      'checks[0].measure is not a measure; did you mean "precision@5"?',
+    ],
+    [
+      'a measure in capitals',
+      '{set: faq}',
+      aFloor('NDCG@5'),
+      'checks[0].measure is not a measure; did you mean "ndcg@5"?',
+    ],
+    [
+      'a live measure with a slip',
+      '{set: faq}',
+      aFloor('error_ratios'),
+      'checks[0].measure is not a measure; did you mean "error_ratio"?',
+    ],
+    [
+      'no measure at all',
+      '{set: faq}',
+      aFloor('latency'),
+      'checks[0].measure is not a measure; write one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged with a cut-off, such as ndcg@10.',
+    ],
+    [
+      'a cut-off of nothing',
+      '{set: faq}',
+      aFloor('ndcg@0'),
+      'checks[0].measure is not a measure; write one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged with a cut-off, such as ndcg@10.',
+    ],
+  ])('is refused with the way out when it names %s', (_, golden, checks, sentence) => {
+    expect(problemOf(golden, checks)).toBe(sentence);
+  });
+
+  it('on live traffic needs no cut-off', () => {
+    expect(problemOf('{set: faq}', '{measure: feedback_positive_ratio, below: 0.6, severity: warning}')).toBe(
+      'accepted',
+    );
+  });
+
+  it('may be on the default cut-offs when its golden set runs only by hand', () => {
+    expect(problemOf('', aFloor('ndcg@10'))).toBe('accepted');
+  });
+});

@@ -1,0 +1,147 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { randomNumbers } from '../../../../bench/random-numbers.ts';
+import {
+  falseBreaches,
+  falseRegressions,
+  NEXT_TO_NONE,
+  roomNeeded,
+} from '../../../../src/checks/rules/false-pages.ts';
+import {
+  type ComparedWithBaseline,
+  judgeRegression,
+  type RegressionCheck,
+} from '../../../../src/checks/rules/regression.ts';
+import { type SteadyVerdict, steadyVerdict } from '../../../../src/checks/rules/standing.ts';
+import { normalCdf } from '../../../../src/stats/normal.ts';
+
+const hourly = 24 * 90;
+
+/** A run whose mean lies so many standard deviations of a difference from that of the baseline. */
+function aRun(id: number, deviations: number): ComparedWithBaseline {
+  const key = { measure: 'ndcg', k: 10 } as const;
+  const p = 2 * normalCdf(-Math.abs(deviations));
+  const rest = { n: 300, ciLow: -1, ciHigh: 1, wins: 1, losses: 1, smallestDetectableDifference: null };
+  return {
+    runId: `${id}`,
+    baselineRunId: 'pinned',
+    metrics: [{ ...rest, key, p, difference: deviations }],
+  };
+}
+
+/** How often the check turns critical, as the simulation of calibration.md counts it. */
+function pages(check: RegressionCheck, stream: readonly ComparedWithBaseline[]): number {
+  let [found, wasBreached] = [0, false];
+  for (const [index, run] of stream.entries()) {
+    const history = stream.slice(Math.max(0, index - check.runs + 1), index);
+    const isBreached = judgeRegression(check, 'faq', run, history).verdict === 'critical';
+    if (isBreached && !wasBreached) found++;
+    wasBreached = isBreached;
+  }
+  return found;
+}
+
+function aCheck(alpha: number, runs: number): RegressionCheck {
+  return { measure: 'ndcg@10', drop: 1e-6, alpha, severity: 'critical', runs };
+}
+
+describe('the false regressions to expect', () => {
+  it('are under one in 90 days of hourly runs for the check of the example config', () => {
+    expect(falseRegressions({ alpha: 0.01, runs: 2 }, hourly)).toBeCloseTo(0.811, 3);
+  });
+
+  it('are half of alpha for a single run, which has only one side that is a fall', () => {
+    expect(falseRegressions({ alpha: 0.01, runs: 1 }, 1)).toBeCloseTo(0.005, 10);
+  });
+
+  it.each([1, 2, 3])('are those that the check makes of noise, with %i runs in a row', (runs) => {
+    const [streams, looks] = [1500, 40];
+    const check = aCheck(0.1, runs);
+    const random = randomNumbers(runs);
+    const counts = Array.from({ length: streams }, () => {
+      const baseline = random.normal();
+      const stream = Array.from({ length: looks }, (_, id) =>
+        aRun(id, (random.normal() - baseline) / Math.SQRT2),
+      );
+      return pages(check, stream);
+    });
+    const mean = counts.reduce((sum, count) => sum + count, 0) / streams;
+    const variance = counts.reduce((sum, count) => sum + (count - mean) ** 2, 0) / streams;
+    const expected = falseRegressions(check, looks);
+    expect(Math.abs(mean - expected)).toBeLessThan(4 * Math.sqrt(variance / streams));
+  });
+
+  it('are never more than each page taking its runs of their own allows, rise with looks and fall with runs', () => {
+    const alphas = fc.double({ min: 1e-4, max: 0.99, noNaN: true });
+    fc.assert(
+      fc.property(
+        alphas,
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 0, max: 3000 }),
+        (alpha, runs, looks) => {
+          const expected = falseRegressions({ alpha, runs }, looks);
+          const rounding = 1e-9 * (1 + looks);
+          expect(expected).toBeGreaterThanOrEqual(0);
+          expect(expected).toBeLessThanOrEqual((looks * alpha) / 2 / runs + rounding);
+          expect(falseRegressions({ alpha, runs }, looks + 1)).toBeGreaterThanOrEqual(expected - rounding);
+          expect(falseRegressions({ alpha, runs: runs + 1 }, looks)).toBeLessThanOrEqual(expected + rounding);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('cannot be more than the calls that the check was shown, over the runs that it takes', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.boolean(), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 5 }),
+        (calls, runs) => {
+          const stream = calls.map((isCalled, id) => aRun(id, isCalled ? -9 : 0));
+          expect(pages(aCheck(0.01, runs), stream) * runs).toBeLessThanOrEqual(calls.filter(Boolean).length);
+        },
+      ),
+    );
+  });
+});
+
+describe('the false breaches to expect', () => {
+  it('are 2.5 % of the looks at the threshold itself', () => {
+    expect(falseBreaches({ looks: 1000, confirm: 1, values: 1 }, 0)).toBeCloseTo(25, 9);
+  });
+
+  it('are next to none with the room that is said to be needed, and fewer with more', () => {
+    const looks = fc.record({
+      looks: fc.integer({ min: 0, max: 100_000 }),
+      confirm: fc.integer({ min: 1, max: 100 }),
+      values: fc.integer({ min: 1, max: 1001 }),
+    });
+    fc.assert(
+      fc.property(looks, fc.double({ min: 0, max: 5, noNaN: true }), (bounded, more) => {
+        const room = roomNeeded(bounded);
+        const least = falseBreaches(bounded, room);
+        expect(least).toBeLessThanOrEqual(NEXT_TO_NONE * (1 + 1e-9));
+        expect(falseBreaches(bounded, room + more)).toBeLessThanOrEqual(least);
+      }),
+    );
+    expect(roomNeeded({ looks: 0, confirm: 1, values: 1 })).toBe(0);
+    expect(falseBreaches({ looks: hourly, confirm: 1, values: 1 }, Number.POSITIVE_INFINITY)).toBe(0);
+  });
+
+  it('cannot be more than the looks beyond, over the confirmations: hysteresis only lessens them', () => {
+    const verdicts = fc.array(fc.constantFrom('ok', 'warning', 'critical', 'no_data'), { maxLength: 80 });
+    fc.assert(
+      fc.property(verdicts, fc.integer({ min: 1, max: 5 }), fc.boolean(), (shown, confirm, isClear) => {
+        let [state, found]: [SteadyVerdict | null, number] = [null, 0];
+        for (const [index, verdict] of shown.entries()) {
+          const next = steadyVerdict(state, { verdict, isClear }, new Date(index), confirm);
+          // A breach that stood before a gap and stands after it is one page.
+          if (next.verdict === 'critical' && state?.lastKnown !== 'critical') found++;
+          state = next;
+        }
+        const beyond = shown.filter((verdict) => verdict === 'critical').length;
+        expect(found * confirm).toBeLessThanOrEqual(beyond);
+      }),
+    );
+  });
+});

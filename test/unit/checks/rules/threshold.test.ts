@@ -1,0 +1,118 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  judgeThreshold,
+  type Reading,
+  type ThresholdCheck,
+  thresholdCheckName,
+} from '../../../../src/checks/rules/threshold.ts';
+import { wilsonInterval } from '../../../../src/stats/wilson.ts';
+
+const errors: ThresholdCheck = {
+  measure: 'error_ratio',
+  threshold: 0.05,
+  severity: 'critical',
+  segments: 'all',
+  leastN: 100,
+  confirm: 3,
+  noData: 'silent',
+};
+const happy: ThresholdCheck = { ...errors, measure: 'feedback_positive_ratio', threshold: 0.6, leastN: 30 };
+
+function reading(value: number, n: number, segment = 'all'): Reading {
+  const { low, high } = wilsonInterval(value, n, 0.95);
+  return { kind: 'value', segment, value, ciLow: low, ciHigh: high, n };
+}
+
+describe('a threshold', () => {
+  it.each([
+    [errors, reading(0.04, 500), 'ok'],
+    [errors, reading(0.05, 500), 'ok'],
+    [errors, reading(0.06, 500), 'warning'],
+    [errors, reading(0.1, 500), 'critical'],
+    [{ ...errors, severity: 'warning' }, reading(0.1, 500), 'warning'],
+    [happy, reading(0.6, 100), 'ok'],
+    [happy, reading(0.55, 100), 'warning'],
+    [happy, reading(0.4, 100), 'critical'],
+  ] as const)('%j on %j: %s', (check, one, verdict) => {
+    expect(judgeThreshold(check, [one]).verdict).toBe(verdict);
+  });
+
+  it('says with numbers why', () => {
+    expect(judgeThreshold(errors, [reading(0.1, 500)]).explanation).toBe(
+      'The share of live queries that failed or timed out is 0.1000 (95 % 0.0767 to 0.1294, n = 500): even the lower bound is above 0.0500.',
+    );
+    expect(judgeThreshold(happy, [reading(0.55, 100)]).explanation).toBe(
+      'The share of positive opinions is 0.5500 (95 % 0.4524 to 0.6439, n = 100): it is below 0.6000, though its bounds still hold it.',
+    );
+  });
+
+  it('does not take a few queries that were all kept for what the service is like', () => {
+    const kept: Reading = { ...reading(0.06, 100), kind: 'value', ciLow: 0.06, ciHigh: 0.06 } as Reading;
+    expect(judgeThreshold(errors, [kept])).toMatchObject({
+      verdict: 'warning',
+      explanation: expect.stringContaining('(95 % 0.0278 to 0.1248, n = 100)') as string,
+    });
+  });
+
+  it('names the worst of the segments that have enough', () => {
+    const each: ThresholdCheck = { ...errors, segments: 'each' };
+    const found = judgeThreshold(each, [
+      reading(0.02, 5000),
+      reading(0.5, 20, 'tenant=tiny'),
+      reading(0.3, 400, 'tenant=acme'),
+      reading(0.08, 400, 'tenant=other'),
+    ]);
+    expect(found).toMatchObject({ verdict: 'critical', segment: 'tenant=acme', value: 0.3 });
+    expect(found.explanation).toContain('Of 3 segments it is the worst; 2 are beyond the threshold.');
+    expect(thresholdCheckName(each)).toBe('error_ratio above 0.05 in each segment');
+  });
+
+  it('does not page for the unluckiest of many segments', () => {
+    const one = reading(0.08, 400, 'tenant=acme');
+    const each: ThresholdCheck = { ...errors, segments: 'each' };
+    expect(judgeThreshold(each, [one]).verdict).toBe('critical');
+    const many = Array.from({ length: 40 }, (_, index) => reading(0.04, 400, `tenant=${index}`));
+    expect(judgeThreshold(each, [one, ...many]).verdict).toBe('warning');
+  });
+
+  it('tells silence from what is broken', () => {
+    const quiet: Reading = { kind: 'quiet', segment: 'all', reason: 'no_queries' };
+    const unknown: Reading = { kind: 'unknown', segment: 'all', reason: 'its job failed' };
+    expect(judgeThreshold(errors, [quiet])).toMatchObject({ verdict: 'no_data', isQuiet: true });
+    expect(judgeThreshold(errors, [reading(0.9, 99)])).toMatchObject({ verdict: 'no_data', isQuiet: true });
+    expect(judgeThreshold(errors, [unknown])).toMatchObject({ verdict: 'no_data', isQuiet: false });
+    expect(judgeThreshold(errors, [])).toMatchObject({ verdict: 'no_data', isQuiet: false });
+  });
+
+  it('takes a value without bounds as it is', () => {
+    const age: ThresholdCheck = { ...errors, measure: 'golden_run_age_seconds', threshold: 3600, leastN: 0 };
+    const exact = (value: number): Reading => ({
+      kind: 'value',
+      segment: 'golden_set=faq',
+      value,
+      ciLow: null,
+      ciHigh: null,
+      n: 0,
+    });
+    expect(judgeThreshold(age, [exact(3601)])).toMatchObject({
+      verdict: 'critical',
+      explanation:
+        'The time since the last completed golden run of golden_set=faq is 3601 s: it is above 3600 s.',
+    });
+    expect(judgeThreshold(age, [exact(3300)])).toMatchObject({ verdict: 'ok', isClear: false });
+    expect(judgeThreshold(age, [exact(3000)])).toMatchObject({ verdict: 'ok', isClear: true });
+  });
+
+  it('is never worse for a better value with as many behind it', () => {
+    const rank = (verdict: string) => ['ok', 'warning', 'critical'].indexOf(verdict);
+    const share = fc.integer({ min: 0, max: 300 });
+    fc.assert(
+      fc.property(share, share, (a, b) => {
+        const [less, more] = [Math.min(a, b) / 300, Math.max(a, b) / 300];
+        const verdictOf = (value: number) => rank(judgeThreshold(errors, [reading(value, 300)]).verdict);
+        expect(verdictOf(less)).toBeLessThanOrEqual(verdictOf(more));
+      }),
+    );
+  });
+});

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { describeDensity } from '../../../src/density/describe-density.ts';
+import type { WatchingPhase } from '../../../src/density/rules/watch-state.ts';
+import type { StoredDensityState } from '../../../src/density/watch-table.ts';
+import { valueNow } from '../../../src/probes/probes.ts';
+import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+
+const DAY = 86_400_000;
+const NOW = new Date('2026-11-20T15:00:00Z');
+
+/** Whether the coverage has outgrown a baseline of that density, with one value for each of the last days. */
+async function hasOutgrown(daily: readonly (number | null)[], baseline: number): Promise<boolean> {
+  const measurements = new MemoryMeasurements();
+  for (const [i, value] of daily.entries()) {
+    const at = new Date(NOW.getTime() - (daily.length - i) * DAY);
+    if (value !== null) await measurements.record([valueNow('docs', 'query_density', at, { value, n: 300 })]);
+  }
+  const phase = { kind: 'watching', density: baseline, untilMs: 0, alarms: {} } as WatchingPhase;
+  const stored = { state: { phase, closedMs: 0 }, revision: 1, updatedAt: NOW } as StoredDensityState;
+  const watch = { find: async () => stored, events: async () => [] };
+  const clock = { now: () => NOW, monotonicMs: () => 0, sleep: async () => {} };
+  const request = { pipeline: 'docs', segment: 'all', from: new Date(0), until: NOW };
+  const told = await describeDensity(
+    { watch, measurements, clock, checkOf: async () => null, plans: [] },
+    request,
+  );
+  return told.outgrew_baseline;
+}
+
+const days = (count: number, value: number): number[] => Array.from({ length: count }, () => value);
+
+it('coverage that was better than the baseline on each of fourteen days has outgrown it', async () => {
+  expect(await hasOutgrown(days(14, 1.2), 1)).toBe(true);
+  expect(await hasOutgrown(days(20, 1.2), 1)).toBe(true);
+});
+
+it('coverage has not outgrown a baseline after fewer days, with a gap, or when the baseline reads as high', async () => {
+  expect(await hasOutgrown(days(13, 1.2), 1)).toBe(false);
+  expect(await hasOutgrown([...days(7, 1.2), null, ...days(6, 1.2)], 1)).toBe(false);
+  expect(await hasOutgrown(days(14, 1.2), 1.15)).toBe(false);
+});

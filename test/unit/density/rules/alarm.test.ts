@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type AlarmEvent,
+  type AlarmPolicy,
+  type AlarmState,
+  type AlarmStep,
+  alarmLevels,
+  alarmThreshold,
+  detectorsOf,
+  FLOORS,
+  newAlarm,
+  stepAlarm,
+} from '../../../../src/density/rules/alarm.ts';
+import { type WindowTotals, windowAt, windowTotals } from '../../../../src/density/rules/pooled-density.ts';
+import { detectorScores } from '../../../../src/density/rules/sessions.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+const SPREAD = { sessions: 4000, meanX: 0.99, variance: 0.9, phi: 1, meanXUpper: 1.02 };
+const BASELINE = {
+  global: SPREAD,
+  monitored: [0, 1, 2, 3].map((region) => ({ region, ...SPREAD, sessions: 1000, meanXUpper: 1.08 })),
+};
+const POLICY: AlarmPolicy = {
+  detectors: detectorsOf(BASELINE, FLOORS.page),
+  floors: FLOORS.page,
+  threshold: 8760,
+};
+
+/** Region 2 has a twentieth of the sessions; the others share the rest. */
+function regionOf(session: number): number {
+  return session % 20 === 0 ? 2 : ([0, 1, 3][session % 3] ?? 0);
+}
+
+/** Live hours, one after the other, with the history that a step needs. */
+function stream(policy: AlarmPolicy, seed = 1) {
+  const uniform = uniforms(seed);
+  let state: AlarmState = newAlarm(policy, 0);
+  let history: WindowTotals[] = [];
+  let hour = 0;
+  /** `lost` is the share of the sessions of a region without coverage. */
+  const step = (sessions: number, lost: (region: number) => number): AlarmStep => {
+    const drawn = Array.from({ length: sessions }, (_, i) => {
+      const region = regionOf(i);
+      const x = uniform() < lost(region) ? Math.log(100) : Math.min(-Math.log(1 - uniform()), Math.log(100));
+      return { region, x };
+    });
+    const means = {
+      all: Float64Array.from(drawn, ({ x }) => x),
+      regions: new Map(
+        [0, 1, 2, 3].map((region) => [
+          region,
+          Float64Array.from(
+            drawn.filter((session) => session.region === region),
+            ({ x }) => x,
+          ),
+        ]),
+      ),
+    };
+    const span = windowAt(hour * HOUR, HOUR);
+    hour++;
+    history = [...history, windowTotals(span, means)].slice(-7 * 24);
+    const result = stepAlarm(policy, state, detectorScores(means), history);
+    state = JSON.parse(JSON.stringify(result.state));
+    return result;
+  };
+  const run = (hours: number, sessions: number, lost: (region: number) => number) =>
+    Array.from({ length: hours }, () => ({ hour, ...step(sessions, lost) }));
+  return { run, state: () => state };
+}
+
+const none = (): number => 0;
+const everywhere = (share: number) => (): number => share;
+
+function eventsOf(steps: readonly (AlarmStep & { readonly hour: number })[]) {
+  return steps.flatMap(({ event, hour }) => (event === null ? [] : [{ ...event, hour }]));
+}
+
+function kindsOf(events: readonly AlarmEvent[]): string[] {
+  return events.map(({ kind }) => kind);
+}
+
+describe('the alarm', () => {
+  it('stays calm for months without change', () => {
+    const steps = stream(POLICY).run(90 * 24, 75, none);
+    expect(eventsOf(steps)).toEqual([]);
+    expect(Math.max(...steps.map(({ evidenceRatio }) => evidenceRatio))).toBeLessThan(1);
+  });
+
+  it('is raised once when a tenth of the traffic loses its coverage, states the size, and is then silent for a day', () => {
+    const { run, state } = stream(POLICY);
+    run(48, 75, none);
+    const steps = run(20, 75, everywhere(0.15));
+    const [raised, ...more] = eventsOf(steps);
+    expect(raised?.kind).toBe('raised');
+    expect(more).toEqual([]);
+    expect(raised?.scope).toBe('global');
+    expect(raised?.size.high).toBeLessThan(0.95);
+    expect(raised?.size.sessions).toBeGreaterThanOrEqual(200);
+    expect(state().incident?.raisedMs).toBe(((raised?.hour ?? 0) + 1) * HOUR);
+    const standings = steps.map(({ standing }) => standing.kind);
+    expect(standings).toContain('silent');
+    expect(standings.filter((kind) => kind === 'raised')).toHaveLength(1);
+  });
+
+  it('is raised again after the silence while nothing is done, on fresh evidence alone, as the same incident', () => {
+    const { run } = stream(POLICY);
+    const events = eventsOf(run(24 * 4, 75, everywhere(0.3)));
+    expect(kindsOf(events).every((kind) => kind === 'raised')).toBe(true);
+    expect(events.map((event) => event.kind === 'raised' && event.renewed)).toEqual(
+      events.map((_, i) => i > 0),
+    );
+    const hours = events.map(({ hour }) => hour);
+    for (const [i, hour] of hours.slice(1).entries())
+      expect(hour - (hours[i] ?? 0)).toBeGreaterThanOrEqual(24);
+  });
+
+  it('resolves when a day after the alarm is well covered, not before', () => {
+    const { run, state } = stream(POLICY);
+    const [raised] = eventsOf(run(24, 75, everywhere(0.3)));
+    const [resolved, ...more] = eventsOf(run(24 * 5, 75, none));
+    expect([raised?.kind, resolved?.kind, more.length]).toEqual(['raised', 'resolved', 0]);
+    expect((resolved?.hour ?? 0) - (raised?.hour ?? 0)).toBeGreaterThanOrEqual(24);
+    expect(resolved?.size.density).toBeGreaterThan(0.95);
+    expect(resolved?.size.low).toBeGreaterThan(raised?.size.high ?? 1);
+    expect(state().incident).toBeNull();
+  });
+
+  it('resolves within two days on a small site too, whose density is known to a twentieth', () => {
+    const ticket = { ...POLICY, detectors: detectorsOf(BASELINE, FLOORS.ticket), floors: FLOORS.ticket };
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const { run, state } = stream(ticket, seed);
+      expect(kindsOf(eventsOf(run(24, 50, everywhere(0.3))))).toEqual(['raised']);
+      run(48, 50, none);
+      expect(state().incident, `seed ${seed}`).toBeNull();
+    }
+  });
+
+  it('stays open while it is not mended, or half mended', () => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const { run } = stream(POLICY, seed);
+      const events = eventsOf([...run(24 * 4, 75, everywhere(0.3)), ...run(24 * 4, 75, everywhere(0.12))]);
+      expect(new Set(kindsOf(events)), `seed ${seed}`).toEqual(new Set(['raised']));
+    }
+  });
+
+  it('names the region when one loses its coverage, and measures its size there', () => {
+    const { run } = stream(POLICY);
+    run(48, 75, none);
+    const [raised] = eventsOf(run(72, 400, (region) => (region === 2 ? 0.4 : 0)));
+    expect(raised).toMatchObject({ kind: 'raised', scope: 2, leading: 2 });
+    expect(raised?.size.high).toBeLessThan(0.6);
+  });
+
+  it('does not page for a certain but tiny change', () => {
+    const events = eventsOf(stream(POLICY).run(30 * 24, 300, everywhere(0.012)));
+    expect(events).toEqual([]);
+  });
+
+  it('waits for 200 sessions before it states a size', () => {
+    const { run } = stream(POLICY);
+    const steps = run(60, 8, everywhere(1));
+    const waiting = steps.flatMap(({ standing }) => (standing.kind === 'unconfirmed' ? [standing] : []));
+    expect(waiting.length).toBeGreaterThan(0);
+    for (const { sessions, needed } of waiting) expect(sessions).toBeLessThan(needed);
+    expect(steps.every(({ evidenceRatio }) => Number.isFinite(evidenceRatio))).toBe(true);
+    const [raised] = eventsOf(steps);
+    expect(raised?.size.sessions).toBeGreaterThanOrEqual(200);
+    expect(raised?.size.sessions).toBeLessThan(216);
+  });
+
+  it('refuses to count a window twice', () => {
+    const totals = { ...windowAt(0, HOUR), all: { sessions: 0, sumX: 0 }, regions: [] };
+    const scores = { all: [], regions: new Map<number, number[]>() };
+    const { state } = stepAlarm(POLICY, newAlarm(POLICY, 0), scores, [totals]);
+    expect(() => stepAlarm(POLICY, state, scores, [totals])).toThrow(RangeError);
+    expect(() => stepAlarm(POLICY, state, scores, [])).toThrow(RangeError);
+  });
+
+  it('makes a ticket of what is not worth a page', () => {
+    const ticket: AlarmPolicy = {
+      detectors: detectorsOf(BASELINE, FLOORS.ticket),
+      floors: FLOORS.ticket,
+      threshold: 8760,
+    };
+    const mild = everywhere(0.0276);
+    expect(eventsOf(stream(POLICY, 5).run(14 * 24, 400, mild))).toEqual([]);
+    expect(kindsOf(eventsOf(stream(ticket, 5).run(14 * 24, 400, mild)))).toContain('raised');
+  });
+});
+
+describe('the levels', () => {
+  it('depend on the grade of the baseline: a provisional one makes tickets only', () => {
+    expect(alarmLevels('page')).toEqual(['page', 'ticket']);
+    expect(alarmLevels('provisional')).toEqual(['ticket']);
+    expect(alarmLevels('insufficient')).toEqual([]);
+  });
+
+  it('need as much evidence as the budget has windows, over all monitors that are paged together', () => {
+    const yearly = { count: 1, periodMs: 365 * DAY };
+    expect(alarmThreshold(yearly, HOUR, 1)).toBe(8760);
+    expect(alarmThreshold(yearly, HOUR, 12)).toBe(12 * 8760);
+    expect(alarmThreshold({ count: 2, periodMs: 365 * DAY }, HOUR, 1)).toBe(4380);
+  });
+
+  it('take the null mean of each detector from the bound of its baseline and the floor', () => {
+    const { global, regions } = detectorsOf(BASELINE, FLOORS.page);
+    expect(global.nullMean).toBeCloseTo((1.02 - Math.log(0.95)) / Math.log(100), 14);
+    expect(regions.map(({ region }) => region)).toEqual([0, 1, 2, 3]);
+    expect(regions[0]?.nullMean).toBeCloseTo((1.08 - Math.log(0.6)) / Math.log(100), 14);
+  });
+});

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Baseline,
+  baselineGrade,
+  buildBaseline,
+  crossFitPercentiles,
+  daysWithTraffic,
+  wholeWeeks,
+} from '../../../../src/density/rules/baseline.ts';
+import { measureWindow } from '../../../../src/density/rules/measure-window.ts';
+import { evenQuestions, queryWorld } from '../../../support/query-world.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const MONDAY = new Date('2026-03-02T00:00:00Z');
+
+const after = (days: number): Date => new Date(MONDAY.getTime() + days * DAY);
+
+const TOPICS = [0, 1, 2, 3, 4, 5];
+
+function builtFrom(count: number, days: number, seed = 1) {
+  const world = queryWorld(seed, 6, 6);
+  const asked = world.ask(evenQuestions(count, TOPICS, MONDAY, days * DAY));
+  const settings = { period: { from: MONDAY, until: after(days) }, windowMs: HOUR, seed: 1 };
+  const baseline = buildBaseline(asked.queries, asked.vectors, settings);
+  if ('kind' in baseline) throw new Error('The baseline was not built.');
+  return { world, asked, settings, baseline };
+}
+
+function spreadsOf({ global, monitored }: Baseline) {
+  return [global, ...monitored];
+}
+
+describe('a baseline', () => {
+  const { world, asked, settings, baseline } = builtFrom(3000, 14);
+
+  it('of 14 days and 2,000 sessions may page, and its own queries have the density 1', () => {
+    expect(baseline).toMatchObject({ grade: 'page', days: 14, queries: 3000 });
+    expect(baseline.regions.count).toBe(10);
+    expect(Math.exp(0.99 - baseline.global.meanX)).toBeCloseTo(1, 1);
+    expect(baseline.global.sessions).toBe(3000);
+    expect(baseline.regionShares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
+  });
+
+  it('knows of each detector a bound of the mean that is above it, the wider the fewer sessions there are', () => {
+    for (const { meanX, meanXUpper, phi, variance } of spreadsOf(baseline)) {
+      expect(meanXUpper).toBeGreaterThan(Math.max(0.99, meanX));
+      expect(phi).toBeGreaterThanOrEqual(1);
+      expect(variance).toBeGreaterThan(0.5);
+    }
+    expect(baseline.monitored.length).toBeGreaterThan(0);
+    for (const { sessions } of baseline.monitored) expect(sessions).toBeGreaterThanOrEqual(200);
+  });
+
+  it('finds the next window of the same traffic as dense as itself', () => {
+    const next = world.ask(evenQuestions(1500, TOPICS, after(20), HOUR));
+    const { density } = measureWindow(next.queries, next.vectors, baseline);
+    expect(density?.density).toBeGreaterThan(0.93);
+    expect(density?.density).toBeLessThan(1.07);
+  });
+
+  it('is the same in whatever order its queries come', () => {
+    expect(buildBaseline(asked.queries.toReversed(), asked.vectors, settings)).toEqual(baseline);
+  });
+
+  it('keeps its badly covered tenth for the search for topics', () => {
+    expect(baseline.tail.length / 3000).toBeCloseTo(0.1, 1);
+    expect(new Set(baseline.tail.map(({ session }) => session)).size).toBe(baseline.tail.length);
+    for (const { surprise } of baseline.tail) expect(surprise).toBeGreaterThanOrEqual(-Math.log(0.1));
+  });
+
+  it('makes tickets only from 3 days and 500 sessions, and nothing below', () => {
+    expect(builtFrom(600, 3).baseline.grade).toBe('provisional');
+    expect(builtFrom(600, 2).baseline.grade).toBe('insufficient');
+    expect(builtFrom(400, 14).baseline.grade).toBe('insufficient');
+    expect(baselineGrade(14, 1999)).toBe('provisional');
+    expect(baselineGrade(13, 9999)).toBe('provisional');
+  });
+
+  it('has no region detectors while there is one region', () => {
+    const { baseline: small } = builtFrom(599, 4);
+    expect(small.regions.count).toBe(1);
+    expect(small.monitored).toEqual([]);
+  });
+
+  it('works without vectors: every query is compared with the whole baseline', () => {
+    const bare = asked.queries.map((query) => ({ ...query, row: null }));
+    const built = buildBaseline(bare, asked.vectors, settings);
+    if ('kind' in built) throw new Error('The baseline was not built.');
+    expect(built).toMatchObject({ grade: 'page', monitored: [], tail: [], regionShares: [] });
+    expect(measureWindow(bare, asked.vectors, built).queries.every(({ region }) => region === -1)).toBe(true);
+  });
+
+  it('cannot be built of one day, whose queries have nothing to be compared with', () => {
+    const day = world.ask(evenQuestions(100, TOPICS, MONDAY, HOUR));
+    expect(buildBaseline(day.queries, day.vectors, settings)).toEqual({
+      kind: 'insufficient_data',
+      of: 'days',
+      have: 1,
+      need: 2,
+    });
+    expect(buildBaseline([], day.vectors, settings)).toMatchObject({ kind: 'insufficient_data', have: 0 });
+  });
+
+  it('counts a session once that reaches into a second window, though it is a vote in both', () => {
+    const questions = evenQuestions(2000, TOPICS, MONDAY, 14 * DAY).map((question, i) => ({
+      ...question,
+      session: `s${Math.floor(i / 2)}`,
+    }));
+    const pairs = queryWorld(3, 6, 6).ask(questions);
+    const built = buildBaseline(pairs.queries, pairs.vectors, settings);
+    expect(built).toMatchObject({ grade: 'provisional' });
+    expect('kind' in built ? 0 : built.global.sessions).toBeGreaterThan(1000);
+  });
+});
+
+describe('the period of a baseline', () => {
+  it('is cut to whole weeks from its end, from two weeks on', () => {
+    expect(wholeWeeks({ from: MONDAY, until: after(17.3) }).from).toEqual(after(3.3));
+    expect(wholeWeeks({ from: MONDAY, until: after(14) }).from).toEqual(MONDAY);
+    expect(wholeWeeks({ from: MONDAY, until: after(13.9) }).from).toEqual(MONDAY);
+    const { world, settings } = builtFrom(700, 14);
+    const { queries, vectors } = world.ask(evenQuestions(850, TOPICS, MONDAY, 17 * DAY));
+    const built = buildBaseline(queries, vectors, {
+      ...settings,
+      period: { from: MONDAY, until: after(17) },
+    });
+    expect(built).toMatchObject({ queries: 700, days: 14, period: { from: after(3), until: after(17) } });
+  });
+
+  it('has days from the first to the last with traffic, quiet ones between them included', () => {
+    const period = { from: MONDAY, until: after(14) };
+    expect(daysWithTraffic(period, [after(0.5), after(13.5)])).toBe(14);
+    expect(daysWithTraffic(period, [after(5), after(5.5), after(6.5)])).toBe(2);
+    expect(daysWithTraffic(period, [])).toBe(0);
+  });
+});
+
+describe('crossFitPercentiles', () => {
+  it('compares odd days with even days and back', () => {
+    const on = (day: number, score: number) => ({ score, region: 0, occurredAt: after(day) });
+    const queries = [on(0, 0.1), on(0.9, 0.9), on(1, 0.5), on(2, 0.6)];
+    expect([...(crossFitPercentiles(queries, 1) ?? [])]).toEqual([1 / 2, 1, 2 / 4, 1]);
+  });
+
+  it('has nothing to say when all queries lie on days of one parity', () => {
+    expect(crossFitPercentiles([{ score: 1, region: 0, occurredAt: MONDAY }], 1)).toBeNull();
+  });
+});

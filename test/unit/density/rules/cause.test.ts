@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { readCause, topicCause } from '../../../../src/density/rules/cause.ts';
+import { embeddingCanary, searchCanary } from '../../../../src/density/rules/embedding-canary.ts';
+import {
+  fingerprintDifferences,
+  type MeasurementFingerprint,
+  outgrewBaseline,
+  rebaselineDecision,
+  replayAgrees,
+} from '../../../../src/density/rules/measurement-change.ts';
+
+describe('readCause', () => {
+  it.each([
+    ['density fell and the questions changed', true, true, null, null, 'content_gap', 'medium', null],
+    ['the same, golden queries as before', true, true, false, null, 'content_gap', 'high', true],
+    ['the same, golden queries fell too', true, true, true, null, 'lost_content', 'medium', true],
+    ['density fell, the same questions', true, false, null, null, 'lost_content', 'low', null],
+    ['the same, not a chunk missing', true, false, null, false, 'lost_content', 'low', null],
+    ['the same, chunks missing', true, false, null, true, 'lost_content', 'medium', null],
+    ['the same, golden queries fell too', true, false, true, null, 'lost_content', 'high', true],
+    ['golden queries as before, not a chunk missing', true, false, false, false, 'content_gap', 'low', true],
+    ['golden queries as before, no look at chunks', true, false, false, null, 'content_gap', 'low', true],
+    ['golden queries as before, chunks missing', true, false, false, true, 'lost_content', 'medium', false],
+    ['other questions, all covered', false, true, null, null, 'topic_mix', null, null],
+    ['nothing', false, false, false, null, 'steady', null, null],
+  ] as const)(
+    '%s',
+    (_what, densityFell, trafficChanged, goldenFell, chunksMissing, cause, confidence, confirmed) => {
+      const signs = { densityFell, trafficChanged, goldenFell, chunksMissing, canary: 'same' } as const;
+      expect(readCause(signs)).toEqual({ cause, confidence, confirmed });
+    },
+  );
+
+  it('names a changed embedding before everything else', () => {
+    const fell = { densityFell: true, trafficChanged: true, goldenFell: true, chunksMissing: true };
+    expect(readCause({ ...fell, canary: 'changed' }).cause).toBe('embedding_changed');
+  });
+
+  it('tells new demand from lost content by what the baseline asked', () => {
+    expect(topicCause([0.2, 0.3, 0.8], 0.5)).toBe('new_demand');
+    expect(topicCause([0.2, 0.3, 0.8, 0.9], 0.5)).toBe('lost_content');
+    expect(topicCause([0.5, 0.5], 0.5)).toBe('lost_content');
+  });
+});
+
+describe('the embedding canary', () => {
+  const turned = (degrees: number) => ({
+    stored: [1, 0],
+    recomputed: [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)],
+  });
+  const verdictOf = (degrees: readonly number[]) => embeddingCanary(degrees.map(turned)).verdict;
+
+  it('is quiet for the same vectors, warns of a provider that does not repeat itself, and knows another model', () => {
+    expect(verdictOf([0, 0, 0])).toBe('same');
+    // Cosines of 1.8, 3 and 12 degrees: 0.99951, 0.99863, 0.978.
+    expect(verdictOf([1.8, 1.8, 0])).toBe('same');
+    expect(verdictOf([3, 3, 0])).toBe('noisy');
+    expect(verdictOf([6, 6, 0])).toBe('changed');
+    expect(verdictOf([0, 0, 0, 0, 12])).toBe('changed');
+  });
+
+  it('takes a vector without direction, or of another dimension, for no repetition', () => {
+    const pairs = [
+      [0, 0],
+      [Number.NaN, 1],
+      [Number.POSITIVE_INFINITY, 0],
+      [1, 0, 0],
+    ];
+    for (const recomputed of pairs) {
+      expect(embeddingCanary([{ stored: [1, 0], recomputed }])).toEqual({
+        cosines: [0],
+        median: 0,
+        least: 0,
+        verdict: 'changed',
+      });
+    }
+  });
+});
+
+describe('a canary without golden queries', () => {
+  it('is refused, not taken for a change', () => {
+    expect(() => embeddingCanary([])).toThrow(RangeError);
+    expect(() => searchCanary([], 5)).toThrow(RangeError);
+  });
+});
+
+describe('the search canary', () => {
+  const search = (chunks: readonly string[], score: number) => ({ chunks, score });
+
+  it('shows at once what one lost article takes from the queries that hit it', () => {
+    const kept = { before: search(['a', 'b'], 0.8), after: search(['b', 'a'], 0.8) };
+    const hit = { before: search(['c', 'd'], 0.9), after: search(['d', 'x'], 0.6) };
+    const canary = searchCanary([kept, hit], 2);
+    expect(canary.overlaps).toEqual([1, 0.5]);
+    expect(canary.meanScoreChange).toBeCloseTo(-0.15, 15);
+    expect(canary.shareWorse).toBe(0.5);
+    expect(canary.signTestP).toBeCloseTo(0.5, 12);
+  });
+
+  it('counts a chunk that a search returned twice once, and nothing changed as p = 1', () => {
+    const twice = { before: search(['a', 'a'], 0.5), after: search(['a'], 0.5) };
+    expect(searchCanary([twice], 2)).toMatchObject({ overlaps: [0.5], signTestP: 1, shareWorse: 0 });
+  });
+});
+
+describe('the rule for a new baseline', () => {
+  const fingerprint: MeasurementFingerprint = {
+    embeddingModel: 'm',
+    embeddingRevision: '1',
+    dimension: '384',
+    normalisation: 'unit',
+    queryPrefix: '',
+    documentPrefix: '',
+    metric: 'cosine',
+    chunkerVersion: '1',
+    indexType: 'hnsw',
+    searchParameters: 'ef=64',
+    k: '5',
+    filterClass: '',
+    scoreField: 'score',
+  };
+  const changedBy = (change: Partial<MeasurementFingerprint>) =>
+    fingerprintDifferences(fingerprint, { ...fingerprint, ...change });
+  const steady = { meanScoreChange: -0.002, meanOverlap: 0.97 };
+
+  it('keeps the baseline while nothing that it rests on changed', () => {
+    expect(changedBy({})).toEqual([]);
+    expect(rebaselineDecision([], 'same', null).action).toBe('keep');
+    expect(rebaselineDecision([], 'noisy', null).action).toBe('keep');
+  });
+
+  it('asks for a replay of a new index, and keeps the baseline when the replay agrees', () => {
+    const changed = changedBy({ searchParameters: 'ef=16', indexType: 'ivf' });
+    expect(changed).toEqual(['indexType', 'searchParameters']);
+    expect(rebaselineDecision(changed, 'same', null).action).toBe('replay');
+    expect(rebaselineDecision(changed, 'same', steady).action).toBe('keep');
+    expect(rebaselineDecision(changed, 'same', { ...steady, meanScoreChange: 0.01 }).action).toBe(
+      'rebaseline',
+    );
+    expect(rebaselineDecision(changed, 'same', { ...steady, meanOverlap: 0.9 }).action).toBe('rebaseline');
+  });
+
+  it('asks for a new baseline on another embedding, whatever a replay says', () => {
+    for (const change of [
+      { embeddingModel: 'n' },
+      { dimension: '768' },
+      { queryPrefix: 'query: ' },
+      { k: '10' },
+    ]) {
+      expect(rebaselineDecision(changedBy(change), 'same', steady).action).toBe('rebaseline');
+    }
+    expect(rebaselineDecision([], 'changed', steady).action).toBe('rebaseline');
+  });
+
+  it('measures a replay in either direction', () => {
+    expect(replayAgrees({ meanScoreChange: 0.5, meanOverlap: 1 })).toBe(false);
+    expect(replayAgrees({ meanScoreChange: -0.5, meanOverlap: 1 })).toBe(false);
+  });
+
+  it('offers one when the store has covered more for two weeks on end', () => {
+    const grown = Array.from({ length: 14 }, () => 1.2);
+    expect(outgrewBaseline(grown, 1)).toBe(true);
+    expect(outgrewBaseline(grown, 0.9)).toBe(true);
+    expect(outgrewBaseline(grown.slice(1), 1)).toBe(false);
+    expect(outgrewBaseline([...grown.slice(1), 1.1], 1)).toBe(false);
+    expect(outgrewBaseline([...grown.slice(1), null], 1)).toBe(false);
+    expect(outgrewBaseline([0.2, ...grown], 1)).toBe(true);
+  });
+
+  it('offers none when the baseline itself reads above 1, as repeated questions make it', () => {
+    const repeated = Array.from({ length: 14 }, () => 1.2);
+    expect(outgrewBaseline(repeated, 1.18)).toBe(false);
+  });
+});

@@ -1,0 +1,75 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { equalChance } from '../../../../src/density/rules/equal-chance.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+
+describe('the chance at which differently sampled traffic is counted', () => {
+  it('is the one that all had', () => {
+    expect(equalChance([{ chance: 0.1, queries: 30, sessions: 10 }])).toEqual({ chance: 0.1, queries: 30 });
+  });
+
+  it('is the smaller one, at which of a tenant that is kept whole a tenth counts', () => {
+    const found = equalChance([
+      { chance: 1, queries: 1000, sessions: 500 },
+      { chance: 0.1, queries: 100, sessions: 50 },
+    ]);
+    expect(found?.chance).toBe(0.1);
+    expect(found?.queries).toBeCloseTo(200, 9);
+  });
+
+  it('passes over a burst that is little of the traffic', () => {
+    const hour = { chance: 0.1, queries: 200, sessions: 100 };
+    expect(equalChance([hour, { chance: 0.025, queries: 1, sessions: 1 }])?.chance).toBe(0.1);
+    expect(equalChance([hour, { chance: 0.025, queries: 20, sessions: 20 }])?.chance).toBe(0.025);
+  });
+
+  it('passes over a burst at so small a chance that nothing else would be left', () => {
+    const hour = { chance: 0.1, queries: 200, sessions: 100 };
+    expect(equalChance([hour, { chance: 0.0001, queries: 5, sessions: 5 }])?.chance).toBe(0.1);
+  });
+
+  it('is lowered until no more queries are to be expected than fit', () => {
+    const found = equalChance([{ chance: 1, queries: 1000, sessions: 1000 }], 300);
+    expect(found).toEqual({ chance: 0.25, queries: 250 });
+  });
+
+  it('is none without traffic', () => {
+    expect(equalChance([])).toBeNull();
+  });
+
+  it('is never above the largest, and expects no more than there is', () => {
+    const group = fc.record({
+      chance: fc.double({ min: 1e-4, max: 1, noNaN: true }),
+      queries: fc.integer({ min: 1, max: 1000 }),
+      sessions: fc.integer({ min: 1, max: 1000 }),
+    });
+    fc.assert(
+      fc.property(fc.array(group, { minLength: 1, maxLength: 6 }), (groups) => {
+        const found = equalChance(groups);
+        const total = groups.reduce((sum, { queries }) => sum + queries, 0);
+        expect(found?.chance).toBeLessThanOrEqual(Math.max(...groups.map(({ chance }) => chance)));
+        expect(found?.queries).toBeLessThanOrEqual(total * (1 + 1e-12));
+      }),
+    );
+  });
+
+  it('makes plain means those of all traffic', () => {
+    const uniform = uniforms(3);
+    // 4,000 sessions of a tenant that is kept whole have the value 1, 12,000 others, of which a tenth is kept, have 0.
+    const sessions = Array.from({ length: 16_000 }, (_, i) => ({
+      value: i < 4_000 ? 1 : 0,
+      chance: i < 4_000 ? 1 : 0.1,
+      draw: uniform(),
+    }));
+    const sampled = sessions.filter(({ draw, chance }) => draw < chance);
+    const mean = (kept: typeof sampled) => kept.reduce((sum, { value }) => sum + value, 0) / kept.length;
+    const groups = [1, 0.1].map((chance) => {
+      const n = sampled.filter((one) => one.chance === chance).length;
+      return { chance, queries: n, sessions: n };
+    });
+    const { chance = 0 } = equalChance(groups) ?? {};
+    expect(mean(sampled)).toBeGreaterThan(0.7);
+    // The truth is 0.25; with about 1,600 sessions four standard errors are 0.043.
+    expect(Math.abs(mean(sampled.filter(({ draw }) => draw < chance)) - 0.25)).toBeLessThan(0.043);
+  });
+});

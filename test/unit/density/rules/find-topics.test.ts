@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { buildBaseline } from '../../../../src/density/rules/baseline.ts';
+import { findTopics, type TopicBaseline } from '../../../../src/density/rules/find-topics.ts';
+import { selectRows } from '../../../../src/vector/matrix.ts';
+import { evenQuestions, type Question, queryWorld } from '../../../support/query-world.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const FROM = new Date('2026-03-02T00:00:00Z');
+const LATER = new Date('2026-04-01T00:00:00Z');
+const COVERED = [0, 1, 2, 3, 4, 5];
+const MISSING = 6;
+
+const world = queryWorld(21, 7, 6);
+const asked = world.ask(evenQuestions(3000, COVERED, FROM, 14 * DAY));
+const period = { from: FROM, until: new Date(FROM.getTime() + 14 * DAY) };
+const built = buildBaseline(asked.queries, asked.vectors, { period, windowMs: HOUR, seed: 1 });
+if ('kind' in built) throw new Error('The baseline was not built.');
+const baseline: TopicBaseline = {
+  regions: built.regions,
+  scores: built.scores,
+  tail: { vectors: asked.vectors, queries: built.tail, sessions: built.global.sessions },
+  sample: selectRows(
+    asked.vectors,
+    Array.from({ length: 600 }, (_, row) => 5 * row),
+  ),
+};
+
+function withMissing(count: number): Question[] {
+  return evenQuestions(count, COVERED, LATER, DAY).map((question, i) =>
+    i % 10 === 0 ? { ...question, topic: MISSING } : question,
+  );
+}
+
+describe('a look for uncovered topics', () => {
+  it('finds the one that nobody asked about before, and calls it new demand', () => {
+    const live = world.ask(withMissing(1000));
+    const found = findTopics(live.queries, live.vectors, baseline, 1);
+    if (found.kind !== 'topics') throw new Error('There was enough to look.');
+    expect(found.sessions).toBe(1000);
+    expect(found.topics.map(({ cause }) => cause)).toEqual(['new_demand']);
+    expect(found.topics[0]?.excessPoints).toBeGreaterThan(7);
+    const { queries, vectors } = live;
+    expect(findTopics(queries.toReversed(), vectors, baseline, 1)).toEqual(found);
+  });
+
+  it('calls one that was asked about before lost content, and points to the baseline queries of its region', () => {
+    const remaining = world.chunksOf(COVERED.slice(1));
+    const live = world.ask(evenQuestions(1000, COVERED, LATER, DAY), remaining);
+    const found = findTopics(live.queries, live.vectors, baseline, 1);
+    if (found.kind !== 'topics') throw new Error('There was enough to look.');
+    const lost = found.topics.find(({ cause }) => cause === 'lost_content');
+    // Of each six rows of the baseline one is of the topic; those of the sample lie five apart.
+    const topics = lost?.baselineRows.map((row) => COVERED[(5 * row) % COVERED.length]) ?? [];
+    expect(topics.filter((topic) => topic === 0).length / topics.length).toBeGreaterThan(0.9);
+  });
+
+  it('says what there is too little of', () => {
+    const live = world.ask(withMissing(50));
+    const look = (parts: Partial<TopicBaseline> = {}, from = live) =>
+      findTopics(from.queries, from.vectors, { ...baseline, ...parts }, 1);
+    expect(look()).toMatchObject({ kind: 'insufficient_data', of: 'window_tail', need: 30 });
+    const more = world.ask(withMissing(1000));
+    const sample = selectRows(baseline.sample, [0, 1, 2]);
+    expect(look({ sample }, more)).toEqual({
+      kind: 'insufficient_data',
+      of: 'baseline_sample',
+      have: 3,
+      need: 12,
+    });
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import {
+  completedFingerprint,
+  knownDifferences,
+  measurementFingerprint,
+} from '../../../../src/density/rules/measurement-change.ts';
+
+const index = {
+  kind: 'pgvector',
+  metric: 'cosine',
+  dimensions: '384',
+  index: 'hnsw',
+  m: '16',
+  size_class: '13',
+};
+const embedder = { identity: 'openai small', dimensions: '384', canary: 'steady' };
+const before = measurementFingerprint({ index, embedder }, 5);
+
+describe('what coverage is measured with', () => {
+  it.each([
+    ['another embedding model', { index, embedder: { ...embedder, identity: 'other' } }, ['embeddingModel']],
+    [
+      'other vectors of the same model',
+      { index, embedder: { ...embedder, canary: 'moved' } },
+      ['embeddingRevision'],
+    ],
+    ['another dimension', { index: { ...index, dimensions: '768' }, embedder }, ['dimension']],
+    ['other settings of the index', { index: { ...index, m: '32' }, embedder }, ['indexType']],
+    ['another metric', { index: { ...index, metric: 'dot' }, embedder }, ['metric']],
+  ])('changed: %s', (_name, parts, changed) => {
+    expect(knownDifferences(before, measurementFingerprint(parts, 5))).toEqual(changed);
+  });
+
+  it('changed when k did', () => {
+    expect(knownDifferences(before, measurementFingerprint({ index, embedder }, 10))).toEqual(['k']);
+  });
+
+  it('is the same when chunks come or go', () => {
+    const smaller = measurementFingerprint({ index: { ...index, size_class: '12' }, embedder }, 5);
+    expect(knownDifferences(before, smaller)).toEqual([]);
+  });
+
+  it('did not change when it was not known before, and is known from then on', () => {
+    const unknown = measurementFingerprint({ index: null, embedder: null }, 5);
+    expect(knownDifferences(unknown, before)).toEqual([]);
+    expect(knownDifferences(before, unknown)).toEqual([]);
+    expect(completedFingerprint(unknown, before)).toEqual(before);
+    expect(completedFingerprint(before, unknown)).toEqual(before);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import {
+  pooledDensity,
+  type WindowTotals,
+  windowTotals,
+} from '../../../../src/density/rules/pooled-density.ts';
+import { BASELINE_MEAN_X } from '../../../../src/density/rules/query-density.ts';
+import { sessionMeans } from '../../../../src/density/rules/sessions.ts';
+
+const HOUR = 3_600_000;
+
+/** A window whose sessions have these mean surprises, the first `inRegion7` of them in region 7. */
+function aWindow(hour: number, surprises: readonly number[], inRegion7 = 0): WindowTotals {
+  const regions = surprises.map((_, i) => (i < inRegion7 ? 7 : 2));
+  const sessions = surprises.map((_, i) => i);
+  const means = sessionMeans(Float64Array.from(surprises), regions, sessions);
+  return windowTotals({ startMs: hour * HOUR, endMs: (hour + 1) * HOUR }, means);
+}
+
+describe('totals of a window', () => {
+  it('are of all sessions and of each region, in the order of the regions', () => {
+    expect(aWindow(3, [1, 2, 4], 2)).toEqual({
+      startMs: 3 * HOUR,
+      endMs: 4 * HOUR,
+      all: { sessions: 3, sumX: 7 },
+      regions: [
+        { region: 2, sessions: 1, sumX: 4 },
+        { region: 7, sessions: 2, sumX: 3 },
+      ],
+    });
+  });
+});
+
+describe('density over windows', () => {
+  it('is e to the power of the surprise of the baseline less the mean one, each session one vote', () => {
+    const pooled = pooledDensity([aWindow(0, [1, 1, 1]), aWindow(1, [5])], 'global', 0, 1);
+    expect(pooled).toMatchObject({ startMs: 0, endMs: 2 * HOUR, sessions: 4 });
+    expect(pooled?.density).toBeCloseTo(Math.exp(BASELINE_MEAN_X - 8 / 4), 12);
+  });
+
+  it('has a wider interval the more a population scatters beyond chance', () => {
+    const windows = [aWindow(0, [0.5, 1, 1, BASELINE_MEAN_X * 4 - 2.5])];
+    const calm = pooledDensity(windows, 'global', 0, 1);
+    const scattered = pooledDensity(windows, 'global', 0, 4);
+    expect(calm?.density).toBeCloseTo(1, 12);
+    expect(calm?.low).toBeLessThan(1);
+    expect(calm?.high).toBeGreaterThan(1);
+    expect(scattered?.low).toBeLessThan(calm?.low ?? 0);
+    expect(scattered?.high).toBeGreaterThan(calm?.high ?? 0);
+  });
+
+  it('leaves out windows from before the moment asked for', () => {
+    const windows = [aWindow(0, [9, 9]), aWindow(1, [1]), aWindow(2, [3])];
+    expect(pooledDensity(windows, 'global', HOUR, 1)).toMatchObject({ startMs: HOUR, sessions: 2 });
+  });
+
+  it('is of the sessions of one region when that is asked for', () => {
+    const windows = [aWindow(0, [2, 2, 0], 2), aWindow(1, [1, 1])];
+    const pooled = pooledDensity(windows, 7, 0, 1);
+    expect(pooled?.sessions).toBe(2);
+    expect(pooled?.density).toBeCloseTo(Math.exp(BASELINE_MEAN_X - 2), 12);
+  });
+
+  it('is not known without sessions', () => {
+    expect(pooledDensity([], 'global', 0, 1)).toBeNull();
+    expect(pooledDensity([aWindow(0, [1])], 7, 0, 1)).toBeNull();
+    expect(pooledDensity([aWindow(0, [1])], 'global', HOUR, 1)).toBeNull();
+  });
+});

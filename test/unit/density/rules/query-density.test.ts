@@ -1,0 +1,213 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  densityInterval,
+  queryDensity,
+  tooFewSessions,
+} from '../../../../src/density/rules/query-density.ts';
+import { baselineScores, percentile, surpriseOf } from '../../../../src/density/rules/query-score.ts';
+import { regionTable } from '../../../../src/density/rules/regions.ts';
+import { sessionWeights } from '../../../../src/density/rules/sessions.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+
+interface Drawn {
+  readonly baseline: readonly number[];
+  readonly baselineRegions: readonly number[];
+  readonly scores: readonly number[];
+  readonly regions: readonly number[];
+  readonly sessions: readonly number[];
+}
+
+function draw(seed: number, count = 80): Drawn {
+  const uniform = uniforms(seed);
+  const numbers = (n: number, most: number): number[] =>
+    Array.from({ length: n }, () => Math.floor(uniform() * most));
+  return {
+    baseline: numbers(300, 1000).map((n) => n / 1000),
+    baselineRegions: numbers(300, 3),
+    scores: numbers(count, 1000).map((n) => n / 1000),
+    regions: numbers(count, 3),
+    sessions: numbers(count, count / 2),
+  };
+}
+
+function densityOfDrawn({ baseline, baselineRegions, scores, regions, sessions }: Drawn) {
+  const lists = baselineScores(baseline, baselineRegions, 3);
+  const u = Float64Array.from(scores, (score, i) => percentile(score, regions[i] ?? -1, lists));
+  return queryDensity(u, u.map(surpriseOf), regions, sessions);
+}
+
+const seeds = fc.integer({ min: 0, max: 1e6 });
+
+describe('query density', () => {
+  it('is near 1 when the window is the baseline', () => {
+    const { baseline, baselineRegions } = draw(1);
+    const same = densityOfDrawn({
+      ...draw(1),
+      scores: baseline,
+      regions: baselineRegions,
+      sessions: baseline.map((_, i) => i),
+    });
+    // A query that is in the list itself stands a little higher than a new one would.
+    expect(same?.density).toBeGreaterThan(0.97);
+    expect(same?.density).toBeLessThan(1.08);
+    expect(same?.uncovered.share).toBeCloseTo(0.05, 1);
+  });
+
+  it('does not change under any increasing transform of the scores', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const drawn = draw(seed);
+        const transform = (score: number): number => Math.exp(3 * score) - 17;
+        const transformed = {
+          ...drawn,
+          baseline: drawn.baseline.map(transform),
+          scores: drawn.scores.map(transform),
+        };
+        expect(densityOfDrawn(transformed)).toEqual(densityOfDrawn(drawn));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('does not depend on the order of the queries', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const drawn = draw(seed);
+        const reversed = {
+          ...drawn,
+          baseline: drawn.baseline.toReversed(),
+          baselineRegions: drawn.baselineRegions.toReversed(),
+          scores: drawn.scores.toReversed(),
+          regions: drawn.regions.toReversed(),
+          sessions: drawn.sessions.toReversed(),
+        };
+        expect(densityOfDrawn(reversed)?.density).toBeCloseTo(densityOfDrawn(drawn)?.density ?? 0, 12);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('never rises when a query is covered worse, and stays within its range', () => {
+    fc.assert(
+      fc.property(seeds, fc.nat(79), fc.double({ min: 0, max: 1, noNaN: true }), (seed, which, loss) => {
+        const drawn = draw(seed);
+        const worse = {
+          ...drawn,
+          scores: drawn.scores.map((score, i) => (i === which ? score - loss : score)),
+        };
+        const [before, after] = [densityOfDrawn(drawn), densityOfDrawn(worse)];
+        expect(after?.density).toBeLessThanOrEqual((before?.density ?? 0) + 1e-12);
+        expect(after?.density).toBeGreaterThan(0.0269);
+        expect(before?.density).toBeLessThan(2.6913);
+        expect(after?.uncovered.excessLow).toBeLessThanOrEqual(after?.uncovered.excess ?? -1);
+        expect(after?.uncovered.excessHigh).toBeGreaterThanOrEqual(after?.uncovered.excess ?? 2);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('gives each session one vote, so that a bot with one query weighs 1', () => {
+    const { weights, sessions } = sessionWeights([7, 1, 7, 7, 2, 7]);
+    expect([...weights]).toEqual([0.25, 1, 0.25, 0.25, 1, 0.25]);
+    expect(sessions).toBe(3);
+    const people = draw(2);
+    const withBot = (copies: number) => ({
+      ...people,
+      scores: [...people.scores, ...Array.from({ length: copies }, () => 0)],
+      regions: [...people.regions, ...Array.from({ length: copies }, () => 0)],
+      sessions: [...people.sessions, ...Array.from({ length: copies }, () => 9999)],
+    });
+    expect(densityOfDrawn(withBot(5000))?.density).toBeCloseTo(densityOfDrawn(withBot(1))?.density ?? 0, 9);
+  });
+
+  it('falls to about 0.965 with 1 % of gibberish', () => {
+    const baseline = Array.from({ length: 5000 }, (_, i) => i / 5000);
+    const lists = baselineScores(baseline, new Int32Array(5000), 1);
+    const densityWith = (gibberish: number): number => {
+      const scores = baseline.map((score, i) => (i % 100 < gibberish ? -1 : score));
+      const u = Float64Array.from(scores, (score) => percentile(score, 0, lists));
+      const sessions = scores.map((_, i) => i);
+      return queryDensity(u, u.map(surpriseOf), new Int32Array(5000), sessions)?.density ?? 0;
+    };
+    expect(densityWith(0)).toBeCloseTo(1, 2);
+    expect(densityWith(1)).toBeCloseTo(0.965, 2);
+  });
+
+  it('is nothing without queries', () => {
+    expect(queryDensity(new Float64Array(0), new Float64Array(0), [], [])).toBeNull();
+  });
+
+  it('says when it rests on too few sessions, and how sure it is otherwise', () => {
+    expect(tooFewSessions(199)).toEqual({ kind: 'insufficient_data', of: 'sessions', have: 199, need: 200 });
+    expect(tooFewSessions(200)).toBeNull();
+    const reaches = [200, 1000, 5000].map((sessions) => Math.log(densityInterval(1, sessions, 1).high));
+    for (const [i, expected] of [0.13, 0.06, 0.026].entries()) expect(reaches[i]).toBeCloseTo(expected, 2);
+    const { low, high } = densityInterval(0.8, 300, 4);
+    expect(high / 0.8).toBeCloseTo(0.8 / low, 12);
+    expect(Math.log(high / 0.8)).toBeCloseTo(2 * Math.log(densityInterval(1, 300, 1).high), 12);
+  });
+});
+
+describe('percentile', () => {
+  const uniformScores = (count: number): number[] => Array.from({ length: count }, (_, i) => i / count);
+
+  it('is that of the region from 50 baseline queries on, of the whole baseline below', () => {
+    for (const [size, expected] of [
+      [49, 1 / (49 + 100 + 1)],
+      [50, 1 / 51],
+    ] as const) {
+      const scores = [
+        ...uniformScores(size).map((score) => score + 5),
+        ...uniformScores(100).map((s) => s + 9),
+      ];
+      const regions = scores.map((_, i) => (i < size ? 0 : 1));
+      expect(percentile(4, 0, baselineScores(scores, regions, 2))).toBe(expected);
+    }
+  });
+
+  it('is that of the whole baseline for a query without a region, or in a region that the baseline lacks', () => {
+    const lists = baselineScores(uniformScores(99), new Int32Array(99), 1);
+    expect(percentile(0.5, -1, lists)).toBe(percentile(0.5, 0, lists));
+    expect(percentile(0.5, 7, lists)).toBe(percentile(0.5, 0, lists));
+  });
+
+  it('counts a score without a region in the whole baseline alone', () => {
+    const lists = baselineScores([0.1, 0.2, 0.3], [0, -1, 0], 1);
+    expect([...lists.all]).toEqual([0.1, 0.2, 0.3]);
+    expect(lists.regions.map((scores) => [...scores])).toEqual([[0.1, 0.3]]);
+  });
+
+  it('lies in (0, 1], and the surprise in [0, ln 100]', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: -1, max: 1, noNaN: true })),
+        fc.double({ min: -1, max: 1, noNaN: true }),
+        (scores, score) => {
+          const u = percentile(score, -1, baselineScores(scores, new Int32Array(scores.length), 1));
+          expect(u).toBeGreaterThan(0);
+          expect(u).toBeLessThanOrEqual(1);
+          expect(surpriseOf(u)).toBeGreaterThanOrEqual(0);
+          expect(surpriseOf(u)).toBeLessThanOrEqual(Math.log(100));
+        },
+      ),
+    );
+    expect(Object.is(surpriseOf(1), 0)).toBe(true);
+  });
+});
+
+describe('regionTable', () => {
+  it('puts first what explains most of the fall, and its parts sum to the whole', () => {
+    const density = densityOfDrawn(draw(3));
+    const table = regionTable(density ?? { regions: [] }, [0.4, 0.3, 0.3]);
+    const explained = table.map((row) => row.explained);
+    expect(explained).toEqual(explained.toSorted((a, b) => b - a));
+    expect(explained.reduce((sum, part) => sum + part, 0)).toBeCloseTo(-Math.log(density?.density ?? 0), 10);
+  });
+
+  it('shows a region that nobody asks in any more', () => {
+    expect(regionTable({ regions: [] }, [1])).toEqual([
+      { region: 0, share: 0, baselineShare: 1, density: null, explained: 0 },
+    ]);
+  });
+});

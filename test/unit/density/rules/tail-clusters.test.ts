@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import { buildBaseline } from '../../../../src/density/rules/baseline.ts';
+import { measureWindow } from '../../../../src/density/rules/measure-window.ts';
+import {
+  clusterCount,
+  mergeLike,
+  type TailQuery,
+  type TailSide,
+  tailClusters,
+} from '../../../../src/density/rules/tail-clusters.ts';
+import { matrixOf } from '../../../../src/vector/matrix.ts';
+import { sphericalKMeans } from '../../../../src/vector/spherical-k-means.ts';
+import { evenQuestions, queryWorld } from '../../../support/query-world.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const FROM = new Date('2026-03-02T00:00:00Z');
+const LATER = new Date('2026-04-01T00:00:00Z');
+const COVERED = [0, 1, 2, 3, 4, 5, 6, 7];
+const MISSING = 8;
+
+const world = queryWorld(21, 9, 8);
+const asked = world.ask(evenQuestions(4000, COVERED, FROM, 14 * DAY));
+const built = buildBaseline(asked.queries, asked.vectors, {
+  period: { from: FROM, until: new Date(FROM.getTime() + 14 * DAY) },
+  windowMs: HOUR,
+  seed: 1,
+});
+if ('kind' in built) throw new Error('The baseline was not built.');
+const baseline = built;
+const baselineSide = { vectors: asked.vectors, tail: baseline.tail, sessions: baseline.global.sessions };
+
+/** The tail of an hour in which a share of 1,000 questions is about the missing topic. */
+function hourWith(share: number) {
+  const every = share === 0 ? Number.POSITIVE_INFINITY : Math.round(1 / share);
+  const questions = evenQuestions(1000, COVERED, LATER, HOUR).map((question, i) =>
+    (i + 1) % every === 0 ? { ...question, topic: MISSING } : question,
+  );
+  const live = world.ask(questions);
+  const { queries, density } = measureWindow(live.queries, live.vectors, baseline);
+  const topicOf = new Map(live.queries.map(({ id }, i) => [id, questions[i]?.topic]));
+  const tail: TailQuery[] = queries.flatMap((query) =>
+    query.percentile <= 0.1 && query.row !== null
+      ? [{ ...query, row: query.row, session: String(query.sessionNumber) }]
+      : [],
+  );
+  const side: TailSide<TailQuery> = { vectors: live.vectors, tail, sessions: density?.sessions ?? 0 };
+  return { side, topicOf, density };
+}
+
+describe('uncovered topics', () => {
+  it('are found: the missing topic is one cluster, nearly pure, with its share of traffic and its examples', () => {
+    const { side, topicOf } = hourWith(0.1);
+    const found = tailClusters(side, baselineSide, 1);
+    if (found.kind !== 'clusters') throw new Error('There were too few queries.');
+    const [topic, ...others] = found.uncovered;
+    expect(others).toEqual([]);
+    const hits = topic?.members.filter((id) => topicOf.get(id) === MISSING).length ?? 0;
+    expect(hits / (topic?.members.length ?? 1)).toBeGreaterThan(0.95);
+    expect(hits).toBeGreaterThan(90);
+    expect(topic?.excessPoints).toBeGreaterThan(8);
+    expect(topic?.excessPoints).toBeLessThan(12);
+    expect(topic?.density).toBeLessThan(0.1);
+    expect(topic?.adjustedP).toBeLessThan(1e-6);
+    expect(topic?.examples).toHaveLength(7);
+    expect(new Set(topic?.examples).size).toBe(7);
+    expect(topic?.examples.every((id) => topicOf.get(id) === MISSING)).toBe(true);
+    expect(topic?.examples.slice(0, 5)).toEqual(topic?.members.slice(0, 5));
+  });
+
+  it('are not found where nothing is missing', () => {
+    expect(tailClusters(hourWith(0).side, baselineSide, 1)).toMatchObject({
+      kind: 'clusters',
+      uncovered: [],
+    });
+  });
+
+  it('are the same in whatever order the queries come', () => {
+    const { side } = hourWith(0.1);
+    const turned = { ...side, tail: side.tail.toReversed() };
+    const turnedBaseline = { ...baselineSide, tail: baseline.tail.toReversed() };
+    expect(tailClusters(turned, turnedBaseline, 1)).toEqual(tailClusters(side, baselineSide, 1));
+  });
+
+  it('are no matter of one client: a bot that repeats an uncovered question is one vote', () => {
+    const { side } = hourWith(0);
+    const bot = world.ask([{ topic: MISSING, session: 'bot', occurredAt: LATER }]);
+    const row = side.vectors.rows;
+    const vectors = {
+      ...side.vectors,
+      rows: row + 1,
+      data: Float32Array.from([...side.vectors.data, ...bot.vectors.data]),
+    };
+    const repeats = Array.from({ length: 500 }, (_, i) => ({
+      id: `bot ${i}`,
+      row,
+      session: 'bot',
+      surprise: 4.6,
+      region: 0,
+    }));
+    const found = tailClusters({ ...side, vectors, tail: [...side.tail, ...repeats] }, baselineSide, 1);
+    expect(found).toMatchObject({ kind: 'clusters', uncovered: [] });
+  });
+
+  it('are not looked for in fewer than 30 queries of either side', () => {
+    const { side } = hourWith(0.1);
+    expect(tailClusters({ ...side, tail: side.tail.slice(0, 29) }, baselineSide, 1)).toEqual({
+      kind: 'insufficient_data',
+      of: 'window_tail',
+      have: 29,
+      need: 30,
+    });
+    expect(tailClusters(side, { ...baselineSide, tail: baselineSide.tail.slice(0, 3) }, 1)).toMatchObject({
+      of: 'baseline_tail',
+      have: 3,
+    });
+  });
+
+  it('keep their share of traffic when more than 2,000 sessions are cut to 2,000', () => {
+    const { side } = hourWith(0.1);
+    const many = Array.from({ length: 30 }, (_, copy) =>
+      side.tail.map((query) => ({
+        ...query,
+        id: `${query.id} ${copy}`,
+        session: `${query.session} ${copy}`,
+      })),
+    ).flat();
+    expect(many.length).toBeGreaterThan(4000);
+    const found = tailClusters({ ...side, tail: many, sessions: side.sessions * 30 }, baselineSide, 1);
+    if (found.kind !== 'clusters') throw new Error('There were too few queries.');
+    expect(found.uncovered[0]?.trafficShare).toBeCloseTo(0.1, 1);
+    expect(found.uncovered[0]?.current).toBeLessThan(2000);
+  });
+
+  it('are searched in 4 to 16 clusters', () => {
+    expect([0, 100, 112, 113, 400, 4000].map(clusterCount)).toEqual([4, 4, 4, 5, 16, 16]);
+  });
+});
+
+describe('mergeLike', () => {
+  const angle = (degrees: number): number[] => [
+    Math.cos((degrees * Math.PI) / 180),
+    Math.sin((degrees * Math.PI) / 180),
+  ];
+  // Rows lie 10 degrees from their centroids at 0, 8, 16 and 90.
+  const centres = [0, 8, 16, 90];
+  const rows = matrixOf(centres.flatMap((centre) => [angle(centre - 10), angle(centre + 10)]));
+  const clustering = {
+    ...sphericalKMeans(rows, centres.flatMap(angle), 0),
+    labels: Int32Array.of(0, 0, 1, 1, 2, 2, 3, 3),
+    closeness: new Float64Array(8).fill(Math.cos(Math.PI / 18)),
+  };
+
+  it('makes one of clusters that are as like as their members, also through a third', () => {
+    const merged = mergeLike(rows, clustering, [0, 1, 2, 3]);
+    expect(merged.map(({ labels }) => labels)).toEqual([[0, 1, 2], [3]]);
+    expect(merged[0]?.rows).toEqual([0, 1, 2, 3, 4, 5]);
+    for (const [c, value] of angle(8).entries()) expect(merged[0]?.centroid[c]).toBeCloseTo(value, 6);
+  });
+
+  it('leaves out clusters that were not chosen, and the links through them', () => {
+    expect(mergeLike(rows, clustering, [0, 2, 3]).map(({ labels }) => labels)).toEqual([[0], [2], [3]]);
+    expect(mergeLike(rows, clustering, [])).toEqual([]);
+  });
+});

@@ -1,0 +1,226 @@
+/** The watch as a state machine: what each observation makes of each state. */
+import { describe, expect, it } from 'vitest';
+import type { FrozenBaseline } from '../../../../src/density/rules/baseline.ts';
+import {
+  type MeasurementFingerprint,
+  measurementFingerprint,
+} from '../../../../src/density/rules/measurement-change.ts';
+import { isUpgradeDue, learningState, startOver, transition } from '../../../../src/density/rules/watch.ts';
+import type {
+  DensityState,
+  WatchingPhase,
+  WatchObservation,
+  WatchStep,
+} from '../../../../src/density/rules/watch-state.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const NOW = Date.UTC(2026, 10, 20, 12);
+
+const settings = {
+  pipeline: 'docs',
+  windowMs: HOUR,
+  graceMs: 0,
+  budget: { count: 1, periodMs: 365 * DAY },
+  monitors: 1,
+  needs: { days: 14, sessions: 2_000 },
+};
+
+const first = measurementFingerprint({ index: null, embedder: { identity: 'first model' } }, 5);
+const second: MeasurementFingerprint = { ...first, embeddingModel: 'second model' };
+const spread = { sessions: 2_400, meanX: 0.99, variance: 0.9, phi: 1, meanXUpper: 1.03 };
+
+function aBaseline(grade: FrozenBaseline['grade']): FrozenBaseline {
+  return {
+    grade,
+    period: { from: new Date(NOW - 14 * DAY), until: new Date(NOW) },
+    days: 14,
+    sessions: 2_400,
+    queries: 5_000,
+    dropped: { notMeasurable: 0, notFiniteVector: 0, zeroVector: 0 },
+    regions: { count: 0, columns: 0, centroids: new Float64Array(0) },
+    scores: { all: new Float64Array(0), regions: [] },
+    global: spread,
+    monitored: [],
+    regionShares: [],
+  };
+}
+
+function built(grade: FrozenBaseline['grade'], version = 1): WatchObservation {
+  const baseline = aBaseline(grade);
+  return { kind: 'baseline_built', version, baseline, reason: 'enough traffic', closedMs: NOW, details: {} };
+}
+
+const learning = learningState(first, null);
+const watching = transition(settings, learning, built('page')).state;
+const provisional = transition(settings, learning, built('provisional')).state;
+const changedTo = (
+  consequence: Extract<WatchObservation, { kind: 'parts_changed' }>['consequence'],
+): WatchObservation => ({
+  kind: 'parts_changed',
+  fingerprint: second,
+  changed: ['embeddingModel'],
+  at: new Date(NOW + DAY),
+  consequence,
+});
+const replay = {
+  kind: 'replay',
+  queries: 40,
+  baselineVersion: 1,
+  from: new Date(NOW - DAY),
+  until: new Date(NOW),
+} as const;
+const replaying = transition(settings, watching, changedTo(replay)).state;
+
+/** A window after which each session is that badly covered, of one that came before it with the same. */
+function aWindow(sessions: number, y: number): WatchObservation {
+  const sumX = sessions * y * Math.log(100);
+  const windowAt = (startMs: number) => ({
+    startMs,
+    endMs: startMs + HOUR,
+    measuredMs: startMs + HOUR,
+    baselineVersion: 1,
+    totals: { startMs, endMs: startMs + HOUR, all: { sessions, sumX }, regions: [] },
+    segments: { all: { sessions, queries: sessions, sumX, sumUncovered: sessions } },
+  });
+  return {
+    kind: 'window_measured',
+    baseline: aBaseline('page'),
+    history: [windowAt(NOW)],
+    remeasured: [],
+    scores: { all: new Float64Array(sessions).fill(y), regions: new Map() },
+    notMeasurable: { no_vector: 2 },
+  };
+}
+
+const kinds = ({ effects }: WatchStep): string[] => effects.map(({ kind }) => kind);
+const sentences = ({ effects }: WatchStep): string[] =>
+  effects.flatMap((effect) => (effect.kind === 'record_event' ? [effect.event.sentence] : []));
+
+describe('the watch', () => {
+  it.each<[string, DensityState, WatchObservation, DensityState['phase']['kind'], string[]]>([
+    [
+      'learns on',
+      learning,
+      { kind: 'traffic_insufficient', progress: { days: 2, sessions: 90, problem: null }, untilMs: NOW },
+      'learning',
+      [],
+    ],
+    [
+      'starts with a baseline, and lets the queries of older ones go',
+      learning,
+      built('page'),
+      'watching',
+      ['record_event', 'release_baselines_before'],
+    ],
+    ['closes a window', watching, aWindow(20, 0.2), 'watching', ['record_measurements', 'store_windows']],
+    [
+      'has the alarms of both levels investigated',
+      watching,
+      aWindow(400, 0.9),
+      'watching',
+      ['record_measurements', 'store_windows', 'investigate_alarm', 'investigate_alarm'],
+    ],
+    ['rests while the baseline is searched anew', watching, changedTo(replay), 'replaying', ['record_event']],
+    [
+      'learns anew when none of it is kept',
+      watching,
+      changedTo({ kind: 'learn' }),
+      'learning',
+      ['record_event'],
+    ],
+    [
+      'stays when the baseline finds the same',
+      watching,
+      changedTo({ kind: 'keep', searched: { queries: 30, meanOverlap: 1, meanScoreChange: 0 } }),
+      'watching',
+      ['record_event'],
+    ],
+    ['learns when the replay came to nothing', replaying, { kind: 'replay_insufficient' }, 'learning', []],
+    [
+      'goes on with the baseline of the replay',
+      replaying,
+      built('page', 2),
+      'watching',
+      ['record_event', 'release_baselines_before'],
+    ],
+    [
+      'stays as it is when more is known of what it measures with',
+      watching,
+      { kind: 'parts_known', fingerprint: second },
+      'watching',
+      [],
+    ],
+  ])('%s', (_, state, observed, phase, effects) => {
+    const step = transition(settings, state, observed);
+    expect(step.state.phase.kind).toBe(phase);
+    expect(kinds(step)).toEqual(effects);
+  });
+
+  it('compares nothing from before a change with what came after it', () => {
+    const { state } = transition(settings, watching, changedTo({ kind: 'learn' }));
+    expect(state).toMatchObject({ sinceMs: NOW + DAY, closedMs: NOW + DAY, fingerprint: second });
+    expect(replaying).toMatchObject({ sinceMs: NOW + DAY, closedMs: NOW + DAY, fingerprint: second });
+    expect(transition(settings, replaying, { kind: 'replay_insufficient' }).state.sinceMs).toBe(NOW + DAY);
+  });
+
+  it('counts a window once, as evidence of both levels', () => {
+    const { state, effects } = transition(settings, watching, aWindow(400, 0.9));
+    expect(state.closedMs).toBe(NOW + HOUR);
+    const raised = effects.flatMap((effect) => (effect.kind === 'investigate_alarm' ? [effect.alarm] : []));
+    expect(raised.map(({ level }) => level)).toEqual(['page', 'ticket']);
+    expect(() => transition(settings, state, aWindow(400, 0.9))).toThrow('A window counts once as evidence');
+  });
+
+  it('measures density, sessions and evidence of a window that closes', () => {
+    const { effects } = transition(settings, watching, aWindow(400, 0.2));
+    const outcomes = effects.flatMap((effect) =>
+      effect.kind === 'record_measurements' ? effect.outcomes : [],
+    );
+    expect(outcomes.map(({ measure }) => measure)).toEqual([
+      'query_density',
+      'query_uncovered_ratio',
+      'query_uncovered_excess_ratio',
+      'density_sessions',
+      'density_page_evidence_ratio',
+      'density_ticket_evidence_ratio',
+    ]);
+    expect(outcomes[3]).toMatchObject({ value: 400, details: { not_measurable: { no_vector: 2 } } });
+  });
+
+  it('holds no window against a baseline that it does not have', () => {
+    expect(() => transition(settings, learning, aWindow(20, 0.2))).toThrow('learning');
+  });
+
+  it('makes tickets only, by a provisional baseline, and replaces it once a day', () => {
+    expect(Object.keys((provisional.phase as WatchingPhase).alarms)).toEqual(['ticket']);
+    const nextDay = { ...provisional, closedMs: NOW + DAY };
+    expect(isUpgradeDue(settings, provisional, new Date(NOW))).toBe(false);
+    expect(isUpgradeDue(settings, nextDay, new Date(NOW + DAY))).toBe(true);
+    // A window that is still to be closed comes first.
+    expect(isUpgradeDue(settings, nextDay, new Date(NOW + DAY + HOUR))).toBe(false);
+    const { state } = transition(settings, nextDay, { kind: 'upgrade_insufficient' });
+    expect(isUpgradeDue(settings, state, new Date(NOW + DAY))).toBe(false);
+    expect(isUpgradeDue(settings, { ...state, closedMs: NOW + 2 * DAY }, new Date(NOW + 2 * DAY))).toBe(true);
+  });
+
+  it.each([
+    ['a page', watching],
+    ['a replay', replaying],
+    ['nothing', learning],
+  ])('starts over for a person, from %s', (_, state) => {
+    const since = new Date(NOW + 2 * DAY);
+    const step = startOver('docs', state, { at: new Date(NOW + 3 * DAY), reason: 'new product', since });
+    expect(step.state).toMatchObject({ phase: { kind: 'learning' }, sinceMs: since.getTime(), closedMs: 0 });
+    expect(sentences(step)).toEqual(['A new density baseline of docs was asked for: new product.']);
+  });
+
+  it('says of a change that it is no drift, and what becomes of the baseline', () => {
+    expect(sentences(transition(settings, watching, changedTo(replay)))).toEqual([
+      'What the density of docs is measured with changed (embedding model); this is no drift. 40 baseline queries are searched anew; the alarm rests until then.',
+    ]);
+    expect(sentences(transition(settings, learning, changedTo({ kind: 'learn' })))).toEqual([
+      'What the density of docs is measured with changed (embedding model); this is no drift. The baseline is learnt from now on.',
+    ]);
+  });
+});

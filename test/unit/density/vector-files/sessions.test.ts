@@ -1,0 +1,46 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readSessions } from '../../../../src/density/vector-files.ts';
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'recalld-sessions-'));
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+async function read(content: string): Promise<number[]> {
+  const path = join(folder, 'sessions.txt');
+  await writeFile(path, content);
+  return [...(await readSessions(path))];
+}
+
+describe('a file of sessions', () => {
+  it('numbers the sessions in the order of their first row', async () => {
+    expect(await read('b\na\nb\n__proto__\na\n')).toEqual([0, 1, 0, 2, 1]);
+  });
+
+  it('takes names with blanks around them, line ends of Windows and empty lines at the end', async () => {
+    expect(await read(' a\r\na \r\nb\r\n\r\n\n')).toEqual([0, 0, 1]);
+  });
+
+  it('is empty without a name', async () => {
+    expect(await read('')).toEqual([]);
+  });
+
+  it('is refused with an empty line in between, for a row would have no session', async () => {
+    await expect(read('a\n\nb\n')).rejects.toMatchObject({
+      code: 'file_malformed',
+      message: `Line 2 of ${join(folder, 'sessions.txt')} names no session; write one on each line.`,
+    });
+  });
+
+  it('is refused when it does not exist', async () => {
+    await expect(readSessions(join(folder, 'nowhere'))).rejects.toMatchObject({ code: 'file_unreadable' });
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { type AlarmFacts, alarmsOf, trusted } from '../../../src/diagnosis/alarms.ts';
+import type { LatestRun } from '../../../src/golden/ports/golden-runs.ts';
+import { aFloor, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
+import { statesAt } from '../../support/check-states.ts';
+import { aMeasurement, hours } from '../../support/measurements.ts';
+import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+
+const pipeline = aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) });
+const FLOOR = 'ndcg@10 below 0.8 on faq';
+
+/** Names of what is in alarm, an hourly set and these facts given. */
+function alarmsAt(now: Date, facts: Partial<AlarmFacts>): string[] {
+  const all = {
+    latest: [],
+    checks: [],
+    measurements: [],
+    intervalSeconds: () => 3600,
+    ...facts,
+  };
+  return alarmsOf(pipeline, all, now).map(({ name }) => name);
+}
+
+function ended(parts: Partial<NonNullable<LatestRun['ended']>>): LatestRun {
+  const run = aLatestRun();
+  if (run.ended === null) throw new Error('the builder makes a run that ended');
+  return { ...run, ended: { ...run.ended, ...parts } };
+}
+
+describe('what is in alarm on a pipeline', () => {
+  it('is nothing while runs come and their checks are ok', () => {
+    expect(alarmsAt(hours(1), { latest: [aLatestRun()] })).toEqual([]);
+  });
+
+  it('is the check that a run has failed, with the set that it is about', async () => {
+    const check = {
+      name: FLOOR,
+      severity: 'critical',
+      value: 0.7,
+      threshold: 0.8,
+      explanation: 'It is 0.7.',
+    } as const;
+    const latest = [ended({ checks: [{ ...check, verdict: 'critical' }] })];
+    const checks = await statesAt({ pipelines: [pipeline] }, { latest }, { evaluatedAt: hours(1) });
+    const facts = { checks, measurements: [], latest, intervalSeconds: () => 3600 };
+    expect(alarmsOf(pipeline, facts, hours(1))).toEqual([
+      { name: FLOOR, severity: 'critical', goldenSet: 'faq' },
+    ]);
+  });
+
+  it('is a set whose runs are overdue by three intervals, and by none when it runs by hand', () => {
+    const latest = [aLatestRun({ lastAttemptAt: NOON })];
+    expect(alarmsAt(hours(3), { latest })).toEqual([]);
+    expect(alarmsAt(hours(3.01), { latest })).toContain('runs of faq are overdue');
+    expect(alarmsAt(hours(300), { latest, intervalSeconds: () => null })).not.toContain(
+      'runs of faq are overdue',
+    );
+  });
+
+  it('is a run that did not complete after one that did', () => {
+    expect(alarmsAt(hours(1), { latest: [ended({ finishedAt: hours(0.5) })] })).toEqual([
+      'the latest run of faq did not complete',
+    ]);
+  });
+
+  it('is a retriever that fails one query in twenty, errors and timeouts alike', () => {
+    const outcomes = { ok: 95, empty: 0, error: 2, timeout: 3 };
+    expect(alarmsAt(hours(1), { latest: [ended({ outcomes })] })).toEqual(['golden queries of faq fail']);
+    expect(alarmsAt(hours(1), { latest: [ended({ outcomes: { ...outcomes, timeout: 2 } })] })).toEqual([]);
+  });
+
+  it('is no run of another pipeline', () => {
+    expect(alarmsAt(hours(9), { latest: [aLatestRun({ pipeline: 'other' })] })).toEqual([]);
+  });
+
+  it('is an embedding canary that moved and an index that misses neighbours for certain', async () => {
+    const store = new MemoryMeasurements();
+    await store.record([
+      aMeasurement({
+        measure: 'embedding_canary_median',
+        value: 0.4,
+        ciLow: 0.3,
+        ciHigh: 0.5,
+        details: { verdict: 'changed' },
+      }),
+      aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 }),
+    ]);
+    const measurements = await store.latest(NOON);
+    expect(alarmsAt(NOON, { measurements })).toEqual([
+      'the embedding canary moved',
+      'the index misses near neighbours',
+    ]);
+  });
+
+  it('is no index whose recall may yet be good enough', async () => {
+    const store = new MemoryMeasurements();
+    await store.record([aMeasurement({ measure: 'ann_recall', value: 0.85, ciLow: 0.7, ciHigh: 0.95 })]);
+    expect(alarmsAt(NOON, { measurements: await store.latest(NOON) })).toEqual([]);
+  });
+
+  it('names critical ones before warnings', async () => {
+    const store = new MemoryMeasurements();
+    await store.record([aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 })]);
+    const latest = [ended({ outcomes: { ok: 0, empty: 0, error: 3, timeout: 0 } })];
+    expect(alarmsAt(NOON, { latest, measurements: await store.latest(NOON) })).toEqual([
+      'golden queries of faq fail',
+      'the index misses near neighbours',
+    ]);
+  });
+});
+
+describe('what a probe has measured', () => {
+  it('is trusted while it is fresh, and withheld when it is old', async () => {
+    const store = new MemoryMeasurements();
+    await store.record([aMeasurement({ measure: 'ann_recall', value: 0.95, ciLow: 0.9, ciHigh: 0.99 })]);
+    expect(trusted(await store.latest(NOON), 'ann_recall')).toMatchObject({ value: 0.95 });
+    expect(trusted(await store.latest(hours(24 * 30)), 'ann_recall')).toBeNull();
+    expect(trusted(await store.latest(NOON), 'embedding_canary_median')).toBeNull();
+  });
+});

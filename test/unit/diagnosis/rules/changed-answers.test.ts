@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { changedAnswers } from '../../../../src/diagnosis/rules/changed-answers.ts';
+import type { ComparedSide } from '../../../../src/golden/rules/compare-golden-runs.ts';
+import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
+import {
+  aFailedAnswer,
+  anAnswer,
+  aRunSettings,
+  documents,
+  goldenQueries,
+} from '../../../support/builders.ts';
+
+const queries = goldenQueries(10);
+const side = (answer: (queryId: string, index: number) => QueryAnswer): ComparedSide => ({
+  queries,
+  answers: queries.map(({ id }, index) => answer(id, index)),
+  settings: aRunSettings(),
+});
+const right = side((queryId, i) => anAnswer({ queryId, documents: documents(`d${i + 1}`, 'x') }));
+const none: ReadonlySet<string> = new Set();
+
+describe('answers of a golden run against those before', () => {
+  it('are unchanged when they are', () => {
+    expect(changedAnswers(right, right, none)).toMatchObject({
+      answered: 10,
+      score: { measure: 'ndcg@10', n: 10, difference: 0, verdict: 'no_change' },
+      kept: 1,
+      documentsBefore: 11,
+      vanished: 0,
+      appeared: 0,
+    });
+  });
+
+  it('leave failures out, which are looked at by themselves', () => {
+    const failing = side((queryId, i) =>
+      i < 4 ? aFailedAnswer({ queryId }) : anAnswer({ queryId, documents: documents(`d${i + 1}`, 'x') }),
+    );
+    expect(changedAnswers(right, failing, none)).toMatchObject({
+      answered: 6,
+      kept: 1,
+      score: { difference: 0 },
+    });
+  });
+
+  it('tell documents that vanished from documents that came', () => {
+    const renamed = side((queryId, i) => anAnswer({ queryId, documents: documents(`new${i}`, 'x') }));
+    expect(changedAnswers(right, renamed, none)).toMatchObject({
+      kept: 0.5,
+      vanished: 10,
+      appeared: 10,
+      score: { difference: -1, verdict: 'regression' },
+    });
+  });
+
+  it('are not scored by labels that are gone', () => {
+    const empty = side((queryId) => anAnswer({ queryId, outcome: 'empty', documents: [] }));
+    const all = new Set(queries.map(({ id }) => id));
+    expect(changedAnswers(right, empty, all)).toMatchObject({
+      score: null,
+      empty: 10,
+      emptyBefore: 0,
+      kept: 0,
+    });
+  });
+
+  it('say nothing when no query was answered twice', () => {
+    const down = side((queryId) => aFailedAnswer({ queryId }));
+    expect(changedAnswers(right, down, none)).toMatchObject({ answered: 0, score: null, kept: null });
+  });
+});

@@ -1,0 +1,114 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RecalldError } from '../../../../src/errors.ts';
+import type { ExportFile } from '../../../../src/golden/rules/export/export-file.ts';
+import { exportGoldenSet } from '../../../../src/golden/rules/export/export-golden-set.ts';
+import type { GoldenFormat } from '../../../../src/golden/rules/golden-set-file.ts';
+import type { GoldenQuery } from '../../../../src/model.ts';
+import { type Files, readFiles } from './golden-files.ts';
+
+/** Any text that an importer lets through: trimmed, no NUL, no half of a surrogate pair. */
+const importable = (maxLength: number, unit: 'binary' | 'grapheme') =>
+  fc
+    .string({ unit, minLength: 1, maxLength })
+    .map((text) => text.replaceAll(/[\0\p{Cs}]/gu, '').trim())
+    .filter((text) => text !== '');
+
+const noControl = (text: fc.Arbitrary<string>) =>
+  text.map((value) => value.replaceAll(/\p{Cc}/gu, '').trim()).filter((value) => value !== '');
+
+const oddWords = fc.constantFrom(
+  '"',
+  '""',
+  ',',
+  ';',
+  "'",
+  '\\',
+  '#',
+  '\u2028',
+  '\u00a0x',
+  '=SUM(A1)',
+  'text',
+  'query_id',
+  '__proto__',
+  '\u{1F600}',
+  'a\u0301',
+  '\uFEFFb',
+);
+const text = fc
+  .array(
+    fc.oneof(
+      importable(12, 'binary'),
+      importable(12, 'grapheme'),
+      oddWords,
+      fc.constantFrom('\n', '\t', '\r'),
+    ),
+    {
+      minLength: 1,
+      maxLength: 6,
+    },
+  )
+  .map((words) => words.join(' ').trim())
+  .filter((value) => value !== '');
+const id = noControl(fc.oneof(importable(10, 'binary'), importable(10, 'grapheme'), oddWords));
+const tagName = noControl(
+  fc.oneof(importable(8, 'grapheme'), fc.constantFrom('lang', 'Tenant 7', 'score', 'id')),
+).map((name) => name.replaceAll('=', '~'));
+
+const queries: fc.Arbitrary<GoldenQuery[]> = fc.uniqueArray(
+  fc.record({
+    id,
+    text,
+    tags: fc.dictionary(tagName, noControl(importable(12, 'binary')), { maxKeys: 3, noNullPrototype: true }),
+    judgments: fc.uniqueArray(fc.record({ documentId: id, grade: fc.nat(1000) }), {
+      minLength: 1,
+      maxLength: 4,
+      selector: ({ documentId }) => documentId,
+    }),
+  }),
+  { minLength: 1, maxLength: 6, selector: (query) => query.id },
+);
+
+function toFiles(files: readonly ExportFile[], single: string): Files {
+  return Object.fromEntries(files.map(({ path, text: content }) => [path ?? single, content]));
+}
+
+const formats: readonly [GoldenFormat, string, (queries: readonly GoldenQuery[]) => GoldenQuery[]][] = [
+  ['jsonl', 'set.jsonl', (set) => [...set]],
+  ['beir', '.', (set) => [...set]],
+  ['csv', 'set.csv', (set) => [...set]],
+  ['trec', '.', (set) => set.map((query) => ({ ...query, tags: {} }))],
+];
+
+describe('an exported golden set', () => {
+  it.each(formats)('in %s is imported as what it was, or refused', async (format, name, prepare) => {
+    let written = 0;
+    await fc.assert(
+      fc.asyncProperty(queries, async (set) => {
+        const given = prepare(set);
+        const files = attempt(given, format);
+        if (files === null) return;
+        written += 1;
+        const { queries: read } = await readFiles(toFiles(files, name), name);
+        expect(read).toEqual(given);
+      }),
+      { numRuns: 150 },
+    );
+    expect(written).toBeGreaterThan(20);
+  });
+
+  it('keeps a first TREC query that reads like a header', async () => {
+    const query = { id: 'qid', text: 'query', tags: {}, judgments: [{ documentId: 'd', grade: 1 }] };
+    const files = toFiles(exportGoldenSet([query], 'trec'), '.');
+    expect((await readFiles(files, '.')).queries).toEqual([query]);
+  });
+});
+
+function attempt(set: readonly GoldenQuery[], format: GoldenFormat): ExportFile[] | null {
+  try {
+    return exportGoldenSet(set, format);
+  } catch (error) {
+    if (error instanceof RecalldError && error.code === 'export_impossible') return null;
+    throw error;
+  }
+}

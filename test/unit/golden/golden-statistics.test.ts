@@ -1,0 +1,101 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createComputePool } from '../../../src/app/compute/compute-pool.ts';
+import { createGoldenStatistics } from '../../../src/golden/golden-statistics.ts';
+import { compareGoldenRuns } from '../../../src/golden/rules/compare-golden-runs.ts';
+import { measureNoise } from '../../../src/golden/rules/comparison/rerun-noise.ts';
+import { scoreQueries } from '../../../src/golden/rules/query-scores.ts';
+import { scoreRun } from '../../../src/golden/rules/score-run.ts';
+import { groupBySegment } from '../../../src/golden/rules/segments.ts';
+import { anAnswer, aRunSettings, documents, goldenQueries } from '../../support/builders.ts';
+
+const never = new AbortController().signal;
+const settings = aRunSettings({ cutoffs: [1, 10], segmentKeys: ['course'], maxSegments: 5 });
+/** More than are scored in one turn, of seven courses, some of which have few queries. */
+const queries = goldenQueries(620).map((query, i) => ({
+  ...query,
+  tags: { course: `c${i % 50 < 2 ? i % 50 : 2 + (i % 5)}` },
+}));
+
+/** Each document lies at the rank that a multiple of the place of its query says, or is not found. */
+function answersOf(step: number) {
+  return queries.map(({ id }, i) => {
+    const rank = (i * step) % 14;
+    const found = Array.from({ length: 10 }, (_, place) => (place === rank ? `d${i + 1}` : `x${place}`));
+    return anAnswer({ queryId: id, documents: documents(...found) });
+  });
+}
+
+const side = (step: number) => ({ queries, answers: answersOf(step), settings });
+const pool = createComputePool({ threads: 1, mostWaiting: 1 });
+const statistics = createGoldenStatistics(pool);
+afterAll(() => pool.close());
+
+describe('what threads compute of golden runs', () => {
+  it('are scores and bounds with the same digits as on the main thread', async () => {
+    const dead = new Set(['q3', 'q50']);
+    const scored = await statistics.scoreRun(queries, answersOf(3), settings, dead, never);
+    expect(scored).toEqual(scoreRun(queries, answersOf(3), settings, dead));
+    expect(new Set(scored.scores.map(({ ciMethod }) => ciMethod))).toEqual(new Set(['wilson', 't', 'bca']));
+    expect(scored.segmentsOverflow).toBe(2);
+  });
+
+  it('are comparisons with the same digits, with the noise of the retriever and without stale labels', async () => {
+    const noise = { all: { 'ndcg@10': { reruns: 5, standardDeviation: 0.01, sharedVariance: 0.0001 } } };
+    const stale = new Set(['q7']);
+    const compared = await statistics.compareRuns(side(3), side(5), stale, noise, never);
+    expect(compared).toEqual(compareGoldenRuns(side(3), side(5), stale, noise));
+    expect(compared?.some(({ pMethod }) => pMethod === 'monte_carlo')).toBe(true);
+    expect(compared?.some(({ pMethod }) => pMethod === 'exact')).toBe(true);
+  });
+
+  it('is nothing for runs without a common cut-off', async () => {
+    const other = { ...side(5), settings: { ...settings, cutoffs: [3] } };
+    expect(await statistics.compareRuns(side(3), other, new Set(), {}, never)).toBeNull();
+  });
+
+  it('is the noise of reruns', async () => {
+    const runs = [answersOf(3), answersOf(5), answersOf(9)];
+    const scored = runs.map((answers) => scoreQueries(queries, answers, settings));
+    const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
+    expect(await statistics.measureNoise(queries, runs, settings, never)).toEqual(
+      measureNoise(
+        scored[0]?.keys ?? [],
+        scored.map(({ columns }) => columns),
+        segments,
+      ),
+    );
+  });
+});
+
+describe('golden runs that end while threads are busy', () => {
+  it('leave turns to other work', async () => {
+    let turns = 0;
+    let isDone = false;
+    const turn = (): void => {
+      turns += 1;
+      if (!isDone) setImmediate(turn);
+    };
+    turn();
+    await statistics.compareRuns(side(3), side(5), new Set(), {}, never);
+    isDone = true;
+    expect(turns).toBeGreaterThan(100);
+  });
+
+  it('are refused when too many wait, to be tried again', async () => {
+    const waiting = Array.from({ length: 4 }, () =>
+      statistics.compareRuns(side(3), side(5), new Set(), {}, never),
+    );
+    const refused = (await Promise.allSettled(waiting)).filter(({ status }) => status === 'rejected');
+    expect(refused).toEqual([
+      expect.objectContaining({ reason: expect.objectContaining({ code: 'overloaded', retryable: true }) }),
+      expect.objectContaining({ reason: expect.objectContaining({ code: 'overloaded', retryable: true }) }),
+    ]);
+  });
+
+  it('end with the reason why they are no longer wanted', async () => {
+    const stop = new AbortController();
+    const running = statistics.compareRuns(side(3), side(5), new Set(), {}, stop.signal);
+    stop.abort(new Error('the daemon stops'));
+    await expect(running).rejects.toThrow('the daemon stops');
+  });
+});

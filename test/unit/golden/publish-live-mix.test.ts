@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import { liveMixGauges } from '../../../src/golden/publish-live-mix.ts';
+import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
+import { gapNow, valueNow } from '../../../src/probes/probes.ts';
+import { aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+import { rowsOf } from '../../support/stored-gauges.ts';
+
+const HOUR = 3_600_000;
+const bounds = { ciLow: 0.3, ciHigh: 0.5, ciMethod: 't' } as const;
+
+function ofSet(set: string, outcome: MeasurementOutcome): MeasurementOutcome {
+  return { ...outcome, segment: `golden_set=${set}` };
+}
+const covered = valueNow('docs', 'golden_representativeness', NOON, {
+  ...bounds,
+  value: 0.4,
+  n: 100,
+  details: { represented: 0.8 },
+});
+const score = valueNow('docs', 'golden_live_mix_ndcg', NOON, {
+  ...bounds,
+  value: 0.45,
+  n: 17,
+  details: { metric: 'ndcg@10', effective_sample_size: 17.6, represented: 0.8 },
+});
+
+async function gauges(outcomes: readonly MeasurementOutcome[], hours: number): Promise<string[]> {
+  const measurements = new MemoryMeasurements();
+  await measurements.record(outcomes);
+  const gaugesAt = liveMixGauges([aWatchedPipeline()], await rowsOf(measurements, NOON));
+  const samples = gaugesAt(new Date(NOON.getTime() + hours * HOUR));
+  return samples.map(
+    ({ name, labels, value }) =>
+      `${name}{${Object.entries(labels)
+        .map(([label, text]) => `${label}=${text}`)
+        .join(',')}} ${value}`,
+  );
+}
+
+it('how well a golden set stands for live traffic is exported, with bounds and effective size', async () => {
+  expect(await gauges([ofSet('faq', covered), ofSet('faq', score)], 6)).toEqual([
+    'recalld_golden_live_covered_ratio{pipeline=docs,golden_set=faq} 0.4',
+    'recalld_golden_live_covered_ratio_ci_low{pipeline=docs,golden_set=faq} 0.3',
+    'recalld_golden_live_covered_ratio_ci_high{pipeline=docs,golden_set=faq} 0.5',
+    'recalld_golden_live_represented_ratio{pipeline=docs,golden_set=faq} 0.8',
+    'recalld_golden_live_mix_score{pipeline=docs,golden_set=faq,measure=ndcg,k=10} 0.45',
+    'recalld_golden_live_mix_score_ci_low{pipeline=docs,golden_set=faq,measure=ndcg,k=10} 0.3',
+    'recalld_golden_live_mix_score_ci_high{pipeline=docs,golden_set=faq,measure=ndcg,k=10} 0.5',
+    'recalld_golden_live_mix_effective_queries{pipeline=docs,golden_set=faq} 17.6',
+  ]);
+});
+
+it('what is older than three measurements is withheld', async () => {
+  expect(await gauges([ofSet('faq', covered), ofSet('faq', score)], 19)).toEqual([]);
+});
+
+it('what could not be measured later is withheld', async () => {
+  const later = new Date(NOON.getTime() + 6 * HOUR);
+  const gap = ofSet('faq', gapNow('docs', 'golden_representativeness', later, 'embedder_failed'));
+  const left = await gauges([ofSet('faq', covered), gap], 7);
+  expect(left).toEqual([]);
+});
+
+it('sets and pipelines that the config no longer has are left out', async () => {
+  expect(await gauges([ofSet('gone', covered), ofSet('faq', { ...score, pipeline: 'gone' })], 1)).toEqual([]);
+});

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type ComparedSide,
+  compareGoldenRuns,
+  sharedQueries,
+} from '../../../../src/golden/rules/compare-golden-runs.ts';
+import { aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
+
+const queries = Array.from({ length: 20 }, (_, n) =>
+  aGoldenQuery({
+    id: `q${n}`,
+    tags: { language: n % 2 === 0 ? 'en' : 'de' },
+    judgments: [{ documentId: `d${n}`, grade: 1 }],
+  }),
+);
+const settings = aRunSettings({ cutoffs: [1, 5], segmentKeys: ['language'] });
+
+/** A run that finds the document of every query but those named. */
+function aSide(missed: readonly number[] = [], parts: Partial<ComparedSide> = {}): ComparedSide {
+  const answers = queries.map(({ id }, n) =>
+    anAnswer({ queryId: id, documents: documents(missed.includes(n) ? 'x' : `d${n}`) }),
+  );
+  return { queries, answers, settings, ...parts };
+}
+
+const none = new Set<string>();
+const find = (
+  differences: ReturnType<typeof compareGoldenRuns>,
+  measure: string,
+  k: number,
+  segment = 'all',
+) => differences?.find((one) => one.key.measure === measure && one.key.k === k && one.segment === segment);
+
+describe('a run against another one', () => {
+  it('that answered the same differs by nothing at all', () => {
+    const differences = compareGoldenRuns(aSide(), aSide(), none);
+    expect(differences).not.toBeNull();
+    for (const { difference, p, verdict } of differences ?? []) {
+      expect({ difference, p, verdict }).toEqual({ difference: 0, p: 1, verdict: 'no_change' });
+    }
+  });
+
+  it('shows what fell, over all queries and in the segment where it did', () => {
+    const fallen = aSide([0, 2, 4, 6, 8, 10, 12, 14]);
+    const differences = compareGoldenRuns(aSide(), fallen, none);
+    expect(find(differences, 'hit_rate', 1)).toMatchObject({
+      n: 20,
+      excluded: 0,
+      difference: -0.4,
+      losses: 8,
+      verdict: 'regression',
+    });
+    expect(find(differences, 'hit_rate', 1, 'language=en')?.difference).toBe(-0.8);
+    expect(find(differences, 'hit_rate', 1, 'language=de')?.difference).toBe(0);
+  });
+
+  it('leaves out queries whose labels are stale: what they lost is no fault of the retriever', () => {
+    const stale = new Set(['q0', 'q2', 'q4']);
+    const differences = compareGoldenRuns(aSide(), aSide([0, 2, 4]), stale);
+    expect(find(differences, 'ndcg', 5)).toMatchObject({
+      n: 17,
+      excluded: 3,
+      difference: 0,
+      verdict: 'no_change',
+    });
+  });
+
+  it('keeps to the cut-offs and the queries that both have', () => {
+    const older = aSide([], { queries: queries.slice(0, 12), settings: aRunSettings({ cutoffs: [5, 10] }) });
+    const differences = compareGoldenRuns(older, aSide([15]), none);
+    expect(new Set(differences?.map(({ key }) => key.k))).toEqual(new Set([5]));
+    expect(find(differences, 'recall', 5)).toMatchObject({ n: 12, excluded: 8, difference: 0 });
+  });
+
+  it('is not compared when nothing is in common', () => {
+    expect(compareGoldenRuns(aSide([], { queries: [] }), aSide(), none)).toBeNull();
+    const other = aSide([], { settings: aRunSettings({ cutoffs: [100] }) });
+    expect(compareGoldenRuns(other, aSide(), none)).toBeNull();
+    expect(compareGoldenRuns(aSide(), aSide(), new Set(queries.map(({ id }) => id)))).toBeNull();
+  });
+
+  it('takes the noise of its retriever into account', () => {
+    const fallen = aSide([0, 2, 4, 6, 8, 10, 12, 14]);
+    const noise = { reruns: 5, standardDeviation: 0.5, sharedVariance: 0.25 };
+    const quiet = find(compareGoldenRuns(aSide(), fallen, none), 'mrr', 5);
+    const loud = find(compareGoldenRuns(aSide(), fallen, none, { all: { 'mrr@5': noise } }), 'mrr', 5);
+    expect(quiet?.verdict).toBe('regression');
+    expect(loud?.verdict).toBe('inconclusive');
+    expect(loud?.ciLow).toBeLessThan(quiet?.ciLow ?? -1);
+  });
+});
+
+describe('the queries that two versions share', () => {
+  it('have the same id, text and judgments, in whatever order', () => {
+    const judgments = [
+      { documentId: 'a', grade: 1 },
+      { documentId: 'b', grade: 2 },
+    ];
+    const before = [
+      aGoldenQuery({ id: 'same', judgments }),
+      aGoldenQuery({ id: 'rejudged', judgments }),
+      aGoldenQuery({ id: 'reworded', text: 'old words', judgments }),
+    ];
+    const after = [
+      aGoldenQuery({ id: 'same', judgments: judgments.toReversed() }),
+      aGoldenQuery({ id: 'rejudged', judgments: judgments.map((one) => ({ ...one, grade: 2 })) }),
+      aGoldenQuery({ id: 'reworded', text: 'new words', judgments }),
+      aGoldenQuery({ id: 'new', judgments }),
+    ];
+    expect(sharedQueries(before, after).map(({ id }) => id)).toEqual(['same']);
+  });
+});

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { judgeFloor } from '../../../../src/checks/rules/golden-checks.ts';
+import { judgeRegression } from '../../../../src/checks/rules/regression.ts';
+import { compareGoldenRuns } from '../../../../src/golden/rules/compare-golden-runs.ts';
+import { scoreRun } from '../../../../src/golden/rules/score-run.ts';
+import { anAnswer, aRunSettings, documents, goldenQueries } from '../../../support/builders.ts';
+
+const QUERIES = 100_000;
+
+it('a set of 100,000 queries is scored, compared and judged as any other', () => {
+  const queries = goldenQueries(QUERIES);
+  const settings = aRunSettings({ cutoffs: [10] });
+  /** Every so many queries are answered wrong. */
+  const answersWrong = (every: number) =>
+    queries.map(({ id }, i) =>
+      anAnswer({ queryId: id, documents: documents((i + 1) % every === 0 ? 'x' : `d${i + 1}`) }),
+    );
+  const [before, after] = [answersWrong(10), answersWrong(8)];
+  const { scores } = scoreRun(queries, after, settings);
+  const floor = judgeFloor({ measure: 'ndcg@10', below: 0.9, severity: 'critical' }, 'faq', scores);
+  expect(floor).toMatchObject({ verdict: 'critical', value: 0.875 });
+  expect(floor.explanation).toContain('n = 100000');
+
+  const side = (answers: typeof before) => ({ queries, answers, settings });
+  const metrics = compareGoldenRuns(side(before), side(after), new Set()) ?? [];
+  const regression = judgeRegression(
+    { measure: 'ndcg@10', drop: 0.02, alpha: 0.01, severity: 'critical', runs: 1 },
+    'faq',
+    { runId: 'run-2', baselineRunId: 'run-1', metrics },
+    [],
+  );
+  expect(regression.verdict).toBe('critical');
+  expect(regression.value).toBeCloseTo(-0.025, 12);
+}, 60_000);

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import type { ComparedSide } from '../../../../src/golden/rules/compare-golden-runs.ts';
+import { listQueries, type QueryView } from '../../../../src/golden/rules/listed-queries.ts';
+import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
+import { aFailedAnswer, aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
+
+const ids = ['steady', 'lost', 'fell', 'rose', 'stale', 'emptied', 'failed', 'pending'];
+const queries = ids.map((id) =>
+  aGoldenQuery({ id, text: `What is ${id}?`, judgments: [{ documentId: 'd', grade: 1 }] }),
+);
+
+/** Every query with `d` at the first rank, but for those that are told otherwise; null is no answer yet. */
+function aSide(answers: Readonly<Record<string, readonly string[] | QueryAnswer | null>>): ComparedSide {
+  return {
+    queries,
+    answers: ids.flatMap((queryId): QueryAnswer[] => {
+      const told = answers[queryId];
+      if (told === null) return [];
+      if (told !== undefined && 'queryId' in told) return [told];
+      const outcome = told?.length === 0 ? 'empty' : 'ok';
+      return [anAnswer({ queryId, outcome, documents: documents(...(told ?? ['d'])) })];
+    }),
+    settings: aRunSettings(),
+  };
+}
+
+const before = aSide({ rose: ['x', 'd'] });
+const run = aSide({
+  lost: ['x'],
+  fell: ['x', 'd'],
+  stale: [],
+  emptied: [],
+  failed: aFailedAnswer({ queryId: 'failed' }),
+  pending: null,
+});
+
+function list(view: QueryView, against: ComparedSide | null = before) {
+  const staleDocuments = new Map([['stale', 2]]);
+  return listQueries({ run, against, staleDocuments }, view, { measure: 'mrr', k: 10 });
+}
+
+const rows = (view: QueryView) => list(view).map(({ query, score }) => [query.id, score]);
+
+describe('the queries of a run', () => {
+  it('come worst first, ties by id, those without an answer at 0', () => {
+    expect(rows('worst')).toEqual([
+      ['emptied', 0],
+      ['failed', 0],
+      ['lost', 0],
+      ['pending', 0],
+      ['stale', 0],
+      ['fell', 0.5],
+      ['rose', 1],
+      ['steady', 1],
+    ]);
+  });
+
+  it('come with what they scored before, but where their labels are stale', () => {
+    const told = new Map(list('worst').map(({ query, before: old, outcome }) => [query.id, [old, outcome]]));
+    expect(Object.fromEntries(told)).toMatchObject({
+      rose: [0.5, 'ok'],
+      steady: [1, 'ok'],
+      stale: [null, 'empty'],
+      pending: [1, null],
+    });
+    expect(list('worst', null).every(({ before: old }) => old === null)).toBe(true);
+  });
+
+  it('that lost come by how much they lost', () => {
+    expect(rows('regressed')).toEqual([
+      ['emptied', 0],
+      ['failed', 0],
+      ['lost', 0],
+      ['pending', 0],
+      ['fell', 0.5],
+    ]);
+    expect(list('regressed', null)).toEqual([]);
+  });
+
+  it('are not held against another question of the same id', () => {
+    const other = {
+      ...before,
+      queries: queries.map((query) => (query.id === 'lost' ? { ...query, text: 'Another?' } : query)),
+    };
+    const found = list('worst', other).find(({ query }) => query.id === 'lost');
+    expect(found).toMatchObject({ score: 0, before: null });
+    expect(list('regressed', other).map(({ query }) => query.id)).not.toContain('lost');
+  });
+
+  it('are told apart by what became of them', () => {
+    expect(rows('newly_empty').map(([id]) => id)).toEqual(['stale', 'emptied', 'failed']);
+    expect(rows('failed').map(([id]) => id)).toEqual(['failed']);
+    expect(list('stale')).toMatchObject([{ query: { id: 'stale' }, staleDocuments: 2 }]);
+    expect(list('newly_empty', null)).toEqual([]);
+  });
+});

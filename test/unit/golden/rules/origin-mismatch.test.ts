@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { originMismatch } from '../../../../src/golden/rules/origin-mismatch.ts';
+
+it('says which questions a set holds, which were to join them, and the way out', () => {
+  expect(originMismatch('faq', 'human')).toMatchObject({
+    code: 'golden_origin_differs',
+    message:
+      'The golden set "faq" holds questions of people, which are not to be mixed with questions of a model; choose another name with --set.',
+  });
+  expect(originMismatch('faq', 'generated').message).toContain(
+    'holds questions of a model, which are not to be mixed with questions of people',
+  );
+});

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import type { Embedder } from '../../../../src/embedders/embedder.ts';
+import { checkGoldenSet, hasProblems } from '../../../../src/golden/sets/check-golden-set.ts';
+import { recordJudgedDocuments } from '../../../../src/golden/sets/record-judged-documents.ts';
+import type { Neighbour } from '../../../../src/stores/vector-store.ts';
+import { aGoldenQuery, aWatchedPipeline } from '../../../support/builders.ts';
+import { MemoryGoldenDocuments } from '../../../support/memory-golden-documents.ts';
+import { failed, ok, scriptedStore } from '../../../support/scripted-store.ts';
+import { SteerableClock } from '../../../support/steerable-clock.ts';
+
+const never = new AbortController().signal;
+const since = new Date(0);
+const oldText =
+  'Refunds are paid within fourteen days to the card that was used. Ask us when it takes longer than that.';
+
+/** Every text has the same vector: what a store finds is scripted. */
+const embedder: Embedder = {
+  identity: 'same',
+  embed: async (texts) => ({
+    kind: 'vectors',
+    vectors: texts.map(() => Float32Array.of(1, 0)),
+    latencyMs: 1,
+  }),
+};
+
+const chunk = (id: string, content: string | null): Neighbour => ({
+  id,
+  content,
+  similarity: 0.9,
+  score: 0.9,
+  scoreKind: 'cosine',
+});
+
+function aStore(chunks: readonly Neighbour[]) {
+  return scriptedStore({
+    existing: (ids) => ok(new Set(ids.filter((id) => chunks.some((one) => one.id === id)))),
+    nearest: () => ok({ neighbours: chunks, isShort: false }),
+  });
+}
+
+function setUp() {
+  const documents = new MemoryGoldenDocuments();
+  return { deps: { documents, clock: new SteerableClock(), samples: { draw: async () => [] } }, documents };
+}
+
+const queries = [
+  aGoldenQuery({ id: 'q1', judgments: [{ documentId: 'a', grade: 2 }] }),
+  aGoldenQuery({ id: 'q2', text: 'Where is my invoice?', judgments: [{ documentId: 'b', grade: 1 }] }),
+];
+const settings = { relevanceLevel: 1, since };
+
+describe('the check of a golden set', () => {
+  it('finds nothing wrong while its documents are in the store, and remembers what they say', async () => {
+    const { deps, documents } = setUp();
+    const store = aStore([
+      chunk('a', oldText),
+      chunk('b', 'Invoices are under Account.'),
+      chunk('z', 'Other.'),
+    ]);
+    const check = await checkGoldenSet(deps, aWatchedPipeline({ store, embedder }), queries, settings, never);
+    expect(hasProblems(check)).toBe(false);
+    expect([...documents.stored]).toEqual([
+      ['a', oldText],
+      ['b', 'Invoices are under Account.'],
+    ]);
+  });
+
+  it('proposes the chunk in the place of a document that was cut anew, once its text was seen', async () => {
+    const { deps } = setUp();
+    const before = aStore([chunk('a', oldText), chunk('b', 'Invoices are under Account.')]);
+    await checkGoldenSet(deps, aWatchedPipeline({ store: before, embedder }), queries, settings, never);
+    const after = aStore([
+      chunk('b', 'Invoices are under Account.'),
+      chunk('a-new', `Money back. ${oldText}`),
+    ]);
+    const check = await checkGoldenSet(
+      deps,
+      aWatchedPipeline({ store: after, embedder }),
+      queries,
+      settings,
+      never,
+    );
+    expect(hasProblems(check)).toBe(true);
+    expect(check.proposals).toMatchObject([
+      {
+        number: 1,
+        queryId: 'q1',
+        from: 'a',
+        grade: 2,
+        to: [{ documentId: 'a-new', evidence: { kind: 'whole' } }],
+      },
+    ]);
+  });
+
+  it('proposes nothing for a document whose text was never seen, and names it', async () => {
+    const { deps } = setUp();
+    const store = aStore([chunk('b', 'Invoices.'), chunk('near', oldText)]);
+    const check = await checkGoldenSet(deps, aWatchedPipeline({ store, embedder }), queries, settings, never);
+    expect(check.labels).toMatchObject({ kind: 'probed', stale: 1 });
+    expect(check.proposals).toEqual([]);
+    expect(check.lost.unknown).toEqual(['a']);
+  });
+
+  it('says why it cannot look when there is no store, no embedder, or a store that fails or has no texts', async () => {
+    const { deps, documents } = setUp();
+    const lookAt = (parts: Parameters<typeof aWatchedPipeline>[0]) =>
+      checkGoldenSet(deps, aWatchedPipeline(parts), queries, settings, never);
+    expect((await lookAt({})).labels).toMatchObject({ kind: 'unknown', reason: /names no vector_store/ });
+    documents.stored.set('a', oldText);
+    const store = aStore([chunk('b', null)]);
+    expect((await lookAt({ store })).lost.gap).toMatch(/no embedder/);
+    expect((await lookAt({ store, embedder })).lost.gap).toMatch(/gives no texts/);
+    const broken = scriptedStore({
+      existing: () => ok(new Set(['b'])),
+      nearest: () => failed('It answered 500.'),
+    });
+    expect((await lookAt({ store: broken, embedder })).lost.gap).toBe('It answered 500.');
+    expect((await lookAt({ store })).representativeness).toMatchObject({
+      kind: 'unknown',
+      reason: 'no_embedder',
+    });
+  });
+});
+
+describe('the texts of judged documents', () => {
+  it('are asked for no more once all are known', async () => {
+    const { deps } = setUp();
+    let searches = 0;
+    const store = scriptedStore({
+      nearest: () => {
+        searches += 1;
+        return ok({ neighbours: [chunk('a', oldText), chunk('b', 'Invoices.')], isShort: false });
+      },
+    });
+    const pipeline = aWatchedPipeline({ store, embedder });
+    expect(await recordJudgedDocuments(deps, pipeline, queries, never)).toEqual({ judged: 2, known: 2 });
+    const first = searches;
+    expect(await recordJudgedDocuments(deps, pipeline, queries, never)).toEqual({ judged: 2, known: 2 });
+    expect(searches).toBe(first);
+  });
+
+  it('are looked for in another stretch of a large set each day', async () => {
+    const { deps } = setUp();
+    const many = Array.from({ length: 1200 }, (_, i) =>
+      aGoldenQuery({ id: `q${i}`, text: `question ${i}`, judgments: [{ documentId: `d${i}`, grade: 1 }] }),
+    );
+    const asked = new Set<string>();
+    const noting: Embedder = {
+      identity: 'noting',
+      embed: async (texts) => {
+        expect(texts.length).toBeLessThanOrEqual(500);
+        for (const text of texts) asked.add(text);
+        return { kind: 'vectors', vectors: texts.map(() => Float32Array.of(1, 0)), latencyMs: 1 };
+      },
+    };
+    const pipeline = aWatchedPipeline({ store: aStore([]), embedder: noting });
+    for (let day = 0; day < 12; day++) {
+      await recordJudgedDocuments(deps, pipeline, many, never);
+      await deps.clock.advance(86_400_000);
+    }
+    expect(asked.size).toBe(1200);
+  });
+});

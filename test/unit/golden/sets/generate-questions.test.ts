@@ -1,0 +1,242 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type GenerateRequest,
+  generateQuestions,
+  type SettledChunk,
+} from '../../../../src/golden/sets/generate-questions.ts';
+import type { Chunk } from '../../../../src/golden/sets/question-sieve.ts';
+import type { ChatAnswer, ChatModel, ChatRequest } from '../../../../src/models/chat-model.ts';
+import type { Retriever } from '../../../../src/retrievers/retriever.ts';
+import { aWatchedPipeline, documents } from '../../../support/builders.ts';
+
+const never = new AbortController().signal;
+
+const numbers = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
+/** Words that no other number has. */
+const spelled = (n: number): string => `${numbers[n % 10]}${n} ${numbers[(n * 7) % 10]}x${n}`;
+const chunksOf = (count: number): Chunk[] =>
+  Array.from({ length: count }, (_, n) => ({
+    id: `c${n}`,
+    content: `Chunk ${n} is about ${spelled(n)} and more.`,
+  }));
+
+const text = (value: string, isWhole = true): ChatAnswer => ({
+  kind: 'text',
+  text: value,
+  isWhole,
+  usage: { input: 100, output: 10 },
+});
+const question = (value: string): ChatAnswer => text(JSON.stringify({ answerable: true, question: value }));
+
+/** The chunk that a request is about. */
+function chunkOf({ messages }: ChatRequest): number {
+  return Number(/Chunk (\d+) is/.exec(messages[1]?.content ?? '')?.[1]);
+}
+const isRepair = ({ messages }: ChatRequest): boolean => messages.length > 2;
+
+function aModel(reply: (chunk: number, request: ChatRequest) => ChatAnswer): ChatModel & { calls: number } {
+  const model = {
+    model: 'small',
+    calls: 0,
+    answer: async (request: ChatRequest) => {
+      model.calls += 1;
+      return reply(chunkOf(request), request);
+    },
+  };
+  return model;
+}
+
+/** Finds the chunk whose words the question has. */
+const finder: Retriever = {
+  async retrieve({ text: asked }) {
+    const found = chunksOf(60).filter(({ content }) =>
+      asked.split(' ').some((word) => content.includes(` ${word} `)),
+    );
+    return {
+      kind: 'documents',
+      documents: documents(...found.map(({ id }) => id)),
+      latencyMs: 1,
+      attempts: 1,
+    };
+  },
+};
+const ask = (n: number): string => `where find ${spelled(n)} please`;
+
+async function generate(
+  model: ChatModel,
+  request: Partial<GenerateRequest> = {},
+  retriever: Retriever = finder,
+) {
+  const saved: SettledChunk[] = [];
+  const deps = {
+    model,
+    settle: async (chunk: SettledChunk) => {
+      saved.push(chunk);
+    },
+    onProgress: () => undefined,
+  };
+  const nothing = {
+    questions: 3,
+    seed: 1,
+    chunks: chunksOf(20),
+    settled: [],
+    known: [],
+    maxCost: null,
+    prices: null,
+  };
+  const result = await generateQuestions(
+    deps,
+    aWatchedPipeline({ retriever }),
+    { ...nothing, ...request },
+    never,
+  );
+  return { ...result, saved };
+}
+const outcomes = (settled: readonly SettledChunk[]) =>
+  settled.map(({ chunkId, outcome }) => `${chunkId} ${outcome}`);
+
+describe('the generation of questions', () => {
+  it('ends with as many as were asked for, each saved as soon as it is settled', async () => {
+    const { end, settled, saved, tokens } = await generate(aModel((n) => question(ask(n))));
+    expect(end).toEqual({ kind: 'complete' });
+    expect(outcomes(settled)).toEqual(['c0 kept', 'c1 kept', 'c2 kept']);
+    expect(settled[0]?.question).toBe(ask(0));
+    expect(saved).toEqual(settled);
+    expect(tokens).toEqual({ input: 300, output: 30 });
+  });
+
+  it('drops what no person would ask, and what is there already', async () => {
+    const replies: Record<number, ChatAnswer> = {
+      0: question('What does the passage say?'),
+      1: question(`Chunk 1 is about ${spelled(1)} and more.`),
+      2: { kind: 'refused', usage: null },
+      3: text('{"answerable": false, "question": ""}'),
+      4: question(ask(5)),
+      5: question(ask(5)),
+      6: question(`${ask(5)}?`),
+      7: question(ask(8)),
+    };
+    const { settled } = await generate(
+      aModel((n) => replies[n] ?? question(ask(n))),
+      { questions: 2, known: [ask(8).toUpperCase()] },
+    );
+    expect(outcomes(settled).slice(0, 8)).toEqual([
+      'c0 points_at_text',
+      'c1 quotes_chunk',
+      'c2 refused',
+      'c3 no_question',
+      'c4 not_retrieved',
+      'c5 kept',
+      'c6 near_duplicate',
+      'c7 near_duplicate',
+    ]);
+  });
+
+  it('repairs an answer of the wrong shape once, and pays for both', async () => {
+    const once = aModel((n, request) =>
+      isRepair(request) ? question(ask(n)) : text('{"question": "How', false),
+    );
+    expect(await generate(once, { questions: 1 })).toMatchObject({
+      end: { kind: 'complete' },
+      tokens: { input: 200, output: 20 },
+    });
+    const never = aModel(() => text('nonsense'));
+    const { settled, end } = await generate(never, { questions: 1, chunks: chunksOf(2) });
+    expect(outcomes(settled)).toEqual(['c0 malformed', 'c1 malformed']);
+    expect(end).toEqual({ kind: 'no_more_chunks' });
+  });
+
+  it('goes on where it was interrupted, and asks nothing twice', async () => {
+    const before = await generate(
+      aModel((n) => question(ask(n))),
+      { questions: 2 },
+    );
+    const model = aModel((n) => question(ask(n)));
+    const { settled } = await generate(model, { questions: 5, settled: before.settled });
+    expect(model.calls).toBe(3);
+    expect(outcomes(settled)).toEqual(['c0 kept', 'c1 kept', 'c2 kept', 'c3 kept', 'c4 kept']);
+  });
+
+  it('never spends more than its cap, even when every answer is as long as it may be', async () => {
+    const prices = { input: 1, output: 10 };
+    const dear = aModel((n, request) => {
+      const input = Math.ceil(request.messages.reduce((sum, { content }) => sum + content.length, 0) / 3.2);
+      const usage = { input, output: 300 };
+      return isRepair(request)
+        ? { kind: 'text', text: JSON.stringify({ answerable: true, question: ask(n) }), isWhole: true, usage }
+        : { kind: 'text', text: 'x'.repeat(900), isWhole: false, usage };
+    });
+    for (const maxCost of [0.0001, 0.012, 0.03, 0.1]) {
+      const { end, tokens } = await generate(dear, { questions: 15, maxCost, prices });
+      expect(end).toEqual({ kind: 'cost_cap' });
+      expect((tokens.input * prices.input + tokens.output * prices.output) / 1e6).toBeLessThanOrEqual(
+        maxCost,
+      );
+    }
+    expect((await generate(dear, { questions: 5, maxCost: 10, prices })).end).toEqual({ kind: 'complete' });
+  });
+
+  it('counts what earlier calls spent against the cap', async () => {
+    const prices = { input: 1, output: 1 };
+    const settled = [
+      { chunkId: 'c0', outcome: 'refused' as const, question: null, tokens: { input: 1e6, output: 0 } },
+    ];
+    const model = aModel((n) => question(ask(n)));
+    expect((await generate(model, { settled, maxCost: 1, prices })).end).toEqual({ kind: 'cost_cap' });
+    expect(model.calls).toBe(0);
+  });
+
+  it('gives up on a model that fails again and again, with its words', async () => {
+    const model = aModel(() => ({
+      kind: 'failed',
+      code: 'http_500',
+      message: 'The chat model question failed: 500.',
+    }));
+    const { end, settled } = await generate(model, { questions: 10 });
+    expect(end).toEqual({ kind: 'failing', message: 'The chat model question failed: 500.' });
+    expect(settled).toEqual([]);
+    expect(model.calls).toBeLessThanOrEqual(8);
+  });
+
+  it('keeps count of what it paid when the retriever fails, and asks about the chunk again later', async () => {
+    const broken: Retriever = { retrieve: async () => ({ kind: 'timeout', latencyMs: 1, attempts: 1 }) };
+    const model = aModel((n) => question(ask(n)));
+    const first = await generate(model, { questions: 10 }, broken);
+    expect(first.end).toMatchObject({ kind: 'failing', message: 'The retriever did not answer in time.' });
+    expect(first.tokens.input).toBe(100 * first.settled.length);
+    const second = await generate(model, { questions: 1, settled: first.settled });
+    expect(second.settled.at(-1)).toMatchObject({ chunkId: 'c0', outcome: 'kept' });
+  });
+
+  it('stops early when the retriever never returns a chunk: its ids are others', async () => {
+    const other: Retriever = {
+      retrieve: async () => ({ kind: 'documents', documents: documents('other'), latencyMs: 1, attempts: 1 }),
+    };
+    const model = aModel((n) => question(ask(n)));
+    const { end } = await generate(model, { questions: 50, chunks: chunksOf(60) }, other);
+    expect(end).toEqual({ kind: 'never_retrieved' });
+    expect(model.calls).toBeLessThanOrEqual(24);
+  });
+
+  it('stops at once when it is told to', async () => {
+    const stop = new AbortController();
+    const model = aModel((n) => {
+      if (n === 1) stop.abort(new Error('stopped'));
+      return question(ask(n));
+    });
+    const deps = { model, settle: async () => undefined, onProgress: () => undefined };
+    const request = {
+      questions: 9,
+      seed: 1,
+      chunks: chunksOf(20),
+      settled: [],
+      known: [],
+      maxCost: null,
+      prices: null,
+    };
+    await expect(
+      generateQuestions(deps, aWatchedPipeline({ retriever: finder }), request, stop.signal),
+    ).rejects.toThrow('stopped');
+    expect(model.calls).toBe(4);
+  });
+});

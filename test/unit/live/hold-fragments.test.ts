@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { createFragmentHold } from '../../../src/live/hold-fragments.ts';
+import type { HeldFragment } from '../../../src/live/ports/trace-fragments.ts';
+import type { TraceFragment } from '../../../src/live/rules/otel/trace-fragment.ts';
+import { createPersonalData } from '../../../src/privacy/personal-data.ts';
+import { silentLogger } from '../../support/log.ts';
+import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';
+import { MemoryMeter } from '../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
+
+const traceId = '5b8efff798038103d269b633813fc60c';
+const place = { traceId, spanId: '0000000000000001', endedAtUnixNano: 1n, pipeline: 'docs', within: null };
+
+const anEmbedding = (parts: Partial<TraceFragment & { vector: Float32Array; text: string | null }> = {}) =>
+  ({
+    ...place,
+    kind: 'embedding',
+    text: 'mail ann@example.com',
+    vector: Float32Array.of(1, 2),
+    model: 'e5',
+    ...parts,
+  }) as TraceFragment;
+const aPerson = (parts: Partial<TraceFragment> = {}) =>
+  ({ ...place, kind: 'person', sessionId: 's', userId: 'ann', ...parts }) as TraceFragment;
+const aRerank = (parts: Partial<TraceFragment> = {}) =>
+  ({
+    ...place,
+    kind: 'rerank',
+    text: 'mail ann@example.com',
+    topK: 1,
+    results: [{ id: 'a', score: 1 }],
+    ...parts,
+  }) as TraceFragment;
+
+/** The hold of pipelines `docs`, with vectors of two numbers, and `private`, which keeps no text. */
+function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
+  const traffic = new MemoryLiveTraffic();
+  const clock = new SteerableClock();
+  const meter = new MemoryMeter();
+  const key = 'a key of at least sixteen bytes';
+  const personalData = (text: 'redact' | 'hash') =>
+    createPersonalData({
+      pipeline: 'docs',
+      privacy: { text, patterns: [] },
+      key,
+      thread: { redact: ({ text: long }) => Promise.resolve(long) },
+      meter,
+      logger: silentLogger,
+      clock,
+    });
+  const pipelines = new Map([
+    ['docs', { limits: { dimensions: 2, retentionDays: 30 }, personalData: personalData('redact') }],
+    ['private', { limits: { dimensions: null, retentionDays: 30 }, personalData: personalData('hash') }],
+  ]);
+  const hold = createFragmentHold({
+    traffic,
+    clock,
+    meter,
+    budget,
+    livePipeline: (name) => pipelines.get(name) ?? null,
+    anybody: personalData('hash'),
+  });
+  return {
+    clock,
+    dropped: () => meter.increments.reduce((sum, { value }) => sum + value, 0),
+    held: async (...fragments: readonly TraceFragment[]): Promise<readonly HeldFragment[]> => {
+      await hold(fragments);
+      return traffic.calls.at(-1)?.[1] as readonly HeldFragment[];
+    },
+  };
+}
+
+describe('what is held of a span', () => {
+  it('is what the pipeline keeps of texts and people', async () => {
+    const { held } = aHold();
+    const [redacted, hashed, person] = await held(
+      anEmbedding(),
+      anEmbedding({ pipeline: 'private' }),
+      aPerson(),
+    );
+    expect(redacted).toMatchObject({ text: 'mail [EMAIL]', textHash: null, embedderVersion: 'e5' });
+    expect(hashed).toMatchObject({ text: null, textHash: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(person?.userHash).toMatch(/^[0-9a-f]{64}$/);
+    expect(
+      JSON.stringify([redacted, hashed, person], (_, value) => (typeof value === 'bigint' ? null : value)),
+    ).not.toContain('ann');
+  });
+
+  it('is no text and no vector when the span belongs to no pipeline', async () => {
+    const { held } = aHold();
+    const foreign = { pipeline: 'unknown' };
+    const kept = await held(anEmbedding(foreign), aRerank({ pipeline: null }), aPerson(foreign));
+    expect(kept).toMatchObject([
+      { kind: 'rerank', pipeline: null, text: null, textHash: null, results: [{ id: 'a' }] },
+      { kind: 'person', pipeline: null, sessionHash: expect.any(String), traceHash: expect.any(String) },
+    ]);
+  });
+
+  it('is no vector of another length than the pipeline has', async () => {
+    const { held } = aHold();
+    expect(await held(anEmbedding({ vector: Float32Array.of(1, 2, 3) }), aPerson())).toMatchObject([
+      { kind: 'person' },
+    ]);
+  });
+
+  it('tells fragments of one span apart, the same in a retry', async () => {
+    const { held } = aHold();
+    const parts = async () =>
+      (await held(anEmbedding(), anEmbedding({ text: 'other' }), anEmbedding({ spanId: '2' }))).map(
+        ({ part }) => part,
+      );
+    expect(await parts()).toEqual([0, 1, 0]);
+    expect(await parts()).toEqual([0, 1, 0]);
+  });
+
+  it('is bounded by trace, the last ones first, and by minute; what is dropped is counted', async () => {
+    const { held, dropped, clock } = aHold({ bytesPerMinute: 1600, perTrace: 2 });
+    const spans = ['1', '2', '3'].map((spanId) => aPerson({ spanId }));
+    expect(await held(...spans)).toMatchObject([{ spanId: '2' }, { spanId: '3' }]);
+    expect(dropped()).toBe(1);
+    expect(await held(...['a', 'b'].map((other) => aPerson({ traceId: other })))).toHaveLength(1);
+    expect(dropped()).toBe(2);
+    await clock.advance(60_000);
+    expect(await held(aPerson())).toHaveLength(1);
+  });
+});

@@ -1,0 +1,65 @@
+import type { ClickedQuery } from '../../../../../src/live/rules/feedback/clicked-ranks.ts';
+import type { ReferenceCtr } from '../../../../../src/live/rules/feedback/reference-ctr.ts';
+import type { SentimentMapping } from '../../../../../src/live/rules/feedback/sentiment-mapping.ts';
+import type { CapCandidate } from '../../../../../src/live/rules/feedback/user-cap.ts';
+import type { Feedback } from '../../../../../src/live/rules/live-query.ts';
+
+export const NOON = new Date('2026-11-20T12:00:00.000Z');
+
+/** A time so many minutes after noon. */
+export function minutesAfterNoon(minutes: number): Date {
+  return new Date(NOON.getTime() + minutes * 60_000);
+}
+
+/** A thumb up on `q1`, as it was sent. */
+export function aFeedback(parts: Partial<Feedback> = {}): Feedback {
+  return {
+    id: null,
+    queryId: 'q1',
+    pipeline: 'support-docs',
+    kind: 'thumb',
+    value: true,
+    documentId: null,
+    rank: null,
+    occurredAt: null,
+    userId: 'ada',
+    comment: null,
+    ...parts,
+  };
+}
+
+/** A click of ada on `q1` at noon, before the cap is applied. */
+export function aCandidate(parts: Partial<CapCandidate> = {}): CapCandidate {
+  return {
+    id: 'f1',
+    pipeline: 'support-docs',
+    queryId: 'q1',
+    kind: 'click',
+    author: 'hash-of-ada',
+    occurredAt: NOON,
+    ...parts,
+  };
+}
+
+/** A query of a session of its own, kept for certain, with ten documents of which none was clicked. */
+export function aClickedQuery(parts: Partial<ClickedQuery> = {}): ClickedQuery {
+  return { cluster: 's1', probability: 1, shown: 10, clickedRanks: [], ...parts };
+}
+
+/** Rates that are known for certain. */
+export function aReference(rates: readonly number[]): ReferenceCtr {
+  const covariance = rates.map(() => rates.map(() => 0));
+  return { kind: 'reference', rates, covariance, queries: 1000, sessions: 1000, clicks: 1000 };
+}
+
+/** What a pipeline takes feedback to mean whose config says nothing. */
+export const usualSentimentMapping: SentimentMapping = {
+  thumb: { zero: 'negative' },
+  rating: { min: 1, max: 5, positiveFrom: 4, negativeTo: 2 },
+  relevance: { min: 0, max: Number.POSITIVE_INFINITY, positiveFrom: 1, negativeTo: 0 },
+  click: 'positive',
+  copy: 'positive',
+  reformulation: 'negative',
+  abandonment: 'negative',
+  no_answer: 'negative',
+};

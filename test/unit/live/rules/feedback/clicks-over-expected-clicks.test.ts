@@ -1,0 +1,137 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ClickedQuery } from '../../../../../src/live/rules/feedback/clicked-ranks.ts';
+import {
+  type ClicksOverExpectedClicks,
+  clicksOverExpectedClicks,
+} from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
+import { aClickedQuery, aReference } from './builders.ts';
+
+const reference = aReference([0.4, 0.1]);
+
+function coecOf(queries: readonly ClickedQuery[], of = reference): ClicksOverExpectedClicks {
+  const coec = clicksOverExpectedClicks(queries, of);
+  if (coec.kind !== 'coec') throw new Error('There were too few sessions.');
+  return coec;
+}
+
+/** Too few sessions, or finite bounds of at least 0 that enclose the value and are no point. */
+function isSound(outcome: ReturnType<typeof clicksOverExpectedClicks>): boolean {
+  if (outcome.kind === 'insufficient_data') return outcome.have < outcome.need;
+  const { value, low, high } = outcome;
+  return 0 <= low && low <= value && value < high && high < Number.POSITIVE_INFINITY;
+}
+
+/** Of a session that was shown so many documents and clicked these, and of another that did not click. */
+function coecOfTwo(clickedRanks: readonly number[], shown: number): ClicksOverExpectedClicks {
+  return coecOf([
+    aClickedQuery({ cluster: 's1', shown, clickedRanks }),
+    aClickedQuery({ cluster: 's2', shown: 2 }),
+  ]);
+}
+
+describe('clicks over expected clicks', () => {
+  it('are worked out by hand', () => {
+    const queries = [
+      aClickedQuery({ cluster: 's1', shown: 2, clickedRanks: [1] }),
+      aClickedQuery({ cluster: 's2', shown: 1 }),
+      aClickedQuery({ cluster: 's3', shown: 2, clickedRanks: [1, 2] }),
+    ];
+    const coec = coecOf(queries);
+    expect(coec.value).toBeCloseTo(3 / (0.5 + 0.4 + 0.5), 12);
+    expect(coec.expectedClicks).toBeCloseTo(1.4, 12);
+    expect(coec).toMatchObject({ clicks: 3, depth: 2, n: 3, sessions: 3 });
+  });
+
+  it('weigh clicks and expected clicks alike, by the queries that a sampled one stands for', () => {
+    const queries = [
+      aClickedQuery({ cluster: 's1', probability: 0.1, shown: 1, clickedRanks: [1] }),
+      aClickedQuery({ cluster: 's2', probability: 1, shown: 2 }),
+    ];
+    expect(coecOf(queries).value).toBeCloseTo(10 / (10 * 0.4 + 0.5), 12);
+    expect(coecOf(queries).clicks).toBe(1);
+  });
+
+  it.each([0, 8])('are the same for every rate of sampling, here with %d clicks', (clicks) => {
+    const queries = (probability: number) =>
+      Array.from({ length: 30 }, (_, cluster) =>
+        aClickedQuery({ cluster, probability, shown: 2, clickedRanks: cluster < clicks ? [1] : [] }),
+      );
+    const [whole, sampled] = [coecOf(queries(1)), coecOf(queries(0.125))];
+    expect(sampled.value).toBeCloseTo(whole.value, 12);
+    expect(sampled.low).toBeCloseTo(whole.low, 12);
+    expect(sampled.high).toBeCloseTo(whole.high, 12);
+  });
+
+  it('look no deeper than the reference knows', () => {
+    expect(coecOfTwo([1, 3, 7], 10)).toEqual(coecOfTwo([1], 2));
+  });
+
+  it('leave out queries for which nothing was shown', () => {
+    const queries = ['s1', 's2'].map((cluster) => aClickedQuery({ cluster, clickedRanks: [1] }));
+    const empty = aClickedQuery({ cluster: 's3', shown: 0, probability: 0.001 });
+    expect(coecOf([...queries, empty])).toEqual(coecOf(queries));
+  });
+
+  it('claim no certainty when nobody clicked', () => {
+    const queries = Array.from({ length: 50 }, (_, cluster) => aClickedQuery({ cluster, shown: 2 }));
+    const { value, low, high } = coecOf(queries);
+    expect([value, low]).toEqual([0, 0]);
+    // 25 expected clicks and none seen: 3.7 / 25 and a little for the 49 degrees of freedom.
+    expect(high).toBeGreaterThan(0.147);
+    expect(high).toBeLessThan(0.16);
+  });
+
+  it('claim no certainty when all sessions clicked alike', () => {
+    const queries = Array.from({ length: 30 }, (_, cluster) =>
+      aClickedQuery({ cluster, shown: 1, clickedRanks: [1] }),
+    );
+    const { value, low, high } = coecOf(queries);
+    expect(value).toBeCloseTo(2.5, 12);
+    expect(low).toBeLessThan(1.8);
+    expect(high).toBeGreaterThan(3.3);
+  });
+
+  it('have wider bounds with a reference that is uncertain itself', () => {
+    const queries = Array.from({ length: 200 }, (_, cluster) =>
+      aClickedQuery({ cluster, shown: 2, clickedRanks: cluster % 5 < 2 ? [1] : [] }),
+    );
+    const sure = coecOf(queries);
+    const unsure = coecOf(queries, {
+      ...reference,
+      covariance: [
+        [0.0016, 0],
+        [0, 0.0001],
+      ],
+    });
+    expect(unsure.value).toBe(sure.value);
+    expect(unsure.high - unsure.low).toBeGreaterThan(1.2 * (sure.high - sure.low));
+  });
+
+  it('of fewer than two sessions are insufficient data and never NaN', () => {
+    const outcome = { kind: 'insufficient_data', of: 'sessions', need: 2 };
+    expect(clicksOverExpectedClicks([], reference)).toEqual({ ...outcome, have: 0 });
+    expect(clicksOverExpectedClicks([aClickedQuery()], reference)).toEqual({ ...outcome, have: 1 });
+    expect(clicksOverExpectedClicks([aClickedQuery({ shown: 0 })], reference)).toEqual({
+      ...outcome,
+      have: 0,
+    });
+  });
+
+  it('lie within their bounds, which are finite and never below 0, for any queries', () => {
+    const aQuery = fc.record({
+      cluster: fc.integer({ min: 0, max: 5 }),
+      probability: fc.constantFrom(1, 0.5, 0.01, 1e-6),
+      shown: fc.constant(10),
+      clickedRanks: fc.uniqueArray(fc.integer({ min: 1, max: 10 }), { maxLength: 4 }),
+    });
+    const rates = fc.array(fc.double({ min: 1e-6, max: 1, noNaN: true }), { minLength: 1, maxLength: 10 });
+    fc.assert(
+      fc.property(fc.array(aQuery, { maxLength: 20 }), rates, (queries, rates) => {
+        const coec = clicksOverExpectedClicks(queries, aReference(rates));
+        expect(isSound(coec)).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import type { ClickedQuery } from '../../../../../src/live/rules/feedback/clicked-ranks.ts';
+import { type ReferenceCtr, referenceCtr } from '../../../../../src/live/rules/feedback/reference-ctr.ts';
+import { uniforms } from '../../../../support/uniforms.ts';
+import { aClickedQuery } from './builders.ts';
+
+/** So many sessions of one query, of which every fifth clicks at rank 1 and every tenth at rank 2. */
+function baseline(sessions: number, parts: Partial<ClickedQuery> = {}): ClickedQuery[] {
+  return Array.from({ length: sessions }, (_, cluster) => {
+    const clickedRanks = [...(cluster % 5 === 0 ? [1] : []), ...(cluster % 10 === 0 ? [2] : [])];
+    return aClickedQuery({ cluster, shown: 2, clickedRanks, ...parts });
+  });
+}
+
+function referenceOf(queries: readonly ClickedQuery[], cutoff?: number): ReferenceCtr {
+  const reference = referenceCtr(queries, cutoff);
+  if (reference.kind !== 'reference') throw new Error('There was too little data.');
+  return reference;
+}
+
+describe('the reference CTR', () => {
+  it('is the share of clicked documents at each rank, smoothed towards that over all ranks', () => {
+    const { rates, queries, sessions, clicks } = referenceOf(baseline(200));
+    expect(rates[0]).toBeCloseTo((200 * 0.2 + 0.15) / 201, 12);
+    expect(rates[1]).toBeCloseTo((200 * 0.1 + 0.15) / 201, 12);
+    expect({ depth: rates.length, queries, sessions, clicks }).toEqual({
+      depth: 2,
+      queries: 200,
+      sessions: 200,
+      clicks: 60,
+    });
+  });
+
+  it('expects as many clicks of the baseline as it had', () => {
+    const { rates } = referenceOf(baseline(200));
+    expect(rates.reduce((sum, rate) => sum + rate, 0) * 200).toBeCloseTo(60, 9);
+  });
+
+  it('is above 0 at a rank that nobody clicked', () => {
+    const { rates } = referenceOf(baseline(200, { shown: 3 }));
+    expect(rates[2]).toBeCloseTo(0.1 / 201, 12);
+  });
+
+  it('reaches no deeper than the cut-off', () => {
+    expect(referenceOf(baseline(200, { shown: 20 }), 5).rates).toHaveLength(5);
+    expect(referenceOf(baseline(200, { shown: 20 })).rates).toHaveLength(10);
+  });
+
+  it('stops where too few sessions were shown a document to know its rate', () => {
+    const queries = [...baseline(200), ...baseline(99, { shown: 9 })];
+    expect(referenceOf(queries).rates).toHaveLength(2);
+    expect(referenceOf([...queries, aClickedQuery({ cluster: 1000, shown: 4 })]).rates).toHaveLength(4);
+  });
+
+  it('weighs a sampled query by the queries that it stands for', () => {
+    // Those who click were always kept, the others to a quarter: unweighted, rank 1 would have 1/2.
+    const queries = Array.from({ length: 400 }, (_, cluster) =>
+      aClickedQuery({
+        cluster,
+        shown: 1,
+        ...(cluster % 2 === 0 ? { clickedRanks: [1] } : { probability: 0.25 }),
+      }),
+    );
+    expect(referenceOf(queries).rates[0]).toBeCloseTo(0.2, 2);
+  });
+
+  it('has the covariance of independent clicks when clicks are independent', () => {
+    const uniform = uniforms(1);
+    const queries = Array.from({ length: 20_000 }, (_, cluster) =>
+      aClickedQuery({ cluster, shown: 2, clickedRanks: [1, 2].filter((rank) => uniform() < 0.4 / rank) }),
+    );
+    const { covariance } = referenceOf(queries);
+    expect((covariance[0]?.[0] ?? 0) / ((0.4 * 0.6) / 20_000)).toBeCloseTo(1, 1);
+    expect((covariance[1]?.[1] ?? 0) / ((0.2 * 0.8) / 20_000)).toBeCloseTo(1, 1);
+    expect(Math.abs(covariance[0]?.[1] ?? 1)).toBeLessThan((0.03 * 0.2) / 20_000);
+    expect(covariance[0]?.[1]).toBeCloseTo(covariance[1]?.[0] ?? 1, 15);
+  });
+
+  it('of a baseline that repeats each query has twice the variance for its number of queries', () => {
+    const queries = baseline(400);
+    const once = referenceOf(queries).covariance[0]?.[0] ?? 0;
+    const twice = referenceOf([...queries, ...queries]).covariance[0]?.[0] ?? 0;
+    expect(twice / once).toBeCloseTo(1, 6);
+  });
+
+  it('survives being stored as JSON', () => {
+    const reference = referenceOf(baseline(150));
+    expect(JSON.parse(JSON.stringify(reference))).toEqual(reference);
+  });
+
+  it.each([
+    ['no queries', [], { of: 'sessions', have: 0, need: 100 }],
+    ['too few sessions', baseline(99), { of: 'sessions', have: 99, need: 100 }],
+    ['one session of many queries', baseline(500, { cluster: 's1' }), { of: 'sessions', have: 1, need: 100 }],
+    ['no clicks', baseline(500, { clickedRanks: [] }), { of: 'clicks', have: 0, need: 20 }],
+    ['nothing shown', baseline(500, { shown: 0, clickedRanks: [] }), { of: 'sessions', have: 0, need: 100 }],
+  ])('of a baseline with %s is insufficient data and never NaN', (_what, queries, lack) => {
+    expect(referenceCtr(queries)).toEqual({ kind: 'insufficient_data', ...lack });
+  });
+
+  it.each([0, 2, Number.NaN, 1e-160])('refuses a probability of %d', (probability) => {
+    expect(() => referenceCtr(baseline(200, { probability }))).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import { sentimentOf } from '../../../../../src/live/rules/feedback/sentiment.ts';
+import {
+  type Scale,
+  type SentimentMapping,
+  scaleProblem,
+} from '../../../../../src/live/rules/feedback/sentiment-mapping.ts';
+import { type Feedback, type FeedbackKind, feedbackKinds } from '../../../../../src/live/rules/live-query.ts';
+import { aFeedback, usualSentimentMapping } from './builders.ts';
+
+function read(kind: FeedbackKind, value: Feedback['value'], changes: Partial<SentimentMapping> = {}) {
+  return sentimentOf(aFeedback({ kind, value }), { ...usualSentimentMapping, ...changes });
+}
+
+function reading(sentiment: string, value: number) {
+  return { kind: 'reading', sentiment, value };
+}
+
+const outOfFive: Scale = { min: 1, max: 5, positiveFrom: 4, negativeTo: 2 };
+
+describe('a thumb', () => {
+  it.each([
+    true,
+    1,
+    'up',
+    'UP',
+    ' thumbs up ',
+    'thumbs-up',
+    'THUMBS_UP',
+    'thumbsup',
+    'like',
+    'yes',
+    '1',
+    '+1',
+  ])('of %j is positive', (value) => {
+    expect(read('thumb', value)).toEqual(reading('positive', 1));
+  });
+
+  it.each([false, -1, 'down', 'Thumbs_Down', 'thumb-down', 'dislike', 'not helpful', 'no', 'false', '-1'])(
+    'of %j is negative',
+    (value) => {
+      expect(read('thumb', value)).toEqual(reading('negative', -1));
+    },
+  );
+
+  it.each(['none', 'neutral', 'None'])('that was taken back as %j is neutral', (value) => {
+    expect(read('thumb', value)).toEqual(reading('neutral', 0));
+  });
+
+  it.each([0, -0, '0'])('of %j is negative unless the config says that zero is neutral', (value) => {
+    expect(read('thumb', value)).toEqual(reading('negative', -1));
+    expect(read('thumb', value, { thumb: { zero: 'neutral' } })).toEqual(reading('neutral', 0));
+  });
+
+  it.each([null, 2, 0.5, -2, Number.NaN, '', 'maybe', '--1', 'u--p', '5', '_up'])(
+    'of %j is refused',
+    (value) => {
+      expect(read('thumb', value)).toEqual({
+        kind: 'refused',
+        message: expect.stringContaining('value must be up or down'),
+      });
+    },
+  );
+});
+
+describe('a rating', () => {
+  it.each([
+    [5, 'positive'],
+    [4, 'positive'],
+    [3.9, 'neutral'],
+    [3, 'neutral'],
+    [2, 'negative'],
+    [1, 'negative'],
+  ])('of %d out of five is %s', (value, sentiment) => {
+    expect(read('rating', value)).toEqual(reading(sentiment, value));
+  });
+
+  it('is read on the scale of the config', () => {
+    const rating: Scale = { min: 0, max: 10, positiveFrom: 9, negativeTo: 6 };
+    expect(read('rating', 9, { rating })).toEqual(reading('positive', 9));
+    expect(read('rating', 7, { rating })).toEqual(reading('neutral', 7));
+    expect(read('rating', 0, { rating })).toEqual(reading('negative', 0));
+  });
+
+  it.each([0, 5.5, -1, null, true, '5', Number.NaN, Number.POSITIVE_INFINITY])(
+    'of %j does not fit a scale of 1 to 5, and the refusal says what does',
+    (value) => {
+      expect(read('rating', value)).toEqual({
+        kind: 'refused',
+        message:
+          'value must be a number from 1 to 5 for a rating; the config of the pipeline sets the scale.',
+      });
+    },
+  );
+});
+
+describe('a relevance', () => {
+  it.each([
+    [0, 'negative', 0],
+    [1, 'positive', 1],
+    [3, 'positive', 3],
+    [0.5, 'neutral', 0.5],
+    [true, 'positive', 1],
+    [false, 'negative', 0],
+  ])('of %j is %s', (value, sentiment, stored) => {
+    expect(read('relevance', value)).toEqual(reading(sentiment, stored));
+  });
+
+  it.each([-1, null, 'high', Number.POSITIVE_INFINITY])('of %j is refused', (value) => {
+    expect(read('relevance', value)).toEqual({
+      kind: 'refused',
+      message: expect.stringContaining('value must be a number of at least 0 for a relevance'),
+    });
+  });
+});
+
+describe('behaviour', () => {
+  it.each([
+    ['click', 'positive'],
+    ['copy', 'positive'],
+    ['reformulation', 'negative'],
+    ['abandonment', 'negative'],
+    ['no_answer', 'negative'],
+  ] as const)('of kind %s is %s', (kind, sentiment) => {
+    for (const value of [null, true, 1]) expect(read(kind, value)).toEqual(reading(sentiment, 1));
+  });
+
+  it('with a value that could hold the text of a query is refused without quoting it', () => {
+    const outcome = read('reformulation', 'where does Ada Lovelace live');
+    expect(outcome).toEqual({ kind: 'refused', message: expect.stringContaining('value must be left out') });
+    expect(JSON.stringify(outcome)).not.toContain('Ada');
+  });
+
+  it('that did not happen is refused', () => {
+    expect(read('click', false)).toMatchObject({ kind: 'refused' });
+    expect(read('copy', 0)).toMatchObject({ kind: 'refused' });
+  });
+});
+
+describe('a sentiment in the config', () => {
+  it.each(feedbackKinds)('holds for every %s, whatever its value, and for no other kind', (changed) => {
+    for (const kind of feedbackKinds) {
+      const value = kind === 'rating' ? 5 : true;
+      const before = read(kind, value);
+      const after = read(kind, value, { [changed]: 'neutral' });
+      expect(before).toMatchObject({ kind: 'reading' });
+      expect(after).toEqual(kind === changed ? { ...before, sentiment: 'neutral' } : before);
+    }
+  });
+
+  it('leaves a rating without a scale, so that every number fits', () => {
+    expect(read('rating', 87, { rating: 'neutral' })).toEqual(reading('neutral', 87));
+    expect(read('rating', 'a lot', { rating: 'neutral' })).toMatchObject({ kind: 'refused' });
+  });
+
+  it('still refuses a thumb that is none', () => {
+    expect(read('thumb', 'maybe', { thumb: 'neutral' })).toMatchObject({ kind: 'refused' });
+  });
+});
+
+describe('a scale', () => {
+  it('of the default mapping is sound', () => {
+    expect(scaleProblem(outOfFive)).toBeNull();
+    expect(scaleProblem(usualSentimentMapping.relevance as Scale)).toBeNull();
+  });
+
+  it.each([
+    [{ min: 5 }, 'min below max'],
+    [{ positiveFrom: 2 }, 'negative_to below positive_from'],
+    [{ negativeTo: 0 }, 'nothing is negative'],
+    [{ positiveFrom: 6 }, 'nothing is positive'],
+    [{ positiveFrom: Number.NaN }, 'finite'],
+    [{ max: Number.NaN }, 'min below max'],
+  ])('with %j is not, and is told why', (changes, problem) => {
+    expect(scaleProblem({ ...outOfFive, ...changes })).toContain(problem);
+  });
+});

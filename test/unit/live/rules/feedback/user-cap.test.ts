@@ -1,0 +1,171 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { kindGroupOf } from '../../../../../src/live/rules/feedback/kind-group.ts';
+import {
+  type CapCandidate,
+  type CountedHour,
+  capDays,
+  capSubjectOf,
+  defaultFeedbackCaps,
+  type FeedbackCaps,
+  withinCaps,
+} from '../../../../../src/live/rules/feedback/user-cap.ts';
+import { aCandidate, minutesAfterNoon, NOON } from './builders.ts';
+
+const caps: FeedbackCaps = {
+  explicit: { perHour: 2, perDay: 3 },
+  engagement: { perHour: 2, perDay: 3 },
+  struggle: { perHour: 1, perDay: 1 },
+};
+
+/** So many candidates with ids of their own. */
+function several(count: number, parts: Partial<CapCandidate> = {}): CapCandidate[] {
+  return Array.from({ length: count }, (_, i) =>
+    aCandidate({ id: `${JSON.stringify(parts)} ${i}`, ...parts }),
+  );
+}
+
+/** What the store counts of feedback that was judged before. */
+function countedHours(batch: readonly CapCandidate[], isWithin: readonly boolean[]): CountedHour[] {
+  const rows = new Map<string, CountedHour>();
+  for (const [index, candidate] of batch.entries()) {
+    if (isWithin[index] !== true) continue;
+    const hour = new Date(candidate.occurredAt);
+    hour.setUTCMinutes(0, 0, 0);
+    const row = {
+      pipeline: candidate.pipeline,
+      subject: capSubjectOf(candidate),
+      group: kindGroupOf(candidate.kind),
+      hour,
+    };
+    const key = JSON.stringify(row);
+    rows.set(key, { ...row, counted: (rows.get(key)?.counted ?? 0) + 1 });
+  }
+  return [...rows.values()];
+}
+
+const aBatch = fc.uniqueArray(
+  fc
+    .record({
+      id: fc.integer({ min: 0, max: 10_000 }).map(String),
+      queryId: fc.constantFrom('q1', 'q2'),
+      kind: fc.constantFrom('click' as const, 'thumb' as const, 'copy' as const, 'abandonment' as const),
+      author: fc.constantFrom(null, 'ada'),
+      occurredAt: fc.constantFrom(0, 30, 59, 60, 720, 1440).map(minutesAfterNoon),
+    })
+    .map(aCandidate),
+  { maxLength: 40, selector: ({ id }) => id },
+);
+
+describe('the cap of a user', () => {
+  it('counts feedback up to the cap of an hour and stores the rest uncounted', () => {
+    expect(withinCaps(several(4), [], caps)).toEqual([true, true, false, false]);
+  });
+
+  it('starts again with the next hour, up to the cap of the day', () => {
+    const batch = [...several(4), ...several(3, { occurredAt: minutesAfterNoon(60) })];
+    expect(withinCaps(batch, [], caps)).toEqual([true, true, false, false, true, false, false]);
+    expect(withinCaps(several(1, { occurredAt: minutesAfterNoon(720) }), [], caps)).toEqual([true]);
+  });
+
+  it('sees what the store has counted before in the same hour and day', () => {
+    const row = {
+      pipeline: 'support-docs',
+      subject: capSubjectOf(aCandidate()),
+      group: 'engagement' as const,
+    };
+    expect(withinCaps(several(2), [{ ...row, hour: NOON, counted: 1 }], caps)).toEqual([true, false]);
+    expect(withinCaps(several(1), [{ ...row, hour: minutesAfterNoon(-540), counted: 3 }], caps)).toEqual([
+      false,
+    ]);
+    expect(withinCaps(several(1), [{ ...row, hour: minutesAfterNoon(-540), counted: 2 }], caps)).toEqual([
+      true,
+    ]);
+  });
+
+  it.each([
+    ['another user', { author: 'hash-of-bob' }],
+    ['another group of kinds, so that clicks never crowd out complaints', { kind: 'abandonment' }],
+    ['another pipeline', { pipeline: 'intranet' }],
+  ] as const)('leaves room for %s', (_what, change) => {
+    expect(withinCaps([...several(3), ...several(1, change)], [], caps)).toEqual([true, true, false, true]);
+  });
+
+  it('holds for clicks and copies together and over all queries of a user', () => {
+    const batch = [
+      aCandidate({ id: 'a' }),
+      aCandidate({ id: 'b', kind: 'copy' }),
+      aCandidate({ id: 'c', queryId: 'q2' }),
+    ];
+    expect(withinCaps(batch, [], caps)).toEqual([true, true, false]);
+  });
+
+  it('is a cap of the query for anonymous feedback', () => {
+    const batch = [...several(3, { author: null }), ...several(1, { author: null, queryId: 'q2' })];
+    expect(withinCaps(batch, [], caps)).toEqual([true, true, false, true]);
+  });
+
+  it('does not mistake a query for a user of the same name', () => {
+    const batch = [...several(2, { author: 'q1' }), ...several(2, { author: null })];
+    expect(withinCaps(batch, [], caps)).toEqual([true, true, true, true]);
+  });
+
+  it('gives a feedback that the batch repeats one answer and one place', () => {
+    const [a, b] = [aCandidate({ id: 'a' }), aCandidate({ id: 'b' })];
+    expect(withinCaps([a, a, a, b], [], caps)).toEqual([true, true, true, true]);
+  });
+
+  it('never counts more than the caps, and the same whether feedback comes in one batch or in two', () => {
+    fc.assert(
+      fc.property(aBatch, fc.nat({ max: 40 }), (batch, cut) => {
+        const answers = withinCaps(batch, [], caps);
+        const first = batch.slice(0, cut);
+        const before = countedHours(first, answers.slice(0, cut));
+        expect(withinCaps(batch.slice(cut), before, caps)).toEqual(answers.slice(cut));
+        const all = countedHours(batch, answers);
+        for (const { group, counted } of all) expect(counted).toBeLessThanOrEqual(caps[group].perHour);
+        for (const { pipeline, subject, group, day } of capDays(batch)) {
+          const counted = all
+            .filter((row) => row.pipeline === pipeline && row.subject === subject && row.group === group)
+            .filter(({ hour }) => hour.toISOString().slice(0, 10) === day.toISOString().slice(0, 10))
+            .reduce((sum, row) => sum + row.counted, 0);
+          expect(counted).toBeLessThanOrEqual(caps[group].perDay);
+          expect(counted).toBeGreaterThan(0);
+        }
+      }),
+    );
+  });
+
+  it('asks the store for each day and subject once', () => {
+    const batch = [
+      ...several(3),
+      ...several(2, { author: null }),
+      ...several(1, { occurredAt: minutesAfterNoon(1440) }),
+    ];
+    expect(capDays(batch)).toEqual([
+      {
+        pipeline: 'support-docs',
+        subject: '["user","hash-of-ada"]',
+        group: 'engagement',
+        day: new Date('2026-11-20T00:00:00.000Z'),
+      },
+      {
+        pipeline: 'support-docs',
+        subject: '["query","q1"]',
+        group: 'engagement',
+        day: new Date('2026-11-20T00:00:00.000Z'),
+      },
+      {
+        pipeline: 'support-docs',
+        subject: '["user","hash-of-ada"]',
+        group: 'engagement',
+        day: new Date('2026-11-21T00:00:00.000Z'),
+      },
+    ]);
+  });
+
+  it('lets a diligent user through by default and stops a script', () => {
+    const answers = withinCaps(several(1000, { kind: 'thumb', occurredAt: NOON }), [], defaultFeedbackCaps);
+    expect(answers.filter(Boolean)).toHaveLength(defaultFeedbackCaps.explicit.perHour);
+  });
+});

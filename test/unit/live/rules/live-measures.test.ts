@@ -1,0 +1,178 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type LiveMeasure,
+  type LiveMeasureOutcome,
+  liveMeasures,
+  liveSegments,
+  measureSegment as measuresOf,
+  type SampledQuery,
+  type WindowTraits,
+} from '../../../../src/live/rules/live-measures.ts';
+import type { QueryOutcome } from '../../../../src/model.ts';
+import { aReference, NOON } from './feedback/builders.ts';
+
+/** A query of a session of its own a day before noon, kept for certain, with ten documents and no click. */
+function aQuery(parts: Partial<SampledQuery> = {}): SampledQuery {
+  return {
+    cluster: 's1',
+    probability: 1,
+    shown: 10,
+    clickedRanks: [],
+    occurredAtMs: NOON.getTime() - 86_400_000,
+    outcome: 'ok',
+    tags: {},
+    ...parts,
+  };
+}
+
+function queries(count: number, parts: (index: number) => Partial<SampledQuery>): SampledQuery[] {
+  return Array.from({ length: count }, (_, index) => aQuery({ cluster: `s${index}`, ...parts(index) }));
+}
+
+function traits(parts: Partial<WindowTraits> = {}): WindowTraits {
+  return { isComplete: false, settledUntilMs: NOON.getTime(), reference: null, hasClicks: true, ...parts };
+}
+
+function measureSegment(sampled: readonly SampledQuery[], window: WindowTraits): LiveMeasureOutcome[] {
+  return [...measuresOf(sampled, window)];
+}
+
+function find(outcomes: readonly LiveMeasureOutcome[], measure: LiveMeasure): LiveMeasureOutcome | undefined {
+  return outcomes.find((outcome) => outcome.measure === measure);
+}
+
+describe('the measures of live traffic', () => {
+  it('weigh each sample by how many queries it stands for', () => {
+    // A tenth of 1000 good queries was kept, and all of 100 empty and 50 failed ones.
+    const sampled = [
+      ...queries(100, () => ({ probability: 0.1 })),
+      ...queries(100, (i) => ({ cluster: `e${i}`, outcome: 'empty', shown: 0 })),
+      ...queries(25, (i) => ({ cluster: `f${i}`, outcome: 'error', shown: 0 })),
+      ...queries(25, (i) => ({ cluster: `t${i}`, outcome: 'timeout', shown: 0 })),
+    ];
+    const outcomes = measureSegment(sampled, traits());
+    expect(find(outcomes, 'queries')).toMatchObject({ value: expect.closeTo(1150, 6), n: 250 });
+    expect(find(outcomes, 'zero_results_ratio')).toMatchObject({
+      value: expect.closeTo(100 / 1150, 9),
+      n: 250,
+    });
+    expect(find(outcomes, 'error_ratio')).toMatchObject({ value: expect.closeTo(50 / 1150, 9), n: 250 });
+  });
+
+  it('know a window that was kept whole without a doubt, and one that was sampled with bounds', () => {
+    const whole = queries(50, (i) => ({ outcome: i < 5 ? 'empty' : 'ok' }));
+    expect(find(measureSegment(whole, traits({ isComplete: true })), 'zero_results_ratio')).toMatchObject({
+      value: 0.1,
+      ciLow: 0.1,
+      ciHigh: 0.1,
+    });
+    const sampled = whole.map((query) => ({ ...query, probability: 0.5 }));
+    const outcome = find(measureSegment(sampled, traits()), 'zero_results_ratio');
+    expect(outcome?.kind === 'value' && outcome.ciLow).toBeLessThan(0.1);
+    expect(outcome?.kind === 'value' && outcome.ciHigh).toBeGreaterThan(0.1);
+  });
+
+  it('tell how often and where users click, of queries that have had the time to be clicked', () => {
+    const settled = queries(40, (i) => ({ clickedRanks: i % 4 === 0 ? [2, 12] : [], shown: 20 }));
+    const fresh = queries(40, (i) => ({ cluster: `new${i}`, occurredAtMs: NOON.getTime() }));
+    const outcomes = measureSegment([...settled, ...fresh], traits());
+    expect(find(outcomes, 'click_through_ratio')).toMatchObject({ value: expect.closeTo(0.025, 9), n: 40 });
+    expect(find(outcomes, 'clicked_query_ratio')).toMatchObject({ value: 0.25, n: 40 });
+    expect(find(outcomes, 'clicked_reciprocal_rank')).toMatchObject({ value: 0.5, n: 10 });
+    expect(find(outcomes, 'queries')).toMatchObject({ kind: 'no_data' });
+  });
+
+  it('compare clicks with those expected at the same positions', () => {
+    const clicked = queries(100, (i) => ({ clickedRanks: i % 10 === 0 ? [1] : [], shown: 1 }));
+    const outcomes = measureSegment(clicked, traits({ reference: aReference([0.2, 0.1]) }));
+    expect(find(outcomes, 'clicks_over_expected_ratio')).toMatchObject({
+      value: expect.closeTo(0.5, 9),
+      n: 100,
+    });
+  });
+
+  it.each<[string, SampledQuery[], Partial<WindowTraits>, Partial<Record<LiveMeasure, string>>]>([
+    [
+      'an empty window',
+      [],
+      {},
+      { queries: 'no_queries', error_ratio: 'no_queries', click_through_ratio: 'no_queries' },
+    ],
+    [
+      'a service that sends no clicks',
+      queries(20, () => ({})),
+      { hasClicks: false },
+      { click_through_ratio: 'no_clicks', clicks_over_expected_ratio: 'no_clicks' },
+    ],
+    [
+      'a pipeline without a baseline',
+      queries(20, () => ({ clickedRanks: [1] })),
+      {},
+      { clicks_over_expected_ratio: 'no_reference' },
+    ],
+    [
+      'failures alone, of which nobody knows how many queries they are of',
+      queries(5, () => ({ outcome: 'error' })),
+      {},
+      { queries: 'too_few_sessions', error_ratio: 'too_few_sessions' },
+    ],
+    [
+      'a single session',
+      queries(9, () => ({ cluster: 'one', probability: 0.5, clickedRanks: [1] })),
+      {},
+      { error_ratio: 'too_few_sessions', click_through_ratio: 'too_few_sessions' },
+    ],
+  ])('say why there are none: %s', (_what, sampled, parts, reasons) => {
+    const outcomes = measureSegment(sampled, traits(parts));
+    for (const [measure, reason] of Object.entries(reasons)) {
+      expect(find(outcomes, measure as LiveMeasure)).toEqual({ kind: 'no_data', measure, reason });
+    }
+  });
+
+  it('are all there, each a finite value within finite bounds or a reason, whatever was sampled', () => {
+    const query = fc.record({
+      cluster: fc.nat(6),
+      probability: fc.constantFrom(1, 0.5, 0.1, 1e-6),
+      shown: fc.nat(12),
+      clickedRanks: fc.uniqueArray(fc.integer({ min: 1, max: 12 })),
+      outcome: fc.constantFrom<QueryOutcome>('ok', 'empty', 'error', 'timeout'),
+      occurredAtMs: fc.constantFrom(NOON.getTime() - 1, NOON.getTime()),
+    });
+    fc.assert(
+      fc.property(fc.array(query, { maxLength: 30 }), fc.boolean(), (sampled, hasReference) => {
+        const clean = sampled.map(({ shown, clickedRanks, ...rest }) =>
+          aQuery({
+            ...rest,
+            shown,
+            clickedRanks: clickedRanks.filter((rank) => rank <= shown).toSorted((a, b) => a - b),
+          }),
+        );
+        const reference = hasReference ? aReference([0.3, 0.1]) : null;
+        const outcomes = measureSegment(clean, traits({ reference }));
+        expect(outcomes.map(({ measure }) => measure)).toEqual(liveMeasures);
+        for (const outcome of outcomes) {
+          if (outcome.kind === 'no_data') continue;
+          const { value, ciLow, ciHigh } = outcome;
+          expect([value, ciLow, ciHigh].every(Number.isFinite)).toBe(true);
+          expect(ciLow).toBeLessThanOrEqual(value);
+          expect(ciHigh).toBeGreaterThanOrEqual(value);
+          expect(ciLow).toBeGreaterThanOrEqual(0);
+        }
+      }),
+    );
+  });
+});
+
+describe('the segments of live traffic', () => {
+  it('are all queries, the most sampled values by name, and the rest as one', () => {
+    const sampled = ['en', 'en', 'en', 'de', 'de', 'fr', 'it'].map((lang) => aQuery({ tags: { lang } }));
+    const segments = liveSegments([...sampled, aQuery()], ['lang'], 2);
+    expect(segments.map((segment) => [segment.name, segment.queries.length])).toEqual([
+      ['all', 8],
+      ['lang=en', 3],
+      ['lang=de', 2],
+      ['other', 2],
+    ]);
+  });
+});

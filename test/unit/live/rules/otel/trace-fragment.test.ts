@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { completeQueries } from '../../../../../src/live/rules/otel/trace-fragment.ts';
+import { aRetriever, aSpan, extract, queryId, traceId } from './telemetry.ts';
+
+const text = 'how do I reset my password';
+
+function anEmbedding(id: number, texts: readonly string[], parent?: number) {
+  const vectors = texts.flatMap((text, index) => [
+    [`embedding.embeddings.${index}.embedding.text`, text],
+    [`embedding.embeddings.${index}.embedding.vector`, [id, index + 1]],
+  ]);
+  const attributes = {
+    'openinference.span.kind': 'EMBEDDING',
+    'embedding.model_name': 'bge-m3',
+    ...Object.fromEntries(vectors),
+  };
+  return aSpan({ id, attributes, ...(parent === undefined ? {} : { parent }) });
+}
+
+function aReranker(id: number, documents: readonly string[], attributes = {}, parent?: number) {
+  const output = documents.flatMap((document, rank) => [
+    [`reranker.output_documents.${rank}.document.id`, document],
+    [`reranker.output_documents.${rank}.document.score`, 9 - rank],
+  ]);
+  return aSpan({
+    id,
+    attributes: {
+      'openinference.span.kind': 'RERANKER',
+      'reranker.query': text,
+      ...Object.fromEntries(output),
+      ...attributes,
+    },
+    ...(parent === undefined ? {} : { parent }),
+  });
+}
+
+const aPersonOf = (id: number, session: string) => aSpan({ id, attributes: { 'session.id': session } });
+
+const vector = (query: { embedding: Float32Array | null } | undefined) =>
+  query?.embedding === null || query === undefined ? null : [...(query.embedding ?? [])];
+
+describe('the vector of a query', () => {
+  it('comes from the embedding span of its trace that has its text', () => {
+    const { queries, fragments } = extract([
+      anEmbedding(5, ['a document', text, 'another']),
+      anEmbedding(6, ['something else']),
+      aRetriever(['a']),
+    ]);
+    expect(vector(queries[0])).toEqual([5, 2]);
+    expect(queries[0]?.versions.embedder).toBe('bge-m3');
+    expect(fragments).toMatchObject([{ kind: 'embedding', text: 'something else' }]);
+  });
+
+  it('comes from the only embedding span, when the text was rewritten', () => {
+    expect(vector(extract([anEmbedding(5, ['rewritten']), aRetriever(['a'])]).queries[0])).toEqual([5, 1]);
+  });
+
+  it('comes from the embedding span inside of the retriever, when there are several queries', () => {
+    const { queries } = extract([
+      aRetriever(['a'], { id: 1 }),
+      anEmbedding(5, ['rewritten'], 1),
+      aRetriever(['b'], { id: 2 }),
+      anEmbedding(6, ['rewritten too'], 2),
+    ]);
+    expect(queries.map(vector)).toEqual([
+      [5, 1],
+      [6, 1],
+    ]);
+  });
+
+  it('stays unknown when it could be that of another text', () => {
+    const several = [anEmbedding(5, ['one']), anEmbedding(6, ['two']), aRetriever(['a'])];
+    expect(extract(several).queries).toMatchObject([{ embedding: null }]);
+    const twoQueries = [anEmbedding(5, ['one']), aRetriever(['a'], { id: 1 }), aRetriever(['a'], { id: 2 })];
+    expect(extract(twoQueries).queries).toMatchObject([{ embedding: null }, { embedding: null }]);
+    const otherTrace = [{ ...anEmbedding(5, [text]), traceId: 'f'.repeat(32) }, aRetriever(['a'])];
+    expect(extract(otherTrace).queries).toMatchObject([{ embedding: null }]);
+  });
+
+  it.each([
+    ['redacted', '__REDACTED__'],
+    ['zero', [0, 0]],
+    ['sparse', '{"12": 0.5}'],
+    ['empty', []],
+    ['beyond float32', [1e300, 1]],
+    ['not only numbers', [1, '2']],
+  ])('is none when the vector is %s', (_, value) => {
+    const attributes = { 'gen_ai.retrieval.query.text': text, 'embedding.vector': value };
+    expect(extract([aRetriever(['a'], { attributes })]).queries).toMatchObject([{ embedding: null }]);
+  });
+});
+
+describe('the order of the results', () => {
+  it('is that of the reranker, cut off where it cut off, with the scores of the retriever', () => {
+    const { queries, fragments } = extract([
+      aRetriever(['a', 'b', 'c'], { attributes: { 'gen_ai.retrieval.top_k': 3 } }),
+      aReranker(2, ['c', 'a'], { 'reranker.top_k': 2 }),
+    ]);
+    expect(queries).toMatchObject([
+      {
+        results: [
+          { id: 'c', score: 0.8 },
+          { id: 'a', score: 1 },
+        ],
+        topK: 2,
+      },
+    ]);
+    expect(fragments).toEqual([]);
+  });
+
+  it('is that of the last reranker, by when it ended', () => {
+    const late = { ...aReranker(3, ['a', 'b']), endTimeUnixNano: 2n ** 61n };
+    const { queries } = extract([late, aRetriever(['a', 'b', 'c']), aReranker(2, ['c', 'b', 'a'])]);
+    expect(queries[0]?.results.map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    ['is inside of the retriever, whose results are after it', aReranker(2, ['b', 'a'], {}, 1)],
+    ['merges the results of another retriever', aReranker(2, ['b', 'x', 'a'])],
+    ['ranks for another query', aReranker(2, ['b', 'a'], { 'reranker.query': 'another' })],
+    ['keeps its documents to itself', aReranker(2, [])],
+    ['has a document that cannot be told', aReranker(2, ['b', ''])],
+  ])('stays when the reranker %s', (_, reranker) => {
+    const { queries } = extract([aRetriever(['a', 'b']), reranker]);
+    expect(queries[0]?.results.map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+});
+
+describe('spans of one trace in several exports', () => {
+  const spans = [
+    anEmbedding(5, [text]),
+    aRetriever(['a', 'b']),
+    aReranker(2, ['b', 'a']),
+    aSpan({ id: 9, attributes: { 'session.id': 's', 'user.id': 'u' } }),
+  ];
+
+  it('give the same live query as in one, when the fragments are added as they come', () => {
+    const [whole] = extract(spans).queries;
+    const exports = spans.map((span) => extract([span]));
+    const fragments = exports.flatMap((extraction) => extraction.fragments);
+    expect(fragments.map(({ kind }) => kind)).toEqual(['embedding', 'rerank', 'person']);
+
+    const queries = exports.flatMap((extraction) => extraction.queries);
+    const joined = completeQueries(queries, fragments);
+    expect(joined).toEqual({ queries: [whole], unused: [] });
+    expect(whole).toMatchObject({ sessionId: 's', userId: 'u', results: [{ id: 'b' }, { id: 'a' }] });
+    expect(vector(whole)).toEqual([5, 1]);
+
+    expect(completeQueries(joined.queries, fragments).queries).toEqual([whole]);
+  });
+
+  it('know the query that a fragment lies within before that query has come', () => {
+    const { fragments } = extract([anEmbedding(5, ['rewritten'], 1)]);
+    expect(fragments).toMatchObject([{ traceId, within: queryId(1), text: 'rewritten', model: 'bge-m3' }]);
+  });
+
+  it('do not pass on the vectors of documents that a service embeds for its store', () => {
+    expect(extract([anEmbedding(5, ['one', 'two', 'three'])]).fragments).toEqual([]);
+  });
+
+  it('tell who asked also when a query has it, for another query of the trace that came before or comes later', () => {
+    const { queries, fragments } = extract([aPersonOf(5, 's'), aRetriever(['a'])]);
+    expect(queries).toMatchObject([{ sessionId: 's' }]);
+    expect(fragments).toMatchObject([{ kind: 'person', sessionId: 's', pipeline: 'support' }]);
+  });
+
+  it('tell a session once, and not at all when spans disagree on it', () => {
+    expect(extract([aPersonOf(5, 's'), aPersonOf(6, 's')]).fragments).toHaveLength(1);
+    const { queries } = extract([aPersonOf(5, 's'), aPersonOf(6, 't'), aRetriever(['a'])]);
+    expect(queries).toMatchObject([{ sessionId: null }]);
+  });
+});

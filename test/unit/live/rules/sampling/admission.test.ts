@@ -1,0 +1,151 @@
+import { array, assert, constant, integer, nat, property, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Admission,
+  type AdmissionLoad,
+  admissionChance,
+  CALM_MS,
+  HIGHEST_LEVEL,
+  nextAdmission,
+  openAdmission,
+} from '../../../../../src/live/rules/sampling/admission.ts';
+
+const MINUTE = 60_000;
+
+function aLoad(parts: Partial<AdmissionLoad> = {}): AdmissionLoad {
+  return { arrived: 0, admitted: 0, capacity: 300, oldestMs: 0, patienceMs: 10 * MINUTE, ...parts };
+}
+
+/** A store that is searched `done` times a minute while `arriving` queries come in each; the levels, minute by minute. */
+function minutes(
+  arriving: readonly number[],
+  done: number,
+  capacity: number,
+): { levels: number[]; waiting: number[] } {
+  let admission: Admission = openAdmission;
+  let admitted = 0;
+  const levels: number[] = [];
+  const waiting: number[] = [];
+  for (const [minute, arrived] of arriving.entries()) {
+    const oldestMs = (admitted / Math.max(1, done)) * MINUTE;
+    admission = nextAdmission(admission, aLoad({ arrived, admitted, capacity, oldestMs }), minute * MINUTE);
+    admitted = Math.max(0, admission.waiting - done);
+    levels.push(admission.level);
+    waiting.push(admission.waiting);
+  }
+  return { levels, waiting };
+}
+
+describe('what is admitted', () => {
+  it.each([
+    ['all that fits', { arrived: 300 }, 0],
+    ['half of what is a little too much', { arrived: 301 }, 1],
+    ['a quarter of 800 where 300 fit', { arrived: 800 }, 2],
+    ['what fits beside the work of before', { arrived: 300, admitted: 150 }, 1],
+    ['an eighth of the room when that is taken', { arrived: 300, admitted: 5000 }, 3],
+  ])('is %s', (_, load, level) => {
+    expect(nextAdmission(openAdmission, aLoad(load), 0).level).toBe(level);
+  });
+
+  it('is less when the oldest waits too long and the queue does not shrink', () => {
+    const late = aLoad({ arrived: 20, admitted: 100, oldestMs: 11 * MINUTE });
+    const first = nextAdmission(openAdmission, late, 0);
+    expect(first).toMatchObject({ level: 0, isOverdue: true });
+    expect(nextAdmission(first, late, MINUTE).level).toBe(1);
+    expect(nextAdmission(first, aLoad({ ...late, admitted: 50 }), MINUTE).level).toBe(0);
+  });
+
+  it('is all again one halving at a time after a burst, with minutes between', () => {
+    const quiet = Array.from({ length: 40 }, () => 10);
+    const { levels } = minutes([5000, ...quiet], 60, 300);
+    expect(levels[0]).toBe(5);
+    expect(levels.at(-1)).toBe(0);
+    for (const [minute, level] of levels.entries()) {
+      const before = levels[minute - 1] ?? level;
+      expect(before - level).toBeLessThanOrEqual(1);
+      const calm = CALM_MS / MINUTE;
+      if (level < before) expect(new Set(levels.slice(minute - calm, minute))).toEqual(new Set([before]));
+    }
+  });
+
+  it('settles under a steady overload and does not flap', () => {
+    const { levels, waiting } = minutes(
+      Array.from({ length: 240 }, () => 230),
+      60,
+      300,
+    );
+    const changes = levels.filter((level, minute) => minute > 0 && level !== levels[minute - 1]).length;
+    expect(changes).toBeLessThanOrEqual(240 / 5);
+    expect(Math.max(...waiting)).toBeLessThanOrEqual(300);
+    expect(levels.at(-1)).toBeGreaterThan(0);
+  });
+});
+
+const load = record({
+  arrived: integer({ min: 0, max: 1_000_000 }),
+  admitted: integer({ min: 0, max: 1_000_000 }),
+  capacity: integer({ min: 1, max: 100_000 }),
+  oldestMs: integer({ min: 0, max: 6 * 60 * MINUTE }),
+  patienceMs: constant(10 * MINUTE),
+});
+
+/** Any history: loads, a minute or so apart. */
+function after(loads: readonly AdmissionLoad[]): Admission {
+  return loads.reduce<Admission>(
+    (admission, one, index) => nextAdmission(admission, one, index * MINUTE),
+    openAdmission,
+  );
+}
+
+describe('whatever comes', () => {
+  it('the chance is a power of two in (0, 1], so that thinning twice is thinning once', () => {
+    assert(
+      property(array(load, { maxLength: 30 }), (loads) => {
+        const { level } = after(loads);
+        expect(Number.isSafeInteger(level) && level >= 0 && level <= HIGHEST_LEVEL).toBe(true);
+        expect(admissionChance({ level }) * 2 ** level).toBe(1);
+      }),
+    );
+  });
+
+  it('what is admitted now fits the room that is left, or its least share', () => {
+    assert(
+      property(array(load, { maxLength: 20 }), load, (loads, now) => {
+        const { level } = nextAdmission(after(loads), now, loads.length * MINUTE);
+        const room = Math.max(now.capacity - now.admitted, now.capacity / 8);
+        expect(level === HIGHEST_LEVEL || now.arrived * 2 ** -level <= room).toBe(true);
+      }),
+    );
+  });
+
+  it('the chance at most doubles from one decision to the next', () => {
+    assert(
+      property(array(load, { maxLength: 20 }), load, (loads, now) => {
+        const before = after(loads);
+        const { level } = nextAdmission(before, now, loads.length * MINUTE);
+        expect(before.level - level).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it('more work never lets more of it in', () => {
+    assert(
+      property(array(load, { maxLength: 20 }), load, nat(100_000), (loads, now, more) => {
+        const before = after(loads);
+        const nowMs = loads.length * MINUTE;
+        const { level } = nextAdmission(before, now, nowMs);
+        const heavier = { ...now, arrived: now.arrived + more };
+        expect(nextAdmission(before, heavier, nowMs).level).toBeGreaterThanOrEqual(level);
+      }),
+    );
+  });
+
+  it('all is admitted in the end when nothing comes any more', () => {
+    assert(
+      property(array(load, { maxLength: 20 }), (loads) => {
+        const quiet = Array.from({ length: (HIGHEST_LEVEL + 2) * 6 }, () => aLoad());
+        expect(after([...loads, ...quiet]).level).toBe(0);
+      }),
+    );
+  });
+});

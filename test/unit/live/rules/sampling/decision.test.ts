@@ -1,0 +1,165 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type AlwaysKeepRule,
+  closeSample,
+  decide,
+  inclusionProbability,
+  sampleArrival,
+} from '../../../../../src/live/rules/sampling/decision.ts';
+import { aPolicy, aQuery } from './builders.ts';
+
+const everyRule: readonly AlwaysKeepRule[] = [
+  { kind: 'error' },
+  { kind: 'zero_results' },
+  { kind: 'negative_feedback' },
+  { kind: 'low_similarity', below: 0.4 },
+];
+
+const sessionId = fc.string({ minLength: 1 });
+const rate = fc.integer({ min: 0, max: 1000 }).map((perMille) => perMille / 1000);
+const level = fc.integer({ min: 0, max: 4 });
+
+function withRate(value: number) {
+  return aPolicy({ rates: { rate: value, segments: {} } });
+}
+
+describe('the decision on a live query', () => {
+  it.each([
+    ['a failed retrieval', { outcome: 'error' }, 'error'],
+    ['a retrieval that timed out', { outcome: 'timeout' }, 'error'],
+    ['an answer without documents', { outcome: 'empty' }, 'zero_results'],
+    ['a query that a user disliked', { hasNegativeFeedback: true }, 'negative_feedback'],
+    ['a best document that is far away', { similarity: 0.39 }, 'low_similarity'],
+    ['the first of two rules', { outcome: 'error', similarity: 0 }, 'error'],
+  ] as const)('keeps %s with probability 1 at any rate and level', (_name, traits, reason) => {
+    const policy = aPolicy({ rates: { rate: 0, segments: {} }, alwaysKeep: everyRule });
+    expect(decide(aQuery(traits), policy, 20)).toMatchObject({ kept: true, probability: 1, reason });
+  });
+
+  it.each([
+    ['an ordinary answer', {}],
+    ['a similarity at the threshold', { similarity: 0.4 }],
+    ['a similarity that is not known', { similarity: null }],
+  ])('leaves %s to the rate', (_name, traits) => {
+    const policy = aPolicy({ rates: { rate: 0, segments: {} }, alwaysKeep: everyRule });
+    const decision = decide(aQuery(traits), policy, 0);
+    expect(decision).toMatchObject({ kept: false, probability: 0, reason: 'not_sampled' });
+  });
+
+  it('does not keep an error that no rule asks for', () => {
+    expect(decide(aQuery({ outcome: 'error' }), withRate(0), 0).kept).toBe(false);
+  });
+
+  it('multiplies the probability with that of sampling upstream, for rules as well', () => {
+    const policy = aPolicy({ rates: { rate: 0.5, segments: {} }, alwaysKeep: everyRule });
+    const ordinary = aQuery({ upstreamProbability: 0.1 });
+    expect(inclusionProbability(ordinary, policy, 1)).toBeCloseTo(0.025, 15);
+    expect(inclusionProbability({ ...ordinary, outcome: 'empty' }, policy, 1)).toBe(0.1);
+  });
+
+  it('keeps the same queries whatever was sampled upstream, whose draws were other ones', () => {
+    const kept = (upstreamProbability: number) =>
+      Array.from({ length: 100 }, (_, i) => aQuery({ sessionId: `s${i}`, upstreamProbability }))
+        .filter((query) => decide(query, withRate(0.5), 0).kept)
+        .map(({ sessionId }) => sessionId);
+    expect(kept(0.1)).toEqual(kept(1));
+    expect(kept(1).length).toBeGreaterThan(20);
+  });
+
+  it.each([0, -1, 1.5, Number.NaN])('refuses an upstream probability of %s', (upstreamProbability) => {
+    expect(() => decide(aQuery({ upstreamProbability }), aPolicy(), 0)).toThrow(RangeError);
+  });
+
+  it('gives a query whose rule fires later what it would have got at once', () => {
+    const policy = aPolicy({ alwaysKeep: everyRule });
+    const atOnce = decide(aQuery({ hasNegativeFeedback: true }), policy, 3);
+    const before = decide(aQuery(), policy, 3);
+    const after = decide({ ...aQuery(), hasNegativeFeedback: true }, policy, 3);
+    expect(after).toEqual(atOnce);
+    expect([before.hash, before.rateProbability]).toEqual([atOnce.hash, atOnce.rateProbability]);
+  });
+
+  it('keeps all at rate 1 and none at rate 0', () => {
+    fc.assert(
+      fc.property(sessionId, (id) => {
+        expect(decide(aQuery({ sessionId: id }), withRate(1), 0)).toMatchObject({
+          kept: true,
+          probability: 1,
+        });
+        expect(decide(aQuery({ sessionId: id }), withRate(0), 0)).toMatchObject({
+          kept: false,
+          probability: 0,
+        });
+      }),
+    );
+  });
+
+  it('keeps a session whole or leaves it whole', () => {
+    fc.assert(
+      fc.property(sessionId, fc.array(fc.string(), { minLength: 2 }), rate, level, (id, queries, p, l) => {
+        const kept = queries.map(
+          (query) => decide(aQuery({ id: query, sessionId: id }), withRate(p), l).kept,
+        );
+        expect(new Set(kept).size).toBe(1);
+      }),
+    );
+  });
+
+  it('never drops a session because its rate rose or its level fell', () => {
+    fc.assert(
+      fc.property(sessionId, rate, rate, level, level, (id, r1, r2, l1, l2) => {
+        const query = aQuery({ sessionId: id });
+        const low = decide(query, withRate(Math.min(r1, r2)), Math.max(l1, l2));
+        const high = decide(query, withRate(Math.max(r1, r2)), Math.min(l1, l2));
+        expect(low.kept && !high.kept).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('closing a minute', () => {
+  it('makes of every sample what the closing level would have made of it at once, in one step or two', () => {
+    fc.assert(
+      fc.property(
+        sessionId,
+        rate,
+        fc.tuple(level, level, level).map((levels) => levels.toSorted((a, b) => a - b)),
+        fc.constantFrom('ok', 'empty'),
+        (id, p, [taken = 0, half = 0, closing = 0], outcome) => {
+          const policy = aPolicy({ rates: { rate: p, segments: {} }, alwaysKeep: everyRule });
+          const query = aQuery({ sessionId: id, outcome, upstreamProbability: 0.3 });
+          const direct = decide(query, policy, closing);
+          const sample = decide(query, policy, taken);
+          const halfway = closeSample(sample, taken, half);
+          const inOneStep = sample.kept ? closeSample(sample, taken, closing) : { ...direct, kept: false };
+          const inTwoSteps = halfway.kept ? closeSample(halfway, half, closing) : { ...direct, kept: false };
+          expect(inOneStep).toEqual(direct);
+          expect(inTwoSteps).toEqual(direct);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('a query as it arrives', () => {
+  it('counts towards the cap by its rate', () => {
+    const { load, decision } = sampleArrival(aQuery(), withRate(0.25), null, 7);
+    expect(load).toEqual({ minute: 7, expected: 0.25, level: 0 });
+    expect(decision).toEqual(decide(aQuery(), withRate(0.25), 0));
+  });
+
+  it('does not count when a rule keeps it, so that an outage leaves the rate of other queries alone', () => {
+    const policy = aPolicy({ alwaysKeep: everyRule, budget: 1 });
+    const { load } = sampleArrival(aQuery({ outcome: 'error' }), policy, null, 7);
+    expect(load).toEqual({ minute: 7, expected: 0, level: 0 });
+  });
+
+  it('is decided at the level that it itself made necessary', () => {
+    const policy = aPolicy({ rates: { rate: 1, segments: {} }, budget: 1 });
+    const { load, decision } = sampleArrival(aQuery(), policy, { minute: 7, expected: 1, level: 0 }, 7);
+    expect(load.level).toBe(1);
+    expect(decision.probability).toBe(0.5);
+  });
+});

@@ -1,0 +1,298 @@
+/** Draws many samples of populations that are fully known and holds the estimates against the truth. */
+import { describe, expect, it } from 'vitest';
+import { hajekProportion } from '../../../../../src/live/rules/sampling/bounded-mean.ts';
+import {
+  decide,
+  inclusionProbability,
+  type SamplingTraits,
+} from '../../../../../src/live/rules/sampling/decision.ts';
+import {
+  type EstimateOutcome,
+  hajekMean,
+  hajekRatio,
+  horvitzThompsonTotal,
+  type SampledValue,
+} from '../../../../../src/live/rules/sampling/estimate.ts';
+import { moments } from '../../../../../src/stats/moments.ts';
+import { uniforms } from '../../../../support/uniforms.ts';
+import { aPolicy, aQuery } from './builders.ts';
+
+interface Member {
+  readonly session: number;
+  /** Probability that the session's draw keeps it, without upstream. */
+  readonly local: number;
+  readonly upstream: number;
+  readonly probability: number;
+  readonly value: number;
+  readonly isBad: number;
+  /** 1 / queries of its session. */
+  readonly share: number;
+}
+
+const policy = aPolicy({
+  rates: { rate: 0.2, segments: { 'tenant=big': 0.1, 'tenant=vip': 0.6 } },
+  alwaysKeep: [{ kind: 'error' }, { kind: 'zero_results' }],
+});
+
+/** Sessions of 1 to 8 queries whose values are alike, in tenants of unequal rates, with failures that are kept. */
+function population(seed: number, sessions: number, upstreamOf: (session: number) => number): Member[] {
+  const uniform = uniforms(seed);
+  const members: Member[] = [];
+  for (let session = 0; session < sessions; session++) {
+    const tenant = ['big', 'vip', 'other'][session % 3] ?? 'other';
+    const count = 1 + Math.floor(uniform() ** 2 * 8);
+    // Tenants differ in level, so that an unweighted mean is wrong.
+    const level = { big: 0.3, vip: 0.8, other: 0.5 }[tenant] ?? 0;
+    const mood = level + 0.3 * (uniform() - 0.5);
+    for (let i = 0; i < count; i++) {
+      const isFailure = uniform() < 0.05;
+      const query: SamplingTraits = aQuery({
+        segments: { tenant },
+        outcome: isFailure ? 'error' : 'ok',
+        upstreamProbability: upstreamOf(session),
+      });
+      const probability = inclusionProbability(query, policy, 0);
+      const value = isFailure ? 0 : mood + 0.2 * (uniform() - 0.5);
+      members.push({
+        session,
+        local: probability / query.upstreamProbability,
+        upstream: query.upstreamProbability,
+        probability,
+        value,
+        isBad: value < 0.35 ? 1 : 0,
+        share: 1 / count,
+      });
+    }
+  }
+  return members;
+}
+
+type Upstream = 'none' | 'by session' | 'by query';
+
+/** Indices of one sample: a draw per session, and upstream a draw of its own per session or per query. */
+function draw(members: readonly Member[], uniform: () => number, upstream: Upstream): number[] {
+  const kept: number[] = [];
+  let session = -1;
+  let local = 0;
+  let above = 0;
+  for (const [index, member] of members.entries()) {
+    if (member.session !== session) {
+      session = member.session;
+      local = uniform();
+      above = uniform();
+    }
+    if (upstream === 'by query') above = uniform();
+    if (local < member.local && above < member.upstream) kept.push(index);
+  }
+  return kept;
+}
+
+/** A quantity of the population and its estimate from the members of a sample. */
+interface Estimand {
+  readonly name: string;
+  readonly truth: (all: readonly Member[]) => number;
+  /** Prepares a population: the estimate from a sample of these indices. */
+  readonly estimator: (all: readonly Member[]) => (kept: readonly number[]) => EstimateOutcome;
+}
+
+const sampled = { isComplete: false };
+
+function pick<T>(all: readonly T[], indices: readonly number[]): T[] {
+  const picked: T[] = [];
+  for (const index of indices) {
+    const member = all[index];
+    if (member !== undefined) picked.push(member);
+  }
+  return picked;
+}
+
+function ofValues(
+  value: (member: Member) => number,
+  estimate: (samples: readonly SampledValue[], window: typeof sampled) => EstimateOutcome,
+): Estimand['estimator'] {
+  return (all) => {
+    const samples = all.map((m) => ({ cluster: m.session, probability: m.probability, value: value(m) }));
+    return (kept) => estimate(pick(samples, kept), sampled);
+  };
+}
+
+const estimands: readonly Estimand[] = [
+  {
+    name: 'total',
+    truth: (all) => sum(all, (m) => m.value),
+    estimator: ofValues((m) => m.value, horvitzThompsonTotal),
+  },
+  {
+    name: 'number of queries',
+    truth: (all) => all.length,
+    estimator: ofValues(() => 1, horvitzThompsonTotal),
+  },
+  {
+    name: 'mean over queries',
+    truth: (all) => sum(all, (m) => m.value) / all.length,
+    estimator: ofValues((m) => m.value, hajekMean),
+  },
+  {
+    name: 'mean over sessions',
+    truth: (all) => sum(all, (m) => m.share * m.value) / sum(all, (m) => m.share),
+    estimator: (all) => {
+      const samples = all.map((m) => ({
+        cluster: m.session,
+        probability: m.probability,
+        numerator: m.share * m.value,
+        denominator: m.share,
+      }));
+      return (kept) => hajekRatio(pick(samples, kept), sampled);
+    },
+  },
+  {
+    name: 'share of bad queries',
+    truth: (all) => sum(all, (m) => m.isBad) / all.length,
+    estimator: ofValues((m) => m.isBad, hajekProportion),
+  },
+];
+
+function sum(members: readonly Member[], of: (member: Member) => number): number {
+  return members.reduce((total, member) => total + of(member), 0);
+}
+
+interface Tally {
+  /** Share of draws whose bounds held the truth. */
+  readonly coverage: number;
+  /** Mean error in standard deviations of the error. */
+  readonly bias: number;
+  /** Mean error in standard errors of that mean: chance alone seldom brings it beyond 4. */
+  readonly biasZ: number;
+}
+
+/** Tallies by estimand over the same draws, pooled over several populations so that none is a lucky one. */
+function simulate(options: {
+  sessions: number;
+  replications: number;
+  upstream: Upstream;
+  upstreamOf: (session: number) => number;
+  /** What the estimators are told of a member; left out, the truth. */
+  told?: (member: Member) => Member;
+}): Map<string, Tally> {
+  const runs = estimands.map((estimand) => ({ ...estimand, covered: 0, errors: [] as number[] }));
+  for (const seed of populationSeeds) {
+    const members = population(seed, options.sessions, options.upstreamOf);
+    const uniform = uniforms(seed + 1);
+    const samples = Array.from({ length: options.replications }, () =>
+      draw(members, uniform, options.upstream),
+    );
+    for (const run of runs) {
+      const target = run.truth(members);
+      const estimate = run.estimator(options.told === undefined ? members : members.map(options.told));
+      for (const kept of samples) {
+        const outcome = estimate(kept);
+        if (outcome.kind !== 'estimate') throw new Error('A draw had too few samples.');
+        run.errors.push(outcome.value - target);
+        if (outcome.low <= target && target <= outcome.high) run.covered++;
+      }
+    }
+  }
+  return new Map(
+    runs.map(({ name, covered, errors }) => {
+      const { mean, standardDeviation } = moments(errors);
+      const bias = mean / standardDeviation;
+      return [name, { coverage: covered / errors.length, bias, biasZ: bias * Math.sqrt(errors.length) }];
+    }),
+  );
+}
+
+const populationSeeds = [1, 3, 5, 7];
+
+/**
+ * The names of estimates that are off by more than chance explains. Totals are unbiased; the bias of a ratio is of the
+ * order 1 / sessions, small beside its standard deviation.
+ */
+function biased(tallies: ReadonlyMap<string, Tally>): string[] {
+  const totals = new Set(['total', 'number of queries']);
+  return namesOf(
+    tallies,
+    ({ bias, biasZ }, name) => Math.abs(bias) > 0.2 || (totals.has(name) && Math.abs(biasZ) > 4),
+  );
+}
+
+function namesOf(
+  tallies: ReadonlyMap<string, Tally>,
+  isMeant: (tally: Tally, name: string) => boolean,
+): string[] {
+  return [...tallies].filter(([name, tally]) => isMeant(tally, name)).map(([name]) => name);
+}
+
+function isCoverageStated({ coverage }: Tally): boolean {
+  return coverage > 0.93 && coverage < 0.97;
+}
+
+describe('estimates over samples', { timeout: 30_000 }, () => {
+  const every = estimands.map(({ name }) => name);
+
+  it('equal the truth within their bounds in 95 % of draws, with unequal rates and failures always kept', () => {
+    const tallies = simulate({ sessions: 500, replications: 200, upstream: 'none', upstreamOf: () => 1 });
+    expect(biased(tallies)).toEqual([]);
+    expect(namesOf(tallies, isCoverageStated)).toEqual(every);
+  });
+
+  it('also do so when half of the sessions were sampled upstream', () => {
+    const tallies = simulate({
+      sessions: 500,
+      replications: 100,
+      upstream: 'by session',
+      upstreamOf: (session) => (session % 2 === 0 ? 0.5 : 1),
+    });
+    expect(biased(tallies)).toEqual([]);
+    expect(namesOf(tallies, isCoverageStated)).toEqual(every);
+  });
+
+  it('cover the truth no less often when queries were sampled upstream one by one', () => {
+    const tallies = simulate({
+      sessions: 500,
+      replications: 100,
+      upstream: 'by query',
+      upstreamOf: () => 0.5,
+    });
+    expect(biased(tallies)).toEqual([]);
+    expect(namesOf(tallies, ({ coverage }) => coverage > 0.93)).toEqual(every);
+  });
+
+  it('would be wrong with equal weights, so that the weights are what these tests measure', () => {
+    const tallies = simulate({
+      sessions: 500,
+      replications: 20,
+      upstream: 'none',
+      upstreamOf: () => 1,
+      told: (member) => ({ ...member, probability: 0.2 }),
+    });
+    const means = ['mean over queries', 'mean over sessions', 'share of bad queries'];
+    expect(biased(tallies)).toEqual(expect.arrayContaining(means));
+    expect(namesOf(tallies, ({ coverage }) => coverage < 0.7)).toEqual(expect.arrayContaining(means));
+  });
+});
+
+describe('estimates over decisions by the real hash', () => {
+  it('cover the truth as often as they say', () => {
+    const replications = 400;
+    const sessions = 120;
+    const members = population(7, sessions, () => 1);
+    const target = members.reduce((sum, m) => sum + m.value, 0) / members.length;
+    let covered = 0;
+    for (let replication = 0; replication < replications; replication++) {
+      const kept = new Map<number, ReturnType<typeof decide>>();
+      const samples = [];
+      for (const member of members) {
+        const query = aQuery({ sessionId: `${replication}-${member.session}` });
+        const decision =
+          kept.get(member.session) ?? decide(query, aPolicy({ rates: { rate: 0.4, segments: {} } }), 0);
+        kept.set(member.session, decision);
+        if (decision.kept)
+          samples.push({ cluster: decision.hash, probability: decision.probability, value: member.value });
+      }
+      const outcome = hajekMean(samples, { isComplete: false });
+      if (outcome.kind === 'estimate' && outcome.low <= target && target <= outcome.high) covered++;
+    }
+    expect(covered / replications).toBeGreaterThan(0.92);
+    expect(covered / replications).toBeLessThan(0.98);
+  });
+});

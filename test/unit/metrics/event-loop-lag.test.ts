@@ -1,0 +1,19 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { watchEventLoop } from '../../../src/metrics/event-loop-lag.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+it('sees a task that holds up everything else', async () => {
+  const observed: number[] = [];
+  const stop = watchEventLoop({
+    increment: () => undefined,
+    observe: (_name, _labels, value) => {
+      observed.push(value);
+    },
+  });
+  onTestFinished(stop);
+  await waitFor(() => observed.length > 0);
+  const until = performance.now() + 400;
+  while (performance.now() < until);
+  await waitFor(() => Math.max(...observed) >= 0.25);
+  expect(Math.min(...observed)).toBeGreaterThanOrEqual(0);
+});

@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest';
+import { canaryTexts } from '../../../src/density/rules/embedding-canary.ts';
+import type { Embedder } from '../../../src/embedders/embedder.ts';
+import type { DrawnSample } from '../../../src/live/ports/live-samples.ts';
+import { measureAnnRecall } from '../../../src/probes/measure-ann-recall.ts';
+import { probeEmbedder } from '../../../src/probes/probe-embedder.ts';
+import { probePipelines } from '../../../src/probes/probe-pipelines.ts';
+import { probeStore } from '../../../src/probes/probe-store.ts';
+import type { StoreDescription } from '../../../src/stores/vector-store.ts';
+import { sizeClass } from '../../../src/vector/size-class.ts';
+import { aWatchedPipeline } from '../../support/builders.ts';
+import { MemoryDeployments } from '../../support/memory-deployments.ts';
+import { MemoryEmbeddingCanaries } from '../../support/memory-embedding-canaries.ts';
+import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+import { MemoryLogger } from '../../support/memory-telemetry.ts';
+import { failed, neighbours, ok, scriptedStore } from '../../support/scripted-store.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
+
+const never = new AbortController().signal;
+
+function setUp(samples: readonly DrawnSample[] = []) {
+  const clock = new SteerableClock();
+  const deps = {
+    clock,
+    logger: new MemoryLogger(),
+    deployments: new MemoryDeployments(),
+    measurements: new MemoryMeasurements(),
+    canaries: new MemoryEmbeddingCanaries(),
+    samples: { draw: async ({ limit }: { limit: number }) => samples.slice(0, limit) },
+  };
+  const latest = async (measure: string) =>
+    (await deps.measurements.latest(clock.now())).find((one) => one.measure === measure);
+  return { deps, clock, latest };
+}
+
+const described = (parts: Partial<StoreDescription> = {}): StoreDescription => ({
+  count: 1000,
+  isExactCount: true,
+  dimensions: 3,
+  metric: 'cosine',
+  traits: { index: 'hnsw', m: '16' },
+  ...parts,
+});
+
+describe('the probe of a store', () => {
+  it('counts its vectors, and says nothing of a deployment while it only grows', async () => {
+    const { deps, latest } = setUp();
+    let count = 1000;
+    const store = scriptedStore({ describe: () => ok(described({ count: (count += 1) })) });
+    await probeStore(deps, 'docs', store, never);
+    await probeStore(deps, 'docs', store, never);
+    expect((await latest('store_vectors'))?.newest?.value).toBe(1002);
+    expect(deps.deployments.recorded).toEqual([]);
+  });
+
+  it('records a deployment with what changed', async () => {
+    const { deps, clock } = setUp();
+    await probeStore(deps, 'docs', scriptedStore({ describe: () => ok(described()) }), never);
+    await clock.advance(300_000);
+    const reindexed = described({ traits: { index: 'hnsw', m: '32' } });
+    await probeStore(deps, 'docs', scriptedStore({ describe: () => ok(reindexed) }), never);
+    expect(deps.deployments.recorded).toMatchObject([
+      {
+        pipeline: 'docs',
+        kind: 'index',
+        source: 'detected',
+        changes: [{ trait: 'm', before: '16', after: '32' }],
+      },
+    ]);
+  });
+
+  it('sees no change in a count that swings around a power of 4, and one when it leaves it behind', async () => {
+    const { deps, clock } = setUp();
+    for (const count of [1000, 1100, 1020, 1250, 790]) {
+      const swinging = described({ count, traits: { size_class: sizeClass(count) } });
+      await probeStore(deps, 'docs', scriptedStore({ describe: () => ok(swinging) }), never);
+      await clock.advance(300_000);
+    }
+    expect(deps.deployments.recorded).toEqual([]);
+    const grown = described({ count: 1300, traits: { size_class: sizeClass(1300) } });
+    await probeStore(deps, 'docs', scriptedStore({ describe: () => ok(grown) }), never);
+    expect(deps.deployments.recorded).toMatchObject([
+      { changes: [{ trait: 'size_class', before: '4', after: '5' }] },
+    ]);
+  });
+
+  it('leaves the reason when it does not answer', async () => {
+    const { deps, latest } = setUp();
+    await probeStore(deps, 'docs', scriptedStore({ describe: () => failed('Qdrant is down.') }), never);
+    expect((await latest('store_vectors'))?.gap).toMatchObject({
+      reason: 'store_failed',
+      details: { message: 'Qdrant is down.' },
+    });
+  });
+});
+
+/** An embedder that gives each text a direction of its own, turned by an angle. */
+function anEmbedder(angle: () => number, identity = 'openai/small'): Embedder {
+  return {
+    identity,
+    embed: async (texts) => ({
+      kind: 'vectors',
+      latencyMs: 1,
+      vectors: texts.map((_, index) => Float32Array.of(Math.cos(index + angle()), Math.sin(index + angle()))),
+    }),
+  };
+}
+
+describe('the probe of an embedder', () => {
+  it('finds the same vectors while the same model answers', async () => {
+    const { deps, latest } = setUp();
+    await probeEmbedder(
+      deps,
+      'docs',
+      anEmbedder(() => 0),
+      never,
+    );
+    await probeEmbedder(
+      deps,
+      'docs',
+      anEmbedder(() => 0),
+      never,
+    );
+    expect((await latest('embedding_canary_median'))?.newest?.value).toBeCloseTo(1, 6);
+    expect((await latest('embedding_canary_least'))?.newest).toMatchObject({ n: canaryTexts.length });
+    expect(deps.deployments.recorded).toEqual([]);
+  });
+
+  it('sees another model behind the same name once, and does not get used to it', async () => {
+    const { deps, clock, latest } = setUp();
+    let angle = 0;
+    const embedder = anEmbedder(() => angle);
+    await probeEmbedder(deps, 'docs', embedder, never);
+    angle = 0.5;
+    for (let probe = 0; probe < 3; probe += 1) {
+      await clock.advance(600_000);
+      await probeEmbedder(deps, 'docs', embedder, never);
+    }
+    expect((await latest('embedding_canary_median'))?.newest?.value).toBeCloseTo(Math.cos(0.5), 5);
+    expect(deps.deployments.recorded).toMatchObject([
+      { kind: 'embedder', changes: [{ trait: 'canary', before: 'steady', after: 'moved' }] },
+    ]);
+  });
+
+  it('takes another model of the config for a deployment with vectors of its own', async () => {
+    const { deps, clock, latest } = setUp();
+    await probeEmbedder(
+      deps,
+      'docs',
+      anEmbedder(() => 0),
+      never,
+    );
+    await clock.advance(600_000);
+    await probeEmbedder(
+      deps,
+      'docs',
+      anEmbedder(() => 1, 'openai/large'),
+      never,
+    );
+    expect((await latest('embedding_canary_least'))?.newest?.value).toBeCloseTo(1, 6);
+    expect(deps.deployments.recorded).toHaveLength(1);
+  });
+
+  it('leaves the reason when it does not answer', async () => {
+    const { deps, latest } = setUp();
+    const broken: Embedder = {
+      identity: 'openai/small',
+      embed: async () => ({ kind: 'failed', code: 'timeout', message: 'It hangs.', latencyMs: 1 }),
+    };
+    await probeEmbedder(deps, 'docs', broken, never);
+    expect((await latest('embedding_canary_median'))?.gap).toMatchObject({ reason: 'embedder_failed' });
+  });
+});
+
+describe('the recall of an index', () => {
+  const query = (id: string, embedding: Float32Array | null, text: string | null = null): DrawnSample => ({
+    id,
+    embedding,
+    text,
+    probability: 1,
+    sessionHash: id,
+  });
+  const exact = neighbours(['a', 0.9], ['b', 0.8]);
+  const store = scriptedStore({
+    nearest: (request) => ok(request.exact ? exact : neighbours(['a', 0.9], ['x', 0.1])),
+  });
+
+  it('is the share of the exact neighbours that it finds, over live queries with a vector or a text', async () => {
+    const { deps, latest } = setUp([
+      query('q1', Float32Array.of(1)),
+      query('q2', null, 'hello'),
+      query('q3', null),
+    ]);
+    const pipeline = aWatchedPipeline({
+      store,
+      embedder: anEmbedder(() => 0),
+      annRecall: { queries: 3, k: 2 },
+    });
+    await measureAnnRecall(deps, pipeline, never);
+    expect((await latest('ann_recall'))?.newest).toMatchObject({ value: 0.5, n: 2, details: { k: 2 } });
+  });
+
+  it.each([
+    ['no_vectors', [], store],
+    ['unsupported', [query('q', Float32Array.of(1))], scriptedStore({})],
+    ['store_failed', [query('q', Float32Array.of(1))], scriptedStore({ nearest: () => failed('down') })],
+    ['store_empty', [query('q', Float32Array.of(1))], scriptedStore({ nearest: () => ok(neighbours()) })],
+  ] as const)('is not known, with the reason %s', async (reason, samples, of) => {
+    const { deps, latest } = setUp(samples);
+    await measureAnnRecall(deps, aWatchedPipeline({ store: of }), never);
+    expect((await latest('ann_recall'))?.gap).toMatchObject({ reason });
+  });
+
+  it('is not measured without a store or when the config says so', async () => {
+    const { deps, latest } = setUp([query('q', Float32Array.of(1))]);
+    await measureAnnRecall(deps, aWatchedPipeline(), never);
+    await measureAnnRecall(deps, aWatchedPipeline({ store, annRecall: { queries: 0, k: 10 } }), never);
+    expect(await latest('ann_recall')).toBeUndefined();
+  });
+});
+
+it('a pipeline that cannot be probed does not keep the others from it', async () => {
+  const { deps } = setUp();
+  const probed: string[] = [];
+  const pipelines = ['first', 'broken', 'last'].map((name) => aWatchedPipeline({ name }));
+  const probe = async ({ name }: { readonly name: string }): Promise<void> => {
+    if (name === 'broken') throw new Error('the database is down');
+    probed.push(name);
+  };
+  await probePipelines(deps, pipelines, probe, never);
+  expect(probed).toEqual(['first', 'last']);
+  expect(deps.logger.lines).toMatchObject([{ level: 'error', fields: { pipeline: 'broken' } }]);
+});

@@ -1,0 +1,331 @@
+/** A worker of the pipeline `docs` with one running run, on a retriever of 100 ms. */
+import { describe, expect, it } from 'vitest';
+import { type JobDeps, jobCatalogue } from '../../../src/app/job-catalogue.ts';
+import { RecalldError } from '../../../src/errors.ts';
+import { statisticsOfCommands as statistics } from '../../../src/golden/golden-statistics.ts';
+import type { GoldenRun } from '../../../src/golden/ports/golden-runs.ts';
+import { createJobRunner } from '../../../src/queue/run-job.ts';
+import { aGoldenRun, aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { MemoryDeployments } from '../../support/memory-deployments.ts';
+import { MemoryDiagnoses } from '../../support/memory-diagnoses.ts';
+import { MemoryEmbeddingCanaries } from '../../support/memory-embedding-canaries.ts';
+import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
+import { MemoryGoldenBatches } from '../../support/memory-golden-batches.ts';
+import { MemoryGoldenDocuments } from '../../support/memory-golden-documents.ts';
+import { MemoryGoldenRotations } from '../../support/memory-golden-rotations.ts';
+import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
+import { MemoryGoldenSets } from '../../support/memory-golden-sets.ts';
+import { MemoryGoldenTicks } from '../../support/memory-golden-ticks.ts';
+import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
+import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';
+import { MemoryLiveWindows } from '../../support/memory-live-windows.ts';
+import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+import { MemoryRetriever } from '../../support/memory-retriever.ts';
+import { MemoryRetrieverLimits } from '../../support/memory-retriever-limits.ts';
+import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
+
+async function aWorker() {
+  const clock = new SteerableClock();
+  const sets = new MemoryGoldenSets();
+  await sets.add(aNewGoldenSet(), NOON);
+  const runs = new MemoryGoldenRuns(clock);
+  runs.put(aGoldenRun());
+  const logger = new MemoryLogger();
+  const meter = new MemoryMeter();
+  const stop = new AbortController();
+  const retriever = new MemoryRetriever(clock, () => ['d1'], 100);
+  const pipeline = aWatchedPipeline({ retriever });
+  const traffic = new MemoryLiveTraffic();
+  const retentionDays = new Map([['docs', 30]]);
+  const measurements = new MemoryMeasurements();
+  const deployments = new MemoryDeployments();
+  const resumed: GoldenRun[] = [];
+  /** Of which pipelines checks were judged, and how the run stood then. */
+  const evaluated: unknown[] = [];
+  const isWatched = (name: string): boolean => name === pipeline.name;
+  const resume = async (run: GoldenRun): Promise<void> => {
+    resumed.push(run);
+  };
+  const rotations = new MemoryGoldenRotations();
+  const baselines = new MemoryGoldenBaselines();
+  const jobDeps: JobDeps = {
+    sets,
+    runs,
+    baselines,
+    statistics,
+    deployments,
+    rotations,
+    batches: new MemoryGoldenBatches(),
+    limits: new MemoryRetrieverLimits(clock),
+    queue: new MemoryJobQueue(),
+    escalate: { runs, ticks: new MemoryGoldenTicks(runs), clock, logger, newRunId: () => 'run-2', resume },
+    rotate: { sets, runs, rotations, deployments, clock, logger },
+    clock,
+    logger,
+    holder: 'me',
+    recover: { runs, clock, logger, isWatched, resume },
+    traffic,
+    retentionDays,
+    measurements,
+    consoleSessions: { prune: async () => undefined },
+    measurementRetentionDays: 400,
+    measureLive: {
+      windows: new MemoryLiveWindows(),
+      measurements,
+      clock,
+      logger,
+      plans: [],
+      mostSamples: 100,
+    },
+    pipelines: [pipeline],
+    // No pipeline has a store to look at.
+    snapshots: {} as unknown as JobDeps['snapshots'],
+    // No pipeline has its density watched.
+    density: { plans: [] } as unknown as JobDeps['density'],
+    diagnose: {
+      sets,
+      runs,
+      baselines,
+      measurements,
+      checkStore: { standings: async () => [] },
+      pipelines: [pipeline],
+      deployments,
+      densityStates: { find: async () => null, events: async () => [] },
+      topics: { list: async () => [] },
+      diagnoses: new MemoryDiagnoses(),
+      densityPlans: [],
+      intervalSeconds: () => null,
+      clock,
+      logger,
+    },
+    measureFeedback: {} as unknown as JobDeps['measureFeedback'],
+    checkStore: { prune: async () => undefined },
+    evaluateChecks: async (names?: readonly string[]) => {
+      const { status } = (await runs.find('run-1')) ?? {};
+      evaluated.push([names, status]);
+    },
+    probes: {
+      clock,
+      logger,
+      deployments,
+      measurements,
+      canaries: new MemoryEmbeddingCanaries(),
+      samples: { draw: async () => [] },
+    },
+    goldenUpkeep: {
+      sets,
+      runs,
+      measurements,
+      clock,
+      logger,
+      samples: { draw: async () => [] },
+      documents: new MemoryGoldenDocuments(),
+    },
+    lookAt: async () => undefined,
+    findPipeline: (name) => (isWatched(name) ? pipeline : null),
+  };
+  const run = createJobRunner({ jobs: jobCatalogue, jobDeps, clock, logger, meter, shutdown: stop.signal });
+  return {
+    clock,
+    runs,
+    logger,
+    meter,
+    stop,
+    retriever,
+    resumed,
+    traffic,
+    retentionDays,
+    measurements,
+    run,
+    evaluated,
+  };
+}
+
+const GOLDEN = 'run-golden-set';
+const RECOVER = 'recover-golden-runs';
+
+describe('the checks of a pipeline', () => {
+  it('are judged at once when a golden run of it has ended, and once for all that retry it', async () => {
+    const { clock, run, evaluated } = await aWorker();
+    await clock.until(run(GOLDEN, { run_id: 'run-1' }, 'first'));
+    await clock.until(run(GOLDEN, { run_id: 'run-1' }, 'second'));
+    expect(evaluated).toEqual([[['docs'], 'completed']]);
+  });
+
+  it('are judged at once when a run of it failed because nobody went on with it', async () => {
+    const { clock, run, evaluated } = await aWorker();
+    await run(RECOVER, {}, 'early');
+    expect(evaluated).toEqual([]);
+    await clock.advance(7 * 86_400_000);
+    await run(RECOVER, {}, 'late');
+    expect(evaluated).toEqual([[['docs'], 'failed']]);
+  });
+});
+
+describe('a job', () => {
+  it('is done when its work ends, counted and timed', async () => {
+    const { clock, runs, meter, logger, run } = await aWorker();
+    expect(await clock.until(run(GOLDEN, { run_id: 'run-1' }, 'id'))).toBe('done');
+    expect(runs.endOf('run-1')?.status).toBe('completed');
+    expect(meter.increments).toEqual([
+      { name: 'recalld_jobs_total', labels: { job: GOLDEN, outcome: 'completed' }, value: 1 },
+    ]);
+    expect(meter.observations).toEqual([
+      { name: 'recalld_job_duration_seconds', labels: { job: GOLDEN }, value: 0.102 },
+    ]);
+    expect(logger.lines).toEqual([]);
+  });
+
+  it.each([
+    ['no payload', undefined, 'payload'],
+    ['a payload without its id', {}, 'run_id'],
+    ['an empty id', { run_id: '' }, 'run_id'],
+    ['a key that the job does not know', { run_id: 'run-1', text: 'What is my PIN?' }, 'payload'],
+    ['another type', 'run-1', 'payload'],
+  ])('with %s is dead at once: the log says which field, not what it held', async (_, payload, field) => {
+    const { meter, logger, retriever, run } = await aWorker();
+    expect(await run(GOLDEN, payload, 'id')).toEqual({
+      kind: 'dead',
+      reason: expect.stringMatching(new RegExp(`^${field}: `)),
+    });
+    expect(meter.increments).toEqual([
+      { name: 'recalld_jobs_total', labels: { job: GOLDEN, outcome: 'dead' }, value: 1 },
+    ]);
+    expect(retriever.asked).toEqual([]);
+    expect(logger.lines).toEqual([
+      {
+        level: 'error',
+        message: 'a job has a payload that its definition refuses',
+        fields: { job: GOLDEN, id: 'id', reason: expect.stringMatching(new RegExp(`^${field}: `)) },
+      },
+    ]);
+    expect(JSON.stringify(logger.lines)).not.toMatch(/PIN|run-1/);
+  });
+
+  it.each([
+    [
+      'a service does not answer',
+      new RecalldError('database_unreachable', 'PostgreSQL does not answer.'),
+      'retry',
+      'failed',
+    ],
+    ['something unforeseen breaks', new TypeError('x is undefined'), 'retry', 'failed'],
+    ['something that is no error is thrown', 'a string', 'retry', 'failed'],
+    [
+      'a retry would come to the same',
+      new RecalldError('golden_set_unknown', 'There is no golden set.'),
+      'dead',
+      'dead',
+    ],
+  ])('is judged when %s', async (_, error, verdict, outcome) => {
+    const { runs, meter, logger, run } = await aWorker();
+    runs.abandoned = async () => {
+      throw error;
+    };
+    const reason = error instanceof Error ? error.message : error;
+    expect(await run(RECOVER, {}, 'id')).toEqual({ kind: verdict, reason });
+    expect(meter.increments).toEqual([
+      { name: 'recalld_jobs_total', labels: { job: RECOVER, outcome }, value: 1 },
+    ]);
+    expect(meter.observations).toHaveLength(1);
+    expect(logger.lines).toEqual([
+      {
+        level: 'error',
+        message: 'a job failed',
+        fields: {
+          job: RECOVER,
+          id: 'id',
+          reason,
+          final: outcome === 'dead',
+        },
+      },
+    ]);
+  });
+
+  it('is put down when the program stops: another takes it, and it is no failure', async () => {
+    const { clock, runs, meter, logger, stop, run } = await aWorker();
+    const outcome = run(GOLDEN, { run_id: 'run-1' }, 'id');
+    await clock.advance(50);
+    stop.abort(new Error('the daemon stops'));
+    expect(await outcome).toBe('put_down');
+    expect(runs.holderOf('run-1')).toBeNull();
+    expect(runs.endOf('run-1')).toBeNull();
+    expect(meter.increments).toEqual([]);
+    expect(logger.lines).toEqual([]);
+  });
+
+  it('of a name that is not in the catalogue is a bug, and says so', async () => {
+    const { run } = await aWorker();
+    await expect(run('no-such-job', {}, 'id')).rejects.toThrow('there is no job no-such-job');
+  });
+});
+
+describe('the job of a golden run', () => {
+  it('is done without work when the run has ended, so that a second delivery counts nothing twice', async () => {
+    const { clock, retriever, run } = await aWorker();
+    await clock.until(run(GOLDEN, { run_id: 'run-1' }, 'first'));
+    const asked = retriever.asked.length;
+    expect(await clock.until(run(GOLDEN, { run_id: 'run-1' }, 'second'))).toBe('done');
+    expect(retriever.asked).toHaveLength(asked);
+  });
+
+  it('is done without work when there is no such run, or when another deployment watches its pipeline', async () => {
+    const { runs, retriever, run } = await aWorker();
+    runs.put(aGoldenRun({ id: 'foreign', pipeline: 'theirs' }));
+    expect(await run(GOLDEN, { run_id: 'nope' }, 'a')).toBe('done');
+    expect(await run(GOLDEN, { run_id: 'foreign' }, 'b')).toBe('done');
+    expect(retriever.asked).toEqual([]);
+    expect(runs.endOf('foreign')).toBeNull();
+  });
+
+  it('gives up when the deadline of the run has passed', async () => {
+    const { clock, runs, run } = await aWorker();
+    runs.put(
+      aGoldenRun({
+        id: 'late',
+        deadlineAt: NOON,
+        settings: { ...aGoldenRun().settings, maxPerSecond: 1e-6, concurrency: 1 },
+      }),
+    );
+    expect(await clock.until(run(GOLDEN, { run_id: 'late' }, 'id'))).toMatchObject({ kind: 'retry' });
+    expect(runs.endOf('late')).toBeNull();
+    expect(runs.holderOf('late')).toBeNull();
+  });
+});
+
+describe('the job that recovers golden runs', () => {
+  it('resumes those that nobody works on', async () => {
+    const { clock, resumed, run } = await aWorker();
+    await clock.advance(60_000);
+    expect(await run(RECOVER, {}, 'id')).toBe('done');
+    expect(resumed.map(({ id }) => id)).toEqual(['run-1']);
+  });
+});
+
+describe('the jobs of live traffic', () => {
+  it('close minutes that have been over for a minute', async () => {
+    const { run, traffic } = await aWorker();
+    expect(await run('close-sampling-minutes', {}, 'id')).toBe('done');
+    expect(traffic.calls).toEqual([['closeMinutes', new Date(NOON.getTime() - 120_000)]]);
+  });
+
+  it('let go of what spans told of queries that did not come', async () => {
+    const { run, traffic } = await aWorker();
+    expect(await run('release-trace-fragments', {}, 'id')).toBe('done');
+    expect(traffic.calls).toEqual([['releaseFragments', NOON]]);
+  });
+
+  it('make room for the days to come before they drop what is past its retention', async () => {
+    const { run, traffic, retentionDays, measurements } = await aWorker();
+    expect(await run('keep-partitions', {}, 'id')).toBe('done');
+    expect(traffic.calls).toEqual([
+      ['createPartitions', NOON],
+      ['prune', retentionDays, NOON],
+    ]);
+    expect(measurements.upkeep).toEqual([
+      ['createPartitions', NOON],
+      ['prune', new Date(NOON.getTime() - 400 * 86_400_000)],
+    ]);
+  });
+});

@@ -1,0 +1,36 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { rescaledInterval } from '../../../src/stats/rescaled-interval.ts';
+import { wilsonInterval } from '../../../src/stats/wilson.ts';
+
+const trials = fc.integer({ min: 1, max: 100_000 });
+const successes = fc.double({ min: 0, max: 1, noNaN: true });
+
+describe('bounds at another confidence', () => {
+  it('are those of Wilson at that confidence, without n', () => {
+    fc.assert(
+      fc.property(trials, successes, fc.integer({ min: 2, max: 1000 }), (n, part, family) => {
+        const share = Math.round(n * part) / n;
+        const wanted = 1 - 0.05 / family;
+        const found = rescaledInterval(share, wilsonInterval(share, n, 0.95), 0.95, wanted);
+        const expected = wilsonInterval(share, n, wanted);
+        expect(found.low).toBeCloseTo(expected.low, 8);
+        expect(found.high).toBeCloseTo(expected.high, 8);
+      }),
+    );
+  });
+
+  it('stay where they are at the same confidence', () => {
+    const bounds = wilsonInterval(0.3, 50, 0.95);
+    const found = rescaledInterval(0.3, bounds, 0.95, 0.95);
+    expect(found.low).toBeCloseTo(bounds.low, 12);
+    expect(found.high).toBeCloseTo(bounds.high, 12);
+  });
+
+  it('of a share that is known for certain stay a point', () => {
+    expect(rescaledInterval(0, { low: 0, high: 0 }, 0.95, 0.99)).toEqual({ low: 0, high: 0 });
+    expect(rescaledInterval(1, { low: 1, high: 1 }, 0.95, 0.99)).toEqual({ low: 1, high: 1 });
+    const half = rescaledInterval(0.5, { low: 0.5, high: 0.5 }, 0.95, 0.99);
+    expect(half).toEqual({ low: 0.5, high: 0.5 });
+  });
+});

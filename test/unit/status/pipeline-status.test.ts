@@ -1,0 +1,184 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { CheckResult } from '../../../src/checks/rules/check-result.ts';
+import type { LatestRun } from '../../../src/golden/ports/golden-runs.ts';
+import type { WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
+import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
+import type { Verdict } from '../../../src/model.ts';
+import { type PipelineStatus, pipelineStatus } from '../../../src/status/pipeline-status.ts';
+import type { VectorStore } from '../../../src/stores/vector-store.ts';
+import {
+  aCompletedRun,
+  aFloor,
+  aLatestRun,
+  aWatchedPipeline,
+  goldenChecks,
+  NOON,
+} from '../../support/builders.ts';
+import { statesAt } from '../../support/check-states.ts';
+import { aGap, aMeasurement } from '../../support/measurements.ts';
+import { memoryEmbedder } from '../../support/memory-embedder.ts';
+import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+
+const HOUR = 3600;
+const FLOOR = 'ndcg@10 below 0.8 on faq';
+
+const samplesRead = aMeasurement({ measure: 'samples_read_ratio', value: 1, ciLow: null, ciHigh: null });
+const checked = aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) });
+/** Nobody asks it: what counts is that the pipeline has one. */
+const aStore = {} as VectorStore;
+
+function aCheck(verdict: Verdict): CheckResult {
+  return {
+    name: FLOOR,
+    severity: 'critical',
+    verdict,
+    value: 0.9,
+    threshold: 0.8,
+    explanation: 'It is 0.9.',
+  };
+}
+
+/** A run that ended at noon with this verdict on the floor. */
+function judged(verdict: Verdict, parts: Partial<LatestRun> = {}): LatestRun {
+  const ended = aLatestRun().ended;
+  if (ended === null) throw new Error('the builder makes a run that ended');
+  return aLatestRun({ ended: { ...ended, checks: [aCheck(verdict)] }, ...parts });
+}
+
+/** The status of `docs`, whose set is hourly and whose traffic is measured every 5 minutes, so many seconds after noon. */
+async function statusAt(
+  seconds: number,
+  latest: readonly LatestRun[] = [judged('ok')],
+  outcomes: readonly MeasurementOutcome[] = [samplesRead],
+  pipeline: WatchedPipeline = checked,
+): Promise<PipelineStatus> {
+  const now = new Date(NOON.getTime() + seconds * 1000);
+  const store = new MemoryMeasurements();
+  await store.record(outcomes);
+  const facts = {
+    latest,
+    measurements: await store.latest(now),
+    // Nobody has evaluated them since noon: the worker is dead.
+    checks: await statesAt({ pipelines: [pipeline] }, { latest }, { evaluatedAt: NOON, readAt: now }),
+    intervalSeconds: () => HOUR,
+    liveIntervalSeconds: 300,
+  };
+  return pipelineStatus(pipeline, facts, now);
+}
+
+describe('the state of a pipeline', () => {
+  it('is ok when every check is and all that must be fresh is fresh', async () => {
+    expect(await statusAt(60)).toMatchObject({ pipeline: 'docs', state: 'ok', reasons: [] });
+  });
+
+  it.each(['warning', 'critical', 'no_data'] as const)(
+    'is %s when a check is, with its sentence',
+    async (verdict) => {
+      expect(await statusAt(60, [judged(verdict)])).toMatchObject({
+        state: verdict,
+        reasons: [`${FLOOR}: It is 0.9.`],
+      });
+    },
+  );
+
+  const late = 3 * HOUR + 1;
+  const freshRead = {
+    ...samplesRead,
+    windowEnd: new Date(NOON.getTime() + late * 1000),
+    measuredAt: new Date(NOON.getTime() + late * 1000),
+  };
+
+  it.each(['ok', 'critical'] as const)(
+    'is no_data when the run that found it %s is older than three intervals',
+    async (verdict) => {
+      const status = await statusAt(late, [judged(verdict)], [freshRead]);
+      expect(status.state).toBe('no_data');
+      expect(status.reasons).toEqual([
+        `${FLOOR}: the run that judged it last is too old to trust.`,
+        'The last run of faq that completed is too old to trust.',
+      ]);
+      expect(status.golden).toMatchObject([{ completed: { ageSeconds: late, isTooOld: true } }]);
+    },
+  );
+
+  it('is no_data when no run was ever made', async () => {
+    expect(await statusAt(60, [])).toMatchObject({
+      state: 'no_data',
+      reasons: [`${FLOOR}: no run has judged it yet.`, 'No run of faq has completed yet.'],
+    });
+  });
+
+  it('is no_data when the last run is void or failed, though an earlier one is still fresh', async () => {
+    const before = aCompletedRun({ finishedAt: new Date(NOON.getTime() - 60_000) });
+    const status = await statusAt(60, [judged('ok', { completed: before })]);
+    expect(status).toMatchObject({ state: 'no_data', reasons: ['The last run of faq is void or failed.'] });
+  });
+
+  it('is no_data when nothing is checked, so that nothing says whether it is well', async () => {
+    expect(await statusAt(60, [judged('ok')], [samplesRead], aWatchedPipeline())).toMatchObject({
+      state: 'no_data',
+      checks: [],
+    });
+  });
+
+  it('is no_data when live traffic is no longer measured, or never was', async () => {
+    expect((await statusAt(900)).state).toBe('ok');
+    expect(await statusAt(901)).toMatchObject({
+      state: 'no_data',
+      reasons: ['Live traffic was measured too long ago to trust.'],
+    });
+    expect(await statusAt(60, [judged('ok')], [])).toMatchObject({
+      state: 'no_data',
+      reasons: ['Live traffic has not been measured yet.'],
+    });
+  });
+
+  it('is no_data when its store or its embedder is not looked at, or could not be', async () => {
+    const whole = { ...checked, store: aStore, embedder: memoryEmbedder({}) };
+    const vectors = aMeasurement({ measure: 'store_vectors', value: 10, ciLow: null, ciHigh: null });
+    const canary = aMeasurement({ measure: 'embedding_canary_median', value: 1, ciLow: null, ciHigh: null });
+    const of = (...outcomes: MeasurementOutcome[]) =>
+      statusAt(60, [judged('ok')], [samplesRead, ...outcomes], whole);
+    expect(await of(vectors, canary)).toMatchObject({ state: 'ok' });
+    expect((await of(vectors)).reasons).toEqual(['The embedder has not been measured yet.']);
+    const failed = aGap({ measure: 'store_vectors', reason: 'store_failed' });
+    expect((await of(failed, canary)).reasons).toEqual([
+      'The vector store could not be measured: the store did not answer.',
+    ]);
+    // A store that cannot count is none that fails.
+    expect(await of({ ...failed, reason: 'unsupported' }, canary)).toMatchObject({ state: 'ok' });
+  });
+
+  it('does not mind a segment that nobody asks about any more, nor a measure without traffic', async () => {
+    const gone = aMeasurement({ segment: 'lang=fr', measuredAt: new Date(NOON.getTime() - 86_400_000) });
+    const none = aGap({ measure: 'zero_results_ratio', reason: 'no_queries' });
+    const status = await statusAt(60, [judged('ok')], [samplesRead, gone, none]);
+    expect(status.state).toBe('ok');
+    expect(status.measurements.map(({ measure, isTooOld }) => [measure, isTooOld])).toEqual([
+      ['error_ratio', true],
+      ['samples_read_ratio', false],
+      ['zero_results_ratio', false],
+    ]);
+  });
+
+  it('tells of sets that ran by hand, and expects nothing of them', async () => {
+    const other = aLatestRun({ goldenSet: 'extra', completed: null });
+    const status = await statusAt(60, [judged('ok'), other]);
+    expect(status.state).toBe('ok');
+    expect(status.golden.map(({ goldenSet, cron }) => [goldenSet, cron])).toEqual([
+      ['faq', '0 * * * *'],
+      ['extra', null],
+    ]);
+  });
+
+  it('is never ok after everything has been silent for three intervals, whatever was seen before', async () => {
+    const verdict = fc.constantFrom<Verdict>('ok', 'warning', 'critical', 'no_data');
+    const seconds = fc.integer({ min: 3 * HOUR + 1, max: 1_000_000 });
+    await fc.assert(
+      fc.asyncProperty(verdict, seconds, async (found, after) => {
+        expect((await statusAt(after, [judged(found)])).state).toBe('no_data');
+      }),
+    );
+  });
+});

@@ -1,0 +1,29 @@
+/** Tasks that go wrong in every way in which a thread can. */
+export const tasks = {
+  echo: (text: string) => text,
+  refuse: (text: string) => {
+    throw new RangeError(text);
+  },
+  /** Answers, and breaks when the flag is set. */
+  breakLater: (flag: Int32Array) => {
+    whenSet(flag, () => {
+      throw new Error('broken');
+    });
+    return 'answered';
+  },
+  /** Answers, and ends when the flag is set. */
+  endLater: (flag: Int32Array) => {
+    whenSet(flag, () => process.exit());
+    return 'answered';
+  },
+  endNow: (code: number) => process.exit(code),
+  turnForEver: () => {
+    for (;;);
+  },
+} as const;
+
+function whenSet(flag: Int32Array, act: () => void): void {
+  setInterval(() => {
+    if (Atomics.load(flag, 0) === 1) act();
+  }, 1);
+}
