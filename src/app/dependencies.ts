@@ -1,5 +1,4 @@
 /** Everything the daemon works with, opened in order: database, queue, schedule, exporter. Knows the adapters. */
-
 import { hostname } from 'node:os';
 import { type CheckStore, createCheckStore } from '../checks/check-store.ts';
 import { readCheckGauges } from '../checks/gauges.ts';
@@ -129,7 +128,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const sets = createGoldenSets(storage.pool);
   const rotations = createGoldenRotations(storage.pool);
   const ticks = createGoldenTicks(storage.pool);
-  const timetable = createTimetable(schedule, clock.now());
+  const timetable = createTimetable(clock.now());
   const intervalSeconds = intervalsOf(pipelines, timetable);
   const deployments = createDeployments(storage.pool);
   const densityPlans = createDensityPlans(config, pipelines);
@@ -138,7 +137,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const checkStore = createCheckStore(storage.pool);
   const names = pipelines.map(({ name }) => name);
   // Values are trusted by the schedule of the job that takes them.
-  const live = { pipelines: names, intervalSeconds: liveIntervalSeconds(schedule, clock) };
+  const live = { pipelines: names, intervalSeconds: liveIntervalSeconds(clock) };
   const golden = { sets, runs, rotations, ticks, clock, pipelines, timetable };
   const watched = { tables: density, plans: densityPlans };
   const exporter = createExporter({

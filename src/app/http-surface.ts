@@ -1,5 +1,4 @@
 /** What the daemon shows to the network: health and metrics always, the API in the role `api`. */
-
 import type { Pool } from 'pg';
 import { createApiKeys } from '../access/api-keys.ts';
 import { createAuthentication } from '../access/authentication.ts';
@@ -25,6 +24,7 @@ import { outageOf } from '../postgres/pool.ts';
 import { createErasure } from '../privacy/erasure.ts';
 import { createStatusApi } from '../status/status-api.ts';
 import { messageOf } from '../text/error-message.ts';
+import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { createConsoleApi } from './console/console-api.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -49,12 +49,13 @@ export interface Face {
 export async function showFace(
   dependencies: Dependencies,
   withApi: boolean,
+  clockWatch: Pick<ClockWatch, 'trouble'>,
   cleanups: CleanupStack,
 ): Promise<Face> {
   const { exporter, logger, storage } = dependencies;
   let phase: 'starting' | 'ready' | 'stopping' = 'starting';
   // Anybody may ask, as often as they like: one question is under way at a time.
-  const askServices = sharedReading(() => dependenciesReady(dependencies));
+  const askServices = sharedReading(() => dependenciesReady(dependencies, clockWatch));
   const readiness = async (): Promise<Readiness> =>
     phase === 'ready'
       ? askServices()
@@ -96,7 +97,7 @@ async function createApi(
   const ingest = await createLiveIngest({ config, traffic, clock, meter, logger, hashKey, cleanups });
   const largeBodies = createJsonBodyReader();
   cleanups.defer('reader of large bodies', () => largeBodies.close());
-  schedule.every('50 * * * * *', 'UTC', () => {
+  schedule.every({ expression: '50 * * * * *', timezone: 'UTC' }, () => {
     ingest
       .refresh()
       .catch((error: unknown) =>
@@ -176,8 +177,11 @@ function keysAreOptional({ server, storage }: Config): boolean {
   return storage.url === 'embedded' && isLocal;
 }
 
-/** A replica that is away keeps nobody from work: the primary answers for it. */
-async function dependenciesReady({ storage, queue, clock }: Dependencies): Promise<Readiness> {
+/** A replica that is away keeps nobody from work, for the primary answers for it; nor does a wrong clock from all work. */
+async function dependenciesReady(
+  { storage, queue, clock }: Dependencies,
+  clockWatch: Pick<ClockWatch, 'trouble'>,
+): Promise<Readiness> {
   const askReplica = async (): Promise<void> => {
     const trouble = await storage.replicaTrouble();
     if (trouble !== null) throw trouble;
@@ -209,8 +213,12 @@ async function dependenciesReady({ storage, queue, clock }: Dependencies): Promi
           },
         ],
   );
+  const trouble = clockWatch.trouble();
   return {
     notReady: away.filter(({ name }) => name !== 'replica'),
-    degraded: away.filter(({ name }) => name === 'replica'),
+    degraded: [
+      ...away.filter(({ name }) => name === 'replica'),
+      ...(trouble === null ? [] : [{ name: 'clock', reason: trouble }]),
+    ],
   };
 }

@@ -1,5 +1,4 @@
 /** Composes what the handlers of jobs work with. */
-
 import { createConsoleSessions } from '../access/console-sessions.ts';
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import { createDensityDeps } from '../density/dependencies.ts';
@@ -27,7 +26,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     const payload = { run_id: run.id, round: `resumed-${minute}` };
     return queue.enqueue(runGoldenSetJob.name, payload, `${run.id}-resumed-${minute}`);
   };
-  const checks = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(dependencies.schedule, clock) };
+  const checks = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) };
   const probes = createProbeDeps(dependencies);
   const density = createDensityDeps({
     ...dependencies,

@@ -3,6 +3,8 @@ import { createCleanupStack } from '../cleanup-stack.ts';
 import { newRunId } from '../golden/run-id.ts';
 import type { Logger } from '../logger.ts';
 import { watchEventLoop } from '../metrics/event-loop-lag.ts';
+import { lookAtClocks } from '../postgres/database-clock.ts';
+import { watchClock } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
 import { showFace } from './http-surface.ts';
@@ -41,19 +43,28 @@ export async function startMonitor({
   try {
     const name = `recalld ${active.join('+')}`;
     const dependencies = await openDependencies({ config, name, logger, cleanups, signal });
-    const stopWatching = watchEventLoop(dependencies.exporter.meter);
+    const { clock, storage, exporter } = dependencies;
+    const { meter } = exporter;
+    const stopWatching = watchEventLoop(meter);
     cleanups.defer('event loop watch', async () => stopWatching());
-    const face = await showFace(dependencies, active.includes('api'), cleanups);
+    const clockWatch = await watchClock({
+      clock,
+      logger,
+      meter,
+      look: () => lookAtClocks(storage.pool, clock),
+    });
+    cleanups.defer('clock watch', () => clockWatch.stop());
+    const face = await showFace(dependencies, active.includes('api'), clockWatch, cleanups);
     const ends = [() => face.retire()];
     cleanups.defer('ticks, requests and jobs', async () => {
       await Promise.all(ends.map((end) => end()));
     });
     if (active.includes('worker')) {
-      const workers = await startWorkers(dependencies);
+      const workers = await startWorkers(dependencies, clockWatch);
       ends.push(() => workers.putDown());
     }
     if (active.includes('scheduler')) {
-      const scheduler = await startScheduler({ ...dependencies, newRunId });
+      const scheduler = startScheduler({ ...dependencies, meter, clockWatch, newRunId });
       ends.push(() => scheduler.stop());
     }
     await showsWhatIsStored(dependencies, signal);

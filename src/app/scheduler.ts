@@ -1,108 +1,75 @@
-/** Ticks: golden sets and their sentinels by their cron, and the jobs that start by themselves. Any number of these may run. */
-
+/** What a scheduler starts: golden sets and their sentinels by their cron, and jobs by theirs. Any number may run. */
 import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { type TickDeps, tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
-import type { Cron, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { JobDefinition } from '../queue/job-definition.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import type { Schedule } from '../queue/schedule.ts';
-import { messageOf } from '../text/error-message.ts';
+import type { Cron } from '../schedule/occurrences.ts';
 import { jobCatalogue } from './job-catalogue.ts';
+import { startTicks, type Ticked, type Ticks, type TicksDeps } from './ticks.ts';
 
-export interface SchedulerDeps extends TickDeps {
-  readonly schedule: Schedule;
+export interface SchedulerDeps extends TickDeps, TicksDeps {
   readonly queue: JobQueue;
   readonly pipelines: readonly WatchedPipeline[];
-}
-
-export interface Scheduler {
-  /** No tick starts after this, and what the last ones began has ended. */
-  stop(): Promise<void>;
 }
 
 /**
  * Starts to tick, and makes up for the latest tick of each golden set when nobody ran it: a daemon that was down
  * over the hour measures at once, and never more than once.
  */
-export async function startScheduler(deps: SchedulerDeps): Promise<Scheduler> {
-  const underWay = new Set<Promise<void>>();
-  const settle: Settle = (attempt) => {
-    underWay.add(attempt);
-    void attempt.finally(() => underWay.delete(attempt));
-  };
-  for (const job of jobCatalogue) if (job !== recoverGoldenRunsJob) tickJob(deps, job);
-  for (const pipeline of deps.pipelines) {
-    for (const golden of pipeline.golden) {
-      await follow(
-        deps,
-        settle,
-        golden.cron,
-        `golden run of ${golden.set} on ${pipeline.name}`,
-        (plannedAt) => tickFullRun(deps, pipeline, golden, plannedAt),
-      );
-      const sentinel = golden.sentinel?.cron ?? null;
-      await follow(deps, settle, sentinel, `sentinel of ${golden.set} on ${pipeline.name}`, (plannedAt) =>
-        tickSentinel(deps, pipeline, golden, plannedAt),
-      );
-    }
-  }
-  return {
-    async stop() {
-      await deps.schedule.stop();
-      await Promise.all(underWay);
-    },
-  };
+export function startScheduler(deps: SchedulerDeps): Ticks {
+  const { queue, pipelines } = deps;
+  return startTicks(deps, [
+    ...jobCatalogue.filter((job) => job !== recoverGoldenRunsJob).flatMap((job) => ticksOfJob(queue, job)),
+    ...pipelines.flatMap((pipeline) =>
+      pipeline.golden.flatMap((golden) => [
+        ...ticksOfSet(queue, golden.cron, `golden run of ${golden.set} on ${pipeline.name}`, (plannedAt) =>
+          tickFullRun(deps, pipeline, golden, plannedAt),
+        ),
+        ...ticksOfSet(
+          queue,
+          golden.sentinel?.cron ?? null,
+          `sentinel of ${golden.set} on ${pipeline.name}`,
+          (plannedAt) => tickSentinel(deps, pipeline, golden, plannedAt),
+        ),
+      ]),
+    ),
+  ]);
 }
 
-/** Ticks a job that starts by itself, if it is one; every process that ticks it makes the same job of a tick. */
-export function tickJob(
-  deps: Pick<SchedulerDeps, 'schedule' | 'queue' | 'logger'>,
+/** The ticks of a job that starts by itself, if it is one; every process that ticks it makes the same job of a tick. */
+export function ticksOfJob(
+  queue: Pick<JobQueue, 'enqueue'>,
   job: Pick<JobDefinition<never>, 'name' | 'cron'>,
-): void {
-  if (job.cron === null) return;
-  deps.schedule.every(job.cron, 'UTC', (plannedAt) => {
-    void attempt(deps, `tick of ${job.name}`, () =>
-      deps.queue.enqueue(job.name, {}, tickId(job.name, plannedAt)),
-    );
-  });
+): Ticked[] {
+  if (job.cron === null) return [];
+  return [
+    {
+      cron: { expression: job.cron, timezone: 'UTC' },
+      what: `tick of ${job.name}`,
+      job: job.name,
+      madeUpFor: false,
+      begin: (plannedAt) => () => queue.enqueue(job.name, {}, tickId(job.name, plannedAt)),
+    },
+  ];
 }
 
-/** Takes an attempt that a stop shall wait for, so that no run is left without its job. */
-type Settle = (attempt: Promise<void>) => void;
-
-/** Ticks from now on, and at once for the latest planned time. */
-async function follow(
-  deps: SchedulerDeps,
-  settle: Settle,
+/** Starts the runs of a tick, each with its job; a run whose job cannot be made is found by the recovery, too. */
+function ticksOfSet(
+  queue: JobQueue,
   cron: Cron | null,
   what: string,
   start: (plannedAt: Date) => Promise<readonly string[]>,
-): Promise<void> {
-  if (cron === null) return;
-  const { expression, timezone } = cron;
-  const tick = (plannedAt: Date): Promise<void> =>
-    attempt(deps, what, async () => {
-      for (const runId of await start(plannedAt))
-        await deps.queue.enqueue(runGoldenSetJob.name, { run_id: runId }, runId);
-    });
-  deps.schedule.every(expression, timezone, (plannedAt) => settle(tick(plannedAt)));
-  await tick(deps.schedule.previous(expression, timezone, deps.clock.now()));
-}
-
-/** A tick that fails is logged; the next one comes all the same, and what did not run is seen by its age. */
-async function attempt(
-  { logger }: Pick<SchedulerDeps, 'logger'>,
-  what: string,
-  work: () => Promise<void>,
-): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    logger.error('a scheduled start failed', {
-      what,
-      reason: messageOf(error),
-    });
-  }
+): Ticked[] {
+  if (cron === null) return [];
+  const begin = (plannedAt: Date): (() => Promise<void>) => {
+    let started: readonly string[] | null = null;
+    return async () => {
+      started ??= await start(plannedAt);
+      for (const runId of started) await queue.enqueue(runGoldenSetJob.name, { run_id: runId }, runId);
+    };
+  };
+  return [{ cron, what, job: runGoldenSetJob.name, madeUpFor: true, begin }];
 }
 
 /** Equal on every replica for the same tick; BullMQ takes no colon in an id. */

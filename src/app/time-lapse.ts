@@ -2,7 +2,6 @@
  * The daemon on a clock that its caller turns, in this process: its jobs start when the caller says, in place of when
  * their schedule would, and its pages are served meanwhile. Everything else is as in a daemon.
  */
-
 import { readCheckStates } from '../checks/check-states.ts';
 import { createCleanupStack } from '../cleanup-stack.ts';
 import type { Clock } from '../clock.ts';
@@ -84,7 +83,7 @@ export async function withTimeLapse<T>(
         signal.throwIfAborted();
         throw new RecalldError('demo_failed', `The job ${name} failed.`);
       });
-    const face = await showFace(dependencies, true, cleanups);
+    const face = await showFace(dependencies, true, { trouble: () => null }, cleanups);
     face.welcome();
     return await work({
       ...dependencies,

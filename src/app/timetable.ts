@@ -1,38 +1,29 @@
 /** When runs of golden sets are due, by their cron and their quiet hours. */
-
 import type { Timetable } from '../golden/publish-schedule.ts';
 import { isQuiet } from '../golden/rules/schedule/quiet-hours.ts';
-import type { Cron, GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { IntervalOf } from '../measures/rules/trust.ts';
-import type { Schedule } from '../queue/schedule.ts';
+import { type Cron, longestGapSeconds, nextOccurrence, occurrencesBetween } from '../schedule/occurrences.ts';
 
 const EIGHT_DAYS_MS = 8 * 86_400_000;
-/** So many quiet ticks in a row are looked behind; those of a tick a minute fill three days. */
+/** So many quiet ticks in a row are looked behind, within a year; those of a tick a minute fill three days. */
 const MOST_QUIET = 5000;
+const YEAR_MS = 366 * 86_400_000;
 
 /** Gaps are reckoned once, since they are a property of the schedule. */
-export function createTimetable(schedule: Schedule, now: Date): Timetable {
+export function createTimetable(now: Date): Timetable {
   const gaps = new Map<string, number>();
-  const gapOf = ({ expression, timezone }: Cron, quiet: GoldenSchedule['quietHours']): number => {
-    const key = JSON.stringify([expression, timezone, quiet]);
+  const gapOf = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {
+    const key = JSON.stringify([cron, quiet]);
     const known = gaps.get(key);
     if (known !== undefined) return known;
-    const gap = Math.max(
-      schedule.longestGapSeconds(expression, timezone, now),
-      quiet.length === 0 ? 0 : longestQuietGap(expression, timezone, quiet),
-    );
+    const gap = Math.max(longestGapSeconds(cron, now), quiet.length === 0 ? 0 : longestQuietGap(cron, quiet));
     gaps.set(key, gap);
     return gap;
   };
-  const longestQuietGap = (
-    expression: string,
-    timezone: string,
-    quiet: GoldenSchedule['quietHours'],
-  ): number => {
+  const longestQuietGap = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {
     const until = new Date(now.getTime() + EIGHT_DAYS_MS);
-    const loud = schedule
-      .between(expression, timezone, now, until)
-      .filter((tick) => !isQuiet(quiet, timezone, tick));
+    const loud = occurrencesBetween(cron, now, until).filter((tick) => !isQuiet(quiet, cron.timezone, tick));
     return loud.reduce((longest, tick, index) => {
       const before = loud[index - 1];
       return before === undefined ? longest : Math.max(longest, (tick.getTime() - before.getTime()) / 1000);
@@ -45,14 +36,13 @@ export function createTimetable(schedule: Schedule, now: Date): Timetable {
     nextRun({ cron, quietHours }, after) {
       if (cron === null) return null;
       let tick = after;
-      for (let tried = 0; tried < MOST_QUIET; tried += 1) {
-        tick = schedule.next(cron.expression, cron.timezone, tick);
+      for (let tried = 0; tried < MOST_QUIET && tick.getTime() < after.getTime() + YEAR_MS; tried += 1) {
+        tick = nextOccurrence(cron, tick);
         if (!isQuiet(quietHours, cron.timezone, tick)) return tick;
       }
       return null;
     },
-    nextSentinel: ({ sentinel }, after) =>
-      sentinel === null ? null : schedule.next(sentinel.cron.expression, sentinel.cron.timezone, after),
+    nextSentinel: ({ sentinel }, after) => (sentinel === null ? null : nextOccurrence(sentinel.cron, after)),
   };
 }
 

@@ -11,7 +11,7 @@ import { parseTime } from '../cli/parse-time.ts';
 import { RecalldError } from '../errors.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { runTrustSeconds } from '../measures/rules/trust.ts';
-import { createSchedule } from '../queue/node-cron.ts';
+import { longestGapSeconds } from '../schedule/occurrences.ts';
 import { systemClock } from '../system-clock.ts';
 import { backtestGoldenChecks, backtestThresholds } from './backtest.ts';
 import { isThreshold } from './config.ts';
@@ -139,10 +139,9 @@ export interface Backtest {
  */
 export async function runBacktest(settings: CommandSettings, from: Date, until: Date): Promise<Backtest> {
   if (from >= until) throw new RecalldError('usage', '--from must be before --to; swap the two times.');
-  const { config, logger } = settings;
-  const schedule = createSchedule(logger);
+  const { config } = settings;
   const trusted = ({ cron, timezone }: PipelineConfig['golden'][number]): number =>
-    runTrustSeconds(cron === undefined ? null : schedule.longestGapSeconds(cron, timezone, until));
+    runTrustSeconds(cron === undefined ? null : longestGapSeconds({ expression: cron, timezone }, until));
   const sets = await withCommandStore(settings, async ({ runs, rotations, storage }) => {
     const found: BacktestedChecks[] = [];
     for (const pipeline of config.pipelines) {

@@ -6,7 +6,6 @@ import { formatTable } from '../cli/output.ts';
 import { createDensityPlans } from '../density/plan.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { liveIntervalSeconds } from '../live/live-plans.ts';
-import { createSchedule } from '../queue/node-cron.ts';
 import { systemClock } from '../system-clock.ts';
 import { expectFalsePages } from './false-pages.ts';
 import { COUNTED_DAYS, type ExpectedOfCheck, type ExpectedOfPipeline } from './rules/false-pages.ts';
@@ -22,13 +21,11 @@ export async function expectFalsePagesOf(
   pipelines: readonly WatchedPipeline[],
   useRuns: boolean,
 ): Promise<ExpectedOfPipeline[]> {
-  const { config, logger } = settings;
-  const schedule = createSchedule(logger);
+  const { config } = settings;
   const deps = {
-    schedule,
     now: systemClock.now(),
     densityPlans: createDensityPlans(config, pipelines),
-    liveIntervalSeconds: liveIntervalSeconds(schedule, systemClock),
+    liveIntervalSeconds: liveIntervalSeconds(systemClock),
     latest: useRuns ? await withCommandStore(settings, ({ runs }) => runs.latest()) : null,
     budget: periodBudget(config.alerts.false_pages.per_pipeline),
   };

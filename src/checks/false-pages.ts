@@ -1,5 +1,4 @@
 /** The checks of a config -> how many false pages to expect of them, held against what is accepted. */
-
 import type { DensityPlan } from '../density/plan.ts';
 import type { FalsePageBudget } from '../density/rules/alarm.ts';
 import { DENSITY_CHECK_NAME } from '../density/rules/density-check.ts';
@@ -11,7 +10,7 @@ import type { JudgedMeasure } from '../measures/rules/measure-row.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import { INTERVALS_TO_TRUST, measurementTrustSeconds } from '../measures/rules/trust.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import type { Schedule } from '../queue/schedule.ts';
+import { occurrencesBetween } from '../schedule/occurrences.ts';
 import { DAY_MS } from '../time.ts';
 import {
   acceptedFalsePages,
@@ -30,7 +29,6 @@ import { regressionCheckName } from './rules/regression.ts';
 import { type ThresholdCheck, thresholdCheckName } from './rules/threshold.ts';
 
 export interface ExpectFalsePagesDeps {
-  readonly schedule: Pick<Schedule, 'between'>;
   readonly now: Date;
   readonly densityPlans: readonly DensityPlan[];
   readonly liveIntervalSeconds: number;
@@ -175,13 +173,10 @@ function intervalSeconds(
 const DENSE = 200;
 
 /** Full runs that the schedule starts in the 90 days ahead; those by hand and by fallen sentinels come on top. */
-function runsAhead(
-  { schedule, now }: ExpectFalsePagesDeps,
-  { cron, quietHours, timezone }: GoldenSchedule,
-): number {
+function runsAhead({ now }: ExpectFalsePagesDeps, { cron, quietHours, timezone }: GoldenSchedule): number {
   if (cron === null) return 0;
   const ticksWithin = (days: number): readonly Date[] =>
-    schedule.between(cron.expression, cron.timezone, now, new Date(now.getTime() + days * DAY_MS));
+    occurrencesBetween(cron, now, new Date(now.getTime() + days * DAY_MS));
   const week = ticksWithin(7);
   const [ticks, times] = week.length > DENSE ? [week, COUNTED_DAYS / 7] : [ticksWithin(COUNTED_DAYS), 1];
   return Math.round(ticks.filter((tick) => !isQuiet(quietHours, timezone, tick)).length * times);

@@ -75,7 +75,7 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_ticks_skipped: storedGauge(
-    'Planned runs of the last 24 hours that did not start, by reason.',
+    'Planned runs that did not start, as noted in the last 24 hours, by reason.',
     [...golden, 'purpose', 'reason'],
   ),
   recalld_golden_rotation_runs_remaining: storedGauge(

@@ -1,11 +1,12 @@
+/** One pipeline of the config, ready for work. */
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import type { ProbedPipeline } from '../probes/probes.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
+import type { Cron } from '../schedule/occurrences.ts';
 import type { RunSettings } from './rules/run.ts';
 import type { QuietHours } from './rules/schedule/quiet-hours.ts';
 
-/** One pipeline of the config, ready for work. */
 export interface WatchedPipeline extends ProbedPipeline {
   readonly retriever: Retriever;
   /** Longest that one attempt at the retriever may take. */
@@ -16,11 +17,6 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly thresholds: readonly ThresholdCheck[];
   /** Gives back the connections of its parts. */
   close(): Promise<void>;
-}
-
-export interface Cron {
-  readonly expression: string;
-  readonly timezone: string;
 }
 
 export interface GoldenSchedule {

@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.ts';
 const named = z.array(z.object({ name: z.string(), reason: z.string() }));
 
 const degraded = named.describe(
-  'What is away while something else does its work: `replica`, whose reads the primary answers.',
+  'What keeps the daemon from a part of its work: `replica`, whose reads the primary answers while it is away; `clock`, which differs from that of the database by more than a minute, so that nothing is started by schedule.',
 );
 
 export const operationsEndpoints: readonly Endpoint[] = [

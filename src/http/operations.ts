@@ -10,7 +10,7 @@ export interface Unready {
 export interface Readiness {
   /** What keeps the daemon from doing its work now; empty when nothing does. */
   readonly notReady: readonly Unready[];
-  /** What is away while something else does its work. */
+  /** What is away while something else does its work, or keeps the daemon from a part of it. */
   readonly degraded: readonly Unready[];
 }
 

@@ -6,9 +6,15 @@ import type { QueryOutcome } from '../model.ts';
 import type { PersonalData } from '../privacy/ingest/personal-data.ts';
 import type { ArrivalCount, LiveSample, LiveTraffic, MinuteLevel } from './ports/live-traffic.ts';
 import type { HeldQuery, Judged, RecentQueries } from './recent-queries.ts';
-import { checkLiveQuery, type PipelineLimits, checkOccurredAt } from './rules/check-live-query.ts';
+import { checkLiveQuery, checkOccurredAt, type PipelineLimits } from './rules/check-live-query.ts';
 import type { LiveQuery } from './rules/live-query.ts';
-import { decide, type SamplingDecision, type SamplingPolicy, type SamplingTraits, sampleArrival } from './rules/sampling/decision.ts';
+import {
+  decide,
+  type SamplingDecision,
+  type SamplingPolicy,
+  type SamplingTraits,
+  sampleArrival,
+} from './rules/sampling/decision.ts';
 import type { MinuteLoad } from './rules/sampling/minute-load.ts';
 
 const MINUTE_MS = 60_000;

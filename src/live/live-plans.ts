@@ -2,7 +2,7 @@
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { Clock } from '../clock.ts';
 import { durationMs } from '../config/duration.ts';
-import type { Schedule } from '../queue/schedule.ts';
+import { longestGapSeconds } from '../schedule/occurrences.ts';
 import { measureLiveTrafficJob } from './live-jobs.ts';
 import type { LivePlan } from './measure-live-traffic.ts';
 
@@ -27,6 +27,9 @@ function livePlan({ name, live, segments, sampling }: PipelineConfig): LivePlan 
 }
 
 /** Longest gap between two measurements of live traffic. */
-export function liveIntervalSeconds(schedule: Schedule, clock: Clock): number {
-  return schedule.longestGapSeconds(measureLiveTrafficJob.cron ?? '@daily', 'UTC', clock.now());
+export function liveIntervalSeconds(clock: Clock): number {
+  return longestGapSeconds(
+    { expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' },
+    clock.now(),
+  );
 }

@@ -135,12 +135,24 @@ export const metricCatalogue = {
     labels: ['job', 'outcome'],
     source: 'process',
   },
+  recalld_ticks_given_up_total: {
+    type: 'counter',
+    help: 'Planned starts that could not be stored before the next one was due, by the job that they would have started.',
+    labels: ['job'],
+    source: 'process',
+  },
   recalld_job_duration_seconds: {
     type: 'histogram',
     help: 'How long a job ran.',
     labels: ['job'],
     source: 'process',
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800],
+  },
+  recalld_clock_skew_seconds: {
+    type: 'gauge',
+    help: 'By how much the clock of this process is ahead of that of the database, as last compared; negative when it is behind.',
+    labels: [],
+    source: 'process',
   },
   recalld_event_loop_lag_seconds: {
     type: 'histogram',

@@ -3,6 +3,8 @@ import type { LabelsOf, MetricsOfType } from './catalogue.ts';
 /** What a process counts of itself. Unknown names and labels are compile errors. */
 export interface Meter {
   increment<Name extends MetricsOfType<'counter'>>(name: Name, labels: LabelsOf<Name>, by?: number): void;
+  /** What a gauge of this process shows from now on. */
+  set<Name extends MetricsOfType<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
   observe<Name extends MetricsOfType<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
 }
 

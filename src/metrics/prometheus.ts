@@ -65,6 +65,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
   return {
     meter: {
       increment: (name, labels, by = 1) => (metrics.get(name) as Counter).inc(labels, by),
+      set: (name, labels, value) => gauge(name).set(labels, value),
       observe: (name, labels, value) => (metrics.get(name) as Histogram).observe(labels, value),
     },
     contentType: registry.contentType,

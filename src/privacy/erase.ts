@@ -4,12 +4,12 @@
  */
 import type { Pool, PoolClient } from 'pg';
 import { eraseGoldenQueries } from '../golden/sql/golden-origins.ts';
-import type { ErasureReport, ErasureSubject, AskedQuery } from '../live/ports/live-traffic.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import type { AskedQuery, ErasureReport, ErasureSubject } from '../live/ports/live-traffic.ts';
+import { type ErasedSubject, removeErased } from '../live/sql/erased-rows.ts';
 import { takeTurn } from '../postgres/advisory-lock.ts';
 import { columnsOf } from '../postgres/columns.ts';
 import { dayAfter } from '../postgres/partitions.ts';
-import { type ErasedSubject, removeErased } from '../live/sql/erased-rows.ts';
+import { inTransaction } from '../postgres/transaction.ts';
 
 const DAY_MS = 86_400_000;
 /** A request that was accepted just before the end of its time is stored by then. */

@@ -1,84 +1,79 @@
-/** Cron ticks in this process by node-cron; looking back and ahead by cron-parser, which node-cron cannot. */
-import { CronExpressionParser } from 'cron-parser';
+/** Ticks in this process: node-cron wakes it up, and core/schedule says whether something is due. */
 import { type ScheduledTask, schedule } from 'node-cron';
 import type { Logger } from '../logger.ts';
+import { latestOccurrence } from '../schedule/occurrences.ts';
 import type { Schedule } from './schedule.ts';
 
-/** Enough to meet every gap within a day, of schedules down to one tick in five minutes. */
-const TICKS_AHEAD = 300;
-const MOST_BETWEEN = 10_000;
-const HOUR_MS = 3_600_000;
-const EIGHT_DAYS_MS = 192 * HOUR_MS;
+/** How often it is looked whether the clock was set back. */
+const LOOK_MS = 5000;
 
 export function createSchedule(logger: Logger): Schedule {
-  const tasks: ScheduledTask[] = [];
+  const wakers: Waker[] = [];
+  let lookedAt = Date.now();
+  // node-cron sleeps until the clock shows the next minute: one that was set back would keep it asleep for as long.
+  const lookout = setInterval(() => {
+    const now = Date.now();
+    if (now < lookedAt) {
+      logger.warn('the clock of this machine was set back; ticks go by what it shows now');
+      for (const waker of wakers) waker.startAnew();
+    }
+    lookedAt = now;
+  }, LOOK_MS).unref();
   return {
-    every(expression, timezone, tick) {
-      const task = schedule(expression, ({ date }) => tick(wholeSecond(date)), {
-        timezone,
-        // A tick that the process was too busy to wake up for is late, not lost; of several only the last is run.
-        missedExecutionTolerance: Number.POSITIVE_INFINITY,
-        logger: {
-          info: (message) => logger.debug(message),
-          debug: (message) => logger.debug(String(message)),
-          warn: (message) => logger.warn(message),
-          error: (message) => logger.error(String(message)),
+    every(cron, tick) {
+      let last = latestOccurrence(cron, new Date());
+      const waker = createWaker(cron.expression, logger, (date) => {
+        const due = latestOccurrence(cron, date);
+        if (due <= last) return;
+        last = due;
+        tick(due);
+      });
+      wakers.push({
+        ...waker,
+        startAnew() {
+          last = latestOccurrence(cron, new Date());
+          waker.startAnew();
         },
       });
-      tasks.push(task);
-    },
-
-    previous(expression, timezone, now) {
-      return previousTick(expression, timezone, now.getTime());
-    },
-
-    next(expression, timezone, now) {
-      return CronExpressionParser.parse(expression, { tz: timezone, currentDate: now }).next().toDate();
-    },
-
-    between(expression, timezone, from, until) {
-      const ticks = CronExpressionParser.parse(expression, { tz: timezone, currentDate: until });
-      const found: Date[] = [];
-      while (found.length < MOST_BETWEEN) {
-        const tick = ticks.prev().toDate();
-        if (tick <= from) break;
-        found.push(tick);
-      }
-      return found.toReversed();
-    },
-
-    longestGapSeconds(expression, timezone, now) {
-      const ticks = CronExpressionParser.parse(expression, { tz: timezone, currentDate: now });
-      let longestMs = 0;
-      let last = ticks.next().getTime();
-      for (let i = 0; i < TICKS_AHEAD; i++) {
-        const next = ticks.next().getTime();
-        longestMs = Math.max(longestMs, next - last);
-        last = next;
-      }
-      // A schedule so busy that this met no weekend is looked at around every hour of more than a week.
-      for (let at = last; at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
-        const next = CronExpressionParser.parse(expression, {
-          tz: timezone,
-          currentDate: new Date(at),
-        }).next();
-        longestMs = Math.max(longestMs, next.getTime() - previousTick(expression, timezone, at).getTime());
-      }
-      return longestMs / 1000;
     },
 
     async stop() {
-      for (const task of tasks) await task.destroy();
+      clearInterval(lookout);
+      for (const waker of wakers) await waker.stop();
     },
   };
 }
 
-function wholeSecond(date: Date): Date {
-  return new Date(Math.floor(date.getTime() / 1000) * 1000);
+interface Waker {
+  startAnew(): void;
+  stop(): Promise<void>;
 }
 
-/** The latest planned time at or before an instant; prev() is strictly before, and planned times are whole seconds. */
-function previousTick(expression: string, timezone: string, atMs: number): Date {
-  const currentDate = new Date(wholeSecond(new Date(atMs)).getTime() + 1000);
-  return CronExpressionParser.parse(expression, { tz: timezone, currentDate }).prev().toDate();
+/** Wakes at the seconds of the expression in every minute: clocks are set by whole minutes. */
+function createWaker(expression: string, logger: Logger, wake: (date: Date) => void): Waker {
+  const fields = expression.trim().split(/ +/);
+  const seconds = fields.length === 6 ? fields[0] : '0';
+  const start = (): ScheduledTask =>
+    schedule(`${seconds} * * * * *`, ({ date }) => wake(date), {
+      timezone: 'UTC',
+      // A tick that the process was too busy to wake up for is late, not lost; of several only the last is run.
+      missedExecutionTolerance: Number.POSITIVE_INFINITY,
+      suppressMissedWarning: true,
+      logger: {
+        info: (message) => logger.debug(message),
+        debug: (message) => logger.debug(String(message)),
+        warn: (message) => logger.warn(message),
+        error: (message) => logger.error(String(message)),
+      },
+    });
+  let task = start();
+  return {
+    startAnew() {
+      void task.destroy();
+      task = start();
+    },
+    async stop() {
+      await task.destroy();
+    },
+  };
 }

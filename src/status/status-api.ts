@@ -13,8 +13,8 @@ import { readStatus, readStatuses } from './read-status.ts';
 type StatusApi = Omit<PipelinesDeps & ChecksDeps & FeedbackSummaryDeps, 'authentication'>;
 
 export function createStatusApi(dependencies: Dependencies): StatusApi {
-  const { config, pipelines, schedule, clock, traffic } = dependencies;
-  const deps = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(schedule, clock) };
+  const { config, pipelines, clock, traffic } = dependencies;
+  const deps = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) };
   const sources = feedbackSources(config);
   return {
     clock,

@@ -8,12 +8,12 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPartitions, dayAfter, dropPartitionsBefore } from '../../src/postgres/partitions.ts';
 import { createPool } from '../../src/postgres/pool.ts';
+import { readCompose } from '../support/compose-file.ts';
 import { documents, type FaultServer, startFaultServer } from '../support/fault-server.ts';
 import { silentLogger } from '../support/log.ts';
 import { type OwnPostgres, startOwnPostgres } from '../support/own-postgres.ts';
 import { aFolder, type Daemon, runRecalld, startRecalld } from '../support/recalld.ts';
 import { aConfig, aGoldenCsv } from './golden-files.ts';
-import { readCompose } from '../support/compose-file.ts';
 
 type Role = 'recalld_owner' | 'recalld_app' | 'recalld_grafana';
 

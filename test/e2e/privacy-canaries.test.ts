@@ -7,7 +7,14 @@ import { jobCatalogue } from '../../src/app/job-catalogue.ts';
 import { startPglite } from '../support/pgvector.ts';
 import { aDatabase, aFolder, type Daemon, startRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { aFullFeedback, aFullQuery, type Canary, identifiers, logsWithFeedback, tracesOfEachConvention } from './canary-traffic.ts';
+import {
+  aFullFeedback,
+  aFullQuery,
+  type Canary,
+  identifiers,
+  logsWithFeedback,
+  tracesOfEachConvention,
+} from './canary-traffic.ts';
 import { startJobs } from './watched-service.ts';
 
 interface Mode {

@@ -21,7 +21,6 @@ import { createGoldenTicks } from '../../src/golden/sql/golden-ticks.ts';
 import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
 import { createMeasurements } from '../../src/measures/measurements.ts';
-import { createSchedule } from '../../src/queue/node-cron.ts';
 import type { Retriever } from '../../src/retrievers/retriever.ts';
 import { readStoredGauges } from '../../src/status/publish.ts';
 import { systemClock } from '../../src/system-clock.ts';
@@ -47,7 +46,6 @@ export function aGoldenWorld(
   const asked: string[] = [];
   const clock = { ...systemClock, now: () => new Date(nowMs) };
   const logger = new MemoryLogger();
-  const schedule = createSchedule(logger);
   const world = (worlds += 1);
   const settings = aRunSettings({ maxPerSecond: 10_000 });
   const own = aSchedule({ set: `faq-${world}`, settings, ...golden });
@@ -77,11 +75,10 @@ export function aGoldenWorld(
     ...stores,
     clock,
     logger,
-    schedule,
     holder: 'me',
     newRunId: () => `run-${world}-${(ids += 1)}`,
   };
-  const timetable = createTimetable(schedule, start);
+  const timetable = createTimetable(start);
   const checks = {
     ...deps,
     pipelines: [pipeline],

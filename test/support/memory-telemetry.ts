@@ -38,9 +38,14 @@ export interface Measured {
 export class MemoryMeter implements Meter {
   readonly increments: Measured[] = [];
   readonly observations: Measured[] = [];
+  readonly settings: Measured[] = [];
 
   increment(name: string, labels: Readonly<Record<string, string>>, by = 1): void {
     this.increments.push({ name, labels, value: by });
+  }
+
+  set(name: string, labels: Readonly<Record<string, string>>, value: number): void {
+    this.settings.push({ name, labels, value });
   }
 
   observe(name: string, labels: Readonly<Record<string, string>>, value: number): void {

@@ -1,4 +1,6 @@
 /** Alerts on recalld itself: while it is blind or stuck, the other alerts are silent for the wrong reason. */
+
+import { MOST_SKEW_SECONDS } from '../../clock-skew.ts';
 import { anyCountedBy, increaseBy, maxBy, series } from '../../metrics/rules/promql.ts';
 import type { AlertRule, RuleGroup, RuleSettings } from '../../metrics/rules/rule.ts';
 
@@ -111,6 +113,18 @@ const snapshotAlerts: readonly AlertRule[] = [
     summary: 'The clocks of recalld and Prometheus differ.',
     description:
       'The latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future of Prometheus. Alerts on age come late by as much.',
+  },
+  {
+    alert: 'RecalldClockWrong',
+    severity: 'warning',
+    expr: `abs(${maxBy(['instance'], 'recalld_clock_skew_seconds')}) > ${MOST_SKEW_SECONDS}`,
+    for: '2m',
+    by: ['instance'],
+    dashboard: 'itself',
+    summary:
+      'The clock of {{ $labels.instance }} differs from that of its database; it starts nothing by schedule.',
+    description:
+      'The clocks of {{ $labels.instance }} and of its database are {{ $value | humanizeDuration }} apart. Until they agree within a minute it ticks for no golden run and no job.',
   },
 ];
 

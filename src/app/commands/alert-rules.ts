@@ -1,13 +1,11 @@
 /** The alert rules for a config. */
-
 import { RecalldError } from '../../errors.ts';
 import { objectiveProblems } from '../../golden/objectives.ts';
 import type { Objective, RulePipeline, RuleSettings } from '../../metrics/rules/rule.ts';
-import { createSchedule } from '../../queue/node-cron.ts';
+import { longestGapSeconds } from '../../schedule/occurrences.ts';
 import { defaultRuleSettings } from '../alerts/rule-catalogue.ts';
 import { prometheusRule, ruleFile } from '../alerts/rule-file.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
-import { createLogger } from '../logger.ts';
 
 export type RuleFormat = 'rules' | 'crd';
 
@@ -75,10 +73,9 @@ const LONGEST_HOLD_SECONDS = 21_600;
 
 /** One and a half of the longest interval: past the next run, and not past the one after it. */
 function holdSeconds(config: Config): number {
-  const schedule = createSchedule(createLogger('error'));
   const intervals = config.pipelines.flatMap(({ golden }) =>
     golden.flatMap(({ cron, timezone }) =>
-      cron === undefined ? [] : [schedule.longestGapSeconds(cron, timezone, new Date())],
+      cron === undefined ? [] : [longestGapSeconds({ expression: cron, timezone }, new Date())],
     ),
   );
   if (intervals.length === 0) return defaultRuleSettings.holdSeconds;

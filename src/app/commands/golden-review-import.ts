@@ -6,9 +6,9 @@ import { GoldenSetBuilder } from '../../golden/rules/golden-set-builder.ts';
 import type { ReviewItem } from '../../golden/rules/review.ts';
 import { malformed, parseJson } from '../../golden/rules/source-line.ts';
 import { parseReviewLine } from '../../golden/schema/golden-review.ts';
-import type { ImportReport } from './golden-import.ts';
-import type { Config } from '../config/schema.ts';
 import { DAY_MS } from '../../time.ts';
+import type { Config } from '../config/schema.ts';
+import type { ImportReport } from './golden-import.ts';
 
 /**
  * Adds the questions with `keep: true` to the latest version of the set; one that is there already is replaced.

@@ -1,4 +1,3 @@
-
 /**
  * Migrates the database of the config, wherever it is, and the schema of the job queue when that is in it too: the
  * daemon may run as a role that makes neither.
@@ -7,12 +6,12 @@
  * @throws RecalldError as migrateStorage and grantRights, and queue_unreachable
  */
 import { createCleanupStack } from '../../cleanup-stack.ts';
+import { grantRights } from '../../postgres/grant-rights.ts';
 import type { MigrationReport } from '../../postgres/migrate.ts';
 import { openJobQueue } from '../../queue/bullmq.ts';
 import { queueBackend } from '../queue-settings.ts';
 import { migrateStorage } from '../storage.ts';
 import type { CommandSettings } from './command-store.ts';
-import { grantRights } from '../../postgres/grant-rights.ts';
 
 export async function migrateDatabase(settings: CommandSettings, grants: boolean): Promise<MigrationReport> {
   const { config, logger } = settings;

@@ -1,5 +1,4 @@
 /** What a command needs to say how the pipelines of the config stand, beside a daemon or without one. */
-
 import { createCheckStore } from '../../checks/check-store.ts';
 import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
 import { densityTables } from '../../density/index.ts';
@@ -8,7 +7,6 @@ import type { DiagnoseDeps } from '../../diagnosis/diagnose-pipeline.ts';
 import { createRunReads } from '../../golden/sql/run-reads.ts';
 import { liveIntervalSeconds } from '../../live/live-plans.ts';
 import { createMeasurements } from '../../measures/measurements.ts';
-import { createSchedule } from '../../queue/node-cron.ts';
 import type { ReadReviewDeps } from '../../status/read-review.ts';
 import type { ReadStatusDeps } from '../../status/read-status.ts';
 import { systemClock } from '../../system-clock.ts';
@@ -35,7 +33,6 @@ export async function watching<T>(
   const clock = systemClock;
   const { pool } = store.storage;
   const pipelines = createPipelines(config, logger);
-  const schedule = createSchedule(logger);
   try {
     return await work({
       ...store,
@@ -45,13 +42,12 @@ export async function watching<T>(
       densityPlans: createDensityPlans(config, pipelines),
       densityStates: densityTables(pool).watch,
       checkStore: createCheckStore(pool),
-      intervalSeconds: intervalsOf(pipelines, createTimetable(schedule, clock.now())),
-      liveIntervalSeconds: liveIntervalSeconds(schedule, clock),
+      intervalSeconds: intervalsOf(pipelines, createTimetable(clock.now())),
+      liveIntervalSeconds: liveIntervalSeconds(clock),
       clock,
       logger,
     });
   } finally {
-    await schedule.stop();
     await closePipelines(pipelines);
   }
 }

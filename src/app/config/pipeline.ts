@@ -19,7 +19,11 @@ import { objectivesSchema } from './alerts.ts';
 
 const goldenSchema = z.strictObject({
   set: nameSchema.describe('Name that the golden set was imported under.'),
-  cron: cronSchema.optional().describe('When to rerun it; left out, it runs only by hand.'),
+  cron: cronSchema
+    .optional()
+    .describe(
+      'When to rerun it; left out, it runs only by hand. A time of the day comes once a day, also when clocks are set (docs/golden-runs.md).',
+    ),
   timezone: timezoneSchema
     .default('UTC')
     .describe('Time zone of `cron`, `quiet_hours` and the day of `max_queries_per_day`.'),

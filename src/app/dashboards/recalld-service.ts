@@ -69,7 +69,7 @@ function jobs(): Builder<Panel>[] {
       description: 'Jobs a second by outcome: failed ones are tried again, dead ones are not.',
       unit: 'ops',
       min: 0,
-      width: 8,
+      width: 6,
       isStacked: true,
       queries: [{ expr: rateBy(['outcome'], 'recalld_jobs_total'), legend: '{{outcome}}' }],
     }),
@@ -78,7 +78,7 @@ function jobs(): Builder<Panel>[] {
       description: '95 % of the jobs of a kind took no longer.',
       unit: 's',
       min: 0,
-      width: 8,
+      width: 6,
       queries: [{ expr: quantileBy(0.95, ['job'], 'recalld_job_duration_seconds'), legend: '{{job}}' }],
     }),
     graph({
@@ -86,8 +86,17 @@ function jobs(): Builder<Panel>[] {
       description: 'Waiting jobs that only grow mean too few workers.',
       unit: 'short',
       min: 0,
-      width: 8,
+      width: 6,
       queries: [{ expr: maxBy(['queue', 'state'], 'recalld_queue_jobs'), legend: '{{queue}}: {{state}}' }],
+    }),
+    graph({
+      title: 'Starts given up',
+      description:
+        'Planned starts a second that could not be stored before the next one was due, because the database or the queue was away.',
+      unit: 'ops',
+      min: 0,
+      width: 6,
+      queries: [{ expr: orNone(rateBy(['job'], 'recalld_ticks_given_up_total'), 'job'), legend: '{{job}}' }],
     }),
   ];
 }
@@ -148,7 +157,7 @@ function processes(): Builder<Panel>[] {
       description: 'Cores in use by replica.',
       unit: 'none',
       min: 0,
-      width: 8,
+      width: 6,
       queries: [
         {
           expr: 'sum by (instance) (rate(process_cpu_seconds_total{job=~"$job", instance=~"$instance"}[$__rate_interval]))',
@@ -161,7 +170,7 @@ function processes(): Builder<Panel>[] {
       description: 'Resident memory by replica.',
       unit: 'bytes',
       min: 0,
-      width: 8,
+      width: 6,
       queries: [{ expr: processMetric('process_resident_memory_bytes'), legend: '{{instance}}' }],
     }),
     graph({
@@ -170,10 +179,23 @@ function processes(): Builder<Panel>[] {
         'A hundredth of what arrived waited longer for its turn. Below 50 ms all is well; a long task makes it jump.',
       unit: 's',
       min: 0,
-      width: 8,
+      width: 6,
       queries: [
         {
           expr: `histogram_quantile(0.99, sum by (instance, le) (rate(${selector('recalld_event_loop_lag_seconds', '_bucket', {})}[$__rate_interval])))`,
+          legend: '{{instance}}',
+        },
+      ],
+    }),
+    graph({
+      title: 'Clock',
+      description:
+        'By how much the clock of each replica is ahead of that of the database. Beyond a minute it starts nothing by schedule.',
+      unit: 's',
+      width: 6,
+      queries: [
+        {
+          expr: `max by (instance) (${selector('recalld_clock_skew_seconds', '', {})})`,
           legend: '{{instance}}',
         },
       ],

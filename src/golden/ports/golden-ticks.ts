@@ -1,7 +1,7 @@
 import type { RunPurpose } from './golden-runs.ts';
 
 /**
- * `missed`: nobody was there to start it. `no_full_run`: a sentinel has nothing to be compared with yet.
+ * `missed`: nobody was there to start it, or it could not be stored in time. `no_full_run`: a sentinel has nothing to be compared with yet.
  */
 export type SkipReason = 'quiet_hours' | 'daily_budget' | 'missed' | 'no_full_run';
 
@@ -24,7 +24,7 @@ export interface GoldenTicks {
   last(series: TickSeries): Promise<Date | null>;
   /** Notes ticks that came to no run; one that was noted before, by another replica, stays as it is. */
   skip(series: TickSeries, plannedFor: readonly Date[], reason: SkipReason, now: Date): Promise<void>;
-  /** Skips planned for `since` or later, by series and reason; a tick that another scheduler ran after all is none. */
+  /** Skips noted at `since` or later, by series and reason; a tick that came to a run after all is none. */
   skips(since: Date): Promise<readonly SkipCount[]>;
   /** Queries that runs of a pipeline and set asked since a time; those of a running run count whole. */
   queriesSince(pipeline: string, goldenSet: string, since: Date): Promise<number>;

@@ -1,14 +1,13 @@
 /** What a tick of a golden schedule comes to: runs, or a skip that is noted with its reason. */
-
 import type { Logger } from '../../logger.ts';
-import type { Schedule } from '../../queue/schedule.ts';
+import { type Cron, latestOccurrence, occurrencesBetween } from '../../schedule/occurrences.ts';
 import type { GoldenRun } from '../ports/golden-runs.ts';
 import type { GoldenTicks, SkipReason } from '../ports/golden-ticks.ts';
 import { scoreQueries } from '../rules/query-scores.ts';
 import { fitsBudget, type StartPurpose } from '../rules/schedule/query-budget.ts';
 import { isQuiet, startOfDay } from '../rules/schedule/quiet-hours.ts';
 import { chooseSentinel } from '../rules/schedule/sentinel-choice.ts';
-import type { Cron, GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
+import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import {
   createGoldenRun,
@@ -19,11 +18,10 @@ import {
 
 export interface TickDeps extends StartGoldenRunDeps {
   readonly ticks: GoldenTicks;
-  readonly schedule: Pick<Schedule, 'between'>;
   readonly logger: Logger;
 }
 
-/** Ticks that were missed longer ago than this are not looked for. */
+/** Ticks that were missed longer ago than this are not looked for, but for the last one. */
 const LOOK_BACK_MS = 86_400_000;
 /** Full runs by which the queries of a sentinel are chosen. */
 const HISTORY_RUNS = 5;
@@ -170,9 +168,11 @@ async function noteMissed(
 ): Promise<void> {
   const last = cron === null ? null : await deps.ticks.last(series);
   if (cron === null || last === null) return;
+  const before = latestOccurrence(cron, new Date(plannedAt.getTime() - 1));
+  if (before <= last) return;
   const from = new Date(Math.max(last.getTime(), plannedAt.getTime() - LOOK_BACK_MS));
-  const missed = deps.schedule.between(cron.expression, cron.timezone, from, plannedAt);
-  if (missed.length === 0) return;
+  const recent = occurrencesBetween(cron, from, plannedAt);
+  const missed = recent.length === 0 ? [before] : recent;
   deps.logger.warn('ticks of a golden set were missed; the latest is made up for, the others are not', {
     pipeline: series.pipeline,
     golden_set: series.goldenSet,

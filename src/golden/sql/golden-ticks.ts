@@ -38,14 +38,14 @@ export function createGoldenTicks(pool: Pool): GoldenTicks {
 
     async skips(since) {
       const { rows } = await pool.query<SkipRow>(
-        // A scheduler whose clock is ahead calls ticks missed that another has yet to run.
+        // Another scheduler, or a second attempt, may have run what the first one noted as skipped.
         `select pipeline, golden_set, purpose, reason, count(*)::integer as count
            from golden_skips s
-          where planned_for >= $1::timestamptz
-            and not (reason = 'missed' and exists (
+          where noted_at >= $1::timestamptz
+            and not exists (
               select from golden_runs r
                where r.pipeline = s.pipeline and r.golden_set = s.golden_set and r.purpose = s.purpose
-                 and r.scheduled_for = s.planned_for))
+                 and r.scheduled_for = s.planned_for)
           group by pipeline, golden_set, purpose, reason
           order by pipeline, golden_set, purpose, reason`,
         [since],

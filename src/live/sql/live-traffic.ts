@@ -4,7 +4,7 @@ import { RecalldError } from '../../errors.ts';
 import { createPartitions, dayAfter, dropPartitionsBefore } from '../../postgres/partitions.ts';
 import { unreachable } from '../../postgres/pool.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
-import { erase, areErased, eraseLate, forgetErased } from '../../privacy/erase.ts';
+import { areErased, erase, eraseLate, forgetErased } from '../../privacy/erase.ts';
 import type { Arrival, LiveTraffic, StoredFeedback } from '../ports/live-traffic.ts';
 import type { HeldFragment } from '../ports/trace-fragments.ts';
 import { closeMinutes } from './close-minutes.ts';

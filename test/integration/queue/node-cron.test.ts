@@ -1,10 +1,11 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createSchedule } from '../../../src/queue/node-cron.ts';
 import type { Schedule } from '../../../src/queue/schedule.ts';
+import { type Cron, latestOccurrence } from '../../../src/schedule/occurrences.ts';
 import { recordLog, silentLogger } from '../../support/log.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const everySecond = '* * * * * *';
+const everySecond = inUtc('* * * * * *');
 
 function aSchedule(logger = silentLogger): Schedule {
   const schedule = createSchedule(logger);
@@ -13,9 +14,9 @@ function aSchedule(logger = silentLogger): Schedule {
 }
 
 /** Ticks as they come, in milliseconds of their planned time. */
-function collectTicks(schedule: Schedule, expression = everySecond): readonly number[] {
+function collectTicks(schedule: Schedule, cron = everySecond): readonly number[] {
   const ticks: number[] = [];
-  schedule.every(expression, 'UTC', (plannedAt) => ticks.push(plannedAt.getTime()));
+  schedule.every(cron, (plannedAt) => ticks.push(plannedAt.getTime()));
   return ticks;
 }
 
@@ -30,11 +31,11 @@ describe('ticks', () => {
     expect(one.every((tick) => tick % 1000 === 0)).toBe(true);
   });
 
-  it('are what `previous` looks back to', async () => {
+  it('are the latest occurrence when they come', async () => {
     const schedule = aSchedule();
     const pairs: [number, number][] = [];
-    schedule.every(everySecond, 'UTC', (plannedAt) => {
-      pairs.push([plannedAt.getTime(), schedule.previous(everySecond, 'UTC', plannedAt).getTime()]);
+    schedule.every(everySecond, (plannedAt) => {
+      pairs.push([plannedAt.getTime(), latestOccurrence(everySecond, plannedAt).getTime()]);
     });
     await waitFor(() => pairs.length > 0);
     expect(pairs.every(([planned, previous]) => planned === previous)).toBe(true);
@@ -42,7 +43,7 @@ describe('ticks', () => {
 
   it('come late, with their planned time, when the process was too busy for them, and once', async () => {
     const ticks: number[] = [];
-    aSchedule().every('*/3 * * * * *', 'UTC', (plannedAt) => {
+    aSchedule().every(inUtc('*/3 * * * * *'), (plannedAt) => {
       ticks.push(plannedAt.getTime());
       if (ticks.length === 1) sleepBusily(plannedAt.getTime() + 3000 + 2100 - Date.now());
     });
@@ -54,7 +55,7 @@ describe('ticks', () => {
   it('go on after a tick that throws, which is logged', async () => {
     const log = recordLog();
     let ticks = 0;
-    aSchedule(log.logger).every(everySecond, 'UTC', () => {
+    aSchedule(log.logger).every(everySecond, () => {
       ticks += 1;
       throw new Error('this tick is broken');
     });
@@ -74,89 +75,70 @@ describe('ticks', () => {
   });
 });
 
-describe('the previous planned time', () => {
-  it.each([
-    ['in the middle of an hour', '0 * * * *', 'UTC', '2026-11-16T09:30:00.000Z', '2026-11-16T09:00:00.000Z'],
-    [
-      'in the very second of a tick',
-      '0 * * * *',
-      'UTC',
-      '2026-11-16T09:00:00.000Z',
-      '2026-11-16T09:00:00.000Z',
-    ],
-    ['a moment after a tick', '0 * * * *', 'UTC', '2026-11-16T09:00:00.999Z', '2026-11-16T09:00:00.000Z'],
-    ['a moment before a tick', '0 * * * *', 'UTC', '2026-11-16T08:59:59.999Z', '2026-11-16T08:00:00.000Z'],
-    ['on a Sunday', '0 9-17 * * 1-5', 'UTC', '2026-11-15T12:00:00.000Z', '2026-11-13T17:00:00.000Z'],
-    [
-      'in a winter time',
-      '0 9 * * *',
-      'Europe/Berlin',
-      '2026-01-10T12:00:00.000Z',
-      '2026-01-10T08:00:00.000Z',
-    ],
-    [
-      'in a summer time',
-      '0 9 * * *',
-      'Europe/Berlin',
-      '2026-07-10T12:00:00.000Z',
-      '2026-07-10T07:00:00.000Z',
-    ],
-    ['across a year', '0 0 1 1 *', 'UTC', '2026-11-16T00:00:00.000Z', '2026-01-01T00:00:00.000Z'],
-    ['of seconds', '*/15 * * * * *', 'UTC', '2026-11-16T09:00:44.999Z', '2026-11-16T09:00:30.000Z'],
-  ])('is known %s', (_, expression, timezone, now, expected) => {
-    expect(aSchedule().previous(expression, timezone, new Date(now)).toISOString()).toBe(expected);
-  });
-});
-
-describe('the longest gap', () => {
-  const hour = 3600;
-  it.each([
-    ['an hourly schedule', '0 * * * *', 'UTC', hour],
-    ['an hourly schedule where clocks change', '0 * * * *', 'Europe/Berlin', hour],
-    [
-      'an hourly schedule where clocks change by half an hour only on the map',
-      '0 * * * *',
-      'Asia/Kolkata',
-      hour,
-    ],
-    ['office hours, by the weekend', '0 9-17 * * 1-5', 'UTC', 64 * hour],
-    ['every five minutes of weekdays, by the weekend', '*/5 * * * 1-5', 'UTC', 48 * hour + 300],
-    ['every minute of office hours, by the weekend', '* 9-17 * * 1-5', 'UTC', 63 * hour + 60],
-    ['every minute but at noon', '* 0-11,13-23 * * *', 'UTC', hour + 60],
-    ['a daily schedule where clocks do not change', '30 3 * * *', 'UTC', 24 * hour],
-    ['a daily schedule in the autumn of a time zone', '30 12 * * *', 'Europe/Berlin', 25 * hour],
-    ['a monthly schedule', '0 0 1 * *', 'UTC', 31 * 24 * hour],
-    ['every second', '* * * * * *', 'UTC', 1],
-  ])('of %s is found', (_, expression, timezone, seconds) => {
-    const now = new Date('2026-09-14T10:17:23.456Z');
-    expect(aSchedule().longestGapSeconds(expression, timezone, now)).toBe(seconds);
-  });
-});
-
 /** Keeps this thread from doing anything else. */
 function sleepBusily(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-describe('planned times', () => {
-  const schedule = createSchedule(silentLogger);
-  const at = (text: string): Date => new Date(text);
+function inUtc(expression: string): Cron {
+  return { expression, timezone: 'UTC' };
+}
 
-  it('are found after an instant, never at it', () => {
-    expect(schedule.next('0 * * * *', 'UTC', at('2026-11-20T10:00:00Z'))).toEqual(at('2026-11-20T11:00:00Z'));
-    expect(schedule.next('0 * * * *', 'UTC', at('2026-11-20T10:59:59.999Z'))).toEqual(
-      at('2026-11-20T11:00:00Z'),
-    );
+describe('a clock that is set', () => {
+  const ticksFrom = async (start: string, cron: Cron, live: () => Promise<void>): Promise<string[]> => {
+    vi.useFakeTimers({ now: new Date(start) });
+    onTestFinished(() => void vi.useRealTimers());
+    const schedule = createSchedule(silentLogger);
+    const ticks: string[] = [];
+    schedule.every(cron, (plannedAt) => ticks.push(plannedAt.toISOString()));
+    await live();
+    await schedule.stop();
+    return ticks;
+  };
+  const hours = (count: number) => async (): Promise<void> => {
+    await vi.advanceTimersByTimeAsync(count * 3_600_000);
+  };
+
+  it.each([
+    ['forward in spring', 'Europe/Berlin', '30 2 * * *', '2026-03-28T12:00:00Z', '2026-03-29T01:30:00.000Z'],
+    ['back in autumn', 'Europe/Berlin', '30 2 * * *', '2026-10-24T12:00:00Z', '2026-10-25T00:30:00.000Z'],
+    [
+      'forward in spring',
+      'America/New_York',
+      '0 2 * * *',
+      '2026-03-07T18:00:00Z',
+      '2026-03-08T07:00:00.000Z',
+    ],
+    ['back in autumn', 'America/New_York', '30 1 * * *', '2026-10-31T18:00:00Z', '2026-11-01T05:30:00.000Z'],
+  ])('%s in %s gives a daily schedule one tick (%s)', async (_, timezone, expression, start, expected) => {
+    expect(await ticksFrom(start, { expression, timezone }, hours(24))).toEqual([expected]);
   });
 
-  it('between two instants leave both out, oldest first', () => {
-    const between = (from: string, until: string) =>
-      schedule.between('0 * * * *', 'UTC', at(from), at(until)).map((tick) => tick.toISOString());
-    expect(between('2026-11-20T10:00:00Z', '2026-11-20T13:00:00Z')).toEqual([
-      '2026-11-20T11:00:00.000Z',
-      '2026-11-20T12:00:00.000Z',
-    ]);
-    expect(between('2026-11-20T10:00:00Z', '2026-11-20T11:00:00Z')).toEqual([]);
-    expect(between('2026-11-20T10:00:00Z', '2026-11-19T11:00:00Z')).toEqual([]);
+  it.each(['2026-03-29T00:00:00Z', '2026-10-25T00:00:00Z'])(
+    'does not keep an hourly schedule from its ticks, on %s',
+    async (start) => {
+      const cron = { expression: '0 * * * *', timezone: 'Europe/Berlin' };
+      const ticks = await ticksFrom(start, cron, hours(4));
+      expect(ticks).toEqual(
+        [1, 2, 3, 4].map((hour) => new Date(new Date(start).getTime() + hour * 3_600_000).toISOString()),
+      );
+    },
+  );
+
+  it('back by hand lets ticks go on by what it shows now, not when it shows again what it did', async () => {
+    const ticks = await ticksFrom('2026-11-20T14:30:00Z', inUtc('0 * * * *'), async () => {
+      await hours(1)();
+      vi.setSystemTime(new Date('2026-11-20T12:30:00Z'));
+      await hours(2)();
+    });
+    expect(ticks).toEqual(['15:00', '13:00', '14:00'].map((time) => `2026-11-20T${time}:00.000Z`));
+  });
+
+  it('forward by hand gives one tick for all that it passed over', async () => {
+    const ticks = await ticksFrom('2026-11-20T12:30:00Z', inUtc('0 * * * *'), async () => {
+      vi.setSystemTime(new Date('2026-11-20T16:10:00Z'));
+      await hours(1)();
+    });
+    expect(ticks).toEqual(['2026-11-20T16:00:00.000Z', '2026-11-20T17:00:00.000Z']);
   });
 });

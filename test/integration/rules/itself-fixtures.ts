@@ -102,6 +102,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     says: 'The latest run of faq on docs started 10m 0s in the future of Prometheus. Alerts on age come late by as much.',
   },
   {
+    alert: 'RecalldClockWrong',
+    labels: { instance: first },
+    breaching: [signal('recalld_clock_skew_seconds', {}, always(-7200))],
+    replicas: [first],
+    healthy: [signal('recalld_clock_skew_seconds', {}, always(-59))],
+    says: 'The clocks of a:8321 and of its database are 2h 0m 0s apart. Until they agree within a minute it ticks for no golden run and no job.',
+  },
+  {
     alert: 'RecalldQueueNotWorked',
     labels: { queue: 'run-golden-set' },
     breaching: [jobs('waiting', always(3)), jobs('active', always(0))],

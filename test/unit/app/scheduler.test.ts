@@ -9,10 +9,12 @@ import { MemoryGoldenSets } from '../../support/memory-golden-sets.ts';
 import { MemoryGoldenTicks } from '../../support/memory-golden-ticks.ts';
 import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
 import { MemorySchedule } from '../../support/memory-schedule.ts';
-import { MemoryLogger } from '../../support/memory-telemetry.ts';
+import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
+import { aRightClock } from '../../support/right-clock.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
 const HOURLY = '0 * * * *';
+const HOUR_MS = 3_600_000;
 const LATEST_TICK = NOON;
 
 /** A scheduler of the pipeline `docs` with the hourly set `faq`; others may share its runs and its queue. */
@@ -26,8 +28,8 @@ async function aScheduler(pipelines: readonly WatchedPipeline[] = [aWatchedPipel
   const logger = new MemoryLogger();
   let ids = 0;
   const start = async (): Promise<MemorySchedule> => {
-    const schedule = new MemorySchedule(LATEST_TICK);
-    await startScheduler({
+    const schedule = new MemorySchedule();
+    startScheduler({
       sets,
       runs,
       rotations: new MemoryGoldenRotations(),
@@ -37,8 +39,11 @@ async function aScheduler(pipelines: readonly WatchedPipeline[] = [aWatchedPipel
       schedule,
       queue,
       logger,
+      meter: new MemoryMeter(),
+      clockWatch: aRightClock,
       pipelines,
     });
+    await clock.advance(1);
     return schedule;
   };
   const goldenJobs = (): string[] =>
@@ -69,7 +74,7 @@ describe('a scheduler that starts', () => {
     const { start, queue } = await aScheduler([aWatchedPipeline({ golden: [aSchedule({ cron: null })] })]);
     const schedule = await start();
     expect(queue.jobs).toEqual([]);
-    expect(schedule.ticks.map(({ expression }) => expression)).not.toContain(HOURLY);
+    expect(schedule.ticks.map(({ cron }) => cron.expression)).not.toContain(HOURLY);
   });
 
   it('starts all the same when a set has not been imported, and says how to import it', async () => {
@@ -97,8 +102,8 @@ describe('a scheduler that starts', () => {
     const { start } = await aScheduler([aWatchedPipeline({ golden })]);
     expect((await start()).ticks).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ expression: HOURLY, timezone: 'UTC' }),
-        expect.objectContaining({ expression: '0 9 * * *', timezone: 'Europe/Paris' }),
+        expect.objectContaining({ cron: { expression: HOURLY, timezone: 'UTC' } }),
+        expect.objectContaining({ cron: { expression: '0 9 * * *', timezone: 'Europe/Paris' } }),
       ]),
     );
   });
@@ -110,6 +115,7 @@ describe('a tick', () => {
   it('starts one golden run for its planned time, however many replicas tick', async () => {
     const { clock, runs, start, goldenJobs } = await aScheduler();
     const replicas = [await start(), await start(), await start()];
+    await clock.advance(HOUR_MS);
     for (const replica of replicas) replica.fire(HOURLY, nextTick);
     await clock.advance(1);
     const started = await runs.list({ limit: 10 });
@@ -121,9 +127,11 @@ describe('a tick', () => {
     const { clock, queue, logger, start, goldenJobs } = await aScheduler();
     const schedule = await start();
     queue.failure = new RecalldError('queue_unreachable', 'The job queue does not answer.');
+    await clock.advance(HOUR_MS);
     schedule.fire(HOURLY, nextTick);
     await clock.advance(1);
     expect(logger.lines.map(({ fields }) => fields['reason'])).toEqual(['The job queue does not answer.']);
+    await clock.advance(HOUR_MS);
     queue.failure = null;
     schedule.fire(HOURLY, new Date('2026-11-20T14:00:00.000Z'));
     await clock.advance(1);
@@ -134,6 +142,7 @@ describe('a tick', () => {
     const { clock, runs, queue, start } = await aScheduler();
     const schedule = await start();
     queue.failure = new RecalldError('queue_unreachable', 'The job queue does not answer.');
+    await clock.advance(HOUR_MS);
     schedule.fire(HOURLY, nextTick);
     await clock.advance(1);
     expect((await runs.abandoned()).map(({ scheduledFor }) => scheduledFor)).toContainEqual(nextTick);

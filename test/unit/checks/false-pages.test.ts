@@ -8,7 +8,6 @@ import { formatFalsePages } from '../../../src/checks/false-pages-command.ts';
 import type { ExpectedOfPipeline } from '../../../src/checks/rules/false-pages.ts';
 import { createDensityPlans } from '../../../src/density/plan.ts';
 import type { LatestRun } from '../../../src/golden/ports/golden-runs.ts';
-import { createSchedule } from '../../../src/queue/node-cron.ts';
 
 const now = new Date('2026-11-20T09:30:30Z');
 const logger = createLogger('error');
@@ -38,7 +37,6 @@ pipelines:
   const config = parseConfig(text, 'recalld.yaml', {}, () => '');
   const pipelines = createPipelines(config, logger);
   const deps = {
-    schedule: createSchedule(logger),
     now,
     densityPlans: createDensityPlans(config, pipelines),
     liveIntervalSeconds: 300,

@@ -4,11 +4,11 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { parseConfig, configJsonSchema } from '../../../src/app/config/parse.ts';
+import { environmentVariables } from '../../../src/app/config/environment.ts';
+import { configJsonSchema, parseConfig } from '../../../src/app/config/parse.ts';
 import { roles } from '../../../src/app/monitor.ts';
 import { metricCatalogue } from '../../../src/metrics/catalogue.ts';
 import { renderTemplate, type Value } from '../../support/helm-template.ts';
-import { environmentVariables } from '../../../src/app/config/environment.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const folder = path.join(root, 'deploy/helm/recalld');

@@ -1,10 +1,10 @@
 /** What is stored of feedback, before any database. */
 import { expect, it } from 'vitest';
-import { createPersonalData } from '../../../src/privacy/personal-data.ts';
 import { privacySchema } from '../../../src/live/config.ts';
-import type { TracedFeedback } from '../../../src/live/rules/otel/feedback.ts';
 import { ingestFeedback } from '../../../src/live/ingest-feedback.ts';
 import type { StoredFeedback } from '../../../src/live/ports/live-traffic.ts';
+import type { TracedFeedback } from '../../../src/live/rules/otel/feedback.ts';
+import { createPersonalData } from '../../../src/privacy/personal-data.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';
 import { MemoryMeter } from '../../support/memory-telemetry.ts';

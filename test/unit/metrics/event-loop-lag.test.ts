@@ -5,7 +5,6 @@ import { waitFor } from '../../support/wait-for.ts';
 it('sees a task that holds up everything else', async () => {
   const observed: number[] = [];
   const stop = watchEventLoop({
-    increment: () => undefined,
     observe: (_name, _labels, value) => {
       observed.push(value);
     },

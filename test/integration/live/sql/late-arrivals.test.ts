@@ -1,10 +1,17 @@
 /** What comes after an erasure of what had happened before it, on a real database, and what is remembered for that. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import type { ErasureSubject, LiveSample, LiveTraffic } from '../../../../src/live/ports/live-traffic.ts';
+import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
-import { anEmbeddingFragment, aPersonFragment, aSample, aStoredFeedback, queryOf, TRACE } from '../../../support/live-traffic.ts';
+import {
+  anEmbeddingFragment,
+  aPersonFragment,
+  aSample,
+  aStoredFeedback,
+  queryOf,
+  TRACE,
+} from '../../../support/live-traffic.ts';
 
 const database = useDatabase();
 let traffic: LiveTraffic;

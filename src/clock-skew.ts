@@ -1,0 +1,42 @@
+/** By how much two clocks differ, judged from a question that one was asked while the other was looked at. */
+
+export interface ClockLook {
+  /** What our clock showed when the question was sent, in milliseconds. */
+  readonly sentAtMs: number;
+  /** How long the answer took, by a clock that nobody sets. */
+  readonly tookMs: number;
+  /** What the other clock showed at some time in between. */
+  readonly otherMs: number;
+}
+
+export interface ClockSkew {
+  /** How far ours is ahead of the other; negative when it is behind. */
+  readonly seconds: number;
+  /** By how much the true value may differ: half of what the answer took. */
+  readonly marginSeconds: number;
+}
+
+/** Clocks that differ by more make ages, windows and planned times wrong that people look at. */
+export const MOST_SKEW_SECONDS = 60;
+
+/** The other clock is taken to have been read in the middle of the round trip. */
+export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook): ClockSkew {
+  return { seconds: (sentAtMs + tookMs / 2 - otherMs) / 1000, marginSeconds: tookMs / 2000 };
+}
+
+/** Whether our clock may be worked by. An answer that took too long to tell leaves it at what was known `before`. */
+export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: boolean): boolean {
+  if (Math.abs(seconds) + marginSeconds <= MOST_SKEW_SECONDS) return true;
+  return Math.abs(seconds) - marginSeconds > MOST_SKEW_SECONDS ? false : before;
+}
+
+/** The sentence for a clock that is not right. */
+export function clockTrouble({ seconds }: ClockSkew): string {
+  const direction = seconds > 0 ? 'ahead of' : 'behind';
+  return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} that of the database, so that nothing is started by schedule here until they agree within a minute; let both machines synchronise by NTP.`;
+}
+
+function inWords(seconds: number): string {
+  if (seconds < 600) return `${Math.round(seconds)} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 360) / 10} h`;
+}

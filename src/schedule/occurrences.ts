@@ -1,0 +1,155 @@
+/**
+ * When a cron expression is due: the only place that knows. What ticks, what looks for missed ticks and what says how
+ * old a value may be all ask here.
+ *
+ * A time of the day comes once a day, also when clocks are set: one that is left out in spring is due as long after the
+ * change as it lies in the gap (02:30 comes at 03:30, 24 hours after the day before; so do RFC 5545 and Temporal), one
+ * that comes twice in autumn is due the first time. A schedule with `*` for its minute or hour goes by elapsed time and
+ * is due in both.
+ */
+import { firstWhere } from '../stats/bisection.ts';
+import { DAY_MS, HOUR_MS } from '../time.ts';
+import { type CronExpression, readCronExpression } from './cron-expression.ts';
+import { clockDay, type Stretch } from './wall-clock.ts';
+
+export interface Cron {
+  /** One that `readCronExpression` reads. */
+  readonly expression: string;
+  /** Name of the IANA database. */
+  readonly timezone: string;
+}
+
+const SECOND_MS = 1000;
+/** Between two occurrences lie eight years at most, from a 29 February to the next. */
+const LONGEST_WAIT_DAYS = 8 * 366 + 2;
+const MOST_BETWEEN = 10_000;
+/** Enough to meet every gap within a day, of schedules down to one tick in five minutes. */
+const TICKS_AHEAD = 300;
+const DAYS_AHEAD = 400;
+const EIGHT_DAYS_MS = 8 * DAY_MS;
+
+/** The earliest occurrence after an instant. */
+export function nextOccurrence(cron: Cron, after: Date): Date {
+  const expression = read(cron);
+  const from = (Math.floor(after.getTime() / SECOND_MS) + 1) * SECOND_MS;
+  const today = Math.floor(from / DAY_MS);
+  for (let day = today; day <= today + LONGEST_WAIT_DAYS; day += 1) {
+    const due = stretchesOf(expression, cron, day).map((stretch) =>
+      firstWithin(expression, { ...stretch, from: Math.max(from, stretch.from) }),
+    );
+    const earliest = Math.min(...due);
+    if (Number.isFinite(earliest)) return new Date(earliest);
+  }
+  throw new Error(`${cron.expression} is never due`);
+}
+
+/** The latest occurrence at or before an instant. */
+export function latestOccurrence(cron: Cron, now: Date): Date {
+  const expression = read(cron);
+  const to = (Math.floor(now.getTime() / SECOND_MS) + 1) * SECOND_MS;
+  const today = Math.floor((to - 1) / DAY_MS);
+  for (let day = today; day >= today - LONGEST_WAIT_DAYS; day -= 1) {
+    const due = stretchesOf(expression, cron, day).map((stretch) =>
+      lastWithin(expression, { ...stretch, to: Math.min(to, stretch.to) }),
+    );
+    const latest = Math.max(...due);
+    if (Number.isFinite(latest)) return new Date(latest);
+  }
+  throw new Error(`${cron.expression} was never due`);
+}
+
+/** Occurrences after `from` and before `until`, oldest first; of more than 10,000 the latest. */
+export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] {
+  const found: Date[] = [];
+  let at = until;
+  while (found.length < MOST_BETWEEN) {
+    at = latestOccurrence(cron, new Date(at.getTime() - 1));
+    if (at <= from) break;
+    found.push(at);
+  }
+  return found.toReversed();
+}
+
+/** The longest gap in seconds between two consecutive occurrences around now and in the near future. */
+export function longestGapSeconds(cron: Cron, now: Date): number {
+  let last = latestOccurrence(cron, now);
+  let longestMs = 0;
+  const horizon = now.getTime() + DAYS_AHEAD * DAY_MS;
+  for (let tick = 0; tick < TICKS_AHEAD && last.getTime() < horizon; tick += 1) {
+    const next = nextOccurrence(cron, last);
+    longestMs = Math.max(longestMs, next.getTime() - last.getTime());
+    last = next;
+  }
+  // A schedule so busy that this met no weekend is looked at around every hour of more than a week.
+  for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
+    const around = new Date(at);
+    const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();
+    longestMs = Math.max(longestMs, gap);
+  }
+  return longestMs / SECOND_MS;
+}
+
+const expressions = new Map<string, CronExpression>();
+
+function read({ expression: text }: Cron): CronExpression {
+  const known = expressions.get(text) ?? readCronExpression(text);
+  if (known === null) throw new Error(`${text} is not a cron expression`);
+  expressions.set(text, known);
+  return known;
+}
+
+/** The parts of a day of UTC in which the expression is to be looked for; none where no day of the calendar fits. */
+function stretchesOf(expression: CronExpression, { timezone }: Cron, day: number): readonly Stretch[] {
+  // Whatever the zone, its calendar is the one of UTC or a day from it.
+  if (![day - 1, day, day + 1].some((date) => expression.isDay(date))) return [];
+  const today = clockDay(timezone, day);
+  const yesterday = clockDay(timezone, day - 1);
+  const within = ({ from, to, offset }: Stretch): Stretch[] => {
+    const part = { from: Math.max(from, day * DAY_MS), to: Math.min(to, (day + 1) * DAY_MS), offset };
+    return part.from < part.to ? [part] : [];
+  };
+  const leftOut = [yesterday, today].flatMap((one) => (one.leftOut === null ? [] : within(one.leftOut)));
+  const again = expression.goesByElapsedTime
+    ? []
+    : [yesterday, today].flatMap((one) => (one.repeated === null ? [] : within(one.repeated)));
+  return [...again.reduce(without, today.stretches), ...leftOut];
+}
+
+function without(stretches: readonly Stretch[], hole: Stretch): readonly Stretch[] {
+  return stretches.flatMap((stretch) =>
+    [
+      { ...stretch, to: Math.min(stretch.to, hole.from) },
+      { ...stretch, from: Math.max(stretch.from, hole.to) },
+    ].filter(({ from, to }) => from < to),
+  );
+}
+
+/** Infinity when it is not due within the stretch. */
+function firstWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
+  const start = from + offset;
+  for (let day = Math.floor(start / DAY_MS); day * DAY_MS < to + offset; day += 1) {
+    if (!isDay(day)) continue;
+    const midnight = day * DAY_MS;
+    const position = firstWhere(0, times.length, (k) => midnight + (times[k] ?? 0) * SECOND_MS >= start);
+    const time = times[position];
+    if (time === undefined) continue;
+    const at = midnight + time * SECOND_MS - offset;
+    return at < to ? at : Number.POSITIVE_INFINITY;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** Minus infinity when it is not due within the stretch. */
+function lastWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
+  const end = to + offset;
+  for (let day = Math.floor((end - 1) / DAY_MS); (day + 1) * DAY_MS > from + offset; day -= 1) {
+    if (!isDay(day)) continue;
+    const midnight = day * DAY_MS;
+    const position = firstWhere(0, times.length, (k) => midnight + (times[k] ?? 0) * SECOND_MS >= end) - 1;
+    const time = times[position];
+    if (time === undefined) continue;
+    const at = midnight + time * SECOND_MS - offset;
+    return at >= from ? at : Number.NEGATIVE_INFINITY;
+  }
+  return Number.NEGATIVE_INFINITY;
+}

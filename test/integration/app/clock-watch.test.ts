@@ -1,0 +1,113 @@
+/** A clock that is wrong beside a real database: no run is started by it, and no tick is called missed. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { watchClock } from '../../../src/app/clock-watch.ts';
+import { startScheduler } from '../../../src/app/scheduler.ts';
+import { clockSkew } from '../../../src/clock-skew.ts';
+import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
+import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
+import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
+import { lookAtClocks } from '../../../src/postgres/database-clock.ts';
+import { createPool } from '../../../src/postgres/pool.ts';
+import { latestOccurrence } from '../../../src/schedule/occurrences.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { aNewGoldenSet, aSchedule, aWatchedPipeline } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { silentLogger } from '../../support/log.ts';
+import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
+import { MemorySchedule } from '../../support/memory-schedule.ts';
+import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
+import { startTcpGate } from '../../support/tcp-gate.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const TWO_HOURS_MS = 7_200_000;
+const HOURLY = { expression: '0 * * * *', timezone: 'UTC' };
+
+const database = useDatabase();
+
+/** The clock of this machine, set by hand. */
+function aClockAhead(aheadMs: number) {
+  const state = { aheadMs };
+  return { state, clock: { ...systemClock, now: () => new Date(Date.now() + state.aheadMs) } };
+}
+
+describe('the clocks of this machine and of its database', () => {
+  it.each([0, TWO_HOURS_MS, -90_000])('are compared: ours is %s ms ahead', async (aheadMs) => {
+    const { seconds, marginSeconds } = clockSkew(
+      await lookAtClocks(database.pool, aClockAhead(aheadMs).clock),
+    );
+    expect(Math.abs(seconds - aheadMs / 1000)).toBeLessThanOrEqual(marginSeconds + 0.01);
+  });
+
+  it('are compared within what the round trip leaves open, however long it takes', async () => {
+    const gate = await startTcpGate(database.connection);
+    onTestFinished(() => gate.close());
+    const { host, port } = gate;
+    const pool = createPool({
+      connection: { ...database.connection, host, port },
+      size: 1,
+      logger: silentLogger,
+    });
+    onTestFinished(() => pool.end());
+    await pool.query('select 1');
+    gate.hold();
+    const heldAt = performance.now();
+    const look = lookAtClocks(pool, systemClock);
+    await waitFor(() => performance.now() - heldAt > 1000);
+    await gate.open();
+    const { seconds, marginSeconds } = clockSkew(await look);
+    expect(marginSeconds).toBeGreaterThan(0.4);
+    expect(Math.abs(seconds)).toBeLessThanOrEqual(marginSeconds + 0.01);
+  });
+});
+
+it('a clock two hours ahead starts no runs and calls none missed; set right, it makes up for one', async () => {
+  const { clock, state } = aClockAhead(TWO_HOURS_MS);
+  const { pool } = database;
+  const [sets, runs, ticks] = [createGoldenSets(pool), createGoldenRuns(pool), createGoldenTicks(pool)];
+  await sets.add(aNewGoldenSet(), new Date());
+  const logger = new MemoryLogger();
+  const meter = new MemoryMeter();
+  const clockWatch = await watchClock({ clock, logger, meter, look: () => lookAtClocks(pool, clock) });
+  onTestFinished(() => clockWatch.stop());
+  const schedule = new MemorySchedule();
+  let ids = 0;
+  const scheduler = startScheduler({
+    sets,
+    runs,
+    rotations: createGoldenRotations(pool),
+    ticks,
+    clock,
+    newRunId: () => `run-${(ids += 1)}`,
+    schedule,
+    queue: new MemoryJobQueue(),
+    logger,
+    meter,
+    clockWatch,
+    pipelines: [aWatchedPipeline({ golden: [aSchedule({ cron: HOURLY })] })],
+  });
+  onTestFinished(() => scheduler.stop());
+  const tick = (): void => schedule.fire(HOURLY.expression, latestOccurrence(HOURLY, clock.now()));
+  const planned = async () => (await runs.list({ limit: 10 })).map(({ scheduledFor }) => scheduledFor);
+  const skips = () => ticks.skips(new Date(Date.now() - TWO_HOURS_MS));
+  expect(clockWatch.trouble()).toContain('2 h ahead of');
+
+  tick();
+  state.aheadMs = 0;
+  expect(await clockWatch.isRight()).toBe(true);
+  await waitFor(async () => (await planned()).length > 0);
+  const now = new Date();
+  const [only, ...others] = await planned();
+  expect(only !== undefined && only !== null && only <= now).toBe(true);
+  expect(others).toEqual([]);
+
+  state.aheadMs = TWO_HOURS_MS;
+  tick();
+  expect(await clockWatch.isRight()).toBe(false);
+  state.aheadMs = 0;
+  expect(await clockWatch.isRight()).toBe(true);
+  await scheduler.stop();
+  for (const scheduledFor of await planned()) expect(scheduledFor?.getTime()).toBeLessThanOrEqual(Date.now());
+  expect(await skips()).toEqual([]);
+  expect(new Set(meter.settings.map(({ value }) => Math.round(value / 3600)))).toEqual(new Set([2, 0]));
+});

@@ -1,0 +1,7 @@
+/** A clock that is always right, for what ticks. */
+import type { ClockWatch } from '../../src/app/clock-watch.ts';
+
+export const aRightClock: Pick<ClockWatch, 'isRight' | 'whenRightAgain'> = {
+  isRight: async () => true,
+  whenRightAgain: () => undefined,
+};

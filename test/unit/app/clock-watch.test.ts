@@ -1,0 +1,101 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { watchClock } from '../../../src/app/clock-watch.ts';
+import type { Clock } from '../../../src/clock.ts';
+import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
+
+const MINUTE_MS = 60_000;
+const TWO_HOURS_MS = 7_200_000;
+
+/** A clock that may be set, beside that of a database which is always right. */
+async function aWatchedClock(aheadMs = 0) {
+  const time = new SteerableClock();
+  const state = { aheadMs, away: false, looks: 0 };
+  const clock: Clock = {
+    now: () => new Date(time.now().getTime() + state.aheadMs),
+    monotonicMs: () => time.monotonicMs(),
+    sleep: (ms, signal) => time.sleep(ms, signal),
+  };
+  const logger = new MemoryLogger();
+  const meter = new MemoryMeter();
+  const watch = await watchClock({
+    clock,
+    logger,
+    meter,
+    async look() {
+      state.looks += 1;
+      if (state.away) throw new Error('the database is away');
+      return { sentAtMs: clock.now().getTime(), tookMs: 0, otherMs: time.now().getTime() };
+    },
+  });
+  onTestFinished(() => watch.stop());
+  const events: string[] = [];
+  watch.whenRightAgain(() => events.push('right again'));
+  return { time, state, watch, events, levels: () => logger.lines.map(({ level }) => level), meter };
+}
+
+describe('a watched clock', () => {
+  it('is compared at the start and every few minutes, and what was found is exported', async () => {
+    const { time, state, watch, meter } = await aWatchedClock(2000);
+    expect(watch.trouble()).toBeNull();
+    expect(await watch.isRight()).toBe(true);
+    await time.advance(10 * MINUTE_MS);
+    expect(state.looks).toBe(6);
+    expect(meter.settings.at(-1)).toEqual({ name: 'recalld_clock_skew_seconds', labels: {}, value: 2 });
+  });
+
+  it('that is wrong at the start is told of at once, in one line of the log', async () => {
+    const { time, watch, levels } = await aWatchedClock(TWO_HOURS_MS);
+    expect(watch.trouble()).toMatch(
+      /^The clock of this machine is 2 h ahead of that of the database, .*NTP\.$/,
+    );
+    expect(await watch.isRight()).toBe(false);
+    await time.advance(10 * MINUTE_MS);
+    expect(levels()).toEqual(['error']);
+  });
+
+  it('that becomes wrong little by little is found by the next look, and is right again soon after it is', async () => {
+    const { time, state, watch, events, levels } = await aWatchedClock();
+    for (let step = 0; step < 70; step += 1) {
+      state.aheadMs -= 1000;
+      await time.advance(2000);
+    }
+    await time.advance(2 * MINUTE_MS);
+    expect(watch.trouble()).toContain('70 s behind');
+    state.aheadMs = 0;
+    await time.advance(15_000);
+    expect(watch.trouble()).toBeNull();
+    expect(events).toEqual(['right again']);
+    expect(levels()).toEqual(['error', 'info']);
+  });
+
+  it('that is set is compared before anything is started by it, not only at the next look', async () => {
+    const { state, watch } = await aWatchedClock();
+    state.aheadMs = TWO_HOURS_MS;
+    const looks = state.looks;
+    expect(await Promise.all([watch.isRight(), watch.isRight()])).toEqual([false, false]);
+    expect(state.looks).toBe(looks + 1);
+    state.aheadMs = 0;
+    expect(await watch.isRight()).toBe(true);
+  });
+
+  it('is what it was known to be while the database is away', async () => {
+    const right = await aWatchedClock();
+    const wrong = await aWatchedClock(TWO_HOURS_MS);
+    for (const { state, time } of [right, wrong]) {
+      state.away = true;
+      await time.advance(10 * MINUTE_MS);
+    }
+    expect(await right.watch.isRight()).toBe(true);
+    expect(await wrong.watch.isRight()).toBe(false);
+  });
+
+  it('is compared as soon as the database can be asked, when it could not be at the start', async () => {
+    const { state, watch } = await aWatchedClock();
+    state.away = true;
+    state.aheadMs = TWO_HOURS_MS;
+    expect(await watch.isRight()).toBe(true);
+    state.away = false;
+    expect(await watch.isRight()).toBe(false);
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { createTimetable } from '../../../src/app/timetable.ts';
+import { aSchedule, NOON } from '../../support/builders.ts';
+
+const DAY = 86_400;
+const atNight = [{ from: 22 * 60, to: 6 * 60 }];
+const inBerlin = (expression: string) => ({ expression, timezone: 'Europe/Berlin' });
+const timetable = createTimetable(NOON);
+
+describe('the next run of a set', () => {
+  it('is its next tick that is not quiet', () => {
+    const golden = aSchedule({ cron: inBerlin('0 * * * *'), quietHours: atNight, timezone: 'Europe/Berlin' });
+    expect(timetable.nextRun(golden, new Date('2026-11-20T21:00:00Z'))).toEqual(
+      new Date('2026-11-21T05:00:00Z'),
+    );
+  });
+
+  it('on 29 February is known, years ahead', () => {
+    const golden = aSchedule({ cron: inBerlin('0 12 29 2 *') });
+    expect(timetable.nextRun(golden, NOON)).toEqual(new Date('2028-02-29T11:00:00Z'));
+    expect(timetable.intervalSeconds(golden)).toBe(4 * 365 * DAY + DAY);
+  });
+
+  it('is none when every tick is quiet, which is seen at once, however rare they are', () => {
+    const golden = aSchedule({
+      cron: inBerlin('0 0 29 2 *'),
+      quietHours: atNight,
+      timezone: 'Europe/Berlin',
+    });
+    expect(timetable.nextRun(golden, NOON)).toBeNull();
+  });
+
+  it('that the clock leaves out in spring is as long after the day before as ever', () => {
+    const golden = aSchedule({ cron: inBerlin('30 2 * * *') });
+    expect(timetable.nextRun(golden, new Date('2026-03-28T12:00:00Z'))).toEqual(
+      new Date('2026-03-29T01:30:00Z'),
+    );
+  });
+});
