@@ -1,11 +1,16 @@
 import { defineConfig } from 'vitest/config';
+import { SlowestFiles } from './test/support/slowest-files.ts';
 
 const report = process.env['RECALLD_TEST_REPORT'];
 
 export default defineConfig({
   test: {
     // CI reads the count of its closing line from the report.
-    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
+    reporters: [
+      'default',
+      new SlowestFiles(),
+      ...(report === undefined ? [] : [['json', { outputFile: report }] as ['json', object]]),
+    ],
     // The machine of a user and of CI has two cores: more files at once only slow the services they start.
     maxWorkers: 2,
     projects: [
@@ -35,7 +40,9 @@ export default defineConfig({
           name: 'e2e',
           setupFiles: ['test/support/property-seed.ts'],
           include: ['test/e2e/**/*.test.ts'],
-          globalSetup: ['test/support/program-setup.ts'],
+          globalSetup: ['test/support/global-setup.ts', 'test/support/program-setup.ts'],
+          // Commands are called in the process of their test, as they were built.
+          server: { deps: { external: [/\/dist\//] } },
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },

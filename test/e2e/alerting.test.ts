@@ -2,8 +2,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AlertingStack, type Notification, startAlertingStack } from '../support/alerting-stack.ts';
 import { documents, startFaultServer, status } from '../support/fault-server.ts';
+import { anInstallation } from '../support/installation.ts';
 import { missing } from '../support/promtool.ts';
-import { aFolder, runRecalld, startRecalld } from '../support/recalld.ts';
+
 import { waitFor } from '../support/wait-for.ts';
 import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
 
@@ -41,16 +42,17 @@ describe.skipIf(isMissing)('the pager', () => {
       golden: 'cron: "*/2 * * * * *"',
       checks: '[{measure: ndcg@10, below: 0.8}]',
     });
-    const folder = await aFolder({ 'recalld.yaml': `${config}${links}`, 'faq.csv': aGoldenCsv(10) });
-    expect(await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder)).toMatchObject({
-      code: 0,
+    const { recalld, serve } = await anInstallation({
+      'recalld.yaml': `${config}${links}`,
+      'faq.csv': aGoldenCsv(10),
     });
-    const rules = await runRecalld(['rules'], folder);
+    expect(await recalld('golden import faq.csv --set faq')).toMatchObject({ code: 0 });
+    const rules = await recalld('rules');
     expect(rules).toMatchObject({ code: 0, stderr: '' });
-    const daemon = await startRecalld(['serve'], folder);
+    const daemon = await serve();
     const stack = await startAlertingStack(daemon.url, rules.stdout);
     await told(stack, 'firing', 'RecalldWatchdog');
-    await waitFor(async () => /recalld_check_state\{[^}]*state="ok"\} 1/.test(await metricsOf(daemon.url)));
+    await waitFor(async () => /recalld_check_state\{[^}]*state="ok"\} 1/.test(await daemon.metrics()));
 
     retriever.respondWith(status(500));
     expect(await told(stack, 'firing', 'RecalldCheckCritical')).toMatchObject({
@@ -75,7 +77,7 @@ describe.skipIf(isMissing)('the pager', () => {
     await told(stack, 'resolved', 'RecalldRetrieverNotAnswering');
 
     await daemon.stop();
-    const idle = await startRecalld(['serve', '--roles', 'api,worker'], folder);
+    const idle = await serve('--roles', 'api,worker');
     const before = stack.notifications().length;
     await stack.scrape(idle.url);
     expect(await told(stack, 'firing', 'RecalldGoldenNotRunning', before)).toMatchObject({
@@ -85,7 +87,3 @@ describe.skipIf(isMissing)('the pager', () => {
     await idle.stop();
   }, 300_000);
 });
-
-async function metricsOf(url: string): Promise<string> {
-  return (await fetch(`${url}/metrics`)).text();
-}

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { type DemoRagService, startDemoRagService } from '../../src/demo/rag/spawn.ts';
 import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
 import { demoQuestions, goldenCsv } from '../support/demo-golden-set.ts';
-import { aFolder, type Finished, runRecalld } from '../support/recalld.ts';
+import { anInstallation } from '../support/installation.ts';
 
 const QUESTIONS = 120;
 
@@ -32,17 +32,15 @@ async function aMonitor(parts: object = {}) {
     checks,
     ...parts,
   };
-  const files = {
+  const { recalld } = await anInstallation({
     'recalld.yaml': stringify({ server: { port: 0 }, pipelines: [pipeline] }),
     'faq.csv': questionsCsv,
-  };
-  const folder = await aFolder(files);
-  const recalld = (...args: readonly string[]): Promise<Finished> => runRecalld(args, folder);
+  });
   const run = async (): Promise<RunSummaryJson & { readonly code: number | null }> => {
-    const { code, stdout } = await recalld('golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json');
+    const { code, stdout } = await recalld('golden run --pipeline docs --set faq --json');
     return { code, ...(JSON.parse(stdout) as RunSummaryJson) };
   };
-  expect(await recalld('golden', 'import', 'faq.csv', '--set', 'faq')).toMatchObject({ code: 0 });
+  expect(await recalld('golden import faq.csv --set faq')).toMatchObject({ code: 0 });
   return { recalld, run };
 }
 
@@ -62,7 +60,7 @@ describe('a pinned baseline', () => {
     const first = await run();
     expect(first.baseline).toBeNull();
     expect(verdictOf(first, 'regression')).toBe('no_data');
-    expect(await recalld('baselines', 'pin', first.run_id, '--reruns', '2')).toMatchObject({
+    expect(await recalld(`baselines pin ${first.run_id} --reruns 2`)).toMatchObject({
       code: 0,
       stdout: `Pinned: runs of faq on docs are compared with ${first.run_id}.\n`,
       stderr: expect.stringContaining('It answered the same in 3 runs') as string,
@@ -90,7 +88,7 @@ describe('a pinned baseline', () => {
     expect(verdictOf(twice, 'regression')).toBe('critical');
     expect(twice.code).toBe(1);
 
-    const compared = await recalld('runs', 'compare', first.run_id, twice.run_id, '--limit', '3', '--json');
+    const compared = await recalld(`runs compare ${first.run_id} ${twice.run_id} --limit 3 --json`);
     expect(compared.code).toBe(1);
     const json = JSON.parse(compared.stdout) as { verdict: string; queries: { difference: number }[] };
     expect(json.verdict).toBe('regression');
@@ -100,7 +98,7 @@ describe('a pinned baseline', () => {
   it('is compared over live labels alone: documents that left the store are a stale label and no regression', async () => {
     const { recalld, run } = await aMonitor();
     const before = await run();
-    await recalld('baselines', 'pin', before.run_id);
+    await recalld(`baselines pin ${before.run_id}`);
     await withFault('index');
     const after = await run();
     const again = await run();
@@ -116,14 +114,14 @@ describe('a pinned baseline', () => {
 
   it('is refused for a run that is not there, and unpinned by name', async () => {
     const { recalld, run } = await aMonitor();
-    expect(await recalld('baselines', 'pin', 'nothing')).toMatchObject({ code: 2 });
+    expect(await recalld('baselines pin nothing')).toMatchObject({ code: 2 });
     const { run_id: id } = await run();
-    await recalld('baselines', 'pin', id, '--note', 'first');
-    expect((await recalld('baselines', 'list')).stdout).toContain(id);
-    expect(await recalld('baselines', 'unpin', '--pipeline', 'docs', '--set', 'faq')).toMatchObject({
+    await recalld(`baselines pin ${id} --note first`);
+    expect((await recalld('baselines list')).stdout).toContain(id);
+    expect(await recalld('baselines unpin --pipeline docs --set faq')).toMatchObject({
       code: 0,
     });
-    expect(await recalld('baselines', 'unpin', '--pipeline', 'docs', '--set', 'faq')).toMatchObject({
+    expect(await recalld('baselines unpin --pipeline docs --set faq')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('No baseline is pinned for faq on docs') as string,
     });
@@ -133,7 +131,7 @@ describe('a pinned baseline', () => {
 describe('the doctor', () => {
   it('finds nothing wrong where all is well', async () => {
     const { recalld } = await aMonitor();
-    const { code, stdout } = await recalld('doctor', '--json');
+    const { code, stdout } = await recalld('doctor --json');
     const { findings, verdict } = JSON.parse(stdout) as {
       verdict: string;
       findings: { service: string; status: string; message: string }[];

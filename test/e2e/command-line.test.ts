@@ -1,49 +1,69 @@
 /** Bad config, bad input and bad usage: one sentence that names the thing and the way out, and the right exit code. */
-import { describe, expect, it } from 'vitest';
-import { aFolder, runRecalld } from '../support/recalld.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readDashboards } from '../support/dashboards.ts';
+import { anInstallation, type Installation } from '../support/installation.ts';
 import { aConfig, aGoldenCsv } from './golden-files.ts';
 
 const good = aConfig({ url: 'http://127.0.0.1:9' });
+const unreachable = 'storage: {url: "postgres://u:s3cret@127.0.0.1:9/x"}';
+
+const cleanups: (() => Promise<void>)[] = [];
+const atEnd = (clean: () => Promise<void>) => void cleanups.unshift(clean);
+
+/** Of the cases that change nothing. */
+let installed: Installation;
+
+beforeAll(async () => {
+  installed = await anInstallation({ 'recalld.yaml': good }, { atEnd });
+});
+afterAll(async () => {
+  for (const clean of cleanups) await clean();
+});
+
+/** A folder whose commands end before they would need a database. */
+const without = (files: Readonly<Record<string, string>>) => anInstallation(files, { database: 'none' });
 
 describe('the command line', () => {
   const mistakes: readonly {
     name: string;
-    args: string[];
+    line: string;
     files?: Record<string, string>;
     code: number;
     says: RegExp;
   }[] = [
-    { name: 'an unknown command', args: ['serv'], code: 2, says: /unknown command 'serv'[\s\S]*serve/ },
-    { name: 'an unknown option', args: ['serve', '--confg', 'x'], code: 2, says: /unknown option '--confg'/ },
+    { name: 'an unknown command', line: 'serv', code: 2, says: /unknown command 'serv'[\s\S]*serve/ },
+    { name: 'an unknown option', line: 'serve --confg x', code: 2, says: /unknown option '--confg'/ },
     {
       name: 'an unknown role',
-      args: ['serve', '--roles', 'boss'],
+      line: 'serve --roles boss',
       code: 2,
       says: /"boss" is no role; the roles are api, worker, scheduler/,
     },
     {
       name: 'a config file that is not there',
-      args: ['serve', '--config', 'nope.yaml'],
+      line: 'serve --config nope.yaml',
       code: 2,
       says: /^recalld: The config file nope\.yaml does not exist; check the path\.$/m,
     },
     {
       name: 'an unknown key deep in the config',
-      args: ['config', 'check'],
+      line: 'config check',
       files: { 'recalld.yaml': good.replace('kind: http,', 'kind: http, timout_ms: 5,') },
       code: 2,
       says: /^recalld: recalld\.yaml: pipelines\[0\]\.retriever\.timout_ms is not a known key; did you mean `timeout_ms`\?\.?$/m,
     },
     {
       name: 'a wrong type',
-      args: ['config', 'check'],
+      line: 'config check',
       files: { 'recalld.yaml': good.replace('port: 0', 'port: "eight"') },
       code: 2,
       says: /^recalld: recalld\.yaml: server\.port must be a (whole )?number/m,
     },
     {
       name: 'a secret that is not in the environment',
-      args: ['config', 'check'],
+      line: 'config check',
       files: {
         'recalld.yaml': good.replace(
           'kind: http,',
@@ -55,47 +75,45 @@ describe('the command line', () => {
     },
     {
       name: 'a placeholder that does not exist',
-      args: ['config', 'check'],
+      line: 'config check',
       files: { 'recalld.yaml': good.replace('/search"', '/search", body: {q: "{{txt}}"}') },
       code: 2,
       says: /pipelines\[0\].*retriever\.body\.q.*\{\{txt\}\}/,
     },
     {
       name: 'a database that does not answer',
-      args: ['runs', 'list'],
-      files: { 'recalld.yaml': 'storage: {url: "postgres://u:s3cret@127.0.0.1:9/x"}' },
+      line: 'runs list',
+      files: { 'recalld.yaml': unreachable },
       code: 3,
       says: /^recalld: PostgreSQL at 127\.0\.0\.1:9 does not answer \(.*\); start it or mend storage\.url\.$/m,
     },
     {
       name: 'a golden set that is not there',
-      args: ['golden', 'run', '--pipeline', 'docs', '--set', 'faq'],
-      files: { 'recalld.yaml': good },
+      line: 'golden run --pipeline docs --set faq',
       code: 2,
       says: /^recalld: There is no golden set "faq"; import one with `recalld golden import PATH --set faq`\.$/m,
     },
     {
       name: 'a pipeline that is not there',
-      args: ['golden', 'run', '--pipeline', 'dogs', '--set', 'faq'],
-      files: { 'recalld.yaml': good },
+      line: 'golden run --pipeline dogs --set faq',
       code: 2,
       says: /^recalld: The config has no pipeline "dogs"; it has docs\.$/m,
     },
     {
       name: 'a golden file that is not there',
-      args: ['golden', 'import', 'nope.csv', '--set', 'faq'],
+      line: 'golden import nope.csv --set faq',
       code: 2,
       says: /^recalld: .*nope\.csv/m,
     },
     {
       name: 'a run that is not there',
-      args: ['runs', 'show', 'nope'],
+      line: 'runs show nope',
       code: 2,
       says: /^recalld: There is no golden run nope; `recalld runs list` shows those that exist\.$/m,
     },
   ];
-  it.each(mistakes)('explains $name', async ({ args, files = {}, code, says }) => {
-    const result = await runRecalld(args, await aFolder(files));
+  it.each(mistakes)('explains $name', async ({ line, files, code, says }) => {
+    const result = await (files === undefined ? installed : await without(files)).recalld(line);
     expect(result.stderr).toMatch(says);
     expect(result.code).toBe(code);
     expect(result.stdout).toBe('');
@@ -109,7 +127,7 @@ describe('the command line', () => {
       golden: 'cron: "0 * * * *"',
       checks: '[{regression: ndcg@10, drop: 0.02, runs: 1}]',
     });
-    const { code, stdout } = await runRecalld(['config', 'check'], await aFolder({ 'recalld.yaml': config }));
+    const { code, stdout } = await (await without({ 'recalld.yaml': config })).recalld('config check');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^docs +ndcg@10 regression by 0\.02 on faq +2160 +9\.73$/m);
     expect(stdout).toContain('above alerts.false_pages.per_pipeline (1 per 90d)');
@@ -122,11 +140,8 @@ describe('the command line', () => {
       RECALLD_STORAGE_URL: 'postgres://me:s3cret-password@db/recalld',
       RECALLD_SERVER_PORT: '9000',
     };
-    const { code, stdout } = await runRecalld(
-      ['config', 'print', '--json'],
-      await aFolder({ 'recalld.yaml': config }),
-      env,
-    );
+    const { recalld } = await anInstallation({ 'recalld.yaml': config }, { env });
+    const { code, stdout } = await recalld('config print --json');
     expect(code).toBe(0);
     expect(stdout).not.toContain('s3cret');
     expect(JSON.parse(stdout)).toMatchObject({
@@ -137,39 +152,68 @@ describe('the command line', () => {
   });
 
   it('makes a new version of a golden set for a changed byte and none for the same content', async () => {
-    const folder = await aFolder({ 'faq.csv': aGoldenCsv(3), 'changed.csv': `${aGoldenCsv(3)}\n` });
-    const importFile = async (file: string) =>
-      JSON.parse(
-        (await runRecalld(['golden', 'import', file, '--set', 'faq', '--json'], folder)).stdout,
-      ) as unknown;
+    const { json } = await anInstallation({
+      'faq.csv': aGoldenCsv(3),
+      'changed.csv': `${aGoldenCsv(3)}\n`,
+    });
+    const importFile = (file: string) => json(`golden import ${file} --set faq`);
     expect(await importFile('faq.csv')).toMatchObject({ version: 1, created: true, query_count: 3 });
     expect(await importFile('faq.csv')).toMatchObject({ version: 1, created: false });
     expect(await importFile('changed.csv')).toMatchObject({ version: 2, created: true });
   });
 
-  it('ends a comparison with 1 when the candidate is a regression, and with 0 when it is not', async () => {
-    const ids = Array.from({ length: 20 }, (_, i) => `q${i}`);
-    const folder = await aFolder({
-      'qrels.txt': ids.map((id) => `${id} 0 right 1\n`).join(''),
-      'good.run': ids.map((id) => `${id} Q0 right 1 1 tag\n`).join(''),
-      'bad.run': ids.map((id) => `${id} Q0 wrong 1 1 tag\n`).join(''),
+  const ids = Array.from({ length: 20 }, (_, i) => `q${i}`);
+  const judged = {
+    'qrels.txt': ids.map((id) => `${id} 0 right 1\n`).join(''),
+    'good.run': ids.map((id) => `${id} Q0 right 1 1 tag\n`).join(''),
+    'bad.run': ids.map((id) => `${id} Q0 wrong 1 1 tag\n`).join(''),
+  };
+  const compare = 'compare --qrels qrels.txt --baseline good.run --candidate';
+
+  it.each([
+    ['good', 'bad', 1, 'regression'],
+    ['bad', 'good', 0, 'improvement'],
+    ['good', 'good', 0, 'no_change'],
+  ])('compares %s with %s and ends with %i, for it is: %s', async (baseline, candidate, code, verdict) => {
+    const { recalld } = await without(judged);
+    const files = `--baseline ${baseline}.run --candidate ${candidate}.run`;
+    const compared = await recalld(`compare --qrels qrels.txt ${files} --json`);
+    expect({ code: compared.code, report: JSON.parse(compared.stdout) as unknown }).toMatchObject({
+      code,
+      report: { verdict },
     });
-    const compare = async (baseline: string, candidate: string) => {
-      const files = ['--qrels', 'qrels.txt', '--baseline', baseline, '--candidate', candidate];
-      const { code, stdout } = await runRecalld(['compare', ...files, '--json'], folder);
-      return { code, report: JSON.parse(stdout) as unknown };
-    };
-    expect(await compare('good.run', 'bad.run')).toMatchObject({
-      code: 1,
-      report: { verdict: 'regression' },
-    });
-    expect(await compare('bad.run', 'good.run')).toMatchObject({
-      code: 0,
-      report: { verdict: 'improvement' },
-    });
-    expect(await compare('good.run', 'good.run')).toMatchObject({
-      code: 0,
-      report: { verdict: 'no_change' },
+  });
+
+  it.each([
+    [0, `${compare} good.run`],
+    [1, `${compare} bad.run`],
+    [2, `${compare} no.run`],
+    [3, 'runs list'],
+  ])('ends its process with %i after: %s', async (code, line) => {
+    const { spawn } = await without({ ...judged, 'recalld.yaml': unreachable });
+    expect(await spawn(line).finished).toMatchObject({ code, signal: null });
+  });
+
+  it('`dashboards` writes the dashboards into a folder, with the links of the config', async () => {
+    const links =
+      'alerts: {runbook_base_url: "https://wiki.internal/r", console_base_url: "https://recalld.internal"}';
+    const { folder, recalld } = await without({ 'recalld.yaml': links });
+    const { code, stdout, stderr } = await recalld('dashboards --out boards');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const names = readdirSync(path.join(folder, 'boards')).toSorted();
+    expect(names).toEqual(
+      readDashboards()
+        .map(({ name }) => name)
+        .toSorted(),
+    );
+    expect(stdout.trim().split('\n').toSorted()).toEqual(names.map((name) => path.join('boards', name)));
+    const health = readFileSync(path.join(folder, 'boards/retrieval-health.json'), 'utf8');
+    expect(health).toContain('"https://wiki.internal/r/README.md"');
+    expect(health).toContain('"https://recalld.internal"');
+
+    expect(await recalld('dashboards --out recalld.yaml')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('cannot be written to recalld.yaml') as string,
     });
   });
 
@@ -189,7 +233,7 @@ describe('the command line', () => {
     'density rebaseline',
     'drift',
   ])('shows help with an example for %s', async (command) => {
-    const { code, stdout } = await runRecalld([...command.split(' '), '--help'], await aFolder());
+    const { code, stdout } = await installed.recalld(`${command} --help`);
     expect(code).toBe(0);
     expect(stdout).toContain('Usage: recalld');
     if (command !== 'golden' && command !== 'config')

@@ -1,11 +1,9 @@
 /** The daemon: it starts, measures, answers Prometheus, survives what it must, and leaves nothing behind. */
 import { spawnSync } from 'node:child_process';
-import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
-import { openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
 import { documents, slow, startFaultServer } from '../support/fault-server.ts';
-import { silentLogger } from '../support/log.ts';
+import { anInstallation, type Installation } from '../support/installation.ts';
 import {
   aFolder,
   descendantsOf,
@@ -18,6 +16,7 @@ import {
 import { waitFor } from '../support/wait-for.ts';
 import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
 
+const IMPORT = 'golden import faq.csv --set faq';
 const NDCG = 'recalld_golden_ndcg{pipeline="docs",golden_set="faq",segment="all",k="10"}';
 
 async function aRetriever() {
@@ -26,13 +25,11 @@ async function aRetriever() {
   return server;
 }
 
-/** A folder with a config and an imported golden set. */
-async function aReadyFolder(config: string, queries = 20): Promise<string> {
-  const folder = await aFolder({ 'recalld.yaml': config, 'faq.csv': aGoldenCsv(queries) });
-  expect(await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder)).toMatchObject({
-    code: 0,
-  });
-  return folder;
+/** With a golden set that is imported. */
+async function aReadyInstallation(config: string, queries = 20): Promise<Installation> {
+  const installed = await anInstallation({ 'recalld.yaml': config, 'faq.csv': aGoldenCsv(queries) });
+  expect(await installed.recalld(IMPORT)).toMatchObject({ code: 0 });
+  return installed;
 }
 
 async function get(url: string): Promise<{ status: number; type: string | null; body: string }> {
@@ -40,11 +37,7 @@ async function get(url: string): Promise<{ status: number; type: string | null; 
   return { status: response.status, type: response.headers.get('content-type'), body: await response.text() };
 }
 
-async function listRuns(folder: string): Promise<RunSummaryJson[]> {
-  const { code, stdout, stderr } = await runRecalld(['runs', 'list', '--json', '--limit', '1000'], folder);
-  expect(code, stderr).toBe(0);
-  return JSON.parse(stdout) as RunSummaryJson[];
-}
+const listRuns = ({ json }: Installation) => json<RunSummaryJson[]>('runs list --limit 1000');
 
 describe('the daemon', () => {
   it('starts with no config at all, says what it assumed, and stops without a trace', async () => {
@@ -75,18 +68,18 @@ describe('the daemon', () => {
 
   it('reruns the golden set on schedule and shows it to Prometheus, also after a restart', async () => {
     const retriever = await aRetriever();
-    const folder = await aReadyFolder(
+    const installed = await aReadyInstallation(
       aConfig({
         url: retriever.url,
         golden: 'cron: "0 0 1 1 *"',
         checks: '[{measure: ndcg@10, below: 0.8}]',
       }),
     );
-    const daemon = await startRecalld(['serve'], folder);
+    const daemon = await installed.serve();
     // Nobody ran it at the latest planned time, so it runs at the start.
     const metrics = await waitFor(async () => {
-      const { body } = await get(`${daemon.url}/metrics`);
-      return seriesValue(body, NDCG) === undefined ? undefined : body;
+      const page = await daemon.metrics();
+      return seriesValue(page, NDCG) === undefined ? undefined : page;
     });
     expect(seriesValue(metrics, NDCG)).toBe(1);
     expect(
@@ -106,42 +99,40 @@ describe('the daemon', () => {
     await daemon.stop();
 
     const asked = retriever.requests.length;
-    const again = await startRecalld(['serve'], folder);
-    expect(seriesValue((await get(`${again.url}/metrics`)).body, NDCG)).toBe(1);
+    const again = await installed.serve();
+    expect(seriesValue(await again.metrics(), NDCG)).toBe(1);
     await again.stop();
     expect(retriever.requests.length).toBe(asked);
-    expect(await listRuns(folder)).toHaveLength(1);
+    expect(await listRuns(installed)).toHaveLength(1);
   });
 
   it('finishes a run that kill -9 interrupted, asks no answered query twice over, and counts each once', async () => {
     const retriever = await aRetriever();
     retriever.respondWith(slow(40, documents(rightAnswer)));
     const queries = 300;
-    const folder = await aReadyFolder(aConfig({ url: retriever.url, golden: 'cron: "0 0 1 1 *"' }), queries);
-    const first = await startRecalld(['serve'], folder);
+    const config = aConfig({ url: retriever.url, golden: 'cron: "0 0 1 1 *"' });
+    const installed = await aReadyInstallation(config, queries);
+    const first = await installed.serve();
     await waitFor(() => retriever.requests.length > queries / 3);
-    const family = descendantsOf(first.pid);
     first.child.kill('SIGKILL');
     await first.finished;
-    await waitFor(() => family.every((pid) => !isAlive(pid)), { timeoutMs: 60_000 });
 
     retriever.respondWith(documents(rightAnswer));
-    const second = await startRecalld(['serve'], folder);
+    const second = await installed.serve();
     const ended = await waitFor(
-      async () => (await listRuns(folder)).find((run) => run.status !== 'running'),
+      async () => (await listRuns(installed)).find((run) => run.status !== 'running'),
       { timeoutMs: 60_000 },
     );
     await second.stop();
     expect(ended).toMatchObject({ status: 'completed', queries: { total: queries, ok: queries } });
     expect(ended?.metrics['ndcg@10']).toMatchObject({ mean: 1, n: queries });
-    expect(await listRuns(folder)).toHaveLength(1);
+    expect(await listRuns(installed)).toHaveLength(1);
     // What was answered but not yet stored is asked again; that is half a second's worth.
     expect(retriever.requests.length).toBeLessThan(queries * 1.5);
   });
 
   it('leaves no process behind after Ctrl-C twice', async () => {
-    const folder = await aFolder();
-    const daemon = await startRecalld(['serve'], folder, { RECALLD_SERVER_PORT: '0' });
+    const daemon = await startRecalld(['serve'], await aFolder({ 'recalld.yaml': 'server: {port: 0}' }));
     const family = descendantsOf(daemon.pid);
     daemon.child.kill('SIGINT');
     daemon.child.kill('SIGINT');
@@ -152,7 +143,12 @@ describe('the daemon', () => {
 
   it('refuses a second daemon on its folder, and lets commands use its database', async () => {
     const retriever = await aRetriever();
-    const folder = await aReadyFolder(aConfig({ url: retriever.url }));
+    const folder = await aFolder({
+      'recalld.yaml': aConfig({ url: retriever.url }),
+      'faq.csv': aGoldenCsv(20),
+    });
+    // A command without a daemon starts the database for itself.
+    expect(await runRecalld(IMPORT.split(' '), folder)).toMatchObject({ code: 0 });
     const daemon = await startRecalld(['serve'], folder);
     const second = await runRecalld(['serve'], folder);
     expect(second.code).toBe(2);
@@ -164,16 +160,19 @@ describe('the daemon', () => {
     );
     expect(queued.code, queued.stderr).toBe(0);
     const { run_id: runId } = JSON.parse(queued.stdout) as { run_id: string };
-    await waitFor(async () =>
-      (await listRuns(folder)).find((run) => run.run_id === runId && run.status === 'completed'),
-    );
+    await waitFor(async () => {
+      const { stdout } = await runRecalld(['runs', 'list', '--json'], folder);
+      const [run] = JSON.parse(stdout) as RunSummaryJson[];
+      return run?.run_id === runId && run.status === 'completed';
+    });
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 
   it('says which address is taken', async () => {
     const retriever = await aRetriever();
     const port = new URL(retriever.url).port;
-    const { code, stderr } = await runRecalld(['serve'], await aFolder(), { RECALLD_SERVER_PORT: port });
+    const { spawn } = await anInstallation({}, { env: { RECALLD_SERVER_PORT: port } });
+    const { code, stderr } = await spawn('serve').finished;
     expect(code).toBe(2);
     expect(stderr).toContain(
       `recalld: 127.0.0.1:${port} is taken by another process; set server.port to a free port, or to 0 to take any.`,
@@ -184,44 +183,36 @@ describe('the daemon', () => {
 describe('two daemons on one PostgreSQL server', () => {
   it('wait for `recalld migrate`, then make one run per tick between them', async () => {
     const retriever = await aRetriever();
-    const server = await openEmbeddedPostgres({
-      dataDir: await aFolder(),
-      purpose: 'daemon',
-      logger: silentLogger,
-    });
-    onTestFinished(() => server.stop());
-    const { host, port, user, password, database } = server.connection;
-    const url = `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${database}`;
-    const config = aConfig({ url: retriever.url, storage: `{url: "${url}"}`, golden: 'cron: "* * * * * *"' });
-    const folder = await aFolder({ 'recalld.yaml': config, 'faq.csv': aGoldenCsv(5) });
+    const config = aConfig({ url: retriever.url, golden: 'cron: "* * * * * *"' });
+    const files = { 'recalld.yaml': config, 'faq.csv': aGoldenCsv(5) };
+    const installed = await anInstallation(files, { database: 'empty' });
+    const { recalld, serve, spawn } = installed;
 
-    const early = await runRecalld(['serve'], folder);
+    const early = await spawn('serve').finished;
     expect(early.code).toBe(2);
     expect(early.stderr).toMatch(
       /^recalld: The database lacks \d+ migrations; run `recalld migrate` once, then start again\.$/m,
     );
-    expect(await runRecalld(['migrate'], folder)).toMatchObject({
+    expect(await recalld('migrate')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('Applied'),
     });
-    expect(await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder)).toMatchObject({
-      code: 0,
-    });
+    expect(await recalld(IMPORT)).toMatchObject({ code: 0 });
 
-    const daemons = await Promise.all([startRecalld(['serve'], folder), startRecalld(['serve'], folder)]);
+    const daemons = await Promise.all([serve(), serve()]);
     await waitFor(
-      async () => (await listRuns(folder)).filter((run) => run.status === 'completed').length >= 5,
+      async () => (await listRuns(installed)).filter((run) => run.status === 'completed').length >= 5,
     );
     for (const daemon of daemons) expect(await daemon.stop()).toMatchObject({ code: 0 });
 
-    const client = new Client(server.connection);
-    await client.connect();
-    const { rows } = await client.query<{ runs: number; ticks: number; answers: number }>(
+    const [{ runs, ticks, answers } = { runs: 0, ticks: -1, answers: -1 }] = await installed.query<{
+      runs: number;
+      ticks: number;
+      answers: number;
+    }>(
       `select count(*)::integer as runs, count(distinct scheduled_for)::integer as ticks,
               (select count(*)::integer from golden_run_answers) as answers from golden_runs`,
     );
-    await client.end();
-    const [{ runs, ticks, answers } = { runs: 0, ticks: -1, answers: -1 }] = rows;
     expect(ticks).toBe(runs);
     // Each run was asked by one daemon, not by both; the last may have been put down half asked.
     expect(answers).toBeLessThanOrEqual(runs * 5);

@@ -1,6 +1,6 @@
 /** Changes of a pipeline, told on the command line and over HTTP, read in both places. */
-import { expect, it, onTestFinished } from 'vitest';
-import { aFolder, runRecalld, startRecalld } from '../support/recalld.ts';
+import { expect, it } from 'vitest';
+import { anInstallation } from '../support/installation.ts';
 
 const config = `
 server: {port: 0}
@@ -8,64 +8,36 @@ pipelines: [{name: docs, retriever: {kind: http, url: "http://127.0.0.1:9/search
 `;
 
 it('deployments are noted and listed, newest first, by command and over HTTP', async () => {
-  const folder = await aFolder({ 'recalld.yaml': config }, onTestFinished);
-  const daemon = await startRecalld(['serve'], folder, {}, onTestFinished);
-  const call = async (path: string, body?: unknown) => {
-    const response = await fetch(`${daemon.url}${path}`, {
-      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-      headers: body === undefined ? {} : { 'content-type': 'application/json' },
-    });
-    return { status: response.status, json: (await response.json()) as Record<string, unknown> };
-  };
+  const { recalld, json, serve } = await anInstallation({ 'recalld.yaml': config });
+  const { call } = await serve();
+  const add = 'deployments add --kind index --pipeline';
 
-  const added = await runRecalld(
-    [
-      'deployments',
-      'add',
-      '--pipeline',
-      'docs',
-      '--kind',
-      'index',
-      '--version',
-      'v7',
-      '--note',
-      'ef 100',
-      '--at',
-      '2026-11-01T00:00:00Z',
-    ],
-    folder,
-  );
-  expect(added).toMatchObject({
+  const told = ['--note', 'ef 100', '--at', '2026-11-01T00:00:00Z'];
+  expect(await recalld(`${add} docs --version v7`, ...told)).toMatchObject({
     code: 0,
     stdout: 'Noted: index of docs is v7 since 2026-11-01T00:00:00.000Z.\n',
   });
-  const posted = await call('/v1/deployments', { pipeline: 'docs', kind: 'retriever', version: '3.2' });
+  const posted = await call('POST', '/v1/deployments', {
+    pipeline: 'docs',
+    kind: 'retriever',
+    version: '3.2',
+  });
   expect(posted).toMatchObject({ status: 201, json: { kind: 'retriever', source: 'annotated', note: null } });
 
-  const first = await call('/v1/deployments?pipeline=docs&limit=1');
+  const first = await call('GET', '/v1/deployments?pipeline=docs&limit=1');
   expect(first.json).toMatchObject({ items: [{ kind: 'retriever', version: '3.2' }] });
-  const rest = await call(`/v1/deployments?limit=1&cursor=${String(first.json['next_cursor'])}`);
+  const rest = await call('GET', `/v1/deployments?limit=1&cursor=${String(first.json['next_cursor'])}`);
   expect(rest.json).toMatchObject({ items: [{ kind: 'index', version: 'v7', note: 'ef 100' }] });
-  const listed = await runRecalld(['deployments', 'list', '--json'], folder);
-  expect((JSON.parse(listed.stdout) as { version: string }[]).map(({ version }) => version)).toEqual([
-    '3.2',
-    'v7',
-  ]);
+  expect(await json('deployments list')).toMatchObject([{ version: '3.2' }, { version: 'v7' }]);
 
-  expect(await call('/v1/deployments', { pipeline: 'faq', kind: 'index', version: '1' })).toMatchObject({
-    status: 404,
-    json: { code: 'pipeline_unknown' },
-  });
-  expect(await call('/v1/deployments', { pipeline: 'docs', kind: 'moon', version: '1' })).toMatchObject({
+  const change = (pipeline: string, kind: string) =>
+    call('POST', '/v1/deployments', { pipeline, kind, version: '1' });
+  expect(await change('faq', 'index')).toMatchObject({ status: 404, json: { code: 'pipeline_unknown' } });
+  expect(await change('docs', 'moon')).toMatchObject({
     status: 400,
     json: { detail: 'kind is missing, has the wrong type or is out of range; see /openapi.json.' },
   });
-  expect(
-    await runRecalld(
-      ['deployments', 'add', '--pipeline', 'faq', '--kind', 'index', '--version', '1'],
-      folder,
-    ),
-  ).toMatchObject({
+  expect(await recalld(`${add} faq --version 1`)).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('has no pipeline "faq"') as string,
   });

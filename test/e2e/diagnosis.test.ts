@@ -3,9 +3,9 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { PipelineDiagnosis } from '../../src/app/commands/diagnose-command.ts';
 import type { DiagnosisJson } from '../../src/diagnosis/schema.ts';
 import type { OverviewJson } from '../../src/status/overview-schema.ts';
-import { apiOf } from '../support/api.ts';
 import { documents, startFaultServer, status } from '../support/fault-server.ts';
-import { aFolder, runRecalld, seriesValue, startRecalld } from '../support/recalld.ts';
+import { anInstallation } from '../support/installation.ts';
+import { seriesValue } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
 
@@ -15,14 +15,12 @@ it('says that the retriever is down while it is, and that it was when it is back
   const retriever = await startFaultServer(documents(rightAnswer));
   onTestFinished(() => retriever.close());
   const checks = '[{measure: ndcg@10, below: 0.9, severity: critical}]';
-  const folder = await aFolder({
+  const { recalld, json, serve } = await anInstallation({
     'recalld.yaml': aConfig({ url: retriever.url, checks }),
     'faq.csv': aGoldenCsv(40),
   });
-  const daemon = await startRecalld(['serve'], folder);
-  const api = apiOf(daemon.url);
-  const imported = await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder);
-  expect(imported).toMatchObject({ code: 0 });
+  const { call: api, metrics } = await serve();
+  expect(await recalld('golden import faq.csv --set faq')).toMatchObject({ code: 0 });
 
   const goldenRun = async (): Promise<string> => {
     const started = await api('POST', '/v1/golden-runs', { pipeline: 'docs', golden_set: 'faq' });
@@ -54,30 +52,25 @@ it('says that the retriever is down while it is, and that it was when it is back
     summary: expect.stringContaining('40 of 40 golden queries failed') as string,
   });
   const series = 'recalld_diagnosis_info{pipeline="docs",cause="retriever_outage",confidence="high"}';
-  await waitFor(async () => {
-    const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
-    return seriesValue(metrics, series) === 1;
-  }, LONG);
+  await waitFor(async () => seriesValue(await metrics(), series) === 1, LONG);
 
-  const told = await runRecalld(['diagnose'], folder);
+  const told = await recalld('diagnose');
   expect(told.stdout).toContain('Likely cause: retriever outage (high confidence');
   expect(told.stdout).toContain(`recalld runs compare ${good} ${failed}`);
   expect(told).toMatchObject({ code: 1, stderr: '' });
-  const [found] = JSON.parse(
-    (await runRecalld(['diagnose', '--json'], folder)).stdout,
-  ) as PipelineDiagnosis[];
+  const [found] = await json<PipelineDiagnosis[]>('diagnose');
   expect(found).toMatchObject({ pipeline: 'docs', now: { cause: 'retriever_outage' } });
-  const glance = await runRecalld(['status', '--json'], folder);
+  const glance = await recalld('status --json');
   const [overview] = JSON.parse(glance.stdout) as OverviewJson[];
   expect({ code: glance.code, overview }).toMatchObject({
     code: 1,
     overview: { pipeline: 'docs', state: 'critical', diagnosis: found?.now?.summary },
   });
-  expect((await runRecalld(['status'], folder)).stdout).toContain('the retriever is down');
+  expect((await recalld('status')).stdout).toContain('the retriever is down');
 
   retriever.respondWith(documents(rightAnswer));
   await goldenRun();
   await waitFor(async () => (await latest())?.closed_at != null, LONG);
-  const over = await runRecalld(['diagnose'], folder);
+  const over = await recalld('diagnose');
   expect(over).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing is in alarm') as string });
 });

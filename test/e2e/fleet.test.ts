@@ -3,8 +3,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
-import { silentLogger } from '../support/log.ts';
+import { createDatabase, urlOf } from '../support/database.ts';
 import { aDatabase, aFolder, runRecalld, startRecalld } from '../support/recalld.ts';
 
 const script = path.resolve(import.meta.dirname, '../../deploy/postgres/move-embedded.sh');
@@ -24,14 +23,9 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
       'recalld.yaml': `server: {port: 0}\n${pipeline}`,
       'faq.csv': 'query,document,grade\nhow,a,1\n',
     });
-    const elsewhere = await openEmbeddedPostgres({
-      dataDir: await aFolder(),
-      purpose: 'command',
-      logger: silentLogger,
-    });
-    onTestFinished(() => elsewhere.stop());
-    const { user, password, port, database } = elsewhere.connection;
-    const url = `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
+    const elsewhere = await createDatabase('empty');
+    onTestFinished(() => elsewhere.drop());
+    const url = urlOf(elsewhere.connection);
     const fleet = { RECALLD_STORAGE_URL: url };
 
     const daemon = await startRecalld(['serve'], folder);

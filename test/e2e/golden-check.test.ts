@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { type DemoRagService, startDemoRagService } from '../../src/demo/rag/spawn.ts';
 import { demoQuestions, goldenCsv, type JudgedQuestion } from '../support/demo-golden-set.ts';
-import { aFolder, runRecalld } from '../support/recalld.ts';
+import { anInstallation } from '../support/installation.ts';
 
 const QUESTIONS = 12;
 
@@ -30,6 +30,11 @@ const config = () =>
       },
     ],
   });
+
+const IMPORT = 'golden import faq.csv --set faq';
+const CHECK = 'golden check --pipeline docs --set faq';
+
+const anInstalledSet = () => anInstallation({ 'recalld.yaml': config(), 'faq.csv': goldenCsv(lines) });
 
 interface CheckJson {
   readonly verdict: string;
@@ -59,17 +64,13 @@ async function rechunk(moved: string, merged: string): Promise<void> {
 
 describe('golden check', () => {
   it('finds nothing, then the labels of documents that were cut anew, and mends those that a person accepts', async () => {
-    const folder = await aFolder({
-      'recalld.yaml': config(),
-      'faq.csv': goldenCsv(lines),
-    });
-    const recalld = (...args: string[]) => runRecalld(args, folder);
+    const { recalld, json } = await anInstalledSet();
     const check = async (...args: string[]) => {
-      const ran = await recalld('golden', 'check', '--pipeline', 'docs', '--set', 'faq', '--json', ...args);
+      const ran = await recalld(CHECK, '--json', ...args);
       expect(ran.stderr).not.toContain('recalld:');
       return { code: ran.code, report: JSON.parse(ran.stdout) as CheckJson };
     };
-    await recalld('golden', 'import', 'faq.csv', '--set', 'faq');
+    await recalld(IMPORT);
     expect(await check()).toMatchObject({ code: 0, report: { verdict: 'ok', labels: { stale: 0 } } });
 
     const [moved, merged] = [...new Set(lines.map(({ document }) => document))];
@@ -83,19 +84,13 @@ describe('golden check', () => {
 
     expect((await check('--fix', '--accept', 'all')).report).toMatchObject({ mended: { version: 2 } });
     expect(await check()).toMatchObject({ code: 0, report: { labels: { stale: 0 } } });
-    const listed = JSON.parse((await recalld('golden', 'list', '--json')).stdout) as {
-      note: string | null;
-    }[];
-    expect(listed[0]?.note).toMatch(/^From version 1: \d+ judgments were moved/);
+    const [latest] = await json<{ note: string | null }[]>('golden list');
+    expect(latest?.note).toMatch(/^From version 1: \d+ judgments were moved/);
   });
 
   it('asks nobody without a terminal, and refuses what makes no sense', async () => {
-    const folder = await aFolder({
-      'recalld.yaml': config(),
-      'faq.csv': goldenCsv(lines),
-    });
-    const check = (...args: string[]) =>
-      runRecalld(['golden', 'check', '--pipeline', 'docs', '--set', 'faq', ...args], folder);
+    const { recalld } = await anInstalledSet();
+    const check = (...args: string[]) => recalld(CHECK, ...args);
     expect(await check('--fix')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/--accept all or --accept FILE/) as string,
@@ -112,29 +107,19 @@ describe('golden check', () => {
 });
 
 describe('golden export', () => {
-  it.each(['beir'])('as %s gives files that import as the same set', async (format) => {
-    const folder = await aFolder({
-      'recalld.yaml': config(),
-      'faq.csv': goldenCsv(lines),
-    });
-    const out = format === 'beir' ? 'copy' : `copy.${format}`;
-    await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder);
-    const exported = ['golden', 'export', '--set', 'faq', '--format', format, '--out', out];
-    expect(await runRecalld(exported, folder)).toMatchObject({ code: 0 });
-    expect(await runRecalld(exported, folder)).toMatchObject({
+  it('as beir gives files that import as the same set', async () => {
+    const { recalld, json } = await anInstalledSet();
+    await recalld(IMPORT);
+    const exported = 'golden export --set faq --format beir --out';
+    expect(await recalld(`${exported} copy`)).toMatchObject({ code: 0 });
+    expect(await recalld(`${exported} copy`)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/is there already/) as string,
     });
-    await runRecalld(['golden', 'import', out, '--set', 'copy'], folder);
-    const show = async (set: string) =>
-      (
-        JSON.parse((await runRecalld(['golden', 'show', set, '--json'], folder)).stdout) as {
-          queries: unknown;
-        }
-      ).queries;
-    expect(await show('copy')).toEqual(await show('faq'));
-    const unknown = ['golden', 'export', '--set', 'faq', '--version', '7', '--format', format, '--out', 'x'];
-    expect(await runRecalld(unknown, folder)).toMatchObject({
+    await recalld('golden import copy --set copy');
+    const queriesOf = async (set: string) => (await json<{ queries: unknown }>(`golden show ${set}`)).queries;
+    expect(await queriesOf('copy')).toEqual(await queriesOf('faq'));
+    expect(await recalld(`${exported} x --version 7`)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/has no version 7/) as string,
     });

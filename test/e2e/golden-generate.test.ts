@@ -12,7 +12,7 @@ import {
   startFaultServer,
   tooManyRequests,
 } from '../support/fault-server.ts';
-import { aFolder, runRecalld, spawnRecalld } from '../support/recalld.ts';
+import { anInstallation } from '../support/installation.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let rag: DemoRagService;
@@ -70,7 +70,7 @@ function moody(): Responder {
 }
 
 const aStore = () =>
-  aFolder({
+  anInstallation({
     'human.csv': 'question,document\nWhat?,d1\n',
     'recalld.yaml': stringify({
       server: { port: 0 },
@@ -97,8 +97,8 @@ const aStore = () =>
     }),
   });
 
-const command = (questions: number, ...more: string[]) =>
-  `golden generate --pipeline docs --set made --questions ${questions} --json`.split(' ').concat(more);
+const generate = (questions: number, set = 'made') =>
+  `golden generate --pipeline docs --set ${set} --questions ${questions} --json`;
 
 interface Report {
   readonly end: string;
@@ -113,8 +113,8 @@ const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout) as Repor
 describe('golden generate', () => {
   it('makes a set of its own, with provenance, from a model that misbehaves', async () => {
     responder = moody();
-    const folder = await aStore();
-    const ran = await runRecalld(command(15), folder);
+    const { recalld, json } = await aStore();
+    const ran = await recalld(generate(15));
     expect(ran, ran.stderr).toMatchObject({ code: 0 });
     expect(ran.stderr).toMatch(/^Estimate: \d+ tokens sent, \d+ answered, about \$/m);
     const report = reportOf(ran);
@@ -124,38 +124,34 @@ describe('golden generate', () => {
       set: { version: 1, query_count: 15, origin: 'generated' },
     });
     expect(report.outcomes).toMatchObject({ points_at_text: expect.any(Number) as number });
-    const shown = await runRecalld(
-      ['golden', 'run', '--pipeline', 'docs', '--set', 'made', '--json'],
-      folder,
-    );
-    expect(JSON.parse(shown.stdout)).toMatchObject({ queries: { ok: 15 } });
-    const mixed = await runRecalld(['golden', 'import', 'human.csv', '--set', 'made'], folder);
+    expect(await json('golden run --pipeline docs --set made')).toMatchObject({ queries: { ok: 15 } });
+    const mixed = await recalld('golden import human.csv --set made');
     expect(mixed.code).toBe(2);
     expect(mixed.stderr).toMatch(/holds questions of a model, which are not to be mixed/);
   });
 
   it('stops at its cap with what it has, and goes on from there when there is more money', async () => {
     responder = goodAnswer;
-    const folder = await aStore();
-    const capped = await runRecalld(command(12, '--max-cost', '0.005', '--out', 'review.jsonl'), folder);
+    const { folder, recalld, json } = await aStore();
+    const intoFile = `${generate(12)} --out review.jsonl`;
+    const capped = await recalld(`${intoFile} --max-cost 0.005`);
     expect(capped.code).toBe(1);
     const first = reportOf(capped);
     expect(first.end).toBe('cost_cap');
     expect(first.cost).toBeLessThanOrEqual(0.005);
     const before = llm.requests.length;
     const asked = new Set(llm.requests.map(sourceOf));
-    expect((await runRecalld(command(12, '--out', 'review.jsonl'), folder)).stderr).toMatch(/add --resume/);
-    const resumed = await runRecalld(command(12, '--out', 'review.jsonl', '--resume'), folder);
+    expect((await recalld(intoFile)).stderr).toMatch(/add --resume/);
+    const resumed = await recalld(`${intoFile} --resume`);
     expect(resumed, resumed.stderr).toMatchObject({ code: 0 });
     const again = llm.requests.slice(before).map(sourceOf);
     expect(again.filter((source) => asked.has(source))).toEqual([]);
     const lines = (await readFile(path.join(folder, 'review.jsonl'), 'utf8')).trimEnd().split('\n');
     expect(lines).toHaveLength(12);
-    const imported = await runRecalld(
-      ['golden', 'import', 'review.jsonl', '--set', 'made', '--format', 'review', '--json'],
-      folder,
-    );
-    expect(JSON.parse(imported.stdout)).toMatchObject({ query_count: 12, origin: 'generated' });
+    expect(await json('golden import review.jsonl --set made --format review')).toMatchObject({
+      query_count: 12,
+      origin: 'generated',
+    });
   });
 
   it('loses nothing when it is killed in the middle', async () => {
@@ -163,8 +159,8 @@ describe('golden generate', () => {
       // From the tenth on nothing is answered.
       if (llm.requests.length < 10) goodAnswer(request, response);
     };
-    const folder = await aStore();
-    const running = spawnRecalld(command(20), folder);
+    const { folder, recalld, spawn } = await aStore();
+    const running = spawn(generate(20));
     await waitFor(() => llm.requests.length >= 10, { timeoutMs: 60_000 });
     running.child.kill('SIGKILL');
     await running.finished;
@@ -175,7 +171,7 @@ describe('golden generate', () => {
     const settled = new Set(llm.requests.slice(0, 8).map(sourceOf));
     const before = llm.requests.length;
     responder = goodAnswer;
-    const resumed = await runRecalld(command(20, '--resume'), folder);
+    const resumed = await recalld(`${generate(20)} --resume`);
     expect(resumed, resumed.stderr).toMatchObject({ code: 0 });
     expect(reportOf(resumed)).toMatchObject({ kept: 20, set: { query_count: 20 } });
     const again = llm.requests.slice(before).map(sourceOf);
@@ -184,16 +180,13 @@ describe('golden generate', () => {
 
   it('says what is missing, and stores nothing when the model is down', async () => {
     responder = (_, response) => response.destroy();
-    const folder = await aStore();
-    const failed = await runRecalld(command(5), folder);
+    const { recalld } = await aStore();
+    const failed = await recalld(generate(5));
     expect(failed.code).toBe(3);
     expect(failed.stderr).toMatch(/The chat model .*--resume to go on/);
     expect(failed.stderr).not.toContain('secret');
-    await runRecalld(['golden', 'import', 'human.csv', '--set', 'human'], folder);
-    const human = await runRecalld(
-      command(5).map((word) => (word === 'made' ? 'human' : word)),
-      folder,
-    );
+    await recalld('golden import human.csv --set human');
+    const human = await recalld(generate(5, 'human'));
     expect(human).toMatchObject({ code: 2 });
     expect(human.stderr).toMatch(/holds questions of people/);
   });

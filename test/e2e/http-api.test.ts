@@ -1,12 +1,10 @@
 /** A golden set from its import to its verdict over HTTP alone, and every read of a daemon, empty and filled. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { jobCatalogue } from '../../src/app/job-catalogue.ts';
 import { measureLiveTrafficJob } from '../../src/live/live-jobs.ts';
-import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { allPages, apiOf, type CallApi } from '../support/api.ts';
 import { documents, type FaultServer, startFaultServer } from '../support/fault-server.ts';
-import { silentLogger } from '../support/log.ts';
-import { aFolder, type Daemon, embeddedConnection, runRecalld, startRecalld } from '../support/recalld.ts';
+import { anInstallation, type Installation, startJobs } from '../support/installation.ts';
+import { aFolder, runRecalld, startRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { questionOf, rightAnswer } from './golden-files.ts';
 
@@ -42,8 +40,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-let folder: string;
-let daemon: Daemon;
+let installed: Installation;
 let call: CallApi;
 let server: FaultServer;
 /** Questions below this are answered wrong. */
@@ -56,9 +53,8 @@ beforeAll(async () => {
     ),
   );
   atEnd(() => server.close());
-  folder = await aFolder({ 'recalld.yaml': config(server.url) }, atEnd);
-  daemon = await startRecalld(['serve'], folder, {}, atEnd);
-  call = apiOf(daemon.url);
+  installed = await anInstallation({ 'recalld.yaml': config(server.url) }, { atEnd });
+  ({ call } = await installed.serve());
 });
 
 async function get(path: string): Promise<Record<string, unknown>> {
@@ -73,17 +69,6 @@ async function runGolden(): Promise<string> {
   const where = String(started.headers.get('location'));
   await waitFor(async () => (await get(where))['status'] === 'completed');
   return String(started.json['run_id']);
-}
-
-/** Starts the job now rather than at the next five minutes, as any process on the same queue may. */
-async function measureNow(): Promise<void> {
-  const backend = { kind: 'postgres', connection: embeddedConnection(folder) } as const;
-  const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger: silentLogger });
-  try {
-    await queue.enqueue(measureLiveTrafficJob.name, {}, 'measure-live-traffic-by-hand');
-  } finally {
-    await queue.close();
-  }
 }
 
 describe('an empty daemon', () => {
@@ -233,13 +218,12 @@ describe('a golden set over HTTP', () => {
     });
     // The regression check had no baseline when the run was judged.
     expect(await get('/v1/pipelines/docs/status')).toMatchObject({ state: 'no_data' });
-    const listed = await runRecalld(['baselines', 'list', '--json'], folder);
-    expect(JSON.parse(listed.stdout)).toMatchObject([{ run_id: healthy, note: 'release 7' }]);
+    expect(await installed.json('baselines list')).toMatchObject([{ run_id: healthy, note: 'release 7' }]);
   });
 
   it('is green once everything that must be fresh is, and not before', async () => {
     const again = await runGolden();
-    await measureNow();
+    await startJobs(installed.connection, [measureLiveTrafficJob.name]);
     const status = await waitFor(async () => {
       const now = await get('/v1/pipelines/docs/status');
       return now['state'] === 'ok' && now;

@@ -1,16 +1,14 @@
 /** `--json`: exactly one document on stdout, with the keys that docs/commands.md gives, for every command that has it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonDocuments } from '../../docs/build/json-documents.ts';
-import { documents, type FaultServer, startFaultServer } from '../support/fault-server.ts';
-import { aDatabase, aFolder, type Daemon, runRecalld, startRecalld } from '../support/recalld.ts';
+import { documents, startFaultServer } from '../support/fault-server.ts';
+import { anInstallation, type Installation } from '../support/installation.ts';
 import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 const atEnd = (clean: () => Promise<void>) => void cleanups.unshift(clean);
 
-let retriever: FaultServer;
-let daemon: Daemon;
-let folder = '';
+let installed: Installation;
 /** Ids that earlier commands gave. */
 const known: Record<string, string> = {};
 
@@ -65,11 +63,11 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
 const elsewhere = ['golden generate', 'golden promote', 'golden cancel'];
 
 beforeAll(async () => {
-  retriever = await startFaultServer(documents(rightAnswer));
+  const retriever = await startFaultServer(documents(rightAnswer));
   atEnd(() => retriever.close());
   const checks = '[{measure: hit_rate@10, below: 0.5, severity: critical}]';
   const lines = Array.from({ length: 40 }, (_, i) => i);
-  folder = await aFolder(
+  installed = await anInstallation(
     {
       'recalld.yaml': aConfig({ url: retriever.url, checks }),
       'faq.csv': aGoldenCsv(3),
@@ -77,11 +75,9 @@ beforeAll(async () => {
       'main.run': lines.map((i) => `q${i} Q0 d1 1 2 x\n`).join(''),
       'v.jsonl': lines.map((i) => `[1, ${i}]\n`).join(''),
     },
-    atEnd,
+    { atEnd },
   );
-  daemon = await startRecalld(['serve'], folder, {}, atEnd);
-  const database = await aDatabase(folder, atEnd);
-  await database.query(
+  await installed.query(
     `insert into uncovered_topics (id, pipeline, state, label, centroid, cause, first_seen, last_seen, sessions,
        traffic_share, share_low, share_high, excess_points, density, adjusted_p, dominant_region, examples, nearest, segments)
      values ('t-1', 'docs', 'open', '{leave}', '', 'new_demand', now(), now(), 9, 0.1, 0.05, 0.2, 5, 0.5, 0.01, 0, '{}', '[]', '[]')`,
@@ -89,7 +85,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await daemon.stop();
   for (const clean of cleanups) await clean();
 });
 
@@ -103,12 +98,7 @@ function shapeOf(document: unknown): { is: 'object' | 'list'; keys: string[] } {
 describe('--json', () => {
   it.each(calls)('of %s prints the document that is written down', async (command, args, remember) => {
     const words = args.map((word) => known[word] ?? word);
-    const { stdout, stderr } = await runRecalld(
-      [...command.split(' '), ...words, '--json'],
-      folder,
-      {},
-      atEnd,
-    );
+    const { stdout, stderr } = await installed.recalld(command, ...words, '--json');
     const document: unknown = JSON.parse(stdout);
     if (remember !== undefined) known[remember[1]] = (document as Record<string, string>)[remember[0]] ?? '';
     expect(stderr).not.toContain('recalld: ');

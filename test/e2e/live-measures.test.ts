@@ -1,10 +1,7 @@
 /** From queries and clicks over HTTP to the gauges of live traffic. */
 import { describe, expect, it } from 'vitest';
-import { jobCatalogue } from '../../src/app/job-catalogue.ts';
 import { measureLiveTrafficJob } from '../../src/live/live-jobs.ts';
-import { openJobQueue } from '../../src/queue/bullmq.ts';
-import { silentLogger } from '../support/log.ts';
-import { aFolder, type Daemon, embeddedConnection, startRecalld } from '../support/recalld.ts';
+import { anInstallation, type InstalledDaemon, startJobs } from '../support/installation.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const config = `
@@ -20,16 +17,8 @@ pipelines:
 
 const HOUR_MS = 3_600_000;
 
-async function post(daemon: Daemon, where: string, body: unknown): Promise<void> {
-  const response = await fetch(`${daemon.url}${where}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  expect({ status: response.status, body: await response.json() }).toMatchObject({
-    status: 202,
-    body: { rejected: [] },
-  });
+async function send(daemon: InstalledDaemon, where: string, items: unknown): Promise<void> {
+  expect(await daemon.post(where, items)).toMatchObject({ status: 202, body: { rejected: [] } });
 }
 
 /** Queries of sessions of their own, so many hours ago, with one document. */
@@ -61,34 +50,25 @@ function clicks(on: readonly { id: string; occurred_at: string }[], more: object
   }));
 }
 
-/** Starts the job now rather than at the next five minutes, as any process on the same queue may. */
-async function measureNow(folder: string): Promise<void> {
-  const backend = { kind: 'postgres', connection: embeddedConnection(folder) } as const;
-  const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger: silentLogger });
-  try {
-    await queue.enqueue(measureLiveTrafficJob.name, {}, 'measure-live-traffic-by-hand');
-  } finally {
-    await queue.close();
-  }
-}
-
 describe('the measures of live traffic', () => {
   it('come from queries and clicks to the metrics, with bounds, and survive a restart', async () => {
-    const folder = await aFolder({ 'recalld.yaml': config });
-    const daemon = await startRecalld(['serve'], folder);
+    const { connection, serve } = await anInstallation({ 'recalld.yaml': config });
+    const daemon = await serve();
     const before = queries('baseline', 200, 72);
     const today = queries('today', 100, 2, (index) => ({ segments: { lang: index < 60 ? 'en' : 'de' } }));
     const empty = queries('empty', 20, 2, () => ({ results: [] }));
     const failed = queries('failed', 5, 2, () => ({ results: [], error: 'timeout' }));
-    await post(daemon, '/v1/queries', [...before, ...today, ...empty, ...failed]);
+    await send(daemon, '/v1/queries', [...before, ...today, ...empty, ...failed]);
     // A quarter of the queries was clicked before, and a half today; a robot clicks all, and counts 60 times.
-    await post(daemon, '/v1/feedback', clicks(before.slice(0, 50)));
-    await post(daemon, '/v1/feedback', clicks(today.slice(0, 50)));
-    await post(daemon, '/v1/feedback', clicks(today.slice(30), { user_id: 'robot' }));
-    await measureNow(folder);
+    await send(daemon, '/v1/feedback', clicks(before.slice(0, 50)));
+    await send(daemon, '/v1/feedback', clicks(today.slice(0, 50)));
+    await send(daemon, '/v1/feedback', clicks(today.slice(30), { user_id: 'robot' }));
+    await startJobs(connection, [measureLiveTrafficJob.name]);
 
-    const read = async (url: string): Promise<(name: string, labels?: string) => number | null> => {
-      const text = await (await fetch(`${url}/metrics`)).text();
+    const read = async ({
+      metrics,
+    }: InstalledDaemon): Promise<(name: string, labels?: string) => number | null> => {
+      const text = await metrics();
       expect(text).not.toContain('NaN');
       return (name, labels = 'pipeline="docs",segment="all"') => {
         const line = text.split('\n').find((one) => one.startsWith(`${name}{${labels}} `));
@@ -121,13 +101,13 @@ describe('the measures of live traffic', () => {
       expect(Math.abs((at ?? 0) - Date.now() / 1000)).toBeLessThan(600);
     };
     await waitFor(async () => {
-      check(await read(daemon.url));
+      check(await read(daemon));
       return true;
     });
     expect((await daemon.stop()).code).toBe(0);
 
-    const again = await startRecalld(['serve'], folder);
-    check(await read(again.url));
+    const again = await serve();
+    check(await read(again));
     expect((await again.stop()).code).toBe(0);
   });
 });

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { startJobs } from '../support/installation.ts';
 import { startPglite } from '../support/pgvector.ts';
-import { aDatabase, aFolder, type Daemon, startRecalld } from '../support/recalld.ts';
+import { aDatabase, aFolder, type Daemon, embeddedConnection, startRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   aFullFeedback,
@@ -15,7 +16,6 @@ import {
   logsWithFeedback,
   tracesOfEachConvention,
 } from './canary-traffic.ts';
-import { startJobs } from './watched-service.ts';
 
 interface Mode {
   readonly canary: Canary;
@@ -140,7 +140,7 @@ async function letJobsRun(daemon: Daemon, folder: string): Promise<void> {
     .filter(({ cron, payload }) => cron !== null && payload.safeParse({}).success)
     .map(({ name }) => name);
   expect(jobs.length).toBeGreaterThan(10);
-  await startJobs(folder, jobs);
+  await startJobs(embeddedConnection(folder), jobs);
   await waitFor(
     async () => {
       const metrics = await (await fetch(`${daemon.url}/metrics`)).text();

@@ -1,8 +1,7 @@
 /** A service that knows names stands before the database, and nothing passes by it when it is gone. */
-import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hang, json, type Responder, startFaultServer, status } from '../support/fault-server.ts';
-import { aFolder, embeddedConnection, startRecalld } from '../support/recalld.ts';
+import { anInstallation } from '../support/installation.ts';
 
 const config = (presidio: string) => `
 server: {port: 0}
@@ -28,16 +27,8 @@ describe('a redaction service', () => {
   it('takes names out of queries and comments; when it fails or hangs, hashes alone are stored, and 202 comes all the same', async () => {
     const presidio = await startFaultServer(findsCanary);
     onTestFinished(() => presidio.close());
-    const folder = await aFolder({ 'recalld.yaml': config(presidio.url) });
-    const daemon = await startRecalld(['serve'], folder);
-    const send = async (where: string, body: unknown): Promise<unknown> => {
-      const response = await fetch(`${daemon.url}${where}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      return { status: response.status, ...((await response.json()) as object) };
-    };
+    const { serve, query } = await anInstallation({ 'recalld.yaml': config(presidio.url) });
+    const daemon = await serve();
     const sendBoth = async (name: string, count: number): Promise<void> => {
       const ids = Array.from({ length: count }, (_, i) => `${name}-${i}`);
       const queries = ids.map((id) => ({
@@ -46,8 +37,8 @@ describe('a redaction service', () => {
         text: `😀 where is ${canary} now`,
         results: [],
       }));
-      const accepted = { status: 202, accepted: count, rejected: [] };
-      expect(await send('/v1/queries', queries)).toMatchObject(accepted);
+      const accepted = { status: 202, body: { accepted: count, rejected: [] } };
+      expect(await daemon.post('/v1/queries', queries)).toMatchObject(accepted);
       const feedback = ids.map((id) => ({
         query_id: id,
         pipeline: 'docs',
@@ -55,7 +46,7 @@ describe('a redaction service', () => {
         value: 'up',
         comment: `${canary} helped`,
       }));
-      expect(await send('/v1/feedback', feedback)).toMatchObject(accepted);
+      expect(await daemon.post('/v1/feedback', feedback)).toMatchObject(accepted);
     };
     await sendBoth('up', 20);
     presidio.respondWith(status(500));
@@ -63,11 +54,7 @@ describe('a redaction service', () => {
     presidio.respondWith(hang());
     await sendBoth('hanging', 30);
 
-    const client = new Client(embeddedConnection(folder));
-    client.on('error', () => undefined);
-    await client.connect();
-    onTestFinished(() => client.end());
-    const { rows } = await client.query(
+    const rows = await query(
       `select split_part(q.id, '-', 1) as name, q.text, q.text_hash is not null as hashed, f.comment, count(*)::integer as count
          from live_queries q join feedback f on f.query_id = q.id group by 1, 2, 3, 4 order by 1`,
     );
@@ -76,7 +63,7 @@ describe('a redaction service', () => {
       { name: 'hanging', text: null, hashed: true, comment: null, count: 30 },
       { name: 'up', text: '😀 where is [PERSON] now', hashed: false, comment: '[PERSON] helped', count: 20 },
     ]);
-    const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
+    const metrics = await daemon.metrics();
     const counted = (outcome: string): number =>
       Number(
         new RegExp(`redaction_service_total\\{pipeline="docs",outcome="${outcome}"\\} (\\d+)`).exec(

@@ -8,7 +8,7 @@ import { demoDataPath } from '../../src/demo/rag/corpus.ts';
 import { type DemoRagService, startDemoRagService } from '../../src/demo/rag/spawn.ts';
 import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
 import { demoQuestions, goldenCsv } from '../support/demo-golden-set.ts';
-import { aFolder, runRecalld } from '../support/recalld.ts';
+import { anInstallation } from '../support/installation.ts';
 
 const QUESTIONS = 30;
 const examples = path.resolve(import.meta.dirname, '../../examples');
@@ -26,13 +26,13 @@ afterAll(() => rag?.stop());
 /** Imports the questions and runs them against a pipeline of these parts. */
 async function goldenRun(parts: object): Promise<RunSummaryJson> {
   const pipeline = { name: 'docs', golden: [{ set: 'faq', max_per_second: 1000 }], ...parts };
-  const folder = await aFolder({
+  const { recalld } = await anInstallation({
     'recalld.yaml': stringify({ server: { port: 0 }, pipelines: [pipeline] }),
     'faq.csv': questionsCsv,
   });
-  const imported = await runRecalld(['golden', 'import', 'faq.csv', '--set', 'faq'], folder);
+  const imported = await recalld('golden import faq.csv --set faq');
   expect(imported.stderr).not.toContain('recalld:');
-  const run = await runRecalld(['golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json'], folder);
+  const run = await recalld('golden run --pipeline docs --set faq --json');
   expect(run, run.stderr).toMatchObject({ code: 0 });
   return JSON.parse(run.stdout) as RunSummaryJson;
 }

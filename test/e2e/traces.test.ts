@@ -12,20 +12,20 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aDatabase, aFolder, type Daemon, startRecalld } from '../support/recalld.ts';
+import { anInstallation, type Installation, type InstalledDaemon } from '../support/installation.ts';
 
 const canary = 'jane.canary@example.com';
 /** Told again with the same time, it is a retry. */
 const saidAt = Date.now();
 const question = `how do I pay as ${canary}`;
 
-let daemon: Daemon;
-let database: Awaited<ReturnType<typeof aDatabase>>;
+let daemon: InstalledDaemon;
+let query: Installation['query'];
 const cleanups: (() => Promise<void>)[] = [];
 const atEnd = (clean: () => Promise<void>) => void cleanups.unshift(clean);
 
 beforeAll(async () => {
-  const folder = await aFolder(
+  const installed = await anInstallation(
     {
       'recalld.yaml': `
 server: {port: 0, max_requests_per_minute: 1000000}
@@ -38,10 +38,10 @@ pipelines:
   - {name: rare, retriever: {kind: http, url: "http://127.0.0.1:9/search"}, sampling: {rate: 0, max_per_minute: 1000000}}
 `,
     },
-    atEnd,
+    { atEnd },
   );
-  daemon = await startRecalld(['serve'], folder, {}, atEnd);
-  database = await aDatabase(folder, atEnd);
+  query = installed.query;
+  daemon = await installed.serve();
 });
 
 afterAll(async () => {
@@ -109,7 +109,7 @@ function send(exporter: SpanExporter, spans: ReadableSpan[]): Promise<void> {
 
 /** What a user thinks of a whole answer, as a log record in the context of its span. */
 async function thumb(pipeline: string, { traceId, spanId }: SpanContext, label: string): Promise<void> {
-  const exporter = new OTLPLogExporter({ url: `${daemon.url}/v1/logs` });
+  const exporter = new OTLPLogExporter(exportTo('/v1/logs'));
   const provider = new LoggerProvider({ processors: [new BatchLogRecordProcessor({ exporter })] });
   provider.getLogger('users').emit({
     eventName: 'gen_ai.evaluation.result',
@@ -125,9 +125,14 @@ async function thumb(pipeline: string, { traceId, spanId }: SpanContext, label: 
   await provider.shutdown();
 }
 
+const exportTo = (where: string) => ({
+  url: `${daemon.url}${where}`,
+  headers: { authorization: `Bearer ${daemon.apiKey}` },
+});
+
 const exporters = () => {
-  const url = `${daemon.url}/v1/traces`;
-  return [new ProtobufTraceExporter({ url }), new JsonTraceExporter({ url })];
+  const settings = exportTo('/v1/traces');
+  return [new ProtobufTraceExporter(settings), new JsonTraceExporter(settings)];
 };
 
 function permutations<T>(list: readonly T[]): T[][] {
@@ -138,13 +143,12 @@ function permutations<T>(list: readonly T[]): T[][] {
 }
 
 async function storedQueries(traceIds: readonly string[]): Promise<Record<string, unknown>[]> {
-  const { rows } = await database.query<Record<string, unknown>>(
+  return query<Record<string, unknown>>(
     `select q.id, q.text, q.text_hash is not null as is_hashed, q.embedding, q.embedder_version, q.results, q.user_hash, q.session_hash,
             (select count(*)::integer from feedback f where f.pipeline = q.pipeline and f.query_id = q.id) as opinions
        from live_queries q where trace_id = any($1::text[]) order by q.id`,
-    [traceIds],
+    traceIds,
   );
-  return rows;
 }
 
 describe.each([
@@ -205,12 +209,10 @@ describe.each([
     // All but the retriever, which has not come yet.
     for (const part of [0, 2, 3]) await exports[part]?.();
     const held = async () =>
-      (await database.query<{ row: string }>('select t::text as row from trace_fragments t')).rows.map(
-        ({ row }) => row,
-      );
+      (await query<{ row: string }>('select t::text as row from trace_fragments t')).map(({ row }) => row);
     expect((await held()).filter((row) => row.includes(traceId))).toHaveLength(3);
     expect((await held()).join()).not.toContain(canary);
-    await fetch(`${daemon.url}/v1/users/${encodeURIComponent(canary)}`, { method: 'DELETE' });
+    await daemon.fetch(`/v1/users/${encodeURIComponent(canary)}`, { method: 'DELETE' });
     expect((await held()).filter((row) => row.includes(traceId))).toEqual([]);
     expect(await storedQueries([traceId])).toEqual([]);
   });

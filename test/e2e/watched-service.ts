@@ -1,15 +1,13 @@
 /** A daemon with all that dashboards show: golden runs that got worse, live traffic, feedback, probes, deployments. */
-
 import { Pool } from 'pg';
 import { expect } from 'vitest';
-import { jobCatalogue } from '../../src/app/job-catalogue.ts';
 import { topicsTable } from '../../src/density/topics-table.ts';
 import { goldenMeasures } from '../../src/golden/rules/query-scores.ts';
 import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
 import { createMeasurements } from '../../src/measures/measurements.ts';
 import { createPool } from '../../src/postgres/pool.ts';
-import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { documents, json, type ReceivedRequest, startFaultServer, when } from '../support/fault-server.ts';
+import { startJobs } from '../support/installation.ts';
 import { silentLogger } from '../support/log.ts';
 import { aMeasurement } from '../support/measurements.ts';
 import { startPglite } from '../support/pgvector.ts';
@@ -18,7 +16,7 @@ import {
   aFolder,
   type Daemon,
   embeddedConnection,
-  spawnRecalld,
+  runRecalld,
   startRecalld,
 } from '../support/recalld.ts';
 import { aTopic } from '../support/uncovered-topics.ts';
@@ -79,7 +77,7 @@ export async function startWatchedService(atEnd: AtEnd): Promise<WatchedService>
   );
   const runs = [baseline, await goldenRun(folder, atEnd), await goldenRun(folder, atEnd)];
   await sendTraffic(daemon);
-  await startJobs(folder, scheduled);
+  await startJobs(embeddedConnection(folder), scheduled);
   await storeHistory(folder, atEnd);
   return { daemon, folder, runs };
 }
@@ -138,7 +136,7 @@ async function aVectorStore(atEnd: AtEnd): Promise<string> {
 }
 
 async function run(folder: string, args: readonly string[], atEnd: AtEnd): Promise<string> {
-  const { code, stdout, stderr } = await spawnRecalld(args, folder, {}, atEnd).finished;
+  const { code, stdout, stderr } = await runRecalld(args, folder, {}, atEnd);
   expect({ args, code, stderr }).toMatchObject({ args, code: 0 });
   return stdout;
 }
@@ -146,7 +144,7 @@ async function run(folder: string, args: readonly string[], atEnd: AtEnd): Promi
 /** The id of a run that completed, whatever its checks say. */
 async function goldenRun(folder: string, atEnd: AtEnd): Promise<string> {
   const args = ['golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json'];
-  const { stdout, stderr } = await spawnRecalld(args, folder, {}, atEnd).finished;
+  const { stdout, stderr } = await runRecalld(args, folder, {}, atEnd);
   expect(stdout, stderr).not.toBe('');
   const summary = JSON.parse(stdout) as RunSummaryJson;
   expect(summary).toMatchObject({ status: 'completed' });
@@ -209,17 +207,6 @@ const scheduled = [
   'measure-ann-recall',
   'diagnose-alarms',
 ];
-
-/** Does jobs now, in place of when their schedule would; any process on the same queue may ask for them. */
-export async function startJobs(folder: string, jobs: readonly string[]): Promise<void> {
-  const backend = { kind: 'postgres', connection: embeddedConnection(folder) } as const;
-  const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger: silentLogger });
-  try {
-    for (const job of jobs) await queue.enqueue(job, {}, `${job}-now`);
-  } finally {
-    await queue.close();
-  }
-}
 
 /** What weeks of live queries, samples of the store and a sentinel would have come to, as the daemon stores it. */
 async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {

@@ -6,7 +6,7 @@
  *
  * Each is of its own, so files can run side by side; whoever leaves a connection open fails.
  */
-import { Client, type Pool, type PoolConfig, type QueryResult } from 'pg';
+import { Client, type Pool, type PoolConfig, type QueryResultRow } from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { createPool } from '../../src/postgres/pool.ts';
 import { silentLogger } from './log.ts';
@@ -35,7 +35,7 @@ let created = 0;
 
 /** Makes a database that its maker drops. */
 export async function createDatabase(content: DatabaseContent = 'migrated'): Promise<OwnDatabase> {
-  const { template, ...server } = inject('postgres');
+  const { template, apiKey: _, ...server } = inject('postgres');
   const database = `test_${process.pid}_${(created += 1)}`;
   await administer(`create database ${database} template ${content === 'migrated' ? template : 'template0'}`);
   return {
@@ -82,25 +82,40 @@ function existing<T>(value: T | undefined): T {
 }
 
 /** Runs a statement about databases, which no database of a test can. */
-export async function administer(sql: string, values: readonly unknown[] = []): Promise<QueryResult> {
-  const { template: _, ...server } = inject('postgres');
-  const client = new Client(server);
+export async function administer(sql: string, values: readonly unknown[] = []): Promise<QueryResultRow[]> {
+  const { template: _template, apiKey: _key, ...server } = inject('postgres');
+  return queryDatabase(server, sql, values);
+}
+
+/** One statement on a connection of its own. */
+export async function queryDatabase<Row extends QueryResultRow>(
+  connection: PoolConfig,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const client = new Client(connection);
+  client.on('error', () => undefined);
   await client.connect();
   try {
-    return await client.query(sql, [...values]);
+    return (await client.query<Row>(sql, [...values])).rows;
   } finally {
     await client.end();
   }
 }
 
+/** How to reach a database, as one line. */
+export function urlOf({ host, port, user, password, database }: Omit<DatabaseConnection, 'ssl'>): string {
+  return `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${database}`;
+}
+
 /** Who is connected, as a sentence; null when nobody is. The end of a connection takes the server a moment. */
 async function findLeak(database: string): Promise<string | null> {
   const connected = async (): Promise<string[]> => {
-    const { rows } = await administer(
+    const rows = await administer(
       `select application_name || ': ' || query as who from pg_stat_activity where datname = $1::text`,
       [database],
     );
-    return rows.map((row: { who: string }) => row.who);
+    return rows.map(({ who }) => String(who));
   };
   try {
     await waitFor(async () => (await connected()).length === 0, { timeoutMs: 5000 });

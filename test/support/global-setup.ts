@@ -1,14 +1,15 @@
 /**
- * One PostgreSQL for all integration tests, with a migrated database that each test file clones (see database.ts).
- * It is the embedded one, so that nothing has to be installed; it works in a temporary folder that is removed.
+ * One PostgreSQL for all tests, with a migrated database that they clone (see database.ts). It is the embedded one, so
+ * that nothing has to be installed; it works in a temporary folder that is removed.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
+import { apiScopes } from '../../src/access/api-key.ts';
+import { createApiKeys } from '../../src/access/api-keys.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
-import { silentLogger } from './log.ts';
+import { aCluster, aPostgresServer, type PostgresServer } from './postgres-server.ts';
 import { withPool } from './with-pool.ts';
 
 /** Where the PostgreSQL of the tests is; its role may create and drop databases. */
@@ -22,6 +23,8 @@ export interface TestServer {
   readonly database: string;
   /** The migrated database that is cloned. Nobody may be connected to it. */
   readonly template: string;
+  /** An API key for every scope, which each clone knows. */
+  readonly apiKey: string;
 }
 
 declare module 'vitest' {
@@ -30,33 +33,68 @@ declare module 'vitest' {
   }
 }
 
-const template = 'recalld_template';
+/** Each project of tests that needs the server sets it up, in one process: the first starts it, the last stops it. */
+interface Shared {
+  server?: Promise<StartedServer>;
+  users: number;
+}
 
-let folder: string | undefined;
-let server: EmbeddedPostgres | undefined;
+interface StartedServer {
+  readonly told: TestServer;
+  stop(): Promise<void>;
+}
+
+const name = Symbol.for('PostgreSQL of the tests of recalld');
+const shared = ((globalThis as Record<symbol, unknown>)[name] ??= { users: 0 }) as Shared;
 
 export async function setup(project: TestProject): Promise<void> {
-  folder = await mkdtemp(path.join(tmpdir(), 'recalld-postgres-'));
-  try {
-    server = await openEmbeddedPostgres({ dataDir: folder, purpose: 'command', logger: silentLogger });
-    const { connection } = server;
-    await withPool(connection, async (pool) => {
-      // What these databases hold is thrown away, so a crash of the machine may have it.
-      for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) {
-        await pool.query(`alter system set ${setting} = off`);
-      }
-      await pool.query('select pg_reload_conf()');
-      await pool.query(`create database ${template}`);
-    });
-    await withPool({ ...connection, database: template }, migrate);
-    project.provide('postgres', { ...connection, template });
-  } catch (error) {
-    await teardown();
-    throw error;
-  }
+  shared.users += 1;
+  shared.server ??= startServer();
+  project.provide('postgres', (await shared.server).told);
 }
 
 export async function teardown(): Promise<void> {
-  await server?.stop();
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+  shared.users -= 1;
+  if (shared.users === 0) await (await shared.server)?.stop();
+}
+
+/** What these databases hold is thrown away, so a crash of the machine may have it. */
+const settings = [
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'shared_buffers=128MB',
+  // A daemon holds about 25.
+  'max_connections=400',
+  'huge_pages=off',
+  'jit=off',
+  'TimeZone=UTC',
+  'log_min_messages=log',
+  'log_min_error_statement=panic',
+];
+
+async function startServer(): Promise<StartedServer> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'recalld-postgres-'));
+  let server: PostgresServer | undefined;
+  const stop = async (): Promise<void> => {
+    await server?.stop();
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+  };
+  try {
+    server = await aPostgresServer(await aCluster(folder), settings);
+    await server.start();
+    const { connection } = server;
+    const template = 'recalld_template';
+    await server.query(`create database ${template}`);
+    let apiKey = '';
+    await withPool({ ...connection, database: template }, async (pool) => {
+      await migrate(pool);
+      apiKey = (await createApiKeys(pool).create('tests', apiScopes, new Date(0))).text;
+    });
+    return { told: { ...connection, template, apiKey }, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }

@@ -1,10 +1,12 @@
 /**
- * The program as a user runs it: the built command line as a child process, in a folder of its own.
+ * The program as a user runs it, as it was built, in a folder of its own.
  *
  *   const folder = await aFolder({ 'recalld.yaml': '...', 'faq.csv': '...' });
  *   const result = await runRecalld(['golden', 'list', '--json'], folder);      // {code, stdout, stderr}
  *   const daemon = await startRecalld(['serve'], folder);                       // resolves when it says it is ready
  *   await daemon.stop();                                                        // SIGTERM, then its exit code
+ *
+ * Most tests need no database embedded in their folder, and take an installation (installation.ts).
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,10 +18,10 @@ import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
 import { waitFor } from './wait-for.ts';
 
-const program = path.resolve(import.meta.dirname, '../../dist/cli/main.js');
+const built = path.resolve(import.meta.dirname, '../../dist/cli');
 
 /** Registers what is to be done when a test ends; a file that shares a daemon between its tests has its own. */
-type AtEnd = (clean: () => Promise<void>) => void;
+export type AtEnd = (clean: () => Promise<void>) => void;
 
 const execute = promisify(execFile);
 
@@ -60,14 +62,66 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Runs a command to its end. */
+/**
+ * Runs a command to its end: in this process, since to start one takes longer than most commands do. What goes on
+ * until it is stopped is a process; `spawnRecalld` is for whoever means the process, its signals and its end.
+ */
 export async function runRecalld(
   args: readonly string[],
   folder: string,
   env: Readonly<Record<string, string>> = {},
   atEnd: AtEnd = onTestFinished,
 ): Promise<Finished> {
-  return spawnRecalld(args, folder, env, atEnd).finished;
+  if (['serve', 'demo'].includes(args[0] ?? '')) return spawnRecalld(args, folder, env, atEnd).finished;
+  const finished = lastCommand.then(() => runHere(args, folder, { ...cleanEnvironment(), ...env }));
+  lastCommand = finished.catch(() => undefined);
+  return finished;
+}
+
+/** Commands share the process, and take turns with it. */
+let lastCommand: Promise<unknown> = Promise.resolve();
+
+/** As src/cli/main.ts does, with what it writes and how it ends told rather than done. */
+async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Finished> {
+  const load = (file: string): Promise<unknown> => import(path.join(built, file));
+  const { createProgram } = (await load('program.js')) as typeof import('../../src/cli/program.ts');
+  const { conclude } = (await load('conclude.js')) as typeof import('../../src/cli/conclude.ts');
+  const before = { folder: process.cwd(), env: process.env, exitCode: process.exitCode };
+  const [stdout, stderr] = [listenTo(process.stdout), listenTo(process.stderr)];
+  process.chdir(folder);
+  process.env = env;
+  process.exitCode = undefined;
+  let code: number;
+  try {
+    const program = await createProgram(args[0], new AbortController().signal);
+    await program.parseAsync([...args], { from: 'user' });
+    code = Number(process.exitCode ?? 0);
+  } catch (error) {
+    code = conclude(error);
+  } finally {
+    process.exitCode = before.exitCode;
+    process.env = before.env;
+    process.chdir(before.folder);
+  }
+  return { code, signal: null, stdout: stdout.end(), stderr: stderr.end() };
+}
+
+/** Keeps what is written to a stream from it, until the end, which tells it. */
+function listenTo(stream: NodeJS.WriteStream): { end(): string } {
+  const write = stream.write;
+  let heard = '';
+  stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
+    heard += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8');
+    const callback = rest.find((one) => typeof one === 'function') as (() => void) | undefined;
+    if (callback !== undefined) process.nextTick(callback);
+    return true;
+  };
+  return {
+    end() {
+      stream.write = write;
+      return heard;
+    },
+  };
 }
 
 export interface Running {
@@ -85,7 +139,7 @@ export function spawnRecalld(
   env: Readonly<Record<string, string>> = {},
   atEnd: AtEnd = onTestFinished,
 ): Running {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [path.join(built, 'main.js'), ...args], {
     cwd: folder,
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

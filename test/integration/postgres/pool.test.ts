@@ -45,7 +45,7 @@ describe('a pool', () => {
     const pool = aPool(database.connection);
     const outcome = outcomeOf(pool.query(`select pg_sleep(60), 'victim'`));
     const { pid } = await waitFor(async () => {
-      const { rows } = await administer(
+      const rows = await administer(
         `select pid from pg_stat_activity where datname = $1::text and query like '%victim%'`,
         [database.connection.database],
       );

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ComputePool, createComputePool } from '../../../src/app/compute/compute-pool.ts';
 import { buildBaseline } from '../../../src/density/rules/baseline.ts';
-import type { ScoredQuery } from '../../../src/density/rules/query-score.ts';
 import { evenQuestions, queryWorld } from '../../support/query-world.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -17,11 +16,14 @@ const settings = {
 };
 const never = new AbortController().signal;
 
-/** So large that its thread is busy until it is stopped. */
-function endless(): { readonly queries: readonly ScoredQuery[]; readonly vectors: typeof asked.vectors } {
-  const rows = 60_000;
-  const columns = 256;
-  const data = Float32Array.from({ length: rows * columns }, (_, i) => Math.sin(i));
+/** So large that its thread is busy until it is stopped; in shared memory, since to copy it would take longer than a test. */
+const endless = (() => {
+  const [rows, columns] = [60_000, 256];
+  const data = new Float32Array(new SharedArrayBuffer(4 * rows * columns));
+  for (let row = 0; row < rows; row++) {
+    data[row * columns + (row % columns)] = 1;
+    data[row * columns + (row % 251)] = row / rows;
+  }
   return {
     vectors: { rows, columns, data },
     queries: Array.from({ length: rows }, (_, row) => ({
@@ -32,7 +34,7 @@ function endless(): { readonly queries: readonly ScoredQuery[]; readonly vectors
       occurredAt: MONDAY,
     })),
   };
-}
+})();
 
 let pool: ComputePool | null = null;
 
@@ -92,7 +94,7 @@ describe('a pool that is busy', () => {
   it('ends a running pass that is cancelled, and goes on with the next', async () => {
     const stop = new AbortController();
     const open = openPool(1, 1);
-    const running = open.run('buildBaseline', { traffic: endless(), settings }, stop.signal);
+    const running = open.run('buildBaseline', { traffic: endless, settings }, stop.signal);
     const waiting = open.run('buildBaseline', { traffic: asked, settings }, never);
     stop.abort(new Error('no longer wanted'));
     await expect(running).rejects.toThrow('no longer wanted');
@@ -103,7 +105,7 @@ describe('a pool that is busy', () => {
     const stop = new AbortController();
     const waitingStop = new AbortController();
     const open = openPool(1, 1);
-    const running = open.run('buildBaseline', { traffic: endless(), settings }, stop.signal);
+    const running = open.run('buildBaseline', { traffic: endless, settings }, stop.signal);
     const waiting = open.run('buildBaseline', { traffic: asked, settings }, waitingStop.signal);
     waitingStop.abort(new Error('not wanted'));
     await expect(waiting).rejects.toThrow('not wanted');
@@ -116,7 +118,7 @@ describe('a pool that is busy', () => {
   it('refuses what would wait behind too many', async () => {
     const stop = new AbortController();
     const open = openPool(1, 0);
-    const running = open.run('buildBaseline', { traffic: endless(), settings }, stop.signal);
+    const running = open.run('buildBaseline', { traffic: endless, settings }, stop.signal);
     await expect(open.run('buildBaseline', { traffic: asked, settings }, never)).rejects.toMatchObject({
       code: 'overloaded',
     });
@@ -126,7 +128,7 @@ describe('a pool that is busy', () => {
 
   it('keeps the main thread free', async () => {
     const stop = new AbortController();
-    const running = openPool(1, 0).run('buildBaseline', { traffic: endless(), settings }, stop.signal);
+    const running = openPool(1, 0).run('buildBaseline', { traffic: endless, settings }, stop.signal);
     let turns = 0;
     const turn = (): void => {
       turns++;

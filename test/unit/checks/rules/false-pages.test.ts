@@ -55,7 +55,7 @@ describe('the false regressions to expect', () => {
   });
 
   it.each([1, 2, 3])('are those that the check makes of noise, with %i runs in a row', (runs) => {
-    const [streams, looks] = [1500, 40];
+    const [streams, looks] = [500, 40];
     const check = aCheck(0.1, runs);
     const random = randomNumbers(runs);
     const counts = Array.from({ length: streams }, () => {

@@ -1,0 +1,139 @@
+/** What holds while parts of a fleet die, hang and lose each other. */
+import { expect, it, onTestFinished } from 'vitest';
+import { hang } from '../support/fault-server.ts';
+import type { Member } from '../support/fleet.ts';
+import { logLines, runRecalld, seriesValue } from '../support/recalld.ts';
+import { readGoldenLedger } from '../support/reconcile.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { healthy, PATIENCE, type QueueKind, readiness, SOUND, type WatchedFleet } from './watched-fleet.ts';
+
+const metricsOf = async ({ daemon }: Member): Promise<string> =>
+  (await fetch(`${daemon.url}/metrics`)).text();
+
+const lacks = (what: 'database' | 'queue', member: Member) =>
+  waitFor(async () => new RegExp(`^503.*"${what}"`).test(await readiness(member)), PATIENCE);
+
+/** All runs end, and nobody has to lend a hand. */
+export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFleet): void {
+  it('goes on when one of each role is killed in the midst of its work', async () => {
+    const { everybodyIsReady, finishesARun, isMidRun, member, takesMore, withDatabase } = watched();
+    await takesMore();
+    await isMidRun();
+    const victims = [member('api'), member('worker'), member('scheduler')];
+    await Promise.all(victims.map((victim) => victim.kill()));
+    await takesMore();
+    await finishesARun();
+    await Promise.all(victims.map((victim) => victim.start()));
+    await everybodyIsReady();
+    expect(await withDatabase(readGoldenLedger)).toMatchObject(SOUND);
+  });
+
+  it('goes on when a worker stands still beyond its leases, and when one is cut off from its database', async () => {
+    const { everybodyIsReady, finishesARun, isMidRun, member, withDatabase } = watched();
+    const [still, cutOff] = [member('worker'), member('worker', 1)];
+    await isMidRun();
+    still.daemon.child.kill('SIGSTOP');
+    await finishesARun();
+    still.daemon.child.kill('SIGCONT');
+    await isMidRun();
+    cutOff.gates[0]?.hold();
+    await finishesARun();
+    await cutOff.gates[0]?.shut();
+    await lacks('database', cutOff);
+    await cutOff.gates[0]?.open();
+    await everybodyIsReady();
+    expect(await withDatabase(readGoldenLedger)).toMatchObject(SOUND);
+  });
+
+  it('says that its database hangs, refuses what it cannot store, and goes on when it is back', async () => {
+    const { everybodyIsReady, finishesARun, fleet, load, member, postgres, takesMore } = watched();
+    const { daemon } = member('api');
+    const refused = load.refusals.get(503) ?? 0;
+    // Whatever fails here, what comes after it shall not hang.
+    onTestFinished(() => postgres.thaw());
+    await postgres.freeze();
+    await lacks('database', member('api'));
+    expect((await fetch(`${daemon.url}/livez`)).status).toBe(200);
+    postgres.thaw();
+    await takesMore();
+    await postgres.crash();
+    await waitFor(() => (load.refusals.get(503) ?? 0) > refused, PATIENCE);
+    const read = await fetch(`${daemon.url}/v1/golden-runs`, {
+      headers: { authorization: `Bearer ${fleet.key}` },
+    });
+    expect(read.status).toBe(503);
+    expect(read.headers.get('retry-after')).not.toBeNull();
+    expect(await read.json()).toMatchObject({ code: 'database_unreachable' });
+    await postgres.start();
+    await takesMore();
+    await everybodyIsReady();
+    const shed = (await Promise.all(fleet.of('api').map(metricsOf))).map(
+      (page) => seriesValue(page, 'recalld_ingest_shed_total{reason="database"}') ?? 0,
+    );
+    expect(Math.max(...shed)).toBeGreaterThan(0);
+    await finishesARun();
+  });
+
+  it.runIf(kind === 'redis')('stores all the same while Redis hangs, and mends what it forgot', async () => {
+    const { everybodyIsReady, finishesARun, isMidRun, load, member, redis, takesMore } = watched();
+    const before = load.refusals.get(503) ?? 0;
+    await isMidRun();
+    redis?.freeze();
+    await lacks('queue', member('worker'));
+    await takesMore();
+    // It keeps nothing on disk: every job is gone.
+    await redis?.stop();
+    await takesMore();
+    await redis?.start();
+    await everybodyIsReady();
+    await finishesARun();
+    expect(load.refusals.get(503) ?? 0).toBe(before);
+  });
+
+  it('puts a job with a payload that makes no sense aside, with the reason, and works on', async () => {
+    const { finishesARun, fleet, folder, member, withQueue } = watched();
+    await withQueue(async (queue) => {
+      const failed = async (): Promise<number | undefined> =>
+        (await queue.counts()).find((count) => count.queue === 'run-golden-set' && count.state === 'failed')
+          ?.count;
+      await Promise.all(
+        [7, '', { run: 1 }].map((runId, index) =>
+          queue.enqueue('run-golden-set', { run_id: runId }, `poison-${index}`),
+        ),
+      );
+      await waitFor(async () => (await failed()) === 3, PATIENCE);
+      const kept = await queue.failures(3);
+      expect(kept.filter(({ reason }) => /^(run_id|payload): /.test(reason))).toHaveLength(3);
+    });
+    const died = 'recalld_jobs_total{job="run-golden-set",outcome="dead"}';
+    const dead = async (): Promise<number> => {
+      const pages = await Promise.all(fleet.of('worker').map(metricsOf));
+      return pages.reduce((sum, page) => sum + (seriesValue(page, died) ?? 0), 0);
+    };
+    expect(await dead()).toBe(3);
+    const waiting = 'recalld_queue_jobs{queue="run-golden-set",state="failed"}';
+    await waitFor(async () => seriesValue(await metricsOf(member('worker')), waiting) === 3, PATIENCE);
+    const said = fleet.of('worker').flatMap(({ daemon }) => logLines(daemon.stderr()));
+    expect(said.filter(({ id }) => String(id).startsWith('poison-'))).toHaveLength(3);
+    const doctor = await runRecalld(['doctor', '--config', 'member-0.yaml'], folder);
+    expect(doctor.stdout).toMatch(
+      /^warning {2}jobs: 3 jobs of run-golden-set failed for good, the latest, poison-\d, with "(run_id|payload): /m,
+    );
+    await finishesARun();
+  });
+
+  // The queue plays no part in it, so that one of them is enough.
+  it.runIf(kind === 'postgres')(
+    'takes live traffic in while the retriever hangs, and counts what it did not answer',
+    async () => {
+      const { countOf, finishesARun, retriever, takesMore } = watched();
+      retriever.respondWith(hang());
+      await finishesARun();
+      await takesMore();
+      retriever.respondWith(healthy);
+      const timeouts = `select count(*)::integer as count from golden_run_answers where outcome = 'timeout'`;
+      expect(await countOf(timeouts)).toBeGreaterThan(0);
+      await finishesARun();
+    },
+  );
+}

@@ -1,0 +1,299 @@
+/** What a daemon with history shows beside its pages: dashboards on a real Prometheus, reviews, topics, the backtest. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiOf } from '../support/api.ts';
+import { expressions, fillIn, fillInSql, readDashboards, statements } from '../support/dashboards.ts';
+import { type Prometheus, startPrometheus } from '../support/prometheus.ts';
+import { missing } from '../support/promtool.ts';
+import { aDatabase, runRecalld } from '../support/recalld.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { TOPIC, type WatchedService } from './watched-service.ts';
+
+const dashboards = readDashboards();
+const rules = readFileSync(
+  path.resolve(import.meta.dirname, '../../deploy/prometheus/recalld.rules.yml'),
+  'utf8',
+);
+const values = {
+  job: 'recalld',
+  instance: '.+',
+  pipeline: 'docs',
+  golden_set: 'faq',
+  segment: 'all',
+  k: '10',
+};
+
+/** Changes nothing but one topic and the changes of one check that the config does not have. */
+export function describeHistory(watched: () => WatchedService): void {
+  describe.skipIf(missing('prometheus'))('on a daemon with history', { timeout: 180_000 }, () => {
+    let service: WatchedService;
+    let prometheus: Prometheus;
+    let database: Client;
+    const cleanups: (() => Promise<void>)[] = [];
+
+    beforeAll(async () => {
+      const atEnd = (clean: () => Promise<void>): void => void cleanups.push(clean);
+      service = watched();
+      prometheus = await startPrometheus(service.daemon.url, rules, atEnd);
+      database = await aDatabase(service.folder, atEnd);
+    }, 180_000);
+    afterAll(async () => {
+      for (const clean of cleanups.toReversed()) await clean();
+    });
+
+    it.each(dashboards)('every graph of $name shows something', async (dashboard) => {
+      await waitFor(
+        async () => {
+          const empty: string[] = [];
+          for (const { where, text } of expressions(dashboard)) {
+            if ((await prometheus.query(fillIn(text, values))).length === 0) empty.push(where);
+          }
+          expect(empty).toEqual([]);
+          return true;
+        },
+        { timeoutMs: 90_000 },
+      );
+    });
+
+    it('bounds lie around the value that they are of, in each band', async () => {
+      const banded = dashboards.flatMap((dashboard) =>
+        dashboard.panels.flatMap(({ title, type, targets = [] }) => {
+          const [value, low, high] = targets;
+          return type === 'timeseries' &&
+            low?.expr?.includes('_ci_low') &&
+            high?.expr?.includes('_ci_high') &&
+            value?.expr !== undefined
+            ? [{ where: `${dashboard.name}: ${title}`, queries: [low.expr, value.expr, high.expr] }]
+            : [];
+        }),
+      );
+      expect(banded.length).toBeGreaterThan(20);
+      for (const { where, queries } of banded) {
+        const found: number[][] = [];
+        for (const query of queries) {
+          found.push((await prometheus.query(fillIn(query, values))).map(({ value }) => Number(value[1])));
+        }
+        // One series each, or the band would join what does not belong together.
+        expect({ where, series: found.map((each) => each.length) }).toEqual({ where, series: [1, 1, 1] });
+        const numbers = found.flat();
+        expect({ where, numbers }).toEqual({ where, numbers: numbers.toSorted((a, b) => a - b) });
+      }
+    });
+
+    it('every variable has values', async () => {
+      const queries = dashboards.flatMap(({ name, variables }) =>
+        variables.flatMap((variable) =>
+          variable.type === 'query'
+            ? [{ where: `${name}: ${variable.name}`, query: variable.query ?? '' }]
+            : [],
+        ),
+      );
+      for (const { where, query } of queries) {
+        const [, match = '', label = ''] = /^label_values\((.+), (\w+)\)$/s.exec(query) ?? [];
+        expect({ where, found: await prometheus.labelValues(label, fillIn(match, values)) }).not.toEqual({
+          where,
+          found: [],
+        });
+      }
+    });
+
+    it.each(dashboards.filter((one) => statements(one).length > 0))(
+      'every table of $name has rows',
+      async (dashboard) => {
+        const time = { from: new Date(Date.now() - 3_600_000), to: new Date() };
+        for (const { where, text } of statements(dashboard)) {
+          const { rows } = await database.query(fillInSql(text, values, time));
+          expect({ where, rows: rows.length > 0 }).toEqual({ where, rows: true });
+        }
+      },
+    );
+
+    it('the drill-down names the queries that got worse, the worst first', async () => {
+      const { rows } = await database.query<{ query: string; difference: number; 'stale label': boolean }>(
+        fillInSql(tableOf('Most regressed queries against the baseline'), values, {
+          from: new Date(0),
+          to: new Date(),
+        }),
+      );
+      // Three are no longer answered, two of them since their document is gone; ten are answered at rank 3.
+      expect(rows.map(({ difference }) => difference)).toEqual([
+        ...Array(2).fill(-1),
+        ...Array(10).fill(-0.5),
+      ]);
+      expect(rows.slice(0, 2).map((row) => row['stale label'])).toEqual([true, true]);
+    });
+
+    it('the review is one file that tells of it, and is not replaced unasked', async () => {
+      const opened = new Date(Date.now() - 2 * 3_600_000);
+      const closed = new Date(Date.now() - 3_600_000);
+      await database.query(
+        `insert into check_transitions (pipeline, check_name, severity, from_verdict, to_verdict, occurred_at, threshold,
+         value, segment, explanation)
+       values ('docs', 'error_ratio above 0.2', 'critical', 'ok', 'critical', $1, 0.2, 0.3, null, 'error_ratio is 0.3.'),
+              ('docs', 'error_ratio above 0.2', 'critical', 'critical', 'ok', $2, 0.2, 0.1, null, 'error_ratio is 0.1.')`,
+        [opened, closed],
+      );
+      const from = new Date(Date.now() - 7 * 24 * 3_600_000).toISOString();
+      const review = ['report', '--pipeline', 'docs', '--from', from, '--out', 'reviews/week.html'];
+      const { code, stdout, stderr } = await runRecalld(review, service.folder);
+      expect({ code, stdout, stderr }).toEqual({
+        code: 0,
+        stdout: 'The review of docs is in reviews/week.html.\n',
+        stderr: '',
+      });
+      const page = readFileSync(path.join(service.folder, 'reviews/week.html'), 'utf8');
+      for (const words of [
+        'Scores of faq at 10',
+        'index v8 (ef 40)',
+        'regression',
+        'Incidents and their causes',
+        'error_ratio is 0.3.',
+        'Density drift',
+        'parental leave',
+        'question 1',
+        'Health of the golden sets',
+        'Pages against the budget',
+      ]) {
+        expect(page.includes(words), words).toBe(true);
+      }
+      expect(/<(script|link|img|iframe|a )|url\(|@import|(src|href)="/.test(page)).toBe(false);
+
+      const facts = await runRecalld([...review, '--force', '--json'], service.folder);
+      expect(JSON.parse(facts.stdout)).toMatchObject({
+        file: 'reviews/week.html',
+        incidents: expect.arrayContaining([
+          expect.objectContaining({
+            check: 'error_ratio above 0.2',
+            worst: 'critical',
+            opened_at: opened.toISOString(),
+            closed_at: closed.toISOString(),
+            duration_seconds: 3600,
+            explanation: 'error_ratio is 0.3.',
+          }),
+        ]),
+        deployments: expect.arrayContaining([expect.objectContaining({ kind: 'index' })]),
+        incomplete: [],
+      });
+
+      expect(await runRecalld(review, service.folder)).toMatchObject({
+        code: 2,
+        stderr: 'recalld: reviews/week.html is there already; name another path or add --force.\n',
+      });
+      const turned = [...review, '--force', '--to', '2020-01-01T00:00:00Z'];
+      expect(await runRecalld(turned, service.folder)).toMatchObject({
+        code: 2,
+        stderr: 'recalld: --from must be before --to; swap the two times.\n',
+      });
+    });
+
+    it('the uncovered topic is the same to the command line and to the API, and follows what people say of it', async () => {
+      const call = apiOf(service.daemon.url);
+      const listed = await runRecalld(['topics', 'list', '--pipeline', 'docs', '--json'], service.folder);
+      const { json: answer } = await call('GET', '/v1/uncovered-topics?pipeline=docs');
+      expect(answer['items']).toEqual(JSON.parse(listed.stdout));
+      expect(answer['items']).toMatchObject([
+        {
+          id: TOPIC,
+          name: 'parental leave',
+          state: 'open',
+          cause: 'new_demand',
+          examples: [
+            { query_id: 'today1', text: 'question 1' },
+            { query_id: 'erased', text: null },
+          ],
+        },
+      ]);
+      const note = 'the handbook is being written';
+      const acknowledged = await runRecalld(['topics', 'acknowledge', TOPIC, '--note', note], service.folder);
+      expect(acknowledged).toMatchObject({ code: 0, stdout: `parental leave (${TOPIC}) is acknowledged.\n` });
+      expect((await call('GET', `/v1/uncovered-topics/${TOPIC}`)).json).toMatchObject({
+        state: 'acknowledged',
+        note,
+        windows: [{ traffic_share: 0.1 }],
+      });
+      const closed = await call('POST', `/v1/uncovered-topics/${TOPIC}`, { state: 'closed' });
+      expect(closed).toMatchObject({ status: 200, json: { state: 'closed', note: null } });
+      const shown = await runRecalld(['topics', 'show', TOPIC], service.folder);
+      expect(shown.stdout).toContain('10.0 % of the traffic (95 % 7.0 % to 14.0 %), 9.5 points more');
+      expect(shown.stdout).toContain('\n  question 1\n');
+      expect((await runRecalld(['topics', 'list'], service.folder)).stdout).toBe(
+        'No uncovered topic is known.\n',
+      );
+      expect((await call('GET', '/v1/uncovered-topics/t-nothing')).status).toBe(404);
+    });
+
+    it('the density is the same to the command line and to the API', async () => {
+      const { json: answer } = await apiOf(service.daemon.url)('GET', '/v1/density?pipeline=docs');
+      const shown = await runRecalld(['density', 'show', '--pipeline', 'docs', '--json'], service.folder);
+      const { phase, baseline, incidents, measures } = JSON.parse(shown.stdout) as Record<string, unknown>;
+      expect(answer).toMatchObject({ phase, baseline, incidents, measures });
+      expect(answer).toMatchObject({
+        phase: 'watching',
+        baseline: { version: 1, grade: 'page', sessions: 4000 },
+        measures: { query_density: { latest: { value: 0.93, ci_low: 0.9, ci_high: 0.96 } } },
+      });
+      const table = await runRecalld(['density', 'show', '--pipeline', 'docs'], service.folder);
+      expect(table.stdout).toMatch(/^query_density +0\.930 +0\.900 to 0\.960/m);
+    });
+
+    it('the backtest finds what the daemon found when it judged the same runs', async () => {
+      const from = new Date(Date.now() - 3_600_000).toISOString();
+      const { code, stdout, stderr } = await runRecalld(
+        ['backtest', '--from', from, '--json'],
+        service.folder,
+      );
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr:
+          'Note: The alarms of density drift on docs are not raised anew; `recalld checks --history` shows when they were.\n',
+      });
+      const checks = (JSON.parse(stdout) as BacktestJson).sets.flatMap((set) => set.checks);
+      const { rows } = await database.query<{ name: string; judged: string; explanations: string[] }>(
+        `select c.name, count(*) as judged,
+         coalesce(array_agg(c.explanation) filter (where c.verdict <> 'ok'), '{}') as explanations
+       from golden_run_checks c group by c.name order by c.name`,
+      );
+      expect(rows.length).toBeGreaterThan(5);
+      for (const { name, judged, explanations } of rows) {
+        const found = checks.find((check) => check.name === name);
+        expect({ name, evaluations: found?.evaluations }).toEqual({ name, evaluations: Number(judged) });
+        expect(found?.firings.length === 0).toBe(explanations.length === 0);
+        for (const { verdict, example } of found?.firings ?? []) {
+          // The daemon names the command that pins a baseline, the backtest the run that had none.
+          if (verdict !== 'no_data') expect(explanations).toContain(example);
+        }
+      }
+      expect(checks.flatMap(({ firings }) => firings.map(({ verdict }) => verdict))).toContain('critical');
+
+      const table = await runRecalld(['backtest', '--from', from], service.folder);
+      expect(table.stdout).toMatch(
+        /^pipeline +check +judged +changes +verdict +times +total +longest +last began$/m,
+      );
+      const turned = await runRecalld(
+        ['backtest', '--from', from, '--to', '2020-01-01T00:00:00Z'],
+        service.folder,
+      );
+      expect(turned).toMatchObject({
+        code: 2,
+        stderr: 'recalld: --from must be before --to; swap the two times.\n',
+      });
+    });
+  });
+}
+
+interface BacktestJson {
+  readonly sets: readonly {
+    readonly checks: readonly {
+      readonly name: string;
+      readonly evaluations: number;
+      readonly firings: readonly { readonly verdict: string; readonly example: string }[];
+    }[];
+  }[];
+}
+
+function tableOf(title: string): string {
+  const found = dashboards.flatMap(({ panels }) => panels).find((panel) => panel.title === title);
+  return found?.targets?.[0]?.rawSql ?? '';
+}

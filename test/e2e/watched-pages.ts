@@ -1,0 +1,277 @@
+/** The pages for people, in a real browser: every page in light and in dark, on a desk and on a phone, and every action. */
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { beforeAll, expect, it } from 'vitest';
+import {
+  accessibilityProblems,
+  clippedParts,
+  describeWithBrowser,
+  unreachedByKeyboard,
+  useBrowser,
+} from '../support/browser.ts';
+import { queryDatabase } from '../support/database.ts';
+import { startJobs } from '../support/installation.ts';
+import { embeddedConnection, runRecalld } from '../support/recalld.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { WatchedService } from './watched-service.ts';
+
+/** Pins baselines and keeps notes. */
+export function describePages(watched: () => WatchedService): void {
+  describeWithBrowser('the pages of a daemon that needs no key', () => {
+    const browser = useBrowser();
+    let service: WatchedService;
+    let host: string;
+
+    beforeAll(async () => {
+      service = watched();
+      host = new URL(service.daemon.url).host;
+      for (const statement of [topicSql, eventSql])
+        await queryDatabase(embeddedConnection(service.folder), statement);
+      await startJobs(embeddedConnection(service.folder), ['evaluate-checks']);
+      for (const asked of ['/v1/diagnoses', '/v1/checks/transitions']) {
+        await waitFor(
+          async () => {
+            const answer = await fetch(`${service.daemon.url}${asked}?pipeline=docs`);
+            return ((await answer.json()) as { items: unknown[] }).items.length > 0;
+          },
+          { timeoutMs: 60_000 },
+        );
+      }
+    }, 360_000);
+
+    const paths = (): readonly (readonly [string, string])[] => {
+      const run = `/runs/${service.runs.at(-1)}`;
+      return [
+        ['/', 'Likely cause: a deployment made it worse'],
+        ['/?range=7d', 'regression by 0.02'],
+        ['/pipelines/docs', 'Latest measures'],
+        ['/pipelines/docs/golden', 'Scores of faq at 10'],
+        ['/pipelines/docs/golden/faq/labels', 'Look in the store now'],
+        ['/pipelines/docs/density?range=7d', 'crypto wallet'],
+        ['/pipelines/docs/traffic?range=6h', 'Positive, by segment'],
+        ['/checks?pipeline=docs', 'Need somebody'],
+        ['/checks?from=2026-01-01T00:00&until=2026-01-02T00:00', 'No check changed its verdict in this time'],
+        ['/checks?pipeline=docs&check=gone', 'The config has no check "gone" now'],
+        ['/deployments', 'ef 40'],
+        [run, 'Query by query'],
+        [`${run}?view=regressed`, 'question 1'],
+        [`${run}?view=newly_empty`, 'question 39'],
+        [`${run}?view=stale`, 'question 38'],
+        [`${run}?view=failed`, 'The retriever answered every query.'],
+        [`${run}?from=2026-01-01T00:00&until=2026-01-02T00:00`, 'No run completed in this time'],
+        [`${run}?view=regressed&against=${service.runs[1]}`, 'No query scores otherwise'],
+        ['/pipelines/nowhere', 'The config has no pipeline "nowhere"'],
+        ['/runs/none', 'There is no golden run none'],
+        ['/nowhere', 'There is no page /nowhere'],
+      ];
+    };
+
+    it.each([
+      ['light on a desk', { colorScheme: 'light', viewport: { width: 1360, height: 900 } }],
+      ['dark on a phone', { colorScheme: 'dark', viewport: { width: 390, height: 844 } }],
+    ] as const)(
+      'can be read by everybody, in %s, with nothing cut off',
+      async (_, options) => {
+        const { page, foreign } = await browser.page(host, options);
+        const look = async (shown: string): Promise<void> => {
+          expect({ shown, problems: await accessibilityProblems(page) }).toEqual({ shown, problems: [] });
+          expect({ shown, clipped: await clippedParts(page) }).toEqual({ shown, clipped: [] });
+        };
+        for (const [shown, words] of paths()) {
+          await page.goto(`${service.daemon.url}${shown}`);
+          expect(await page.locator('main').textContent(), shown).toContain(words);
+          const sentences = await page.locator('.reasons, .diagnosis').allTextContents();
+          expect(sentences.join(' '), 'words, not names of the code').not.toMatch(
+            /_(ratio|median|vectors|failed)/,
+          );
+          await look(shown);
+        }
+        await page.goto(`${service.daemon.url}/runs/${service.runs.at(-1)}?view=regressed`);
+        await page.getByRole('region', { name: 'Most regressed' }).getByRole('link').first().click();
+        await look('a query');
+        await page.goto(`${service.daemon.url}/pipelines/docs/golden/faq/labels`);
+        await page.getByRole('button', { name: 'Look in the store now' }).click();
+        await look('proposals for labels');
+        expect(foreign).toEqual([]);
+        await page.context().close();
+      },
+      300_000,
+    );
+
+    it('are reached by keyboard, every action of them', async () => {
+      const { page } = await browser.page(host);
+      const shown = paths().filter(([, words]) => !words.startsWith('There is no'));
+      for (const [address] of shown) {
+        await page.goto(`${service.daemon.url}${address}`);
+        expect({ address, unreached: await unreachedByKeyboard(page) }).toEqual({ address, unreached: [] });
+      }
+      await page.context().close();
+    });
+
+    it.each([
+      ['light on a desk', { colorScheme: 'light', viewport: { width: 1360, height: 900 } }],
+      ['dark on a phone', { colorScheme: 'dark', viewport: { width: 390, height: 844 } }],
+    ] as const)('come as a report in one file that everybody can read, in %s', async (name, options) => {
+      const { folder } = service;
+      const file = path.join(folder, `report ${name}.html`);
+      const since = new Date(Date.now() - 86_400_000).toISOString();
+      const args = ['report', '--pipeline', 'docs', '--from', since, '--out', file];
+      expect(await runRecalld(args, folder)).toMatchObject({ code: 0 });
+      const { page, foreign } = await browser.page('', options);
+      await page.goto(pathToFileURL(file).href);
+      expect(await page.locator('main').textContent()).toContain('Incidents and their causes');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      expect(await clippedParts(page)).toEqual([]);
+      expect(foreign).toEqual([]);
+      await page.context().close();
+    });
+
+    it('lead from the status to the likely cause and to what shows it', async () => {
+      const { page } = await browser.page(host, { javaScriptEnabled: false });
+      await page.goto(service.daemon.url);
+      const diagnosis = page.getByRole('group', { name: 'Diagnosis of docs' });
+      const told = await diagnosis.textContent();
+      expect(told).toContain('a deployment made it worse');
+      expect(told).toMatch(/(high|medium|low) confidence, \d+ %/);
+      expect(told).toContain('What to do: Roll the deployment back');
+      await diagnosis.getByRole('link', { name: 'Deployments' }).click();
+      expect(await page.locator('main').textContent()).toContain('ef 40');
+      await page.goBack();
+      await diagnosis.getByRole('link', { name: 'query by query against the last good one' }).click();
+      expect(page.url()).toContain(`against=${service.runs[0]}`);
+      const lost = page.getByRole('region', { name: 'Most regressed queries' });
+      expect(await lost.getByRole('row').count()).toBeGreaterThan(5);
+      expect(await diagnosis.textContent()).toContain('Against it: ');
+      await page.context().close();
+    });
+
+    it('tell when a check changed, over a time that the address shares', async () => {
+      const { page } = await browser.page(host, { javaScriptEnabled: false });
+      await page.goto(`${service.daemon.url}/checks?pipeline=docs`);
+      await page.getByRole('link', { name: 'stale labels above 0.02 on faq' }).first().click();
+      await page.getByRole('link', { name: 'last 7 days' }).click();
+      const shared = new URL(page.url()).searchParams;
+      expect(Object.fromEntries(shared)).toEqual({
+        pipeline: 'docs',
+        check: 'stale labels above 0.02 on faq',
+        range: '7d',
+      });
+      const history = page.getByRole('region', { name: 'Changes of verdicts' });
+      expect(await history.getByRole('row').count()).toBe(2);
+      const change = await history.getByRole('row').last().textContent();
+      expect(change).toContain('3 of 40 judged documents');
+      expect(change).toContain('Warning');
+      expect(change).toContain('so far');
+      expect(
+        await page.getByRole('img', { name: /stale labels above 0.02 on faq: warning for/ }).count(),
+      ).toBe(1);
+      await history.getByRole('link', { name: 'What was measured around' }).click();
+      expect(page.url()).toContain('/pipelines/docs/golden?set=faq&from=');
+      await page.context().close();
+    });
+
+    it('answer browsers with a page and programs with a problem document where there is nothing', async () => {
+      const ask = async (at: string, accept: string) => {
+        const { status, headers } = await fetch(`${service.daemon.url}${at}`, { headers: { accept } });
+        return [status, headers.get('content-type')?.split(';')[0]];
+      };
+      expect(await ask('/nowhere', 'text/html')).toEqual([404, 'text/html']);
+      expect(await ask('/nowhere', '*/*')).toEqual([404, 'application/problem+json']);
+      expect(await ask('/v1/nowhere', 'text/html')).toEqual([404, 'application/problem+json']);
+      expect(await ask('/pipelines/nowhere', 'text/html')).toEqual([404, 'text/html']);
+    });
+
+    it('lead from the alarm to the ranks of one query by links alone, without a script', async () => {
+      const { page } = await browser.page(host, { javaScriptEnabled: false });
+      await page.goto(`${service.daemon.url}/?range=6h`);
+      await page.getByRole('link', { name: 'docs' }).click();
+      await page.getByRole('link', { name: 'Golden runs' }).click();
+      expect(page.url()).toContain('range=6h');
+      await page.getByRole('link', { name: service.runs.at(-1) ?? '' }).click();
+      await page.getByRole('link', { name: 'Most regressed', exact: true }).click();
+      await page.getByRole('row').filter({ hasText: 'question 4' }).getByRole('link').first().click();
+      const now = page.getByRole('region', { name: 'Documents now' });
+      expect(await now.getByRole('row').filter({ hasText: 'd4' }).last().textContent()).toContain('▼ from 1');
+      expect(await page.getByRole('region', { name: 'Documents before' }).textContent()).toContain(
+        'relevant, 1',
+      );
+      await page.context().close();
+    });
+
+    it('pin a baseline and keep notes on runs and deployments', async () => {
+      const { page } = await browser.page(host);
+      const run = service.runs[1] ?? '';
+      await page.goto(`${service.daemon.url}/runs/${run}`);
+      await page.getByText('Pin as baseline').click();
+      await page.getByLabel('Why (optional)').fill('accepted after review');
+      await page.getByRole('button', { name: 'Pin this run' }).click();
+      expect(await page.getByRole('status').textContent()).toContain('pinned as baseline');
+      expect(await page.locator('main').textContent()).toContain('This run is the pinned baseline');
+
+      await page.getByText('Add a note').click();
+      await page.getByRole('textbox', { name: 'Note on this run' }).fill('<b>re-chunked</b> overnight');
+      await page.getByRole('button', { name: 'Save note' }).click();
+      expect(await page.locator('.notes').textContent()).toContain('<b>re-chunked</b> overnight');
+
+      await page.goto(`${service.daemon.url}/deployments`);
+      await page.getByLabel('Add a note on the index deployment v8').click();
+      await page
+        .getByRole('textbox', { name: 'Note on the index deployment v8' })
+        .fill('rolled back at noon');
+      await page.getByRole('button', { name: 'Save note' }).first().click();
+      expect(await page.locator('.notes').textContent()).toContain('rolled back at noon');
+      await page.context().close();
+    });
+
+    it('come with headers that let nothing in, and a style sheet that is sent once', async () => {
+      const { headers } = await fetch(service.daemon.url);
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'; style-src 'self'");
+      expect(headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict/);
+      expect(await (await fetch(service.daemon.url)).text()).not.toMatch(/<script|style="| on[a-z]+=/);
+      const sheet = await fetch(`${service.daemon.url}/style.css`);
+      const again = await fetch(`${service.daemon.url}/style.css`, {
+        headers: { 'if-none-match': sheet.headers.get('etag') ?? '' },
+      });
+      expect([sheet.status, again.status]).toEqual([200, 304]);
+    });
+
+    it('refuse a form of another site, one without its token, and a name that was made to point here', async () => {
+      const send = async (headers: Record<string, string>) => {
+        const response = await fetch(`${service.daemon.url}/actions/annotate`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+          body: `subject=run&id=${service.runs[0]}&text=hello`,
+          redirect: 'manual',
+        });
+        return [response.status, /<p class="alarm"[^>]*>([^<]*)/.exec(await response.text())?.[1]];
+      };
+      expect((await send({ origin: 'https://elsewhere.example' }))[0]).toBe(403);
+      expect(await send({ origin: 'http://127.0.0.1:9' })).toMatchObject([
+        403,
+        expect.stringContaining('did not come from a page'),
+      ]);
+      expect(await send({})).toMatchObject([403, expect.stringContaining('did not come from a page')]);
+      expect(await send({ origin: service.daemon.url })).toMatchObject([
+        403,
+        expect.stringContaining('older than your session'),
+      ]);
+      // Node's fetch sets its own Host.
+      const { page } = await browser.page(host);
+      const response = await page.request.get(service.daemon.url, { headers: { host: 'evil.example' } });
+      expect(response.status()).toBe(403);
+      await page.context().close();
+    });
+  });
+}
+
+/** A topic as weeks of live queries would have come to. */
+const topicSql = `
+  insert into uncovered_topics (id, pipeline, state, label, centroid, cause, first_seen, last_seen, sessions, traffic_share,
+    share_low, share_high, excess_points, density, adjusted_p, dominant_region, examples, nearest, segments)
+  values ('t1', 'docs', 'open', '{crypto,wallet}', decode('0000000000000000', 'hex'), 'new_demand', now() - interval '1 hour',
+    now(), 42, 0.08, 0.06, 0.1, 6.4, 0.4, 0.0003, 2, '{today0,today1}', '[["d1", 0.6]]', '[["course=even", 0.7]]')`;
+
+/** An alarm of query density with a sentence as long as they come. */
+const eventSql = `
+  insert into density_events (pipeline, kind, occurred_at, sentence, details)
+  values ('docs', 'page', now() - interval '3 hours', 'Query density of docs fell to 0.80 (95 % 0.74 to 0.86) over all traffic, where 1 is as in the baseline, with evidence 3.2 times what pages somebody. 4 of 60 chunks that baseline queries found are gone from the store.', '{}')`;

@@ -1,0 +1,18 @@
+/** One service with weeks behind it, which all that only looks at it shares; what changes something comes last. */
+import { afterAll, beforeAll } from 'vitest';
+import { describeHistory } from './watched-history.ts';
+import { describePages } from './watched-pages.ts';
+import { startWatchedService, type WatchedService } from './watched-service.ts';
+
+let service: WatchedService;
+const cleanups: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  service = await startWatchedService((clean) => void cleanups.unshift(clean));
+}, 360_000);
+afterAll(async () => {
+  for (const clean of cleanups) await clean();
+});
+
+describeHistory(() => service);
+describePages(() => service);

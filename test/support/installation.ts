@@ -1,0 +1,146 @@
+/**
+ * recalld as somebody has installed it: a folder with its config, and a database of its own on the PostgreSQL of all
+ * tests, already migrated.
+ *
+ *   const { recalld, serve, query } = await anInstallation({ 'recalld.yaml': '...', 'faq.csv': '...' });
+ *   await recalld('golden import faq.csv --set faq');           // {code, stdout, stderr}
+ *   const daemon = await serve();                               // a process, ready
+ *   const response = await daemon.fetch('/v1/pipelines');       // with a key for every scope
+ */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { PoolConfig, QueryResultRow } from 'pg';
+import { inject, onTestFinished } from 'vitest';
+import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { openJobQueue } from '../../src/queue/bullmq.ts';
+import { apiOf, type CallApi } from './api.ts';
+import {
+  createDatabase,
+  type DatabaseConnection,
+  type DatabaseContent,
+  type OwnDatabase,
+  queryDatabase,
+  urlOf,
+} from './database.ts';
+import { silentLogger } from './log.ts';
+import {
+  type AtEnd,
+  aFolder,
+  type Daemon,
+  type Finished,
+  type Running,
+  runRecalld,
+  spawnRecalld,
+  startRecalld,
+} from './recalld.ts';
+
+export interface InstalledDaemon extends Daemon {
+  /** For every scope. */
+  readonly apiKey: string;
+  /** A path of the daemon, with a key for every scope unless the headers have another. */
+  readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
+  /** The same for the JSON API, held to its contract. */
+  readonly call: CallApi;
+  /** Sends one JSON document, and returns status and body of the answer. */
+  readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  /** The page of /metrics. */
+  readonly metrics: () => Promise<string>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+export interface Installation {
+  readonly folder: string;
+  readonly connection: DatabaseConnection;
+  /** Runs a command to its end: words of a line, and arguments that hold blanks. */
+  readonly recalld: (line: string, ...more: readonly string[]) => Promise<Finished>;
+  /** What a command prints with `--json`. */
+  readonly json: <T = unknown>(line: string, ...more: readonly string[]) => Promise<T>;
+  /** Starts a command in a process of its own. */
+  readonly spawn: (line: string) => Running;
+  readonly serve: (...args: readonly string[]) => Promise<InstalledDaemon>;
+  readonly query: <Row extends QueryResultRow>(sql: string, ...values: readonly unknown[]) => Promise<Row[]>;
+}
+
+export interface InstallationSettings {
+  readonly atEnd?: AtEnd;
+  /** `none` for what ends before it would need one. */
+  readonly database?: DatabaseContent | 'none';
+  readonly env?: Readonly<Record<string, string>>;
+  /** The URL by which it reaches its database, such as that of a gate before it. */
+  readonly wayTo?: (connection: DatabaseConnection) => Promise<string>;
+}
+
+export async function anInstallation(
+  files: Readonly<Record<string, string>>,
+  {
+    atEnd = onTestFinished,
+    database = 'migrated',
+    env: more = {},
+    wayTo = async (connection) => urlOf(connection),
+  }: InstallationSettings = {},
+): Promise<Installation> {
+  const own = database === 'none' ? undefined : await createDatabase(database);
+  atEnd(async () => own?.drop());
+  const { apiKey } = inject('postgres');
+  const folder = await aFolder({}, atEnd);
+  for (const [name, content] of Object.entries(files)) await writeFile(path.join(folder, name), content);
+  const env = own === undefined ? more : { RECALLD_STORAGE_URL: await wayTo(own.connection), ...more };
+  const connectionOf = (one: OwnDatabase | undefined): DatabaseConnection => {
+    if (one === undefined) throw new Error('this installation has no database');
+    return one.connection;
+  };
+  const recalld: Installation['recalld'] = (line, ...rest) =>
+    runRecalld([...line.split(' '), ...rest], folder, env, atEnd);
+  return {
+    folder,
+    get connection() {
+      return connectionOf(own);
+    },
+    recalld,
+    async json<T>(line: string, ...rest: readonly string[]) {
+      const { stdout, stderr } = await recalld(line, ...rest, '--json');
+      if (stdout === '') throw new Error(`recalld ${line} printed nothing: ${stderr}`);
+      return JSON.parse(stdout) as T;
+    },
+    spawn: (line) => spawnRecalld(line.split(' '), folder, env, atEnd),
+    async serve(...args) {
+      const daemon = await startRecalld(['serve', ...args], folder, env, atEnd);
+      return { ...daemon, ...visiting(daemon.url.replace('0.0.0.0', '127.0.0.1'), apiKey) };
+    },
+    query: (sql, ...values) => queryDatabase(connectionOf(own), sql, values),
+  };
+}
+
+function visiting(url: string, apiKey: string): Omit<InstalledDaemon, keyof Running | 'stop'> {
+  const call = apiOf(url);
+  const withKey: InstalledDaemon['fetch'] = (where, init = {}) =>
+    fetch(`${url}${where}`, { ...init, headers: { authorization: `Bearer ${apiKey}`, ...init.headers } });
+  return {
+    url,
+    apiKey,
+    fetch: withKey,
+    async post(where, body, more = {}) {
+      const headers = { 'content-type': 'application/json', ...more };
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const response = await withKey(where, { method: 'POST', headers, body: text });
+      return { status: response.status, body: (await response.json()) as Answer['body'] };
+    },
+    call: (method, where, body, key = apiKey) => call(method, where, body, key),
+    metrics: async () => (await fetch(`${url}/metrics`)).text(),
+  };
+}
+
+/** Does jobs now, in place of when their schedule would; any process on the same queue may ask for them. */
+export async function startJobs(connection: PoolConfig, jobs: readonly string[]): Promise<void> {
+  const backend = { kind: 'postgres', connection } as const;
+  const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger: silentLogger });
+  try {
+    for (const job of jobs) await queue.enqueue(job, {}, `${job}-now`);
+  } finally {
+    await queue.close();
+  }
+}

@@ -1,0 +1,91 @@
+/** A PostgreSQL server of the tests' own, started as they say, on the binaries that the embedded one brings. */
+import { Client } from 'pg';
+import { type Account, databaseAccount } from '../../src/postgres/embedded/account.ts';
+import { locateBinaries } from '../../src/postgres/embedded/binaries.ts';
+import { ensureCluster, readPassword, role } from '../../src/postgres/embedded/cluster.ts';
+import { clusterOf, openServerLog, prepareDataDir } from '../../src/postgres/embedded/data-dir.ts';
+import { freePort, host } from '../../src/postgres/embedded/free-port.ts';
+import { pathFromInside, startGuarded } from '../../src/postgres/embedded/guardian.ts';
+import { endPostmaster } from '../../src/postgres/embedded/postmaster.ts';
+import { reachableBinaries } from '../../src/postgres/embedded/reachable-binaries.ts';
+import { waitFor } from './wait-for.ts';
+
+export interface PostgresServer {
+  readonly connection: {
+    readonly host: string;
+    readonly port: number;
+    readonly user: string;
+    readonly password: string;
+    readonly database: string;
+    readonly ssl: false;
+  };
+  readonly url: string;
+  /** One statement on a connection of its own. */
+  readonly query: <Row extends Record<string, unknown>>(
+    sql: string,
+    values?: readonly unknown[],
+  ) => Promise<Row[]>;
+  /** Ends at once, and every connection with it. */
+  stop(): Promise<void>;
+  /** Starts again, on the same port. */
+  start(): Promise<void>;
+}
+
+export interface Cluster {
+  readonly dataDir: string;
+  readonly command: string;
+  readonly account: Account | null;
+  readonly password: string;
+}
+
+/** Makes a cluster in the folder. */
+export async function aCluster(folder: string): Promise<Cluster> {
+  const dataDir = await prepareDataDir(folder);
+  const account = await databaseAccount(clusterOf(dataDir));
+  const binaries = await reachableBinaries(await locateBinaries(), account);
+  await ensureCluster({ dataDir, binaries, account });
+  return { dataDir, command: binaries.postgres, account, password: await readPassword(dataDir) };
+}
+
+/** A server that is not started yet, and keeps its port. What it holds is thrown away, so that nothing is synced. */
+export async function aPostgresServer(
+  { command, account, password, dataDir }: Cluster,
+  settings: readonly string[],
+): Promise<PostgresServer> {
+  const port = await freePort();
+  const cluster = clusterOf(dataDir);
+  const connection = { host, port, user: role, password, database: 'postgres', ssl: false } as const;
+  const common = [`listen_addresses=${host}`, `port=${port}`, 'unix_socket_directories=', 'fsync=off'];
+  const query: PostgresServer['query'] = async (sql, values = []) => {
+    const client = new Client(connection);
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return (await client.query(sql, [...values])).rows;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  };
+  return {
+    connection,
+    url: `postgres://${role}:${encodeURIComponent(password)}@${host}:${port}/postgres`,
+    query,
+    async start() {
+      const log = await openServerLog(dataDir);
+      const args = [
+        '-D',
+        pathFromInside(cluster),
+        ...[...common, ...settings].flatMap((setting) => ['-c', setting]),
+      ];
+      const server = await startGuarded({ command, args, cwd: cluster, account, log: log.descriptor });
+      await log.close();
+      await waitFor(async () => {
+        if (server.hasExited()) throw new Error(`PostgreSQL ended; see the log in ${dataDir}`);
+        return (await query('select 1')).length === 1;
+      });
+    },
+    async stop() {
+      await endPostmaster(cluster, { fastMs: 0, immediateMs: 10_000 });
+    },
+  };
+}
