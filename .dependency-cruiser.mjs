@@ -8,8 +8,8 @@ const { parseFileSync } = swc;
 swc.parseFileSync = (file, options) => parseFileSync(file, { ...options, tsx: file.endsWith('.tsx') });
 
 /** Pure, and known to everybody: the words of recalld, its errors, time, texts. */
-const words = ['(model|errors|time|clock|logger)[.]ts$', 'text/'];
-const mathematics = ['stats/', 'ir/', 'vector/'];
+const words = ['(model|errors|rejection|time|clock|logger)[.]ts$', 'text/'];
+const mathematics = ['stats/', 'ir/', 'vector/', 'schedule/'];
 /** Without a word of any subject; what each may use of npm. */
 const machinery = {
   config: ['zod', 'cron-parser'],
@@ -22,6 +22,8 @@ const machinery = {
   dashboards: ['@grafana/grafana-foundation-sdk'],
   http: ['node', 'fastify', '@fastify/.*', 'zod'],
   console: ['node', 'fastify', '@fastify/.*', 'preact', 'preact-render-to-string', 'd3-scale', 'd3-shape'],
+  // Who may: asked by every route and page.
+  access: ['node', 'pg', 'zod', 'fastify', '@fastify/.*', 'preact'],
 };
 /** The outside, where it has many implementations. */
 const outside = {
@@ -33,12 +35,12 @@ const outside = {
 /** One folder a subject; each may import those before it, and everybody's rules. */
 const subjects = [
   'measures',
-  'access',
   'deployments',
   'privacy',
   'live',
   'probes',
   'golden',
+  'erasure',
   'density',
   'checks',
   'diagnosis',
@@ -52,14 +54,18 @@ const edgePackages = [
   'fastify',
   '@fastify/.*',
   'preact',
+  'preact-render-to-string',
   'd3-scale',
   'commander',
   'csv-parse',
   'protobufjs',
   '@grafana/grafana-foundation-sdk',
 ];
-/** Where a subject meets people: what is shown or asked there may be of any subject. */
-const edge = '(pages/.*|[^/]*(page|section|routes|commands?|report|json)[.]tsx?)$';
+/** Where a subject meets people: what is shown or asked there may be of any subject, and of what the program has open. */
+const edge =
+  '(pages/.*|[^/]*(pages?|sections?|table|routes|commands?|report|json|dashboard|api|reads|data)[.]tsx?)$';
+/** The config as a whole, whose parts are the subjects' own. */
+const wholeConfig = 'app/config/(schema|alerts)[.]ts$';
 
 const folders = (names) => names.map((name) => `${name}/`);
 const below = [...words, ...mathematics];
@@ -100,10 +106,13 @@ export default {
         ...allow({ path: rulesOf(name) }, [...below, ...allRules]),
         ...allow(
           { path: `^src/${name}/`, pathNot: rulesOf(name) },
-          [...tools, ...folders(earlier), ...allRules],
+          [...tools, ...folders(earlier), ...allRules, wholeConfig],
           edgePackages,
         ),
-        ...allow({ path: `^src/${name}/${edge}`, pathNot: rulesOf(name) }, folders(subjects)),
+        ...allow({ path: `^src/${name}/${edge}`, pathNot: rulesOf(name) }, [
+          ...folders(subjects),
+          ...['app/', 'cli/'],
+        ]),
       ];
     }),
     ...allow({ path: '^src/(system-clock|cleanup-stack)[.]ts$' }, below, ['node']),
@@ -117,7 +126,17 @@ export default {
     ...allow(
       inFolder('app'),
       ['app/', ...tools, ...folders(subjects)],
-      ['node', 'pg', 'zod', 'yaml', 'pino', 'fastify', '@fastify/.*', 'cron-parser'],
+      [
+        'node',
+        'pg',
+        'zod',
+        'yaml',
+        'pino',
+        'fastify',
+        '@fastify/.*',
+        'preact',
+        '@grafana/grafana-foundation-sdk',
+      ],
     ),
     ...allow(inFolder('client'), ['client/'], ['node']),
     ...allow(
@@ -139,7 +158,7 @@ export default {
     {
       name: 'measured-before-checked',
       severity: 'error',
-      from: { path: ['^src/pipeline/(density|golden-runs)/', '^src/(density|golden)/'] },
+      from: { path: '^src/(density|golden)/', pathNot: `^src/[a-z]+/${edge}` },
       to: { path: '^src/checks/', pathNot: '^src/checks/rules/' },
     },
   ],

@@ -8,6 +8,7 @@ import type { CleanupStack } from '../cleanup-stack.ts';
 import { densityTables } from '../density/index.ts';
 import { createDensityApi } from '../density/routes.ts';
 import { createDeployments } from '../deployments/deployments.ts';
+import { createErasure } from '../erasure/erase.ts';
 import { createGoldenApi } from '../golden/golden-api.ts';
 import { createGoldenRotations } from '../golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../golden/sql/golden-runs.ts';
@@ -21,7 +22,6 @@ import { createOtlpReceiver } from '../live/otlp-receiver.ts';
 import { createLiveTraffic } from '../live/sql/live-traffic.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { outageOf } from '../postgres/pool.ts';
-import { createErasure } from '../privacy/erasure.ts';
 import { createStatusApi } from '../status/status-api.ts';
 import { messageOf } from '../text/error-message.ts';
 import type { ClockWatch } from './clock-watch.ts';
@@ -107,7 +107,7 @@ async function createApi(
   return {
     ...ingest,
     largeBodies,
-    ...createErasure(traffic, hashKey),
+    ...createErasure(storage.pool, hashKey),
     ...createGoldenApi(dependencies),
     ...createStatusApi(readingFrom(storage.readPool, dependencies)),
     ...createDensityApi({

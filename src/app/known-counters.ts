@@ -3,10 +3,10 @@
  * a counter that appears with its first event is 0, and an alert would miss it.
  */
 
-import { rejectionTable } from '../http/rejection.ts';
 import { feedbackKinds } from '../live/rules/live-query.ts';
 import { labelValues } from '../metrics/label-values.ts';
 import type { Meter } from '../metrics/meter.ts';
+import { rejectionTable } from '../rejection.ts';
 import type { Config } from './config/schema.ts';
 import { jobCatalogue } from './job-catalogue.ts';
 

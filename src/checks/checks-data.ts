@@ -1,7 +1,7 @@
 /** What the page of checks and its parts are made from. */
 
-import type { Query } from '../access/visit.ts';
 import type { ConsoleDeps } from '../app/console/deps.ts';
+import type { Query } from '../console/http/visit.ts';
 import type { TimeRange } from '../console/time-range.ts';
 import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
 import { chosen, namesOf } from '../status/lists-reads.ts';

@@ -1,5 +1,4 @@
 /** Addresses of pages. */
-import type { QueryView } from '../golden/rules/listed-queries.ts';
 import type { TimeRange } from './time-range.ts';
 
 type Query = Readonly<Record<string, string | number | null | undefined>>;
@@ -39,7 +38,7 @@ export function runPath(runId: string): string {
 export function runQueriesPath(
   range: TimeRange,
   runId: string,
-  view: QueryView,
+  view: string,
   against: string | null,
 ): string {
   return `${within(range, runPath(runId), { view, against })}#queries`;

@@ -1,9 +1,10 @@
-import type { ComputePool } from '../app/compute/compute-pool.ts';
+import type { ThreadPool } from '../threads/thread-pool.ts';
 import type { Matrix } from '../vector/matrix.ts';
 import type { BaselineSettings } from './rules/baseline.ts';
 import type { TopicBaseline } from './rules/find-topics.ts';
 import type { BaselineScores, VectorisedQueries } from './rules/query-score.ts';
 import type { Regions } from './rules/regions.ts';
+import type { densityTasks } from './tasks.ts';
 
 interface WindowBaseline {
   readonly regions: Regions;
@@ -14,7 +15,7 @@ interface WindowBaseline {
  * The heavy passes over query vectors, in worker threads. Every call rejects with the reason of `signal` when it aborts,
  * and with RecalldError overloaded when too many wait already.
  */
-export function createDensityCompute(pool: ComputePool) {
+export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
   return {
     buildBaseline: (traffic: VectorisedQueries, settings: BaselineSettings, signal: AbortSignal) =>
       pool.run('buildBaseline', { traffic, settings }, signal),

@@ -1,11 +1,12 @@
 /** What is stored of query density and of topics -> metric samples. What is too old to trust is withheld. */
 
 import { admissionChance } from '../live/rules/sampling/admission.ts';
+import type { MeasuredRows } from '../measures/gauges.ts';
 import { valueSamples } from '../measures/gauges.ts';
 import type { LatestMeasurement } from '../measures/ports/measurements.ts';
+import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import type { GaugesAt, SharedRows } from '../status/shared-rows.ts';
 import { MINUTE_MS } from '../time.ts';
 import type { CoverageAdmission, CoverageTable } from './coverage-table.ts';
 import { searchIntervalMs } from './detect-uncovered-topics.ts';
@@ -31,7 +32,7 @@ const ADMISSION_TRUST_MS = 10 * MINUTE_MS;
 /** Every gauge of query density. */
 export async function readDensityGauges(
   deps: DensityGaugesDeps,
-  { measurements }: SharedRows,
+  { measurements }: MeasuredRows,
 ): Promise<GaugesAt> {
   if (deps.plans.length === 0) return () => [];
   const states = await deps.tables.watch.all();

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
+import { canariesTable, snapshotsTable } from '../probes/probe-tables.ts';
 import { baselinesTable } from './baselines-table.ts';
 import { coverageTable } from './coverage-table.ts';
-import { canariesTable, snapshotsTable } from './probe-tables.ts';
 import { topicsTable } from './topics-table.ts';
 import { watchTable } from './watch-table.ts';
 

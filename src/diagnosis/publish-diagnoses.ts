@@ -1,6 +1,7 @@
 /** The diagnoses that hold -> metric samples, for the annotations of alerts. */
+
+import type { GaugesAt } from '../metrics/meter.ts';
 import { sample } from '../metrics/meter.ts';
-import type { GaugesAt } from '../status/shared-rows.ts';
 import type { Diagnoses } from './ports/diagnoses.ts';
 
 export interface DiagnosisGaugesDeps {

@@ -1,7 +1,7 @@
 /** The lines of a text file, each with its place, in bounded memory. */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
-import { malformed, type SourceLine } from '../golden/rules/source-line.ts';
+import { malformed, type SourceLine } from '../text/source-line.ts';
 import { unreadable } from './system-failure.ts';
 
 const LINE_FEED = 0x0a;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ComputePool } from '../app/compute/compute-pool.ts';
 import type { GoldenQuery } from '../model.ts';
+import type { ThreadPool } from '../threads/thread-pool.ts';
 import type { GoldenStatistics } from './ports/golden-statistics.ts';
 import {
   compareGoldenRuns,
@@ -14,6 +14,7 @@ import { type QueryScores, runMetricKeys, scoreQueries } from './rules/query-sco
 import type { QueryAnswer, RunSettings } from './rules/run.ts';
 import { scoreRun, segmentsToScore } from './rules/score-run.ts';
 import { groupBySegment } from './rules/segments.ts';
+import type { goldenTasks } from './tasks.ts';
 
 /** Some milliseconds of scoring with 100 results a query. */
 const QUERIES_PER_TURN = 250;
@@ -22,7 +23,7 @@ const QUERIES_PER_TURN = 250;
  * Bootstraps and randomization tests in worker threads. Queries are scored here, some hundreds between other work: a
  * copy of what was answered would keep the main thread as long as scoring it, and the scores are a small part of that.
  */
-export function createGoldenStatistics(pool: ComputePool): GoldenStatistics {
+export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>): GoldenStatistics {
   return {
     async scoreRun(queries, answers, settings, dead, signal) {
       const perQuery = await scoreInTurns(queries, answers, settings);

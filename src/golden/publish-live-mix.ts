@@ -1,10 +1,11 @@
 /** How well golden sets stand for live traffic -> metric samples. What is too old to trust is withheld. */
 import { parseMetricKey } from '../ir/metric-key.ts';
+import type { MeasuredRows } from '../measures/gauges.ts';
 import { boundedSamples } from '../measures/gauges.ts';
 import type { LatestMeasurement } from '../measures/ports/measurements.ts';
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/trust.ts';
+import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
-import type { GaugesAt, SharedRows } from '../status/shared-rows.ts';
 import { goldenSetOf } from './golden-segment.ts';
 import { LIVE_MIX_PREFIX, REPRESENTATIVENESS } from './sets/measure-golden-representativeness.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
@@ -12,7 +13,7 @@ import type { WatchedPipeline } from './watched-pipeline.ts';
 /** @param pipelines those of the config; what is stored of other pipelines and sets is left out */
 export function liveMixGauges(
   pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden'>[],
-  { measurements }: SharedRows,
+  { measurements }: MeasuredRows,
 ): GaugesAt {
   const sets = pipelines.flatMap(({ name: pipeline, golden }) =>
     golden.map(({ set }) => ({

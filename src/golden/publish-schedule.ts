@@ -1,8 +1,8 @@
 /** When golden runs are due, what became of their ticks, where their sentinels stand: known without any scheduler. */
 import type { Clock } from '../clock.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
+import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
-import type { GaugesAt, SharedRows } from '../status/shared-rows.ts';
 import type { GoldenRotation, GoldenRotations } from './ports/golden-rotations.ts';
 import type { GoldenRuns, LatestRun, LatestSentinel } from './ports/golden-runs.ts';
 import type { GoldenSets, GoldenSetVersion } from './ports/golden-sets.ts';
@@ -37,7 +37,7 @@ const DAY_MS = 86_400_000;
 
 export async function readScheduleGauges(
   deps: PublishScheduleDeps,
-  { runs: latest }: SharedRows,
+  { runs: latest }: { readonly runs: readonly LatestRun[] },
 ): Promise<GaugesAt> {
   const versions = await deps.sets.list();
   const sentinels = await deps.runs.latestSentinels();

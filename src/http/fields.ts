@@ -1,6 +1,6 @@
 /** Fields that the bodies of the HTTP API share. A refusal carries one of the codes of core/live/rejection.ts. */
 import { z } from 'zod';
-import type { RejectionCode } from './rejection.ts';
+import type { RejectionCode } from '../rejection.ts';
 
 /** Longest text of a query or a comment, in UTF-16 units. */
 export const MAX_TEXT = 100_000;

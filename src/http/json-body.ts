@@ -1,7 +1,7 @@
 /** JSON bodies: small ones are parsed, large ones stay in the pieces in which they came where a route asks for it. */
 import { StringDecoder } from 'node:string_decoder';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseJson } from '../live/schema/items.ts';
+import { parseJson } from './body-text.ts';
 import type { RequestBodies } from './request-bodies.ts';
 
 /** Holds a thousand queries with vectors of 1,536 numbers as text. */

@@ -1,9 +1,9 @@
 /** Feedback in: judge, make private, cap, store. Whether its query is there, was sampled or comes later does not matter. */
 
 import type { Clock } from '../clock.ts';
-import type { Rejection } from '../http/rejection.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { PersonalData } from '../privacy/ingest/personal-data.ts';
+import type { Rejection } from '../rejection.ts';
 import type { LiveTraffic, StoredFeedback } from './ports/live-traffic.ts';
 import type { Judged } from './recent-queries.ts';
 import { checkOccurredAt } from './rules/check-live-query.ts';

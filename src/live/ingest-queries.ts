@@ -1,9 +1,9 @@
 /** Live queries in: judge, make private, sample, store. What comes back is only said after the database has committed. */
 import type { Clock } from '../clock.ts';
-import type { Rejection } from '../http/rejection.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { QueryOutcome } from '../model.ts';
 import type { PersonalData } from '../privacy/ingest/personal-data.ts';
+import type { Rejection } from '../rejection.ts';
 import type { ArrivalCount, LiveSample, LiveTraffic, MinuteLevel } from './ports/live-traffic.ts';
 import type { HeldQuery, Judged, RecentQueries } from './recent-queries.ts';
 import { checkLiveQuery, checkOccurredAt, type PipelineLimits } from './rules/check-live-query.ts';

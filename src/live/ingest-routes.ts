@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { acceptLargeJson, LargeBody } from '../http/json-body.ts';
-import type { Rejection, RejectionCode } from '../http/rejection.ts';
 import type { RequestBodies } from '../http/request-bodies.ts';
+import type { Rejection, RejectionCode } from '../rejection.ts';
 import type { Feedback, LiveQuery } from './rules/live-query.ts';
 import { readFeedback } from './schema/feedback.ts';
 import type { ParsedItems } from './schema/items.ts';

@@ -1,9 +1,10 @@
 /** Stored measurements of feedback -> metric samples. What is too old to trust is withheld. */
 
+import type { MeasuredRows } from '../measures/gauges.ts';
 import type { LatestMeasurement } from '../measures/ports/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
+import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
-import type { GaugesAt, SharedRows } from '../status/shared-rows.ts';
 import type { FeedbackDetails } from './measure-feedback.ts';
 import type { LiveGaugesSettings } from './publish-live.ts';
 import { positiveRatio } from './rules/feedback/positive-ratio.ts';
@@ -11,7 +12,7 @@ import { positiveRatio } from './rules/feedback/positive-ratio.ts';
 /** Every gauge of feedback, by all of it and by explicit and implicit feedback apart. */
 export function feedbackGauges(
   { pipelines, intervalSeconds }: LiveGaugesSettings,
-  { measurements }: SharedRows,
+  { measurements }: MeasuredRows,
 ): GaugesAt {
   const own = measurements.filter(
     ({ pipeline, measure }) => measure === 'feedback_positive_ratio' && pipelines.includes(pipeline),

@@ -1,9 +1,11 @@
 /** Stored measurements of live traffic -> metric samples. What is too old to trust is withheld. */
+
+import type { MeasuredRows } from '../measures/gauges.ts';
 import { valueSamples } from '../measures/gauges.ts';
 import type { LatestMeasurement } from '../measures/ports/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
+import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
-import type { GaugesAt, SharedRows } from '../status/shared-rows.ts';
 import { SAMPLES_READ } from './measure-live-traffic.ts';
 import { type LiveMeasure, liveMeasures } from './rules/live-measures.ts';
 
@@ -17,7 +19,7 @@ export interface LiveGaugesSettings {
 /** Every gauge of live traffic. */
 export function liveGauges(
   { pipelines, intervalSeconds }: LiveGaugesSettings,
-  { measurements }: SharedRows,
+  { measurements }: MeasuredRows,
 ): GaugesAt {
   const watched = new Set(pipelines);
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));

@@ -3,6 +3,11 @@ import type { GaugeSample } from '../metrics/meter.ts';
 import type { LatestMeasurement } from './ports/measurements.ts';
 import { gaugeOf } from './rules/measure-table.ts';
 
+/** What is stored of all measures, read once for all who show them. */
+export interface MeasuredRows {
+  readonly measurements: readonly LatestMeasurement[];
+}
+
 /** The value and its bounds, under what the measure table exports them as; nothing for a measure that is no gauge. */
 export function valueSamples({
   pipeline,

@@ -15,6 +15,12 @@ export interface GaugeSample {
   readonly value: number;
 }
 
+/**
+ * The gauges of a part at any moment after its rows were read: what has become too old to trust by then is withheld,
+ * however long ago the database last answered.
+ */
+export type GaugesAt = (now: Date) => readonly GaugeSample[];
+
 /** Builds a sample whose labels are checked against the catalogue. */
 export function sample<Name extends MetricsOfType<'gauge'>>(
   name: Name,

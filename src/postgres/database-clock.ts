@@ -1,7 +1,7 @@
 /** What the clock of the database shows. */
 import type { Pool, QueryConfig } from 'pg';
 import type { Clock } from '../clock.ts';
-import type { ClockLook } from '../clock-skew.ts';
+import type { ClockLook } from '../schedule/clock-skew.ts';
 
 /** Time enough for an answer that tells anything. */
 const PATIENCE_MS = 5000;

@@ -1,9 +1,9 @@
 /** What takes the place of people in the database, by the privacy section of a pipeline. */
 
 import type { PipelineConfig } from '../app/config/schema.ts';
-import { createPresidioAnalyzer } from '../models/entity-analyzer/presidio.ts';
-import type { EntityAnalyzer } from '../models/entity-analyzer.ts';
 import { createTurns } from '../threads/event-loop-yield.ts';
+import { createPresidioAnalyzer } from './entity-analyzer/presidio.ts';
+import type { EntityAnalyzer } from './entity-analyzer.ts';
 import type { PersonalData } from './ingest/personal-data.ts';
 import { createRedactText, type RedactTextDeps } from './ingest/redact-text.ts';
 import type { RedactionThread } from './redaction/redaction-thread.ts';

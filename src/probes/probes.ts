@@ -1,7 +1,6 @@
 /** What the probes of a pipeline's parts work with. */
 
 import type { Clock } from '../clock.ts';
-import type { CanariesTable } from '../density/probe-tables.ts';
 import type { Deployments } from '../deployments/ports/deployments.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { LiveSamples } from '../live/ports/live-samples.ts';
@@ -10,6 +9,7 @@ import type { Measurements } from '../measures/ports/measurements.ts';
 import type { Measurement, MeasurementGap, MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
+import type { CanariesTable } from './probe-tables.ts';
 
 export interface ProbeDeps {
   readonly clock: Clock;

@@ -1,12 +1,13 @@
 /** What probes last found -> metric samples. What is too old to trust is withheld. */
 
 import type { Deployments } from '../deployments/ports/deployments.ts';
+import type { MeasuredRows } from '../measures/gauges.ts';
 import { valueSamples } from '../measures/gauges.ts';
 import type { LatestMeasurement } from '../measures/ports/measurements.ts';
 import { ageSeconds, probeTrustSeconds } from '../measures/rules/trust.ts';
+import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import type { GaugesAt, SharedRows } from '../status/shared-rows.ts';
 
 const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info' } as const;
 
@@ -18,7 +19,7 @@ export interface ProbeGaugesDeps {
 
 export async function readProbeGauges(
   { deployments, pipelines }: ProbeGaugesDeps,
-  { measurements }: SharedRows,
+  { measurements }: MeasuredRows,
 ): Promise<GaugesAt> {
   const watched = new Set(pipelines);
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));

@@ -1,17 +1,23 @@
 /** Looks at what a vector store holds: its topics, its middle, its copies, and how that meets what people ask. */
 
-import type { DensityCompute } from '../density/compute.ts';
-import type { SnapshotsTable } from '../density/probe-tables.ts';
-import { type StoreTraffic, storeShift } from '../density/rules/store-snapshot.ts';
+import { type StoreSnapshot, type StoreTraffic, storeShift } from '../density/rules/store-snapshot.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { wilsonInterval } from '../stats/wilson.ts';
 import type { SampledVectors, VectorStore } from '../stores/vector-store.ts';
 import { type Matrix, matrixOf } from '../vector/matrix.ts';
+import type { SnapshotsTable } from './probe-tables.ts';
 import { gapNow, type ProbeDeps, valueNow } from './probes.ts';
 
 export interface SnapshotDeps extends ProbeDeps {
   readonly snapshots: SnapshotsTable;
-  readonly compute: Pick<DensityCompute, 'describeStore'>;
+  readonly compute: {
+    /** What a sample of a store holds, and how that meets what people ask; null when no vector has a direction. */
+    describeStore(
+      sample: Matrix,
+      traffic: { readonly queries: Matrix; readonly weights: Float64Array },
+      signal: AbortSignal,
+    ): Promise<{ readonly snapshot: StoreSnapshot; readonly traffic: StoreTraffic | null } | null>;
+  };
 }
 
 /** Vectors that are drawn from the store, whatever its size. */

@@ -1,6 +1,7 @@
 /** What the page of deployments is made from, and what all pages over several pipelines ask. */
-import type { Query } from '../access/visit.ts';
+
 import type { ConsoleDeps } from '../app/console/deps.ts';
+import type { Query } from '../console/http/visit.ts';
 import type { TimeRange } from '../console/time-range.ts';
 import type { DeploymentsPageData } from '../deployments/deployments-page.tsx';
 

@@ -6,14 +6,26 @@ import type { RunDifference } from '../golden/rules/compare-golden-runs.ts';
 import { type GoldenMeasure, goldenMeasures } from '../golden/rules/query-scores.ts';
 import type { SegmentScore } from '../golden/rules/run.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { MeasuredRows } from '../measures/gauges.ts';
 import type { Measurements } from '../measures/ports/measurements.ts';
 import type { IntervalOf } from '../measures/rules/trust.ts';
 import { isRunTooOld } from '../measures/rules/trust.ts';
-import type { StoredGaugesAt } from '../metrics/meter.ts';
-import { type GaugeSample, type KeptGauges, type StoredGauges, sample } from '../metrics/meter.ts';
+import {
+  type GaugeSample,
+  type GaugesAt,
+  type KeptGauges,
+  type StoredGauges,
+  type StoredGaugesAt,
+  sample,
+} from '../metrics/meter.ts';
 import { queryOutcomes, type RunStatus } from '../model.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import type { GaugesAt, ReadPart } from './shared-rows.ts';
+
+/** Rows that several parts are made of, read once. */
+interface SharedRows extends MeasuredRows {
+  /** Full runs. */
+  readonly runs: readonly LatestRun[];
+}
 
 const statuses: readonly RunStatus[] = ['running', 'completed', 'void', 'failed', 'cancelled'];
 
@@ -25,7 +37,7 @@ export interface PublishDeps {
   readonly pipelines: readonly WatchedPipeline[];
   readonly intervalSeconds: IntervalOf;
   /** What is told beside golden runs: when they are due, what feedback, live traffic and probes came to, how checks stand. */
-  readonly parts: readonly ReadPart[];
+  readonly parts: readonly ((rows: SharedRows) => GaugesAt | Promise<GaugesAt>)[];
 }
 
 /**

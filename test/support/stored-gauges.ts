@@ -1,7 +1,13 @@
 /** The stored gauges of a reading, one after the other, and the rows that its parts share. */
+
+import type { LatestRun } from '../../src/golden/ports/golden-runs.ts';
+import type { MeasuredRows } from '../../src/measures/gauges.ts';
 import type { GaugeSample, StoredGauges } from '../../src/metrics/meter.ts';
-import type { SharedRows } from '../../src/status/shared-rows.ts';
 import type { MemoryMeasurements } from './memory-measurements.ts';
+
+interface SharedRows extends MeasuredRows {
+  readonly runs: readonly LatestRun[];
+}
 
 export const noRows: SharedRows = { runs: [], measurements: [] };
 

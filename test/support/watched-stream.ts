@@ -71,7 +71,10 @@ export class WatchedStream {
   #named = 0;
   readonly #threads = createComputePool({ threads: 1, mostWaiting: 8 });
 
+  readonly pool: Pool;
+
   constructor(pool: Pool, { topics = 8, covered = 6, ...plan }: StreamParts = {}) {
+    this.pool = pool;
     this.world = queryWorld(5, topics, covered);
     this.store = new MemoryVectorStore(this.chunksOf(Array.from({ length: covered }, (_, topic) => topic)));
     this.plan = {

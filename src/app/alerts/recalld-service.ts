@@ -1,8 +1,8 @@
 /** Alerts on recalld itself: while it is blind or stuck, the other alerts are silent for the wrong reason. */
 
-import { MOST_SKEW_SECONDS } from '../../clock-skew.ts';
 import { anyCountedBy, increaseBy, maxBy, series } from '../../metrics/rules/promql.ts';
 import type { AlertRule, RuleGroup, RuleSettings } from '../../metrics/rules/rule.ts';
+import { MOST_SKEW_SECONDS } from '../../schedule/clock-skew.ts';
 
 /** The targets of the scrape config. `up` and `process_*` are no metrics of the catalogue. */
 function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {

@@ -4,8 +4,8 @@ import { sha256 } from '../../golden/files/source-files.ts';
 import type { GoldenSets, GoldenSetVersion } from '../../golden/ports/golden-sets.ts';
 import { GoldenSetBuilder } from '../../golden/rules/golden-set-builder.ts';
 import type { ReadGoldenSetOptions } from '../../golden/rules/golden-set-file.ts';
-import { malformed } from '../../golden/rules/source-line.ts';
 import { parseGoldenLine } from '../../golden/schema/golden-files.ts';
+import { malformed } from '../../text/source-line.ts';
 
 export interface ImportReport {
   readonly set: GoldenSetVersion;

@@ -4,8 +4,8 @@ import { eachLine, SourceFiles, sha256 } from '../../golden/files/source-files.t
 import type { GoldenOrigin, GoldenSets, QueryOrigin } from '../../golden/ports/golden-sets.ts';
 import { GoldenSetBuilder } from '../../golden/rules/golden-set-builder.ts';
 import type { ReviewItem } from '../../golden/rules/review.ts';
-import { malformed, parseJson } from '../../golden/rules/source-line.ts';
 import { parseReviewLine } from '../../golden/schema/golden-review.ts';
+import { malformed, parseJson } from '../../text/source-line.ts';
 import { DAY_MS } from '../../time.ts';
 import type { Config } from '../config/schema.ts';
 import type { ImportReport } from './golden-import.ts';

@@ -1,10 +1,10 @@
 /** What people may do on the pages, with scope admin: pin a baseline, note something, accept mended labels. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Sessions } from '../../access/session.ts';
-import { frameOf, sendPage } from '../../access/visit.ts';
 import { secure } from '../../console/http/defences.ts';
 import { acceptFormsOf, fieldsOf, valuesOf } from '../../console/http/forms.ts';
 import { ownPath } from '../../console/http/own-path.ts';
+import { frameOf, sendPage } from '../../console/http/visit.ts';
 import { address, labelsPath } from '../../console/links.ts';
 import { LONGEST_NOTE } from '../../deployments/notes.tsx';
 import { annotationSubjects } from '../../deployments/ports/annotations.ts';

@@ -2,12 +2,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { addSessions, type Sessions } from '../../access/session.ts';
-import { addSignIn } from '../../access/sign-in.ts';
-import { frameOf, type Query, queryOf, sendPage } from '../../access/visit.ts';
+import { addSignIn } from '../../access/sign-in-routes.ts';
 import { readChecksPage } from '../../checks/checks-data.ts';
 import { ChecksPage } from '../../checks/checks-page.tsx';
 import { addAssets } from '../../console/http/assets.ts';
 import { addErrorPages } from '../../console/http/error-pages.ts';
+import { frameOf, type Query, queryOf, sendPage } from '../../console/http/visit.ts';
 import type { Frame } from '../../console/page.tsx';
 import { DensityPage } from '../../density/density-page.tsx';
 import { DeploymentsPage } from '../../deployments/deployments-page.tsx';

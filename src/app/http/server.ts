@@ -8,6 +8,7 @@ import { asksForPage, sendProblemPage } from '../../console/http/error-pages.ts'
 import { addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
 import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.ts';
 import { addDiagnoses } from '../../diagnosis/routes.ts';
+import { addErasure, type ErasureDeps } from '../../erasure/routes.ts';
 import { RecalldError } from '../../errors.ts';
 import { addBaselines, type BaselinesDeps } from '../../golden/baselines-routes.ts';
 import { addGoldenRuns, type GoldenRunsDeps } from '../../golden/golden-runs-routes.ts';
@@ -15,7 +16,6 @@ import { addGoldenSets, type GoldenSetsDeps } from '../../golden/golden-sets-rou
 import { limitConnections } from '../../http/connections.ts';
 import { acceptJson } from '../../http/json-body.ts';
 import type { MemoryBudget } from '../../http/memory-budget.ts';
-import { addOpenApi } from '../../http/openapi.ts';
 import { addOperations, type OperationsDeps } from '../../http/operations.ts';
 import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../http/problem.ts';
 import { addRequestBodies } from '../../http/request-bodies.ts';
@@ -25,10 +25,10 @@ import { addIngest, type IngestDeps } from '../../live/ingest-routes.ts';
 import { addOtlp, type OtlpDeps } from '../../live/otlp-routes.ts';
 import { type ShedReason, shedReason } from '../../live/shed-reason.ts';
 import type { Logger } from '../../logger.ts';
-import { addErasure, type ErasureDeps } from '../../privacy/routes.ts';
 import { addPipelines } from '../../status/pipelines.ts';
 import type { ConsoleDeps } from '../console/deps.ts';
 import { addConsole } from '../console/routes.ts';
+import { addOpenApi } from './openapi-route.ts';
 
 export interface ApiDeps
   extends IngestDeps,

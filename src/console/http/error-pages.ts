@@ -1,14 +1,24 @@
 /** What goes wrong with a page, as a page. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { frameOf, sendPage } from '../../access/visit.ts';
-import type { ConsoleDeps } from '../../app/console/deps.ts';
+import type { AuthenticationSettings } from '../../access/authentication.ts';
+import type { Clock } from '../../clock.ts';
 import { RecalldError } from '../../errors.ts';
 import { type Problem, plainProblem, problemOf, sayWhen } from '../../http/problem.ts';
+import type { Logger } from '../../logger.ts';
 import { address } from '../links.ts';
 import { ProblemPage } from '../problem-page.tsx';
 import { secure } from './defences.ts';
+import { frameOf, sendPage } from './visit.ts';
 
-type ProblemDeps = Pick<ConsoleDeps, 'clock' | 'site'>;
+interface ProblemDeps {
+  readonly clock: Clock;
+  readonly site: { readonly version: string };
+}
+
+interface ErrorPageDeps extends ProblemDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly logger: Logger;
+}
 
 /** How soon a browser may ask again while a service is away. */
 const RETRY_AFTER_SECONDS = 5;
@@ -16,7 +26,7 @@ const RETRY_AFTER_SECONDS = 5;
 /** @param outageOf the sentence for an error of the database that means that it is away for now; null for any other */
 export function addErrorPages(
   app: FastifyInstance,
-  deps: ConsoleDeps,
+  deps: ErrorPageDeps,
   outageOf: (error: Error) => RecalldError | null,
 ): void {
   app.setErrorHandler((thrown: Error & { statusCode?: number; code?: string }, request, reply) => {

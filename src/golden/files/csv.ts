@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse';
+import { malformed, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
 import { addCsvRow, type CsvColumns, parseCsvHeader } from '../rules/csv-table.ts';
 import type { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
-import { malformed, type SourceLine, type SourcePlace } from '../rules/source-line.ts';
 import type { SourceFiles } from './source-files.ts';
 
 const delimiters = [',', ';', '\t'] as const;

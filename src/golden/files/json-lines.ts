@@ -1,6 +1,6 @@
+import { malformed, parseJson } from '../../text/source-line.ts';
 import type { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import type { ParseGoldenLine } from '../rules/golden-set-file.ts';
-import { malformed, parseJson } from '../rules/source-line.ts';
 import { eachLine, type SourceFiles } from './source-files.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { sourceLines } from '../../files/source-lines.ts';
-import type { SourceLine } from '../rules/source-line.ts';
+import type { SourceLine } from '../../text/source-line.ts';
 
 export type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';
 

@@ -1,7 +1,7 @@
 /** What the pages of golden runs are made from. */
 
-import type { Query } from '../../access/visit.ts';
 import type { ConsoleDeps, ConsolePipeline } from '../../app/console/deps.ts';
+import type { Query } from '../../console/http/visit.ts';
 import type { TimeRange } from '../../console/time-range.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';

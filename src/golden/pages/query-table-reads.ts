@@ -1,7 +1,7 @@
 /** The queries of a golden run as its page lists them. */
 
-import { pageOf, type Query } from '../../access/visit.ts';
 import type { ConsoleDeps } from '../../app/console/deps.ts';
+import { pageOf, type Query } from '../../console/http/visit.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenRun } from '../ports/golden-runs.ts';
 import { type ListedQuery, queryViews } from '../rules/listed-queries.ts';

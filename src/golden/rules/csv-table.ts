@@ -1,7 +1,8 @@
 /** A table of questions and documents: which column plays which part, and what a row adds to a golden set. */
+
+import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
 import type { GoldenSetBuilder } from './golden-set-builder.ts';
 import { goldenLimits, parseGrade, tagKeyProblem } from './limits.ts';
-import { malformed, quoted, type SourcePlace } from './source-line.ts';
 import { unguardCell } from './spreadsheet-cell.ts';
 
 /** Names are compared in lower case, with spaces and hyphens read as underscores. */

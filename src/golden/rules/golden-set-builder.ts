@@ -1,11 +1,11 @@
 /** Puts queries and judgments together, checked and merged, whatever format they were read from. */
 import { RecalldError } from '../../errors.ts';
 import type { GoldenQuery } from '../../model.ts';
+import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
 import type { GoldenSetFile, QueryDraft } from './golden-set-file.ts';
 import { GoldenWarnings } from './golden-warnings.ts';
 import { gradeProblem, idProblem } from './limits.ts';
 import { cleanQuery, isSameQuestion, type Question, questionKey } from './question.ts';
-import { at, malformed, quoted, type SourcePlace } from './source-line.ts';
 
 /**
  * What to do with a query that the set already has. `reject`: refuse it. `join`: add its judgments to the query that is

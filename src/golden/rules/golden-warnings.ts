@@ -1,5 +1,5 @@
 /** Counts what a reader did that its user should know, and tells it in one sentence per kind. */
-import { at, type SourcePlace } from './source-line.ts';
+import { at, type SourcePlace } from '../../text/source-line.ts';
 
 /** In the order in which they are told. `{n}` and `{first}` are filled in. */
 const sentences = [

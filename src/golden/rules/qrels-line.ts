@@ -1,6 +1,7 @@
 /** Lines of qrels files: TREC's four columns and BEIR's three. */
+
+import { malformed, quoted, type SourceLine } from '../../text/source-line.ts';
 import { parseGrade } from './limits.ts';
-import { malformed, quoted, type SourceLine } from './source-line.ts';
 
 export interface QrelsLine {
   readonly queryId: string;

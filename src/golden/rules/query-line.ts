@@ -1,7 +1,8 @@
 /** Lines of query files: BEIR's JSON objects and `id<TAB>text`. */
+
+import { malformed, parseJson, type SourceLine } from '../../text/source-line.ts';
 import type { QueryDraft } from './golden-set-file.ts';
 import { goldenLimits, tagKeyProblem, tagValueProblem } from './limits.ts';
-import { malformed, parseJson, type SourceLine } from './source-line.ts';
 
 /**
  * Reads `{"_id", "text", "metadata"?}`; other keys are ignored, as BEIR does. Metadata that are short text, numbers

@@ -1,7 +1,8 @@
 /** A question with its tags: how it is cleaned, and when two are the same. */
+
+import { malformed, type SourcePlace } from '../../text/source-line.ts';
 import type { QueryDraft } from './golden-set-file.ts';
 import { goldenLimits, idProblem, tagKeyProblem, tagValueProblem, textProblem } from './limits.ts';
-import { malformed, type SourcePlace } from './source-line.ts';
 
 export interface Question {
   readonly text: string;

@@ -1,7 +1,7 @@
 import { RecalldError } from '../../errors.ts';
 import type { GradeByDocument } from '../../ir/evaluate.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
-import { quoted } from '../rules/source-line.ts';
+import { quoted } from '../../text/source-line.ts';
 import { type Block, forEachLine, malformed } from './blocks.ts';
 import { QueryGroups } from './query-groups.ts';
 import { ResultTable, type RunDocuments } from './result-table.ts';

@@ -1,6 +1,7 @@
 /** Reads JSON bodies that are too large for the main thread, in a thread. */
-import { eachUnpacked } from '../../threads/parts.ts';
+
 import { createThreadPool, movable } from '../../threads/thread-pool.ts';
+import { eachUnpacked } from '../parts.ts';
 import type { Feedback, LiveQuery } from '../rules/live-query.ts';
 import type { ParsedItems } from '../schema/items.ts';
 import type { tasks } from './tasks.ts';

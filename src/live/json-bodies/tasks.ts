@@ -1,8 +1,9 @@
 /** What the thread that reads large JSON bodies can be asked. */
 
-import { cut, pack, weightOfFeedback, weightOfQuery } from '../../threads/parts.ts';
+import { parseJson } from '../../http/body-text.ts';
+import { cut, pack, weightOfFeedback, weightOfQuery } from '../parts.ts';
 import { readFeedback } from '../schema/feedback.ts';
-import { type ParsedItems, parseJson } from '../schema/items.ts';
+import type { ParsedItems } from '../schema/items.ts';
 import { readLiveQueries } from '../schema/live-query.ts';
 
 export const tasks = {

@@ -1,6 +1,6 @@
 /** What was found in a request, cut into parts that the main thread takes in one after the other. */
 
-import { cut, ITEM_WEIGHT, weightOfFeedback, weightOfQuery } from '../../threads/parts.ts';
+import { cut, ITEM_WEIGHT, weightOfFeedback, weightOfQuery } from '../parts.ts';
 import type { Extraction } from '../rules/otel/extract.ts';
 import type { TraceFragment } from '../rules/otel/trace-fragment.ts';
 

@@ -1,7 +1,7 @@
 /** Reads OTLP requests: small ones at once, large ones in a thread. */
 import { createBytesInHand } from '../../threads/bytes-in-hand.ts';
-import { eachUnpacked } from '../../threads/parts.ts';
 import { createThreadPool, movable } from '../../threads/thread-pool.ts';
+import { eachUnpacked } from '../parts.ts';
 import { contentOf, type OtlpContent } from './content.ts';
 import { type LogsRead, readLogs, readTraces, type TracedPipeline, type TracesRead } from './extraction.ts';
 import { type Found, inParts } from './parts.ts';

@@ -1,5 +1,5 @@
 /** What the thread that reads large bodies can be asked. */
-import { pack } from '../../threads/parts.ts';
+import { pack } from '../parts.ts';
 import type { OtlpContent } from './content.ts';
 import { type LogsRead, readLogs, readTraces, type TracedPipeline, type TracesRead } from './extraction.ts';
 import { type Found, inParts } from './parts.ts';

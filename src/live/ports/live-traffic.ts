@@ -129,8 +129,6 @@ export interface LiveTraffic {
    * retention is over: what had happened before them is refused by then.
    */
   prune(retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void>;
-  /** Erases a person or a query everywhere, notes that it was done, and remembers whom and what until `prune`. */
-  erase(subject: ErasureSubject, now: Date): Promise<ErasureReport>;
   /** Erases what came today and yesterday (UTC) of what had been erased before it came. */
   eraseLate(pipelines: readonly string[], now: Date): Promise<Pick<ErasureReport, 'queries' | 'feedback'>>;
   /** Which of these queries were erased, as themselves or with who asked, after they were asked. */

@@ -1,6 +1,6 @@
 /** What can only be judged against the pipeline and the clock: names, dimensions, times. */
 
-import type { Rejection } from '../../http/rejection.ts';
+import type { Rejection } from '../../rejection.ts';
 import { DAY_MS, MINUTE_MS } from '../../time.ts';
 import type { LiveQuery } from './live-query.ts';
 

@@ -1,7 +1,7 @@
 /** Endpoints that take live queries and feedback in. */
 import { z } from 'zod';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { rejectionTable } from '../../http/rejection.ts';
+import { rejectionTable } from '../../rejection.ts';
 import { feedbackSchema } from './feedback.ts';
 import { liveQuerySchema } from './live-query.ts';
 

@@ -1,8 +1,7 @@
 /** A body of one item or many: each item is judged on its own, so that one bad item costs only itself. */
 import type { z } from 'zod';
 import { RecalldError } from '../../errors.ts';
-import type { Rejection, RejectionCode } from '../../http/rejection.ts';
-import { JsonBeyondLimit, parseBoundedJson } from '../../text/bounded-json.ts';
+import type { Rejection, RejectionCode } from '../../rejection.ts';
 
 /** Most items in a body. */
 export const MAX_ITEMS = 1000;
@@ -12,18 +11,6 @@ export interface ParsedItems<Item> {
   /** Where each item stood in the body. */
   readonly positions: readonly number[];
   readonly rejected: readonly (Rejection & { readonly index: number })[];
-}
-
-/** @throws RecalldError body_unreadable, never with the words of the parser, which quote the body */
-export function parseJson(text: string): unknown {
-  try {
-    // Some clients begin with the mark of the byte order.
-    return parseBoundedJson(text.startsWith('\ufeff') ? text.slice(1) : text);
-  } catch (error) {
-    if (error instanceof JsonBeyondLimit)
-      throw new RecalldError('body_unreadable', `The body ${error.problem}; see /openapi.json.`);
-    throw new RecalldError('body_unreadable', 'The request cannot be read; the body must be valid JSON.');
-  }
 }
 
 /**

@@ -4,10 +4,10 @@ import { RecalldError } from '../../errors.ts';
 import { createPartitions, dayAfter, dropPartitionsBefore } from '../../postgres/partitions.ts';
 import { unreachable } from '../../postgres/pool.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
-import { areErased, erase, eraseLate, forgetErased } from '../../privacy/erase.ts';
 import type { Arrival, LiveTraffic, StoredFeedback } from '../ports/live-traffic.ts';
 import type { HeldFragment } from '../ports/trace-fragments.ts';
 import { closeMinutes } from './close-minutes.ts';
+import { areErased, eraseLate, forgetErased } from './erase-live.ts';
 import { readCountedHours, readOpinions } from './feedback-reads.ts';
 import { insertFeedback, renewFeedback } from './feedback-rows.ts';
 import { createMicroBatch } from './micro-batch.ts';
@@ -119,7 +119,6 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
     closeMinutes: (before) => closeMinutes(pool, before),
     createPartitions: (now) => createPartitions(pool, now),
     prune: (retentionDays, now) => prune(pool, retentionDays, now),
-    erase: (subject, now) => erase(pool, subject, now),
     eraseLate: (pipelines, now) => eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
     areErased: (queries) => explained(areErased(pool, queries)),
   };

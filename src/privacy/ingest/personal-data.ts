@@ -1,14 +1,21 @@
-import type { LiveSample } from '../../live/ports/live-traffic.ts';
 import type { Feedback, LiveQuery } from '../../live/rules/live-query.ts';
 
 /** Keyed hashes of the session, else of the trace, else of the query, and of the user. */
-export type PeopleHashes = Pick<LiveSample, 'sessionHash' | 'userHash'>;
+export interface PeopleHashes {
+  readonly sessionHash: string;
+  readonly userHash: string | null;
+}
 
 /** At most one of the two is there. */
-export type PrivateText = Pick<LiveSample, 'text' | 'textHash'>;
+export interface PrivateText {
+  readonly text: string | null;
+  readonly textHash: string | null;
+}
 
 /** What is stored of a query in the place of what could tell who asked. */
-export type PrivateQuery = PeopleHashes & PrivateText & Pick<LiveSample, 'error'>;
+export interface PrivateQuery extends PeopleHashes, PrivateText {
+  readonly error: string | null;
+}
 
 export interface PrivateFeedback {
   readonly userHash: string | null;

@@ -3,7 +3,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import type { Meter } from '../../metrics/meter.ts';
-import type { EntityAnalyzer } from '../../models/entity-analyzer.ts';
+import type { EntityAnalyzer } from '../entity-analyzer.ts';
 import { redactFound } from '../rules/found-entities.ts';
 
 export interface RedactTextDeps {

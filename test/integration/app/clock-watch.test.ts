@@ -2,13 +2,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchClock } from '../../../src/app/clock-watch.ts';
 import { startScheduler } from '../../../src/app/scheduler.ts';
-import { clockSkew } from '../../../src/clock-skew.ts';
 import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
 import { lookAtClocks } from '../../../src/postgres/database-clock.ts';
 import { createPool } from '../../../src/postgres/pool.ts';
+import { clockSkew } from '../../../src/schedule/clock-skew.ts';
 import { latestOccurrence } from '../../../src/schedule/occurrences.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { aNewGoldenSet, aSchedule, aWatchedPipeline } from '../../support/builders.ts';

@@ -10,6 +10,7 @@ import {
 import type { DensityPlan } from '../../../src/density/plan.ts';
 import { densityTables } from '../../../src/density/tables.ts';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { erase } from '../../../src/erasure/erase.ts';
 import { createRetrieverLimits } from '../../../src/golden/sql/retriever-limits.ts';
 import type { LiveSample, LiveTraffic } from '../../../src/live/ports/live-traffic.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
@@ -359,10 +360,10 @@ describe('an erasure', () => {
         global: spread,
       },
     });
-    await traffic.erase({ kind: 'user', userHash: 'hash of ann' }, after(HOUR));
+    await erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, after(HOUR));
     expect(await rows('id')).toEqual([{ id: 'q1' }]);
     expect((await baselines.retained('docs', version, 'tail')).queries).toEqual([]);
-    await traffic.erase({ kind: 'query', id: 'q1', idHash: 'hash' }, after(HOUR));
+    await erase(database.pool, { kind: 'query', id: 'q1', idHash: 'hash' }, after(HOUR));
     expect((await baselines.retained('docs', version, 'sample')).queries).toEqual([]);
     expect(await rows('id')).toEqual([]);
   });

@@ -1,6 +1,8 @@
 /** Weeks of live traffic through the job that finds what people ask and the store does not cover. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readTopicGauges } from '../../../src/density/gauges.ts';
+import { erase } from '../../../src/erasure/erase.ts';
 import { useDatabase } from '../../support/database.ts';
 import { DAY, evenly, HOUR, WatchedStream, withTopic } from '../../support/watched-stream.ts';
 
@@ -63,7 +65,7 @@ describe('a topic that people begin to ask about', () => {
     const [topic] = await stream().deps.tables.topics.list(unclosed);
     const [first = '', ...others] = topic?.examples ?? [];
     const query = { kind: 'query', id: first, idHash: 'hash of the id' } as const;
-    await stream().traffic.erase(query, stream().clock.now());
+    await erase(stream().pool, query, stream().clock.now());
     expect((await stream().deps.tables.topics.list(unclosed))[0]?.examples).toEqual(others);
   });
 

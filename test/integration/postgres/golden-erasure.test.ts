@@ -1,9 +1,9 @@
 /** Erasure of people and live queries that golden queries were promoted from. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { erase as eraseEverywhere } from '../../../src/erasure/erase.ts';
 import type { QueryOrigin } from '../../../src/golden/ports/golden-sets.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import type { ErasureSubject } from '../../../src/live/ports/live-traffic.ts';
-import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { takeTurn } from '../../../src/postgres/advisory-lock.ts';
 import { inTransaction } from '../../../src/postgres/transaction.ts';
 import { aGoldenQuery, NOON } from '../../support/builders.ts';
@@ -12,8 +12,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const database = useDatabase();
 const sets = () => createGoldenSets(database.pool);
-const erase = (subject: ErasureSubject, now = NOON) =>
-  createLiveTraffic(database.pool, 'r1').erase(subject, now);
+const erase = (subject: ErasureSubject, now = NOON) => eraseEverywhere(database.pool, subject, now);
 
 const later = new Date(NOON.getTime() + 60_000);
 const mine = aGoldenQuery({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredSnapshot } from '../../../src/density/probe-tables.ts';
 import { compareStoreWithTraffic, takeStoreSnapshot } from '../../../src/density/rules/store-snapshot.ts';
+import type { StoredSnapshot } from '../../../src/probes/probe-tables.ts';
 import { snapshotStore } from '../../../src/probes/snapshot-store.ts';
 import { matrixOf } from '../../../src/vector/matrix.ts';
 import { MemoryDeployments } from '../../support/memory-deployments.ts';

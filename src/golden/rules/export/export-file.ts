@@ -1,6 +1,6 @@
 /** What an export is made of, and how a format says that it cannot hold something. */
 import { RecalldError } from '../../../errors.ts';
-import { quoted } from '../source-line.ts';
+import { quoted } from '../../../text/source-line.ts';
 
 /** A file of an export. */
 export interface ExportFile {

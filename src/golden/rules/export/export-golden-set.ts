@@ -1,8 +1,8 @@
 /** A golden set in the form of a file format, such that importing it gives the same set. */
 import { RecalldError } from '../../../errors.ts';
 import type { GoldenQuery } from '../../../model.ts';
+import { quoted } from '../../../text/source-line.ts';
 import type { GoldenFormat } from '../golden-set-file.ts';
-import { quoted } from '../source-line.ts';
 import { exportBeir } from './beir.ts';
 import { exportCsv } from './csv.ts';
 import type { ExportFile } from './export-file.ts';

@@ -7,6 +7,7 @@ import { type CommandSettings, withCommandStore } from '../../../../src/app/comm
 import { promoteToFile } from '../../../../src/app/commands/golden-promotion.ts';
 import { importReview } from '../../../../src/app/commands/golden-review-import.ts';
 import { configSchema } from '../../../../src/app/config/schema.ts';
+import { erase } from '../../../../src/erasure/erase.ts';
 import type { LiveSample, StoredFeedback } from '../../../../src/live/ports/live-traffic.ts';
 import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { textHash } from '../../../../src/privacy/rules/keyed-hash.ts';
@@ -184,12 +185,11 @@ describe('an edited review', () => {
   });
 
   it('keeps out what was erased since the file was written, and erasure reaches what it brought in', async () => {
-    const traffic = createLiveTraffic(database.pool, 'r1');
-    await traffic.erase({ kind: 'query', id: 'x1', idHash: textHash('x1', HASH_KEY) }, new Date());
+    await erase(database.pool, { kind: 'query', id: 'x1', idHash: textHash('x1', HASH_KEY) }, new Date());
     const { set, warnings } = await importEdited(() => undefined);
     expect(set.queries).toBe(1);
     expect(warnings).toContain('Questions left out because they were erased on request: 1.');
-    expect(await traffic.erase({ kind: 'user', userHash: 'hash of bob' }, new Date())).toMatchObject({
+    expect(await erase(database.pool, { kind: 'user', userHash: 'hash of bob' }, new Date())).toMatchObject({
       goldenQueries: 1,
     });
     const { rows } = await database.pool.query<{ text: string }>('select text from golden_queries');

@@ -1,5 +1,6 @@
 /** What comes after an erasure of what had happened before it, on a real database, and what is remembered for that. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { erase } from '../../../../src/erasure/erase.ts';
 import type { ErasureSubject, LiveSample, LiveTraffic } from '../../../../src/live/ports/live-traffic.ts';
 import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { NOON } from '../../../support/builders.ts';
@@ -59,7 +60,7 @@ const remembered = async () =>
     .rows;
 
 describe('of a person who was erased', () => {
-  beforeEach(() => traffic.erase(ann, NOON));
+  beforeEach(() => erase(database.pool, ann, NOON));
 
   it('what they asked before is erased when it comes, with what was said about it, and what they ask again stays', async () => {
     await record(
@@ -104,7 +105,7 @@ describe('of what was erased', () => {
       late({ id: 'q1', receivedAt: at(-MINUTE) }),
       late({ id: 'q1', pipeline: 'other', userHash: null }),
     );
-    await traffic.erase(ann, NOON);
+    await erase(database.pool, ann, NOON);
     const nameless = { userHash: null, occurredAt: at(MINUTE), receivedAt: at(MINUTE) };
     await traffic.recordFeedback([
       aStoredFeedback({ ...nameless, id: 'about it', queryId: 'q1' }),
@@ -117,7 +118,7 @@ describe('of what was erased', () => {
 
   it('the rest of its trace is erased when it comes, but for what others said in it', async () => {
     await record(aSample({ userHash: ANN, receivedAt: at(-MINUTE), occurredAt: at(-MINUTE) }));
-    await traffic.erase(ann, NOON);
+    await erase(database.pool, ann, NOON);
     const rest = { traceId: TRACE, occurredAt: at(-MINUTE), receivedAt: at(MINUTE) };
     await record(
       aSample({ ...rest, id: queryOf(TRACE, 2) }),
@@ -131,8 +132,8 @@ describe('of what was erased', () => {
   });
 
   it('a query by its id is not kept when it was waiting in memory', async () => {
-    await traffic.erase({ kind: 'query', id: 'q1', idHash: 'hash of q1' }, NOON);
-    await traffic.erase(ann, NOON);
+    await erase(database.pool, { kind: 'query', id: 'q1', idHash: 'hash of q1' }, NOON);
+    await erase(database.pool, ann, NOON);
     const asked = { pipeline: 'docs', traceId: null, userHash: null, occurredAt: at(-MINUTE) };
     expect(
       await traffic.areErased([
@@ -148,7 +149,7 @@ describe('of what was erased', () => {
 describe('whom an erasure was about', () => {
   it('is remembered while what happened before it is accepted, and for no more than two hours after', async () => {
     await record(late({ id: 'q1', receivedAt: at(-MINUTE) }));
-    await traffic.erase(ann, NOON);
+    await erase(database.pool, ann, NOON);
     await traffic.prune(retention, at(30 * DAY));
     expect(await remembered()).toEqual([
       { kind: 'query', subject: 'q1', pipeline: 'docs' },
@@ -166,7 +167,7 @@ describe('whom an erasure was about', () => {
 
   it('is nowhere else: who was erased is in no row of the database after that', async () => {
     await record(late({ id: 'q1', receivedAt: at(-MINUTE) }));
-    await traffic.erase(ann, NOON);
+    await erase(database.pool, ann, NOON);
     await traffic.prune(retention, at(31 * DAY));
     const { rows } = await database.pool.query<{ name: string }>(
       `select format('%I', tablename) as name from pg_tables where schemaname = 'public'`,

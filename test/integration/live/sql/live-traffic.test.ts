@@ -1,5 +1,6 @@
 /** Live traffic on a real database: what is stored once, what a later arrival may change, what an erasure reaches. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { erase } from '../../../../src/erasure/erase.ts';
 import type { LiveSample, LiveTraffic, StoredFeedback } from '../../../../src/live/ports/live-traffic.ts';
 import type { HeldFragment } from '../../../../src/live/ports/trace-fragments.ts';
 import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
@@ -402,7 +403,7 @@ describe('an erasure', () => {
   it('of a person reaches what is held of their traces, and what it was copied to', async () => {
     await record(aSample());
     await traffic.holdFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
-    const erased = await traffic.erase({ kind: 'user', userHash: 'hash of ann' }, NOON);
+    const erased = await erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, NOON);
     expect(erased).toEqual({ queries: 1, feedback: 0, goldenQueries: 0 });
     expect(await held()).toEqual([others]);
   });
@@ -411,8 +412,8 @@ describe('an erasure', () => {
     await traffic.holdFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
     await traffic.recordFeedback([aStoredFeedback({ queryId: queryOf(TRACE, 7), traceId: TRACE })]);
     await record(aSample());
-    const erase = (id: string) => traffic.erase({ kind: 'query', id, idHash: 'h' }, NOON);
-    expect(await erase(queryOf(TRACE, 7))).toEqual({ queries: 0, feedback: 1, goldenQueries: 0 });
+    const eraseQuery = (id: string) => erase(database.pool, { kind: 'query', id, idHash: 'h' }, NOON);
+    expect(await eraseQuery(queryOf(TRACE, 7))).toEqual({ queries: 0, feedback: 1, goldenQueries: 0 });
     expect(await held()).toEqual([others]);
   });
 
@@ -422,7 +423,7 @@ describe('an erasure', () => {
       await record(aSample({ id: queryOf(traceId, 1), traceId }));
       await Promise.all([
         traffic.holdFragments([aPersonFragment({ traceId })]),
-        replica.erase({ kind: 'user', userHash: 'hash of ann' }, NOON),
+        erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, NOON),
       ]);
       // Erased before they came, they are in both; else in none.
       const { rows } = await database.pool.query<{ held: number; copied: number }>(

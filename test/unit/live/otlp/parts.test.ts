@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inParts } from '../../../../src/live/otlp/parts.ts';
-import { eachUnpacked, pack } from '../../../../src/threads/parts.ts';
+import { eachUnpacked, pack } from '../../../../src/live/parts.ts';
 import { aLiveQuery } from '../../../support/builders.ts';
 
 const queries = (count: number, text: string) =>

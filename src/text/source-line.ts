@@ -1,5 +1,5 @@
 /** Lines of an input file that know where they came from, so that every complaint can name its place. */
-import { RecalldError } from '../../errors.ts';
+import { RecalldError } from '../errors.ts';
 
 export interface SourcePlace {
   readonly file: string;

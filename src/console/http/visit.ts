@@ -1,9 +1,9 @@
 /** One visit of a page: who looks, at which span of time, and how the answer is sent. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { secure } from '../console/http/defences.ts';
-import { type Frame, renderPage, type Visitor } from '../console/page.tsx';
-import { readTimeRange } from '../console/time-range.ts';
+import { type Frame, renderPage, type Visitor } from '../page.tsx';
+import { readTimeRange } from '../time-range.ts';
+import { secure } from './defences.ts';
 
 export type Query = Readonly<Record<string, string | undefined>>;
 

@@ -1,46 +1,35 @@
 /**
- * Erasure of a person or a query from live queries, feedback, what is held of their traces, and golden sets. Who and what
- * was erased is remembered for as long as something from before it could come, and that is erased too.
+ * Erasure from live queries, feedback and what is held of their traces. Who and what was erased is remembered for as long
+ * as something from before it could come, and that is erased too.
  */
 import type { Pool, PoolClient } from 'pg';
-import { eraseGoldenQueries } from '../golden/sql/golden-origins.ts';
-import type { AskedQuery, ErasureReport, ErasureSubject } from '../live/ports/live-traffic.ts';
-import { type ErasedSubject, removeErased } from '../live/sql/erased-rows.ts';
-import { takeTurn } from '../postgres/advisory-lock.ts';
-import { columnsOf } from '../postgres/columns.ts';
-import { dayAfter } from '../postgres/partitions.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { takeTurn } from '../../postgres/advisory-lock.ts';
+import { columnsOf } from '../../postgres/columns.ts';
+import { dayAfter } from '../../postgres/partitions.ts';
+import { inTransaction } from '../../postgres/transaction.ts';
+import type { AskedQuery, ErasureReport, ErasureSubject } from '../ports/live-traffic.ts';
+import { type ErasedSubject, removeErased } from './erased-rows.ts';
 
 const DAY_MS = 86_400_000;
 /** A request that was accepted just before the end of its time is stored by then. */
 const UNDER_WAY_MS = 3_600_000;
 
-export async function erase(pool: Pool, subject: ErasureSubject, now: Date): Promise<ErasureReport> {
-  return inTransaction(pool, async (client) => {
-    await takeTurn(client, 'erasure');
-    const isUser = subject.kind === 'user';
-    const named: ErasedSubject = {
-      kind: subject.kind,
-      subject: isUser ? subject.userHash : subject.id,
-      pipeline: '',
-      erasedAt: now,
-    };
-    const { found, queries, feedback } = await removeErased(client, [named], null);
-    // A baseline outlives its queries, so that theirs are looked for by themselves.
-    await client.query(
-      `delete from density_baseline_queries where ${isUser ? 'user_hash' : 'id'} = $1::text`,
-      [named.subject],
-    );
-    await remember(client, [{ ...named, hash: isUser ? null : subject.idHash }, ...found]);
-    const goldenQueries = await eraseGoldenQueries(client, subject, now);
-    const report = { queries, feedback, goldenQueries };
-    await client.query(
-      `insert into erasures (erased_at, subject, queries, feedback, golden_queries)
-       values ($1::timestamptz, $2::text, $3::integer, $4::integer, $5::integer)`,
-      [now, subject.kind, report.queries, report.feedback, report.goldenQueries],
-    );
-    return report;
-  });
+/** Erases all there is. To be called when it is this transaction's turn to erase. */
+export async function eraseLive(
+  client: PoolClient,
+  subject: ErasureSubject,
+  now: Date,
+): Promise<Pick<ErasureReport, 'queries' | 'feedback'>> {
+  const isUser = subject.kind === 'user';
+  const named: ErasedSubject = {
+    kind: subject.kind,
+    subject: isUser ? subject.userHash : subject.id,
+    pipeline: '',
+    erasedAt: now,
+  };
+  const { found, queries, feedback } = await removeErased(client, [named], null);
+  await remember(client, [{ ...named, hash: isUser ? null : subject.idHash }, ...found]);
+  return { queries, feedback };
 }
 
 /**

@@ -1,16 +1,21 @@
 /** Signing in with an API key, and out. */
 import type { FastifyInstance } from 'fastify';
-import type { ConsoleDeps } from '../app/console/deps.ts';
+import type { Clock } from '../clock.ts';
 import { secure } from '../console/http/defences.ts';
 import { acceptForms, acceptFormsOf, fieldsOf } from '../console/http/forms.ts';
 import { ownPath } from '../console/http/own-path.ts';
+import { frameOf, queryOf, sendPage } from '../console/http/visit.ts';
 import { RecalldError } from '../errors.ts';
 import { problemOf, sayWhen } from '../http/problem.ts';
 import type { Sessions } from './session.ts';
 import { SignInPage } from './sign-in-page.tsx';
-import { frameOf, queryOf, sendPage } from './visit.ts';
 
-export function addSignIn(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions): void {
+interface SignInDeps {
+  readonly clock: Clock;
+  readonly site: { readonly version: string; readonly publicUrl: string | null };
+}
+
+export function addSignIn(app: FastifyInstance, deps: SignInDeps, sessions: Sessions): void {
   const { clock, site } = deps;
 
   app.get('/sign-in', async (request, reply) => {

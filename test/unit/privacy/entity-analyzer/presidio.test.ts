@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import {
   createPresidioAnalyzer,
   type PresidioSettings,
-} from '../../../../src/models/entity-analyzer/presidio.ts';
+} from '../../../../src/privacy/entity-analyzer/presidio.ts';
 import {
   type FaultServer,
   hang,

@@ -1,6 +1,6 @@
 /** `/openapi.json`. */
 import type { FastifyInstance } from 'fastify';
-import { openApiDocument } from '../app/http/openapi.ts';
+import { openApiDocument } from './openapi.ts';
 
 export function addOpenApi(app: FastifyInstance, version: string): void {
   // The same bytes for everybody, however many do not take them.

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clockSkew, clockTrouble, isClockRight } from '../../src/clock-skew.ts';
+import { clockSkew, clockTrouble, isClockRight } from '../../../src/schedule/clock-skew.ts';
 
 describe('the skew of a clock', () => {
   it('is what lies between the middle of the round trip and the answer, give or take half of it', () => {

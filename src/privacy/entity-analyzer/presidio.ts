@@ -1,8 +1,8 @@
 /** The analyzer of Presidio, and services that speak as it does: `POST /analyze`. */
 
 import { createJsonApi } from '../../outbound/json-api.ts';
-import type { FoundEntity } from '../../privacy/rules/found-entities.ts';
 import type { EntityAnalysis, EntityAnalyzer } from '../entity-analyzer.ts';
+import type { FoundEntity } from '../rules/found-entities.ts';
 import { createSemaphore } from './semaphore.ts';
 
 export interface PresidioSettings {

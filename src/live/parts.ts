@@ -1,6 +1,6 @@
 /** What a thread read, cut into parts that the main thread takes in one after the other. */
 import { deserialize, serialize } from 'node:v8';
-import type { Feedback, LiveQuery } from '../live/rules/live-query.ts';
+import type { Feedback, LiveQuery } from './rules/live-query.ts';
 
 /** Any item weighs as much as so many retrieved documents. */
 export const ITEM_WEIGHT = 20;

@@ -1,4 +1,4 @@
-import type { FoundEntity } from '../privacy/rules/found-entities.ts';
+import type { FoundEntity } from './rules/found-entities.ts';
 
 /**
  * What a service found in a text, or why that is not known: it failed, did not answer in time (or had no turn for it), or
