@@ -111,7 +111,8 @@ export default {
         ),
         ...allow({ path: `^src/${name}/${edge}`, pathNot: rulesOf(name) }, [
           ...folders(subjects),
-          ...['app/', 'cli/'],
+          'app/',
+          'cli/',
         ]),
       ];
     }),

@@ -36,12 +36,12 @@ export interface ThreadPool<Table extends Tasks> {
    * @throws the reason of `signal`; RecalldError overloaded when too many wait; RecalldError and RangeError as the
    * task throws them
    */
-  run<Name extends keyof Table & string>(
+  readonly run: <Name extends keyof Table & string>(
     task: Name,
     input: TaskInput<Table, Name>,
     signal: AbortSignal,
     moved?: readonly ArrayBuffer[],
-  ): Promise<TaskResult<Table, Name>>;
+  ) => Promise<TaskResult<Table, Name>>;
   close(): Promise<void>;
 }
 

@@ -272,7 +272,7 @@ describe('the role that migrates', () => {
     const other = await startOwnPostgres();
     atEnd(() => other.close());
     const { user, password, port, database: name } = other.connection;
-    const url = `postgres://${user}:${String(password)}@127.0.0.1:${port}/${name}?sslmode=disable`;
+    const url = `postgres://${user}:${password}@127.0.0.1:${port}/${name}?sslmode=disable`;
     const ran = await runRecalld(['migrate', '--grant'], folder, { RECALLD_STORAGE_URL: url }, atEnd);
     expect(ran).toMatchObject({
       code: 2,

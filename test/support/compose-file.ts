@@ -30,7 +30,7 @@ export interface ReadCompose {
   /** Values that `.env` may have; secrets are never in the repository, so each has one of its own here. */
   readonly env: Readonly<Record<string, string>>;
   /** As compose puts `${NAME:-default}` and `${NAME:?why}` in. */
-  filled(text: string): string;
+  readonly filled: (text: string) => string;
 }
 
 export function readCompose(): ReadCompose {

@@ -118,7 +118,10 @@ export async function anInstallation(
 function visiting(url: string, apiKey: string): Omit<InstalledDaemon, keyof Running | 'stop'> {
   const call = apiOf(url);
   const withKey: InstalledDaemon['fetch'] = (where, init = {}) =>
-    fetch(`${url}${where}`, { ...init, headers: { authorization: `Bearer ${apiKey}`, ...init.headers } });
+    fetch(`${url}${where}`, {
+      ...init,
+      headers: { authorization: `Bearer ${apiKey}`, ...(init.headers as Record<string, string> | undefined) },
+    });
   return {
     url,
     apiKey,

@@ -16,6 +16,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
+import type * as conclusion from '../../src/cli/conclude.ts';
+import type * as program from '../../src/cli/program.ts';
 import { waitFor } from './wait-for.ts';
 
 const built = path.resolve(import.meta.dirname, '../../dist/cli');
@@ -84,8 +86,8 @@ let lastCommand: Promise<unknown> = Promise.resolve();
 /** As src/cli/main.ts does, with what it writes and how it ends told rather than done. */
 async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Finished> {
   const load = (file: string): Promise<unknown> => import(path.join(built, file));
-  const { createProgram } = (await load('program.js')) as typeof import('../../src/cli/program.ts');
-  const { conclude } = (await load('conclude.js')) as typeof import('../../src/cli/conclude.ts');
+  const { createProgram } = (await load('program.js')) as typeof program;
+  const { conclude } = (await load('conclude.js')) as typeof conclusion;
   const before = { folder: process.cwd(), env: process.env, exitCode: process.exitCode };
   const [stdout, stderr] = [listenTo(process.stdout), listenTo(process.stderr)];
   process.chdir(folder);
@@ -93,9 +95,9 @@ async function runHere(args: readonly string[], folder: string, env: NodeJS.Proc
   process.exitCode = undefined;
   let code: number;
   try {
-    const program = await createProgram(args[0], new AbortController().signal);
-    await program.parseAsync([...args], { from: 'user' });
-    code = Number(process.exitCode ?? 0);
+    const commands = await createProgram(args[0], new AbortController().signal);
+    await commands.parseAsync([...args], { from: 'user' });
+    code = process.exitCode ?? 0;
   } catch (error) {
     code = conclude(error);
   } finally {
@@ -108,7 +110,7 @@ async function runHere(args: readonly string[], folder: string, env: NodeJS.Proc
 
 /** Keeps what is written to a stream from it, until the end, which tells it. */
 function listenTo(stream: NodeJS.WriteStream): { end(): string } {
-  const write = stream.write;
+  const write = stream.write.bind(stream);
   let heard = '';
   stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
     heard += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8');
