@@ -5,7 +5,7 @@ import type pg from 'pg';
 import { RecalldError } from '../errors.ts';
 import { inTransaction } from './transaction.ts';
 
-const grants = path.resolve(import.meta.dirname, '../../../deploy/postgres/grants.sql');
+const grants = path.resolve(import.meta.dirname, '../../deploy/postgres/grants.sql');
 
 /** SQLSTATE of a role that is not there. */
 const UNDEFINED_OBJECT = '42704';

@@ -103,6 +103,8 @@ export async function startHttpServer(
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
+  // First, since routes that are there before a plugin is waited for know no later handler.
+  addProblems(app, deps);
   limitConnections(app, deps.memory, deps.logger);
   const retirement = addRetirement(app);
   refuseNul(app);
@@ -136,7 +138,6 @@ export async function startHttpServer(
       addConsole(scope, api, (error) => deps.outageOf(error));
     });
   }
-  addProblems(app, deps);
   try {
     const url = await app.listen({ host: address.host, port: address.port });
     return Object.assign(retirement, { url, close: () => app.close() });
