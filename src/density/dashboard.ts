@@ -8,8 +8,8 @@ import { maxBy, orNone, rateBy } from '../dashboards/promql.ts';
 import type { DashboardSettings } from '../dashboards/settings.ts';
 import { onePipeline, segmentOf } from '../dashboards/variables.ts';
 import { deploymentsTable } from '../golden/panels/drill-down.ts';
+import { dashboardUids } from '../metrics/alert-rules/rule.ts';
 import { metricCatalogue } from '../metrics/catalogue.ts';
-import { dashboardUids } from '../metrics/rules/rule.ts';
 
 const coverage: readonly GaugeGraph[] = [
   {

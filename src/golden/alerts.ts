@@ -1,6 +1,6 @@
 /** Alerts on golden runs. That they do not run and that they run and fail are different alerts with different owners. */
-import { maxBy } from '../metrics/rules/promql.ts';
-import { type AlertRule, duration, type RuleGroup, type RuleSettings } from '../metrics/rules/rule.ts';
+import { maxBy } from '../metrics/alert-rules/promql.ts';
+import { type AlertRule, duration, type RuleGroup, type RuleSettings } from '../metrics/alert-rules/rule.ts';
 
 const set = ['pipeline', 'golden_set'] as const;
 const onSet = 'on (pipeline, golden_set)';

@@ -1,6 +1,6 @@
 /** Recording and burn-rate rules for the objectives of each pipeline. */
-import { metricCatalogue } from '../metrics/catalogue.ts';
-import { increaseBy, observedBy, rateBy, ratio } from '../metrics/rules/promql.ts';
+
+import { increaseBy, observedBy, rateBy, ratio } from '../metrics/alert-rules/promql.ts';
 import type {
   AlertRule,
   Objective,
@@ -8,7 +8,8 @@ import type {
   RuleGroup,
   RulePipeline,
   RuleSettings,
-} from '../metrics/rules/rule.ts';
+} from '../metrics/alert-rules/rule.ts';
+import { metricCatalogue } from '../metrics/catalogue.ts';
 import { type BurnRate, burnRates } from './burn-rate.ts';
 
 const by = ['pipeline'] as const;

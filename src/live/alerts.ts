@@ -1,6 +1,14 @@
 /** Alerts on live traffic and feedback. Each has a guard, so that the luck of a few queries wakes nobody. */
-import { increaseBy, maxBy, observedBy, quantileBy, rateBy, ratio, series } from '../metrics/rules/promql.ts';
-import type { AlertRule, RecordingRule, RuleGroup } from '../metrics/rules/rule.ts';
+import {
+  increaseBy,
+  maxBy,
+  observedBy,
+  quantileBy,
+  rateBy,
+  ratio,
+  series,
+} from '../metrics/alert-rules/promql.ts';
+import type { AlertRule, RecordingRule, RuleGroup } from '../metrics/alert-rules/rule.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';

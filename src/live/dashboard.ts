@@ -8,7 +8,7 @@ import { bucketsOf, increaseBy, maxBy, orNone, quantileBy, rateBy } from '../das
 import type { DashboardSettings } from '../dashboards/settings.ts';
 import { onePipeline, segmentOf } from '../dashboards/variables.ts';
 import { deploymentsTable, measurementsTable } from '../golden/panels/drill-down.ts';
-import { dashboardUids } from '../metrics/rules/rule.ts';
+import { dashboardUids } from '../metrics/alert-rules/rule.ts';
 
 function traffic(): Builder<Panel>[] {
   return [

@@ -1,6 +1,6 @@
 /** Alerts on the parts of a pipeline: its store, its embedder, its index, and the measures that look at them. */
-import { increaseBy, maxBy } from '../metrics/rules/promql.ts';
-import type { AlertRule, RuleGroup } from '../metrics/rules/rule.ts';
+import { increaseBy, maxBy } from '../metrics/alert-rules/promql.ts';
+import type { AlertRule, RuleGroup } from '../metrics/alert-rules/rule.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';

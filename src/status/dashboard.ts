@@ -15,7 +15,7 @@ import { verdictNumbers, verdictTexts } from '../dashboards/states.ts';
 import { cutoff, manyGoldenSets, manyPipelines } from '../dashboards/variables.ts';
 import { comparisonsTable, deploymentsTable, verdictsTable } from '../golden/panels/drill-down.ts';
 import { floorMargins, worstSetGraph } from '../golden/panels/golden-panels.ts';
-import { dashboardUids } from '../metrics/rules/rule.ts';
+import { dashboardUids } from '../metrics/alert-rules/rule.ts';
 import type { Verdict } from '../model.ts';
 
 const set = ['pipeline', 'golden_set'] as const;

@@ -64,8 +64,8 @@ describe('a command that is written down', () => {
   });
 
   it.each(scripts)('can be typed: $file', async ({ text }) => {
-    const typed = text.replaceAll(/^(?:#|--) {3}|^ExecStart=\S*\//gm, '');
-    const lists = [...text.matchAll(/^\s*(?:args|command|CMD|ENTRYPOINT):? \[([^\]]+)\]/gm)]
+    const typed = text.replaceAll(/\{\{.*?\}\}/g, '').replaceAll(/^(?:#|--) {3}|^ExecStart=\S*\//gm, '');
+    const lists = [...typed.matchAll(/^\s*(?:args|command|CMD|ENTRYPOINT):? \[([^\]]+)\]/gm)]
       .map(([, list = '']) => list.split(',').map((word) => word.trim().replaceAll(/^["']|["']$/g, '')))
       .filter(([first = '']) => program.commands.some((command) => command.name() === first));
     const problems = [...callsIn(typed), ...lists].map((words) => mistakeIn(program, words));

@@ -58,35 +58,30 @@ describe('the dependency rule', () => {
   });
 
   it.each([
-    ['core reads files', { 'core/x.ts': importing('node:fs') }, 'src/core/x.ts -> fs'],
-    ['core uses a package', { 'core/x.ts': importing('zod') }, 'src/core/x.ts -> '],
+    ['mathematics reads files', { 'stats/x.ts': importing('node:fs') }, 'src/stats/x.ts -> fs'],
+    ['mathematics uses a package', { 'ir/x.ts': importing('zod') }, 'src/ir/x.ts -> '],
     [
-      'core imports outward',
-      { 'core/x.ts': importing('../ports/a.ts'), 'ports/a.ts': exporting },
-      'src/core/x.ts -> src/ports/a.ts',
+      'mathematics knows a subject',
+      { 'stats/x.ts': importing('../checks/a.ts'), 'checks/a.ts': exporting },
+      'src/stats/x.ts -> src/checks/a.ts',
     ],
     [
-      'core imports outward, but only a type',
+      'mathematics knows a subject, but only a type of it',
       {
-        'core/x.ts': "import type { A } from '../ports/a.ts';\nexport type B = A;\n",
-        'ports/a.ts': exporting,
+        'stats/x.ts': "import type { A } from '../checks/a.ts';\nexport type B = A;\n",
+        'checks/a.ts': exporting,
       },
-      'src/core/x.ts -> src/ports/a.ts',
+      'src/stats/x.ts -> src/checks/a.ts',
     ],
     [
-      'core is re-exported from outside',
-      { 'core/x.ts': "export * from '../app/a.ts';\n", 'app/a.ts': exporting },
-      'src/core/x.ts -> src/app/a.ts',
+      'a rule exports from outside',
+      { 'checks/rules/x.ts': "export * from '../../app/a.ts';\n", 'app/a.ts': exporting },
+      'src/checks/rules/x.ts -> src/app/a.ts',
     ],
     [
-      'core imports at run time',
-      { 'core/x.ts': "export const b = import('../app/a.ts');\n", 'app/a.ts': exporting },
-      'src/core/x.ts -> src/app/a.ts',
-    ],
-    [
-      'the pipeline knows an adapter',
-      { 'pipeline/x.ts': importing('../adapters/postgres/a.ts'), 'adapters/postgres/a.ts': exporting },
-      'src/pipeline/x.ts -> src/adapters/postgres/a.ts',
+      'a rule imports at run time',
+      { 'checks/rules/x.ts': "export const b = import('../../app/a.ts');\n", 'app/a.ts': exporting },
+      'src/checks/rules/x.ts -> src/app/a.ts',
     ],
     [
       'the rules of a subject know its use cases',
@@ -98,94 +93,95 @@ describe('the dependency rule', () => {
       { 'checks/rules/x.ts': importing('node:timers') },
       'src/checks/rules/x.ts -> timers',
     ],
+    ['a rule uses a package', { 'density/rules/x.ts': importing('pg') }, 'src/density/rules/x.ts -> '],
     [
-      'a use case of a subject knows the command line',
-      { 'checks/x.ts': importing('../cli/a.ts'), 'cli/a.ts': exporting },
-      'src/checks/x.ts -> src/cli/a.ts',
-    ],
-    [
-      'what measures knows who evaluates',
-      { 'pipeline/density/x.ts': importing('../../checks/a.ts'), 'checks/a.ts': exporting },
-      'src/pipeline/density/x.ts -> src/checks/a.ts (measured-before-checked)',
-    ],
-    [
-      'an adapter knows another',
-      { 'adapters/queue/x.ts': importing('../postgres/a.ts'), 'adapters/postgres/a.ts': exporting },
-      'src/adapters/queue/x.ts -> src/adapters/postgres/a.ts',
-    ],
-    [
-      'an adapter uses the driver of another',
-      { 'adapters/schedule/x.ts': importing('pg') },
-      'src/adapters/schedule/x.ts -> ',
-    ],
-    [
-      'the command line knows an adapter',
-      { 'cli/x.ts': importing('../adapters/files/a.ts'), 'adapters/files/a.ts': exporting },
-      'src/cli/x.ts -> src/adapters/files/a.ts',
-    ],
-    [
-      'a folder without a place is imported',
-      { 'core/x.ts': importing('../helpers/a.ts'), 'helpers/a.ts': exporting },
-      'src/core/x.ts -> src/helpers/a.ts',
-    ],
-    [
-      'a folder without a place imports',
-      { 'helpers/x.ts': importing('../core/a.ts'), 'core/a.ts': exporting },
-      'src/helpers/x.ts -> src/core/a.ts',
-    ],
-    [
-      'a rule of density uses a package',
-      { 'density/rules/x.ts': importing('pg') },
-      'src/density/rules/x.ts -> ',
-    ],
-    [
-      'a rule of density reads the clock of a port',
-      { 'density/rules/x.ts': importing('../../ports/a.ts'), 'ports/a.ts': exporting },
-      'src/density/rules/x.ts -> src/ports/a.ts',
-    ],
-    [
-      'a rule of density knows a table',
+      'a rule knows a table',
       { 'density/rules/x.ts': importing('../a-table.ts'), 'density/a-table.ts': exporting },
       'src/density/rules/x.ts -> src/density/a-table.ts',
     ],
     [
-      'another subject goes behind the doors of density',
-      { 'pipeline/x.ts': importing('../density/traffic.ts'), 'density/traffic.ts': exporting },
-      'src/pipeline/x.ts -> src/density/traffic.ts',
+      'a use case knows the command line',
+      { 'checks/x.ts': importing('../cli/a.ts'), 'cli/a.ts': exporting },
+      'src/checks/x.ts -> src/cli/a.ts',
+    ],
+    [
+      'a use case knows what the program has open',
+      { 'golden/x.ts': importing('../app/a.ts'), 'app/a.ts': exporting },
+      'src/golden/x.ts -> src/app/a.ts',
+    ],
+    [
+      'a subject knows one that comes after it',
+      { 'live/x.ts': importing('../golden/a.ts'), 'golden/a.ts': exporting },
+      'src/live/x.ts -> src/golden/a.ts',
+    ],
+    [
+      'what measures knows who evaluates',
+      { 'density/x.ts': importing('../checks/a.ts'), 'checks/a.ts': exporting },
+      'src/density/x.ts -> src/checks/a.ts (measured-before-checked)',
+    ],
+    [
+      'machinery knows a subject',
+      { 'queue/x.ts': importing('../golden/a.ts'), 'golden/a.ts': exporting },
+      'src/queue/x.ts -> src/golden/a.ts',
+    ],
+    ['machinery uses a package of another', { 'threads/x.ts': importing('pg') }, 'src/threads/x.ts -> '],
+    [
+      'a vector store knows a subject',
+      { 'stores/x.ts': importing('../density/a.ts'), 'density/a.ts': exporting },
+      'src/stores/x.ts -> src/density/a.ts',
+    ],
+    [
+      'the client knows the daemon',
+      { 'client/x.ts': importing('../app/a.ts'), 'app/a.ts': exporting },
+      'src/client/x.ts -> src/app/a.ts',
+    ],
+    [
+      'a folder without a place is imported',
+      { 'checks/x.ts': importing('../helpers/a.ts'), 'helpers/a.ts': exporting },
+      'src/checks/x.ts -> src/helpers/a.ts',
+    ],
+    [
+      'a folder without a place imports',
+      { 'helpers/x.ts': importing('../stats/a.ts'), 'stats/a.ts': exporting },
+      'src/helpers/x.ts -> src/stats/a.ts',
     ],
     [
       'two files import each other',
       {
-        'core/x.ts': importing('./a.ts'),
-        'core/a.ts': "import { b } from './x.ts';\nexport const a = () => b;\n",
+        'stats/x.ts': importing('./a.ts'),
+        'stats/a.ts': "import { b } from './x.ts';\nexport const a = () => b;\n",
       },
-      'src/core/a.ts -> src/core/x.ts (no-cycles)',
+      'src/stats/a.ts -> src/stats/x.ts (no-cycles)',
     ],
     [
       'something is imported that does not exist',
-      { 'core/x.ts': importing('./nowhere.ts') },
-      'src/core/x.ts -> ',
+      { 'stats/x.ts': importing('./nowhere.ts') },
+      'src/stats/x.ts -> ',
     ],
   ])('is seen to be broken when %s', async (_, files, violation) => {
     const found = violations(await cruiseSource(await aSource(files)));
     expect(found.filter((line) => line.startsWith(violation))).not.toEqual([]);
   });
 
-  it('lets imports pass that point inward', async () => {
+  it('lets imports pass that go to what comes before', async () => {
     const folder = await aSource({
-      'core/a.ts': exporting,
-      'core/x.ts': importing('./a.ts'),
-      'pipeline/x.ts': importing('../core/a.ts'),
-      'checks/rules/x.ts': importing('../../core/a.ts'),
-      'checks/x.ts': importing('./rules/x.ts'),
+      'stats/a.ts': exporting,
+      'stats/x.ts': importing('./a.ts'),
+      'live/rules/a.ts': exporting,
+      'checks/rules/x.ts': importing('../../stats/a.ts'),
+      'checks/rules/y.ts': importing('../../live/rules/a.ts'),
+      'checks/x.ts': importing('../postgres/a.ts'),
       'checks/x-command.ts': importing('../cli/x.ts'),
-      'cli/x.ts': importing('../app/x.ts'),
-      'adapters/schedule/x.ts': importing('node-cron'),
-      'app/x.ts': importing('../adapters/schedule/x.ts'),
-      'density/rules/x.ts': importing('../../core/stats/a.ts'),
-      'core/stats/a.ts': exporting,
-      'density/index.ts': "export { b } from './rules/x.ts';\n",
-      'pipeline/y.ts': "import { b } from '../density/index.ts';\nexport const c = b;\n",
+      'postgres/a.ts': exporting,
+      'queue/x.ts': importing('node-cron'),
+      'golden/a.ts': exporting,
+      'density/x.ts': importing('../golden/a.ts'),
+      'golden/x-routes.ts': importing('../checks/a.ts'),
+      'checks/a.ts': exporting,
+      'app/x.ts': importing('../queue/b.ts'),
+      'queue/b.ts': exporting,
+      'cli/x.ts': importing('../app/a.ts'),
+      'app/a.ts': exporting,
     });
     expect(violations(await cruiseSource(folder))).toEqual([]);
   });

@@ -30,19 +30,18 @@ describe('a file of src', () => {
 
 /** What parses text of its own or of the person who runs it, with the reason that its size is no matter. */
 const parsesOwnText: Readonly<Record<string, string>> = {
-  'src/adapters/embedded-postgres/binaries.ts': 'files of an installed package',
-  'src/adapters/embedded-postgres/ownership.ts': 'a file that we wrote',
-  'src/adapters/files/state-file.ts': 'a file that we wrote',
-  'src/adapters/files/vectors/json-lines.ts': 'a file of the person who runs the command',
-  'src/adapters/postgres/live/feedback-reads.ts': 'made by our own statement',
-  'src/adapters/vector-store/pgvector/vector-text.ts':
-    'what PostgreSQL writes for a vector, which nests nothing',
+  'src/postgres/embedded/binaries.ts': 'files of an installed package',
+  'src/postgres/embedded/ownership.ts': 'a file that we wrote',
+  'src/files/state-file.ts': 'a file that we wrote',
+  'src/density/vector-files.ts': 'a file of the person who runs the command',
+  'src/live/sql/feedback-reads.ts': 'made by our own statement',
+  'src/stores/pgvector/vector-text.ts': 'what PostgreSQL writes for a vector, which nests nothing',
   'src/app/commands/golden-proposals.ts': 'a file of the person who runs the command',
   'src/app/version.ts': 'our package.json',
   'src/client/answer.ts': 'an answer of recalld, cut to some kilobytes',
-  'src/core/bounded-json.ts': 'after it has looked',
-  'src/core/exact-json.ts': 'after it has been parsed within bounds',
-  'src/core/golden/source-line.ts': 'a file of the person who runs the command',
+  'src/text/bounded-json.ts': 'after it has looked',
+  'src/text/exact-json.ts': 'after it has been parsed within bounds',
+  'src/text/source-line.ts': 'a file of the person who runs the command',
   'src/demo/rag/corpus.ts': 'a file of the demo',
 };
 
@@ -53,17 +52,17 @@ describe('JSON that others sent', () => {
   });
 });
 
-/** Core files that are tested through what is built on them, elsewhere. */
+/** Pure files that are tested through what is built on them, elsewhere. */
 const testedThrough: Readonly<Record<string, string>> = {
   'src/errors.ts': 'test/architecture/catalogues.test.ts',
-  'src/golden/rules/csv-table.ts': 'test/unit/adapters/files/golden/csv.test.ts',
-  'src/golden/rules/golden-set-builder.ts': 'test/unit/adapters/files/golden/csv.test.ts',
-  'src/golden/rules/golden-warnings.ts': 'test/unit/adapters/files/golden/csv.test.ts',
-  'src/golden/rules/limits.ts': 'test/unit/adapters/files/golden/csv-refusals.test.ts',
-  'src/golden/rules/qrels-line.ts': 'test/unit/adapters/files/golden/beir-and-trec.test.ts',
-  'src/golden/rules/query-line.ts': 'test/unit/adapters/files/golden/beir-and-trec.test.ts',
-  'src/golden/rules/question.ts': 'test/unit/adapters/files/golden/content-hash.test.ts',
-  'src/golden/rules/source-line.ts': 'test/unit/adapters/files/golden/csv-refusals.test.ts',
+  'src/golden/rules/csv-table.ts': 'test/unit/golden/files/csv.test.ts',
+  'src/golden/rules/golden-set-builder.ts': 'test/unit/golden/files/csv.test.ts',
+  'src/golden/rules/golden-warnings.ts': 'test/unit/golden/files/csv.test.ts',
+  'src/golden/rules/limits.ts': 'test/unit/golden/files/csv-refusals.test.ts',
+  'src/golden/rules/qrels-line.ts': 'test/unit/golden/files/beir-and-trec.test.ts',
+  'src/golden/rules/query-line.ts': 'test/unit/golden/files/beir-and-trec.test.ts',
+  'src/golden/rules/question.ts': 'test/unit/golden/files/content-hash.test.ts',
+  'src/text/source-line.ts': 'test/unit/golden/files/csv-refusals.test.ts',
 };
 
 /** Paths of the relative imports of a file, from the root of the repository. */
@@ -81,9 +80,11 @@ function folderOf(file: string): string {
   return path.posix.dirname(file);
 }
 
-describe('a function of core', () => {
-  const core = sourceFiles('src/core');
-  const tests = sourceFiles('test/unit/core');
+describe('a rule of a subject, and what is pure beside them', () => {
+  const core = src.filter(({ path: file }) =>
+    /^src\/(stats|ir|vector|schedule|text|[a-z]+\/rules)\//.test(file),
+  );
+  const tests = sourceFiles('test/unit');
 
   /** The files that the tests of their own folder import, and what those use of the same folder. */
   const reached = new Set<string>();

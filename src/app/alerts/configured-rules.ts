@@ -1,6 +1,6 @@
 /** Alerts that only a config can give: what it names must be there. */
-import { series } from '../../metrics/rules/promql.ts';
-import type { RuleGroup, RuleSettings } from '../../metrics/rules/rule.ts';
+import { series } from '../../metrics/alert-rules/promql.ts';
+import type { RuleGroup, RuleSettings } from '../../metrics/alert-rules/rule.ts';
 
 export function configuredGroup({ pipelines }: RuleSettings): RuleGroup {
   const alerts = pipelines.flatMap(({ name, goldenSets }) =>

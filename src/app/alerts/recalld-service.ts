@@ -1,7 +1,7 @@
 /** Alerts on recalld itself: while it is blind or stuck, the other alerts are silent for the wrong reason. */
 
-import { anyCountedBy, increaseBy, maxBy, series } from '../../metrics/rules/promql.ts';
-import type { AlertRule, RuleGroup, RuleSettings } from '../../metrics/rules/rule.ts';
+import { anyCountedBy, increaseBy, maxBy, series } from '../../metrics/alert-rules/promql.ts';
+import type { AlertRule, RuleGroup, RuleSettings } from '../../metrics/alert-rules/rule.ts';
 import { MOST_SKEW_SECONDS } from '../../schedule/clock-skew.ts';
 
 /** The targets of the scrape config. `up` and `process_*` are no metrics of the catalogue. */

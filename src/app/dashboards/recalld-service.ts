@@ -6,8 +6,8 @@ import { graph, metricTable, type Step, stat } from '../../dashboards/panels.ts'
 import { maxBy, orNone, processMetric, quantileBy, rateBy, selector } from '../../dashboards/promql.ts';
 import type { DashboardSettings } from '../../dashboards/settings.ts';
 import { snapshotAge } from '../../dashboards/snapshot-age.ts';
+import { dashboardUids } from '../../metrics/alert-rules/rule.ts';
 import type { MetricsOfType } from '../../metrics/catalogue.ts';
-import { dashboardUids } from '../../metrics/rules/rule.ts';
 
 /** Of all pipelines: this dashboard is narrowed to replicas only. */
 const anyPipeline = { pipeline: { like: '.*' } } as const;

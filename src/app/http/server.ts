@@ -77,7 +77,7 @@ const LONGEST_PARAMETER = 4096;
 /** How long nothing may move on a connection, such as one whose answer nobody takes. */
 const SILENCE_MS = 5 * 60_000;
 
-/** Of what is not read by request-bodies.ts: the forms of the console. */
+/** Of what is not read by request-bodies.ts: the forms of people. */
 const FORM_BYTES = 256 * 1024;
 
 /**

@@ -6,7 +6,7 @@ import { graph, metricTable, stat } from '../../dashboards/panels.ts';
 import { maxBy } from '../../dashboards/promql.ts';
 import type { DashboardSettings } from '../../dashboards/settings.ts';
 import { cutoff, oneGoldenSet, onePipeline, segmentOf } from '../../dashboards/variables.ts';
-import { dashboardUids } from '../../metrics/rules/rule.ts';
+import { dashboardUids } from '../../metrics/alert-rules/rule.ts';
 import { goldenMeasures } from '../rules/query-scores.ts';
 import {
   comparisonsTable,

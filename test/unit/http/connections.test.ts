@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { requireScope } from '../../../src/access/authentication.ts';
+import { createAuthentication, identifyCallers, requireScope } from '../../../src/access/authentication.ts';
 import { limitConnections } from '../../../src/http/connections.ts';
 import { createMemoryBudget, type MemoryBudget } from '../../../src/http/memory-budget.ts';
 import { recordLog } from '../../support/log.ts';
@@ -26,14 +26,26 @@ beforeEach(async () => {
   requests = 0;
   waiting = [];
   limitConnections(app, budget, log.logger);
+  const nobody = async () => null;
+  const authentication = createAuthentication({
+    keys: {
+      find: async (key) => ({ id: '1', name: key, scopes: ['read'], createdAt: new Date(), revokedAt: null }),
+    },
+    sessions: { find: nobody, begin: async () => '', end: async () => undefined },
+    optional: false,
+    logger: log.logger,
+  });
+  await identifyCallers(app, authentication, 1_000_000);
   app.get('/', () => {
     requests += 1;
     return 'x'.repeat(1000);
   });
   app.get('/slow', () => new Promise<string>((resolve) => waiting.push(() => resolve('done'))));
-  const keys = { find: async (key: string) => ({ id: '1', name: key, scopes: ['read' as const] }) };
-  const authentication = { keys, optional: false } as unknown as Parameters<typeof requireScope>[1];
-  app.get('/keyed', { preParsing: requireScope('read', authentication) }, (_request: FastifyRequest) => 'x');
+  app.get(
+    '/v1/keyed',
+    { preParsing: requireScope('read', authentication) },
+    (_request: FastifyRequest) => 'x',
+  );
   url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
 });
 
@@ -83,14 +95,14 @@ describe('connections that have shown no key', () => {
 
   it('do not count when a key was shown on them', async () => {
     const keyed = await aConnection();
-    expect(await ask(keyed, '/keyed', bearer)).toBe('200');
+    expect(await ask(keyed, '/v1/keyed', bearer)).toBe('200');
     const next = await aConnection();
     for (let i = 1; i < MOST_KEYLESS; i += 1) await aConnection();
     expect(next.destroyed).toBe(false);
     const closed = once(next, 'close');
     await aConnection();
     await closed;
-    expect(await ask(keyed, '/keyed', bearer)).toBe('200');
+    expect(await ask(keyed, '/v1/keyed', bearer)).toBe('200');
   });
 
   it('are given back when they end', async () => {

@@ -5,10 +5,11 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { requireScope } from '../../../src/access/authentication.ts';
+import { createAuthentication, identifyCallers, requireScope } from '../../../src/access/authentication.ts';
 import { RecalldError } from '../../../src/errors.ts';
 import { createMemoryBudget, type MemoryBudget } from '../../../src/http/memory-budget.ts';
 import { addRequestBodies } from '../../../src/http/request-bodies.ts';
+import { silentLogger } from '../../support/log.ts';
 
 const MB = 1024 * 1024;
 const LIMIT = 32 * MB;
@@ -50,15 +51,29 @@ beforeEach(async () => {
     const isOurs = error instanceof RecalldError;
     return reply.code(isOurs ? 400 : 500).send({ code: isOurs ? error.code : String(error) });
   });
+  const nobody = async () => null;
+  const authentication = createAuthentication({
+    keys: {
+      find: async (key) => ({
+        id: '1',
+        name: key,
+        scopes: ['admin'],
+        createdAt: new Date(),
+        revokedAt: null,
+      }),
+    },
+    sessions: { find: nobody, begin: async () => '', end: async () => undefined },
+    optional: false,
+    logger: silentLogger,
+  });
+  await identifyCallers(app, authentication, 1_000_000);
   const answer = async ({ body }: FastifyRequest, reply: FastifyReply) => {
     await new Promise<void>((resolve) => waiting.push(resolve));
     return reply.send({ bytes: (body as Buffer | undefined)?.length ?? null });
   };
   app.post('/open', answer);
   app.delete('/open', answer);
-  const keys = { find: async (key: string) => ({ id: '1', name: key, scopes: ['admin' as const] }) };
-  const authentication = { keys, optional: false } as unknown as Parameters<typeof requireScope>[1];
-  app.post('/keyed', { preParsing: requireScope('ingest', authentication) }, answer);
+  app.post('/v1/keyed', { preParsing: requireScope('ingest', authentication) }, answer);
   url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
 });
 
@@ -156,7 +171,7 @@ describe('a body', () => {
       ['/open', 'POST'],
       ['/nowhere', 'POST'],
       ['/nowhere', 'GET'],
-      ['/keyed', 'POST'],
+      ['/v1/keyed', 'POST'],
     ] as const) {
       const answer = await send(path, 'x', { ...gzip, 'content-type': 'text/csv' }, method);
       expect([400, 404, 500]).toContain(answer.status);
@@ -170,7 +185,7 @@ describe('a body', () => {
       ['x', gzip],
       [Buffer.alloc(20 * MB), {}],
     ] as const)
-      expect(await send('/keyed', body, headers)).toMatchObject({ json: { code: 'key_missing' } });
+      expect(await send('/v1/keyed', body, headers)).toMatchObject({ json: { code: 'key_missing' } });
     expect(budget.most).toBe(0);
   });
 });
@@ -230,7 +245,7 @@ describe('all bodies together', () => {
     expect(waiting).toHaveLength(3);
     expect(refused.map(codeOf)).toEqual(Array.from({ length: 9 }, () => 'overloaded'));
     expect(codeOf(await send('/open', body))).toBe('overloaded');
-    const keyed = send('/keyed', body, bearer);
+    const keyed = send('/v1/keyed', body, bearer);
     await expect.poll(() => waiting.length, patiently).toBe(4);
     expect(
       (await answered(Promise.all([keyed, ...sent])))
@@ -245,7 +260,7 @@ describe('all bodies together', () => {
   });
 
   it('hold 128 MB and no more, with or without keys', async () => {
-    const sent = Array.from({ length: 12 }, () => send('/keyed', body, bearer));
+    const sent = Array.from({ length: 12 }, () => send('/v1/keyed', body, bearer));
     const refused = await heldBack(sent);
     expect(budget.most).toBeLessThanOrEqual(128 * MB);
     expect(waiting).toHaveLength(6);

@@ -3,8 +3,8 @@ import { documentedAlerts } from '../../../../docs/build/runbooks-page.ts';
 import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule-catalogue.ts';
 import { prometheusRule, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
 import { staleLabelsCheckName } from '../../../../src/checks/rules/golden-checks.ts';
+import { duration, type RuleSettings } from '../../../../src/metrics/alert-rules/rule.ts';
 import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
-import { duration, type RuleSettings } from '../../../../src/metrics/rules/rule.ts';
 
 const settings: RuleSettings = {
   ...defaultRuleSettings,

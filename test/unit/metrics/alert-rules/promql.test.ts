@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { anyCountedBy, increaseBy, maxBy, observedBy, series } from '../../../../src/metrics/rules/promql.ts';
+import {
+  anyCountedBy,
+  increaseBy,
+  maxBy,
+  observedBy,
+  series,
+} from '../../../../src/metrics/alert-rules/promql.ts';
 
 describe('a piece of PromQL', () => {
   it('matches one value, several, or a pattern', () => {
