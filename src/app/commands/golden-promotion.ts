@@ -5,7 +5,6 @@ import { writeText } from '../../files/text-file.ts';
 import { originMismatch } from '../../golden/rules/origin-mismatch.ts';
 import { reviewLine } from '../../golden/schema/golden-review.ts';
 import { type Promoted, promoteLiveQueries } from '../../golden/sets/promote-live-queries.ts';
-import { createLiveCandidates } from '../../live/sql/live-candidates.ts';
 import { storedHashKey } from '../../privacy/hash-key.ts';
 import { textHash } from '../../privacy/rules/keyed-hash.ts';
 import type { CommandSettings, CommandStore } from './command-store.ts';
@@ -52,7 +51,7 @@ export async function promoteToFile(
       throw originMismatch(request.set, latest.origin);
     }
     const golden = latest === null ? [] : await store.sets.queries(latest.name, latest.version);
-    const deps = { candidates: createLiveCandidates(store.storage.pool), samples: store.samples };
+    const deps = { candidates: store.candidates, samples: store.samples };
     const wanted = { since: request.since, most: request.queries, golden };
     const { candidates, promoted } = await promoteLiveQueries(deps, pipeline, wanted, signal, onProgress);
     if (candidates === 0) {
