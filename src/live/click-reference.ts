@@ -1,12 +1,16 @@
 /** What clicks are expected of a pipeline: taken from its past once a day, and stored. */
-
 import type { Clock } from '../clock.ts';
 import type { LatestMeasurement, Measurements } from '../measures/ports/measurements.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { type ReadLiveWindowDeps, readLiveWindow } from './read-live-window.ts';
 import { clickThroughRate } from './rules/feedback/click-rates.ts';
-import { DEFAULT_CLICK_CUTOFF, type ReferenceCtr, referenceCtr } from './rules/feedback/reference-ctr.ts';
-import { readReference, storeReference } from './rules/feedback/stored-reference.ts';
+import {
+  DEFAULT_CLICK_CUTOFF,
+  type ReferenceCtr,
+  readReference,
+  referenceCtr,
+  storeReference,
+} from './rules/feedback/reference-ctr.ts';
 
 /** The measure that it is stored as: its value is the raw CTR of the baseline. */
 export const REFERENCE = 'reference_click_through_ratio';

@@ -2,14 +2,14 @@
 
 import { type FeedbackSource, withinSegments } from './feedback-source.ts';
 import type { LiveTraffic } from './ports/live-traffic.ts';
-import { type FeedbackBasis, kindsOf } from './rules/feedback/kind-group.ts';
 import {
   type FeedbackWindow,
   type OpinionTally,
   type PositiveRatioOutcome,
   positiveRatios,
 } from './rules/feedback/positive-ratio.ts';
-import type { Sentiment } from './rules/feedback/sentiment-mapping.ts';
+import type { Sentiment } from './rules/feedback/sentiment.ts';
+import { type FeedbackBasis, kindsOf } from './rules/feedback/user-cap.ts';
 import type { FeedbackKind } from './rules/live-query.ts';
 
 export interface KindCount extends Readonly<Record<Sentiment, number>> {

@@ -6,7 +6,7 @@ import type { PersonalData } from '../privacy/ingest/personal-data.ts';
 import type { LivePipeline } from './ingest-queries.ts';
 import type { LiveTraffic } from './ports/live-traffic.ts';
 import type { HeldFragment } from './ports/trace-fragments.ts';
-import { checkEmbedding } from './rules/check-live-query.ts';
+import { checkEmbedding } from './rules/live-query.ts';
 import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
 
 const MINUTE_MS = 60_000;

@@ -6,8 +6,7 @@ import type { PersonalData } from '../privacy/ingest/personal-data.ts';
 import type { Rejection } from '../rejection.ts';
 import type { ArrivalCount, LiveSample, LiveTraffic, MinuteLevel } from './ports/live-traffic.ts';
 import type { HeldQuery, Judged, RecentQueries } from './recent-queries.ts';
-import { checkLiveQuery, checkOccurredAt, type PipelineLimits } from './rules/check-live-query.ts';
-import type { LiveQuery } from './rules/live-query.ts';
+import { checkLiveQuery, checkOccurredAt, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
 import {
   decide,
   type SamplingDecision,

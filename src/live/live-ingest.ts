@@ -13,7 +13,7 @@ import { ingestQueries, keepUnhappy, type LivePipeline, type SamplingLoads } fro
 import type { IngestDeps } from './ingest-routes.ts';
 import type { LiveTraffic } from './ports/live-traffic.ts';
 import { createRecentQueries, type Judged } from './recent-queries.ts';
-import type { SentimentMapping } from './rules/feedback/sentiment-mapping.ts';
+import type { SentimentMapping } from './rules/feedback/sentiment.ts';
 import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
 import type { TraceFragment } from './rules/otel/trace-fragment.ts';
 import type { AlwaysKeepRule } from './rules/sampling/decision.ts';

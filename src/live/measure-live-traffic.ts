@@ -6,7 +6,7 @@ import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { currentReference, REFERENCE } from './click-reference.ts';
 import { type ReadLiveWindowDeps, readLiveWindow, type WindowReading } from './read-live-window.ts';
-import { settledUntil } from './rules/feedback/clicked-ranks.ts';
+import { settledUntil } from './rules/feedback/click-rates.ts';
 import { clickMeasures, liveSegments, measureSegment } from './rules/live-measures.ts';
 
 /** How the live traffic of one pipeline is measured. */

@@ -2,7 +2,7 @@
 
 import type { Logger } from '../logger.ts';
 import type { LiveWindow, LiveWindows, WindowQuery } from './ports/live-windows.ts';
-import { clickedQueries } from './rules/feedback/clicked-ranks.ts';
+import { clickedQueries } from './rules/feedback/click-rates.ts';
 import type { SampledQuery } from './rules/live-measures.ts';
 
 export interface ReadLiveWindowDeps {

@@ -1,8 +1,8 @@
 /** From the content of a request to live queries and feedback, in whichever thread. */
 import { createHash } from 'node:crypto';
 import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';
-import type { ExtractionOptions } from '../rules/otel/extraction-options.ts';
-import { extractLogFeedback, type LogExtraction } from '../rules/otel/log-feedback.ts';
+import { extractLogFeedback, type LogExtraction } from '../rules/otel/feedback.ts';
+import type { ExtractionOptions } from '../rules/otel/retrieved-documents.ts';
 import type { Telemetry } from '../rules/otel/span.ts';
 import type { OtlpContent } from './content.ts';
 import { decodeLogs, decodeTraces } from './decode.ts';

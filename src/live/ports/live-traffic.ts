@@ -1,7 +1,7 @@
 /** A sampled live query as it is stored: text redacted, user and session hashed, with its inclusion probability. */
 import type { QueryOutcome, RetrievedDocument } from '../../model.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/positive-ratio.ts';
-import type { Sentiment } from '../rules/feedback/sentiment-mapping.ts';
+import type { Sentiment } from '../rules/feedback/sentiment.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
 import type { Feedback } from '../rules/live-query.ts';
 import type { HeldFragment } from './trace-fragments.ts';

@@ -1,5 +1,5 @@
 import type { QueryOutcome } from '../../model.ts';
-import type { Click, ShownQuery } from '../rules/feedback/clicked-ranks.ts';
+import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
 
 export interface LiveWindow {
   readonly pipeline: string;

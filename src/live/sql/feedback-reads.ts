@@ -1,8 +1,7 @@
 /** What is asked of stored feedback: how much of a person counts already, and the opinions of a window. */
 import type { Pool } from 'pg';
-import { kindGroupOf } from '../rules/feedback/kind-group.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/positive-ratio.ts';
-import { type CapDay, type CountedHour, capSubjectOf } from '../rules/feedback/user-cap.ts';
+import { type CapDay, type CountedHour, capSubjectOf, kindGroupOf } from '../rules/feedback/user-cap.ts';
 import type { FeedbackKind } from '../rules/live-query.ts';
 
 interface HourRow {

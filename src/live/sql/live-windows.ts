@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../model.ts';
 import { namingOutage } from '../../postgres/named-outage.ts';
 import type { LiveWindow, LiveWindows, WindowQuery } from '../ports/live-windows.ts';
-import type { Click } from '../rules/feedback/clicked-ranks.ts';
+import type { Click } from '../rules/feedback/click-rates.ts';
 
 const BATCH_ROWS = 2000;
 

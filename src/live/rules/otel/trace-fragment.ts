@@ -2,7 +2,7 @@
 
 import type { RetrievedDocument } from '../../../model.ts';
 import type { LiveQuery, VersionStamps } from '../live-query.ts';
-import type { Person } from './person.ts';
+import type { Person } from './span-origin.ts';
 
 interface InTrace {
   readonly traceId: string;
