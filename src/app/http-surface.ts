@@ -18,7 +18,7 @@ import { createMemoryBudget } from '../http/memory-budget.ts';
 import type { Readiness, Unready } from '../http/operations.ts';
 import { createJsonBodyReader } from '../live/json-bodies/reader.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
-import { createOtlpReceiver } from '../live/otlp-receiver.ts';
+import { createOtlpReceiver } from '../live/otlp/receiver.ts';
 import { createLiveTraffic } from '../live/sql/live-traffic.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { outageOf } from '../postgres/pool.ts';

@@ -7,7 +7,7 @@ import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/ports/golden-runs.ts';
 import { newRunId } from '../golden/run-id.ts';
 import { createGoldenDocuments } from '../golden/sql/golden-documents.ts';
-import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-plans.ts';
+import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-jobs.ts';
 import { createLiveWindows } from '../live/sql/live-windows.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
 import { createDiagnoseDeps } from './diagnosis.ts';

@@ -1,8 +1,7 @@
 /** Erasure of a person or a query from wherever the database has what they asked or said. */
 import type { Pool, PoolClient } from 'pg';
 import { eraseGoldenQueries } from '../golden/sql/golden-origins.ts';
-import type { ErasureReport, ErasureSubject } from '../live/ports/live-traffic.ts';
-import { eraseLive } from '../live/sql/erase-live.ts';
+import { type ErasureReport, type ErasureSubject, eraseLive } from '../live/sql/erase-live.ts';
 import { takeTurn } from '../postgres/advisory-lock.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { textHash, userIdHmac } from '../privacy/rules/keyed-hash.ts';

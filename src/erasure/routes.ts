@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { parseRequest } from '../http/parse-request.ts';
-import { erasedQueryParams } from '../live/schema/live-query.ts';
+import { erasedQueryParams } from '../live/ingest-schema.ts';
 
 export interface ErasureDeps {
   readonly authentication: AuthenticationSettings;

@@ -4,10 +4,10 @@ import type { Clock } from '../clock.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { PersonalData } from '../privacy/ingest/personal-data.ts';
 import type { LivePipeline } from './ingest-queries.ts';
-import type { LiveTraffic } from './ports/live-traffic.ts';
-import type { HeldFragment } from './ports/trace-fragments.ts';
 import { checkEmbedding } from './rules/live-query.ts';
 import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
+import type { HeldFragment } from './sql/trace-fragments.ts';
 
 const MINUTE_MS = 60_000;
 

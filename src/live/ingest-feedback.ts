@@ -3,13 +3,14 @@ import type { Clock } from '../clock.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { PersonalData } from '../privacy/ingest/personal-data.ts';
 import type { Rejection } from '../rejection.ts';
-import type { LiveTraffic, StoredFeedback } from './ports/live-traffic.ts';
 import type { Judged } from './recent-queries.ts';
 import { feedbackId, mayRepeat } from './rules/feedback/feedback-id.ts';
 import { type SentimentMapping, type SentimentReading, sentimentOf } from './rules/feedback/sentiment.ts';
 import { type CapCandidate, capDays, type FeedbackCaps, withinCaps } from './rules/feedback/user-cap.ts';
 import { checkOccurredAt, type Feedback } from './rules/live-query.ts';
 import type { TracedFeedback } from './rules/otel/feedback.ts';
+import type { StoredFeedback } from './sql/feedback-rows.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
 
 /** How one pipeline takes in its feedback. */
 export interface FeedbackPolicy {

@@ -4,7 +4,6 @@ import type { Meter } from '../metrics/meter.ts';
 import type { QueryOutcome } from '../model.ts';
 import type { PersonalData } from '../privacy/ingest/personal-data.ts';
 import type { Rejection } from '../rejection.ts';
-import type { ArrivalCount, LiveSample, LiveTraffic, MinuteLevel } from './ports/live-traffic.ts';
 import type { HeldQuery, Judged, RecentQueries } from './recent-queries.ts';
 import { checkLiveQuery, checkOccurredAt, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
 import {
@@ -15,6 +14,8 @@ import {
   sampleArrival,
 } from './rules/sampling/decision.ts';
 import type { MinuteLoad } from './rules/sampling/minute-load.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
+import type { ArrivalCount, LiveSample, MinuteLevel } from './sql/record-arrivals.ts';
 
 const MINUTE_MS = 60_000;
 

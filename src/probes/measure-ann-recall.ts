@@ -1,6 +1,6 @@
 /** How much of what an exact search finds does the index of the store find, for what people ask? */
 
-import type { DrawnSample } from '../live/ports/live-samples.ts';
+import type { DrawnSample } from '../live/sql/live-samples.ts';
 import { summarize } from '../stats/summary.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 import { neighbourRecall } from '../vector/neighbour-recall.ts';

@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.ts';
 import type { Deployments } from '../deployments/ports/deployments.ts';
 import type { Embedder } from '../embedders/embedder.ts';
-import type { LiveSamples } from '../live/ports/live-samples.ts';
+import type { LiveSamples } from '../live/sql/live-samples.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/ports/measurements.ts';
 import type { Measurement, MeasurementGap, MeasurementOutcome } from '../measures/rules/measurement.ts';

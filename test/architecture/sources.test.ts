@@ -34,7 +34,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/postgres/embedded/ownership.ts': 'a file that we wrote',
   'src/files/state-file.ts': 'a file that we wrote',
   'src/density/vector-files.ts': 'a file of the person who runs the command',
-  'src/live/sql/feedback-reads.ts': 'made by our own statement',
+  'src/live/sql/feedback-rows.ts': 'made by our own statement',
   'src/stores/pgvector/vector-text.ts': 'what PostgreSQL writes for a vector, which nests nothing',
   'src/app/commands/golden-proposals.ts': 'a file of the person who runs the command',
   'src/app/version.ts': 'our package.json',

@@ -1,5 +1,4 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
-
 import { createApiKeys } from '../../access/api-keys.ts';
 import type { ApiKeys } from '../../access/ports/api-keys.ts';
 import { createCleanupStack } from '../../cleanup-stack.ts';
@@ -22,8 +21,7 @@ import { createGoldenRotations } from '../../golden/sql/golden-rotations.ts';
 import { createGoldenRuns } from '../../golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../golden/sql/golden-sets.ts';
 import { createRetrieverLimits } from '../../golden/sql/retriever-limits.ts';
-import type { LiveSamples } from '../../live/ports/live-samples.ts';
-import { createLiveSamples } from '../../live/sql/live-samples.ts';
+import { createLiveSamples, type LiveSamples } from '../../live/sql/live-samples.ts';
 import type { Logger } from '../../logger.ts';
 import type { Config } from '../config/schema.ts';
 import { openStorage, type Storage } from '../storage.ts';

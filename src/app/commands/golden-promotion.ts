@@ -5,7 +5,7 @@ import { writeText } from '../../files/text-file.ts';
 import { originMismatch } from '../../golden/rules/origin-mismatch.ts';
 import { reviewLine } from '../../golden/schema/golden-review.ts';
 import { type Promoted, promoteLiveQueries } from '../../golden/sets/promote-live-queries.ts';
-import { createLiveCandidates } from '../../live/sql/live-candidates.ts';
+import { createLiveCandidates } from '../../live/sql/live-samples.ts';
 import { storedHashKey } from '../../privacy/hash-key.ts';
 import { textHash } from '../../privacy/rules/keyed-hash.ts';
 import type { CommandSettings, CommandStore } from './command-store.ts';

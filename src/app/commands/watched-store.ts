@@ -5,7 +5,7 @@ import { densityTables } from '../../density/index.ts';
 import { createDensityPlans } from '../../density/plan.ts';
 import type { DiagnoseDeps } from '../../diagnosis/diagnose-pipeline.ts';
 import { createRunReads } from '../../golden/sql/run-reads.ts';
-import { liveIntervalSeconds } from '../../live/live-plans.ts';
+import { liveIntervalSeconds } from '../../live/live-jobs.ts';
 import { createMeasurements } from '../../measures/measurements.ts';
 import type { ReadReviewDeps } from '../../status/read-review.ts';
 import type { ReadStatusDeps } from '../../status/read-status.ts';

@@ -13,7 +13,7 @@ import type { RunReads } from '../../golden/ports/run-reads.ts';
 import type { Acceptance } from '../../golden/rules/check/accept-proposals.ts';
 import type { GoldenSchedule } from '../../golden/watched-pipeline.ts';
 import type { FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
-import type { TrafficReads } from '../../live/ports/traffic-reads.ts';
+import type { TrafficReads } from '../../live/sql/traffic-reads.ts';
 import type { Logger } from '../../logger.ts';
 import type { Measurements } from '../../measures/ports/measurements.ts';
 import type { PipelinesDeps } from '../../status/pipelines.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { canaryTexts } from '../../../src/density/rules/embedding-canary.ts';
 import type { Embedder } from '../../../src/embedders/embedder.ts';
-import type { DrawnSample } from '../../../src/live/ports/live-samples.ts';
+import type { DrawnSample } from '../../../src/live/sql/live-samples.ts';
 import { measureAnnRecall } from '../../../src/probes/measure-ann-recall.ts';
 import { probeEmbedder } from '../../../src/probes/probe-embedder.ts';
 import { probePipelines } from '../../../src/probes/probe-pipelines.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { summarizeFeedback } from '../../../src/live/feedback-summary.ts';
+import { summarizeFeedback } from '../../../src/live/feedback-summary-routes.ts';
 import type { OpinionTally } from '../../../src/live/rules/feedback/positive-ratio.ts';
 import { hours } from '../../support/measurements.ts';
 

@@ -1,9 +1,8 @@
 /** Endpoints that take live queries and feedback in. */
 import { z } from 'zod';
-import type { Endpoint } from '../../http/endpoint.ts';
-import { rejectionTable } from '../../rejection.ts';
-import { feedbackSchema } from './feedback.ts';
-import { liveQuerySchema } from './live-query.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { rejectionTable } from '../rejection.ts';
+import { feedbackSchema, liveQuerySchema } from './ingest-schema.ts';
 
 const codes = Object.keys(rejectionTable) as (keyof typeof rejectionTable)[];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inParts } from '../../../../src/live/otlp/parts.ts';
+import { inParts } from '../../../../src/live/otlp/extraction.ts';
 import { eachUnpacked, pack } from '../../../../src/live/parts.ts';
 import { aLiveQuery } from '../../../support/builders.ts';
 
