@@ -14,8 +14,7 @@ import {
   type TopicsTable,
   type WatchTable,
 } from '../density/index.ts';
-import { createDeployments } from '../deployments/deployments.ts';
-import type { Deployments } from '../deployments/ports/deployments.ts';
+import { createDeployments, type Deployments } from '../deployments/deployments.ts';
 import { createDiagnoses } from '../diagnosis/diagnoses.ts';
 import type { Diagnoses } from '../diagnosis/ports/diagnoses.ts';
 import { readDiagnosisGauges } from '../diagnosis/publish-diagnoses.ts';
@@ -41,11 +40,10 @@ import type { FeedbackSource } from '../live/measure-feedback.ts';
 import { feedbackGauges, liveGauges } from '../live/publish-live.ts';
 import { createLiveTraffic, type LiveTraffic } from '../live/sql/live-traffic.ts';
 import type { Logger } from '../logger.ts';
-import { createMeasurements } from '../measures/measurements.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
+import { createMeasurements, type Measurements } from '../measures/measurements.ts';
+import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { createExporter, type Exporter } from '../metrics/prometheus.ts';
-import { storedHashKey } from '../privacy/hash-key.ts';
+import { storedHashKey } from '../privacy/personal-data.ts';
 import { readProbeGauges } from '../probes/publish-probes.ts';
 import { openJobQueue } from '../queue/bullmq.ts';
 import type { JobQueue } from '../queue/job-queue.ts';

@@ -1,7 +1,7 @@
 /** Feedback in: judge, make private, cap, store. Whether its query is there, was sampled or comes later does not matter. */
 import type { Clock } from '../clock.ts';
 import type { Meter } from '../metrics/meter.ts';
-import type { PersonalData } from '../privacy/ingest/personal-data.ts';
+import type { PersonalData } from '../privacy/personal-data.ts';
 import type { Rejection } from '../rejection.ts';
 import type { Judged } from './recent-queries.ts';
 import { feedbackId, mayRepeat } from './rules/feedback/feedback-id.ts';
@@ -20,7 +20,7 @@ export interface FeedbackPolicy {
   readonly personalData: PersonalData;
 }
 
-export interface IngestFeedbackDeps {
+interface IngestFeedbackDeps {
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;
@@ -30,7 +30,7 @@ export interface IngestFeedbackDeps {
   feedbackPolicy(pipeline: string): FeedbackPolicy | null;
 }
 
-export interface FeedbackReport {
+interface FeedbackReport {
   /** Valid feedback that is new, counted or beyond the cap of its user. */
   readonly accepted: number;
   readonly duplicates: number;

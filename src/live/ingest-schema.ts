@@ -1,4 +1,4 @@
-/** Body of `POST /v1/queries`: one item of it, its limits, and its way to a LiveQuery. */
+/** The bodies of `POST /v1/queries` and `POST /v1/feedback`: their limits, and their way to live queries and feedback. */
 import { z } from 'zod';
 import { RecalldError } from '../errors.ts';
 import {
@@ -70,7 +70,7 @@ export interface ParsedItems<Item> {
  * @param toItem wire form -> core form
  * @throws RecalldError body_unreadable when the body is neither an object nor a list of at most 1,000
  */
-export function parseItems<Schema extends z.ZodType, Item>(
+function parseItems<Schema extends z.ZodType, Item>(
   body: unknown,
   schema: Schema,
   toItem: (parsed: z.infer<Schema>) => Item,
@@ -236,7 +236,7 @@ export const liveQuerySchema = z.strictObject({
     .describe('Set when the service sends only a sample of its queries.'),
 });
 
-export type LiveQueryBody = z.infer<typeof liveQuerySchema>;
+type LiveQueryBody = z.infer<typeof liveQuerySchema>;
 
 /** Wire form -> core form. */
 export function toLiveQuery(body: LiveQueryBody): LiveQuery {

@@ -25,7 +25,7 @@ const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
 /** Of fragments that wait for their live queries, ten to twenty minutes long: at most some 600 MB. */
 const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
 
-export interface LiveIngestSettings {
+interface LiveIngestSettings {
   readonly config: Config;
   readonly traffic: LiveTraffic;
   readonly clock: Clock;

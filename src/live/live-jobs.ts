@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { Clock } from '../clock.ts';
 import { durationMs } from '../config/duration.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
 import { longestGapSeconds } from '../schedule/occurrences.ts';
 import { type MeasureFeedbackDeps, measureFeedback } from './measure-feedback.ts';

@@ -1,7 +1,7 @@
 /** Opinions of the last day -> measurements, so that checks and backtests see them over time. */
 import type { Clock } from '../clock.ts';
 import { OTHER_SEGMENT } from '../golden/rules/segments.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import {
   type OpinionCounts,

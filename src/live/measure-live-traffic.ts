@@ -1,6 +1,6 @@
 /** Live traffic of a trailing window -> measurements: failures, empty answers and clicks, per pipeline and segment. */
 import type { Clock } from '../clock.ts';
-import type { LatestMeasurement, Measurements } from '../measures/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import {

@@ -1,4 +1,4 @@
-/** The metrics of how well golden sets stand for live traffic, as part of the catalogue. */
+/** The metrics of live traffic and of how well golden sets stand for it, as part of the catalogue. */
 import { boundedGauges, type MetricDefinition, storedGauge } from '../metrics/definition.ts';
 
 export const liveUpkeepMetrics = {

@@ -1,14 +1,14 @@
-/** Stored measurements of live traffic -> metric samples. What is too old to trust is withheld. */
+/** Stored measurements of live traffic and feedback -> metric samples. What is too old to trust is withheld. */
 import { type MeasuredRows, valueSamples } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
-import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import type { FeedbackDetails } from './measure-feedback.ts';
 import { SAMPLES_READ } from './measure-live-traffic.ts';
 import { positiveRatio } from './rules/feedback/positive-ratio.ts';
 import { type LiveMeasure, liveMeasures } from './rules/live-measures.ts';
 
-export interface LiveGaugesSettings {
+interface LiveGaugesSettings {
   /** Names of the pipelines of the config; what is stored of others is left out. */
   readonly pipelines: readonly string[];
   /** Longest gap between two measurements by the schedule. */

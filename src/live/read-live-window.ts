@@ -2,7 +2,7 @@
 
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import type { LatestMeasurement, Measurements } from '../measures/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { clickedQueries, clickThroughRate } from './rules/feedback/click-rates.ts';
 import {

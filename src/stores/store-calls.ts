@@ -2,7 +2,7 @@
 import { createJsonApi, type JsonApiSettings, type JsonCall } from '../outbound/json-api.ts';
 import { type Attempt, failed, failureCode } from './outcome.ts';
 
-export interface StoreCall extends JsonCall {
+interface StoreCall extends JsonCall {
   /** What a 404 means, where it is not a wrong address: `there is no collection docs; check ...`. */
   readonly missing?: string;
 }

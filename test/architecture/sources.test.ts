@@ -39,8 +39,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/app/commands/golden-proposals.ts': 'a file of the person who runs the command',
   'src/app/version.ts': 'our package.json',
   'src/client/answer.ts': 'an answer of recalld, cut to some kilobytes',
-  'src/text/bounded-json.ts': 'after it has looked',
-  'src/text/exact-json.ts': 'after it has been parsed within bounds',
+  'src/text/json.ts': 'after it has looked',
   'src/text/source-line.ts': 'a file of the person who runs the command',
   'src/demo/rag/corpus.ts': 'a file of the demo',
 };

@@ -1,10 +1,8 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
-import { createApiKeys } from '../../access/api-keys.ts';
-import type { ApiKeys } from '../../access/ports/api-keys.ts';
+import { type ApiKeys, createApiKeys } from '../../access/api-keys.ts';
 import { createCleanupStack } from '../../cleanup-stack.ts';
 import { densityTables, type TopicsTable } from '../../density/index.ts';
-import { createDeployments } from '../../deployments/deployments.ts';
-import type { Deployments } from '../../deployments/ports/deployments.ts';
+import { createDeployments, type Deployments } from '../../deployments/deployments.ts';
 import { createDiagnoses } from '../../diagnosis/diagnoses.ts';
 import type { Diagnoses } from '../../diagnosis/ports/diagnoses.ts';
 import { statisticsOfCommands } from '../../golden/golden-statistics.ts';

@@ -6,7 +6,7 @@ import { originMismatch } from '../../golden/rules/origin-mismatch.ts';
 import { reviewLine } from '../../golden/schema/golden-review.ts';
 import { type Promoted, promoteLiveQueries } from '../../golden/sets/promote-live-queries.ts';
 import { createLiveCandidates } from '../../live/sql/live-samples.ts';
-import { storedHashKey } from '../../privacy/hash-key.ts';
+import { storedHashKey } from '../../privacy/personal-data.ts';
 import { textHash } from '../../privacy/rules/keyed-hash.ts';
 import type { CommandSettings, CommandStore } from './command-store.ts';
 import { withPipeline } from './with-pipeline.ts';

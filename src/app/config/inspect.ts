@@ -1,6 +1,6 @@
 /** Views of a parsed config for people: without its secrets, and what of it this version does not act on. */
 
-import { redactAll, redactBody, redactCommand, redactUrl } from '../../privacy/config.ts';
+import { redactAll, redactBody, redactCommand, redactUrl } from '../../privacy/redact-config.ts';
 import { formatPath } from './explain.ts';
 import { branches, childSchemas, fits, isMapping, type JsonSchema } from './json-schema.ts';
 import { configJsonSchema } from './parse.ts';

@@ -8,7 +8,7 @@ import { asksForPage, sendProblemPage } from '../../console/http/error-pages.ts'
 import { addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
 import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.ts';
 import { addDiagnoses } from '../../diagnosis/routes.ts';
-import { addErasure, type ErasureDeps } from '../../erasure/routes.ts';
+import { addErasure, type ErasureDeps } from '../../erasure/erase.ts';
 import { RecalldError } from '../../errors.ts';
 import { addBaselines, type BaselinesDeps } from '../../golden/baselines-routes.ts';
 import { addGoldenRuns, type GoldenRunsDeps } from '../../golden/golden-runs-routes.ts';

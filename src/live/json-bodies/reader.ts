@@ -34,7 +34,7 @@ function inPackedParts<Item>(
   });
 }
 
-export interface JsonBodyReader {
+interface JsonBodyReader {
   /**
    * The live queries of a body, in parts that the main thread can take in at once.
    *

@@ -12,7 +12,7 @@ import { messageType } from './descriptor.ts';
 import { type OtlpContent, type OtlpLimits, parseMessage, tooLarge } from './parse.ts';
 import { attributesOf, count, elements, field, hexId, member, nanoseconds, text } from './value.ts';
 
-export interface Decoded<T> {
+interface Decoded<T> {
   readonly items: readonly T[];
   /** Items without a valid id; the answer tells how many there were. */
   readonly rejected: number;

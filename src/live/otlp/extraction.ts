@@ -1,4 +1,4 @@
-/** From the content of a request to live queries and feedback, in whichever thread. */
+/** From the content of a request to live queries and feedback in parts, in whichever thread. */
 import { createHash } from 'node:crypto';
 import { cut, ITEM_WEIGHT, pack, weightOfFeedback, weightOfQuery } from '../parts.ts';
 import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';

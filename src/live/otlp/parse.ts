@@ -3,7 +3,7 @@
 import type { Type } from 'protobufjs/light.js';
 import protobuf from 'protobufjs/light.js';
 import { RecalldError } from '../../errors.ts';
-import { JsonBeyondLimit, parseBoundedJson } from '../../text/bounded-json.ts';
+import { JsonBeyondLimit, parseBoundedJson } from '../../text/json.ts';
 
 /** How much one OTLP request may hold, beside its bytes. */
 export interface OtlpLimits {

@@ -16,9 +16,9 @@ import {
 import { contentOf, type OtlpContent } from './parse.ts';
 
 /** What was counted, and what was found, to be taken in part by part. A part is unpacked when it is asked for. */
-export type InParts<Read> = Omit<Read, keyof Found> & { readonly parts: Iterable<Found> };
+type InParts<Read> = Omit<Read, keyof Found> & { readonly parts: Iterable<Found> };
 
-export interface OtlpReader {
+interface OtlpReader {
   /**
    * @throws RecalldError as `contentOf` and `decodeTraces`; overloaded when too many large bodies wait
    */

@@ -47,12 +47,7 @@ export interface WindowTraits {
   readonly hasClicks: boolean;
 }
 
-export type LiveGapReason =
-  | 'no_queries'
-  | 'no_clicks'
-  | 'no_reference'
-  | 'too_few_sessions'
-  | 'too_few_clicks';
+type LiveGapReason = 'no_queries' | 'no_clicks' | 'no_reference' | 'too_few_sessions' | 'too_few_clicks';
 
 export type LiveMeasureOutcome =
   | {

@@ -1,4 +1,4 @@
-/** The rows of feedback. */
+/** The rows of feedback, and what is asked of them: how much of a person counts already, and the opinions of a window. */
 import type { Pool, PoolClient } from 'pg';
 import { columnsOf } from '../../postgres/columns.ts';
 import { dayAfter } from '../../postgres/partitions.ts';

@@ -1,4 +1,4 @@
-/** The one statement that stores what arrived: samples, counts and sampling levels, all of it or nothing. */
+/** Live queries in PostgreSQL: what arrived is stored by one statement, and what a minute kept is made even when it closes. */
 import type { Pool } from 'pg';
 import { type QueryOutcome, type RetrievedDocument } from '../../model.ts';
 import { binaryArray, type Element, type ElementType } from '../../postgres/binary-arrays.ts';

@@ -21,7 +21,7 @@ import { readHits } from './records.ts';
 import { whereOf } from './where.ts';
 
 /** `vector_store` of kind `chroma`. */
-export interface ChromaSettings extends CollectionPlace {
+interface ChromaSettings extends CollectionPlace {
   readonly api: JsonApiSettings;
 }
 

@@ -6,7 +6,7 @@
  */
 import { listOf, textOf, vectorOf } from '../../outbound/json-value.ts';
 import { createReservoir } from '../../stats/reservoir.ts';
-import { parseBoundedJson } from '../../text/bounded-json.ts';
+import { parseBoundedJson } from '../../text/json.ts';
 import { sizeClass } from '../../vector/size-class.ts';
 import { knownIds } from '../known-ids.ts';
 import { type Hit, needsVectors, toNearest } from '../neighbours.ts';
@@ -24,7 +24,7 @@ import type { NearestRequest, VectorStore } from '../vector-store.ts';
 import { type IndexInfo, readIndexInfo } from './index-info.ts';
 import { anyOfQuery, DISTANCE, nearestQuery, type SearchQuery } from './query.ts';
 
-export interface RedisSearchSettings {
+interface RedisSearchSettings {
   readonly redis: RedisSettings;
   readonly index: string;
   /** Field of the vector. */

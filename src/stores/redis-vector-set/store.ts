@@ -6,7 +6,7 @@
  */
 import { fieldAt, textOf } from '../../outbound/json-value.ts';
 import { createReservoir } from '../../stats/reservoir.ts';
-import { parseBoundedJson } from '../../text/bounded-json.ts';
+import { parseBoundedJson } from '../../text/json.ts';
 import { sizeClass } from '../../vector/size-class.ts';
 import { type Hit, toNearest } from '../neighbours.ts';
 import { type Attempt, failed, outcomeOf, outcomeOfScan, unsupported } from '../outcome.ts';
@@ -21,7 +21,7 @@ import { rememberShape } from '../remembered-shape.ts';
 import { inPortions, type StoredVector, toSample } from '../sampled-vectors.ts';
 import type { NearestRequest, VectorStore } from '../vector-store.ts';
 
-export interface RedisVectorSetSettings {
+interface RedisVectorSetSettings {
   readonly redis: RedisSettings;
   /** Key of the vector set. */
   readonly key: string;

@@ -1,7 +1,7 @@
 /** What Redis says no with -> what to do. */
 import { failed, type Refused, unsupported } from '../outcome.ts';
 
-export interface CommandPlace {
+interface CommandPlace {
   /** Scheme, host and port. */
   readonly label: string;
   readonly purpose: string;

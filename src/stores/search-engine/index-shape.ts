@@ -17,7 +17,7 @@ export interface IndexShape extends VectorField {
 
 const DEFAULT_WINDOW = 10_000;
 
-export interface IndexName {
+interface IndexName {
   readonly index: string;
   /** Field of the vector. */
   readonly field: string;

@@ -12,7 +12,7 @@ export function collectionName(name: string): string {
   return graphqlName(`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`);
 }
 
-export interface GetQuery {
+interface GetQuery {
   readonly collection: string;
   readonly tenant?: string | undefined;
   /** Arguments beside the tenant: `limit: 10`. */

@@ -104,7 +104,7 @@ export interface SentimentReading {
 }
 
 /** The value does not fit its kind; at the edge this is the rejection `invalid_field`. */
-export interface SentimentRefusal {
+interface SentimentRefusal {
   readonly kind: 'refused';
   /** One sentence that names the field and what fits; it never quotes what was sent. */
   readonly message: string;

@@ -46,7 +46,7 @@ export function kindsOf(basis: FeedbackBasis): readonly FeedbackKind[] {
   return feedbackKinds.filter((kind) => (groups[kind] === 'explicit') === (basis === 'explicit'));
 }
 
-export interface UserCap {
+interface UserCap {
   readonly perHour: number;
   readonly perDay: number;
 }
@@ -73,7 +73,7 @@ export interface CapCandidate {
 }
 
 /** Feedback that is counted together: that of one subject, of one group of kinds, on one pipeline. */
-export interface CapSubject {
+interface CapSubject {
   readonly pipeline: string;
   /** From `capSubjectOf`. */
   readonly subject: string;

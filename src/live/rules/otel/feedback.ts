@@ -1,4 +1,4 @@
-/** From an annotation to feedback: which judgments are a user's, and what kind of feedback they are. */
+/** From the annotations and evaluations of spans and log records to feedback: which judgments are a user's, and of what kind. */
 import type { Feedback, FeedbackKind, LiveQuery } from '../live-query.ts';
 import {
   readFirst,
@@ -38,13 +38,13 @@ export interface Annotation {
 }
 
 /** The name of the event with which OTel GenAI tells of an evaluation. */
-export const EVALUATION_EVENT = 'gen_ai.evaluation.result';
+const EVALUATION_EVENT = 'gen_ai.evaluation.result';
 
 /**
  * The annotations on a span, by OpenInference's `annotations.N.annotation.*` or `evaluations.N.evaluation.*`, alone or
  * behind `trace.` or `session.`. A judgment that is told in both forms is one.
  */
-export function readAnnotations(attributes: Attributes): readonly Annotation[] {
+function readAnnotations(attributes: Attributes): readonly Annotation[] {
   const found = new Map<string, Annotation>();
   for (const [scope, prefix] of scopes) {
     for (const form of ['annotation', 'evaluation']) {
@@ -58,7 +58,7 @@ export function readAnnotations(attributes: Attributes): readonly Annotation[] {
 }
 
 /** The evaluation that an event or log record `gen_ai.evaluation.result` tells of; null when it names none. */
-export function readEvaluationEvent(attributes: Attributes): Annotation | null {
+function readEvaluationEvent(attributes: Attributes): Annotation | null {
   const form = 'gen_ai.evaluation';
   return readAnnotation(attributes, 'span', form, `${form}.score.value`, `${form}.score.label`);
 }
@@ -103,13 +103,13 @@ export interface TracedFeedback extends Feedback {
 }
 
 /** What an annotation says, as feedback. */
-export interface Opinion {
+interface Opinion {
   readonly kind: FeedbackKind;
   readonly value: Feedback['value'];
 }
 
 /** `machine`: no person judged. `unknown`: nothing that we know how to count. */
-export type AnnotationReading =
+type AnnotationReading =
   | { readonly kind: 'opinion'; readonly opinion: Opinion }
   | { readonly kind: 'machine' }
   | { readonly kind: 'unknown' };
@@ -140,7 +140,7 @@ const irrelevantLabels = /^(irrelevant|not[\s_-]relevant|unrelated)$/i;
  *
  * A score alone says nothing under a name that we do not know: a `hallucination` of 1 is bad.
  */
-export function readOpinion(annotation: Annotation): AnnotationReading {
+function readOpinion(annotation: Annotation): AnnotationReading {
   const { name, score, label, annotatorKind } = annotation;
   if (annotatorKind !== null && annotatorKind.toUpperCase() !== 'HUMAN') return { kind: 'machine' };
   const thumb = goodLabels.test(label ?? '') ? 'up' : badLabels.test(label ?? '') ? 'down' : null;
@@ -167,7 +167,7 @@ function relevanceOf(label: string | null): number | null {
 const MAX_RANK = 10_000;
 
 /** The document that a judgment is about, by the `metadata` that Phoenix gives document annotations. */
-export function readJudgedDocument(metadata: Attributes | null): Pick<Feedback, 'documentId' | 'rank'> {
+function readJudgedDocument(metadata: Attributes | null): Pick<Feedback, 'documentId' | 'rank'> {
   const rank = (readNumber(metadata?.['document_position']) ?? -1) + 1;
   return {
     documentId: readFirst(metadata ?? {}, ['document_id', 'document.id'], readId),
@@ -180,10 +180,7 @@ export function readJudgedDocument(metadata: Attributes | null): Pick<Feedback, 
  * identifier stands in for it. Null without an identifier: then it is derived from what the feedback says. Identifiers
  * are names of users in many services, so a keyed hash takes its place in the database.
  */
-export function annotationFeedbackId(
-  { scope, name, identifier }: Annotation,
-  queryId: string,
-): string | null {
+function annotationFeedbackId({ scope, name, identifier }: Annotation, queryId: string): string | null {
   return identifier === null ? null : JSON.stringify([scope, queryId, name, identifier]);
 }
 

@@ -1,4 +1,4 @@
-/** The documents that a retriever or reranker span tells of, wherever its instrumentation put them. */
+/** What a retriever or reranker span tells of its query and documents, wherever its instrumentation put them. */
 import type { RetrievedDocument } from '../../../model.ts';
 import {
   isObject,

@@ -94,7 +94,7 @@ export interface SampledValue extends ClusterMember {
   readonly value: number;
 }
 
-export interface SampledRatio extends ClusterMember {
+interface SampledRatio extends ClusterMember {
   readonly numerator: number;
   /** >= 0. */
   readonly denominator: number;
@@ -122,7 +122,7 @@ export interface WeightedEstimate {
 }
 
 /** Too few clusters that chance could have left out: their spread, and so the bounds, cannot be known. */
-export interface InsufficientData {
+interface InsufficientData {
   readonly kind: 'insufficient_data';
   readonly have: number;
   readonly need: number;

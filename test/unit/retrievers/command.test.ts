@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CommandSettings, createCommandRetriever } from '../../../../src/retrievers/command/command.ts';
-import type { RetrieverRequest } from '../../../../src/retrievers/retriever.ts';
-import { never } from '../../../support/json-api.ts';
-import { recordLog } from '../../../support/log.ts';
+import { type CommandSettings, createCommandRetriever } from '../../../src/retrievers/command.ts';
+import type { RetrieverRequest } from '../../../src/retrievers/retriever.ts';
+import { never } from '../../support/json-api.ts';
+import { recordLog } from '../../support/log.ts';
 
 let folder = '';
 let close: () => Promise<void> = () => Promise.resolve();

@@ -1,10 +1,99 @@
 /** A retriever that is a program: one JSON line in for each query, one JSON line out for each answer. */
 import { setMaxListeners } from 'node:events';
-import type { Logger } from '../../logger.ts';
-import { wait } from '../../outbound/wait.ts';
-import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../retriever.ts';
-import { type Program, startProgram } from './program.ts';
-import { type Outcome, readAnswerLine, requestLine, shownMessage } from './protocol.ts';
+import type { Logger } from '../logger.ts';
+import { fieldsOf } from '../outbound/json-value.ts';
+import { wait } from '../outbound/send.ts';
+import { JsonBeyondLimit, parseExactJson } from '../text/json.ts';
+import { type Program, startProgram } from './command-program.ts';
+import { readId } from './results.ts';
+import type { FoundDocument, Retriever, RetrieverAnswer, RetrieverRequest } from './retriever.ts';
+
+/** What became of one query, as the program says. */
+type Outcome =
+  | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
+  | { readonly kind: 'error'; readonly code: string; readonly message: string };
+
+type AnswerLine =
+  | { readonly kind: 'answer'; readonly id: string; readonly outcome: Outcome }
+  /** Nobody can tell which query the line is for. */
+  | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
+
+/** `{"id","text","k","tags"}`. JSON escapes line breaks, so that a text never ends the line. */
+function requestLine(id: string, { text, k, tags }: RetrieverRequest): string {
+  return `${JSON.stringify({ id, text, k, tags })}\n`;
+}
+
+/**
+ * Reads `{"id","documents":[{"id","score"?,"text"?}]}`, best first, or `{"id","error":{"code","message"}}`.
+ *
+ * A document without an id makes the answer the error `missing_id`, as with other retrievers.
+ */
+function readAnswerLine(line: string): AnswerLine {
+  let json: unknown;
+  try {
+    json = parseExactJson(line);
+  } catch (error) {
+    if (error instanceof JsonBeyondLimit) {
+      return { kind: 'broken', code: error.code, problem: `wrote a line of JSON that ${error.problem}` };
+    }
+    const problem =
+      'wrote a line that is not JSON; what it has to say to people belongs on its standard error';
+    return { kind: 'broken', code: 'not_json', problem };
+  }
+  const fields = fieldsOf(json);
+  const id = readId(fields['id']);
+  if (id === null) {
+    const problem = 'wrote an answer without the id of a query; repeat the id of the request';
+    return { kind: 'broken', code: 'unknown_id', problem };
+  }
+  return { kind: 'answer', id, outcome: readOutcome(fields) };
+}
+
+function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
+  if (fields['error'] !== undefined && fields['error'] !== null) {
+    const { code, message } = fieldsOf(fields['error']);
+    return {
+      kind: 'error',
+      code: typeof code === 'string' && /^[a-z0-9_]{1,40}$/.test(code) ? code : 'command_error',
+      message:
+        typeof message === 'string' && message.trim() !== '' ? message : 'The command reports an error.',
+    };
+  }
+  const list = fields['documents'];
+  if (!Array.isArray(list)) {
+    const message = 'The command answered without the list `documents`.';
+    return { kind: 'error', code: 'no_result_list', message };
+  }
+  const documents: FoundDocument[] = [];
+  for (const [place, entry] of (list as unknown[]).entries()) {
+    const { id: rawId, score, text } = fieldsOf(entry);
+    const id = readId(rawId);
+    if (id === null) {
+      const message = `The command gave no usable id for the document at rank ${place + 1}.`;
+      return { kind: 'error', code: 'missing_id', message };
+    }
+    documents.push({
+      id,
+      score: typeof score === 'number' && Number.isFinite(score) ? score : null,
+      text: typeof text === 'string' ? text : null,
+    });
+  }
+  return { kind: 'documents', documents };
+}
+
+const LONGEST_MESSAGE = 300;
+
+/** A message of the program as it may be shown: short, one line, and not at all when it repeats the query. */
+function shownMessage(message: string, queryText: string): string {
+  const query = queryText.trim().toLowerCase();
+  if (query !== '' && message.toLowerCase().includes(query)) {
+    return 'The command reports an error; its message repeats the query and is not shown.';
+  }
+  return message
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, LONGEST_MESSAGE);
+}
 
 export interface CommandSettings {
   /** Program and arguments; no shell is involved. */

@@ -1,12 +1,11 @@
 /** `recalld keys`: who may call the HTTP API. */
 import { Command, InvalidArgumentError } from 'commander';
-import { type ApiScope, apiScopes } from '../access/api-key.ts';
-import type { ApiKey, ListedApiKey } from '../access/ports/api-keys.ts';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import { withCommandStore } from '../app/commands/command-store.ts';
+import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { formatTable, note, printJson, printLine } from '../cli/output.ts';
 import { RecalldError } from '../errors.ts';
-import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
-import { formatTable, note, printJson, printLine } from './output.ts';
+import { type ApiKey, type ApiScope, apiScopes, type ListedApiKey } from './api-keys.ts';
 
 export function keysCommand(signal: AbortSignal): Command {
   const command = new Command('keys').description('API keys of the HTTP API.');

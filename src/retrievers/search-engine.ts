@@ -1,14 +1,68 @@
 /** Elasticsearch and OpenSearch asked directly: by words, by vectors, or by both. */
+import type { Embedder } from '../embedders/embedder.ts';
+import { reciprocalRankFusion } from '../ir/reciprocal-rank-fusion.ts';
+import type { JsonApi } from '../outbound/json-api.ts';
+import { fieldAt, fieldsOf } from '../outbound/json-value.ts';
+import { readId } from './results.ts';
+import {
+  type FoundDocument,
+  failureOf,
+  type Retriever,
+  type RetrieverAnswer,
+  type RetrieverRequest,
+} from './retriever.ts';
+import { compileFilter, compileValue, type JsonValue } from './template.ts';
 
-import type { Embedder } from '../../embedders/embedder.ts';
-import { reciprocalRankFusion } from '../../ir/reciprocal-rank-fusion.ts';
-import type { JsonApi } from '../../outbound/json-api.ts';
-import { failureOf } from '../deadline.ts';
-import { compileFilter } from '../filter.ts';
-import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../retriever.ts';
-import { compileValue, type JsonValue } from '../template.ts';
-import type { Dialect } from './dialect.ts';
-import { readHits } from './hits.ts';
+interface NearestQuery {
+  readonly field: string;
+  readonly vector: Float32Array;
+  /** How many documents are wanted. */
+  readonly size: number;
+  /** Candidates of each shard, at least `size`. */
+  readonly candidates: number;
+  /** Clauses that a document must match, none for no filter. */
+  readonly filter: readonly JsonValue[];
+}
+
+/** An engine by name, and the part of a search body that asks it for nearest vectors. */
+export interface Dialect {
+  readonly name: 'Elasticsearch' | 'OpenSearch';
+  nearest(query: NearestQuery): Readonly<Record<string, JsonValue>>;
+}
+
+/** The top-level `knn` of the search API (8.4 and later), which filters while it searches. */
+export const elasticsearch: Dialect = {
+  name: 'Elasticsearch',
+  nearest: ({ field, vector, size, candidates, filter }) => ({
+    knn: {
+      field,
+      query_vector: [...vector],
+      k: size,
+      num_candidates: candidates,
+      ...(filter.length === 0 ? {} : { filter }),
+    },
+  }),
+};
+
+/**
+ * The `knn` query of the k-NN plugin. Its `k` is what each graph gives, and `size` what comes back, so that `k` stands
+ * for the candidates. The filter is inside of it, which filters while it searches (Lucene engine from 2.4 on, Faiss
+ * from 2.9 on); around it, it would leave fewer than k.
+ */
+export const opensearch: Dialect = {
+  name: 'OpenSearch',
+  nearest: ({ field, vector, candidates, filter }) => ({
+    query: {
+      knn: {
+        [field]: {
+          vector: [...vector],
+          k: candidates,
+          ...(filter.length === 0 ? {} : { filter: { bool: { filter } } }),
+        },
+      },
+    },
+  }),
+};
 
 /** How documents are found: by words alone, or with the vectors of an embedder. */
 export type SearchMode =
@@ -138,4 +192,56 @@ export function createSearchEngineRetriever(settings: SearchEngineSettings): Ret
 
 function filterClauses(filter: Readonly<Record<string, string>>): JsonValue[] {
   return Object.entries(filter).map(([field, value]) => ({ term: { [field]: value } }));
+}
+
+interface HitFields {
+  /** `_id`, or a field of `_source`. */
+  readonly id: string;
+  /** Field of the text, null when the text is not wanted. */
+  readonly content: string | null;
+  readonly configField: string;
+}
+
+type HitReading =
+  | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
+  | { readonly kind: 'error'; readonly code: string; readonly message: string };
+
+/**
+ * The hits as documents. An answer that stands for a part of the index only is an error and no ranking:
+ * `search_timed_out` and `shards_failed`; so are `no_result_list` and `missing_id`.
+ */
+function readHits(json: unknown, engine: Dialect['name'], fields: HitFields): HitReading {
+  const error = (code: string, problem: string): HitReading => ({
+    kind: 'error',
+    code,
+    message: `${engine} ${problem}.`,
+  });
+  const answer = fieldsOf(json);
+  const list = fieldsOf(answer['hits'])['hits'];
+  if (!Array.isArray(list)) {
+    return error('no_result_list', `answered without hits.hits; check ${fields.configField}.url`);
+  }
+  if (answer['timed_out'] === true) {
+    return error('search_timed_out', 'gave up before it had searched the whole index; look at its load');
+  }
+  const failed = fieldsOf(answer['_shards'])['failed'];
+  if (typeof failed === 'number' && failed > 0) {
+    return error('shards_failed', `answered without ${failed} shards of the index; look at their state`);
+  }
+  const documents: FoundDocument[] = [];
+  for (const [place, hit] of (list as unknown[]).entries()) {
+    const parts = fieldsOf(hit);
+    const source = parts['_source'];
+    const id = readId(fields.id === '_id' ? parts['_id'] : fieldAt(source, fields.id));
+    if (id === null) {
+      const where = `${fields.configField}.id is ${fields.id}`;
+      return error('missing_id', `gave no usable id for the hit at rank ${place + 1}: ${where}`);
+    }
+    const score = typeof parts['_score'] === 'number' ? parts['_score'] : null;
+    const text = fields.content === null ? null : fieldAt(source, fields.content);
+    documents.push(
+      fields.content === null ? { id, score } : { id, score, text: typeof text === 'string' ? text : null },
+    );
+  }
+  return { kind: 'documents', documents };
 }

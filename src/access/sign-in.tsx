@@ -1,14 +1,53 @@
-/** Signing in with an API key, and out. */
+/** Signing in with an API key, and out: the page and its routes. */
+
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { secure } from '../console/http/defences.ts';
 import { acceptForms, acceptFormsOf, fieldsOf } from '../console/http/forms.ts';
 import { ownPath } from '../console/http/own-path.ts';
 import { frameOf, queryOf, sendPage } from '../console/http/visit.ts';
+import { type Frame, Page } from '../console/page.tsx';
 import { RecalldError } from '../errors.ts';
 import { problemOf, sayWhen } from '../http/problem.ts';
 import type { Sessions } from './session.ts';
-import { SignInPage } from './sign-in-page.tsx';
+
+interface SignInPageProps {
+  readonly frame: Frame;
+  /** Where to go then. */
+  readonly next: string;
+  /** Why the last attempt failed. */
+  readonly problem: string | null;
+}
+
+function SignInPage({ frame, next, problem }: SignInPageProps) {
+  return (
+    <Page frame={frame} title="Sign in" section={null} hasRange={false}>
+      <form method="post" action="/sign-in" class="panel sign-in">
+        <input type="hidden" name="next" value={next} />
+        {problem === null ? null : (
+          <p class="alarm" role="alert" id="problem">
+            {problem}
+          </p>
+        )}
+        <label for="key">API key</label>
+        <input
+          id="key"
+          type="password"
+          name="key"
+          autocomplete="current-password"
+          required
+          autofocus
+          aria-describedby={problem === null ? 'hint' : 'problem hint'}
+        />
+        <p id="hint" class="lead">
+          Scope <code>read</code> shows, scope <code>admin</code> may also act.{' '}
+          <code>recalld keys create</code> makes keys.
+        </p>
+        <button type="submit">Sign in</button>
+      </form>
+    </Page>
+  );
+}
 
 interface SignInDeps {
   readonly clock: Clock;

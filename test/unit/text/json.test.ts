@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonBeyondLimit, jsonLimits, parseBoundedJson } from '../../../src/text/bounded-json.ts';
+import { JsonBeyondLimit, jsonLimits, parseBoundedJson } from '../../../src/text/json.ts';
 
 const limits = { depth: 3, containers: 5 };
 

@@ -3,12 +3,12 @@ import { Command, Option } from 'commander';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import { withCommandStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type Deployment, type DeploymentKind, deploymentKinds } from '../deployments/rules/deployment.ts';
-import { deploymentJson } from '../deployments/schema.ts';
-import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
-import { formatTable, printJson, printLine } from './output.ts';
-import { parseCount } from './parse-count.ts';
-import { parseTime } from './parse-time.ts';
+import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { formatTable, printJson, printLine } from '../cli/output.ts';
+import { parseCount } from '../cli/parse-count.ts';
+import { parseTime } from '../cli/parse-time.ts';
+import { type Deployment, type DeploymentKind, deploymentKinds } from './rules/deployment.ts';
+import { deploymentJson } from './schema.ts';
 
 interface AddOptions extends ConfiguredOptions {
   readonly pipeline: string;

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { elasticsearch, opensearch } from '../../../../src/retrievers/search-engine/dialect.ts';
 import {
   createSearchEngineRetriever,
+  elasticsearch,
+  opensearch,
   type SearchEngineSettings,
-} from '../../../../src/retrievers/search-engine/search-engine.ts';
+} from '../../../src/retrievers/search-engine.ts';
 import {
   type FaultServer,
   hang,
@@ -15,9 +16,9 @@ import {
   status,
   tooManyRequests,
   when,
-} from '../../../support/fault-server.ts';
-import { aJsonApi, never } from '../../../support/json-api.ts';
-import { memoryEmbedder } from '../../../support/memory-embedder.ts';
+} from '../../support/fault-server.ts';
+import { aJsonApi, never } from '../../support/json-api.ts';
+import { memoryEmbedder } from '../../support/memory-embedder.ts';
 
 let server: FaultServer;
 beforeEach(async () => {

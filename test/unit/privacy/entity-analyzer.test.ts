@@ -1,8 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  createPresidioAnalyzer,
-  type PresidioSettings,
-} from '../../../../src/privacy/entity-analyzer/presidio.ts';
+import { createPresidioAnalyzer, type PresidioSettings } from '../../../src/privacy/entity-analyzer.ts';
 import {
   type FaultServer,
   hang,
@@ -16,8 +13,8 @@ import {
   startFaultServer,
   status,
   truncated,
-} from '../../../support/fault-server.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+} from '../../support/fault-server.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 let server: FaultServer | null = null;
 afterEach(async () => {
