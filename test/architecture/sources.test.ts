@@ -35,7 +35,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/files/state-file.ts': 'a file that we wrote',
   'src/density/vector-files.ts': 'a file of the person who runs the command',
   'src/live/sql/feedback-rows.ts': 'made by our own statement',
-  'src/stores/pgvector/vector-text.ts': 'what PostgreSQL writes for a vector, which nests nothing',
+  'src/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
   'src/app/commands/golden-proposals.ts': 'a file of the person who runs the command',
   'src/app/version.ts': 'our package.json',
   'src/client/answer.ts': 'an answer of recalld, cut to some kilobytes',

@@ -3,19 +3,16 @@
  *
  * Source: API_Reference_MDX/milvus-restful/v2.6.x/v2 and the page "Random sampling" of github.com/milvus-io/web-content.
  */
-
 import type { JsonApiSettings } from '../../outbound/json-api.ts';
 import { fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
 import { createReservoir } from '../../stats/reservoir.ts';
 import { sizeClass } from '../../vector/size-class.ts';
-import { knownIds } from '../known-ids.ts';
 import { needsVectors, toNearest } from '../neighbours.ts';
 import { type Attempt, failureCode, outcomeOf, outcomeOfScan, unsupported } from '../outcome.ts';
-import { rememberShape } from '../remembered-shape.ts';
-import { inPortions, type StoredVector, toSample, vectorsPerCall } from '../sampled-vectors.ts';
+import { inPortions, knownIds, type StoredVector, toSample, vectorsPerCall } from '../portions.ts';
+import { rememberShape } from '../remote-store.ts';
 import type { NearestRequest, VectorStore } from '../vector-store.ts';
-import { createMilvusCalls } from './calls.ts';
-import { anyOf, equality, type MilvusShape, readMilvusCollection } from './collection.ts';
+import { anyOf, createMilvusCalls, equality, type MilvusShape, readMilvusCollection } from './collection.ts';
 
 export interface MilvusSettings {
   /** With the header `Authorization: Bearer TOKEN`. */

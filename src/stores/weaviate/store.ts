@@ -4,28 +4,29 @@
  * Source: openapi-specs/schema.json of github.com/weaviate/weaviate, and the pages "Vector similarity search",
  * "Read all objects" and "Filters" of docs.weaviate.io.
  */
-
 import type { JsonApiSettings } from '../../outbound/json-api.ts';
 import { at, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
 import { createReservoir } from '../../stats/reservoir.ts';
 import { sizeClass } from '../../vector/size-class.ts';
-import { knownIds } from '../known-ids.ts';
 import { needsVectors, toNearest } from '../neighbours.ts';
 import { type Attempt, failed, outcomeOf, outcomeOfScan, unsupported } from '../outcome.ts';
-import { rememberShape } from '../remembered-shape.ts';
-import { inPortions, type StoredVector, toSample, vectorsPerCall } from '../sampled-vectors.ts';
+import { inPortions, knownIds, type StoredVector, toSample, vectorsPerCall } from '../portions.ts';
+import { rememberShape } from '../remote-store.ts';
 import { createStoreCalls, unlessForbidden } from '../store-calls.ts';
 import type { NearestRequest, VectorStore } from '../vector-store.ts';
-import { type CollectionSchema, equality, readSchema, whereAnyOf } from './collection.ts';
 import {
+  type CollectionSchema,
   collectionName,
   countQuery,
+  equality,
   getQuery,
   graphqlName,
   nearVector,
+  readSchema,
   whereAll,
+  whereAnyOf,
   whereIds,
-} from './graphql.ts';
+} from './schema.ts';
 
 export interface WeaviateSettings {
   /** With the header `Authorization: Bearer KEY`. */

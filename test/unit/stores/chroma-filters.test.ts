@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { whereOf } from '../../../../src/stores/chroma/where.ts';
+import { whereOf } from '../../../src/stores/chroma.ts';
 
 describe('a filter for Chroma', () => {
   it('is left out when it is empty, since Chroma refuses an empty one', () => {

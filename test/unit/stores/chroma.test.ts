@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { VectorStore } from '../../../../src/stores/vector-store.ts';
-import { openChroma } from '../../../support/chroma.ts';
+import type { VectorStore } from '../../../src/stores/vector-store.ts';
+import { openChroma } from '../../support/chroma.ts';
 import {
   type FaultServer,
   inTurn,
@@ -10,7 +10,7 @@ import {
   startFaultServer,
   status,
   when,
-} from '../../../support/fault-server.ts';
+} from '../../support/fault-server.ts';
 
 const never = new AbortController().signal;
 const vector = Float32Array.of(1, 0);

@@ -10,16 +10,20 @@ import { parseBoundedJson } from '../../text/json.ts';
 import { sizeClass } from '../../vector/size-class.ts';
 import { type Hit, toNearest } from '../neighbours.ts';
 import { type Attempt, failed, outcomeOf, outcomeOfScan, unsupported } from '../outcome.ts';
+import { inPortions, type StoredVector, toSample } from '../portions.ts';
+import { rememberShape } from '../remote-store.ts';
+import type { NearestRequest, VectorStore } from '../vector-store.ts';
 import {
   createRedisConnection,
+  float32Bytes,
   type RedisCommand,
   type RedisSettings,
   type Reply,
-} from '../redis/connection.ts';
-import { float32Bytes, repliesOf, replyNumber, replyText, valueAfter } from '../redis/reply.ts';
-import { rememberShape } from '../remembered-shape.ts';
-import { inPortions, type StoredVector, toSample } from '../sampled-vectors.ts';
-import type { NearestRequest, VectorStore } from '../vector-store.ts';
+  repliesOf,
+  replyNumber,
+  replyText,
+  valueAfter,
+} from './connection.ts';
 
 interface RedisVectorSetSettings {
   readonly redis: RedisSettings;

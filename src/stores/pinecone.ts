@@ -4,18 +4,16 @@
  * Source: the types generated from Pinecone's OpenAPI description, src/pinecone-generated-ts-fetch/db_data of
  * github.com/pinecone-io/pinecone-ts-client, and docs.pinecone.io/reference/api.
  */
-
-import type { JsonApiSettings } from '../../outbound/json-api.ts';
-import { at, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
-import { createReservoir } from '../../stats/reservoir.ts';
-import { sizeClass } from '../../vector/size-class.ts';
-import { knownIds } from '../known-ids.ts';
-import { needsVectors, toNearest } from '../neighbours.ts';
-import { type Attempt, outcomeOf, outcomeOfScan, unsupported } from '../outcome.ts';
-import { rememberShape } from '../remembered-shape.ts';
-import { type StoredVector, toSample } from '../sampled-vectors.ts';
-import { createStoreCalls } from '../store-calls.ts';
-import type { NearestRequest, ScoreKind, VectorMetric, VectorStore } from '../vector-store.ts';
+import type { JsonApiSettings } from '../outbound/json-api.ts';
+import { at, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
+import { createReservoir } from '../stats/reservoir.ts';
+import { sizeClass } from '../vector/size-class.ts';
+import { needsVectors, toNearest } from './neighbours.ts';
+import { type Attempt, outcomeOf, outcomeOfScan, unsupported } from './outcome.ts';
+import { knownIds, type StoredVector, toSample } from './portions.ts';
+import { rememberShape } from './remote-store.ts';
+import { createStoreCalls } from './store-calls.ts';
+import type { NearestRequest, ScoreKind, VectorMetric, VectorStore } from './vector-store.ts';
 
 export interface PineconeSettings {
   /** The host of the index, with the header `Api-Key`. */

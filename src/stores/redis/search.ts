@@ -8,21 +8,31 @@ import { listOf, textOf, vectorOf } from '../../outbound/json-value.ts';
 import { createReservoir } from '../../stats/reservoir.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import { sizeClass } from '../../vector/size-class.ts';
-import { knownIds } from '../known-ids.ts';
 import { type Hit, needsVectors, toNearest } from '../neighbours.ts';
 import { type Attempt, failed, outcomeOf, outcomeOfScan, unsupported } from '../outcome.ts';
+import { inPortions, knownIds, type StoredVector, toSample } from '../portions.ts';
+import { rememberShape } from '../remote-store.ts';
+import type { NearestRequest, VectorStore } from '../vector-store.ts';
 import {
   createRedisConnection,
+  float32Bytes,
+  float32Of,
   type RedisCommand,
   type RedisSettings,
   type Reply,
-} from '../redis/connection.ts';
-import { float32Bytes, float32Of, repliesOf, replyNumber, replyText, valueAfter } from '../redis/reply.ts';
-import { rememberShape } from '../remembered-shape.ts';
-import { inPortions, type StoredVector, toSample } from '../sampled-vectors.ts';
-import type { NearestRequest, VectorStore } from '../vector-store.ts';
-import { type IndexInfo, readIndexInfo } from './index-info.ts';
-import { anyOfQuery, DISTANCE, nearestQuery, type SearchQuery } from './query.ts';
+  repliesOf,
+  replyNumber,
+  replyText,
+  valueAfter,
+} from './connection.ts';
+import {
+  anyOfQuery,
+  DISTANCE,
+  type IndexInfo,
+  nearestQuery,
+  readIndexInfo,
+  type SearchQuery,
+} from './search-index.ts';
 
 interface RedisSearchSettings {
   readonly redis: RedisSettings;
