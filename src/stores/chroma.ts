@@ -1,22 +1,20 @@
 /** The vector store Chroma, by version 2 of its HTTP API, which `/openapi.json` of a server describes. */
-import type { JsonApiSettings } from '../outbound/json-api.ts';
-import { at, type Fields, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
+
+import type { JsonApiSettings, JsonCall } from '../outbound/json-api.ts';
+import { at, fieldsOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
 import { createReservoir } from '../stats/reservoir.ts';
-import { sizeClass } from '../vector/size-class.ts';
-import { type Hit, needsVectors, toNearest } from './neighbours.ts';
-import { type Attempt, failureCode, outcomeOf, outcomeOfScan, unsupported } from './outcome.ts';
-import { type StoredVector, toSample } from './portions.ts';
-import { type RememberedShape, rememberShape } from './remote-store.ts';
+import { type Entry, type Hit, needsVectors, toSample } from './entries.ts';
+import { type Attempt, failureCode } from './outcome.ts';
+import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
 import { createStoreCalls, type StoreCalls } from './store-calls.ts';
-import type {
-  Nearest,
-  NearestRequest,
-  SampledVectors,
-  SampleRequest,
-  ScoreKind,
-  StoreDescription,
-  VectorMetric,
-  VectorStore,
+import {
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type ScoreKind,
+  type StoreDescription,
+  type VectorMetric,
+  type VectorStore,
 } from './vector-store.ts';
 
 interface Collection {
@@ -25,10 +23,7 @@ interface Collection {
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   readonly scoreKind: ScoreKind;
-  /** Settings of the index and of what embeds its documents. */
-  readonly configuration: Fields;
-  /** What its owner wrote about it, such as the version of the index. */
-  readonly metadata: Fields;
+  readonly traits: Readonly<Record<string, string>>;
 }
 
 const squaredL2 = { metric: 'l2', scoreKind: 'squared_l2' } as const;
@@ -46,29 +41,34 @@ function readCollection(answer: unknown): Collection | null {
   if (id === null) return null;
   const configuration = fieldsOf(at(answer, 'configuration_json'));
   const index = configuration['hnsw'] ?? configuration['spann'];
+  const kinds = spaces[textOf(at(index, 'space')) ?? 'l2'] ?? squaredL2;
   return {
     id,
     dimensions: numberOf(at(answer, 'dimension')),
-    ...(spaces[textOf(at(index, 'space')) ?? 'l2'] ?? squaredL2),
-    configuration,
-    metadata: fieldsOf(at(answer, 'metadata')),
+    ...kinds,
+    traits: {
+      collection: id,
+      metric: kinds.metric,
+      // Settings of the index and of what embeds its documents.
+      configuration: JSON.stringify(configuration),
+      // What its owner wrote about it, such as the version of the index.
+      metadata: JSON.stringify(fieldsOf(at(answer, 'metadata'))),
+    },
   };
 }
 
-interface ChromaRecord {
+interface Stored extends Entry {
   readonly id: string;
-  readonly vector: Float32Array | null;
-  readonly document: string | null;
 }
 
-/** The answer to a get; null when it is none. */
-function readRecords(answer: unknown): ChromaRecord[] | null {
+/** The records of an answer, which come as one list for each of their parts; null when it is none. */
+function readRecords(answer: unknown): Stored[] | null {
   const { ids, embeddings, documents } = fieldsOf(answer);
   if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) return null;
   return ids.map((id, place) => ({
     id,
     vector: vectorOf(at(embeddings, place)),
-    document: textOf(at(documents, place)),
+    content: textOf(at(documents, place)),
   }));
 }
 
@@ -77,11 +77,8 @@ function readHits(answer: unknown): Hit[] | null {
   const [ids, embeddings, documents, distances] = ['ids', 'embeddings', 'documents', 'distances'].map(
     (part) => at(answer, part, 0),
   );
-  const hits = readRecords({ ids, embeddings, documents })?.flatMap(({ id, vector, document }, place) => {
-    const score = numberOf(at(distances, place));
-    return score === null ? [] : [{ id, score, vector, content: document }];
-  });
-  return hits === undefined || hits.length < listOf(ids).length ? null : hits;
+  const records = readRecords({ ids, embeddings, documents });
+  return records?.map((record, place) => ({ ...record, score: numberOf(at(distances, place)) })) ?? null;
 }
 
 type Where = Readonly<Record<string, unknown>>;
@@ -110,24 +107,12 @@ function readingsOf(value: string): (string | number | boolean)[] {
   return isNumber ? [value, Number(value)] : [value];
 }
 
-interface CollectionPlace {
+/** `vector_store` of kind `chroma`. */
+interface ChromaSettings {
+  readonly api: JsonApiSettings;
   readonly tenant: string;
   readonly database: string;
   readonly collection: string;
-}
-
-interface CollectionClient {
-  readonly calls: StoreCalls;
-  /** What the collection is, looked up by its name. */
-  readonly shapes: RememberedShape<Collection>;
-  count(attempt: Attempt): Promise<unknown>;
-  query(body: object, attempt: Attempt): Promise<unknown>;
-  /** Hands every id over, page by page. */
-  listIds(take: (id: string) => void, attempt: Attempt): Promise<void>;
-  /** Those of these ids that are there, in the order of the server, with parts such as `embeddings`. */
-  get(ids: readonly string[], parts: readonly string[], attempt: Attempt): Promise<readonly ChromaRecord[]>;
-  /** Version of the server. */
-  version(attempt: Attempt): Promise<unknown>;
 }
 
 /** Ids alone are short. */
@@ -137,127 +122,143 @@ const VECTORS_PER_REQUEST = 200;
 /** The quota of Chroma Cloud, see docs.trychroma.com/cloud/quotas-limits; it answers 422 to more. */
 const CLOUD_QUOTA = 300;
 
-/** @throws RecalldError config_invalid for an address that cannot be called */
-function createCollectionClient(api: JsonApiSettings, place: CollectionPlace): CollectionClient {
-  const calls = createStoreCalls(api);
-  const [tenant, database] = [encodeURIComponent(place.tenant), encodeURIComponent(place.database)];
-  const collections = `/api/v2/tenants/${tenant}/databases/${database}/collections`;
-  let mostPerRequest = IDS_PER_REQUEST;
-
-  const shapes = rememberShape<Collection>(calls.service, async (attempt) => {
-    const path = `${collections}/${encodeURIComponent(place.collection)}`;
-    const call = { method: 'GET', path, purpose: 'description', missing: missing(place, calls) } as const;
-    const collection = readCollection(await calls.json(call, attempt));
-    if (collection === null) throw calls.unexpected('description', 'id of a collection');
-    return collection;
-  });
-
-  /** A collection that was made anew under its name has another id, and is looked for once more. */
-  const ask = async (
-    path: string,
-    body: object | undefined,
-    purpose: string,
-    attempt: Attempt,
-  ): Promise<unknown> => {
-    const method = body === undefined ? 'GET' : 'POST';
-    const send = ({ id }: Collection): Promise<unknown> =>
-      calls.json({ method, path: `${collections}/${id}/${path}`, body, purpose }, attempt);
-    try {
-      return await send(await shapes.current(attempt));
-    } catch (error) {
-      if (failureCode(error) !== 'http_404') throw error;
-      return send(await shapes.fresh(attempt));
-    }
-  };
-
-  /** null when it was more than the server gives at once; the next one asks for less. */
-  const getPage = async (
-    page: { readonly limit: number; readonly include: readonly string[]; readonly [key: string]: unknown },
-    purpose: string,
-    attempt: Attempt,
-  ): Promise<readonly ChromaRecord[] | null> => {
-    try {
-      const records = readRecords(await ask('get', page, purpose, attempt));
-      if (records === null) throw calls.unexpected(purpose, 'ids');
-      return records;
-    } catch (error) {
-      if (failureCode(error) !== 'http_422' || page.limit <= CLOUD_QUOTA) throw error;
-      mostPerRequest = CLOUD_QUOTA;
-      return null;
-    }
-  };
-
-  return {
-    calls,
-    shapes,
-    count: (attempt) => ask('count', undefined, 'count', attempt),
-    query: (body, attempt) => ask('query', body, 'search', attempt),
-    async listIds(take, attempt) {
-      for (let offset = 0; ; ) {
-        const page = await getPage({ include: [], limit: mostPerRequest, offset }, 'sample', attempt);
-        if (page?.length === 0) return;
-        for (const { id } of page ?? []) take(id);
-        offset += page?.length ?? 0;
-      }
-    },
-    async get(ids, parts, attempt) {
-      const records: ChromaRecord[] = [];
-      const purpose = parts.length === 0 ? 'check of ids' : 'sample';
-      const most = parts.length === 0 ? IDS_PER_REQUEST : VECTORS_PER_REQUEST;
-      for (let start = 0; start < ids.length; ) {
-        const some = ids.slice(start, start + Math.min(most, mostPerRequest));
-        const page = await getPage({ ids: some, include: parts, limit: some.length }, purpose, attempt);
-        records.push(...(page ?? []));
-        if (page !== null) start += some.length;
-      }
-      return records;
-    },
-    version: (attempt) => calls.json({ method: 'GET', path: '/api/v2/version', purpose: 'version' }, attempt),
-  };
-}
-
-function missing({ collection, database, tenant }: CollectionPlace, { configField }: StoreCalls): string {
-  const place = `${collection} in the database ${database} of ${tenant}`;
-  return `there is no collection ${place}; check ${configField}.collection, .database, .tenant and .url`;
-}
-
-/** `vector_store` of kind `chroma`. */
-interface ChromaSettings extends CollectionPlace {
-  readonly api: JsonApiSettings;
-}
+/** What may be missing of a hit, in the words of the answer to a query. */
+const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
 
 /**
  * Opens a collection; nothing is asked before the first call. Filters name keys of the metadata.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
-export function createChromaStore({ api, ...place }: ChromaSettings): VectorStore {
-  const client = createCollectionClient(api, place);
-  return {
+export function createChromaStore(settings: ChromaSettings): VectorStore {
+  const calls = createStoreCalls(settings.api);
+  const shapes = rememberShape(calls.service, (attempt) => findCollection(settings, calls, attempt));
+  const store: Chroma = { ...settings, calls, shapes, mostPerRequest: IDS_PER_REQUEST };
+  return createRemoteStore({
     kind: 'chroma',
-    nearest: (request, signal) =>
-      outcomeOf(signal, async (attempt) => {
-        if (request.exact) throw unsupported('Chroma has no search that passes its index by.');
-        return client.shapes.search(request.vector, attempt, (collection, inner) =>
-          nearest(client, collection, request, inner),
-        );
-      }),
-    sample: (request, signal) => outcomeOfScan(signal, (attempt) => sample(client, request, attempt)),
-    describe: (signal) => outcomeOfScan(signal, (attempt) => describe(client, attempt)),
-    existing: (ids, signal) =>
-      outcomeOf(signal, async (attempt) => {
-        return new Set((await client.get(ids, [], attempt)).map(({ id }) => id));
-      }),
-    close: async () => client.calls.close(),
-  };
+    shapes,
+    noExactSearch: 'Chroma has no search that passes its index by.',
+    search: (shape, request, attempt) => search(store, shape, request, attempt),
+    placeOf,
+    unexpected: calls.unexpected,
+    sample: (request, attempt) => sample(store, request, attempt),
+    describe: (_, attempt) => describe(store, attempt),
+    existing: async (ids, attempt) => new Set((await get(store, ids, [], attempt)).map(({ id }) => id)),
+    close: calls.close,
+  });
 }
 
-async function nearest(
-  client: CollectionClient,
+interface Chroma extends ChromaSettings {
+  readonly calls: StoreCalls;
+  /** What the collection is, looked up by its name. */
+  readonly shapes: RememberedShape<Collection>;
+  /** Becomes less once the server has refused to give so many. */
+  mostPerRequest: number;
+}
+
+async function findCollection(
+  settings: ChromaSettings,
+  calls: StoreCalls,
+  attempt: Attempt,
+): Promise<Collection> {
+  const { collection: name, database, tenant } = settings;
+  const place = `${name} in the database ${database} of ${tenant}`;
+  const missing = `there is no collection ${place}; check ${calls.configField}.collection, .database, .tenant and .url`;
+  const path = `${collectionsPath(settings)}/${encodeURIComponent(name)}`;
+  const collection = readCollection(
+    await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt),
+  );
+  if (collection === null) throw calls.unexpected('description', 'id of a collection');
+  return collection;
+}
+
+function collectionsPath({ tenant, database }: ChromaSettings): string {
+  return `/api/v2/tenants/${encodeURIComponent(tenant)}/databases/${encodeURIComponent(database)}/collections`;
+}
+
+/** A collection that was made anew under its name has another id, and is looked for once more. */
+async function ask(
+  store: Chroma,
+  path: string,
+  { purpose, body }: Pick<JsonCall, 'purpose' | 'body'>,
+  attempt: Attempt,
+): Promise<unknown> {
+  const method = body === undefined ? 'GET' : 'POST';
+  const send = ({ id }: Collection): Promise<unknown> =>
+    store.calls.json({ method, path: `${collectionsPath(store)}/${id}/${path}`, body, purpose }, attempt);
+  try {
+    return await send(await store.shapes.current(attempt));
+  } catch (error) {
+    if (failureCode(error) !== 'http_404') throw error;
+    return send(await store.shapes.fresh(attempt));
+  }
+}
+
+interface Page {
+  readonly limit: number;
+  readonly include: readonly string[];
+  readonly ids?: readonly string[];
+  readonly offset?: number;
+}
+
+/** null when it was more than the server gives at once; the next one asks for less. */
+async function getPage(
+  store: Chroma,
+  page: Page,
+  purpose: string,
+  attempt: Attempt,
+): Promise<readonly Stored[] | null> {
+  try {
+    const records = readRecords(await ask(store, 'get', { body: page, purpose }, attempt));
+    if (records === null) throw store.calls.unexpected(purpose, 'ids');
+    return records;
+  } catch (error) {
+    if (failureCode(error) !== 'http_422' || page.limit <= CLOUD_QUOTA) throw error;
+    store.mostPerRequest = CLOUD_QUOTA;
+    return null;
+  }
+}
+
+/** Hands every id over, page by page. */
+async function listIds(store: Chroma, take: (id: string) => void, attempt: Attempt): Promise<void> {
+  for (let offset = 0; ; ) {
+    const page = await getPage(
+      store,
+      { include: [], limit: store.mostPerRequest, offset },
+      'sample',
+      attempt,
+    );
+    if (page?.length === 0) return;
+    for (const { id } of page ?? []) take(id);
+    offset += page?.length ?? 0;
+  }
+}
+
+/** Those of these ids that are there, in the order of the server, with parts such as `embeddings`. */
+async function get(
+  store: Chroma,
+  ids: readonly string[],
+  include: readonly string[],
+  attempt: Attempt,
+): Promise<readonly Stored[]> {
+  const records: Stored[] = [];
+  const purpose = include.length === 0 ? 'check of ids' : 'sample';
+  const most = include.length === 0 ? IDS_PER_REQUEST : VECTORS_PER_REQUEST;
+  for (let start = 0; start < ids.length; ) {
+    const some = ids.slice(start, start + Math.min(most, store.mostPerRequest));
+    const page = await getPage(store, { ids: some, include, limit: some.length }, purpose, attempt);
+    records.push(...(page ?? []));
+    if (page !== null) start += some.length;
+  }
+  return records;
+}
+
+async function search(
+  store: Chroma,
   { scoreKind }: Collection,
   request: NearestRequest,
   attempt: Attempt,
-): Promise<Nearest> {
+): Promise<Hit[]> {
   const body = {
     query_embeddings: [Array.from(request.vector)],
     n_results: request.k,
@@ -268,44 +269,36 @@ async function nearest(
     ],
     ...whereOf(request.filter),
   };
-  const hits = readHits(await client.query(body, attempt));
-  if (hits === null) throw client.calls.unexpected('search', 'ids with distances');
-  const found = toNearest(hits, scoreKind, request);
-  if (found === null) throw client.calls.unexpected('search', 'embeddings');
-  return found;
+  const hits = readHits(await ask(store, 'query', { body, purpose: 'search' }, attempt));
+  if (hits === null) throw store.calls.unexpected('search', placeOf.id);
+  return hits;
 }
 
 /** Lists all ids, draws among them, and reads the vectors of those. */
 async function sample(
-  client: CollectionClient,
+  store: Chroma,
   { n, seed, withContent }: SampleRequest,
   attempt: Attempt,
 ): Promise<SampledVectors> {
   const reservoir = createReservoir<string>(n, seed);
-  await client.listIds((id) => reservoir.offer(id), attempt);
+  await listIds(store, (id) => reservoir.offer(id), attempt);
   // A write while the ids are listed may show one twice.
   const ids = [...new Set(reservoir.chosen())];
   const parts = ['embeddings', ...(withContent ? ['documents'] : [])];
-  const found = new Map((await client.get(ids, parts, attempt)).map((record) => [record.id, record]));
+  const found = new Map((await get(store, ids, parts, attempt)).map((record) => [record.id, record]));
   // One that was deleted since it was listed is left out.
-  const drawn = ids.flatMap((id): StoredVector[] => {
-    const { vector = null, document = null } = found.get(id) ?? {};
-    return vector === null ? [] : [{ id, vector, content: document }];
-  });
-  return toSample(drawn, true);
+  const drawn = ids.flatMap((id) => found.get(id) ?? []);
+  return toSample(drawn, { withContent, isSeeded: true });
 }
 
-async function describe(client: CollectionClient, attempt: Attempt): Promise<StoreDescription> {
-  const { id, dimensions, metric, configuration, metadata } = await client.shapes.fresh(attempt);
-  const count = numberOf(await client.count(attempt));
-  if (count === null) throw client.calls.unexpected('count', 'number of records');
-  const traits = {
-    chroma: textOf(await client.version(attempt)) ?? 'unknown',
-    collection: id,
-    metric,
-    configuration: JSON.stringify(configuration),
-    metadata: JSON.stringify(metadata),
-    size_class: sizeClass(count),
-  };
-  return { count, isExactCount: true, dimensions, metric, traits };
+async function describe(
+  store: Chroma,
+  attempt: Attempt,
+): Promise<Pick<StoreDescription, 'count' | 'isExactCount' | 'traits'>> {
+  const { calls } = store;
+  const count = numberOf(await ask(store, 'count', { purpose: 'count' }, attempt));
+  if (count === null) throw calls.unexpected('count', 'number of records');
+  const call = { method: 'GET', path: '/api/v2/version', purpose: 'version' } as const;
+  const traits = { chroma: textOf(await calls.json(call, attempt)) ?? 'unknown' };
+  return { count, isExactCount: true, traits };
 }

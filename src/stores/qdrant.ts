@@ -3,6 +3,7 @@
  *
  * Source: the OpenAPI description of Qdrant, docs/redoc/master/openapi.json of github.com/qdrant/qdrant.
  */
+
 import type { JsonApiSettings } from '../outbound/json-api.ts';
 import {
   at,
@@ -15,13 +16,26 @@ import {
   vectorOf,
 } from '../outbound/json-value.ts';
 import { createReservoir } from '../stats/reservoir.ts';
-import { sizeClass } from '../vector/size-class.ts';
-import { needsVectors, toNearest } from './neighbours.ts';
-import { type Attempt, failed, outcomeOf, outcomeOfScan, unsupported } from './outcome.ts';
-import { inPortions, knownIds, type StoredVector, toSample, vectorsPerCall } from './portions.ts';
-import { rememberShape } from './remote-store.ts';
+import {
+  type Entry,
+  type Hit,
+  inPortions,
+  knownIds,
+  needsVectors,
+  readSample,
+  vectorsPerCall,
+} from './entries.ts';
+import { type Attempt, failed, unsupported } from './outcome.ts';
+import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
 import { createStoreCalls, type StoreCalls, settingsHash, unlessForbidden } from './store-calls.ts';
-import type { NearestRequest, ScoreKind, VectorMetric, VectorStore } from './vector-store.ts';
+import {
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type ScoreKind,
+  type VectorMetric,
+  type VectorStore,
+} from './vector-store.ts';
 
 interface CollectionShape {
   readonly dimensions: number;
@@ -76,7 +90,6 @@ async function readCollection(
       metadata: settingsHash(config['metadata'] ?? null),
       dimensions: String(dimensions),
       distance: name,
-      size_class: sizeClass(count),
     },
   };
 }
@@ -140,135 +153,166 @@ const MOST_PAGES = 5000;
  * @throws RecalldError config_invalid for an address that cannot be called
  */
 export function createQdrantStore(settings: QdrantSettings): VectorStore {
-  const { collection, vectorName, idKey, contentKey } = settings;
   const calls = createStoreCalls(settings.api);
-  const points = `/collections/${encodeURIComponent(collection)}/points`;
-  const missing = `there is no collection ${collection}; check ${calls.configField}.collection`;
   const shapes = rememberShape(calls.service, (attempt) =>
-    readCollection(calls, collection, vectorName, attempt),
+    readCollection(calls, settings.collection, settings.vectorName, attempt),
   );
-  const payloadOf = (withContent: boolean): readonly string[] | false => {
-    const keys = [idKey, withContent ? contentKey : undefined].filter((key) => key !== undefined);
-    return keys.length > 0 && keys;
-  };
-  const withVector = vectorName === undefined ? true : [vectorName];
-
-  const post = (path: string, body: unknown, purpose: string, attempt: Attempt): Promise<unknown> =>
-    calls.json({ method: 'POST', path: `${points}${path}`, body, purpose, missing }, attempt);
-
-  const idOf = (point: unknown): string | null =>
-    textOf(idKey === undefined ? at(point, 'id') : fieldAt(at(point, 'payload'), idKey));
-  const contentOf = (point: unknown): string | null =>
-    contentKey === undefined ? null : textOf(fieldAt(at(point, 'payload'), contentKey));
-  const vectorIn = (point: unknown): Float32Array | null =>
-    vectorOf(vectorName === undefined ? at(point, 'vector') : at(point, 'vector', vectorName));
-
-  const search = async (shape: CollectionShape, request: NearestRequest, attempt: Attempt) => {
-    const conditions = Object.entries(request.filter).map(([key, value]) => ({ key, match: { value } }));
-    const body = {
-      query: [...request.vector],
-      ...(vectorName === undefined ? {} : { using: vectorName }),
-      ...(conditions.length === 0 ? {} : { filter: { must: conditions } }),
-      ...(request.exact ? { params: { exact: true } } : {}),
-      limit: request.k,
-      with_payload: payloadOf(request.withContent),
-      with_vector: needsVectors(shape.scoreKind) && withVector,
-    };
-    const answer = await post('/query', body, 'search', attempt);
-    const hits = listOf(at(answer, 'result', 'points')).map((point) => {
-      const [id, score] = [idOf(point), numberOf(at(point, 'score'))];
-      if (score === null) throw calls.unexpected('search', 'result.points[].score');
-      if (id === null) throw calls.unexpected('search', `payload key ${idKey ?? 'id'} of a point`);
-      return { id, score, vector: vectorIn(point), content: contentOf(point) };
-    });
-    const nearest = toNearest(hits, shape.scoreKind, request);
-    if (nearest === null) throw calls.unexpected('search', 'vectors');
-    return nearest;
-  };
-
-  const randomIds = async (n: number, attempt: Attempt): Promise<PointId[]> => {
-    const body = { query: { sample: 'random' }, limit: n, with_payload: false, with_vector: false };
-    const answer = await post('/query', body, 'sample', attempt);
-    return listOf(at(answer, 'result', 'points')).flatMap((point) => pointId(textOf(at(point, 'id'))));
-  };
-
-  const walkedIds = async (n: number, seed: number, attempt: Attempt): Promise<readonly PointId[]> => {
-    const reservoir = createReservoir<PointId>(n, seed);
-    let offset: PointId | undefined;
-    do {
-      const from = offset === undefined ? {} : { offset };
-      const body = { limit: IDS_PER_CALL, ...from, with_payload: false, with_vector: false };
-      const answer = await post('/scroll', body, 'sample', attempt);
-      for (const point of listOf(at(answer, 'result', 'points'))) {
-        for (const id of pointId(textOf(at(point, 'id')))) reservoir.offer(id);
-      }
-      [offset] = pointId(textOf(at(answer, 'result', 'next_page_offset')));
-    } while (offset !== undefined);
-    return reservoir.chosen();
-  };
-
-  return {
+  const store: Qdrant = { ...settings, calls, shapes };
+  return createRemoteStore({
     kind: 'qdrant',
+    shapes,
+    search: (shape, request, attempt) => search(store, shape, request, attempt),
+    placeOf: {
+      score: 'result.points[].score',
+      id: `payload key ${settings.idKey ?? 'id'} of a point`,
+      vector: 'vectors',
+    },
+    unexpected: calls.unexpected,
+    sample: (request, attempt) => sample(store, request, attempt),
+    describe: async ({ count }) => ({ count, isExactCount: false }),
+    existing: (ids, attempt) =>
+      settings.idKey === undefined
+        ? existingPoints(store, ids, attempt)
+        : existingKeys(store, settings.idKey, ids, attempt),
+    close: calls.close,
+  });
+}
 
-    nearest: (request, signal) =>
-      (request.exact ? outcomeOfScan : outcomeOf)(signal, (attempt) =>
-        shapes.search(request.vector, attempt, (shape, inner) => search(shape, request, inner)),
-      ),
+interface Qdrant extends QdrantSettings {
+  readonly calls: StoreCalls;
+  readonly shapes: RememberedShape<CollectionShape>;
+}
 
-    sample: ({ n, seed, withContent }, signal) =>
-      outcomeOfScan(signal, async (attempt) => {
-        const { dimensions, hasCustomShards, count } = await shapes.fresh(attempt);
-        if (hasCustomShards && count > MOST_PAGES * IDS_PER_CALL) {
-          throw unsupported(
-            `A uniform sample over custom shards of Qdrant reads every id, and ${count} are too many.`,
-          );
-        }
-        const ids =
-          n < 1 ? [] : hasCustomShards ? await walkedIds(n, seed, attempt) : await randomIds(n, attempt);
-        const stored: StoredVector[] = [];
-        for (const portion of inPortions(ids, vectorsPerCall(dimensions, IDS_PER_CALL))) {
-          const body = { ids: portion, with_payload: payloadOf(withContent), with_vector: withVector };
-          for (const point of listOf(at(await post('', body, 'sample', attempt), 'result'))) {
-            const [id, vector] = [idOf(point), vectorIn(point)];
-            // A point without the named vector is no neighbour either.
-            if (id !== null && vector !== null) {
-              stored.push({ id, vector, content: withContent ? contentOf(point) : null });
-            }
-          }
-        }
-        return toSample(stored, hasCustomShards);
-      }),
+/** The points that a call about points of the collection gives. */
+async function post(
+  { calls, collection }: Qdrant,
+  call: { readonly path: string; readonly body: unknown; readonly purpose: string },
+  attempt: Attempt,
+): Promise<unknown> {
+  const missing = `there is no collection ${collection}; check ${calls.configField}.collection`;
+  const path = `/collections/${encodeURIComponent(collection)}/points${call.path}`;
+  return at(await calls.json({ ...call, method: 'POST', path, missing }, attempt), 'result');
+}
 
-    describe: (signal) =>
-      outcomeOfScan(signal, async (attempt) => {
-        const { count, dimensions, metric, traits } = await shapes.fresh(attempt);
-        return { count, isExactCount: false, dimensions, metric, traits };
-      }),
+async function search(
+  store: Qdrant,
+  { scoreKind }: CollectionShape,
+  request: NearestRequest,
+  attempt: Attempt,
+): Promise<Hit[]> {
+  const conditions = Object.entries(request.filter).map(([key, value]) => ({ key, match: { value } }));
+  const body = {
+    query: [...request.vector],
+    ...(store.vectorName === undefined ? {} : { using: store.vectorName }),
+    ...(conditions.length === 0 ? {} : { filter: { must: conditions } }),
+    ...(request.exact ? { params: { exact: true } } : {}),
+    limit: request.k,
+    with_payload: payloadOf(store, request.withContent),
+    with_vector: needsVectors(scoreKind) && withVector(store),
+  };
+  const result = await post(store, { path: '/query', body, purpose: 'search' }, attempt);
+  return listOf(at(result, 'points')).map((point) => ({
+    ...entryOf(store, point),
+    score: numberOf(at(point, 'score')),
+  }));
+}
 
-    existing: (ids, signal) =>
-      outcomeOf(signal, async (attempt) => {
-        if (idKey !== undefined) {
-          return knownIds(ids, 100, IDS_PER_CALL, async (wanted, limit) => {
-            const filter = { must: [{ key: idKey, match: { any: wanted } }] };
-            const body = { filter, limit, with_payload: [idKey], with_vector: false };
-            const answer = await post('/scroll', body, 'check of ids', attempt);
-            return listOf(at(answer, 'result', 'points')).flatMap((point) => idOf(point) ?? []);
-          });
-        }
-        const known = new Set<string>();
-        const possible = ids.filter((id) => pointId(id).length > 0);
-        for (const portion of inPortions(possible, IDS_PER_CALL)) {
-          const body = { ids: portion.flatMap(pointId), with_payload: false, with_vector: false };
-          const answer = await post('', body, 'check of ids', attempt);
-          const found = new Set(
-            listOf(at(answer, 'result')).map((point) => canonicalId(textOf(at(point, 'id')) ?? '')),
-          );
-          for (const id of portion) if (found.has(canonicalId(id))) known.add(id);
-        }
-        return known;
-      }),
+async function sample(store: Qdrant, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
+  const { n, seed, withContent } = request;
+  const { dimensions, hasCustomShards, count } = await store.shapes.fresh(attempt);
+  if (hasCustomShards && count > MOST_PAGES * IDS_PER_CALL) {
+    throw unsupported(
+      `A uniform sample over custom shards of Qdrant reads every id, and ${count} are too many.`,
+    );
+  }
+  const draw = () => (hasCustomShards ? walkedIds(store, n, seed, attempt) : randomIds(store, n, attempt));
+  const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
+  return readSample(
+    n < 1 ? [] : await draw(),
+    perCall,
+    { withContent, isSeeded: hasCustomShards },
+    async (ids) => {
+      const body = { ids, with_payload: payloadOf(store, withContent), with_vector: withVector(store) };
+      const result = await post(store, { path: '', body, purpose: 'sample' }, attempt);
+      return listOf(result).map((point) => entryOf(store, point));
+    },
+  );
+}
 
-    close: async () => calls.close(),
+async function randomIds(store: Qdrant, n: number, attempt: Attempt): Promise<PointId[]> {
+  const body = { query: { sample: 'random' }, limit: n, with_payload: false, with_vector: false };
+  const result = await post(store, { path: '/query', body, purpose: 'sample' }, attempt);
+  return listOf(at(result, 'points')).flatMap((point) => pointId(textOf(at(point, 'id'))));
+}
+
+async function walkedIds(
+  store: Qdrant,
+  n: number,
+  seed: number,
+  attempt: Attempt,
+): Promise<readonly PointId[]> {
+  const reservoir = createReservoir<PointId>(n, seed);
+  let offset: PointId | undefined;
+  do {
+    const from = offset === undefined ? {} : { offset };
+    const body = { limit: IDS_PER_CALL, ...from, with_payload: false, with_vector: false };
+    const result = await post(store, { path: '/scroll', body, purpose: 'sample' }, attempt);
+    for (const point of listOf(at(result, 'points'))) {
+      for (const id of pointId(textOf(at(point, 'id')))) reservoir.offer(id);
+    }
+    [offset] = pointId(textOf(at(result, 'next_page_offset')));
+  } while (offset !== undefined);
+  return reservoir.chosen();
+}
+
+/** Documents by a key of the payload. */
+function existingKeys(
+  store: Qdrant,
+  idKey: string,
+  ids: readonly string[],
+  attempt: Attempt,
+): Promise<ReadonlySet<string>> {
+  return knownIds(ids, 100, IDS_PER_CALL, async (wanted, limit) => {
+    const filter = { must: [{ key: idKey, match: { any: wanted } }] };
+    const body = { filter, limit, with_payload: [idKey], with_vector: false };
+    const result = await post(store, { path: '/scroll', body, purpose: 'check of ids' }, attempt);
+    return listOf(at(result, 'points')).flatMap((point) => entryOf(store, point).id ?? []);
+  });
+}
+
+/** Documents by the ids of their points. */
+async function existingPoints(
+  store: Qdrant,
+  ids: readonly string[],
+  attempt: Attempt,
+): Promise<ReadonlySet<string>> {
+  const known = new Set<string>();
+  const possible = ids.filter((id) => pointId(id).length > 0);
+  for (const portion of inPortions(possible, IDS_PER_CALL)) {
+    const body = { ids: portion.flatMap(pointId), with_payload: false, with_vector: false };
+    const result = await post(store, { path: '', body, purpose: 'check of ids' }, attempt);
+    const found = new Set(listOf(result).map((point) => canonicalId(textOf(at(point, 'id')) ?? '')));
+    for (const id of portion) if (found.has(canonicalId(id))) known.add(id);
+  }
+  return known;
+}
+
+function payloadOf({ idKey, contentKey }: Qdrant, withContent: boolean): readonly string[] | false {
+  const keys = [idKey, withContent ? contentKey : undefined].filter((key) => key !== undefined);
+  return keys.length > 0 && keys;
+}
+
+function withVector({ vectorName }: Qdrant): true | readonly string[] {
+  return vectorName === undefined ? true : [vectorName];
+}
+
+/** A point without the named vector is no neighbour either. */
+function entryOf({ idKey, contentKey, vectorName }: Qdrant, point: unknown): Entry {
+  const payload = at(point, 'payload');
+  return {
+    id: textOf(idKey === undefined ? at(point, 'id') : fieldAt(payload, idKey)),
+    vector: vectorOf(vectorName === undefined ? at(point, 'vector') : at(point, 'vector', vectorName)),
+    content: contentKey === undefined ? null : textOf(fieldAt(payload, contentKey)),
   };
 }
 

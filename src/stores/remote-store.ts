@@ -1,5 +1,93 @@
-/** What a search must know of a store before it is sent, asked once. */
-import { type Attempt, dimensionMismatch, failureCode } from './outcome.ts';
+/** A vector store made of what one product is asked, with what all products have in common. */
+import { sizeClass } from '../vector/size-class.ts';
+import { type Hit, toNearest } from './entries.ts';
+import {
+  type Attempt,
+  dimensionMismatch,
+  failureCode,
+  outcomeOf,
+  outcomeOfScan,
+  unsupported,
+} from './outcome.ts';
+import type {
+  Nearest,
+  NearestRequest,
+  SampledVectors,
+  SampleRequest,
+  ScoreKind,
+  StoreDescription,
+  VectorStore,
+} from './vector-store.ts';
+
+/** What a store is made of, as far as every product says it. */
+export interface StoreShape extends Shape, Pick<StoreDescription, 'metric' | 'traits'> {
+  readonly scoreKind: ScoreKind;
+}
+
+/** What one product is asked: each operation makes its requests and reads their answers. @throws Refused */
+export interface StoreOperations<S extends StoreShape> {
+  readonly kind: string;
+  readonly shapes: RememberedShape<S>;
+  /** Why it cannot be asked for an exact search, where that is known without asking it. */
+  readonly noExactSearch?: string;
+  /** Best first, as the store orders them; null when nothing can match. */
+  search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
+  /** Where the answer to a search should have what a hit lacks, for `unexpected`. */
+  readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
+  /** The refusal of an answer that is not what the product promises. */
+  unexpected(purpose: string, lacking: string): Error;
+  sample(request: SampleRequest, attempt: Attempt): Promise<SampledVectors>;
+  /** What the shape does not say; how large the store is becomes a trait beside these and those of the shape. */
+  describe(
+    shape: S,
+    attempt: Attempt,
+  ): Promise<Pick<StoreDescription, 'count' | 'isExactCount'> & Partial<Pick<StoreDescription, 'traits'>>>;
+  existing(ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>>;
+  close(): void;
+}
+
+export function createRemoteStore<S extends StoreShape>(operations: StoreOperations<S>): VectorStore {
+  const { kind, shapes, noExactSearch } = operations;
+  return {
+    kind,
+    nearest: (request, signal) =>
+      (request.exact ? outcomeOfScan : outcomeOf)(signal, async (attempt) => {
+        if (request.exact && noExactSearch !== undefined) throw unsupported(noExactSearch);
+        return shapes.search(request.vector, attempt, (shape, inner) =>
+          searchNearest(operations, shape, request, inner),
+        );
+      }),
+    sample: (request, signal) => outcomeOfScan(signal, (attempt) => operations.sample(request, attempt)),
+    describe: (signal) =>
+      outcomeOfScan(signal, async (attempt) => {
+        const shape = await shapes.fresh(attempt);
+        const { count, isExactCount, traits } = await operations.describe(shape, attempt);
+        const { dimensions, metric } = shape;
+        return {
+          count,
+          isExactCount,
+          dimensions,
+          metric,
+          traits: { ...shape.traits, ...traits, size_class: sizeClass(count) },
+        };
+      }),
+    existing: (ids, signal) => outcomeOf(signal, (attempt) => operations.existing(ids, attempt)),
+    close: async () => operations.close(),
+  };
+}
+
+async function searchNearest<S extends StoreShape>(
+  operations: StoreOperations<S>,
+  shape: S,
+  request: NearestRequest,
+  attempt: Attempt,
+): Promise<Nearest> {
+  const hits = await operations.search(shape, request, attempt);
+  if (hits === null) return { neighbours: [], isShort: true };
+  const nearest = toNearest(hits, shape.scoreKind, request);
+  if (typeof nearest !== 'string') return nearest;
+  throw operations.unexpected('search', operations.placeOf[nearest]);
+}
 
 interface Shape {
   /** Length of the vectors, null when the store does not say. */
@@ -23,6 +111,7 @@ export interface RememberedShape<S extends Shape> {
   ): Promise<Value>;
 }
 
+/** What a search must know of a store before it is sent, asked once. */
 export function rememberShape<S extends Shape>(
   service: string,
   ask: (attempt: Attempt) => Promise<S>,

@@ -17,9 +17,9 @@ export interface StoreCalls {
   /** The JSON of the answer. @throws Refused `failed` */
   json(call: StoreCall, attempt: Attempt): Promise<unknown>;
   /** An answer that is not what the public description of the API says. */
-  unexpected(purpose: string, lacking: string): Error;
+  readonly unexpected: (purpose: string, lacking: string) => Error;
   /** Gives connections back. */
-  close(): void;
+  readonly close: () => void;
 }
 
 /** The answer of a call that a key for one collection may not make, null when it may not. */

@@ -6,7 +6,7 @@ import { type Attempt, failed, unsupported } from '../outcome.ts';
 import { createStoreCalls, type StoreCalls, settingsHash } from '../store-calls.ts';
 import type { ScoreKind, VectorMetric } from '../vector-store.ts';
 
-interface MilvusCalls extends StoreCalls {
+export interface MilvusCalls extends StoreCalls {
   /** The field `data` of the answer. @throws Refused */
   data(path: string, body: unknown, purpose: string, attempt: Attempt): Promise<unknown>;
 }

@@ -1,7 +1,7 @@
-/** The k nearest rows. */
+/** What is asked of the rows: the k nearest, a uniform sample, which ids there are. */
 import { cosineOfScore, cosineSimilarity } from '../../vector/similarity.ts';
+import { inPortions, toSample } from '../entries.ts';
 import { dimensionMismatch } from '../outcome.ts';
-import { inPortions, toSample } from '../portions.ts';
 import type {
   Nearest,
   NearestRequest,
@@ -131,7 +131,7 @@ function sampleOf(rows: readonly SampleRow[]): SampledVectors {
     const problem = `the vectors differ in length (${[...lengths].join(', ')}); keep those of one embedding model in one table or view.`;
     throw new CallFailure('mixed_dimensions', problem);
   }
-  return toSample(stored, true);
+  return toSample(stored, { withContent: true, isSeeded: true });
 }
 
 const operators: Readonly<Record<VectorMetric, { sign: string; scoreKind: ScoreKind }>> = {

@@ -28,7 +28,7 @@ export interface RedisConnection {
   /** Sends the commands at once and gives their replies in the same order. @throws Refused */
   send(commands: readonly RedisCommand[], purpose: string, attempt: Attempt): Promise<readonly Reply[]>;
   /** Closes the connection, whatever is under way. */
-  close(): void;
+  readonly close: () => void;
 }
 
 /** How long a server that does not answer may take to close its end. */

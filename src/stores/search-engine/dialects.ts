@@ -22,12 +22,12 @@ export interface ElasticsearchSettings extends SearchEngineSettings {
 
 const MOST_CANDIDATES = 10_000;
 
-const similarities: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoring'>>> = {
-  cosine: { metric: 'cosine', scoring: 'shifted_cosine' },
+const similarities: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreKind'>>> = {
+  cosine: { metric: 'cosine', scoreKind: 'shifted_cosine' },
   // Vectors under dot_product must have length 1, so that their dot product is their cosine.
-  dot_product: { metric: 'dot', scoring: 'shifted_cosine' },
-  l2_norm: { metric: 'l2', scoring: 'inverse_squared_l2' },
-  max_inner_product: { metric: 'dot', scoring: 'shifted_dot' },
+  dot_product: { metric: 'dot', scoreKind: 'shifted_cosine' },
+  l2_norm: { metric: 'l2', scoreKind: 'inverse_squared_l2' },
+  max_inner_product: { metric: 'dot', scoreKind: 'shifted_dot' },
 };
 
 /**
@@ -104,10 +104,10 @@ function sourceOf(field: string, scoring: Scoring): string {
   }
 }
 
-const spaces: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoring'>>> = {
-  cosinesimil: { metric: 'cosine', scoring: 'shifted_cosine' },
-  l2: { metric: 'l2', scoring: 'inverse_squared_l2' },
-  innerproduct: { metric: 'dot', scoring: 'shifted_dot' },
+const spaces: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreKind'>>> = {
+  cosinesimil: { metric: 'cosine', scoreKind: 'shifted_cosine' },
+  l2: { metric: 'l2', scoreKind: 'inverse_squared_l2' },
+  innerproduct: { metric: 'dot', scoreKind: 'shifted_dot' },
 };
 
 /**
