@@ -9,7 +9,7 @@ import { createMemoryBudget } from '../http/memory-budget.ts';
 import type { Readiness, Unready } from '../http/operations.ts';
 import { createJsonBodyReader } from '../live/json-bodies/reader.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
-import { createOtlpReceiver } from '../live/otlp-receiver.ts';
+import { createOtlpReceiver } from '../live/otlp/receiver.ts';
 import { outageOf } from '../postgres/pool.ts';
 import { createStatusApi } from '../status/status-api.ts';
 import { messageOf } from '../text/error-message.ts';

@@ -5,7 +5,7 @@ import { diagnoseAlarmsJob } from '../diagnosis/diagnosis-jobs.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/ports/golden-runs.ts';
 import { newRunId } from '../golden/run-id.ts';
-import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-plans.ts';
+import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-jobs.ts';
 import { replica } from './database.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
 import type { JobDeps } from './job-catalogue.ts';

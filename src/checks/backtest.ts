@@ -5,7 +5,7 @@ import type { GoldenRotation, GoldenRotations } from '../golden/ports/golden-rot
 import type { GoldenRun, GoldenRuns, RunLabels } from '../golden/ports/golden-runs.ts';
 import { toCompared } from '../golden/runs/conclude-golden-run.ts';
 import { shiftsOf } from '../golden/runs/rotate-golden-set.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';

@@ -5,7 +5,7 @@ import { periodBudget } from '../app/config/alerts.ts';
 import { formatTable } from '../cli/output.ts';
 import { createDensityPlans } from '../density/plan.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { liveIntervalSeconds } from '../live/live-plans.ts';
+import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import { systemClock } from '../system-clock.ts';
 import { expectFalsePages } from './false-pages.ts';
 import { COUNTED_DAYS, type ExpectedOfCheck, type ExpectedOfPipeline } from './rules/false-pages.ts';

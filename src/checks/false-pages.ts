@@ -8,7 +8,7 @@ import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline
 import { parseMetricKey } from '../ir/metric-key.ts';
 import type { JudgedMeasure } from '../measures/rules/measure-row.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
-import { INTERVALS_TO_TRUST, measurementTrustSeconds } from '../measures/rules/trust.ts';
+import { INTERVALS_TO_TRUST, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { occurrencesBetween } from '../schedule/occurrences.ts';
 import { DAY_MS } from '../time.ts';

@@ -3,7 +3,7 @@
 import type { StoredDensityState } from '../density/watch-table.ts';
 import { goldenSegment, goldenSetOf } from '../golden/golden-segment.ts';
 import type { LatestRun } from '../golden/ports/golden-runs.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { JudgedMeasure } from '../measures/rules/measure-row.ts';
 import { gapWords, judgedMeasure } from '../measures/rules/measure-table.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type IntervalOf,
   measurementTrustSeconds,
   runTrustSeconds,
-} from '../measures/rules/trust.ts';
+} from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import type { WatchedChecks } from './check-states.ts';
 import type { CheckShifts } from './rules/check-shift.ts';

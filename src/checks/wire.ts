@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { nameSchema } from '../config/name.ts';
 import { severityField, verdictField } from '../golden/schema/run-summary.ts';
 import { numberedPageShape } from '../http/paging.ts';
-import { ageSeconds } from '../measures/rules/trust.ts';
+import { ageSeconds } from '../measures/rules/measurement.ts';
 import type { CheckTransition } from './check-store.ts';
 import type { CheckState } from './rules/check-state.ts';
 

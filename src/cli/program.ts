@@ -14,7 +14,7 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
   diagnose: async () => (await import('./diagnose.ts')).diagnoseCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   golden: async () => (await import('./golden/command.ts')).goldenCommand,
-  keys: async () => (await import('./keys.ts')).keysCommand,
+  keys: async () => (await import('../access/keys-commands.ts')).keysCommand,
   runs: async () => (await import('./runs.ts')).runsCommand,
   baselines: async () => (await import('./baselines.ts')).baselinesCommand,
   checks: async () => (await import('../checks/checks-command.ts')).checksCommand,
@@ -28,7 +28,7 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
     const { dashboardsCommand } = await import('./dashboards.ts');
     return () => dashboardsCommand();
   },
-  deployments: async () => (await import('./deployments.ts')).deploymentsCommand,
+  deployments: async () => (await import('../deployments/deployments-commands.ts')).deploymentsCommand,
   density: async () => (await import('../density/density-commands.ts')).densityCommand,
   drift: async () => (await import('../density/drift-command.ts')).driftCommand,
   topics: async () => (await import('../density/density-commands.ts')).topicsCommand,

@@ -1,15 +1,14 @@
 /** What the jobs of query density work with. */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import type { Deployments } from '../deployments/ports/deployments.ts';
+import type { Deployments } from '../deployments/deployments.ts';
 import type { GoldenRuns, LatestRun } from '../golden/ports/golden-runs.ts';
 import type { RetrieverLimits } from '../golden/ports/retriever-limits.ts';
 import type { Logger } from '../logger.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { userIdHmac } from '../privacy/rules/keyed-hash.ts';
-import { probeEmbedder } from '../probes/probe-embedder.ts';
-import { probeStore } from '../probes/probe-store.ts';
+import { probeEmbedder, probeStore } from '../probes/probe-parts.ts';
 import type { ProbeDeps } from '../probes/probes.ts';
 import type { DensityCompute } from './compute.ts';
 import type { DensityPlan } from './plan.ts';

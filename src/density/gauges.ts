@@ -3,7 +3,7 @@
 import { admissionChance } from '../live/rules/sampling/admission.ts';
 import type { MeasuredRows } from '../measures/gauges.ts';
 import { valueSamples } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
 import { ALL_SEGMENT } from '../model.ts';

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { RecalldError } from '../errors.ts';
 import { sourceLines } from '../files/source-lines.ts';
-import { unreadable } from '../files/system-failure.ts';
+import { unreadable } from '../files/text-file.ts';
 import { malformed, type SourceLine } from '../text/source-line.ts';
 import type { Matrix } from '../vector/matrix.ts';
 import { describeBadRow, firstBadRow, MAX_NUMBERS, NPY_MAGIC, readNpy } from './npy-file.ts';

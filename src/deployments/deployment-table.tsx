@@ -5,8 +5,8 @@ import { Table } from '../console/components/table.tsx';
 import { Instant } from '../console/components/time.tsx';
 import { pipelinePath, within } from '../console/links.ts';
 import type { TimeRange } from '../console/time-range.ts';
+import type { Annotation } from './annotations.ts';
 import { NoteForm, Notes } from './notes.tsx';
-import type { Annotation } from './ports/annotations.ts';
 import type { Deployment } from './rules/deployment.ts';
 
 interface DeploymentTableProps {

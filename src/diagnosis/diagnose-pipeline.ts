@@ -6,15 +6,15 @@ import type { Clock } from '../clock.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
-import type { Deployments } from '../deployments/ports/deployments.ts';
+import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import type { GoldenBaselines } from '../golden/ports/golden-baselines.ts';
 import type { GoldenRun } from '../golden/ports/golden-runs.ts';
 import type { StoredRuns } from '../golden/runs/compare-stored-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
+import type { Measurements } from '../measures/measurements.ts';
+import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { type Alarm, type AlarmFacts, alarmsOf } from './alarms.ts';
 import { lastGood, latestEnded } from './diagnosed-runs.ts';
 import {

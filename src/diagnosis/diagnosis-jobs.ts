@@ -1,7 +1,7 @@
 /** What is behind alarms. */
 import { z } from 'zod';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { probePipelines } from '../probes/probe-pipelines.ts';
+import { probePipelines } from '../probes/probe-jobs.ts';
 import type { ProbeDeps } from '../probes/probes.ts';
 import { defineJob, type JobDefinition } from '../queue/job-definition.ts';
 import { type DiagnoseDeps, keepDiagnosis } from './diagnose-pipeline.ts';

@@ -1,9 +1,7 @@
 /** Probes a pipeline out of turn: when something comes to be in alarm, and so that there is something to compare with. */
 
-import { measureAnnRecall } from '../probes/measure-ann-recall.ts';
-import { probeEmbedder } from '../probes/probe-embedder.ts';
-import { probePipelines } from '../probes/probe-pipelines.ts';
-import { probeStore } from '../probes/probe-store.ts';
+import { probePipelines } from '../probes/probe-jobs.ts';
+import { measureAnnRecall, probeEmbedder, probeStore } from '../probes/probe-parts.ts';
 import type { ProbeDeps, ProbedPipeline } from '../probes/probes.ts';
 import { messageOf } from '../text/error-message.ts';
 

@@ -1,10 +1,8 @@
 /** What a golden run shows: its failures, its answers against those of a good run, its labels. */
-
 import type { GoldenRun, LatestRun } from '../golden/ports/golden-runs.ts';
 import { failedShare, type QueryAnswer } from '../golden/rules/run.ts';
 import { readComparedSide, type StoredRuns } from '../golden/runs/compare-stored-runs.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
-import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
+import { ageSeconds, INTERVALS_TO_TRUST, type IntervalOf } from '../measures/rules/measurement.ts';
 import { changedAnswers } from './rules/changed-answers.ts';
 import type { ObservedRun, OwnWork } from './rules/observations.ts';
 

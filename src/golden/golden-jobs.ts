@@ -1,6 +1,6 @@
 /** Golden runs, divided among workers, and what keeps golden sets alive. */
 import { z } from 'zod';
-import { probePipelines } from '../probes/probe-pipelines.ts';
+import { probePipelines } from '../probes/probe-jobs.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import type { GoldenRun } from './ports/golden-runs.ts';

@@ -2,8 +2,8 @@
 import { parseMetricKey } from '../ir/metric-key.ts';
 import type { MeasuredRows } from '../measures/gauges.ts';
 import { boundedSamples } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
-import { ageSeconds, measurementTrustSeconds } from '../measures/rules/trust.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
 import { goldenSetOf } from './golden-segment.ts';

@@ -1,6 +1,6 @@
 /** When golden runs are due, what became of their ticks, where their sentinels stand: known without any scheduler. */
 import type { Clock } from '../clock.ts';
-import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
+import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
 import type { GoldenRotation, GoldenRotations } from './ports/golden-rotations.ts';

@@ -1,6 +1,6 @@
 /** The text of a JSON body -> its value. */
 import { RecalldError } from '../errors.ts';
-import { JsonBeyondLimit, parseBoundedJson } from '../text/bounded-json.ts';
+import { JsonBeyondLimit, parseBoundedJson } from '../text/json.ts';
 
 /** @throws RecalldError body_unreadable, never with the words of the parser, which quote the body */
 export function parseJson(text: string): unknown {

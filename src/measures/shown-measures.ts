@@ -4,7 +4,7 @@ import { compact, count, duration, percent, score } from '../console/format.ts';
 import type { MeasureScale } from './rules/measure-row.ts';
 import { measureRow, measureTable } from './rules/measure-table.ts';
 
-export interface ShownMeasure {
+interface ShownMeasure {
   readonly title: string;
   readonly show: (value: number) => string;
   /** One line for people who see it for the first time; empty for a measure that nobody wrote one for. */

@@ -5,12 +5,10 @@
  * `stored` gauges are made of the latest rows of the database, which are kept in memory and read anew every few seconds;
  * the others are counted by the process that exports them.
  */
-
 import { densityMetrics } from '../density/metrics.ts';
 import { diagnosisMetrics } from '../diagnosis/metrics.ts';
 import { goldenMetrics } from '../golden/metrics.ts';
-import { liveUpkeepMetrics } from '../live/metrics/live-measures.ts';
-import { liveMixMetrics } from '../live/metrics/live-mix-metrics.ts';
+import { liveMixMetrics, liveUpkeepMetrics } from '../live/metrics.ts';
 import { measureMetrics } from '../measures/metrics.ts';
 import { probeMetrics } from '../probes/metrics.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';

@@ -3,8 +3,8 @@
  * label that is not here, such as the name of a pipeline, any text may be matched.
  */
 import { causes, confidences } from '../diagnosis/rules/cause.ts';
-import { feedbackBases } from '../live/rules/feedback/kind-group.ts';
-import { sentiments } from '../live/rules/feedback/sentiment-mapping.ts';
+import { sentiments } from '../live/rules/feedback/sentiment.ts';
+import { feedbackBases } from '../live/rules/feedback/user-cap.ts';
 import { queryOutcomes, runStatuses, severities, verdicts } from '../model.ts';
 import type { LabelsOf, MetricName } from './catalogue.ts';
 

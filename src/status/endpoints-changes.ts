@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { deploymentListQuery, deploymentSchema, newDeploymentSchema } from '../deployments/schema.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { pageOf } from '../http/paging.ts';
-import { erasedQueryParams } from '../live/schema/live-query.ts';
+import { erasedQueryParams } from '../live/ingest-schema.ts';
 
 const count = z.int().min(0);
 

@@ -7,7 +7,7 @@ import type { FalsePageBudget } from '../density/rules/alarm.ts';
 import type { TopicWindow, UncoveredTopic } from '../density/rules/uncovered-topic.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { DensityEvent, WatchTable } from '../density/watch-table.ts';
-import type { Deployments } from '../deployments/ports/deployments.ts';
+import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import type { Diagnoses } from '../diagnosis/ports/diagnoses.ts';
 import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
@@ -18,7 +18,7 @@ import type { HistoricRun, RunReads } from '../golden/ports/run-reads.ts';
 import type { SegmentScore } from '../golden/rules/run.ts';
 import { REPRESENTATIVENESS } from '../golden/sets/measure-golden-representativeness.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 

@@ -1,12 +1,14 @@
 /** Composes what the HTTP API says of how things stand. */
-
 import { type Dependencies, feedbackSources } from '../app/dependencies.ts';
 import { findPipeline } from '../app/pipelines.ts';
 import { readCheckStates } from '../checks/check-states.ts';
 import type { ChecksDeps } from '../checks/routes.ts';
-import { type FeedbackSummary, summarizeFeedback } from '../live/feedback-summary.ts';
-import type { FeedbackSummaryDeps } from '../live/feedback-summary-routes.ts';
-import { liveIntervalSeconds } from '../live/live-plans.ts';
+import {
+  type FeedbackSummary,
+  type FeedbackSummaryDeps,
+  summarizeFeedback,
+} from '../live/feedback-summary-routes.ts';
+import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import type { PipelinesDeps } from './pipelines.ts';
 import { readStatus, readStatuses } from './read-status.ts';
 

@@ -1,5 +1,4 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
-
 import { createCleanupStack } from '../../cleanup-stack.ts';
 import { statisticsOfCommands } from '../../golden/golden-statistics.ts';
 import type { GoldenBaselines } from '../../golden/ports/golden-baselines.ts';

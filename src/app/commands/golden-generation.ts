@@ -23,7 +23,7 @@ import {
   type SettledChunk,
 } from '../../golden/sets/generate-questions.ts';
 import type { Chunk } from '../../golden/sets/question-sieve.ts';
-import { createChatModel } from '../../models/open-chat-models.ts';
+import { createChatModel } from '../../models/chat-model.ts';
 import type { VectorStore } from '../../stores/vector-store.ts';
 import type { CommandSettings, CommandStore } from './command-store.ts';
 import { openGenerationState } from './generation-state.ts';

@@ -1,11 +1,10 @@
 /** Live queries -> a review file. */
-
 import { RecalldError } from '../../errors.ts';
 import { writeText } from '../../files/text-file.ts';
 import { originMismatch } from '../../golden/rules/origin-mismatch.ts';
 import { reviewLine } from '../../golden/schema/golden-review.ts';
 import { type Promoted, promoteLiveQueries } from '../../golden/sets/promote-live-queries.ts';
-import { storedHashKey } from '../../privacy/hash-key.ts';
+import { storedHashKey } from '../../privacy/personal-data.ts';
 import { textHash } from '../../privacy/rules/keyed-hash.ts';
 import type { CommandSettings, CommandStore } from './command-store.ts';
 import { withPipeline } from './with-pipeline.ts';

@@ -2,7 +2,7 @@
 import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
 import { createDensityPlans } from '../../density/plan.ts';
 import type { DiagnoseDeps } from '../../diagnosis/diagnose-pipeline.ts';
-import { liveIntervalSeconds } from '../../live/live-plans.ts';
+import { liveIntervalSeconds } from '../../live/live-jobs.ts';
 import type { ReadReviewDeps } from '../../status/read-review.ts';
 import type { ReadStatusDeps } from '../../status/read-status.ts';
 import { systemClock } from '../../system-clock.ts';

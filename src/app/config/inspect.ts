@@ -1,6 +1,5 @@
 /** A parsed config for people: without its secrets. */
-
-import { redactAll, redactBody, redactCommand, redactUrl } from '../../privacy/config.ts';
+import { redactAll, redactBody, redactCommand, redactUrl } from '../../privacy/redact-config.ts';
 import { branches, childSchemas, isMapping, type JsonSchema } from './json-schema.ts';
 import { configJsonSchema } from './parse.ts';
 import type { Config } from './schema.ts';

@@ -2,7 +2,7 @@
 
 import type { ChecksDeps } from '../../checks/routes.ts';
 import type { DensityRouteDeps } from '../../density/routes.ts';
-import type { Annotations } from '../../deployments/ports/annotations.ts';
+import type { Annotations } from '../../deployments/annotations.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
 import type { Diagnoses } from '../../diagnosis/ports/diagnoses.ts';
 import type { BaselinesDeps } from '../../golden/baselines-routes.ts';
@@ -13,9 +13,9 @@ import type { RunReads } from '../../golden/ports/run-reads.ts';
 import type { Acceptance } from '../../golden/rules/check/accept-proposals.ts';
 import type { GoldenSchedule } from '../../golden/watched-pipeline.ts';
 import type { FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
-import type { TrafficReads } from '../../live/ports/traffic-reads.ts';
+import type { TrafficReads } from '../../live/sql/traffic-reads.ts';
 import type { Logger } from '../../logger.ts';
-import type { Measurements } from '../../measures/ports/measurements.ts';
+import type { Measurements } from '../../measures/measurements.ts';
 import type { PipelinesDeps } from '../../status/pipelines.ts';
 
 /** A pipeline of the config, as far as pages need it. */

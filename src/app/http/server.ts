@@ -8,7 +8,7 @@ import { asksForPage, sendProblemPage } from '../../console/http/error-pages.ts'
 import { addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
 import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.ts';
 import { addDiagnoses } from '../../diagnosis/routes.ts';
-import { addErasure, type ErasureDeps } from '../../erasure/routes.ts';
+import { addErasure, type ErasureDeps } from '../../erasure/erase.ts';
 import { RecalldError } from '../../errors.ts';
 import { addBaselines, type BaselinesDeps } from '../../golden/baselines-routes.ts';
 import { addGoldenRuns, type GoldenRunsDeps } from '../../golden/golden-runs-routes.ts';
@@ -21,9 +21,8 @@ import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } fr
 import { addRequestBodies } from '../../http/request-bodies.ts';
 import { addRetirement, type Retirement } from '../../http/retirement.ts';
 import { addFeedbackSummary, type FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
-import { addIngest, type IngestDeps } from '../../live/ingest-routes.ts';
-import { addOtlp, type OtlpDeps } from '../../live/otlp-routes.ts';
-import { type ShedReason, shedReason } from '../../live/shed-reason.ts';
+import { addIngest, type IngestDeps, type ShedReason, shedReason } from '../../live/ingest-routes.ts';
+import { addOtlp, type OtlpDeps } from '../../live/otlp/receiver.ts';
 import type { Logger } from '../../logger.ts';
 import { addPipelines } from '../../status/pipelines.ts';
 import type { ConsoleDeps } from '../console/deps.ts';

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { unreadable } from '../../files/system-failure.ts';
+import { unreadable } from '../../files/text-file.ts';
 
 /** What lies at a path that a user named, and around it; the formats are told apart by it. */
 export interface GoldenPath {

@@ -1,6 +1,6 @@
 /** How well a golden set stands for what users ask, and what its scores would be with the mix of live traffic. */
 
-import { effectiveClusters } from '../../live/rules/sampling/clusters.ts';
+import { effectiveClusters } from '../../live/rules/sampling/cluster-variance.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { median } from '../../stats/median.ts';
 import { createRandom } from '../../stats/random.ts';

@@ -3,7 +3,7 @@
 import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { Clock } from '../../clock.ts';
-import type { Deployments } from '../../deployments/ports/deployments.ts';
+import type { Deployments } from '../../deployments/deployments.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import { probeStoredLabels } from '../../probes/probe-labels.ts';
 import type { GoldenBaseline, GoldenBaselines } from '../ports/golden-baselines.ts';

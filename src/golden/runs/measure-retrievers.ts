@@ -1,7 +1,7 @@
 /** Golden runs that ended -> how often and how slowly their retriever answered, as measurements over time. */
 
 import type { Clock } from '../../clock.ts';
-import type { LatestMeasurement, Measurements } from '../../measures/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { wilsonInterval } from '../../stats/wilson.ts';
 import { goldenSegment } from '../golden-segment.ts';

@@ -9,8 +9,8 @@ import {
   staleLabelsCheckName,
 } from '../../checks/rules/golden-checks.ts';
 import type { Clock } from '../../clock.ts';
-import type { Deployments } from '../../deployments/ports/deployments.ts';
-import type { TraitChange } from '../../deployments/rules/fingerprint.ts';
+import type { Deployments } from '../../deployments/deployments.ts';
+import type { TraitChange } from '../../deployments/rules/deployment.ts';
 import type { Logger } from '../../logger.ts';
 import { ALL_SEGMENT, type Verdict } from '../../model.ts';
 import type { GoldenRotation, GoldenRotations } from '../ports/golden-rotations.ts';

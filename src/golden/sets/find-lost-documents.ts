@@ -1,6 +1,6 @@
 /** Looks in the store for the chunks that took the place of documents that are gone. */
 
-import { embedTexts } from '../../embedders/embed-texts.ts';
+import { embedTexts } from '../../embedders/embedder.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';
 import type { GoldenDocuments } from '../ports/golden-documents.ts';
 import { type Anchor, findAnchors } from '../rules/check/reanchor.ts';

@@ -1,7 +1,7 @@
 /** How well a golden set stands for the live traffic of a pipeline. */
 
-import { embedTexts } from '../../embedders/embed-texts.ts';
-import type { DrawnSample, LiveSamples } from '../../live/ports/live-samples.ts';
+import { embedTexts } from '../../embedders/embedder.ts';
+import type { DrawnSample, LiveSamples } from '../../live/sql/live-samples.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';
 import { matrixOf } from '../../vector/matrix.ts';

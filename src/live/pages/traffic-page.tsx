@@ -14,9 +14,9 @@ import { gapWords } from '../../measures/rules/measure-table.ts';
 import type { Measurement } from '../../measures/rules/measurement.ts';
 import { inReadingOrder, shownMeasure } from '../../measures/shown-measures.ts';
 import type { MeasurementStatus } from '../../status/pipeline-status.ts';
-import type { FeedbackSummary } from '../feedback-summary.ts';
-import type { TrafficBucket } from '../ports/traffic-reads.ts';
+import type { FeedbackSummary } from '../feedback-summary-routes.ts';
 import type { PositiveRatioOutcome } from '../rules/feedback/positive-ratio.ts';
+import type { TrafficBucket } from '../sql/traffic-reads.ts';
 
 export interface TrafficPageData {
   readonly pipeline: string;

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { erase as eraseEverywhere } from '../../../src/erasure/erase.ts';
 import type { QueryOrigin } from '../../../src/golden/ports/golden-sets.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
-import type { ErasureSubject } from '../../../src/live/ports/live-traffic.ts';
+import type { ErasureSubject } from '../../../src/live/sql/erase-live.ts';
 import { takeTurn } from '../../../src/postgres/advisory-lock.ts';
 import { inTransaction } from '../../../src/postgres/transaction.ts';
 import { aGoldenQuery, NOON } from '../../support/builders.ts';

@@ -1,5 +1,5 @@
 /** What a model made of the request for a question. */
-import { parseBoundedJson } from '../../../text/bounded-json.ts';
+import { parseBoundedJson } from '../../../text/json.ts';
 
 export type ReadQuestion =
   | { readonly kind: 'question'; readonly question: string }

@@ -1,5 +1,5 @@
 /** A live query that may become a golden one, with what its user thought of the answer. */
-import type { Sentiment } from '../../../live/rules/feedback/sentiment-mapping.ts';
+import type { Sentiment } from '../../../live/rules/feedback/sentiment.ts';
 import type { RetrievedDocument } from '../../../model.ts';
 
 export interface CandidateFeedback {

@@ -8,8 +8,9 @@ import { promoteToFile } from '../../../../src/app/commands/golden-promotion.ts'
 import { importReview } from '../../../../src/app/commands/golden-review-import.ts';
 import { configSchema } from '../../../../src/app/config/schema.ts';
 import { erase } from '../../../../src/erasure/erase.ts';
-import type { LiveSample, StoredFeedback } from '../../../../src/live/ports/live-traffic.ts';
+import { type StoredFeedback } from '../../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import { type LiveSample } from '../../../../src/live/sql/record-arrivals.ts';
 import { textHash } from '../../../../src/privacy/rules/keyed-hash.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { documents, type FaultServer, startFaultServer, status } from '../../../support/fault-server.ts';
