@@ -13,8 +13,7 @@ import { parseTime } from '../cli/parse-time.ts';
 import { ageText } from '../cli/style.ts';
 import { readCheckStates } from './check-states.ts';
 import { createCheckStore, type TransitionFilter } from './check-store.ts';
-import type { CheckStateJson, TransitionJson } from './wire.ts';
-import { checkStateJson, transitionJson } from './wire.ts';
+import { type CheckStateJson, checkStateJson, type TransitionJson, transitionJson } from './wire.ts';
 
 interface ChecksOptions extends ConfiguredOptions {
   readonly pipeline?: string;

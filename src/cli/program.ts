@@ -36,10 +36,6 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
     const { evalCommand } = await import('./eval.ts');
     return () => evalCommand();
   },
-  completion: async () => {
-    const { completionCommand } = await import('./completion.ts');
-    return (signal) => completionCommand(() => createProgram(undefined, signal));
-  },
   compare: async () => {
     const { compareCommand } = await import('./compare.ts');
     return () => compareCommand();

@@ -1,5 +1,5 @@
 /** The questions of the demo, divided: those with known answers that golden runs ask, and those that people ask. */
-import { drawn } from '../stats/draw.ts';
+import { drawn } from '../stats/random.ts';
 import { type DemoQuestion, readDemoAnswers, readDemoQuestions } from './rag/corpus.ts';
 import { isOfMissingArticle } from './rag/fault.ts';
 

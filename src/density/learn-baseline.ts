@@ -1,6 +1,7 @@
 /** From traffic to a baseline: provisional as soon as there is some, for pages when there is enough, anew after a change. */
-import { drawn } from '../stats/draw.ts';
-import { mean } from '../stats/mean.ts';
+
+import { mean } from '../stats/descriptive.ts';
+import { drawn } from '../stats/random.ts';
 import { DAY_MS } from '../time.ts';
 import { rowOf } from '../vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { RecalldError } from '../errors.ts';
-import { distinctRows } from '../vector/distinct-rows.ts';
-import { type Matrix, selectRows } from '../vector/matrix.ts';
+import { distinctRows, type Matrix, selectRows } from '../vector/matrix.ts';
 import { meanSimilarities, nearestNeighbours } from '../vector/nearest-neighbours.ts';
 import { compareEmbeddings, type EmbeddingDrift } from './rules/embedding-drift.ts';
 import {

@@ -6,8 +6,12 @@ import type { LatestRun } from '../golden/ports/golden-runs.ts';
 import { failedShare } from '../golden/rules/run.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { LatestMeasurement } from '../measures/ports/measurements.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
-import { ageSeconds, INTERVALS_TO_TRUST, probeTrustSeconds } from '../measures/rules/trust.ts';
+import {
+  ageSeconds,
+  INTERVALS_TO_TRUST,
+  type IntervalOf,
+  probeTrustSeconds,
+} from '../measures/rules/trust.ts';
 import { ALL_SEGMENT, type Severity } from '../model.ts';
 
 export interface Alarm {

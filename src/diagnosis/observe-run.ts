@@ -3,8 +3,7 @@
 import type { GoldenRun, LatestRun } from '../golden/ports/golden-runs.ts';
 import { failedShare, type QueryAnswer } from '../golden/rules/run.ts';
 import { readComparedSide, type StoredRuns } from '../golden/runs/compare-stored-runs.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
-import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
+import { ageSeconds, INTERVALS_TO_TRUST, type IntervalOf } from '../measures/rules/trust.ts';
 import { changedAnswers } from './rules/changed-answers.ts';
 import type { ObservedRun, OwnWork } from './rules/observations.ts';
 

@@ -1,7 +1,6 @@
 /** The diagnoses that hold -> metric samples, for the annotations of alerts. */
 
-import type { GaugesAt } from '../metrics/meter.ts';
-import { sample } from '../metrics/meter.ts';
+import { type GaugesAt, sample } from '../metrics/meter.ts';
 import type { Diagnoses } from './ports/diagnoses.ts';
 
 export interface DiagnosisGaugesDeps {

@@ -3,7 +3,7 @@
 import type { DrawnSample } from '../live/ports/live-samples.ts';
 import { summarize } from '../stats/summary.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
-import { neighbourRecall } from '../vector/neighbour-recall.ts';
+import { neighbourRecall } from '../vector/nearest-neighbours.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from './probes.ts';
 
 const MEASURE = 'ann_recall';

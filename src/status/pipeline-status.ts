@@ -8,8 +8,12 @@ import { REFERENCE } from '../live/click-reference.ts';
 import { SAMPLES_READ } from '../live/measure-live-traffic.ts';
 import type { LatestMeasurement } from '../measures/ports/measurements.ts';
 import { gapWords } from '../measures/rules/measure-table.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
-import { ageSeconds, isRunTooOld, measurementTrustSeconds } from '../measures/rules/trust.ts';
+import {
+  ageSeconds,
+  type IntervalOf,
+  isRunTooOld,
+  measurementTrustSeconds,
+} from '../measures/rules/trust.ts';
 import { ALL_SEGMENT, type Verdict } from '../model.ts';
 
 export interface GoldenSetStatus {

@@ -8,8 +8,7 @@ import type { SegmentScore } from '../golden/rules/run.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { MeasuredRows } from '../measures/gauges.ts';
 import type { Measurements } from '../measures/ports/measurements.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
-import { isRunTooOld } from '../measures/rules/trust.ts';
+import { type IntervalOf, isRunTooOld } from '../measures/rules/trust.ts';
 import {
   type GaugeSample,
   type GaugesAt,

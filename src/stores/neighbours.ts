@@ -1,5 +1,5 @@
 /** Hits of a store -> neighbours in the one scale of the port. */
-import { cosineOfScore, cosineSimilarity } from '../vector/similarity.ts';
+import { cosineOfScore, cosineSimilarity } from '../vector/matrix.ts';
 import type { Nearest, NearestRequest, Neighbour, ScoreKind } from './vector-store.ts';
 
 export interface Hit {

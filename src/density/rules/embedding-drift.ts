@@ -1,7 +1,6 @@
 /** How far the vectors of two sets of queries differ. It describes; a change of topics alone is no loss of coverage. */
 import { createRandom } from '../../stats/random.ts';
-import { lengthOf, type Matrix, selectRows } from '../../vector/matrix.ts';
-import { dotProduct } from '../../vector/similarity.ts';
+import { dotProduct, lengthOf, type Matrix, selectRows } from '../../vector/matrix.ts';
 import {
   drawAssignments,
   drawRows,

@@ -1,5 +1,5 @@
-import { firstWhere } from '../../stats/bisection.ts';
-import { chiSquareTail } from '../../stats/chi-square.ts';
+import { chiSquareTail } from '../../stats/distributions.ts';
+import { firstWhere } from '../../stats/numerics.ts';
 
 /** How two lists of counts over the same categories differ, for example sessions per region. */
 interface ShareDivergence {

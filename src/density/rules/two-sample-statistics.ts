@@ -1,5 +1,5 @@
 /** Two samples of scores, walked through together in ascending order. */
-import { normalCdf } from '../../stats/normal.ts';
+import { normalCdf } from '../../stats/distributions.ts';
 
 /**
  * @param value a value that at least one of the samples holds

@@ -1,5 +1,5 @@
 /** How likely each cause is, given the signs: a posterior over the named causes and `unknown`. */
-import { logAdd } from '../../stats/log-sum.ts';
+import { logAdd } from '../../stats/numerics.ts';
 import { type Cause, type Confidence, causes, type NamedCause } from './cause.ts';
 import type { Sign, SignName } from './signs.ts';
 import { weightOf } from './weights.ts';

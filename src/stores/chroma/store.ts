@@ -2,7 +2,7 @@
 
 import type { JsonApiSettings } from '../../outbound/json-api.ts';
 import { numberOf, textOf } from '../../outbound/json-value.ts';
-import { createReservoir } from '../../stats/reservoir.ts';
+import { createReservoir } from '../../stats/random.ts';
 import { sizeClass } from '../../vector/size-class.ts';
 import { needsVectors, toNearest } from '../neighbours.ts';
 import { type Attempt, outcomeOf, outcomeOfScan, unsupported } from '../outcome.ts';

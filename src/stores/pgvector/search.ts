@@ -1,5 +1,5 @@
 /** The k nearest rows. */
-import { cosineOfScore, cosineSimilarity } from '../../vector/similarity.ts';
+import { cosineOfScore, cosineSimilarity } from '../../vector/matrix.ts';
 import { dimensionMismatch } from '../outcome.ts';
 import type { Nearest, NearestRequest, Neighbour, ScoreKind, VectorMetric } from '../vector-store.ts';
 import { quoted } from './identifier.ts';

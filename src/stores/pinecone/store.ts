@@ -7,7 +7,7 @@
 
 import type { JsonApiSettings } from '../../outbound/json-api.ts';
 import { at, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
-import { createReservoir } from '../../stats/reservoir.ts';
+import { createReservoir } from '../../stats/random.ts';
 import { sizeClass } from '../../vector/size-class.ts';
 import { knownIds } from '../known-ids.ts';
 import { needsVectors, toNearest } from '../neighbours.ts';

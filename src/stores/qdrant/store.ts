@@ -6,7 +6,7 @@
 
 import type { JsonApiSettings } from '../../outbound/json-api.ts';
 import { at, fieldAt, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
-import { createReservoir } from '../../stats/reservoir.ts';
+import { createReservoir } from '../../stats/random.ts';
 import { knownIds } from '../known-ids.ts';
 import { needsVectors, toNearest } from '../neighbours.ts';
 import { type Attempt, outcomeOf, outcomeOfScan, unsupported } from '../outcome.ts';

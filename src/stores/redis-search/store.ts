@@ -5,7 +5,7 @@
  * github.com/redis/docs.
  */
 import { listOf, textOf, vectorOf } from '../../outbound/json-value.ts';
-import { createReservoir } from '../../stats/reservoir.ts';
+import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/bounded-json.ts';
 import { sizeClass } from '../../vector/size-class.ts';
 import { knownIds } from '../known-ids.ts';

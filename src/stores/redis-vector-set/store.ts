@@ -5,7 +5,7 @@
  * modules/vector-sets of github.com/redis/redis.
  */
 import { fieldAt, textOf } from '../../outbound/json-value.ts';
-import { createReservoir } from '../../stats/reservoir.ts';
+import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/bounded-json.ts';
 import { sizeClass } from '../../vector/size-class.ts';
 import { type Hit, toNearest } from '../neighbours.ts';

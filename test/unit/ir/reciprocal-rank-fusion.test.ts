@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { reciprocalRankFusion } from '../../../src/ir/reciprocal-rank-fusion.ts';
+import { reciprocalRankFusion } from '../../../src/ir/ranking.ts';
 
 const ranking = (...ids: readonly string[]) => ids.map((id) => ({ id }));
 const idsOf = (fused: readonly { readonly item: { readonly id: string } }[]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { neighbourRecall } from '../../../src/vector/neighbour-recall.ts';
+import { neighbourRecall } from '../../../src/vector/nearest-neighbours.ts';
 
 const ranked = (...similarities: readonly [string, number][]) =>
   similarities.map(([id, similarity]) => ({ id, similarity }));

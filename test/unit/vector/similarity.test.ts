@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cosineOfScore, cosineSimilarity, dotProduct } from '../../../src/vector/similarity.ts';
+import { cosineOfScore, cosineSimilarity, dotProduct } from '../../../src/vector/matrix.ts';
 
 const numbers = fc.float({ min: -10, max: 10, noNaN: true });
 const pairs = fc

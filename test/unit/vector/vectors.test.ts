@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { distinctRows } from '../../../src/vector/distinct-rows.ts';
 import { dotProducts } from '../../../src/vector/dot-products.ts';
-import { matrixOf } from '../../../src/vector/matrix.ts';
+import { distinctRows, matrixOf } from '../../../src/vector/matrix.ts';
 import { meanSimilarities, nearestNeighbours } from '../../../src/vector/nearest-neighbours.ts';
 import { uniforms } from '../../support/uniforms.ts';
 

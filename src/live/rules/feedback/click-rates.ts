@@ -4,10 +4,8 @@
  * eight did in absolute terms): they tell that something changed, golden runs tell whether it is worse.
  */
 
-import type { Interval } from '../../../stats/interval.ts';
-import { normalQuantile } from '../../../stats/normal.ts';
-import { studentTQuantile } from '../../../stats/student-t.ts';
-import { wilsonInterval } from '../../../stats/wilson.ts';
+import { normalQuantile, studentTQuantile } from '../../../stats/distributions.ts';
+import { type Interval, wilsonInterval } from '../../../stats/intervals.ts';
 import type { ClusterMember } from '../sampling/clusters.ts';
 import type { ClickedQuery } from './clicked-ranks.ts';
 import type { InsufficientFeedback } from './insufficient-data.ts';

@@ -3,7 +3,7 @@
  * and Jones, Comparing click logs and editorial labels for training query rewriting, WWW 2007 workshop on query log
  * analysis; Chapelle and Zhang, A dynamic Bayesian network click model for web search ranking, WWW 2009.
  */
-import { studentTQuantile } from '../../../stats/student-t.ts';
+import { studentTQuantile } from '../../../stats/distributions.ts';
 import type { ClickedQuery } from './clicked-ranks.ts';
 import type { InsufficientFeedback } from './insufficient-data.ts';
 import { clicksWithin, type ReferenceCtr } from './reference-ctr.ts';

@@ -1,5 +1,5 @@
 /** Bounds of a weighted number of events. */
-import type { Interval } from '../../../stats/interval.ts';
+import type { Interval } from '../../../stats/intervals.ts';
 
 /**
  * The gamma interval of Fay and Feuer (Statistics in Medicine 16, 1997) of a weighted count: the limits of the Poisson

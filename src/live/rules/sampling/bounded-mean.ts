@@ -1,7 +1,7 @@
 /** Means of variables with a range, whose bounds must stay in it and must not claim certainty from a few samples. */
-import type { Interval } from '../../../stats/interval.ts';
-import { normalQuantile } from '../../../stats/normal.ts';
-import { wilsonInterval } from '../../../stats/wilson.ts';
+
+import { normalQuantile } from '../../../stats/distributions.ts';
+import { type Interval, wilsonInterval } from '../../../stats/intervals.ts';
 import { type ClusterMember, effectiveClusters, totalWeight } from './clusters.ts';
 import { type EstimateOutcome, hajekMean, type SampledValue, type SampledWindow } from './estimate.ts';
 

@@ -4,7 +4,7 @@
  * The population is finite: the live queries that arrived in the window (of the segment in question), sampled or not.
  * Bounds are for its total or mean, not for what users might have asked; if every query was kept they are a point.
  */
-import { studentTQuantile } from '../../../stats/student-t.ts';
+import { studentTQuantile } from '../../../stats/distributions.ts';
 import { type ClusterVariance, clusterVariance } from './cluster-variance.ts';
 import { type ClusterMember, chanceClusters, effectiveClusters } from './clusters.ts';
 

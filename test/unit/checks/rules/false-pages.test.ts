@@ -13,7 +13,7 @@ import {
   type RegressionCheck,
 } from '../../../../src/checks/rules/regression.ts';
 import { type SteadyVerdict, steadyVerdict } from '../../../../src/checks/rules/standing.ts';
-import { normalCdf } from '../../../../src/stats/normal.ts';
+import { normalCdf } from '../../../../src/stats/distributions.ts';
 
 const hourly = 24 * 90;
 

@@ -7,7 +7,7 @@ import {
 } from '../../../../src/checks/rules/standing.ts';
 import { judgeThreshold, type ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
 import type { Verdict } from '../../../../src/model.ts';
-import { wilsonInterval } from '../../../../src/stats/wilson.ts';
+import { wilsonInterval } from '../../../../src/stats/intervals.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute));

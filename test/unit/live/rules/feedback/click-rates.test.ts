@@ -8,7 +8,7 @@ import {
   clickThroughRate,
 } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import type { ClickedQuery } from '../../../../../src/live/rules/feedback/clicked-ranks.ts';
-import { wilsonInterval } from '../../../../../src/stats/wilson.ts';
+import { wilsonInterval } from '../../../../../src/stats/intervals.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aClickedQuery } from './builders.ts';
 

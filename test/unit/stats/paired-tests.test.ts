@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pairedT } from '../../../src/stats/paired-t.ts';
+import { mcnemarExact, pairedT } from '../../../src/stats/paired-tests.ts';
 
 describe('pairedT', () => {
   it.each([
@@ -58,5 +58,18 @@ describe('pairedT', () => {
 
   it('of nothing is a bug of the caller', () => {
     expect(() => pairedT([])).toThrow(RangeError);
+  });
+});
+
+describe('mcnemarExact', () => {
+  it('finds nothing when nothing changed, or as much one way as the other', () => {
+    expect(mcnemarExact(0, 0)).toEqual({ p: 1, pDrop: 1 });
+    expect(mcnemarExact(7, 7)).toMatchObject({ p: 1 });
+  });
+
+  it('has by one side half of both, and does not blame gains', () => {
+    expect(mcnemarExact(10, 0).p).toBeCloseTo(2 / 2 ** 10, 14);
+    expect(mcnemarExact(10, 0).pDrop).toBeCloseTo(1 / 2 ** 10, 14);
+    expect(mcnemarExact(0, 10).pDrop).toBe(1);
   });
 });

@@ -1,9 +1,29 @@
 import { array, assert, integer, nat, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createReservoir } from '../../../src/stats/reservoir.ts';
+import { createReservoir, drawn } from '../../../src/stats/random.ts';
 import { unevenness } from '../../support/vector-documents.ts';
 
-function drawn<Item>(items: readonly Item[], size: number, seed: number): Item[] {
+const items = Array.from({ length: 10 }, (_, i) => i);
+
+describe('items that are drawn', () => {
+  it('are each there once, as many as were asked for, the same for the same seed', () => {
+    const four = drawn(items, 4, 1);
+    expect(new Set(four).size).toBe(4);
+    expect(drawn(items, 4, 1)).toEqual(four);
+    expect(drawn(items, 20, 1).toSorted((a, b) => a - b)).toEqual(items);
+  });
+
+  it('are equally likely', () => {
+    const counts = items.map(() => 0);
+    for (let seed = 0; seed < 2000; seed++) {
+      for (const item of drawn(items, 3, seed)) counts[item] = (counts[item] ?? 0) + 1;
+    }
+    // 600 each; five standard deviations are 102.
+    for (const count of counts) expect(Math.abs(count - 600)).toBeLessThan(103);
+  });
+});
+
+function sampled<Item>(items: readonly Item[], size: number, seed: number): Item[] {
   const reservoir = createReservoir<Item>(size, seed);
   for (const item of items) reservoir.offer(item);
   return reservoir.chosen();
@@ -14,10 +34,10 @@ describe('a reservoir', () => {
     assert(
       property(array(nat(), { maxLength: 50 }), integer({ min: 0, max: 20 }), nat(), (values, size, seed) => {
         const items = values.map((value, place) => ({ value, place }));
-        const chosen = drawn(items, size, seed);
+        const chosen = sampled(items, size, seed);
         expect(chosen).toHaveLength(Math.min(size, items.length));
         expect(new Set(chosen.map(({ place }) => place)).size).toBe(chosen.length);
-        expect(drawn(items, size, seed)).toEqual(chosen);
+        expect(sampled(items, size, seed)).toEqual(chosen);
       }),
     );
   });
@@ -27,7 +47,7 @@ describe('a reservoir', () => {
     const kept = items.map(() => 0);
     const first = items.map(() => 0);
     for (let seed = 0; seed < 3000; seed += 1) {
-      const chosen = drawn(items, 15, seed);
+      const chosen = sampled(items, 15, seed);
       for (const place of chosen) kept[place] = (kept[place] ?? 0) + 1;
       first[chosen[0] ?? 0] = (first[chosen[0] ?? 0] ?? 0) + 1;
     }

@@ -1,5 +1,6 @@
-import { moments } from './moments.ts';
-import { studentTCdf } from './student-t.ts';
+/** Tests of paired values: Student's t, and the exact one of McNemar for hits. */
+import { moments } from './descriptive.ts';
+import { binomialUpperTail, studentTCdf } from './distributions.ts';
 
 /** Student's t test of paired differences against a mean of zero. */
 export interface PairedT {
@@ -49,5 +50,31 @@ export function pairedT(differences: ArrayLike<number>): PairedT {
     p: 2 * studentTCdf(-Math.abs(t), df),
     pDrop: studentTCdf(t, df),
     pGain: studentTCdf(-t, df),
+  };
+}
+
+interface McNemar {
+  /** Two-sided. */
+  readonly p: number;
+  /** One-sided, against losses that are not more likely than gains. */
+  readonly pDrop: number;
+}
+
+/**
+ * The exact test of McNemar 1947 for paired yes or no outcomes: among the queries that changed, losses and gains are
+ * equally likely. It equals the sign-flip test on their differences. A p smaller than any number above 0
+ * comes as the least of them.
+ *
+ * @param lost queries that only the baseline hit
+ * @param gained queries that only the candidate hit
+ */
+export function mcnemarExact(lost: number, gained: number): McNemar {
+  const n = lost + gained;
+  if (n === 0) return { p: 1, pDrop: 1 };
+  const more = Math.max(lost, gained);
+  const tail = binomialUpperTail(more, n, 0.5);
+  return {
+    p: Math.max(Number.MIN_VALUE, Math.min(1, 2 * tail)),
+    pDrop: binomialUpperTail(lost, n, 0.5),
   };
 }

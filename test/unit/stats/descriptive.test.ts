@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { medianInPlace } from '../../../src/stats/median.ts';
+import { medianInPlace } from '../../../src/stats/descriptive.ts';
 
 describe('median', () => {
   it('is the middle of the sorted values, or the mean of the middle two', () => {

@@ -1,7 +1,38 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mcnemarExact } from '../../../src/stats/mcnemar.ts';
-import { newcombeInterval, newcombePairedInterval } from '../../../src/stats/newcombe.ts';
+import { newcombePairedInterval, rescaledInterval, wilsonInterval } from '../../../src/stats/intervals.ts';
+
+const trials = fc.integer({ min: 1, max: 100_000 });
+const successes = fc.double({ min: 0, max: 1, noNaN: true });
+
+describe('bounds at another confidence', () => {
+  it('are those of Wilson at that confidence, without n', () => {
+    fc.assert(
+      fc.property(trials, successes, fc.integer({ min: 2, max: 1000 }), (n, part, family) => {
+        const share = Math.round(n * part) / n;
+        const wanted = 1 - 0.05 / family;
+        const found = rescaledInterval(share, wilsonInterval(share, n, 0.95), 0.95, wanted);
+        const expected = wilsonInterval(share, n, wanted);
+        expect(found.low).toBeCloseTo(expected.low, 8);
+        expect(found.high).toBeCloseTo(expected.high, 8);
+      }),
+    );
+  });
+
+  it('stay where they are at the same confidence', () => {
+    const bounds = wilsonInterval(0.3, 50, 0.95);
+    const found = rescaledInterval(0.3, bounds, 0.95, 0.95);
+    expect(found.low).toBeCloseTo(bounds.low, 12);
+    expect(found.high).toBeCloseTo(bounds.high, 12);
+  });
+
+  it('of a share that is known for certain stay a point', () => {
+    expect(rescaledInterval(0, { low: 0, high: 0 }, 0.95, 0.99)).toEqual({ low: 0, high: 0 });
+    expect(rescaledInterval(1, { low: 1, high: 1 }, 0.95, 0.99)).toEqual({ low: 1, high: 1 });
+    const half = rescaledInterval(0.5, { low: 0.5, high: 0.5 }, 0.95, 0.99);
+    expect(half).toEqual({ low: 0.5, high: 0.5 });
+  });
+});
 
 const count = fc.nat(60);
 const hits = fc
@@ -30,26 +61,8 @@ describe('newcombePairedInterval', () => {
     );
   });
 
-  it('takes runs for uncorrelated when one of them always hits', () => {
-    const always = { both: 8, onlyBaseline: 2, onlyCandidate: 0, neither: 0 };
-    expect(newcombePairedInterval(always, 0.95)).toEqual(newcombeInterval(8, 10, 10, 10, 0.95));
-  });
-
   it('of no queries is a bug of the caller', () => {
     const none = { both: 0, onlyBaseline: 0, onlyCandidate: 0, neither: 0 };
     expect(() => newcombePairedInterval(none, 0.95)).toThrow(RangeError);
-  });
-});
-
-describe('mcnemarExact', () => {
-  it('finds nothing when nothing changed, or as much one way as the other', () => {
-    expect(mcnemarExact(0, 0)).toEqual({ p: 1, midP: 1, pDrop: 1 });
-    expect(mcnemarExact(7, 7)).toMatchObject({ p: 1, midP: 1 });
-  });
-
-  it('has by one side half of both, and does not blame gains', () => {
-    expect(mcnemarExact(10, 0).p).toBeCloseTo(2 / 2 ** 10, 14);
-    expect(mcnemarExact(10, 0).pDrop).toBeCloseTo(1 / 2 ** 10, 14);
-    expect(mcnemarExact(0, 10).pDrop).toBe(1);
   });
 });
