@@ -1,16 +1,16 @@
 /** When checks changed within the range, from what to what, for how long, and why; and how each stood, as a strip. */
 
 import { scaleUtc } from 'd3-scale';
-import { VerdictBadge } from '../console/components/badge.tsx';
 import { Section } from '../console/components/section.tsx';
 import { Table } from '../console/components/table.tsx';
-import { agoOf, Instant } from '../console/components/time.tsx';
+import { agoOf, Instant, VerdictBadge } from '../console/components/values.tsx';
 import { duration, minute, score } from '../console/format.ts';
 import { address, checkHistoryPath, pipelinePath, within } from '../console/links.ts';
 import type { Frame } from '../console/page.tsx';
 import { minuteOf } from '../console/time-range.ts';
 import { DENSITY_CHECK_NAME } from '../density/rules/density-check.ts';
 import type { Verdict } from '../model.ts';
+import { HOUR_MS } from '../time.ts';
 import type { CheckTransition } from './check-store.ts';
 import type { ChecksPageData } from './checks-data.ts';
 import type { CheckState } from './rules/check-state.ts';
@@ -83,8 +83,6 @@ function cellsOf(transition: CheckTransition, { range, now }: Frame, data: Check
 }
 
 const words = { ok: 'OK', warning: 'a warning', critical: 'critical', no_data: 'without data' } as const;
-
-const HOUR_MS = 3_600_000;
 
 /** What a check was judged by, an hour around the change. */
 function evidencePath({ pipeline, check, occurredAt }: CheckTransition, { checks }: ChecksPageData): string {

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
+import { parseRequest } from '../http/fields.ts';
 import { sliceAt, toPage } from '../http/paging.ts';
-import { parseRequest } from '../http/parse-request.ts';
 import type { CheckStore } from './check-store.ts';
 import type { CheckState } from './rules/check-state.ts';
 import { checkListQuery, checkStateJson, transitionJson, transitionListQuery } from './wire.ts';

@@ -1,4 +1,5 @@
 /** `recalld density`: how well the store covers what people ask. `recalld topics`: what it does not cover. */
+
 import { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import { type CommandSettings, type CommandStore, withCommandStore } from '../app/commands/command-store.ts';
@@ -11,6 +12,7 @@ import { parseCount } from '../cli/parse-count.ts';
 import { parseTime } from '../cli/parse-time.ts';
 import { RecalldError } from '../errors.ts';
 import { systemClock } from '../system-clock.ts';
+import { percent } from '../text/number-text.ts';
 import { DAY_MS } from '../time.ts';
 import { describeDensity } from './describe-density.ts';
 import { type DensityAnswer, topicJson } from './http-contract.ts';
@@ -286,8 +288,4 @@ async function findTopic({ topics }: CommandStore, id: string): Promise<Uncovere
     'topic_unknown',
     `There is no uncovered topic ${id}; \`recalld topics list\` shows those that are.`,
   );
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
 }

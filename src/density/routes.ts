@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
 import { RecalldError } from '../errors.ts';
-import { parseRequest } from '../http/parse-request.ts';
+import { parseRequest } from '../http/fields.ts';
 import { DAY_MS } from '../time.ts';
 import { type DensityRequest, type DescribeDensityDeps, describeDensity } from './describe-density.ts';
 import {

@@ -15,6 +15,7 @@ import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/ports/measurements.ts';
 import type { IntervalOf } from '../measures/rules/trust.ts';
+import { DAY_MS } from '../time.ts';
 import { type Alarm, type AlarmFacts, alarmsOf } from './alarms.ts';
 import { lastGood, latestEnded } from './diagnosed-runs.ts';
 import {
@@ -50,7 +51,6 @@ export interface DiagnoseDeps extends StoredRuns {
 /** Looks at the parts of a pipeline at once, in place of when their schedule would. */
 export type LookAtParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<void>;
 
-const DAY_MS = 86_400_000;
 const MOST_DEPLOYMENTS = 50;
 
 /**

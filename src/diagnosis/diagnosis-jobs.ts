@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { probePipelines } from '../probes/probe-pipelines.ts';
 import type { ProbeDeps } from '../probes/probes.ts';
-import { defineJob, type JobDefinition } from '../queue/job-definition.ts';
+import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import { type DiagnoseDeps, keepDiagnosis } from './diagnose-pipeline.ts';
 import { lookAtParts } from './look-at-parts.ts';
 

@@ -6,6 +6,7 @@ import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
 import type { LatestMeasurement, Measurements } from '../measures/ports/measurements.ts';
 import { ALL_SEGMENT } from '../model.ts';
+import { DAY_MS } from '../time.ts';
 import { trusted } from './alarms.ts';
 import type {
   ObservedCanary,
@@ -15,7 +16,6 @@ import type {
   ObservedTopic,
 } from './rules/observations.ts';
 
-const DAY_MS = 86_400_000;
 const MOST_TOPICS = 20;
 const MOST_EVENTS = 20;
 

@@ -3,8 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { eraseGoldenQueries } from '../golden/sql/golden-origins.ts';
 import type { ErasureReport, ErasureSubject } from '../live/ports/live-traffic.ts';
 import { eraseLive } from '../live/sql/erase-live.ts';
-import { takeTurn } from '../postgres/advisory-lock.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { inTransaction, takeTurn } from '../postgres/transaction.ts';
 import { textHash, userIdHmac } from '../privacy/rules/keyed-hash.ts';
 import type { ErasureDeps } from './routes.ts';
 

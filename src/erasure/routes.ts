@@ -1,7 +1,7 @@
 /** Erasure of a person or of a query. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import { parseRequest } from '../http/parse-request.ts';
+import { parseRequest } from '../http/fields.ts';
 import { erasedQueryParams } from '../live/schema/live-query.ts';
 
 export interface ErasureDeps {

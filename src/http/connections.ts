@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { hasGoodKey } from '../access/authentication.ts';
 import type { Logger } from '../logger.ts';
-import type { MemoryBudget } from './memory-budget.ts';
+import type { MemoryBudget } from './request-bodies.ts';
 
 /** Its buffers, the head of a request, and answers that are not taken. */
 const CONNECTION_BYTES = 128 * 1024;

@@ -1,5 +1,6 @@
 /** Fields that the bodies of the HTTP API share. A refusal carries one of the codes of core/live/rejection.ts. */
 import { z } from 'zod';
+import { RecalldError } from '../errors.ts';
 import type { RejectionCode } from '../rejection.ts';
 
 /** Longest text of a query or a comment, in UTF-16 units. */
@@ -59,3 +60,31 @@ export const segmentsSchema = z
 
 /** Ids that recalld gives. */
 export const idField = z.string().regex(/^[\w.-]{1,200}$/, { error: 'is not an id of recalld' });
+
+/** The JSON Schema of what a caller sends, for the `wire` of a schema that parses by hand. */
+export function wireSchema(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return json;
+}
+
+/**
+ * What a request holds, by its schema.
+ *
+ * @param what the part of the request that is read, for the message
+ * @throws RecalldError body_unreadable with the first field that is wrong; its value is not repeated
+ */
+export function parseRequest<Schema extends z.ZodType>(
+  value: unknown,
+  schema: Schema,
+  what: 'body' | 'query' | 'path',
+): z.infer<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue === undefined || issue.path.length === 0 ? `The ${what}` : issue.path.join('.');
+  const problem =
+    issue?.code === 'unrecognized_keys'
+      ? 'has fields that are not part of the contract'
+      : 'is missing, has the wrong type or is out of range';
+  throw new RecalldError('body_unreadable', `${field} ${problem}; see /openapi.json.`);
+}

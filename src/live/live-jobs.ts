@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import type { Measurements } from '../measures/ports/measurements.ts';
-import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
+import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import { type MeasureFeedbackDeps, measureFeedback } from './measure-feedback.ts';
 import { type MeasureLiveDeps, measureLiveTraffic } from './measure-live-traffic.ts';
 import type { LiveTraffic } from './ports/live-traffic.ts';

@@ -1,6 +1,6 @@
 /** Probes of stores and embedders. */
 
-import { defineCronJob, type JobDefinition } from '../queue/job-definition.ts';
+import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
 import { measureAnnRecall } from './measure-ann-recall.ts';
 import { probeEmbedder } from './probe-embedder.ts';
 import { probePipelines } from './probe-pipelines.ts';

@@ -1,10 +1,8 @@
 /** One pipeline: how it stands and why, its checks, every measure with its age, what changed lately. */
-
 import { CheckTable } from '../checks/check-table.tsx';
-import type { TrendPoint } from '../console/charts/trend.ts';
-import { VerdictBadge } from '../console/components/badge.tsx';
+import type { TrendPoint } from '../console/charts/trend-chart.tsx';
 import { Empty, Section } from '../console/components/section.tsx';
-import { Instant } from '../console/components/time.tsx';
+import { Instant, VerdictBadge } from '../console/components/values.tsx';
 import { pipelinePath, runPath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { DeploymentTable } from '../deployments/deployment-table.tsx';

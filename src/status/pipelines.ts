@@ -1,8 +1,8 @@
 /** `/v1/pipelines`: how things stand. */
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
+import { parseRequest } from '../http/fields.ts';
 import { sliceAt } from '../http/paging.ts';
-import { parseRequest } from '../http/parse-request.ts';
 import type { PipelineStatus } from './pipeline-status.ts';
 import { pipelineListQuery, pipelineParams } from './pipeline-status-schema.ts';
 import type { DetailedStatus } from './read-status.ts';

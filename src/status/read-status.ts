@@ -7,9 +7,10 @@ import type { GoldenBaseline, GoldenBaselines } from '../golden/ports/golden-bas
 import type { GoldenRun, GoldenRuns } from '../golden/ports/golden-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Measurements } from '../measures/ports/measurements.ts';
+import { DAY_MS } from '../time.ts';
 import { type PipelineStatus, pipelineStatus, type StatusFacts } from './pipeline-status.ts';
 
-const DEPLOYMENTS_MS = 7 * 86_400_000;
+const DEPLOYMENTS_MS = 7 * DAY_MS;
 const MOST_DEPLOYMENTS = 100;
 
 export interface ReadStatusDeps

@@ -1,8 +1,8 @@
 /** All pipelines at a glance, those that need somebody first. */
 
-import type { TrendPoint } from '../console/charts/trend.ts';
-import { VerdictBadge } from '../console/components/badge.tsx';
+import type { TrendPoint } from '../console/charts/trend-chart.tsx';
 import { Empty } from '../console/components/section.tsx';
+import { VerdictBadge } from '../console/components/values.tsx';
 import { pipelinePath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { DiagnosisOf } from '../diagnosis/pages/diagnosis.tsx';

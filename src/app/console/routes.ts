@@ -6,7 +6,7 @@ import { addSignIn } from '../../access/sign-in-routes.ts';
 import { readChecksPage } from '../../checks/checks-data.ts';
 import { ChecksPage } from '../../checks/checks-page.tsx';
 import { addAssets } from '../../console/http/assets.ts';
-import { addErrorPages } from '../../console/http/error-pages.ts';
+import { addErrorPages } from '../../console/http/error-pages.tsx';
 import { frameOf, type Query, queryOf, sendPage } from '../../console/http/visit.ts';
 import type { Frame } from '../../console/page.tsx';
 import { DensityPage } from '../../density/density-page.tsx';

@@ -3,7 +3,7 @@
 import { densityEndpoints } from '../../density/http-contract.ts';
 import { goldenEndpoints } from '../../golden/schema/endpoints.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import { operationsEndpoints } from '../../http/operations-endpoints.ts';
+import { operationsEndpoints } from '../../http/operations.ts';
 import { ingestEndpoints } from '../../live/schema/endpoints.ts';
 import { changeEndpoints } from '../../status/endpoints-changes.ts';
 import { statusEndpoints } from '../../status/endpoints-status.ts';

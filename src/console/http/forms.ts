@@ -39,3 +39,8 @@ export function valuesOf({ body }: FastifyRequest, name: string): string[] {
 function formOf(body: unknown): Readonly<Record<string, string | string[]>> {
   return (body ?? {}) as Readonly<Record<string, string | string[]>>;
 }
+
+/** A path of ours that a form names; anything that would lead to another site becomes the first page. */
+export function ownPath(text: string | undefined): string {
+  return text !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(text) && !text.includes('\\') ? text : '/';
+}

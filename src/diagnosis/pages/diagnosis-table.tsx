@@ -1,8 +1,6 @@
 /** Alarms that are over, with what was likely behind them. */
-
 import { Table } from '../../console/components/table.tsx';
-import { Instant } from '../../console/components/time.tsx';
-import { Missing } from '../../console/components/value.tsx';
+import { Instant, Missing } from '../../console/components/values.tsx';
 import { duration } from '../../console/format.ts';
 import { runQueriesPath } from '../../console/links.ts';
 import type { TimeRange } from '../../console/time-range.ts';

@@ -1,6 +1,6 @@
 /** What is likely behind an alarm, how far to trust that, the evidence with where to see it, and what to do first. */
 
-import { Instant } from '../../console/components/time.tsx';
+import { Instant } from '../../console/components/values.tsx';
 import { type PipelinePage, pipelinePath, runPath, runQueriesPath, within } from '../../console/links.ts';
 import type { TimeRange } from '../../console/time-range.ts';
 import type { QueryView } from '../../golden/rules/listed-queries.ts';

@@ -1,11 +1,9 @@
 /** What was in alarm within a review, what was behind it, and how many pages that came to. */
 import { acceptedFalsePages } from '../../checks/rules/false-pages.ts';
 import { BRIEF_MS, pageStatistics } from '../../checks/rules/incidents.ts';
-import { VerdictBadge } from '../../console/components/badge.tsx';
 import { Empty, Facts, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Instant } from '../../console/components/time.tsx';
-import { Missing } from '../../console/components/value.tsx';
+import { Instant, Missing, VerdictBadge } from '../../console/components/values.tsx';
 import { duration, plural } from '../../console/format.ts';
 import type { FalsePageBudget } from '../../density/rules/alarm.ts';
 import type { Review, ReviewedIncident } from '../../status/read-review.ts';

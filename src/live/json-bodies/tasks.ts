@@ -1,6 +1,6 @@
 /** What the thread that reads large JSON bodies can be asked. */
 
-import { parseJson } from '../../http/body-text.ts';
+import { parseJson } from '../../http/json-body.ts';
 import { cut, pack, weightOfFeedback, weightOfQuery } from '../parts.ts';
 import { readFeedback } from '../schema/feedback.ts';
 import type { ParsedItems } from '../schema/items.ts';

@@ -1,7 +1,6 @@
 /** What was retrieved for a live query, on the wire. */
 import { z } from 'zod';
-import { identifier, isIdentifier } from '../../http/fields.ts';
-import { wireSchema } from '../../http/wire-schema.ts';
+import { identifier, isIdentifier, wireSchema } from '../../http/fields.ts';
 
 const MOST_RESULTS = 1000;
 

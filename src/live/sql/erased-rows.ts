@@ -1,6 +1,6 @@
 /** The rows of erased people, queries and traces: what there is when they are erased, and what comes late. */
 import type { PoolClient } from 'pg';
-import { columnsOf } from '../../postgres/columns.ts';
+import { columnsOf } from '../../postgres/values.ts';
 
 export interface ErasedSubject {
   readonly kind: 'user' | 'query' | 'trace';

@@ -1,7 +1,7 @@
 /** The rows of feedback. */
 import type { PoolClient } from 'pg';
-import { columnsOf } from '../../postgres/columns.ts';
 import { dayAfter } from '../../postgres/partitions.ts';
+import { columnsOf } from '../../postgres/values.ts';
 import type { StoredFeedback } from '../ports/live-traffic.ts';
 import { FEEDBACK_RETRY_MS } from '../rules/feedback/feedback-id.ts';
 import { areNew, type RowKey } from './row-key.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { vectorOfBytes } from '../../postgres/vector-bytes.ts';
+import { vectorOfBytes } from '../../postgres/values.ts';
 import type { LiveSamples } from '../ports/live-samples.ts';
 
 interface SampleRow {

@@ -1,10 +1,14 @@
 /** The one statement that stores what arrived: samples, counts and sampling levels, all of it or nothing. */
 import type { Pool } from 'pg';
-import { binaryArray, type Element, type ElementType } from '../../postgres/binary-arrays.ts';
-import { columnsOf } from '../../postgres/columns.ts';
 import { dayAfter } from '../../postgres/partitions.ts';
 import { orDenied } from '../../postgres/transaction.ts';
-import { bytesOfVector } from '../../postgres/vector-bytes.ts';
+import {
+  binaryArray,
+  bytesOfVector,
+  columnsOf,
+  type Element,
+  type ElementType,
+} from '../../postgres/values.ts';
 import type { Arrival, ArrivalCount, LiveSample, MinuteLevel } from '../ports/live-traffic.ts';
 import { areNew, type RowKey } from './row-key.ts';
 

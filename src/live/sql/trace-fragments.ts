@@ -1,7 +1,6 @@
 /** Fragments of traces, held in a ring of partitions until the live queries that they complete have come. */
 import type { Pool, PoolClient } from 'pg';
-import { columnsOf } from '../../postgres/columns.ts';
-import { bytesOfVector, vectorOfBytes } from '../../postgres/vector-bytes.ts';
+import { bytesOfVector, columnsOf, vectorOfBytes } from '../../postgres/values.ts';
 import type { HeldFragment } from '../ports/trace-fragments.ts';
 import type { TraceFragment } from '../rules/otel/trace-fragment.ts';
 

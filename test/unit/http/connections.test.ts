@@ -5,7 +5,7 @@ import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAuthentication, identifyCallers, requireScope } from '../../../src/access/authentication.ts';
 import { limitConnections } from '../../../src/http/connections.ts';
-import { createMemoryBudget, type MemoryBudget } from '../../../src/http/memory-budget.ts';
+import { createMemoryBudget, type MemoryBudget } from '../../../src/http/request-bodies.ts';
 import { recordLog } from '../../support/log.ts';
 
 /** 64 MB of 128 kB each. */
