@@ -16,9 +16,7 @@ import {
 } from '../density/index.ts';
 import { createDeployments } from '../deployments/deployments.ts';
 import type { Deployments } from '../deployments/ports/deployments.ts';
-import { createDiagnoses } from '../diagnosis/diagnoses.ts';
-import type { Diagnoses } from '../diagnosis/ports/diagnoses.ts';
-import { readDiagnosisGauges } from '../diagnosis/publish-diagnoses.ts';
+import { createDiagnoses, type Diagnoses, readDiagnosisGauges } from '../diagnosis/diagnoses.ts';
 import type { GoldenBaselines } from '../golden/ports/golden-baselines.ts';
 import type { GoldenBatches } from '../golden/ports/golden-batches.ts';
 import type { GoldenRotations } from '../golden/ports/golden-rotations.ts';

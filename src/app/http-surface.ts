@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { createApiKeys } from '../access/api-keys.ts';
 import { createAuthentication } from '../access/authentication.ts';
 import { createConsoleSessions } from '../access/console-sessions.ts';
-import { readDensityVerdict } from '../checks/check-states.ts';
+import { readDensityVerdict } from '../checks/check-store.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
 import { densityTables } from '../density/index.ts';
 import { createDensityApi } from '../density/routes.ts';

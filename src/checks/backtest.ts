@@ -10,6 +10,7 @@ import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import type { CheckResult } from './rules/check-result.ts';
+import { type Standing, settle } from './rules/check-state.ts';
 import {
   type GoldenChecks,
   historyNeeded,
@@ -18,7 +19,6 @@ import {
   type RunEvidence,
 } from './rules/golden-checks.ts';
 import type { ComparedWithBaseline } from './rules/regression.ts';
-import { type Standing, settle } from './rules/standing.ts';
 import { judgeThreshold, type ThresholdCheck } from './rules/threshold.ts';
 import {
   type BacktestPeriod,

@@ -5,7 +5,7 @@ import { commandSettings } from '../app/commands/command-settings.ts';
 import { type CommandSettings, type CommandStore, withCommandStore } from '../app/commands/command-store.ts';
 import { withWatchedStore } from '../app/commands/watched-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { readDensityVerdict } from '../checks/check-states.ts';
+import { readDensityVerdict } from '../checks/check-store.ts';
 import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
 import { formatTable, printJson, printLine } from '../cli/output.ts';
 import { parseCount } from '../cli/parse-count.ts';

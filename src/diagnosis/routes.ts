@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { parseRequest } from '../http/fields.ts';
 import { toPage } from '../http/paging.ts';
-import type { Diagnoses } from './ports/diagnoses.ts';
+import type { Diagnoses } from './diagnoses.ts';
 import { diagnosisJson, diagnosisListQuery } from './schema.ts';
 
 export interface DiagnosesDeps {

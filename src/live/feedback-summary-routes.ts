@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
 import { parseRequest } from '../http/fields.ts';
-import { feedbackSummaryQuery } from '../status/pipeline-status-schema.ts';
+import { feedbackSummaryQuery } from '../status/schema.ts';
 import type { FeedbackSummary } from './feedback-summary.ts';
 import type { PositiveRatioOutcome } from './rules/feedback/positive-ratio.ts';
 

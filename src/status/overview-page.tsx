@@ -7,12 +7,11 @@ import { pipelinePath, runPath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { DeploymentTable } from '../deployments/deployment-table.tsx';
 import type { Annotation } from '../deployments/ports/annotations.ts';
-import { DiagnosisOf } from '../diagnosis/pages/diagnosis.tsx';
-import { DiagnosisTable } from '../diagnosis/pages/diagnosis-table.tsx';
+import { DiagnosisOf, DiagnosisTable } from '../diagnosis/pages/diagnosis.tsx';
 import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
 import { MeasuresTable } from '../measures/measures-table.tsx';
-import { Reasons } from './pipeline-state.tsx';
 import type { DetailedStatus } from './read-status.ts';
+import { Reasons } from './status-page.tsx';
 
 export interface OverviewPageData {
   readonly status: DetailedStatus;

@@ -9,7 +9,7 @@ import type { TopicsTable } from '../density/topics-table.ts';
 import type { DensityEvent, WatchTable } from '../density/watch-table.ts';
 import type { Deployments } from '../deployments/ports/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
-import type { Diagnoses } from '../diagnosis/ports/diagnoses.ts';
+import type { Diagnoses } from '../diagnosis/diagnoses.ts';
 import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
 import { goldenSegment } from '../golden/golden-segment.ts';
 import type { GoldenRun, GoldenRuns, StoredComparison } from '../golden/ports/golden-runs.ts';

@@ -1,6 +1,6 @@
 /** Reads what is stored of pipelines and says how they stand. */
 
-import { type ReadChecksDeps, statesOf } from '../checks/check-states.ts';
+import { type ReadChecksDeps, statesOf } from '../checks/check-store.ts';
 import type { Deployments } from '../deployments/ports/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import type { GoldenBaseline, GoldenBaselines } from '../golden/ports/golden-baselines.ts';

@@ -19,10 +19,9 @@ import { QueryPage } from '../../golden/pages/query-page.tsx';
 import { RunPage } from '../../golden/pages/run-page.tsx';
 import { TrafficPage } from '../../live/pages/traffic-page.tsx';
 import { readDensityPage, readTrafficPage } from '../../live/pages/traffic-reads.ts';
-import { readDeploymentsPage } from '../../status/lists-reads.ts';
 import { OverviewPage } from '../../status/overview-page.tsx';
 import { StatusPage } from '../../status/status-page.tsx';
-import { readOverviewPage, readStatusPage } from '../../status/status-reads.ts';
+import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../status/status-reads.ts';
 import { addActions, readLabelsPage } from './actions.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';
 

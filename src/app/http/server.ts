@@ -24,7 +24,7 @@ import { addIngest, type IngestDeps } from '../../live/ingest-routes.ts';
 import { addOtlp, type OtlpDeps } from '../../live/otlp-routes.ts';
 import { type ShedReason, shedReason } from '../../live/shed-reason.ts';
 import type { Logger } from '../../logger.ts';
-import { addPipelines } from '../../status/pipelines.ts';
+import { addPipelines } from '../../status/status-api.ts';
 import type { ConsoleDeps } from '../console/deps.ts';
 import { addConsole } from '../console/routes.ts';
 import { addOpenApi } from './openapi-route.ts';

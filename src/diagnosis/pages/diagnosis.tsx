@@ -1,6 +1,8 @@
 /** What is likely behind an alarm, how far to trust that, the evidence with where to see it, and what to do first. */
 
-import { Instant } from '../../console/components/values.tsx';
+import { Table } from '../../console/components/table.tsx';
+import { Instant, Missing } from '../../console/components/values.tsx';
+import { duration } from '../../console/format.ts';
 import { type PipelinePage, pipelinePath, runPath, runQueriesPath, within } from '../../console/links.ts';
 import type { TimeRange } from '../../console/time-range.ts';
 import type { QueryView } from '../../golden/rules/listed-queries.ts';
@@ -239,5 +241,46 @@ export function DiagnosisOf({
       No diagnosis: causes are looked for once a minute, behind golden runs, query density, the index and the
       embedder.
     </p>
+  );
+}
+
+/** Alarms that are over, with what was likely behind them. */
+interface DiagnosisTableProps {
+  readonly caption: string;
+  readonly diagnoses: readonly StoredDiagnosis[];
+  readonly range: TimeRange;
+}
+
+export function DiagnosisTable({ caption, diagnoses, range }: DiagnosisTableProps) {
+  return (
+    <Table
+      caption={caption}
+      columns={[
+        { title: 'From (UTC)' },
+        { title: 'Lasted', isNumber: true },
+        { title: 'Likely cause' },
+        { title: 'In alarm' },
+        { title: 'Run' },
+      ]}
+      rows={diagnoses.map(({ id, openedAt, closedAt, cause, confidence, probability, ...rest }) => ({
+        key: id,
+        cells: [
+          <Instant at={openedAt} />,
+          closedAt === null ? 'still' : duration((closedAt.getTime() - openedAt.getTime()) / 1000),
+          <>
+            {causeTexts[cause].title}
+            <span class="severity">
+              {confidence} confidence, {probabilityText(probability)}
+            </span>
+          </>,
+          rest.alarms.join('; '),
+          rest.runId === null ? (
+            <Missing>none</Missing>
+          ) : (
+            <a href={runQueriesPath(range, rest.runId, 'regressed', rest.referenceRunId)}>{rest.runId}</a>
+          ),
+        ],
+      }))}
+    />
   );
 }

@@ -1,6 +1,6 @@
 /** Rotations of golden sets in PostgreSQL. */
 import type { Pool } from 'pg';
-import type { CheckShifts } from '../../checks/rules/check-shift.ts';
+import type { CheckShifts } from '../../checks/rules/check-result.ts';
 import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
 import type { GoldenRotation, GoldenRotations } from '../ports/golden-rotations.ts';
 import type { Levels } from '../rules/rotation/overlap.ts';

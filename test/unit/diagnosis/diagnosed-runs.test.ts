@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { lastGood, latestEnded } from '../../../src/diagnosis/diagnosed-runs.ts';
+import { lastGood, latestEnded } from '../../../src/diagnosis/observe-run.ts';
 import type { RunEnd } from '../../../src/golden/ports/golden-runs.ts';
 import type { Verdict } from '../../../src/model.ts';
 import { aFailedAnswer, aGoldenRun, anAnswer, aSchedule, aWatchedPipeline } from '../../support/builders.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { statesOf } from '../../../src/checks/check-states.ts';
+import { statesOf } from '../../../src/checks/check-store.ts';
 import type { CheckStanding } from '../../../src/checks/rules/check-state.ts';
 import { alarmsOf } from '../../../src/diagnosis/alarms.ts';
 import type { Verdict } from '../../../src/model.ts';

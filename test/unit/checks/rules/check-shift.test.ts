@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addShifts, NO_SHIFT, shiftOf } from '../../../../src/checks/rules/check-shift.ts';
+import { addShifts, NO_SHIFT, shiftOf } from '../../../../src/checks/rules/check-result.ts';
 
 describe('the shift of a threshold', () => {
   it('is the sum of those of all rotations, check by check', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Standing, settle } from '../../../../src/checks/rules/standing.ts';
+import { type Standing, settle } from '../../../../src/checks/rules/check-state.ts';
 import type { ThresholdFinding } from '../../../../src/checks/rules/threshold.ts';
 import type { Verdict } from '../../../../src/model.ts';
 

@@ -4,7 +4,7 @@ import {
   type ShownVerdict,
   type SteadyVerdict,
   steadyVerdict,
-} from '../../../../src/checks/rules/standing.ts';
+} from '../../../../src/checks/rules/check-state.ts';
 import { judgeThreshold, type ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { wilsonInterval } from '../../../../src/stats/intervals.ts';

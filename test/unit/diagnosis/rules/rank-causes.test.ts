@@ -1,7 +1,7 @@
 import { assert, constantFrom, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { causes, causeTexts } from '../../../../src/diagnosis/rules/cause.ts';
-import { rankCauses } from '../../../../src/diagnosis/rules/rank-causes.ts';
+import { rankCauses } from '../../../../src/diagnosis/rules/diagnose.ts';
 import { type Sign, signNames, signStates } from '../../../../src/diagnosis/rules/signs.ts';
 import { weightOf, weights } from '../../../../src/diagnosis/rules/weights.ts';
 

@@ -1,6 +1,6 @@
 /** `/v1/pipelines`, `/v1/checks` and `/v1/feedback/summary`: how things stand. */
 import { z } from 'zod';
-import { checkStateSchema } from '../checks/wire.ts';
+import { checkStateSchema } from '../checks/routes.ts';
 import { nameSchema } from '../config/name.ts';
 import { deploymentSchema } from '../deployments/schema.ts';
 import { baselineSchema } from '../golden/schema/golden-run.ts';

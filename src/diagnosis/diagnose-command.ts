@@ -1,16 +1,19 @@
 /** `recalld diagnose`: what is likely behind what is in alarm. */
 import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-settings.ts';
-import { type PipelineDiagnosis, readDiagnoses } from '../app/commands/diagnose-command.ts';
-import { probabilityText } from '../diagnosis/rules/cause.ts';
-import type { FindingsJson } from '../diagnosis/schema.ts';
-import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
-import { EXIT_CHECK_FAILED } from './exit-code.ts';
-import { printJson, printLine } from './output.ts';
-import { styled } from './style.ts';
+import type { CommandSettings } from '../app/commands/command-store.ts';
+import { withWatchedStore } from '../app/commands/watched-store.ts';
+import { assertConfiguredPipeline } from '../app/pipelines.ts';
+import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
+import { printJson, printLine } from '../cli/output.ts';
+import { styled } from '../cli/style.ts';
+import { diagnoseNow } from './diagnose-pipeline.ts';
+import { probabilityText } from './rules/cause.ts';
+import { type DiagnosisJson, diagnosisJson, type FindingsJson, findingsJson } from './schema.ts';
 
 interface DiagnoseOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
+  readonly pipeline?: string | null;
 }
 
 /** Candidates that are shown beside the first. */
@@ -24,18 +27,12 @@ export function diagnoseCommand(signal: AbortSignal): Command {
     'recalld diagnose --pipeline support-docs',
   )
     .option('--pipeline <name>', 'only this pipeline')
-    .action(
-      async ({
-        pipeline = null,
-        config,
-        json,
-      }: Omit<DiagnoseOptions, 'pipeline'> & { readonly pipeline?: string | null }) => {
-        const found = await readDiagnoses(commandSettings(config, signal), pipeline);
-        if (json === true) printJson(found);
-        else printLine(found.map(formatDiagnosis).join('\n\n'));
-        if (found.some(({ now }) => now !== null)) process.exitCode = EXIT_CHECK_FAILED;
-      },
-    );
+    .action(async ({ pipeline = null, config, json }: DiagnoseOptions) => {
+      const found = await readDiagnoses(commandSettings(config, signal), pipeline);
+      if (json === true) printJson(found);
+      else printLine(found.map(formatDiagnosis).join('\n\n'));
+      if (found.some(({ now }) => now !== null)) process.exitCode = EXIT_CHECK_FAILED;
+    });
 }
 
 function formatDiagnosis({ pipeline, latest, now }: PipelineDiagnosis): string {
@@ -74,4 +71,37 @@ function linesOf(findings: FindingsJson): string[] {
 
 function compareHint({ run_id: run, reference_run_id: reference }: FindingsJson): string {
   return reference === null ? '' : `, recalld runs compare ${reference} ${run ?? ''}`;
+}
+
+/** What `recalld diagnose` does with the database of the config. */
+export interface PipelineDiagnosis {
+  readonly pipeline: string;
+  /** The latest that the daemon kept; null when it found nothing in alarm ever. */
+  readonly latest: DiagnosisJson | null;
+  /** What is likely now, by what is stored; null when nothing is in alarm. */
+  readonly now: FindingsJson | null;
+}
+
+/**
+ * @param only name of one pipeline; null for all of the config
+ * @throws RecalldError pipeline_unknown, and as withWatchedStore
+ */
+async function readDiagnoses(
+  settings: CommandSettings,
+  only: string | null,
+): Promise<readonly PipelineDiagnosis[]> {
+  if (only !== null) assertConfiguredPipeline(settings.config, only);
+  return withWatchedStore(settings, async (store) => {
+    const answers: PipelineDiagnosis[] = [];
+    for (const pipeline of store.pipelines.filter(({ name }) => only === null || name === only)) {
+      const [latest] = await store.diagnoses.list({ pipeline: pipeline.name, limit: 1 });
+      const found = await diagnoseNow(store, pipeline);
+      answers.push({
+        pipeline: pipeline.name,
+        latest: latest === undefined ? null : diagnosisJson(latest),
+        now: found === null ? null : findingsJson(found),
+      });
+    }
+    return answers;
+  });
 }
