@@ -14,11 +14,11 @@ import { RecalldError } from '../errors.ts';
 import { systemClock } from '../system-clock.ts';
 import { percent } from '../text/number-text.ts';
 import { DAY_MS } from '../time.ts';
+import { densityTables } from './dependencies.ts';
 import { describeDensity } from './describe-density.ts';
 import { type DensityAnswer, topicJson } from './http-contract.ts';
-import { type RebaselineAnswer, requestRebaseline } from './request-rebaseline.ts';
+import { type RebaselineAnswer, requestRebaseline } from './learn-baseline.ts';
 import { type TopicState, topicName, type UncoveredTopic } from './rules/uncovered-topic.ts';
-import { densityTables } from './tables.ts';
 
 interface ShowOptions extends ConfiguredOptions {
   readonly pipeline: string;

@@ -11,11 +11,11 @@ import {
 } from './rules/query-density.ts';
 import { baselineScores, NO_REGION, percentile, surpriseOf } from './rules/query-score.ts';
 import { assignRegions, findRegions, regionCount } from './rules/regions.ts';
-import { populationStabilityIndex } from './rules/share-divergence.ts';
 import {
   type KolmogorovSmirnov,
   kolmogorovSmirnov,
   mannWhitney,
+  populationStabilityIndex,
   wassersteinDistance,
 } from './rules/two-sample-statistics.ts';
 import { readSessions, readVectors } from './vector-files.ts';

@@ -15,7 +15,7 @@ import {
   topicListQuery,
   topicParams,
 } from './http-contract.ts';
-import { type RebaselineAnswer, requestRebaseline } from './request-rebaseline.ts';
+import { type RebaselineAnswer, requestRebaseline } from './learn-baseline.ts';
 import type { UncoveredTopic } from './rules/uncovered-topic.ts';
 import type { TopicsTable } from './topics-table.ts';
 import type { WatchTable } from './watch-table.ts';
