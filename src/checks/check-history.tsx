@@ -106,16 +106,16 @@ function Strips({ frame: { range, now }, data }: { readonly frame: Frame; readon
   const strips = checks.flatMap((state) => {
     const { pipeline: own, name } = state;
     const changes = transitions.filter((one) => one.pipeline === own && one.check === name);
-    const spells = spellsOf(changes, state, from, until);
-    return spells.length === 0 ? [] : [{ label: pipeline === null ? `${own}: ${name}` : name, spells }];
+    const intervals = verdictIntervals(changes, state, from, until);
+    return intervals.length === 0 ? [] : [{ label: pipeline === null ? `${own}: ${name}` : name, intervals }];
   });
   if (strips.length === 0) return null;
   return (
     <ul class="strips">
-      {strips.map(({ label, spells }) => (
+      {strips.map(({ label, intervals }) => (
         <li key={label}>
           <span class="of">{label}</span>
-          <VerdictStrip name={label} spells={spells} from={from} until={until} />
+          <VerdictStrip name={label} intervals={intervals} from={from} until={until} />
         </li>
       ))}
       <li aria-hidden="true">
@@ -131,8 +131,8 @@ function Strips({ frame: { range, now }, data }: { readonly frame: Frame; readon
 
 const WIDTH = 640;
 const HEIGHT = 18;
-/** Of a spell that is too short to be seen otherwise. */
-const LEAST_WIDTH = 2;
+/** Of a interval that is too short to be seen otherwise. */
+const MIN_WIDTH = 2;
 
 const heights: Record<Verdict, number> = { ok: 5, warning: 11, critical: HEIGHT, no_data: 8 };
 
@@ -145,12 +145,12 @@ export const verdictNames: Record<Verdict, string> = {
 
 interface VerdictStripProps {
   readonly name: string;
-  readonly spells: readonly VerdictSpell[];
+  readonly intervals: readonly VerdictInterval[];
   readonly from: Date;
   readonly until: Date;
 }
 
-export function VerdictStrip({ name, spells, from, until }: VerdictStripProps) {
+export function VerdictStrip({ name, intervals, from, until }: VerdictStripProps) {
   const scale = scaleUtc([from, until], [0, WIDTH]);
   const x = (at: Date): number => Math.round(scale(at) * 10) / 10;
   return (
@@ -159,15 +159,15 @@ export function VerdictStrip({ name, spells, from, until }: VerdictStripProps) {
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={describe(name, spells)}
+      aria-label={describe(name, intervals)}
     >
-      {spells.map(({ verdict, from: start, until: end }) => (
+      {intervals.map(({ verdict, from: start, until: end }) => (
         <rect
           key={start.getTime()}
           class={verdict}
           x={x(start)}
           y={HEIGHT - heights[verdict]}
-          width={Math.max(LEAST_WIDTH, x(end) - x(start))}
+          width={Math.max(MIN_WIDTH, x(end) - x(start))}
           height={heights[verdict]}
         >
           <title>{`${verdictNames[verdict]} from ${minute(start)} to ${minute(end)}`}</title>
@@ -177,10 +177,10 @@ export function VerdictStrip({ name, spells, from, until }: VerdictStripProps) {
   );
 }
 
-function describe(name: string, spells: readonly VerdictSpell[]): string {
+function describe(name: string, intervals: readonly VerdictInterval[]): string {
   const total = (verdict: Verdict): number =>
-    spells
-      .filter((spell) => spell.verdict === verdict)
+    intervals
+      .filter((interval) => interval.verdict === verdict)
       .reduce((sum, { from, until }) => sum + until.getTime() - from.getTime(), 0);
   const parts = (['critical', 'warning', 'no_data', 'ok'] as const).flatMap((verdict) =>
     total(verdict) === 0 ? [] : [`${verdictNames[verdict]} for ${duration(total(verdict) / 1000)}`],
@@ -188,26 +188,26 @@ function describe(name: string, spells: readonly VerdictSpell[]): string {
   return `${name}: ${parts.length === 0 ? 'not judged' : parts.join(', ')}`;
 }
 
-export interface VerdictSpell {
+export interface VerdictInterval {
   readonly verdict: Verdict;
   readonly from: Date;
   readonly until: Date;
 }
 
 /**
- * The spells of one check from `from` to `until`, oldest first. What came before the first change is told by what it
+ * The intervals of one check from `from` to `until`, oldest first. What came before the first change is told by what it
  * changed from; a check that never changed within that time stood then as it does now. Before it was first judged
- * there is no spell.
+ * there is no interval.
  *
  * @param transitions of the check within that time, in any order
  * @param now how it stands
  */
-export function spellsOf(
+export function verdictIntervals(
   transitions: readonly Pick<CheckTransition, 'from' | 'to' | 'occurredAt' | 'endedAt'>[],
   now: Pick<CheckState, 'verdict' | 'since'>,
   from: Date,
   until: Date,
-): VerdictSpell[] {
+): VerdictInterval[] {
   const ordered = transitions.toSorted((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime());
   const [first] = ordered;
   if (first === undefined) {

@@ -19,7 +19,7 @@ import {
   type WatchedChecks,
 } from './check-store.ts';
 import { type CheckFacts, readingsOf } from './readings.ts';
-import { type CheckStanding, settle } from './rules/check-state.ts';
+import { type CheckStanding, nextStanding } from './rules/check-state.ts';
 import { judgeThreshold } from './rules/threshold.ts';
 
 export interface EvaluateChecksDeps extends WatchedChecks {
@@ -99,7 +99,7 @@ export function judgeChecks(
         const found = judgeThreshold(check, readings);
         const before = previousOf(name, found.name);
         const { isClear: _, ...shown } = found;
-        const settled = settle(check, before, found, evidenceAt, now);
+        const settled = nextStanding(check, before, found, evidenceAt, now);
         const trusted = new Date(now.getTime() + THRESHOLD_TRUST_MS);
         const standing = {
           ...shown,

@@ -60,7 +60,7 @@ export async function createProgram(called: string | undefined, signal: AbortSig
     );
   const factories = await Promise.all(loadersFor(called).map((load) => load()));
   for (const create of factories) program.addCommand(create(signal));
-  settle(program);
+  applyToTree(program);
   return program;
 }
 
@@ -75,10 +75,10 @@ function loadersFor(called: string | undefined): (() => Promise<CommandFactory>)
  * What commander does not hand on to commands that are added: it would end the process itself, and shall throw, so that
  * exit codes are decided in one place; and a switch that is off unless it is given need not say so.
  */
-function settle(command: Command): void {
+function applyToTree(command: Command): void {
   command.exitOverride();
   command.configureHelp({ optionDescription });
-  for (const child of command.commands) settle(child);
+  for (const child of command.commands) applyToTree(child);
 }
 
 function optionDescription(option: Option): string {

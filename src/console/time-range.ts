@@ -31,7 +31,7 @@ export const presetNames: Record<RangePreset, string> = {
 };
 
 const DEFAULT_PRESET: RangePreset = '24h';
-const LONGEST_MS = 400 * DAY_MS;
+const MAX_RANGE_MS = 400 * DAY_MS;
 
 /**
  * Reads `range`, or `from` and `until` (UTC), from an address. What cannot be read falls back to the last 24 hours:
@@ -41,7 +41,7 @@ export function readTimeRange(query: Readonly<Record<string, string | undefined>
   const from = readInstant(query['from']);
   const until = readInstant(query['until']) ?? now;
   if (from !== null && from < until) {
-    const start = new Date(Math.max(from.getTime(), until.getTime() - LONGEST_MS));
+    const start = new Date(Math.max(from.getTime(), until.getTime() - MAX_RANGE_MS));
     return {
       from: start,
       until,

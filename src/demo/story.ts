@@ -37,7 +37,7 @@ export interface StorySettings {
 const QUARTER_MS = 15 * MINUTE_MS;
 const NOON_MS = 12 * HOUR_MS;
 /** A baseline is learnt of the first day; the rest is held against it before the first fault. */
-const LEAST_HEALTHY_HOURS = 28;
+const MIN_HEALTHY_HOURS = 28;
 /** Of the day of those who ask: the busy hours come after it. */
 const FIRST_FAULT_HOUR = 4;
 /** Of golden runs, once time is real. */
@@ -142,7 +142,7 @@ function timesOf(chapters: readonly Chapter[]): { readonly start: Date; readonly
       0,
     );
   const endMs = Math.floor((systemClock.now().getTime() - QUARTER_MS) / HOUR_MS) * HOUR_MS;
-  const latestMs = endMs - faultsMs - LEAST_HEALTHY_HOURS * HOUR_MS;
+  const latestMs = endMs - faultsMs - MIN_HEALTHY_HOURS * HOUR_MS;
   const noonMs = Math.floor((latestMs - NOON_MS) / DAY_MS) * DAY_MS + NOON_MS;
   const startMs = noonMs + ((latestMs - noonMs) % (GOLDEN_HOURS * HOUR_MS));
   return { start: new Date(startMs), healthyHours: (endMs - faultsMs - startMs) / HOUR_MS };

@@ -71,7 +71,7 @@ const SESSIONS_PER_HOUR = 50;
 const SWING = 0.4;
 /** Chance that a session goes on after a question. */
 const GOES_ON = 0.25;
-const MOST_QUESTIONS = 3;
+const MAX_QUESTIONS = 3;
 const SEED = 1;
 
 /** The same traffic in every run with the same first hour, whatever the time of day. */
@@ -90,7 +90,7 @@ export function createDemoTraffic({
   const nextSession = (missingShare: number): DemoSession => {
     const article = (uniform() < missingShare ? questions.missing : oneOf(questions.live)) ?? [];
     let count = 1;
-    while (count < MOST_QUESTIONS && uniform() < GOES_ON) count++;
+    while (count < MAX_QUESTIONS && uniform() < GOES_ON) count++;
     return {
       id: `session-${++sessions}`,
       questions: Array.from({ length: count }, () => oneOf(article)).flatMap((one) => one ?? []),

@@ -18,7 +18,7 @@ interface DiagnoseOptions extends ConfiguredOptions {
 
 /** Candidates that are shown beside the first. */
 const OTHERS_SHOWN = 2;
-const LEAST_SHOWN = 0.01;
+const MIN_SHOWN = 0.01;
 
 export function diagnoseCommand(signal: AbortSignal): Command {
   return configuredCommand(
@@ -53,7 +53,7 @@ function linesOf(findings: FindingsJson): string[] {
   const { cause, confidence, probability, alarms, causes, action, run_id: run } = findings;
   const first = causes.find((one) => one.cause === cause);
   const others = causes
-    .filter((one) => one.cause !== cause && one.cause !== 'unknown' && one.probability >= LEAST_SHOWN)
+    .filter((one) => one.cause !== cause && one.cause !== 'unknown' && one.probability >= MIN_SHOWN)
     .slice(0, OTHERS_SHOWN);
   return [
     `Likely cause: ${styled('bold', cause.replaceAll('_', ' '))} (${confidence} confidence, ${probabilityText(probability)})`,

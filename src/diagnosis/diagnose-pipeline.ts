@@ -48,7 +48,7 @@ export interface DiagnoseDeps extends StoredRuns {
 /** Probes the parts of a pipeline at once, in place of when their schedule would. */
 export type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<void>;
 
-const MOST_DEPLOYMENTS = 50;
+const MAX_DEPLOYMENTS = 50;
 
 /**
  * Keeps what is likely behind the alarms of a pipeline: opens a diagnosis when something comes to be in alarm, revises
@@ -177,7 +177,7 @@ async function observe(
       observeStore(measurements, measured, interval),
       observeRecall(measurements, measured, interval),
       observeCanary(measurements, measured, interval),
-      deps.deployments.list({ pipeline, since: reference?.startedAt ?? good, limit: MOST_DEPLOYMENTS }),
+      deps.deployments.list({ pipeline, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
       observeDensity(deps.densityStates, pipeline, density, measured),
       plan === null ? null : observeTopics(deps.topics, pipeline),
       deps.runs.latestSentinels(),

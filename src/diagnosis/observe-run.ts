@@ -17,7 +17,7 @@ interface DiagnosedRunsDeps {
 }
 
 /** Most runs that are looked through for a good one: two days of an hourly set. */
-const MOST_LOOKED_THROUGH = 48;
+const MAX_LOOKED_THROUGH = 48;
 const FEW_FAILURES = 0.05;
 
 /** The latest run that ended of the set in the worst alarm; else of the first set of the config, as a control. */
@@ -50,7 +50,7 @@ export async function lastGood(
   const kept = known === null ? null : await deps.runs.find(known);
   if (kept !== null && kept.goldenSet === goldenSet && kept.id !== run.id) return kept;
   const earlier = { pipeline, goldenSet, status: 'completed', before: run } as const;
-  for (const candidate of await deps.runs.list({ ...earlier, limit: MOST_LOOKED_THROUGH })) {
+  for (const candidate of await deps.runs.list({ ...earlier, limit: MAX_LOOKED_THROUGH })) {
     if (await isGood(deps, candidate)) return candidate;
   }
   const pinned = await deps.baselines.pinned(pipeline, goldenSet);

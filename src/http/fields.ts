@@ -31,9 +31,9 @@ export const text = bounded(MAX_TEXT, controlInText);
 
 export const shortText = bounded(1000, controlInText);
 
-const LONGEST_ID = 1024;
+const MAX_ID_LENGTH = 1024;
 
-export const identifier = bounded(LONGEST_ID, controlInId).refine((value) => value.length > 0, {
+export const identifier = bounded(MAX_ID_LENGTH, controlInId).refine((value) => value.length > 0, {
   error: 'is empty',
 });
 
@@ -42,7 +42,7 @@ export function isIdentifier(value: unknown): value is string {
   return (
     typeof value === 'string' &&
     value.length > 0 &&
-    value.length <= LONGEST_ID &&
+    value.length <= MAX_ID_LENGTH &&
     !controlInId.test(value) &&
     value.isWellFormed()
   );

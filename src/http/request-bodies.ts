@@ -16,17 +16,17 @@ export interface MemoryBudget {
 }
 
 /** Some seconds of reading. */
-const MOST_BYTES = 128 * 1024 * 1024;
+const MAX_BYTES = 128 * 1024 * 1024;
 /** Of those who have shown no key, which leaves the rest to those who have. */
-const MOST_KEYLESS_BYTES = 64 * 1024 * 1024;
+const MAX_KEYLESS_BYTES = 64 * 1024 * 1024;
 
 export function createMemoryBudget(): MemoryBudget {
   let all = 0;
   let keyless = 0;
   return {
     take(bytes, isKeyless) {
-      if (all + bytes > MOST_BYTES) return 'all is held';
-      if (isKeyless && keyless + bytes > MOST_KEYLESS_BYTES) return 'the keyless share is held';
+      if (all + bytes > MAX_BYTES) return 'all is held';
+      if (isKeyless && keyless + bytes > MAX_KEYLESS_BYTES) return 'the keyless share is held';
       all += bytes;
       if (isKeyless) keyless += bytes;
       return 'taken';
@@ -44,7 +44,7 @@ const PIECE_BYTES = 512;
 const INFLATING_BYTES = 64 * 1024;
 
 /** What nobody reads of a body before its connection is closed. */
-const MOST_DRAINED_BYTES = 32 * 1024 * 1024;
+const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 
 export interface RequestBodies {
   /**
@@ -82,7 +82,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
   // What is left of a body is thrown away, so that its sender reads the answer, unless that costs more than the answer is
   // worth: in pieces of a byte each megabyte takes a second.
   app.addHook('onSend', ({ raw }, reply, _payload, done) => {
-    const isLong = raw.headers['transfer-encoding'] !== undefined || lengthOf(raw) > MOST_DRAINED_BYTES;
+    const isLong = raw.headers['transfer-encoding'] !== undefined || lengthOf(raw) > MAX_DRAINED_BYTES;
     if (!raw.complete && isLong) reply.header('connection', 'close');
     done();
   });

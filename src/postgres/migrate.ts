@@ -78,12 +78,12 @@ const patient: MigrationPatience = { lockMs: 3000, attempts: 10, pauseMs: 1000 }
 
 const LOCK_NOT_AVAILABLE = '55P03';
 /** An index of a large table takes long, once it has its lock. */
-const LONGEST_STATEMENT_MS = 12 * HOUR_MS;
+const MAX_STATEMENT_MS = 12 * HOUR_MS;
 
 async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience): Promise<MigrationReport> {
   const query = (text: string): Promise<{ rows: unknown[] }> =>
-    client.query({ text, query_timeout: LONGEST_STATEMENT_MS } as pg.QueryConfig);
-  await query(`set local statement_timeout = ${LONGEST_STATEMENT_MS}`);
+    client.query({ text, query_timeout: MAX_STATEMENT_MS } as pg.QueryConfig);
+  await query(`set local statement_timeout = ${MAX_STATEMENT_MS}`);
   await query(`select pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`);
   // A lock that is waited for blocks all who come after, so that a long query would stop a busy table.
   await query(`set local lock_timeout = ${lockMs}`);

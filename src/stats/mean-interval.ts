@@ -7,12 +7,12 @@ export interface MeanInterval extends Interval {
   readonly method: 'bca' | 't';
 }
 
-const FEWEST_FOR_BOOTSTRAP = 10;
-const FEWEST_FOR_T = 50;
-const MOST_REPLICATES = 9_999;
-const FEWEST_REPLICATES = 999;
+const MIN_FOR_BOOTSTRAP = 10;
+const MIN_FOR_T = 50;
+const MAX_REPLICATES = 9_999;
+const MIN_REPLICATES = 999;
 /** Keeps a bootstrap interval at about 0.1 s up to 20,000 values. */
-const MOST_DRAWS = 20_000_000;
+const MAX_DRAWS = 20_000_000;
 const SEED = 1;
 
 /**
@@ -33,10 +33,10 @@ export function meanInterval(values: ArrayLike<number>, confidence: number): Mea
   const sorted = Float64Array.from(values).toSorted();
   const n = sorted.length;
   const { mean, standardDeviation, skewness } = moments(sorted);
-  if (n < FEWEST_FOR_BOOTSTRAP || (n >= FEWEST_FOR_T && n > 25 * skewness ** 2)) {
+  if (n < MIN_FOR_BOOTSTRAP || (n >= MIN_FOR_T && n > 25 * skewness ** 2)) {
     return { ...studentTInterval(mean, standardDeviation, n, confidence), method: 't' };
   }
-  const replicates = Math.max(FEWEST_REPLICATES, Math.min(MOST_REPLICATES, Math.floor(MOST_DRAWS / n)));
+  const replicates = Math.max(MIN_REPLICATES, Math.min(MAX_REPLICATES, Math.floor(MAX_DRAWS / n)));
   const { low, high } = bcaInterval(sorted, { confidence, replicates, seed: SEED });
   return { low, high, method: 'bca' };
 }

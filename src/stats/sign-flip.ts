@@ -8,9 +8,9 @@ import { createRandom } from './random.ts';
 type SignFlipTail = (bound: number) => number;
 
 /** Two halves of 2^16 sums each take about 10 ms. */
-const MOST_ENUMERATED = 32;
+const MAX_ENUMERATED = 32;
 /** Steps of the dynamic programme, of about 1 ns each. */
-const MOST_STEPS = 5e7;
+const MAX_STEPS = 5e7;
 /** A quarter of the distance between two sums: rounding never goes so far. */
 const QUARTER = 0.25;
 
@@ -29,11 +29,11 @@ function exactSignFlipTail(sizes: Float64Array): SignFlipTail | null {
   if (unit !== null && sizes.every((size) => Math.round(size / unit) === 1)) {
     return binomialTail(sizes.length, unit);
   }
-  if (sizes.length <= MOST_ENUMERATED) return enumeratedTail(sizes);
+  if (sizes.length <= MAX_ENUMERATED) return enumeratedTail(sizes);
   if (unit === null) return null;
   const counts = sizes.map((size) => Math.round(size / unit));
   const total = counts.reduce((sum, count) => sum + count, 0);
-  return total * sizes.length <= MOST_STEPS ? latticeTail(counts, total, unit) : null;
+  return total * sizes.length <= MAX_STEPS ? latticeTail(counts, total, unit) : null;
 }
 
 /** With k of n signs positive the sum is (2k - n) units. */
@@ -133,10 +133,10 @@ export interface SignFlip {
 /** Sums that differ by less than this share of the sum of sizes are equal: the rest is rounding. */
 const ROUNDING = 1e-11;
 const SEED = 1;
-const FEWEST_DRAWS = 9_999;
-const MOST_DRAWS = 99_999;
+const MIN_DRAWS = 9_999;
+const MAX_DRAWS = 99_999;
 /** Keeps the draws below about 0.3 s. */
-const MOST_FLIPS = 5e8;
+const MAX_FLIPS = 5e8;
 
 /**
  * The sign-flip randomization test, Fisher 1935; for retrieval runs Smucker, Allan and Carterette 2007. If baseline
@@ -169,7 +169,7 @@ export function signFlipTest(differences: ArrayLike<number>): SignFlip {
 }
 
 function estimateSignFlip(sizes: Float64Array, observed: number, slack: number): SignFlip {
-  const draws = Math.max(FEWEST_DRAWS, Math.min(MOST_DRAWS, Math.floor(MOST_FLIPS / sizes.length)));
+  const draws = Math.max(MIN_DRAWS, Math.min(MAX_DRAWS, Math.floor(MAX_FLIPS / sizes.length)));
   let far = 0;
   let low = 0;
   let high = 0;

@@ -11,7 +11,7 @@ import { DAY_MS } from '../time.ts';
 import { type PipelineStatus, pipelineStatus, type StatusFacts } from './pipeline-status.ts';
 
 const DEPLOYMENTS_MS = 7 * DAY_MS;
-const MOST_DEPLOYMENTS = 100;
+const MAX_DEPLOYMENTS = 100;
 
 export interface ReadStatusDeps
   extends ReadChecksDeps,
@@ -54,7 +54,7 @@ export async function readStatus(deps: ReadStatusDeps, pipeline: WatchedPipeline
     deps.deployments.list({
       pipeline: pipeline.name,
       since: new Date(at.getTime() - DEPLOYMENTS_MS),
-      limit: MOST_DEPLOYMENTS,
+      limit: MAX_DEPLOYMENTS,
     }),
   ]);
   const status = pipelineStatus(pipeline, facts, at);

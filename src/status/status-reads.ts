@@ -10,7 +10,7 @@ import type { PipelineStatus } from './pipeline-status.ts';
 import type { PipelineGlance } from './status-page.tsx';
 
 /** What the page of deployments is made from, and what all pages over several pipelines ask. */
-const MOST_DEPLOYMENTS = 200;
+const MAX_DEPLOYMENTS = 200;
 
 /** @throws RecalldError pipeline_unknown */
 export async function readDeploymentsPage(
@@ -21,7 +21,7 @@ export async function readDeploymentsPage(
   const pipeline = chosen(deps, query);
   const found = await deps.deployments.list({
     since: from,
-    limit: MOST_DEPLOYMENTS,
+    limit: MAX_DEPLOYMENTS,
     ...(pipeline === null ? {} : { pipeline }),
   });
   const deployments = found.filter(({ occurredAt }) => occurredAt <= until);
@@ -45,9 +45,9 @@ export function namesOf({ site }: ConsoleDeps): string[] {
 }
 
 /** A sparkline is a hundred pixels wide. */
-const MOST_POINTS = 60;
+const MAX_POINTS = 60;
 const TREND: Measure = 'ndcg';
-const MOST_DIAGNOSES = 6;
+const MAX_DIAGNOSES = 6;
 
 export async function readStatusPage(deps: ConsoleDeps, range: TimeRange): Promise<PipelineGlance[]> {
   const [statuses, open] = await Promise.all([deps.readStatuses(), deps.diagnoses.open()]);
@@ -67,7 +67,7 @@ export async function readOverviewPage(
 ): Promise<OverviewPageData> {
   const [status, diagnoses] = await Promise.all([
     deps.readStatus(name),
-    deps.diagnoses.list({ pipeline: name, limit: MOST_DIAGNOSES }),
+    deps.diagnoses.list({ pipeline: name, limit: MAX_DIAGNOSES }),
   ]);
   const [trends, notes] = await Promise.all([
     trendsOf(deps, status, range),
@@ -88,7 +88,7 @@ export async function readOverviewPage(
 async function trendsOf(deps: ConsoleDeps, { pipeline, golden }: PipelineStatus, { from, until }: TimeRange) {
   const trends = await Promise.all(
     golden.map(async ({ goldenSet }) => {
-      const asked = { pipeline, goldenSet, from, until, limit: MOST_POINTS, measures: [TREND] };
+      const asked = { pipeline, goldenSet, from, until, limit: MAX_POINTS, measures: [TREND] };
       return [goldenSet, pointsOf(await deps.runReads.history(asked), TREND)] as const;
     }),
   );

@@ -16,7 +16,7 @@ export interface Standing extends SteadyVerdict {
 }
 
 /**
- * Settles a finding. A measurement that was judged before, by a retry or because no newer one has come, changes
+ * Where the check stands after a finding. A measurement that was judged before, by a retry or because no newer one has come, changes
  * nothing. A check that cannot be judged because something is broken needs no confirmation: its values had to become
  * too old to trust first, which took long enough.
  *
@@ -24,7 +24,7 @@ export interface Standing extends SteadyVerdict {
  *
  * @param evidenceAt when what was judged was measured; null for nothing
  */
-export function settle(
+export function nextStanding(
   { confirm, noData }: Pick<ThresholdCheck, 'confirm' | 'noData'>,
   previous: Pick<Standing, keyof SteadyVerdict | 'evidenceAt'> | null,
   found: ThresholdFinding,

@@ -191,7 +191,7 @@ interface TrendChartProps {
 }
 
 /** More would hide the line; those beyond are small, and still say their value. */
-const MOST_DOTS = 60;
+const MAX_DOTS = 60;
 
 export function TrendChart(props: TrendChartProps) {
   const { id, title, from, until, series, levels = [], limits = [null, null], show, empty } = props;
@@ -268,7 +268,7 @@ export function TrendChart(props: TrendChartProps) {
                 cx={x(point.at)}
                 cy={y(point.value)}
                 r={
-                  point === series[index]?.points.at(-1) || (series[index]?.points.length ?? 0) <= MOST_DOTS
+                  point === series[index]?.points.at(-1) || (series[index]?.points.length ?? 0) <= MAX_DOTS
                     ? 2.5
                     : 1
                 }

@@ -21,9 +21,9 @@ interface DiagnosisProps {
 }
 
 /** Evidence that a brief diagnosis shows. */
-const MOST_IN_BRIEF = 2;
+const MAX_IN_BRIEF = 2;
 /** A cause less likely than this is not worth a line. */
-const LEAST_SHOWN = 0.01;
+const MIN_SHOWN = 0.01;
 
 export function DiagnosisPanel({ diagnosis, range, isBrief = false }: DiagnosisProps) {
   const { cause, ranked, alarms, openedAt, closedAt } = diagnosis;
@@ -38,7 +38,7 @@ export function DiagnosisPanel({ diagnosis, range, isBrief = false }: DiagnosisP
         {causeTexts[cause].action}
       </p>
       <Evidence
-        supporting={isBrief ? supporting.slice(0, MOST_IN_BRIEF) : supporting}
+        supporting={isBrief ? supporting.slice(0, MAX_IN_BRIEF) : supporting}
         opposing={opposing}
         diagnosis={diagnosis}
         range={range}
@@ -220,7 +220,7 @@ function Others({ diagnosis, range }: Omit<DiagnosisProps, 'isBrief'>) {
 
 function shownCauses(ranked: readonly Ranked[], but: Cause): Ranked[] {
   return ranked.filter(
-    ({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= LEAST_SHOWN,
+    ({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= MIN_SHOWN,
   );
 }
 

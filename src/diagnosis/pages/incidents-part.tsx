@@ -9,7 +9,7 @@ import type { FalsePageBudget } from '../../density/rules/alarm.ts';
 import type { Review, ReviewedIncident } from '../../status/read-review.ts';
 import { causeTexts } from '../rules/cause.ts';
 
-const MOST_ROWS = 50;
+const MAX_ROWS = 50;
 
 export function IncidentsPart({ review: { incidents } }: { readonly review: Review }) {
   return (
@@ -17,8 +17,8 @@ export function IncidentsPart({ review: { incidents } }: { readonly review: Revi
       id="incidents"
       title="Incidents and their causes"
       lead={
-        incidents.length > MOST_ROWS
-          ? `The latest ${MOST_ROWS} of ${incidents.length}, newest first. An incident lasts until its check is ok again.`
+        incidents.length > MAX_ROWS
+          ? `The latest ${MAX_ROWS} of ${incidents.length}, newest first. An incident lasts until its check is ok again.`
           : 'Newest first. An incident lasts until its check is ok again; causes are what recalld read from the measures then.'
       }
     >
@@ -34,7 +34,7 @@ export function IncidentsPart({ review: { incidents } }: { readonly review: Revi
             { title: 'Lasted', isNumber: true },
             { title: 'Likely cause' },
           ]}
-          rows={incidents.slice(0, MOST_ROWS).map((incident, index) => ({
+          rows={incidents.slice(0, MAX_ROWS).map((incident, index) => ({
             key: `${incident.check} ${index}`,
             cells: [
               incident.openedAt === null ? 'before this time' : <Instant at={incident.openedAt} />,

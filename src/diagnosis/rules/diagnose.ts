@@ -22,7 +22,7 @@ const PRIOR_OF_UNKNOWN = 0.2;
 const OWN_SIGN = 2;
 
 /** A cause is named only when it is likelier than all others together. */
-const LEAST_TO_NAME = 0.5;
+const MIN_TO_NAME = 0.5;
 
 /** What each level of confidence takes: a posterior, and one sign of at least this weight in nats. */
 const needs = {
@@ -99,7 +99,7 @@ function sidesOf(signs: readonly Sign[], cause: NamedCause): Pick<RankedCause, '
 function named(ranked: readonly RankedCause[]): Pick<CauseRanking, 'cause' | 'confidence' | 'probability'> {
   const [first] = ranked;
   const unknown = ranked.find(({ cause }) => cause === 'unknown')?.probability ?? 0;
-  if (first === undefined || first.cause === 'unknown' || first.probability <= LEAST_TO_NAME)
+  if (first === undefined || first.cause === 'unknown' || first.probability <= MIN_TO_NAME)
     return { cause: 'unknown', confidence: 'low', probability: unknown };
   const { cause, probability, supporting } = first;
   const strongest = supporting[0] === undefined ? 0 : weightOf(supporting[0], cause);
@@ -119,7 +119,7 @@ function assertOneOfEach(signs: readonly Sign[]): void {
 }
 
 /** Longest summary, in characters: what an annotation of an alert or a line of a chat takes. */
-export const LONGEST_SUMMARY = 300;
+export const MAX_SUMMARY_LENGTH = 300;
 
 export interface Findings extends CauseRanking, CauseText {
   /** At most 300 characters. */
@@ -150,7 +150,7 @@ function summarise(ranking: CauseRanking, { title, action }: CauseText): string 
         ];
   return sentences.reduce(
     (summary, sentence) =>
-      summary.length + 1 + sentence.length > LONGEST_SUMMARY
+      summary.length + 1 + sentence.length > MAX_SUMMARY_LENGTH
         ? summary
         : `${summary}${summary === '' ? '' : ' '}${sentence}`,
     '',

@@ -20,7 +20,7 @@ import type { Sign } from './signs.ts';
 const SIZE_CHANGED = 0.02;
 const RECALL_FELL = 0.02;
 /** As the alert RecalldIndexRecallLow has it. */
-const LEAST_RECALL = 0.9;
+const MIN_RECALL = 0.9;
 /** Traits that follow from how much a store holds, not from how it is set. */
 const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
 /** What another embedding model changes about a store. */
@@ -55,7 +55,7 @@ function readStore(store: Observations['store']): Sign[] {
 
 function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
   // An index that always was as coarse as it is broke nothing.
-  const fell = before === null ? ciHigh < LEAST_RECALL : ciHigh < before - RECALL_FELL;
+  const fell = before === null ? ciHigh < MIN_RECALL : ciHigh < before - RECALL_FELL;
   const was = before === null ? '' : `, ${percent(before)} before`;
   const sentence = `The index returns ${percent(value)} of the ${k} exact nearest neighbours (at most ${percent(ciHigh)})${was}.`;
   return sign('ann_recall', fell ? 'fell' : 'steady', sentence);
@@ -169,12 +169,12 @@ function minute(at: Date): string {
 }
 
 const SOME_FAILURES = 0.05;
-const MOST_FAILURES = 0.5;
+const MOSTLY_FAILING = 0.5;
 /** p95 must at least double, and by more than a busy machine explains. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 /** Means over fewer queries say nothing. */
-const FEWEST_ANSWERS = 5;
+const MIN_ANSWERS = 5;
 const INTACT = 0.95;
 const SCRAMBLED = 0.25;
 const SOME_DOCUMENTS = 0.05;
@@ -193,7 +193,7 @@ export function readRunSigns(run: ObservedRun | null, live: ObservedLive | null)
     ...readLatency(run),
     ...readLabels(run.labels, run.reference?.staleBefore ?? null),
     ...readVersion(run),
-    ...(answers === null || answers.answered < FEWEST_ANSWERS ? [] : readAnswers(answers)),
+    ...(answers === null || answers.answered < MIN_ANSWERS ? [] : readAnswers(answers)),
   ];
 }
 
@@ -204,7 +204,7 @@ function readFailures({ outcomes, commonError }: ObservedRun): Sign[] {
   const share = (error + timeout) / total;
   if (share < SOME_FAILURES)
     return [sign('failures', 'none', `${total - error - timeout} of ${total} golden queries were answered.`)];
-  const extent = share < MOST_FAILURES ? 'some' : 'most';
+  const extent = share < MOSTLY_FAILING ? 'some' : 'most';
   if (timeout > error) {
     const sentence = `${timeout} of ${total} golden queries timed out${error === 0 ? '' : `, ${error} failed`}.`;
     return [sign('failures', `${extent}_timeouts`, sentence)];
@@ -216,7 +216,7 @@ function readFailures({ outcomes, commonError }: ObservedRun): Sign[] {
 
 function readLive({ errorRatio, ciLow, n }: ObservedLive): Sign[] {
   const sentence = `${percent(errorRatio)} of live queries failed (${n} sampled).`;
-  if (ciLow >= MOST_FAILURES) return [sign('failures', 'most_errors', sentence)];
+  if (ciLow >= MOSTLY_FAILING) return [sign('failures', 'most_errors', sentence)];
   if (ciLow >= SOME_FAILURES) return [sign('failures', 'some_errors', sentence)];
   return errorRatio < SOME_FAILURES ? [sign('failures', 'none', sentence)] : [];
 }
@@ -259,7 +259,7 @@ function readAnswers(answers: ChangedAnswers): Sign[] {
 }
 
 function readScore({ score }: ChangedAnswers): Sign[] {
-  if (score === null || score.n < FEWEST_ANSWERS || score.verdict === 'inconclusive') return [];
+  if (score === null || score.n < MIN_ANSWERS || score.verdict === 'inconclusive') return [];
   const { measure, difference, ciLow, ciHigh, n } = score;
   const numbers = `${signed(difference, 3)} (95 % ${signed(ciLow, 3)} to ${signed(ciHigh, 3)}) over ${n} queries`;
   if (score.verdict === 'regression')

@@ -2,10 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type CheckStanding,
+  nextStanding,
   type ShownVerdict,
   type Standing,
   type SteadyVerdict,
-  settle,
   stateAt,
   steadyVerdict,
 } from '../../../../src/checks/rules/check-state.ts';
@@ -186,10 +186,10 @@ const silent = { confirm: 2, noData: 'silent' } as const;
 
 function playFindings(
   findings: readonly ThresholdFinding[],
-  check: Parameters<typeof settle>[0] = silent,
+  check: Parameters<typeof nextStanding>[0] = silent,
 ): Standing {
   const standings = findings.reduce<Standing | null>(
-    (before, finding, at) => settle(check, before, finding, minute(at), minute(at)),
+    (before, finding, at) => nextStanding(check, before, finding, minute(at), minute(at)),
     null,
   );
   if (standings === null) throw new Error('there is nothing to playFindings');
@@ -198,11 +198,11 @@ function playFindings(
 
 describe('a check', () => {
   it('counts a measurement once, however often it is looked at', () => {
-    const before = settle(silent, null, found('ok'), minute(0), minute(0));
-    const once = settle(silent, before, found('critical'), minute(5), minute(5));
-    const again = settle(silent, once, found('critical'), minute(5), minute(6));
+    const before = nextStanding(silent, null, found('ok'), minute(0), minute(0));
+    const once = nextStanding(silent, before, found('critical'), minute(5), minute(5));
+    const again = nextStanding(silent, once, found('critical'), minute(5), minute(6));
     expect(again).toMatchObject({ verdict: 'ok', candidate: 'critical', seen: 1 });
-    expect(settle(silent, again, found('critical'), minute(10), minute(10)).verdict).toBe('critical');
+    expect(nextStanding(silent, again, found('critical'), minute(10), minute(10)).verdict).toBe('critical');
   });
 
   it('says why it stands at something else than what was found', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Deployment } from '../../../../src/deployments/rules/deployment.ts';
 import { causes, causeTexts } from '../../../../src/diagnosis/rules/cause.ts';
 import type { ChangedAnswers } from '../../../../src/diagnosis/rules/changed-answers.ts';
-import { diagnose, LONGEST_SUMMARY, rankCauses } from '../../../../src/diagnosis/rules/diagnose.ts';
+import { diagnose, MAX_SUMMARY_LENGTH, rankCauses } from '../../../../src/diagnosis/rules/diagnose.ts';
 import type { Observations, ObservedRun } from '../../../../src/diagnosis/rules/observations.ts';
 import { type Sign, signNames, signStates } from '../../../../src/diagnosis/rules/signs.ts';
 import { weightOf, weights } from '../../../../src/diagnosis/rules/weights.ts';
@@ -263,7 +263,7 @@ describe('a diagnosis', () => {
 
   it('fits into an annotation, with numbers and what to do', () => {
     const { summary } = diagnose(observing({ run: { outcomes: outcomes(100, 0), commonError: 'http_503' } }));
-    expect(summary.length).toBeLessThanOrEqual(LONGEST_SUMMARY);
+    expect(summary.length).toBeLessThanOrEqual(MAX_SUMMARY_LENGTH);
     expect(summary).toContain('100 of 100 golden queries failed, most of them with http_503.');
     expect(summary).toContain('Look at the retriever');
   });
