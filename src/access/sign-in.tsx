@@ -3,8 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { secure } from '../console/http/defences.ts';
-import { acceptForms, acceptFormsOf, fieldsOf } from '../console/http/forms.ts';
-import { ownPath } from '../console/http/own-path.ts';
+import { acceptForms, acceptFormsOf, fieldsOf, ownPath } from '../console/http/forms.ts';
 import { frameOf, queryOf, sendPage } from '../console/http/visit.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { RecalldError } from '../errors.ts';

@@ -8,7 +8,7 @@ import {
   readDensityGauges,
   readTopicGauges,
 } from '../density/index.ts';
-import { readDiagnosisGauges } from '../diagnosis/publish-diagnoses.ts';
+import { readDiagnosisGauges } from '../diagnosis/diagnoses.ts';
 import { liveMixGauges } from '../golden/publish-live-mix.ts';
 import { readScheduleGauges } from '../golden/publish-schedule.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
@@ -22,8 +22,7 @@ import { storedHashKey } from '../privacy/personal-data.ts';
 import { readProbeGauges } from '../probes/publish-probes.ts';
 import { openJobQueue } from '../queue/bullmq.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import { createSchedule } from '../queue/node-cron.ts';
-import type { Schedule } from '../queue/schedule.ts';
+import { createSchedule, type Schedule } from '../queue/node-cron.ts';
 import { readStoredGauges } from '../status/publish.ts';
 import { systemClock } from '../system-clock.ts';
 import { type Compute, openCompute } from './compute.ts';

@@ -1,12 +1,12 @@
 /** What the daemon shows to the network: health and metrics always, the API in the role `api`. */
 import { createAuthentication } from '../access/authentication.ts';
-import { readDensityVerdict } from '../checks/check-states.ts';
+import { readDensityVerdict } from '../checks/check-store.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
 import { createDensityApi } from '../density/routes.ts';
 import { createErasure } from '../erasure/erase.ts';
 import { createGoldenApi } from '../golden/golden-api.ts';
-import { createMemoryBudget } from '../http/memory-budget.ts';
 import type { Readiness, Unready } from '../http/operations.ts';
+import { createMemoryBudget } from '../http/request-bodies.ts';
 import { createJsonBodyReader } from '../live/json-bodies/reader.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
 import { createOtlpReceiver } from '../live/otlp/receiver.ts';

@@ -10,6 +10,7 @@ import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import type { CheckResult } from './rules/check-result.ts';
+import { nextStanding, type Standing } from './rules/check-state.ts';
 import {
   type GoldenChecks,
   historyNeeded,
@@ -18,7 +19,6 @@ import {
   type RunEvidence,
 } from './rules/golden-checks.ts';
 import type { ComparedWithBaseline } from './rules/regression.ts';
-import { type Standing, settle } from './rules/standing.ts';
 import { judgeThreshold, type ThresholdCheck } from './rules/threshold.ts';
 import {
   type BacktestPeriod,
@@ -239,7 +239,7 @@ function replay(check: ThresholdCheck, measured: readonly Measurement[]): CheckE
         n,
       })),
     );
-    standing = settle(check, standing, found, at, at);
+    standing = nextStanding(check, standing, found, at, at);
     const { verdict, explanation } = standing;
     history.push({ at, result: { ...found, verdict, explanation } });
   }

@@ -13,8 +13,8 @@ import {
   runTrustSeconds,
 } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import type { WatchedChecks } from './check-states.ts';
-import type { CheckShifts } from './rules/check-shift.ts';
+import type { WatchedChecks } from './check-store.ts';
+import type { CheckShifts } from './rules/check-result.ts';
 import type { Reading, ThresholdCheck } from './rules/threshold.ts';
 
 /** What is stored of all pipelines, and how often it comes. */

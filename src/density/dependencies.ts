@@ -1,5 +1,6 @@
 /** What the jobs of query density work with. */
 import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { GoldenRuns, LatestRun } from '../golden/ports/golden-runs.ts';
@@ -9,10 +10,14 @@ import type { Measurements } from '../measures/measurements.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { userIdHmac } from '../privacy/rules/keyed-hash.ts';
 import { probeEmbedder, probeStore } from '../probes/probe-parts.ts';
+import { canariesTable, snapshotsTable } from '../probes/probe-tables.ts';
 import type { ProbeDeps } from '../probes/probes.ts';
+import { baselinesTable } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
+import { coverageTable } from './coverage-table.ts';
 import type { DensityPlan } from './plan.ts';
-import type { DensityTables } from './tables.ts';
+import { topicsTable } from './topics-table.ts';
+import { watchTable } from './watch-table.ts';
 
 export interface DensityDeps {
   readonly tables: DensityTables;
@@ -83,4 +88,25 @@ export async function forEachPlan(
     }
   }
   if (failures.length > 0) throw failures[0];
+}
+
+/** All that is stored of query density. */
+export interface DensityTables {
+  coverage: ReturnType<typeof coverageTable>;
+  baselines: ReturnType<typeof baselinesTable>;
+  watch: ReturnType<typeof watchTable>;
+  topics: ReturnType<typeof topicsTable>;
+  canaries: ReturnType<typeof canariesTable>;
+  snapshots: ReturnType<typeof snapshotsTable>;
+}
+
+export function densityTables(pool: Pool): DensityTables {
+  return {
+    coverage: coverageTable(pool),
+    baselines: baselinesTable(pool),
+    watch: watchTable(pool),
+    topics: topicsTable(pool),
+    canaries: canariesTable(pool),
+    snapshots: snapshotsTable(pool),
+  };
 }

@@ -2,7 +2,7 @@
 
 import { fingerprintOf } from '../deployments/rules/deployment.ts';
 import { createPace } from '../outbound/rate-limiter.ts';
-import { drawn } from '../stats/draw.ts';
+import { drawn } from '../stats/random.ts';
 import { DAY_MS } from '../time.ts';
 import { rowOf } from '../vector/matrix.ts';
 import type { DensityDeps } from './dependencies.ts';

@@ -30,7 +30,7 @@ export interface AlarmFacts {
 
 /** As the alert rules on the answers of golden runs have it. */
 const FAILURES_TO_ALARM = 0.05;
-const LEAST_ANN_RECALL = 0.9;
+const MIN_ANN_RECALL = 0.9;
 
 /** Critical ones first, by name. */
 export function alarmsOf(pipeline: WatchedPipeline, facts: AlarmFacts, now: Date): Alarm[] {
@@ -77,7 +77,7 @@ function partAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
     ...(median?.details['verdict'] === 'changed'
       ? [{ name: 'the embedding canary moved', severity, goldenSet: null } as const]
       : []),
-    ...(recall !== null && (recall.ciHigh ?? recall.value) < LEAST_ANN_RECALL
+    ...(recall !== null && (recall.ciHigh ?? recall.value) < MIN_ANN_RECALL
       ? [{ name: 'the index misses near neighbours', severity, goldenSet: null } as const]
       : []),
   ];

@@ -1,14 +1,12 @@
 /** Erasure of a person or a query from wherever the database has what they asked or said. */
-
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { eraseGoldenQueries } from '../golden/sql/golden-origins.ts';
-import { parseRequest } from '../http/parse-request.ts';
+import { parseRequest } from '../http/fields.ts';
 import { erasedQueryParams } from '../live/ingest-schema.ts';
 import { type ErasureReport, type ErasureSubject, eraseLive } from '../live/sql/erase-live.ts';
-import { takeTurn } from '../postgres/advisory-lock.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { inTransaction, takeTurn } from '../postgres/transaction.ts';
 import { textHash, userIdHmac } from '../privacy/rules/keyed-hash.ts';
 
 /** Erasure by the ids that a service knows; what is stored are their hashes. */

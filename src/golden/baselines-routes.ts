@@ -1,7 +1,7 @@
 /** `/v1/baselines`: which run others are compared with. */
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import { parseRequest } from '../http/parse-request.ts';
+import { parseRequest } from '../http/fields.ts';
 import type { GoldenBaseline } from './ports/golden-baselines.ts';
 import { baselineParams, newBaselineSchema } from './schema/golden-run.ts';
 

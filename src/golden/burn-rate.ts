@@ -2,7 +2,7 @@
  * Burn rates: how many times faster than allowed the error budget of an objective is spent, over a long and a short
  * window at once (Google SRE Workbook, chapter 5, "Multiwindow, Multi-Burn-Rate Alerts").
  */
-import type { AlertSeverity } from '../metrics/alert-rules/rule.ts';
+import type { AlertSeverity } from '../metrics/alert-rules.ts';
 
 export interface BurnRate {
   /** Times the allowed speed. */

@@ -1,8 +1,7 @@
 /** Golden runs, divided among workers, and what keeps golden sets alive. */
 import { z } from 'zod';
 import { probePipelines } from '../probes/probe-jobs.ts';
-import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
-import type { JobQueue } from '../queue/job-queue.ts';
+import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
 import type { GoldenRun } from './ports/golden-runs.ts';
 import { type AskBatchDeps, askGoldenBatch } from './runs/ask-golden-batch.ts';
 import { type EscalateDeps, escalateSentinel } from './runs/escalate-sentinel.ts';

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { RecalldError } from '../errors.ts';
+import { parseRequest } from '../http/fields.ts';
 import { sliceAt } from '../http/paging.ts';
-import { parseRequest } from '../http/parse-request.ts';
 import type { GoldenSets, GoldenSetVersion } from './ports/golden-sets.ts';
 import {
   goldenQueryJson,

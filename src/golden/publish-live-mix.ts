@@ -1,11 +1,9 @@
 /** How well golden sets stand for live traffic -> metric samples. What is too old to trust is withheld. */
 import { parseMetricKey } from '../ir/metric-key.ts';
-import type { MeasuredRows } from '../measures/gauges.ts';
-import { boundedSamples } from '../measures/gauges.ts';
+import { boundedSamples, type MeasuredRows } from '../measures/gauges.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
-import type { GaugesAt } from '../metrics/meter.ts';
-import { type GaugeSample, sample } from '../metrics/meter.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { goldenSetOf } from './golden-segment.ts';
 import { LIVE_MIX_PREFIX, REPRESENTATIVENESS } from './sets/measure-golden-representativeness.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';

@@ -1,8 +1,7 @@
 /** When golden runs are due, what became of their ticks, where their sentinels stand: known without any scheduler. */
 import type { Clock } from '../clock.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
-import type { GaugesAt } from '../metrics/meter.ts';
-import { type GaugeSample, sample } from '../metrics/meter.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import type { GoldenRotation, GoldenRotations } from './ports/golden-rotations.ts';
 import type { GoldenRuns, LatestRun, LatestSentinel } from './ports/golden-runs.ts';
 import type { GoldenSets, GoldenSetVersion } from './ports/golden-sets.ts';

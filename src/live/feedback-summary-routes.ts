@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
-import { parseRequest } from '../http/parse-request.ts';
-import { feedbackSummaryQuery } from '../status/pipeline-status-schema.ts';
+import { parseRequest } from '../http/fields.ts';
+import { feedbackSummaryQuery } from '../status/schema.ts';
 import { type FeedbackSource, withinSegments } from './measure-feedback.ts';
 import {
   type FeedbackWindow,

@@ -9,8 +9,8 @@ import {
   shortText,
   text,
   timestamp,
+  wireSchema,
 } from '../http/fields.ts';
-import { wireSchema } from '../http/wire-schema.ts';
 import type { Rejection, RejectionCode } from '../rejection.ts';
 import { DAY_MS } from '../time.ts';
 import { type Feedback, feedbackKinds, type LiveQuery } from './rules/live-query.ts';

@@ -4,7 +4,7 @@ import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { Clock } from '../clock.ts';
 import { durationMs } from '../config/duration.ts';
 import type { Measurements } from '../measures/measurements.ts';
-import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
+import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import { longestGapSeconds } from '../schedule/occurrences.ts';
 import { type MeasureFeedbackDeps, measureFeedback } from './measure-feedback.ts';
 import { type LivePlan, type MeasureLiveDeps, measureLiveTraffic } from './measure-live-traffic.ts';

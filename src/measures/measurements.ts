@@ -1,7 +1,7 @@
 /** Scheduled measures in PostgreSQL. */
 import type { Pool, PoolClient } from 'pg';
-import { namingOutage } from '../postgres/named-outage.ts';
 import { createMonths, daysAhead, dropMonthsBefore } from '../postgres/partitions.ts';
+import { namingOutage } from '../postgres/pool.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import {
   checkMeasurement,

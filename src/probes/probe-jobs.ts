@@ -1,5 +1,5 @@
 /** Probes of stores and embedders. */
-import { defineCronJob, type JobDefinition } from '../queue/job-definition.ts';
+import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
 import { messageOf } from '../text/error-message.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from './probe-parts.ts';
 import type { ProbeDeps, ProbedPipeline } from './probes.ts';

@@ -5,7 +5,7 @@ import type { Embedder } from '../embedders/embedder.ts';
 import type { DrawnSample } from '../live/sql/live-samples.ts';
 import { summarize } from '../stats/summary.ts';
 import type { StoreDescription, VectorStore } from '../stores/vector-store.ts';
-import { neighbourRecall } from '../vector/neighbour-recall.ts';
+import { neighbourRecall } from '../vector/nearest-neighbours.ts';
 import { steadySizeClass } from '../vector/size-class.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from './probes.ts';
 

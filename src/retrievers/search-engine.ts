@@ -1,6 +1,6 @@
 /** Elasticsearch and OpenSearch asked directly: by words, by vectors, or by both. */
 import type { Embedder } from '../embedders/embedder.ts';
-import { reciprocalRankFusion } from '../ir/reciprocal-rank-fusion.ts';
+import { reciprocalRankFusion } from '../ir/ranking.ts';
 import type { JsonApi } from '../outbound/json-api.ts';
 import { fieldAt, fieldsOf } from '../outbound/json-value.ts';
 import { readId } from './results.ts';

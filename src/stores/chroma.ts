@@ -2,19 +2,19 @@
 
 import type { JsonApiSettings, JsonCall } from '../outbound/json-api.ts';
 import { at, fieldsOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
-import { createReservoir } from '../stats/reservoir.ts';
+import { createReservoir } from '../stats/random.ts';
 import { type Entry, type Hit, needsVectors, toSample } from './entries.ts';
 import { type Attempt, failureCode } from './outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
 import { createStoreCalls, type StoreCalls } from './store-calls.ts';
-import {
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type ScoreKind,
-  type StoreDescription,
-  type VectorMetric,
-  type VectorStore,
+import type {
+  NearestRequest,
+  SampledVectors,
+  SampleRequest,
+  ScoreKind,
+  StoreDescription,
+  VectorMetric,
+  VectorStore,
 } from './vector-store.ts';
 
 interface Collection {

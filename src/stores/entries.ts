@@ -1,6 +1,5 @@
 /** Entries as a product gives them -> the neighbours, samples and known ids of the port, asked for in bounded portions. */
-import { matrixOf } from '../vector/matrix.ts';
-import { cosineOfScore, cosineSimilarity } from '../vector/similarity.ts';
+import { cosineOfScore, cosineSimilarity, matrixOf } from '../vector/matrix.ts';
 import type {
   Nearest,
   NearestRequest,

@@ -7,18 +7,18 @@
 
 import type { JsonApiSettings, JsonCall } from '../outbound/json-api.ts';
 import { at, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
-import { createReservoir } from '../stats/reservoir.ts';
+import { createReservoir } from '../stats/random.ts';
 import { type Entry, type Hit, knownIds, needsVectors, toSample } from './entries.ts';
 import { type Attempt, unsupported } from './outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
 import { createStoreCalls, type StoreCalls } from './store-calls.ts';
-import {
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type ScoreKind,
-  type VectorMetric,
-  type VectorStore,
+import type {
+  NearestRequest,
+  SampledVectors,
+  SampleRequest,
+  ScoreKind,
+  VectorMetric,
+  VectorStore,
 } from './vector-store.ts';
 
 export interface PineconeSettings {

@@ -15,7 +15,7 @@ import {
   textOf,
   vectorOf,
 } from '../outbound/json-value.ts';
-import { createReservoir } from '../stats/reservoir.ts';
+import { createReservoir } from '../stats/random.ts';
 import {
   type Entry,
   type Hit,
@@ -28,13 +28,13 @@ import {
 import { type Attempt, failed, unsupported } from './outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
 import { createStoreCalls, type StoreCalls, settingsHash, unlessForbidden } from './store-calls.ts';
-import {
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type ScoreKind,
-  type VectorMetric,
-  type VectorStore,
+import type {
+  NearestRequest,
+  SampledVectors,
+  SampleRequest,
+  ScoreKind,
+  VectorMetric,
+  VectorStore,
 } from './vector-store.ts';
 
 interface CollectionShape {

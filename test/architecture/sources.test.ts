@@ -31,7 +31,7 @@ describe('a file of src', () => {
 /** What parses text of its own or of the person who runs it, with the reason that its size is no matter. */
 const parsesOwnText: Readonly<Record<string, string>> = {
   'src/postgres/embedded/binaries.ts': 'files of an installed package',
-  'src/postgres/embedded/ownership.ts': 'a file that we wrote',
+  'src/postgres/embedded/data-dir.ts': 'a file that we wrote',
   'src/files/state-file.ts': 'a file that we wrote',
   'src/density/vector-files.ts': 'a file of the person who runs the command',
   'src/live/sql/feedback-rows.ts': 'made by our own statement',

@@ -2,12 +2,11 @@
 import type { Pool } from 'pg';
 import { createComputePool } from '../../src/app/compute/compute-pool.ts';
 import { createDensityCompute } from '../../src/density/compute.ts';
-import type { DensityDeps } from '../../src/density/dependencies.ts';
+import { type DensityDeps, densityTables } from '../../src/density/dependencies.ts';
 import { detectUncoveredTopics } from '../../src/density/detect-uncovered-topics.ts';
 import { evaluateDensity } from '../../src/density/evaluate-density.ts';
 import { admitLiveQueries, measureCoverage } from '../../src/density/measure-coverage.ts';
 import type { DensityPlan } from '../../src/density/plan.ts';
-import { densityTables } from '../../src/density/tables.ts';
 import type { DensityEvent } from '../../src/density/watch-table.ts';
 import { createDeployments } from '../../src/deployments/deployments.ts';
 import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';

@@ -2,8 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Sessions } from '../../access/session.ts';
 import { secure } from '../../console/http/defences.ts';
-import { acceptFormsOf, fieldsOf, valuesOf } from '../../console/http/forms.ts';
-import { ownPath } from '../../console/http/own-path.ts';
+import { acceptFormsOf, fieldsOf, ownPath, valuesOf } from '../../console/http/forms.ts';
 import { frameOf, sendPage } from '../../console/http/visit.ts';
 import { address, labelsPath } from '../../console/links.ts';
 import { annotationSubjects } from '../../deployments/annotations.ts';

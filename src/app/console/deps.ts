@@ -1,10 +1,9 @@
 /** What the pages for people are made from: the services of the API, and what people ask beyond it. */
-
 import type { ChecksDeps } from '../../checks/routes.ts';
 import type { DensityRouteDeps } from '../../density/routes.ts';
 import type { Annotations } from '../../deployments/annotations.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
-import type { Diagnoses } from '../../diagnosis/ports/diagnoses.ts';
+import type { Diagnoses } from '../../diagnosis/diagnoses.ts';
 import type { BaselinesDeps } from '../../golden/baselines-routes.ts';
 import type { GoldenRunsDeps } from '../../golden/golden-runs-routes.ts';
 import type { FoundFixes } from '../../golden/pages/labels-page.tsx';
@@ -16,7 +15,7 @@ import type { FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts'
 import type { TrafficReads } from '../../live/sql/traffic-reads.ts';
 import type { Logger } from '../../logger.ts';
 import type { Measurements } from '../../measures/measurements.ts';
-import type { PipelinesDeps } from '../../status/pipelines.ts';
+import type { PipelinesDeps } from '../../status/status-api.ts';
 
 /** A pipeline of the config, as far as pages need it. */
 export interface ConsolePipeline {

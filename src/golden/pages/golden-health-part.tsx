@@ -2,9 +2,10 @@
 
 import { Empty, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Bounded, Missing } from '../../console/components/value.tsx';
-import { count, percent, plural } from '../../console/format.ts';
+import { Bounded, Missing } from '../../console/components/values.tsx';
+import { count, plural } from '../../console/format.ts';
 import type { Review, ReviewedSet } from '../../status/read-review.ts';
+import { percent } from '../../text/number-text.ts';
 import { largestCutoff, scoreOf } from './scores-part.tsx';
 
 export function GoldenHealthPart({ review: { sets } }: { readonly review: Review }) {

@@ -2,9 +2,10 @@
 
 import { Empty, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { count, percent, plural } from '../../console/format.ts';
+import { count, plural } from '../../console/format.ts';
 import { labelsPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
+import { percent } from '../../text/number-text.ts';
 import type { LabelProposal } from '../rules/check/label-proposals.ts';
 import type { StaleLabel } from '../rules/label-probe.ts';
 

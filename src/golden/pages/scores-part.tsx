@@ -1,10 +1,8 @@
 /** The scores of each golden set in a review: where they ended, how they moved. */
-
 import { TrendChart, type TrendMark } from '../../console/charts/trend-chart.tsx';
-import { Badge } from '../../console/components/badge.tsx';
 import { Empty, type Fact, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Bounded, Bounds, Missing } from '../../console/components/value.tsx';
+import { Badge, Bounded, Bounds, Missing } from '../../console/components/values.tsx';
 import { plural, score, signed } from '../../console/format.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import type { Review, ReviewedSet } from '../../status/read-review.ts';

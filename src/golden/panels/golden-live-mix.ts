@@ -1,8 +1,7 @@
 /** Panels of how well a golden set stands for live traffic. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { withBand } from '../../dashboards/confidence-band.ts';
-import { graph } from '../../dashboards/panels.ts';
+import { graph, withBand } from '../../dashboards/panels.ts';
 import { maxBy } from '../../dashboards/promql.ts';
 
 /** Measured every six hours; empty for a pipeline without an embedder. */

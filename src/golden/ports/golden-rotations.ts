@@ -1,5 +1,4 @@
-import type { CheckResult } from '../../checks/rules/check-result.ts';
-import type { CheckShifts } from '../../checks/rules/check-shift.ts';
+import type { CheckResult, CheckShifts } from '../../checks/rules/check-result.ts';
 import type { Levels } from '../rules/rotation/overlap.ts';
 
 /** A new version of a golden set that runs beside the one whose scores are exported. */

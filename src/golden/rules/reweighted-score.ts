@@ -1,5 +1,5 @@
 /** A golden score as it would be with the mix of live traffic. */
-import { studentTQuantile } from '../../stats/student-t.ts';
+import { studentTQuantile } from '../../stats/distributions.ts';
 
 export interface ReweightedScore {
   readonly mean: number;

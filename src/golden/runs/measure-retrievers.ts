@@ -3,7 +3,7 @@
 import type { Clock } from '../../clock.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
-import { wilsonInterval } from '../../stats/wilson.ts';
+import { wilsonInterval } from '../../stats/intervals.ts';
 import { goldenSegment } from '../golden-segment.ts';
 import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
 import { failedShare } from '../rules/run.ts';

@@ -1,7 +1,10 @@
 /** New versions of golden sets beside the old ones, until the new one may take over without anybody noticing. */
-
-import { type CheckResult, worstVerdict } from '../../checks/rules/check-result.ts';
-import { addShifts, type CheckShifts } from '../../checks/rules/check-shift.ts';
+import {
+  addShifts,
+  type CheckResult,
+  type CheckShifts,
+  worstVerdict,
+} from '../../checks/rules/check-result.ts';
 import {
   type GoldenChecks,
   historyNeeded,

@@ -1,8 +1,7 @@
 /** How far the checks of a pipeline move when a new version of a golden set takes over. */
 
-import type { CheckShift, CheckShifts } from '../../checks/rules/check-shift.ts';
-import type { GoldenChecks } from '../../checks/rules/golden-checks.ts';
-import { floorCheckName } from '../../checks/rules/golden-checks.ts';
+import type { CheckShift, CheckShifts } from '../../checks/rules/check-result.ts';
+import { floorCheckName, type GoldenChecks } from '../../checks/rules/golden-checks.ts';
 import {
   type ComparedWithBaseline,
   differenceOn,

@@ -1,6 +1,6 @@
 /** Which generated questions are worth keeping. */
 
-import { cosineSimilarity } from '../../vector/similarity.ts';
+import { cosineSimilarity } from '../../vector/matrix.ts';
 import { type QuestionProblem, questionProblem } from '../rules/generation/question-problem.ts';
 import { jaccard, wordsOf } from '../rules/text/similarity.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';

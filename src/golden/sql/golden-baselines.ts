@@ -1,7 +1,6 @@
 /** Pinned baselines in PostgreSQL. */
 import type { Pool } from 'pg';
-import { takeTurn } from '../../postgres/advisory-lock.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
+import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
 import type { GoldenBaseline, GoldenBaselines } from '../ports/golden-baselines.ts';
 import type { NoiseTable } from '../rules/comparison/rerun-noise.ts';
 

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { wellFormed } from '../../postgres/text.ts';
+import { wellFormed } from '../../postgres/values.ts';
 import type { GoldenDocuments } from '../ports/golden-documents.ts';
 
 const LONGEST_TEXT = 20_000;

@@ -1,8 +1,7 @@
 /** Rotations of golden sets in PostgreSQL. */
 import type { Pool } from 'pg';
-import type { CheckShifts } from '../../checks/rules/check-shift.ts';
-import { takeTurn } from '../../postgres/advisory-lock.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
+import type { CheckShifts } from '../../checks/rules/check-result.ts';
+import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
 import type { GoldenRotation, GoldenRotations } from '../ports/golden-rotations.ts';
 import type { Levels } from '../rules/rotation/overlap.ts';
 import { replaceChecks } from './finish-run.ts';

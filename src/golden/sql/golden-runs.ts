@@ -1,8 +1,8 @@
 /** Golden runs in PostgreSQL: their life, their answers, their end. Reads for the exporter are in latest-runs.ts. */
 import type pg from 'pg';
 import type { RunStatus } from '../../model.ts';
-import { wellFormed } from '../../postgres/text.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
+import { wellFormed } from '../../postgres/values.ts';
 import type { GoldenRun, GoldenRuns, NewRun } from '../ports/golden-runs.ts';
 import type { QueryAnswer, RunSettings } from '../rules/run.ts';
 import { BATCH_QUERIES } from '../rules/schedule/batches.ts';

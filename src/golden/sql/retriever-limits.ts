@@ -1,7 +1,6 @@
 /** The concurrency and the pace of retrievers in PostgreSQL, whose clock is the only one that counts. */
 import type { Pool } from 'pg';
-import { takeTurn } from '../../postgres/advisory-lock.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
+import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
 import type { RetrieverLimits } from '../ports/retriever-limits.ts';
 import { shareOf } from '../rules/schedule/retriever-share.ts';
 

@@ -1,6 +1,6 @@
 /** Reads JSON bodies that are too large for the main thread, in a thread. */
 
-import { parseJson } from '../../http/body-text.ts';
+import { parseJson } from '../../http/json-body.ts';
 import { createThreadPool, movable } from '../../threads/thread-pool.ts';
 import { type ParsedItems, readFeedback, readLiveQueries } from '../ingest-schema.ts';
 import { cut, eachUnpacked, pack, weightOfFeedback, weightOfQuery } from '../parts.ts';

@@ -3,10 +3,9 @@
  * as something from before it could come, and that is erased too.
  */
 import type { Pool, PoolClient } from 'pg';
-import { takeTurn } from '../../postgres/advisory-lock.ts';
-import { columnsOf } from '../../postgres/columns.ts';
 import { dayAfter } from '../../postgres/partitions.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
+import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
+import { columnsOf } from '../../postgres/values.ts';
 import type { LiveSample } from './record-arrivals.ts';
 
 export type AskedQuery = Pick<LiveSample, 'pipeline' | 'id' | 'traceId' | 'userHash' | 'occurredAt'>;

@@ -1,10 +1,10 @@
 /** The rows of feedback, and what is asked of them: how much of a person counts already, and the opinions of a window. */
 import type { Pool, PoolClient } from 'pg';
-import { columnsOf } from '../../postgres/columns.ts';
 import { dayAfter } from '../../postgres/partitions.ts';
+import { columnsOf } from '../../postgres/values.ts';
 import { FEEDBACK_RETRY_MS } from '../rules/feedback/feedback-id.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/positive-ratio.ts';
-import { type Sentiment } from '../rules/feedback/sentiment.ts';
+import type { Sentiment } from '../rules/feedback/sentiment.ts';
 import { type CapDay, type CountedHour, capSubjectOf, kindGroupOf } from '../rules/feedback/user-cap.ts';
 import type { Feedback, FeedbackKind } from '../rules/live-query.ts';
 import { areNew, type RowKey } from './record-arrivals.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { CandidateFeedback, CandidateQuery } from '../../golden/rules/promotion/candidate.ts';
-import { vectorOfBytes } from '../../postgres/vector-bytes.ts';
+import { vectorOfBytes } from '../../postgres/values.ts';
 
 interface SampleRow {
   id: string;

@@ -7,13 +7,22 @@ import { inTransaction } from '../../postgres/transaction.ts';
 import { DAY_MS } from '../../time.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/positive-ratio.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
-import type { AskedQuery, ErasureReport } from './erase-live.ts';
-import { areErased, eraseLate, forgetErased } from './erase-live.ts';
-import type { StoredFeedback } from './feedback-rows.ts';
-import { insertFeedback, readCountedHours, readOpinions, renewFeedback } from './feedback-rows.ts';
+import { type AskedQuery, areErased, type ErasureReport, eraseLate, forgetErased } from './erase-live.ts';
+import {
+  insertFeedback,
+  readCountedHours,
+  readOpinions,
+  renewFeedback,
+  type StoredFeedback,
+} from './feedback-rows.ts';
 import { createMicroBatch } from './micro-batch.ts';
-import type { Arrival, LiveSample } from './record-arrivals.ts';
-import { closeMinutes, raiseProbabilities, recordArrivals } from './record-arrivals.ts';
+import {
+  type Arrival,
+  closeMinutes,
+  type LiveSample,
+  raiseProbabilities,
+  recordArrivals,
+} from './record-arrivals.ts';
 import { settleTraces, type TraceToSettle } from './settle-traces.ts';
 import { type HeldFragment, insertFragments, releaseFragments } from './trace-fragments.ts';
 

@@ -1,7 +1,7 @@
 /** What scheduled measures read of live traffic. */
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../model.ts';
-import { namingOutage } from '../../postgres/named-outage.ts';
+import { namingOutage } from '../../postgres/pool.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
 
 const BATCH_ROWS = 2000;

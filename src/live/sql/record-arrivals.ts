@@ -1,11 +1,15 @@
 /** Live queries in PostgreSQL: what arrived is stored by one statement, and what a minute kept is made even when it closes. */
 import type { Pool } from 'pg';
-import { type QueryOutcome, type RetrievedDocument } from '../../model.ts';
-import { binaryArray, type Element, type ElementType } from '../../postgres/binary-arrays.ts';
-import { columnsOf } from '../../postgres/columns.ts';
+import type { QueryOutcome, RetrievedDocument } from '../../model.ts';
 import { dayAfter } from '../../postgres/partitions.ts';
 import { inTransaction, orDenied } from '../../postgres/transaction.ts';
-import { bytesOfVector } from '../../postgres/vector-bytes.ts';
+import {
+  binaryArray,
+  bytesOfVector,
+  columnsOf,
+  type Element,
+  type ElementType,
+} from '../../postgres/values.ts';
 
 export interface LiveSample {
   readonly pipeline: string;

@@ -1,8 +1,7 @@
 /** Fragments of traces, held in a ring of partitions until the live queries that they complete have come. */
 import type { Pool, PoolClient } from 'pg';
 import type { RetrievedDocument } from '../../model.ts';
-import { columnsOf } from '../../postgres/columns.ts';
-import { bytesOfVector, vectorOfBytes } from '../../postgres/vector-bytes.ts';
+import { bytesOfVector, columnsOf, vectorOfBytes } from '../../postgres/values.ts';
 import type { TraceFragment } from '../rules/otel/trace-fragment.ts';
 
 /** As many as the migration makes: one is written, the one before it is kept, the one after it is empty. */

@@ -3,19 +3,13 @@
  *
  * Source: API_Reference_MDX/milvus-restful/v2.6.x/v2 and the page "Random sampling" of github.com/milvus-io/web-content.
  */
-
 import type { JsonApiSettings } from '../../outbound/json-api.ts';
 import { type Fields, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
-import { createReservoir } from '../../stats/reservoir.ts';
+import { createReservoir } from '../../stats/random.ts';
 import { type Entry, type Hit, knownIds, needsVectors, readSample, vectorsPerCall } from '../entries.ts';
 import { type Attempt, failureCode, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
-import {
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type VectorStore,
-} from '../vector-store.ts';
+import type { NearestRequest, SampledVectors, SampleRequest, VectorStore } from '../vector-store.ts';
 import {
   anyOf,
   createMilvusCalls,

@@ -6,17 +6,12 @@
  */
 
 import { listOf, textOf, vectorOf } from '../../outbound/json-value.ts';
-import { createReservoir } from '../../stats/reservoir.ts';
+import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import { type Entry, type Hit, inPortions, knownIds, needsVectors, readSample } from '../entries.ts';
 import { type Attempt, failed, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
-import {
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type VectorStore,
-} from '../vector-store.ts';
+import type { NearestRequest, SampledVectors, SampleRequest, VectorStore } from '../vector-store.ts';
 import {
   createRedisConnection,
   float32Bytes,

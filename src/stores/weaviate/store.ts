@@ -4,20 +4,14 @@
  * Source: openapi-specs/schema.json of github.com/weaviate/weaviate, and the pages "Vector similarity search",
  * "Read all objects" and "Filters" of docs.weaviate.io.
  */
-
 import type { JsonApiSettings } from '../../outbound/json-api.ts';
 import { at, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
-import { createReservoir } from '../../stats/reservoir.ts';
+import { createReservoir } from '../../stats/random.ts';
 import { type Entry, type Hit, knownIds, needsVectors, readSample, vectorsPerCall } from '../entries.ts';
 import { type Attempt, failed, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
 import { createStoreCalls, type StoreCalls, unlessForbidden } from '../store-calls.ts';
-import {
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type VectorStore,
-} from '../vector-store.ts';
+import type { NearestRequest, SampledVectors, SampleRequest, VectorStore } from '../vector-store.ts';
 import {
   type CollectionSchema,
   collectionName,

@@ -2,13 +2,13 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { baselinesTable } from '../../../src/density/baselines-table.ts';
 import { type CoverageTable, coverageTable } from '../../../src/density/coverage-table.ts';
+import { densityTables } from '../../../src/density/dependencies.ts';
 import {
   admitLiveQueries,
   type MeasureCoverageDeps,
   measureCoverage,
 } from '../../../src/density/measure-coverage.ts';
 import type { DensityPlan } from '../../../src/density/plan.ts';
-import { densityTables } from '../../../src/density/tables.ts';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
 import { erase } from '../../../src/erasure/erase.ts';
 import { createRetrieverLimits } from '../../../src/golden/sql/retriever-limits.ts';

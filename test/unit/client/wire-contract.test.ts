@@ -1,9 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createFeedbackRecord, feedbackKinds } from '../../../src/client/feedback-record.ts';
 import { InvalidField } from '../../../src/client/fields.ts';
-import { createQueryRecord } from '../../../src/client/query-record.ts';
-import { recordToJson } from '../../../src/client/record.ts';
+import {
+  createFeedbackRecord,
+  createQueryRecord,
+  feedbackKinds,
+  recordToJson,
+} from '../../../src/client/records.ts';
 import type { TrackedFeedback, TrackedQuery } from '../../../src/client/types.ts';
 import { feedbackSchema, liveQuerySchema } from '../../../src/live/ingest-schema.ts';
 import { feedbackKinds as kindsOfTheDaemon } from '../../../src/live/rules/live-query.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { objectiveProblems } from '../../../src/golden/objectives.ts';
-import type { Objective } from '../../../src/metrics/alert-rules/rule.ts';
+import type { Objective } from '../../../src/metrics/alert-rules.ts';
 
 const problemsOf = (...objectives: readonly Objective[]) =>
   objectiveProblems([{ name: 'docs', goldenSets: [], objectives }]);

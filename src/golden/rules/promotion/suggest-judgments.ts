@@ -1,7 +1,6 @@
 /** The documents that a person is to judge for a question, with the grades that feedback suggests. */
 import type { RetrievedDocument } from '../../../model.ts';
-import type { CandidateFeedback } from './candidate.ts';
-import { tallyOf } from './candidate.ts';
+import { type CandidateFeedback, tallyOf } from './candidate.ts';
 
 export interface SuggestedJudgment {
   readonly documentId: string;

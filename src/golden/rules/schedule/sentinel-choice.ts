@@ -1,7 +1,6 @@
 /** Which queries of a golden set stand for it between two full runs. */
 import type { GoldenQuery } from '../../../model.ts';
-import { mean } from '../../../stats/mean.ts';
-import { moments } from '../../../stats/moments.ts';
+import { mean, moments } from '../../../stats/descriptive.ts';
 import { groupBySegment } from '../segments.ts';
 
 export interface SentinelCandidates {

@@ -3,10 +3,9 @@
  * click measure reflects retrieval quality for certain (Radlinski, Kurup and Joachims, CIKM 2008, found that none of
  * eight did in absolute terms): they tell that something changed, golden runs tell whether it is worse.
  */
-import type { Interval } from '../../../stats/interval.ts';
-import { normalQuantile } from '../../../stats/normal.ts';
-import { studentTQuantile } from '../../../stats/student-t.ts';
-import { wilsonInterval } from '../../../stats/wilson.ts';
+
+import { normalQuantile, studentTQuantile } from '../../../stats/distributions.ts';
+import { type Interval, wilsonInterval } from '../../../stats/intervals.ts';
 import { MINUTE_MS } from '../../../time.ts';
 import { type ClusterMember, effectiveClusters } from '../sampling/cluster-variance.ts';
 

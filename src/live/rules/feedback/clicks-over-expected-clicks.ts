@@ -4,8 +4,8 @@
  * analysis; Chapelle and Zhang, A dynamic Bayesian network click model for web search ranking, WWW 2009.
  */
 
-import type { Interval } from '../../../stats/interval.ts';
-import { studentTQuantile } from '../../../stats/student-t.ts';
+import { studentTQuantile } from '../../../stats/distributions.ts';
+import type { Interval } from '../../../stats/intervals.ts';
 import {
   type ClickedQuery,
   type InsufficientFeedback,

@@ -1,6 +1,6 @@
 /** The share of positive opinions among those that are positive or negative. */
 import { ALL_SEGMENT } from '../../../model.ts';
-import { wilsonInterval } from '../../../stats/wilson.ts';
+import { wilsonInterval } from '../../../stats/intervals.ts';
 import type { FeedbackKind } from '../live-query.ts';
 import { type InsufficientFeedback, tooFew } from './click-rates.ts';
 import type { Sentiment } from './sentiment.ts';

@@ -5,10 +5,8 @@
  * Bounds are for its total or mean, not for what users might have asked; if every query was kept they are a point.
  */
 
-import type { Interval } from '../../../stats/interval.ts';
-import { normalQuantile } from '../../../stats/normal.ts';
-import { studentTQuantile } from '../../../stats/student-t.ts';
-import { wilsonInterval } from '../../../stats/wilson.ts';
+import { normalQuantile, studentTQuantile } from '../../../stats/distributions.ts';
+import { type Interval, wilsonInterval } from '../../../stats/intervals.ts';
 import {
   type ClusterMember,
   type ClusterVariance,

@@ -6,8 +6,8 @@ import {
 } from '../../../../../src/golden/rules/comparison/compare-metric.ts';
 import type { RerunNoise } from '../../../../../src/golden/rules/comparison/rerun-noise.ts';
 import type { MetricKey } from '../../../../../src/ir/metric-key.ts';
-import { mcnemarExact } from '../../../../../src/stats/mcnemar.ts';
-import { newcombePairedInterval } from '../../../../../src/stats/newcombe.ts';
+import { newcombePairedInterval } from '../../../../../src/stats/intervals.ts';
+import { mcnemarExact } from '../../../../../src/stats/paired-tests.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { pairOfRuns, pattern, SETTINGS, score } from './scores.ts';
 

@@ -8,7 +8,7 @@ import {
   clickedReciprocalRank,
   clickThroughRate,
 } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import { wilsonInterval } from '../../../../../src/stats/wilson.ts';
+import { wilsonInterval } from '../../../../../src/stats/intervals.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aClickedQuery } from './builders.ts';
 
