@@ -31,8 +31,8 @@ export {
   compareRuns,
   type RunComparison,
   type RunsToCompare,
-} from './golden/rules/comparison/compare-runs.ts';
-export { type ComparisonSettings, defaultMinEffect } from './golden/rules/comparison/settings.ts';
+} from './golden/rules/compare-runs.ts';
+export { type ComparisonSettings, defaultMinEffect } from './golden/rules/verdict.ts';
 export {
   createEvaluator,
   type Evaluator,

@@ -4,7 +4,7 @@ import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import { createDensityDeps } from '../density/dependencies.ts';
 import { diagnoseAlarmsJob } from '../diagnosis/diagnosis-jobs.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
-import type { GoldenRun } from '../golden/ports/golden-runs.ts';
+import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/run-id.ts';
 import { createGoldenDocuments } from '../golden/sql/golden-documents.ts';
 import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-plans.ts';

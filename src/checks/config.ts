@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { RecalldError } from '../errors.ts';
-import { runMeasures } from '../golden/rules/query-scores.ts';
+import { runMeasures } from '../golden/rules/score-run.ts';
 import { type MetricKey, parseMetricKey } from '../ir/metric-key.ts';
 import {
   isJudgedMeasure,

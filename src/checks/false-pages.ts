@@ -2,8 +2,8 @@
 import type { DensityPlan } from '../density/plan.ts';
 import type { FalsePageBudget } from '../density/rules/alarm.ts';
 import { DENSITY_CHECK_NAME } from '../density/rules/density-check.ts';
-import type { LatestRun } from '../golden/ports/golden-runs.ts';
-import { isQuiet } from '../golden/rules/schedule/quiet-hours.ts';
+import { isQuiet } from '../golden/rules/schedule.ts';
+import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
 import type { JudgedMeasure } from '../measures/rules/measure-row.ts';

@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { listBaselines, pinBaseline, unpinBaseline } from '../app/commands/baselines.ts';
 import { commandSettings } from '../app/commands/command-settings.ts';
-import type { GoldenBaseline } from '../golden/ports/golden-baselines.ts';
+import type { GoldenBaseline } from '../golden/sql/golden-baselines.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { formatTable, note, printJson, printLine } from './output.ts';
 import { parseCount } from './parse-count.ts';

@@ -1,10 +1,8 @@
 /** How a comparison is written down for people. */
 import type { OfflineComparison } from '../app/commands/offline-comparison.ts';
-import type { MetricComparison } from '../golden/rules/comparison/compare-metric.ts';
-import type { RunComparison } from '../golden/rules/comparison/compare-runs.ts';
-import { mostRegressed } from '../golden/rules/comparison/most-regressed.ts';
-import { adviseOnSetSize } from '../golden/rules/comparison/set-size-advice.ts';
-import { type ComparisonSettings, minEffectOf } from '../golden/rules/comparison/settings.ts';
+import type { MetricComparison } from '../golden/rules/compare-metric.ts';
+import { adviseOnSetSize, mostRegressed, type RunComparison } from '../golden/rules/compare-runs.ts';
+import { type ComparisonSettings, minEffectOf } from '../golden/rules/verdict.ts';
 import { formatMetricKey } from '../ir/metric-key.ts';
 import { formatTable } from './output.ts';
 

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { compareTrecFiles } from '../app/commands/offline-comparison.ts';
 import { RecalldError } from '../errors.ts';
-import type { ComparisonSettings } from '../golden/rules/comparison/settings.ts';
+import type { ComparisonSettings } from '../golden/rules/verdict.ts';
 import { comparisonJson } from '../golden/schema/comparison.ts';
 import { comparisonAsText } from './compare-report.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';

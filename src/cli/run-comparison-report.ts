@@ -1,8 +1,8 @@
 /** Two golden runs side by side, as text for people. */
 import type { RunsCompared } from '../app/commands/compare-runs.ts';
-import type { GoldenRun } from '../golden/ports/golden-runs.ts';
-import type { ChangedQuery } from '../golden/rules/changed-queries.ts';
 import type { RunDifference } from '../golden/rules/compare-golden-runs.ts';
+import type { ChangedQuery } from '../golden/rules/listed-queries.ts';
+import type { GoldenRun } from '../golden/rules/run.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { metricsTable, signed } from './compare-report.ts';
 import { formatTable } from './output.ts';

@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Deployments } from '../deployments/ports/deployments.ts';
-import type { GoldenRuns, LatestRun } from '../golden/ports/golden-runs.ts';
-import type { RetrieverLimits } from '../golden/ports/retriever-limits.ts';
+import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
+import type { LatestRun } from '../golden/sql/latest-runs.ts';
+import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/ports/measurements.ts';
 import type { Meter } from '../metrics/meter.ts';

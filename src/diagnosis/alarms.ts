@@ -2,8 +2,8 @@
 
 import { isBreach } from '../checks/rules/check-result.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
-import type { LatestRun } from '../golden/ports/golden-runs.ts';
 import { failedShare } from '../golden/rules/run.ts';
+import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { LatestMeasurement } from '../measures/ports/measurements.ts';
 import type { IntervalOf } from '../measures/rules/trust.ts';

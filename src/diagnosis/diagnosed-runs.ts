@@ -1,8 +1,8 @@
 /** Which golden run shows what is wrong, and which one before it shows how it was. */
 
-import type { GoldenBaselines } from '../golden/ports/golden-baselines.ts';
-import type { GoldenRun, GoldenRuns } from '../golden/ports/golden-runs.ts';
-import { failedShare } from '../golden/rules/run.ts';
+import { failedShare, type GoldenRun } from '../golden/rules/run.ts';
+import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
+import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Alarm } from './alarms.ts';
 

@@ -1,8 +1,8 @@
 /** What a golden run shows: its failures, its answers against those of a good run, its labels. */
 
-import type { GoldenRun, LatestRun } from '../golden/ports/golden-runs.ts';
-import { failedShare, type QueryAnswer } from '../golden/rules/run.ts';
+import { failedShare, type GoldenRun, type QueryAnswer } from '../golden/rules/run.ts';
 import { readComparedSide, type StoredRuns } from '../golden/runs/compare-stored-runs.ts';
+import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { IntervalOf } from '../measures/rules/trust.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
 import { changedAnswers } from './rules/changed-answers.ts';

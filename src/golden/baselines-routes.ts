@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { parseRequest } from '../http/parse-request.ts';
-import type { GoldenBaseline } from './ports/golden-baselines.ts';
 import { baselineParams, newBaselineSchema } from './schema/golden-run.ts';
+import type { GoldenBaseline } from './sql/golden-baselines.ts';
 
 export interface BaselinesDeps {
   readonly authentication: AuthenticationSettings;

@@ -10,7 +10,7 @@ import type { BaselinesDeps } from './baselines-routes.ts';
 import { runGoldenSetJob } from './golden-jobs.ts';
 import type { GoldenRunsDeps } from './golden-runs-routes.ts';
 import type { GoldenSetsDeps } from './golden-sets-routes.ts';
-import type { GoldenRun } from './ports/golden-runs.ts';
+import type { GoldenRun } from './rules/run.ts';
 import { newRunId } from './run-id.ts';
 import { cancelGoldenRun } from './runs/cancel-golden-run.ts';
 import { startGoldenRun } from './runs/start-golden-run.ts';

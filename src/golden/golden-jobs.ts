@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { probePipelines } from '../probes/probe-pipelines.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import type { GoldenRun } from './ports/golden-runs.ts';
+import type { GoldenRun } from './rules/run.ts';
 import { type AskBatchDeps, askGoldenBatch } from './runs/ask-golden-batch.ts';
 import { type EscalateDeps, escalateSentinel } from './runs/escalate-sentinel.ts';
 import { type RecoverGoldenRunsDeps, recoverGoldenRuns } from './runs/recover-golden-runs.ts';

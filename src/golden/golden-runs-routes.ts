@@ -6,9 +6,8 @@ import { RecalldError } from '../errors.ts';
 import { sliceAt, toPage } from '../http/paging.ts';
 import { parseRequest } from '../http/parse-request.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
-import type { GoldenRun, GoldenRuns } from './ports/golden-runs.ts';
-import type { GoldenSets } from './ports/golden-sets.ts';
-import type { ChangedQuery } from './rules/changed-queries.ts';
+import type { ChangedQuery } from './rules/listed-queries.ts';
+import type { GoldenRun } from './rules/run.ts';
 import { type RunQuery, readRunQueries } from './runs/run-queries.ts';
 import {
   changedQueryJson,
@@ -21,6 +20,8 @@ import {
 } from './schema/golden-run.ts';
 import { goldenQueryJson } from './schema/golden-set.ts';
 import { type BaselineJson, metricsJson, type RunSummaryJson } from './schema/run-summary-document.ts';
+import type { GoldenRuns } from './sql/golden-runs.ts';
+import type { GoldenSets } from './sql/golden-sets.ts';
 
 export interface GoldenRunsDeps {
   readonly authentication: AuthenticationSettings;

@@ -4,7 +4,7 @@ import { type AuthenticationSettings, requireScope } from '../access/authenticat
 import { RecalldError } from '../errors.ts';
 import { sliceAt } from '../http/paging.ts';
 import { parseRequest } from '../http/parse-request.ts';
-import type { GoldenSets, GoldenSetVersion } from './ports/golden-sets.ts';
+import type { GoldenSetVersion } from './rules/golden-set.ts';
 import {
   goldenQueryJson,
   goldenSetListQuery,
@@ -13,6 +13,7 @@ import {
   goldenSetVersionJson,
   newGoldenSetSchema,
 } from './schema/golden-set.ts';
+import type { GoldenSets } from './sql/golden-sets.ts';
 
 export interface GoldenSetsDeps {
   readonly authentication: AuthenticationSettings;

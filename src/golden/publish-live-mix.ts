@@ -6,7 +6,7 @@ import type { LatestMeasurement } from '../measures/ports/measurements.ts';
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/trust.ts';
 import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
-import { goldenSetOf } from './golden-segment.ts';
+import { goldenSetOf } from './rules/segments.ts';
 import { LIVE_MIX_PREFIX, REPRESENTATIVENESS } from './sets/measure-golden-representativeness.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
 

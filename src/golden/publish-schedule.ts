@@ -3,12 +3,14 @@ import type { Clock } from '../clock.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
 import type { GaugesAt } from '../metrics/meter.ts';
 import { type GaugeSample, sample } from '../metrics/meter.ts';
-import type { GoldenRotation, GoldenRotations } from './ports/golden-rotations.ts';
-import type { GoldenRuns, LatestRun, LatestSentinel } from './ports/golden-runs.ts';
-import type { GoldenSets, GoldenSetVersion } from './ports/golden-sets.ts';
-import { type GoldenTicks, type SkipCount, skipReasons } from './ports/golden-ticks.ts';
+import type { GoldenSetVersion } from './rules/golden-set.ts';
 import { runDeadlineMs } from './rules/run.ts';
 import { overlappingRuns } from './runs/rotate-golden-set.ts';
+import type { GoldenRotation, GoldenRotations } from './sql/golden-rotations.ts';
+import type { GoldenRuns } from './sql/golden-runs.ts';
+import type { GoldenSets } from './sql/golden-sets.ts';
+import { type GoldenTicks, type SkipCount, skipReasons } from './sql/golden-ticks.ts';
+import type { LatestRun, LatestSentinel } from './sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from './watched-pipeline.ts';
 
 /** When the runs of a schedule are planned, its quiet hours left out. */

@@ -5,7 +5,7 @@ import type { ProbedPipeline } from '../probes/probes.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
 import type { Cron } from '../schedule/occurrences.ts';
 import type { RunSettings } from './rules/run.ts';
-import type { QuietHours } from './rules/schedule/quiet-hours.ts';
+import type { QuietHours } from './rules/schedule.ts';
 
 export interface WatchedPipeline extends ProbedPipeline {
   readonly retriever: Retriever;

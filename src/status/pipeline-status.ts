@@ -2,7 +2,7 @@
 
 import { worstVerdict } from '../checks/rules/check-result.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
-import type { LatestRun } from '../golden/ports/golden-runs.ts';
+import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { REFERENCE } from '../live/click-reference.ts';
 import { SAMPLES_READ } from '../live/measure-live-traffic.ts';

@@ -57,11 +57,8 @@ const testedThrough: Readonly<Record<string, string>> = {
   'src/errors.ts': 'test/architecture/catalogues.test.ts',
   'src/golden/rules/csv-table.ts': 'test/unit/golden/files/csv.test.ts',
   'src/golden/rules/golden-set-builder.ts': 'test/unit/golden/files/csv.test.ts',
-  'src/golden/rules/golden-warnings.ts': 'test/unit/golden/files/csv.test.ts',
-  'src/golden/rules/limits.ts': 'test/unit/golden/files/csv-refusals.test.ts',
-  'src/golden/rules/qrels-line.ts': 'test/unit/golden/files/beir-and-trec.test.ts',
-  'src/golden/rules/query-line.ts': 'test/unit/golden/files/beir-and-trec.test.ts',
-  'src/golden/rules/question.ts': 'test/unit/golden/files/content-hash.test.ts',
+  'src/golden/rules/golden-set-file.ts': 'test/unit/golden/files/csv-refusals.test.ts',
+  'src/golden/rules/judgment-lines.ts': 'test/unit/golden/files/beir-and-trec.test.ts',
   'src/text/source-line.ts': 'test/unit/golden/files/csv-refusals.test.ts',
 };
 

@@ -2,7 +2,7 @@
 import { Pool } from 'pg';
 import { expect } from 'vitest';
 import { topicsTable } from '../../src/density/topics-table.ts';
-import { goldenMeasures } from '../../src/golden/rules/query-scores.ts';
+import { goldenMeasures } from '../../src/golden/rules/score-run.ts';
 import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
 import { createMeasurements } from '../../src/measures/measurements.ts';
 import { createPool } from '../../src/postgres/pool.ts';

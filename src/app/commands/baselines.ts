@@ -1,9 +1,9 @@
 /** Pinning and unpinning of baselines by a person. */
 import { RecalldError } from '../../errors.ts';
-import type { GoldenBaseline } from '../../golden/ports/golden-baselines.ts';
-import type { GoldenRun } from '../../golden/ports/golden-runs.ts';
+import type { GoldenRun } from '../../golden/rules/run.ts';
 import { earlierReruns, measureRerunNoise } from '../../golden/runs/measure-rerun-noise.ts';
 import type { RunProgress } from '../../golden/runs/run-golden-set.ts';
+import type { GoldenBaseline } from '../../golden/sql/golden-baselines.ts';
 import { type CommandSettings, type GoldenStore, withCommandStore } from './command-store.ts';
 import { runGoldenSetNow } from './golden-run.ts';
 

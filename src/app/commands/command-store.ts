@@ -1,5 +1,4 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
-
 import { createApiKeys } from '../../access/api-keys.ts';
 import type { ApiKeys } from '../../access/ports/api-keys.ts';
 import { createCleanupStack } from '../../cleanup-stack.ts';
@@ -8,20 +7,13 @@ import { createDeployments } from '../../deployments/deployments.ts';
 import type { Deployments } from '../../deployments/ports/deployments.ts';
 import { createDiagnoses } from '../../diagnosis/diagnoses.ts';
 import type { Diagnoses } from '../../diagnosis/ports/diagnoses.ts';
-import { statisticsOfCommands } from '../../golden/golden-statistics.ts';
-import type { GoldenBaselines } from '../../golden/ports/golden-baselines.ts';
-import type { GoldenDocuments } from '../../golden/ports/golden-documents.ts';
-import type { GoldenRotations } from '../../golden/ports/golden-rotations.ts';
-import type { GoldenRuns } from '../../golden/ports/golden-runs.ts';
-import type { GoldenSets } from '../../golden/ports/golden-sets.ts';
-import type { GoldenStatistics } from '../../golden/ports/golden-statistics.ts';
-import type { RetrieverLimits } from '../../golden/ports/retriever-limits.ts';
-import { createGoldenBaselines } from '../../golden/sql/golden-baselines.ts';
-import { createGoldenDocuments } from '../../golden/sql/golden-documents.ts';
-import { createGoldenRotations } from '../../golden/sql/golden-rotations.ts';
-import { createGoldenRuns } from '../../golden/sql/golden-runs.ts';
-import { createGoldenSets } from '../../golden/sql/golden-sets.ts';
-import { createRetrieverLimits } from '../../golden/sql/retriever-limits.ts';
+import { type GoldenStatistics, statisticsOfCommands } from '../../golden/golden-statistics.ts';
+import { createGoldenBaselines, type GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
+import { createGoldenDocuments, type GoldenDocuments } from '../../golden/sql/golden-documents.ts';
+import { createGoldenRotations, type GoldenRotations } from '../../golden/sql/golden-rotations.ts';
+import { createGoldenRuns, type GoldenRuns } from '../../golden/sql/golden-runs.ts';
+import { createGoldenSets, type GoldenSets } from '../../golden/sql/golden-sets.ts';
+import { createRetrieverLimits, type RetrieverLimits } from '../../golden/sql/retriever-limits.ts';
 import type { LiveSamples } from '../../live/ports/live-samples.ts';
 import { createLiveSamples } from '../../live/sql/live-samples.ts';
 import type { Logger } from '../../logger.ts';

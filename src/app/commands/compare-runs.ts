@@ -1,9 +1,9 @@
 /** Two stored golden runs side by side. */
 
 import { RecalldError } from '../../errors.ts';
-import type { GoldenRun } from '../../golden/ports/golden-runs.ts';
-import { type ChangedQuery, changedQueries } from '../../golden/rules/changed-queries.ts';
 import type { RunDifference } from '../../golden/rules/compare-golden-runs.ts';
+import { type ChangedQuery, changedQueries } from '../../golden/rules/listed-queries.ts';
+import type { GoldenRun } from '../../golden/rules/run.ts';
 import { compareStoredRuns, readComparedSide } from '../../golden/runs/compare-stored-runs.ts';
 import { type BaselineJson, baselineJson } from '../../golden/schema/run-summary-document.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';

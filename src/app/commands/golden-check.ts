@@ -2,8 +2,8 @@
 
 import { RecalldError } from '../../errors.ts';
 import { sha256 } from '../../golden/files/source-files.ts';
-import type { GoldenSetVersion } from '../../golden/ports/golden-sets.ts';
-import { applyProposals, type LabelProposal } from '../../golden/rules/check/label-proposals.ts';
+import type { GoldenSetVersion } from '../../golden/rules/golden-set.ts';
+import { applyProposals, type LabelProposal } from '../../golden/rules/labels.ts';
 import { checkGoldenSet, type GoldenSetCheck } from '../../golden/sets/check-golden-set.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { systemClock } from '../../system-clock.ts';

@@ -1,8 +1,8 @@
 /** A golden set -> files. */
 import { writeExport } from '../../golden/files/golden-set-writer.ts';
-import type { GoldenSets, GoldenSetVersion } from '../../golden/ports/golden-sets.ts';
-import { exportGoldenSet } from '../../golden/rules/export/export-golden-set.ts';
-import type { GoldenFormat } from '../../golden/rules/golden-set-file.ts';
+import { exportGoldenSet } from '../../golden/rules/export-golden-set.ts';
+import type { GoldenFormat, GoldenSetVersion } from '../../golden/rules/golden-set.ts';
+import type { GoldenSets } from '../../golden/sql/golden-sets.ts';
 import { findVersion } from './golden-sets.ts';
 
 export interface ExportRequest {

@@ -1,20 +1,18 @@
 /** Questions of a model about the chunks of a store -> a golden set of its own, or a review file. */
-
 import { RecalldError } from '../../errors.ts';
 import { writeText } from '../../files/text-file.ts';
 import { sha256 } from '../../golden/files/source-files.ts';
-import type { GoldenSetVersion, QueryOrigin } from '../../golden/ports/golden-sets.ts';
 import {
   costOf,
   estimateTokens,
   estimateTotal,
+  stratifiedOrder,
   type TokenPrices,
   type Tokens,
-} from '../../golden/rules/generation/cost.ts';
-import { promptIdentity } from '../../golden/rules/generation/prompt.ts';
-import { stratifiedOrder } from '../../golden/rules/generation/stratified-order.ts';
-import { originMismatch } from '../../golden/rules/origin-mismatch.ts';
-import { wordsOf } from '../../golden/rules/text/similarity.ts';
+} from '../../golden/rules/generation.ts';
+import { type GoldenSetVersion, originMismatch, type QueryOrigin } from '../../golden/rules/golden-set.ts';
+import { wordsOf } from '../../golden/rules/judgment-problems.ts';
+import { promptIdentity } from '../../golden/rules/question-prompt.ts';
 import { reviewLine } from '../../golden/schema/golden-review.ts';
 import { requestFor } from '../../golden/sets/ask-for-question.ts';
 import {

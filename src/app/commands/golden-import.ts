@@ -1,10 +1,10 @@
 /** Files, or queries that came over HTTP -> a new version of a golden set. */
 import { readGoldenSet } from '../../golden/files/golden-set-reader.ts';
 import { sha256 } from '../../golden/files/source-files.ts';
-import type { GoldenSets, GoldenSetVersion } from '../../golden/ports/golden-sets.ts';
+import type { GoldenSetVersion, ReadGoldenSetOptions } from '../../golden/rules/golden-set.ts';
 import { GoldenSetBuilder } from '../../golden/rules/golden-set-builder.ts';
-import type { ReadGoldenSetOptions } from '../../golden/rules/golden-set-file.ts';
 import { parseGoldenLine } from '../../golden/schema/golden-files.ts';
+import type { GoldenSets } from '../../golden/sql/golden-sets.ts';
 import { malformed } from '../../text/source-line.ts';
 
 export interface ImportReport {

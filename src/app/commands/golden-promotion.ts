@@ -2,7 +2,7 @@
 
 import { RecalldError } from '../../errors.ts';
 import { writeText } from '../../files/text-file.ts';
-import { originMismatch } from '../../golden/rules/origin-mismatch.ts';
+import { originMismatch } from '../../golden/rules/golden-set.ts';
 import { reviewLine } from '../../golden/schema/golden-review.ts';
 import { type Promoted, promoteLiveQueries } from '../../golden/sets/promote-live-queries.ts';
 import { createLiveCandidates } from '../../live/sql/live-candidates.ts';

@@ -1,6 +1,6 @@
 import { RecalldError } from '../../errors.ts';
 import { readText } from '../../files/text-file.ts';
-import type { Acceptance } from '../../golden/rules/check/accept-proposals.ts';
+import type { Acceptance } from '../../golden/rules/labels.ts';
 import { parseAcceptedProposals } from '../../golden/schema/golden-proposals.ts';
 
 /** @throws RecalldError file_unreadable, file_malformed */

@@ -1,10 +1,11 @@
 /** A review file that a person edited -> the next version of a golden set. */
 import { RecalldError } from '../../errors.ts';
 import { eachLine, SourceFiles, sha256 } from '../../golden/files/source-files.ts';
-import type { GoldenOrigin, GoldenSets, QueryOrigin } from '../../golden/ports/golden-sets.ts';
+import type { GoldenOrigin, QueryOrigin } from '../../golden/rules/golden-set.ts';
 import { GoldenSetBuilder } from '../../golden/rules/golden-set-builder.ts';
 import type { ReviewItem } from '../../golden/rules/review.ts';
 import { parseReviewLine } from '../../golden/schema/golden-review.ts';
+import type { GoldenSets } from '../../golden/sql/golden-sets.ts';
 import { malformed, parseJson } from '../../text/source-line.ts';
 import { DAY_MS } from '../../time.ts';
 import type { Config } from '../config/schema.ts';

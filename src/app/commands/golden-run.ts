@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { evaluateChecks } from '../../checks/evaluate-checks.ts';
 import { RecalldError } from '../../errors.ts';
 import { runGoldenSetJob } from '../../golden/golden-jobs.ts';
-import type { GoldenRun } from '../../golden/ports/golden-runs.ts';
+import type { GoldenRun } from '../../golden/rules/run.ts';
 import { newRunId } from '../../golden/run-id.ts';
 import { cancelGoldenRun } from '../../golden/runs/cancel-golden-run.ts';
 import { endWithoutScores } from '../../golden/runs/run-end.ts';

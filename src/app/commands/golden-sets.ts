@@ -1,6 +1,7 @@
 /** Finds the golden set that a person named. */
 import { RecalldError } from '../../errors.ts';
-import type { GoldenSets, GoldenSetVersion } from '../../golden/ports/golden-sets.ts';
+import type { GoldenSetVersion } from '../../golden/rules/golden-set.ts';
+import type { GoldenSets } from '../../golden/sql/golden-sets.ts';
 
 /**
  * The latest version, or the one that is asked for.

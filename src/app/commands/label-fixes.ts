@@ -1,9 +1,7 @@
 /** Labels that went stale, and what people accept in their place, within the daemon. */
-
 import { RecalldError } from '../../errors.ts';
 import type { FoundFixes } from '../../golden/pages/labels-page.tsx';
-import { matchAcceptances } from '../../golden/rules/check/accept-proposals.ts';
-import { proposeLabels } from '../../golden/rules/check/label-proposals.ts';
+import { matchAcceptances, proposeLabels } from '../../golden/rules/labels.ts';
 import { findLostDocuments } from '../../golden/sets/find-lost-documents.ts';
 import { createGoldenDocuments } from '../../golden/sql/golden-documents.ts';
 import { probeStoredLabels } from '../../probes/probe-labels.ts';

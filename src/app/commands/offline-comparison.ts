@@ -1,5 +1,5 @@
-import { compareRuns, type RunComparison } from '../../golden/rules/comparison/compare-runs.ts';
-import type { ComparisonSettings } from '../../golden/rules/comparison/settings.ts';
+import { compareRuns, type RunComparison } from '../../golden/rules/compare-runs.ts';
+import type { ComparisonSettings } from '../../golden/rules/verdict.ts';
 import { readJudgedQueries, type ScoringSettings, scoreTrecRun, type TrecScores } from './trec-scoring.ts';
 
 export interface OfflineComparisonRequest extends ScoringSettings, ComparisonSettings {

@@ -1,10 +1,11 @@
 /** A stored run -> its summary. */
 
 import { worstVerdict } from '../../checks/rules/check-result.ts';
-import type { ComparisonKind, GoldenRun, GoldenRuns } from '../../golden/ports/golden-runs.ts';
-import type { SegmentScore } from '../../golden/rules/run.ts';
+import type { ComparisonKind } from '../../golden/rules/compare-golden-runs.ts';
+import type { GoldenRun, SegmentScore } from '../../golden/rules/run.ts';
 import { queriesOfRun } from '../../golden/runs/queries-of-run.ts';
 import { baselineJson, metricsJson, type RunSummaryJson } from '../../golden/schema/run-summary-document.ts';
+import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import { ALL_SEGMENT, type Verdict } from '../../model.ts';
 import type { CommandStore } from './command-store.ts';
 

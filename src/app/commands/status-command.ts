@@ -1,7 +1,7 @@
 /** What `recalld status` reads from the database of the config. */
 
-import type { GoldenRuns } from '../../golden/ports/golden-runs.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
+import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import type { OverviewJson } from '../../status/overview-schema.ts';
 import type { GoldenSetStatus } from '../../status/pipeline-status.ts';

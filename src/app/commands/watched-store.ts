@@ -4,7 +4,7 @@ import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
 import { densityTables } from '../../density/index.ts';
 import { createDensityPlans } from '../../density/plan.ts';
 import type { DiagnoseDeps } from '../../diagnosis/diagnose-pipeline.ts';
-import { createRunReads } from '../../golden/sql/run-reads.ts';
+import { createRunReads } from '../../golden/sql/run-results.ts';
 import { liveIntervalSeconds } from '../../live/live-plans.ts';
 import { createMeasurements } from '../../measures/measurements.ts';
 import type { ReadReviewDeps } from '../../status/read-review.ts';

@@ -10,7 +10,7 @@ import { LONGEST_NOTE } from '../../deployments/notes.tsx';
 import { annotationSubjects } from '../../deployments/ports/annotations.ts';
 import { RecalldError } from '../../errors.ts';
 import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.tsx';
-import type { Acceptance } from '../../golden/rules/check/accept-proposals.ts';
+import type { Acceptance } from '../../golden/rules/labels.ts';
 import { parseBoundedJson } from '../../text/bounded-json.ts';
 import type { ConsoleDeps } from './deps.ts';
 

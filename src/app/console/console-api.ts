@@ -2,7 +2,7 @@
 
 import { type BaselinesTable, densityTables } from '../../density/index.ts';
 import { createAnnotations } from '../../deployments/annotations.ts';
-import { createRunReads } from '../../golden/sql/run-reads.ts';
+import { createRunReads } from '../../golden/sql/run-results.ts';
 import { createTrafficReads } from '../../live/sql/traffic-reads.ts';
 import { createMeasurements } from '../../measures/measurements.ts';
 import { createLabelFixes } from '../commands/label-fixes.ts';

@@ -1,7 +1,6 @@
 /** What the check of a golden set says, for people and as JSON. */
 import type { CheckedSet, RepresentativenessOutcome } from '../../app/commands/golden-check.ts';
-import type { LabelProposal } from '../../golden/rules/check/label-proposals.ts';
-import type { AnchorEvidence } from '../../golden/rules/check/reanchor.ts';
+import type { AnchorEvidence, LabelProposal } from '../../golden/rules/labels.ts';
 
 /** Below it a set has no real value for comparisons. */
 const FEWEST_QUERIES = 100;

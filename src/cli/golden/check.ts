@@ -5,8 +5,7 @@ import { type CommandSettings, withCommandStore } from '../../app/commands/comma
 import { type CheckedSet, checkSet, hasProblems, mendLabels } from '../../app/commands/golden-check.ts';
 import { readAcceptances } from '../../app/commands/golden-proposals.ts';
 import { RecalldError } from '../../errors.ts';
-import { matchAcceptances } from '../../golden/rules/check/accept-proposals.ts';
-import type { LabelProposal } from '../../golden/rules/check/label-proposals.ts';
+import { type LabelProposal, matchAcceptances } from '../../golden/rules/labels.ts';
 import { goldenSetVersionJson } from '../../golden/schema/golden-set.ts';
 import { type ConfiguredOptions, configuredCommand } from '../configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../exit-code.ts';

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { commandSettings } from '../../app/commands/command-settings.ts';
 import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { exportGoldenSetTo } from '../../app/commands/golden-export.ts';
-import { type GoldenFormat, goldenFormats } from '../../golden/rules/golden-set-file.ts';
+import { type GoldenFormat, goldenFormats } from '../../golden/rules/golden-set.ts';
 import { goldenSetVersionJson } from '../../golden/schema/golden-set.ts';
 import { type ConfiguredOptions, configuredCommand } from '../configured-command.ts';
 import { printJson, printLine } from '../output.ts';

@@ -3,7 +3,7 @@ import { commandSettings } from '../../app/commands/command-settings.ts';
 import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { importGoldenSet } from '../../app/commands/golden-import.ts';
 import { importReview } from '../../app/commands/golden-review-import.ts';
-import { type GoldenFormat, goldenFormats } from '../../golden/rules/golden-set-file.ts';
+import { type GoldenFormat, goldenFormats } from '../../golden/rules/golden-set.ts';
 import { goldenSetVersionJson } from '../../golden/schema/golden-set.ts';
 import { type ConfiguredOptions, configuredCommand } from '../configured-command.ts';
 import { note, printJson, printLine } from '../output.ts';

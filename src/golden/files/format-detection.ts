@@ -1,6 +1,6 @@
 import { basename, extname } from 'node:path';
 import { RecalldError } from '../../errors.ts';
-import type { GoldenFormat, ReadGoldenSetOptions } from '../rules/golden-set-file.ts';
+import type { GoldenFormat, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 import type { GoldenPath } from './golden-path.ts';
 
 const choices = 'choose with --format beir, trec, csv or jsonl';

@@ -1,5 +1,5 @@
+import type { GoldenSetFile, ParseGoldenLine, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
-import type { GoldenSetFile, ParseGoldenLine, ReadGoldenSetOptions } from '../rules/golden-set-file.ts';
 import { readCsv } from './csv.ts';
 import { inspectPath } from './golden-path.ts';
 import { readJsonLines } from './json-lines.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { writeText } from '../../files/text-file.ts';
-import type { ExportFile } from '../rules/export/export-file.ts';
+import type { ExportFile } from '../rules/export-golden-set.ts';
 
 /**
  * Writes the files of an export to a file, or into a folder, which is made when it is missing.

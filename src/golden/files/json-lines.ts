@@ -1,6 +1,6 @@
 import { malformed, parseJson } from '../../text/source-line.ts';
+import type { ParseGoldenLine } from '../rules/golden-set.ts';
 import type { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
-import type { ParseGoldenLine } from '../rules/golden-set-file.ts';
 import { eachLine, type SourceFiles } from './source-files.ts';
 
 /**

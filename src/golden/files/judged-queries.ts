@@ -1,7 +1,6 @@
 import { extname } from 'node:path';
 import type { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
-import { parseQrelsLine } from '../rules/qrels-line.ts';
-import { parseCorpusId, parseQueryObject, parseQueryRow } from '../rules/query-line.ts';
+import { parseCorpusId, parseQrelsLine, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
 import { eachLine, type SourceFiles } from './source-files.ts';
 import type { JudgedQueriesSources } from './source-layout.ts';
 

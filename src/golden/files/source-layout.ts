@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { RecalldError } from '../../errors.ts';
-import type { ReadGoldenSetOptions } from '../rules/golden-set-file.ts';
+import type { ReadGoldenSetOptions } from '../rules/golden-set.ts';
 import { detectFormat, isTrecQrels } from './format-detection.ts';
 import type { GoldenPath } from './golden-path.ts';
 

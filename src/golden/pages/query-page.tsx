@@ -9,8 +9,7 @@ import { compact, score } from '../../console/format.ts';
 import { runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
 import type { GoldenQuery } from '../../model.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import type { QueryAnswer } from '../rules/run.ts';
+import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import { Difference } from './query-table.tsx';
 import { type RankedDocument, sideBySide } from './rank-moves.ts';
 

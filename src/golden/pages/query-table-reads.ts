@@ -3,9 +3,9 @@
 import type { ConsoleDeps } from '../../app/console/deps.ts';
 import { pageOf, type Query } from '../../console/http/visit.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
 import { type ListedQuery, queryViews } from '../rules/listed-queries.ts';
-import { runMetricKeys } from '../rules/query-scores.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import { runMetricKeys } from '../rules/score-run.ts';
 import { readRunTable } from '../runs/run-table.ts';
 import type { QueryRow, QueryTableData } from './query-table.tsx';
 

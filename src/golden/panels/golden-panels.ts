@@ -5,7 +5,7 @@ import { withBand } from '../../dashboards/confidence-band.ts';
 import { graph } from '../../dashboards/panels.ts';
 import { maxBy } from '../../dashboards/promql.ts';
 import type { PromQuery } from '../../dashboards/query.ts';
-import { type GoldenMeasure, goldenMeasures } from '../rules/query-scores.ts';
+import { type GoldenMeasure, goldenMeasures } from '../rules/score-run.ts';
 
 export const measureTitles: Readonly<Record<GoldenMeasure, string>> = {
   hit_rate: 'Hit rate',

@@ -7,7 +7,7 @@ import { maxBy } from '../../dashboards/promql.ts';
 import type { DashboardSettings } from '../../dashboards/settings.ts';
 import { cutoff, oneGoldenSet, onePipeline, segmentOf } from '../../dashboards/variables.ts';
 import { dashboardUids } from '../../metrics/alert-rules/rule.ts';
-import { goldenMeasures } from '../rules/query-scores.ts';
+import { goldenMeasures } from '../rules/score-run.ts';
 import {
   comparisonsTable,
   mostRegressedTable,

@@ -1,14 +1,12 @@
 /** A golden run against another one, over the queries by which both can be judged. */
-
 import type { GoldenQuery } from '../../model.ts';
-import type { MetricComparison } from './comparison/compare-metric.ts';
-import { compareRuns, type RunComparison, type RunsToCompare } from './comparison/compare-runs.ts';
-import type { NoiseTable } from './comparison/rerun-noise.ts';
-import type { ComparisonSettings } from './comparison/settings.ts';
-import { type ComparisonVerdict, overallVerdict } from './comparison/verdict.ts';
-import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './query-scores.ts';
+import type { MetricComparison } from './compare-metric.ts';
+import { compareRuns, type RunComparison, type RunsToCompare } from './compare-runs.ts';
+import type { NoiseTable } from './rerun-noise.ts';
 import type { QueryAnswer, RunSettings } from './run.ts';
+import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
 import { groupBySegment } from './segments.ts';
+import { type ComparisonSettings, type ComparisonVerdict, overallVerdict } from './verdict.ts';
 
 /** One side of a comparison. The sides may differ in queries and cut-offs; what they share is compared. */
 export interface ComparedSide {
@@ -23,6 +21,17 @@ export interface RunDifference extends MetricComparison {
   readonly segment: string;
   /** Queries of the candidate's set that were left out, because a label of theirs is stale or the sets differ. */
   readonly excluded: number;
+}
+
+/** `baseline`: against the pinned run. `deployment`: against the last run before the store or the model changed. */
+export type ComparisonKind = 'baseline' | 'deployment';
+
+/** A run against another one, over all queries and over each segment. */
+export interface StoredComparison {
+  readonly kind: ComparisonKind;
+  /** Id of the other run. */
+  readonly against: string;
+  readonly differences: readonly RunDifference[];
 }
 
 /**

@@ -1,8 +1,8 @@
 /** Asks queries of a run and stores what comes, little by little. */
 
 import type { GoldenQuery } from '../../model.ts';
-import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
-import type { QueryAnswer } from '../rules/run.ts';
+import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { type AskEnd, askRetriever } from './ask-retriever.ts';
 import { type GateDeps, openRetrieverGate } from './retriever-gate.ts';

@@ -1,8 +1,8 @@
 /** One worker's part of a golden run that many share: take a batch, ask what of it has no answer, say that it is done. */
 
 import { messageOf } from '../../text/error-message.ts';
-import type { GoldenBatches } from '../ports/golden-batches.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { GoldenBatches } from '../sql/golden-batches.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { answerQueries } from './answer-queries.ts';
 import { notAsked } from './ask-retriever.ts';

@@ -1,6 +1,6 @@
 /** Turns of a pace that all processes keep together. */
 import type { Clock } from '../../clock.ts';
-import type { RetrieverLimits } from '../ports/retriever-limits.ts';
+import type { RetrieverLimits } from '../sql/retriever-limits.ts';
 
 /** Turns are booked for so long at a time, so that booking them is not what limits the pace. */
 const BOOKED_SECONDS = 0.25;

@@ -1,10 +1,11 @@
 /** A run against another one, both read back from the store. */
 
-import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
-import type { GoldenSets } from '../ports/golden-sets.ts';
-import type { GoldenStatistics } from '../ports/golden-statistics.ts';
+import type { GoldenStatistics } from '../golden-statistics.ts';
 import type { ComparedSide, RunDifference } from '../rules/compare-golden-runs.ts';
-import type { NoiseTable } from '../rules/comparison/rerun-noise.ts';
+import type { NoiseTable } from '../rules/rerun-noise.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
 import { queriesOfRun } from './queries-of-run.ts';
 
 /** Where runs are read back from. */

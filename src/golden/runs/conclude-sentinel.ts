@@ -2,8 +2,9 @@
 
 import type { Clock } from '../../clock.ts';
 import type { GoldenQuery } from '../../model.ts';
-import type { GoldenRun, RunEnd } from '../ports/golden-runs.ts';
-import { judgeSentinel } from '../rules/schedule/sentinel-verdict.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import { judgeSentinel } from '../rules/sentinel.ts';
+import type { RunEnd } from '../sql/run-results.ts';
 import { type CompareDeps, compareStoredRuns, type StoredRuns } from './compare-stored-runs.ts';
 import { endWithoutScores } from './run-end.ts';
 

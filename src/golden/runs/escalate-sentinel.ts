@@ -1,8 +1,8 @@
 /** A sentinel that has fallen asks for a full run at once. */
 
 import type { Logger } from '../../logger.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import type { GoldenTicks } from '../ports/golden-ticks.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { GoldenTicks } from '../sql/golden-ticks.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { createGoldenRun, type StartGoldenRunDeps } from './start-golden-run.ts';
 import { isInBudget } from './tick-golden-set.ts';

@@ -1,8 +1,7 @@
 /** How much does a retriever differ by itself? Measured by completed runs of one set over one unchanged index. */
 
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import type { NoiseTable } from '../rules/comparison/rerun-noise.ts';
-import type { QueryAnswer } from '../rules/run.ts';
+import type { NoiseTable } from '../rules/rerun-noise.ts';
+import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import type { CompareDeps, StoredRuns } from './compare-stored-runs.ts';
 
 /** With the pinned one ten, by which the check is calibrated; more would only make pinning slow. */

@@ -1,7 +1,6 @@
 import type { GoldenQuery } from '../../model.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import type { GoldenSets } from '../ports/golden-sets.ts';
-import { BATCH_QUERIES } from '../rules/schedule/batches.ts';
+import { BATCH_QUERIES, type GoldenRun } from '../rules/run.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
 
 /** What a run asks: every query of its set version, or those that were chosen for it. */
 export function queriesOfRun(sets: GoldenSets, run: GoldenRun): Promise<readonly GoldenQuery[]> {

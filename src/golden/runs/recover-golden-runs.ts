@@ -2,7 +2,8 @@
 
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
-import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { endWithoutScores } from './run-end.ts';
 
 export interface RecoverGoldenRunsDeps {

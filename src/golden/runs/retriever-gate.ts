@@ -3,9 +3,9 @@
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import { messageOf } from '../../text/error-message.ts';
-import type { RetrieverLimits } from '../ports/retriever-limits.ts';
+import { observeLatency, startBackoff } from '../rules/retriever-pace.ts';
 import type { RunSettings } from '../rules/run.ts';
-import { observeLatency, startBackoff } from '../rules/schedule/latency-backoff.ts';
+import type { RetrieverLimits } from '../sql/retriever-limits.ts';
 import { createBookedTurns } from './booked-turns.ts';
 
 const LEASE_SECONDS = 10;

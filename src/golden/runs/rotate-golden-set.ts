@@ -1,5 +1,4 @@
 /** New versions of golden sets beside the old ones, until the new one may take over without anybody noticing. */
-
 import { type CheckResult, worstVerdict } from '../../checks/rules/check-result.ts';
 import { addShifts, type CheckShifts } from '../../checks/rules/check-shift.ts';
 import {
@@ -13,12 +12,13 @@ import type { Deployments } from '../../deployments/ports/deployments.ts';
 import type { TraitChange } from '../../deployments/rules/fingerprint.ts';
 import type { Logger } from '../../logger.ts';
 import { ALL_SEGMENT, type Verdict } from '../../model.ts';
-import type { GoldenRotation, GoldenRotations } from '../ports/golden-rotations.ts';
-import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
-import type { GoldenSets, GoldenSetVersion } from '../ports/golden-sets.ts';
-import { describeLevels, type Levels, overlapLevels } from '../rules/rotation/overlap.ts';
+import type { GoldenSetVersion } from '../rules/golden-set.ts';
+import { describeLevels, type Levels, overlapLevels, rotationShifts } from '../rules/rotation.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { GoldenRotation, GoldenRotations } from '../sql/golden-rotations.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
-import { rotationShifts } from './rotation-shifts.ts';
 
 export interface RotationDeps {
   readonly sets: GoldenSets;

@@ -1,4 +1,4 @@
-import type { RunEnd } from '../ports/golden-runs.ts';
+import type { RunEnd } from '../sql/run-results.ts';
 
 /** The end of a run that came to no scores. */
 export function endWithoutScores(status: RunEnd['status'], reason: string | null, finishedAt: Date): RunEnd {

@@ -3,8 +3,8 @@
 import type { Logger } from '../../logger.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { messageOf } from '../../text/error-message.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import type { RetrieverLimits } from '../ports/retriever-limits.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { RetrieverLimits } from '../sql/retriever-limits.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { answerQueries } from './answer-queries.ts';
 import { type ConcludeDeps, concludeGoldenRun } from './conclude-golden-run.ts';

@@ -2,9 +2,8 @@
 
 import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery, QueryOutcome } from '../../model.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import { type RunMetricKey, scoreQueries } from '../rules/query-scores.ts';
-import type { QueryAnswer } from '../rules/run.ts';
+import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
+import { type RunMetricKey, scoreQueries } from '../rules/score-run.ts';
 import { readComparedSide, type StoredRuns } from './compare-stored-runs.ts';
 
 export interface RunQuery {

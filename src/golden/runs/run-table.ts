@@ -1,8 +1,8 @@
 /** The queries of a stored golden run as people look through them, one page at a time. */
 
-import type { GoldenRun } from '../ports/golden-runs.ts';
 import { type ListedQuery, listQueries, type QueryView } from '../rules/listed-queries.ts';
-import type { RunMetricKey } from '../rules/query-scores.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { RunMetricKey } from '../rules/score-run.ts';
 import { readComparedSide, type StoredRuns } from './compare-stored-runs.ts';
 
 export interface RunTableSelection {

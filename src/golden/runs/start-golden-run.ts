@@ -2,10 +2,11 @@
 
 import type { Clock } from '../../clock.ts';
 import { RecalldError } from '../../errors.ts';
-import type { GoldenRotations } from '../ports/golden-rotations.ts';
-import type { GoldenRuns, NewRun } from '../ports/golden-runs.ts';
-import type { GoldenSets, GoldenSetVersion } from '../ports/golden-sets.ts';
-import { runDeadlineMs } from '../rules/run.ts';
+import type { GoldenSetVersion } from '../rules/golden-set.ts';
+import { type NewRun, runDeadlineMs } from '../rules/run.ts';
+import type { GoldenRotations } from '../sql/golden-rotations.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 

@@ -1,12 +1,11 @@
 /** What a tick of a golden schedule comes to: runs, or a skip that is noted with its reason. */
 import type { Logger } from '../../logger.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../schedule/occurrences.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import type { GoldenTicks, SkipReason } from '../ports/golden-ticks.ts';
-import { scoreQueries } from '../rules/query-scores.ts';
-import { fitsBudget, type StartPurpose } from '../rules/schedule/query-budget.ts';
-import { isQuiet, startOfDay } from '../rules/schedule/quiet-hours.ts';
-import { chooseSentinel } from '../rules/schedule/sentinel-choice.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import { fitsBudget, isQuiet, type StartPurpose, startOfDay } from '../rules/schedule.ts';
+import { scoreQueries } from '../rules/score-run.ts';
+import { chooseSentinel } from '../rules/sentinel.ts';
+import type { GoldenTicks, SkipReason } from '../sql/golden-ticks.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import {

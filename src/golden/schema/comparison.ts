@@ -1,9 +1,9 @@
 /** What `compare --json` prints. */
 
 import { formatMetricKey } from '../../ir/metric-key.ts';
-import type { MetricComparison } from '../rules/comparison/compare-metric.ts';
-import type { SegmentComparison } from '../rules/comparison/compare-runs.ts';
-import type { ComparisonVerdict } from '../rules/comparison/verdict.ts';
+import type { MetricComparison } from '../rules/compare-metric.ts';
+import type { SegmentComparison } from '../rules/compare-runs.ts';
+import type { ComparisonVerdict } from '../rules/verdict.ts';
 
 export interface MetricComparisonJson {
   readonly baseline: number;

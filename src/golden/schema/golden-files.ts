@@ -1,6 +1,6 @@
 /** The JSONL form of a golden set: one query with its judgments on each line. */
 import { z } from 'zod';
-import type { GoldenLineResult, JudgmentDraft } from '../rules/golden-set-file.ts';
+import type { GoldenLineResult, JudgmentDraft } from '../rules/golden-set.ts';
 
 const documentIdSchema = z.string({ error: 'must be a document id in double quotes' });
 

@@ -1,6 +1,6 @@
 /** The file with which a person accepts proposals: what `golden check --json` printed, without the refused ones. */
 import { z } from 'zod';
-import type { Acceptance } from '../rules/check/accept-proposals.ts';
+import type { Acceptance } from '../rules/labels.ts';
 
 const proposalSchema = z.object({
   query_id: z.string(),

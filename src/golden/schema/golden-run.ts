@@ -6,9 +6,9 @@ import { idField, shortText } from '../../http/fields.ts';
 import { limitField, nextCursor, numberedPageShape, pageQueryShape } from '../../http/paging.ts';
 import { parseMetricKey } from '../../ir/metric-key.ts';
 import { queryOutcomes } from '../../model.ts';
-import type { ChangedQuery } from '../rules/changed-queries.ts';
-import { runMeasures } from '../rules/query-scores.ts';
+import type { ChangedQuery } from '../rules/listed-queries.ts';
 import type { QueryAnswer } from '../rules/run.ts';
+import { runMeasures } from '../rules/score-run.ts';
 import { goldenQuerySchema } from './golden-set.ts';
 import { comparedShape, metricsSchema, runStatusField, verdictField } from './run-summary.ts';
 

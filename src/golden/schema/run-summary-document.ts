@@ -5,7 +5,7 @@ import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type RunStatus, type Verdict } from '../../model.ts';
 import type { MetricSummary } from '../../stats/summary.ts';
 import { type RunDifference, storedComparison, verdictOnRun } from '../rules/compare-golden-runs.ts';
-import { adviseOnSetSize } from '../rules/comparison/set-size-advice.ts';
+import { adviseOnSetSize } from '../rules/compare-runs.ts';
 import type { OutcomeCounts, SegmentScore } from '../rules/run.ts';
 import { type ComparisonJson, comparisonJson } from './comparison.ts';
 

@@ -1,7 +1,7 @@
 /** The schema of a run's summary and of a comparison, as `golden run --json` and `runs compare --json` print them. */
 import { z } from 'zod';
 import { runStatuses, severities, verdicts } from '../../model.ts';
-import { comparisonVerdicts } from '../rules/comparison/verdict.ts';
+import { comparisonVerdicts } from '../rules/verdict.ts';
 import type { ComparisonJson, MetricComparisonJson } from './comparison.ts';
 import type { BaselineJson, MetricJson, RunSummaryJson } from './run-summary-document.ts';
 

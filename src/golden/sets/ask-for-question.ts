@@ -1,10 +1,13 @@
 /** One question of the model about one chunk, with one attempt to repair an answer of the wrong shape. */
-
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../models/chat-model.ts';
-import { estimateTokens, MOST_OUTPUT_TOKENS, type Tokens } from '../rules/generation/cost.ts';
-import { questionMessages, questionSchema, repairMessages } from '../rules/generation/prompt.ts';
-import { questionStyle } from '../rules/generation/question-style.ts';
-import { readQuestion } from '../rules/generation/read-question.ts';
+import { estimateTokens, MOST_OUTPUT_TOKENS, type Tokens } from '../rules/generation.ts';
+import {
+  questionMessages,
+  questionSchema,
+  questionStyle,
+  readQuestion,
+  repairMessages,
+} from '../rules/question-prompt.ts';
 
 export type Asked =
   | { readonly kind: 'question'; readonly question: string; readonly tokens: Tokens }

@@ -1,12 +1,10 @@
 /** Looks a golden set over: labels, duplicates, contradictions, size, and how well it stands for live traffic. */
-
 import type { LiveSamples } from '../../live/ports/live-samples.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { probeStoredLabels } from '../../probes/probe-labels.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';
-import { findJudgmentProblems, type JudgmentProblems } from '../rules/check/judgment-problems.ts';
-import { type LabelProposal, proposeLabels } from '../rules/check/label-proposals.ts';
-import type { LabelProbe } from '../rules/label-probe.ts';
+import { findJudgmentProblems, type JudgmentProblems } from '../rules/judgment-problems.ts';
+import { type LabelProbe, type LabelProposal, proposeLabels } from '../rules/labels.ts';
 import { findLostDocuments, type LostDocuments } from './find-lost-documents.ts';
 import { liveMixOf, type RepresentativenessOutcome } from './golden-representativeness.ts';
 import {

@@ -2,8 +2,8 @@
 
 import { embedTexts } from '../../embedders/embed-texts.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';
-import type { GoldenDocuments } from '../ports/golden-documents.ts';
-import { type Anchor, findAnchors } from '../rules/check/reanchor.ts';
+import { type Anchor, findAnchors } from '../rules/labels.ts';
+import type { GoldenDocuments } from '../sql/golden-documents.ts';
 
 const NEIGHBOURS = 20;
 

@@ -3,11 +3,11 @@
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { gapNow, type ProbeDeps, valueNow } from '../../probes/probes.ts';
-import { goldenSegment } from '../golden-segment.ts';
-import type { GoldenRuns } from '../ports/golden-runs.ts';
-import type { GoldenSets } from '../ports/golden-sets.ts';
-import { scoreQueries } from '../rules/query-scores.ts';
-import { reweightedScore } from '../rules/reweighted-score.ts';
+import { reweightedScore } from '../rules/representativeness.ts';
+import { scoreQueries } from '../rules/score-run.ts';
+import { goldenSegment } from '../rules/segments.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { type LiveMix, liveMixOf } from './golden-representativeness.ts';
 import { type RecordDocumentsDeps, recordJudgedDocuments } from './record-judged-documents.ts';

@@ -1,8 +1,8 @@
 /** Which generated questions are worth keeping. */
 
 import { cosineSimilarity } from '../../vector/similarity.ts';
-import { type QuestionProblem, questionProblem } from '../rules/generation/question-problem.ts';
-import { jaccard, wordsOf } from '../rules/text/similarity.ts';
+import { type QuestionProblem, questionProblem } from '../rules/generation.ts';
+import { jaccard, wordsOf } from '../rules/judgment-problems.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 
 /** A piece of a document, as the store has it. */

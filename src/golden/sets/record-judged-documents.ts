@@ -4,8 +4,8 @@ import type { Clock } from '../../clock.ts';
 import { embedTexts } from '../../embedders/embed-texts.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';
-import type { GoldenDocuments, SeenDocument } from '../ports/golden-documents.ts';
-import { judgedDocuments } from '../rules/label-probe.ts';
+import { judgedDocuments } from '../rules/labels.ts';
+import type { GoldenDocuments, SeenDocument } from '../sql/golden-documents.ts';
 
 export interface RecordDocumentsDeps {
   readonly documents: GoldenDocuments;

@@ -1,4 +1,4 @@
-import type { CandidateQuery } from '../../golden/rules/promotion/candidate.ts';
+import type { CandidateQuery } from '../../golden/rules/promotion.ts';
 
 /** Live queries that may become golden ones. */
 export interface LiveCandidates {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { CandidateFeedback } from '../../golden/rules/promotion/candidate.ts';
+import type { CandidateFeedback } from '../../golden/rules/promotion.ts';
 import type { LiveCandidates } from '../ports/live-candidates.ts';
 
 interface CandidateRow {

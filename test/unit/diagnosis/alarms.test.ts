@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AlarmFacts, alarmsOf, trusted } from '../../../src/diagnosis/alarms.ts';
-import type { LatestRun } from '../../../src/golden/ports/golden-runs.ts';
+import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import { aFloor, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 import { statesAt } from '../../support/check-states.ts';
 import { aMeasurement, hours } from '../../support/measurements.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lastGood, latestEnded } from '../../../src/diagnosis/diagnosed-runs.ts';
-import type { RunEnd } from '../../../src/golden/ports/golden-runs.ts';
+import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../src/model.ts';
 import { aFailedAnswer, aGoldenRun, anAnswer, aSchedule, aWatchedPipeline } from '../../support/builders.ts';
 import { HandClock } from '../../support/hand-clock.ts';

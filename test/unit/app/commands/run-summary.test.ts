@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { summarizeRun, summarizeRunSoFar } from '../../../../src/app/commands/run-summary.ts';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
-import type { RunEnd } from '../../../../src/golden/ports/golden-runs.ts';
+import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { aGoldenRun, aNewGoldenSet, anAnswer, aScore, NOON } from '../../../support/builders.ts';
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';

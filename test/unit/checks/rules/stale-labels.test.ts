@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judgeStaleLabels } from '../../../../src/checks/rules/golden-checks.ts';
-import type { LabelProbe } from '../../../../src/golden/rules/label-probe.ts';
+import type { LabelProbe } from '../../../../src/golden/rules/labels.ts';
 
 const probe = (stale: number, probed: number): LabelProbe => ({
   kind: 'probed',

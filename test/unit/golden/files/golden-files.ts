@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RecalldError } from '../../../../src/errors.ts';
 import { readGoldenSet } from '../../../../src/golden/files/golden-set-reader.ts';
-import type { GoldenSetFile, ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set-file.ts';
+import type { GoldenSetFile, ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';
 import { parseGoldenLine } from '../../../../src/golden/schema/golden-files.ts';
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;

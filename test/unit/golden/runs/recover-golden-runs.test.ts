@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { GoldenRun } from '../../../../src/golden/ports/golden-runs.ts';
+import type { GoldenRun } from '../../../../src/golden/rules/run.ts';
 import { recoverGoldenRuns } from '../../../../src/golden/runs/recover-golden-runs.ts';
 import { aGoldenRun, anAnswer, NOON } from '../../../support/builders.ts';
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
