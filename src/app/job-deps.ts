@@ -5,14 +5,14 @@ import { createDensityDeps } from '../density/dependencies.ts';
 import { diagnoseAlarmsJob } from '../diagnosis/diagnosis-jobs.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
-import { newRunId } from '../golden/run-id.ts';
+import { newRunId } from '../golden/runs/start-golden-run.ts';
 import { createGoldenDocuments } from '../golden/sql/golden-documents.ts';
+import { findPipeline } from '../golden/watched-pipeline.ts';
 import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-plans.ts';
 import { createLiveWindows } from '../live/sql/live-windows.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
 import { createDiagnoseDeps } from './diagnosis.ts';
 import type { JobDeps } from './job-catalogue.ts';
-import { findPipeline } from './pipelines.ts';
 import { createProbeDeps } from './probes.ts';
 
 export function createJobDeps(dependencies: Dependencies): JobDeps {

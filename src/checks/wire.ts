@@ -1,7 +1,7 @@
 /** Checks as HTTP and the commands tell them. */
 import { z } from 'zod';
 import { nameSchema } from '../config/name.ts';
-import { severityField, verdictField } from '../golden/schema/run-summary.ts';
+import { severityField, verdictField } from '../golden/run-summary-schema.ts';
 import { numberedPageShape } from '../http/paging.ts';
 import { ageSeconds } from '../measures/rules/trust.ts';
 import type { CheckTransition } from './check-store.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import { writeReport } from '../app/commands/report.ts';
-import { reviewJson } from '../golden/review-json.ts';
+import { reviewJson } from '../status/review-json.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { printJson, printLine } from './output.ts';
 import { parseTime } from './parse-time.ts';

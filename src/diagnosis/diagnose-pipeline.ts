@@ -9,7 +9,7 @@ import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
 import type { Deployments } from '../deployments/ports/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
-import type { StoredRuns } from '../golden/runs/compare-stored-runs.ts';
+import type { StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';

@@ -1,7 +1,7 @@
 /** What a golden run shows: its failures, its answers against those of a good run, its labels. */
 
 import { failedShare, type GoldenRun, type QueryAnswer } from '../golden/rules/run.ts';
-import { readComparedSide, type StoredRuns } from '../golden/runs/compare-stored-runs.ts';
+import { readComparedSide, type StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { IntervalOf } from '../measures/rules/trust.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';

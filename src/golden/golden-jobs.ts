@@ -4,16 +4,15 @@ import { probePipelines } from '../probes/probe-pipelines.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import type { GoldenRun } from './rules/run.ts';
-import { type AskBatchDeps, askGoldenBatch } from './runs/ask-golden-batch.ts';
-import { type EscalateDeps, escalateSentinel } from './runs/escalate-sentinel.ts';
-import { type RecoverGoldenRunsDeps, recoverGoldenRuns } from './runs/recover-golden-runs.ts';
+import { type RecoverGoldenRunsDeps, recoverGoldenRuns } from './runs/end-golden-run.ts';
 import { advanceRotation, type RotationDeps } from './runs/rotate-golden-set.ts';
-import { runGoldenSet } from './runs/run-golden-set.ts';
+import { type AskBatchDeps, askGoldenBatch, runGoldenSet } from './runs/run-golden-set.ts';
+import { type EscalateDeps, escalateSentinel } from './runs/tick-golden-set.ts';
 import {
   type GoldenUpkeepDeps,
   measureGoldenRepresentativeness,
   recordGoldenDocuments,
-} from './sets/measure-golden-representativeness.ts';
+} from './sets/live-mix.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
 
 export interface GoldenJobDeps extends AskBatchDeps {

@@ -15,7 +15,7 @@ import type { StoredComparison } from '../golden/rules/compare-golden-runs.ts';
 import type { GoldenSetVersion } from '../golden/rules/golden-set.ts';
 import type { GoldenRun, SegmentScore } from '../golden/rules/run.ts';
 import { goldenSegment } from '../golden/rules/segments.ts';
-import { REPRESENTATIVENESS } from '../golden/sets/measure-golden-representativeness.ts';
+import { REPRESENTATIVENESS } from '../golden/sets/live-mix.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { HistoricRun, RunReads } from '../golden/sql/run-results.ts';

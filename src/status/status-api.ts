@@ -1,9 +1,9 @@
 /** Composes what the HTTP API says of how things stand. */
 
 import { type Dependencies, feedbackSources } from '../app/dependencies.ts';
-import { findPipeline } from '../app/pipelines.ts';
 import { readCheckStates } from '../checks/check-states.ts';
 import type { ChecksDeps } from '../checks/routes.ts';
+import { findPipeline } from '../golden/watched-pipeline.ts';
 import { type FeedbackSummary, summarizeFeedback } from '../live/feedback-summary.ts';
 import type { FeedbackSummaryDeps } from '../live/feedback-summary-routes.ts';
 import { liveIntervalSeconds } from '../live/live-plans.ts';

@@ -2,8 +2,8 @@
 import type { z } from 'zod';
 import { checkStateJson } from '../checks/wire.ts';
 import { deploymentJson } from '../deployments/schema.ts';
-import { baselineJson } from '../golden/baselines-routes.ts';
-import { metricsJson } from '../golden/schema/run-summary-document.ts';
+import { baselineJson } from '../golden/golden-routes.ts';
+import { metricsJson } from '../golden/runs/run-summary.ts';
 import type { GoldenSetStatus, MeasurementStatus } from './pipeline-status.ts';
 import type { pipelineStatusSchema } from './pipeline-status-schema.ts';
 import type { DetailedStatus, GoldenSetRuns } from './read-status.ts';

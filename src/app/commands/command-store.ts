@@ -7,12 +7,13 @@ import { createDeployments } from '../../deployments/deployments.ts';
 import type { Deployments } from '../../deployments/ports/deployments.ts';
 import { createDiagnoses } from '../../diagnosis/diagnoses.ts';
 import type { Diagnoses } from '../../diagnosis/ports/diagnoses.ts';
-import { type GoldenStatistics, statisticsOfCommands } from '../../golden/golden-statistics.ts';
-import { createGoldenBaselines, type GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
+import { statisticsOfCommands } from '../../golden/golden-statistics.ts';
+import type { GoldenStore } from '../../golden/runs/stored-runs.ts';
+import { createGoldenBaselines } from '../../golden/sql/golden-baselines.ts';
 import { createGoldenDocuments, type GoldenDocuments } from '../../golden/sql/golden-documents.ts';
 import { createGoldenRotations, type GoldenRotations } from '../../golden/sql/golden-rotations.ts';
-import { createGoldenRuns, type GoldenRuns } from '../../golden/sql/golden-runs.ts';
-import { createGoldenSets, type GoldenSets } from '../../golden/sql/golden-sets.ts';
+import { createGoldenRuns } from '../../golden/sql/golden-runs.ts';
+import { createGoldenSets } from '../../golden/sql/golden-sets.ts';
 import { createRetrieverLimits, type RetrieverLimits } from '../../golden/sql/retriever-limits.ts';
 import type { LiveSamples } from '../../live/ports/live-samples.ts';
 import { createLiveSamples } from '../../live/sql/live-samples.ts';
@@ -27,14 +28,6 @@ export interface CommandSettings {
   readonly config: Config;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-}
-
-/** What is stored of golden runs, what they are compared with and how. */
-export interface GoldenStore {
-  readonly sets: GoldenSets;
-  readonly runs: GoldenRuns;
-  readonly baselines: GoldenBaselines;
-  readonly statistics: GoldenStatistics;
 }
 
 export interface CommandStore extends GoldenStore {

@@ -2,10 +2,11 @@
 
 import { type BaselinesTable, densityTables } from '../../density/index.ts';
 import { createAnnotations } from '../../deployments/annotations.ts';
+import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
+import { createGoldenDocuments } from '../../golden/sql/golden-documents.ts';
 import { createRunReads } from '../../golden/sql/run-results.ts';
 import { createTrafficReads } from '../../live/sql/traffic-reads.ts';
 import { createMeasurements } from '../../measures/measurements.ts';
-import { createLabelFixes } from '../commands/label-fixes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { version } from '../version.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';
@@ -43,7 +44,7 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
     annotations: createAnnotations(storage.pool),
     trafficReads: createTrafficReads(storage.readPool),
     referenceScores: rememberingScores(densityTables(storage.readPool).baselines),
-    ...createLabelFixes(dependencies),
+    ...createLabelFixes({ ...dependencies, documents: createGoldenDocuments(storage.pool) }),
   };
 }
 

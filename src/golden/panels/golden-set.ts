@@ -16,9 +16,13 @@ import {
   verdictsTable,
   worstQueriesTable,
 } from './drill-down.ts';
-import { liveMixPanels } from './golden-live-mix.ts';
-import { differenceGraph, measureTitles, scoreGraph } from './golden-panels.ts';
-import { schedulePanels } from './golden-schedule.ts';
+import {
+  differenceGraph,
+  liveMixPanels,
+  measureTitles,
+  schedulePanels,
+  scoreGraph,
+} from './golden-panels.ts';
 
 const inSegment = { segment: '$segment', k: '$k' } as const;
 

@@ -20,6 +20,9 @@ export interface RunSettings {
   readonly maxSegments: number;
 }
 
+/** What a golden set is scored at that is run by hand and not named in the config. */
+export const defaultCutoffs: readonly number[] = [1, 3, 5, 10];
+
 export interface QueryAnswer {
   readonly queryId: string;
   readonly outcome: QueryOutcome;

@@ -1,5 +1,4 @@
 /** The end of a golden run: scores, the state of the labels, comparisons, verdicts. */
-
 import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { Clock } from '../../clock.ts';
@@ -8,13 +7,14 @@ import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import { probeStoredLabels } from '../../probes/probe-labels.ts';
 import type { ComparedSide, StoredComparison } from '../rules/compare-golden-runs.ts';
 import { failedShare, type GoldenRun, type OutcomeCounts } from '../rules/run.ts';
+import { judgeSentinel } from '../rules/sentinel.ts';
 import type { GoldenBaseline, GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenRotations } from '../sql/golden-rotations.ts';
 import type { RunEnd } from '../sql/run-results.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { type CompareDeps, compareStoredRuns } from './compare-stored-runs.ts';
-import { concludeSentinel } from './conclude-sentinel.ts';
+import { endWithoutScores } from './end-golden-run.ts';
 import { shiftsOf } from './rotate-golden-set.ts';
+import { type CompareDeps, compareStoredRuns, type StoredRuns } from './stored-runs.ts';
 
 export interface ConcludeDeps extends CompareDeps {
   readonly baselines: GoldenBaselines;
@@ -162,4 +162,44 @@ function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
+}
+
+/** The end of a sentinel run: does it stand, against the last full run over the same queries? */
+interface ConcludeSentinelDeps extends CompareDeps {
+  readonly clock: Clock;
+}
+
+/**
+ * A sentinel has no scores or checks of its own, so that nothing which reads those of full runs can take it for one. It
+ * is `void` when its retriever failed it; `reason` says why it fell and is null while it stands. Queries whose labels
+ * the last full run found to be stale are left out.
+ */
+async function concludeSentinel(
+  deps: ConcludeSentinelDeps,
+  run: GoldenRun,
+  queries: readonly GoldenQuery[],
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  const [answers, outcomes, full] = await Promise.all([
+    deps.runs.answers(run.id),
+    deps.runs.outcomes(run.id),
+    lastFullRun(deps, run),
+  ]);
+  const side = { queries, answers, settings: run.settings };
+  const stale = full === null ? [] : (await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId);
+  const differences =
+    full === null ? null : await compareStoredRuns(deps, full, run, new Set(stale), {}, signal, side);
+  const verdict = judgeSentinel(outcomes, run.settings.errorBudget, differences);
+  const now = deps.clock.now();
+  if (verdict.kind === 'stands') return endWithoutScores('completed', null, now);
+  return endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now);
+}
+
+/** The latest completed full run of the version that the sentinel asks. */
+async function lastFullRun(
+  { runs }: Pick<StoredRuns, 'runs'>,
+  { pipeline, goldenSet, goldenSetVersion: version }: GoldenRun,
+): Promise<GoldenRun | null> {
+  const [last] = await runs.list({ pipeline, goldenSet, version, status: 'completed', limit: 1 });
+  return last ?? null;
 }

@@ -1,5 +1,6 @@
 /** The first half of a golden run: it exists, with the set version and settings that it will be read by. */
 
+import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { RecalldError } from '../../errors.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
@@ -91,4 +92,12 @@ export async function createGoldenRun(
     deadlineAt: new Date(startedAt.getTime() + runDeadlineMs(queries, schedule.settings, pipeline.timeoutMs)),
   });
   return created ? id : null;
+}
+
+/** Sorts by time and is short enough to type: `20261120T154500Z-3f9a1c2b`. */
+export function newRunId(now: Date): string {
+  return `${now
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
 }

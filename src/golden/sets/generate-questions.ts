@@ -9,8 +9,14 @@ import {
   type Tokens,
 } from '../rules/generation.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { type Asked, askForQuestion, requestFor } from './ask-for-question.ts';
-import { type Chunk, createQuestionSieve, type KnownQuestions } from './question-sieve.ts';
+import {
+  type Asked,
+  askForQuestion,
+  type Chunk,
+  createQuestionSieve,
+  type KnownQuestions,
+  requestFor,
+} from './question-sieve.ts';
 
 export type ChunkOutcome =
   | 'kept'

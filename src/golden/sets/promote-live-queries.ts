@@ -9,7 +9,7 @@ import {
   suggestJudgments,
 } from '../rules/promotion.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { liveMixOf } from './golden-representativeness.ts';
+import { liveMixOf } from './live-mix.ts';
 
 export interface PromoteDeps {
   readonly candidates: LiveCandidates;

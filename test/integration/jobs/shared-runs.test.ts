@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { recoverGoldenRunsJob, runGoldenSetJob } from '../../../src/golden/golden-jobs.ts';
 import type { GoldenRun, RunSettings } from '../../../src/golden/rules/run.ts';
-import { endWithoutScores } from '../../../src/golden/runs/run-end.ts';
+import { endWithoutScores } from '../../../src/golden/runs/end-golden-run.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import type { BackendSettings } from '../../../src/queue/backends.ts';

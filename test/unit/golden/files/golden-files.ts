@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RecalldError } from '../../../../src/errors.ts';
-import { readGoldenSet } from '../../../../src/golden/files/golden-set-reader.ts';
+import { parseGoldenLine } from '../../../../src/golden/golden-set-schema.ts';
 import type { GoldenSetFile, ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';
-import { parseGoldenLine } from '../../../../src/golden/schema/golden-files.ts';
+import { readGoldenSet } from '../../../../src/golden/sets/golden-set-reader.ts';
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 
