@@ -1,8 +1,8 @@
 /** Judges the stored runs of a golden set and stored measurements again, with the checks of today's config. */
 
 import type { Clock } from '../clock.ts';
+import { toCompared } from '../golden/rules/compare-golden-runs.ts';
 import type { GoldenRun, RunLabels } from '../golden/rules/run.ts';
-import { toCompared } from '../golden/runs/conclude-golden-run.ts';
 import { shiftsOf } from '../golden/runs/rotate-golden-set.ts';
 import type { GoldenRotation, GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
@@ -148,7 +148,7 @@ async function readEvidence(
   const baseline = comparisons.find(({ kind }) => kind === 'baseline');
   return {
     scores,
-    compared: baseline === undefined ? withoutComparison(run) : toCompared(run, baseline),
+    compared: baseline === undefined ? withoutComparison(run) : toCompared(run.id, baseline),
     history,
     labels: labelsOf(run.labels),
     shifts,

@@ -1,10 +1,12 @@
 /** When golden runs are due, what became of their ticks, where their sentinels stand: known without any scheduler. */
+
 import type { Clock } from '../clock.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
 import { boundedSamples, type MeasuredRows } from '../measures/gauges.ts';
 import type { LatestMeasurement } from '../measures/ports/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST, measurementTrustSeconds } from '../measures/rules/trust.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import { DAY_MS } from '../time.ts';
 import type { GoldenSetVersion } from './rules/golden-set.ts';
 import { runDeadlineMs } from './rules/run.ts';
 import { goldenSetOf } from './rules/segments.ts';
@@ -38,8 +40,6 @@ export interface PublishScheduleDeps {
   readonly pipelines: readonly WatchedPipeline[];
   readonly timetable: Timetable;
 }
-
-const DAY_MS = 86_400_000;
 
 export async function readScheduleGauges(
   deps: PublishScheduleDeps,

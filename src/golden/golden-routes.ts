@@ -31,6 +31,7 @@ import type { RunSummaryJson } from './run-summary-schema.ts';
 import { type RunQuery, readRunQueries } from './runs/run-queries.ts';
 import { comparedJson, metricsJson } from './runs/run-summary.ts';
 import type { RunsCompared } from './runs/stored-runs.ts';
+import type { ImportReport } from './sets/import-golden-set.ts';
 import type { GoldenBaseline } from './sql/golden-baselines.ts';
 import type { GoldenRuns } from './sql/golden-runs.ts';
 import type { GoldenSets } from './sql/golden-sets.ts';
@@ -223,13 +224,7 @@ export interface GoldenSetsDeps {
    *
    * @throws RecalldError file_malformed, golden_set_empty; nothing is stored then
    */
-  importQueries(name: string, values: readonly unknown[]): Promise<ImportedGoldenSet>;
-}
-
-interface ImportedGoldenSet {
-  readonly set: GoldenSetVersion;
-  readonly created: boolean;
-  readonly warnings: readonly string[];
+  importQueries(name: string, values: readonly unknown[]): Promise<ImportReport>;
 }
 
 export function addGoldenSets(app: FastifyInstance, deps: GoldenSetsDeps): void {

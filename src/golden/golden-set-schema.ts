@@ -4,7 +4,7 @@ import { nameSchema } from '../config/name.ts';
 import { nextCursor, numberedPageShape } from '../http/paging.ts';
 import { wireSchema } from '../http/wire-schema.ts';
 import type { GoldenQuery } from '../model.ts';
-import type { GoldenLineResult, JudgmentDraft } from './rules/golden-set.ts';
+import type { GoldenLineResult, GoldenSetVersion, JudgmentDraft } from './rules/golden-set.ts';
 
 /** The JSONL form of a golden set: one query with its judgments on each line. */
 const documentIdSchema = z.string({ error: 'must be a document id in double quotes' });
@@ -18,7 +18,7 @@ const judgmentSchema = z.strictObject({
   grade: gradeSchema.default(1),
 });
 
-/** Shape alone; lengths, characters and repeats are checked for every format alike in core/golden. */
+/** Shape alone; lengths, characters and repeats are checked for every format alike in the rules. */
 const goldenLineSchema = z
   .strictObject({
     id: z
@@ -178,17 +178,7 @@ export function goldenQueryJson({
   };
 }
 
-export function goldenSetVersionJson(set: {
-  readonly name: string;
-  readonly version: number;
-  readonly format: string;
-  readonly contentHash: string;
-  readonly importedAt: Date;
-  readonly queries: number;
-  readonly judgments: number;
-  readonly origin: string;
-  readonly note: string | null;
-}): z.infer<typeof goldenSetVersionSchema> {
+export function goldenSetVersionJson(set: GoldenSetVersion): z.infer<typeof goldenSetVersionSchema> {
   return {
     golden_set: set.name,
     version: set.version,

@@ -102,8 +102,8 @@ export function checkJson({ set, queries, check }: CheckedSet, verdict: 'ok' | '
         ? { covered: null, gap: live.message }
         : {
             covered: live.covered?.value ?? null,
-            ci_low: live.covered?.low ?? null,
-            ci_high: live.covered?.high ?? null,
+            ci_low: live.covered?.ciLow ?? null,
+            ci_high: live.covered?.ciHigh ?? null,
             n: live.live.length,
             gap: null,
             represented: live.represented,
@@ -153,10 +153,10 @@ function advice(queries: number): string[] {
 function representativenessLines(live: RepresentativenessOutcome): string[] {
   if (live.kind === 'unknown') return [`Live traffic: not compared. ${live.message}`];
   if (live.covered === null) return ['Live traffic: there are no live queries to compare with.'];
-  const { value, low, high } = live.covered;
+  const { value, ciLow, ciHigh } = live.covered;
   const lacking = live.topics.filter(({ golden }) => golden === 0);
   return [
-    `Live traffic: ${percent(value)} (95 % ${percent(low)} to ${percent(high)}) of the live queries of the last week ` +
+    `Live traffic: ${percent(value)} (95 % ${percent(ciLow)} to ${percent(ciHigh)}) of the live queries of the last week ` +
       `have a golden query near by; n = ${live.live.length}.`,
     ...shown(
       lacking.map(

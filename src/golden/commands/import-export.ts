@@ -6,7 +6,7 @@ import { note, printJson, printLine } from '../../cli/output.ts';
 import { parseCount } from '../../cli/parse-count.ts';
 import { goldenSetVersionJson } from '../golden-set-schema.ts';
 import { type GoldenFormat, goldenFormats } from '../rules/golden-set.ts';
-import { exportGoldenSetTo, importGoldenSet } from '../sets/import-golden-set.ts';
+import { type ExportRequest, exportGoldenSetTo, importGoldenSet } from '../sets/import-golden-set.ts';
 import { importReview } from '../sets/review-file.ts';
 import { parseSetName } from './sets.ts';
 
@@ -66,14 +66,7 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
   else printLine(`${name} version ${version} already has this content (${size}); nothing to do.`);
 }
 
-interface ExportOptions extends ConfiguredOptions {
-  readonly set: string;
-  readonly version?: number;
-  readonly format: GoldenFormat;
-  readonly out: string;
-  readonly dropTags: boolean;
-  readonly force: boolean;
-}
+type ExportOptions = ConfiguredOptions & ExportRequest;
 
 export function exportCommand(signal: AbortSignal): Command {
   return configuredCommand(

@@ -15,6 +15,7 @@ import { writeText } from '../../files/text-file.ts';
 import { createLiveCandidates } from '../../live/sql/live-candidates.ts';
 import { storedHashKey } from '../../privacy/hash-key.ts';
 import { textHash } from '../../privacy/rules/keyed-hash.ts';
+import { DAY_MS } from '../../time.ts';
 import { originMismatch } from '../rules/golden-set.ts';
 import { type Promoted, promoteLiveQueries } from '../sets/promote-live-queries.ts';
 import { reviewLine } from '../sets/review-file.ts';
@@ -168,7 +169,7 @@ async function promote(settings: CommandSettings, options: PromoteOptions): Prom
 
 function parseSince(text: string): Date {
   const days = /^(\d{1,4})d$/.exec(text)?.[1];
-  const date = days === undefined ? new Date(text) : new Date(Date.now() - Number(days) * 86_400_000);
+  const date = days === undefined ? new Date(text) : new Date(Date.now() - Number(days) * DAY_MS);
   if (Number.isNaN(date.getTime()))
     throw new InvalidArgumentError('Write a date such as 2026-11-01, or days such as 14d.');
   return date;

@@ -7,12 +7,11 @@ import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-
 import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
 import { formatTable, printJson, printLine } from '../../cli/output.ts';
 import { parseCount } from '../../cli/parse-count.ts';
-import { RecalldError } from '../../errors.ts';
 import { changedQueryJson, queryAnswerJson } from '../golden-run-schema.ts';
 import { segmentOf } from '../rules/compare-golden-runs.ts';
 import type { RunSummaryJson } from '../run-summary-schema.ts';
 import { comparedJson, summarizeRun, summarizeRunSoFar } from '../runs/run-summary.ts';
-import { compareRunsById } from '../runs/stored-runs.ts';
+import { compareRunsById, findRun } from '../runs/stored-runs.ts';
 import { formatRunComparison, formatRunSummary } from './run-reports.ts';
 
 interface ListOptions extends ConfiguredOptions {
@@ -119,12 +118,7 @@ function atLargestCutoff(run: RunSummaryJson, measure: string): string {
 async function show(settings: CommandSettings, id: string, options: ShowOptions): Promise<void> {
   const { summary, answers } = await withCommandStore(settings, async (store) => {
     const { runs } = store;
-    const run = await runs.find(id);
-    if (run === null)
-      throw new RecalldError(
-        'run_unknown',
-        `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`,
-      );
+    const run = await findRun(runs, id);
     return { summary: await summarizeRunSoFar(store, run, settings.signal), answers: await runs.answers(id) };
   });
   if (options.json === true) {

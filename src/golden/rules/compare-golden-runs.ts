@@ -1,4 +1,5 @@
 /** A golden run against another one, over the queries by which both can be judged. */
+import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import type { MetricComparison } from './compare-metric.ts';
 import {
@@ -150,4 +151,10 @@ export function segmentOf(
   const largest = Math.max(...metrics.map(({ key }) => key.k));
   const deciding = metrics.filter(({ key }) => key.k === largest && decidingMeasures.has(key.measure));
   return { segment, n: metrics[0]?.n ?? 0, metrics, verdict: overallVerdict(deciding, storedComparison) };
+}
+
+/** What a comparison with the baseline says to checks. */
+export function toCompared(runId: string, { against, differences }: ComparedRuns): ComparedWithBaseline {
+  const metrics = differences.filter(({ segment }) => segment === ALL_SEGMENT);
+  return { runId, baselineRunId: against, metrics };
 }

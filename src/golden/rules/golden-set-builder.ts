@@ -3,6 +3,7 @@ import { RecalldError } from '../../errors.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
 import {
+  type GoldenLine,
   type GoldenSetFile,
   goldenLimits,
   gradeProblem,
@@ -162,6 +163,12 @@ export class GoldenSetBuilder {
       `gives the document ${quoted(document)} the grade ${grade} for the query ${quoted(query)}, ` +
         `but ${at(known.place)} gives ${known.grade}; keep one of the two`,
     );
+  }
+
+  /** Adds a query that the set may not have yet, with its judgments. @throws as addQuery and addJudgment */
+  addLine(line: GoldenLine, place: SourcePlace): void {
+    const id = this.addQuery(line, place, 'reject');
+    for (const { documentId, grade } of line.judgments) this.addJudgment(id, documentId, grade, place);
   }
 
   /** Every document that some query has a judgment for. */

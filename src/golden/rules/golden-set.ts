@@ -185,6 +185,3 @@ export interface GoldenLine extends QueryDraft {
 export type GoldenLineResult =
   | { readonly ok: true; readonly line: GoldenLine }
   | { readonly ok: false; readonly problem: string };
-
-/** Reads one parsed JSON value of the JSONL form; the schema lives with the other contracts. */
-export type ParseGoldenLine = (value: unknown) => GoldenLineResult;

@@ -1,6 +1,5 @@
 /** How well a golden set stands for what users ask, and what its scores would be with the mix of live traffic. */
 import { effectiveClusters } from '../../live/rules/sampling/clusters.ts';
-import type { Interval } from '../../stats/interval.ts';
 import { median } from '../../stats/median.ts';
 import { createRandom } from '../../stats/random.ts';
 import { studentTQuantile } from '../../stats/student-t.ts';
@@ -38,8 +37,10 @@ export interface LiveTopic {
 }
 
 /** A weighted share, with the 95 % Wilson bounds of as many independent queries as there are effective sessions. */
-export interface CoveredShare extends Interval {
+export interface CoveredShare {
   readonly value: number;
+  readonly ciLow: number;
+  readonly ciHigh: number;
   /** Sampled live queries. */
   readonly n: number;
   /** Kish's effective number of sampled sessions. */
@@ -116,10 +117,12 @@ export function measureRepresentativeness(input: RepresentativenessInput): Repre
   const represented = topics.reduce((sum, { share, golden }) => sum + (golden > 0 ? share : 0), 0);
   const share = live.reduce((sum, _, row) => sum + (isCovered(row) ? weight(row) : 0), 0) / total;
   const sessions = effectiveClusters(live);
+  const { low: ciLow, high: ciHigh } = wilsonInterval(share, sessions, 0.95);
   return {
     covered: {
       value: share,
-      ...wilsonInterval(share, sessions, 0.95),
+      ciLow,
+      ciHigh,
       n: live.length,
       effectiveSessions: sessions,
     },

@@ -135,3 +135,14 @@ export function scoreQueries(
   }
   return { keys, columns };
 }
+
+/** As `scoreQueries` by one metric alone. */
+export function scoresBy(
+  key: RunMetricKey,
+  queries: readonly GoldenQuery[],
+  answers: readonly QueryAnswer[],
+  relevanceLevel: number,
+): Float64Array {
+  const only = { cutoffs: [key.k], relevanceLevel, measures: [key.measure] };
+  return scoreQueries(queries, answers, only).columns[0] ?? new Float64Array(queries.length);
+}

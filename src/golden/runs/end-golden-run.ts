@@ -5,6 +5,7 @@ import type { Logger } from '../../logger.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { RunEnd } from '../sql/run-results.ts';
+import { findRun } from './stored-runs.ts';
 
 export interface RecoverGoldenRunsDeps {
   readonly runs: GoldenRuns;
@@ -81,11 +82,7 @@ export async function cancelGoldenRun(
 ): Promise<GoldenRun> {
   const end = endWithoutScores('cancelled', 'It was cancelled by hand.', clock.now());
   const isCancelled = await runs.finish(runId, end);
-  const run = await runs.find(runId);
-  if (run === null) {
-    const message = `There is no golden run ${runId}; \`recalld runs list\` shows those that exist.`;
-    throw new RecalldError('run_unknown', message);
-  }
+  const run = await findRun(runs, runId);
   if (!isCancelled) {
     const message = `The run ${runId} is ${run.status}; only a running run can be cancelled.`;
     throw new RecalldError('run_not_running', message);

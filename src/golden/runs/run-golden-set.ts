@@ -58,7 +58,14 @@ async function askClaimed(
 ): Promise<void> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  const renewal = renewBatch(deps, run, batch, holder, stop).catch(() => undefined);
+  const lease: Lease = {
+    runId: run.id,
+    what: 'a batch of a golden run',
+    everyMs: BATCH_RENEWAL_MS,
+    renew: () => deps.batches.renew(run.id, batch, holder, BATCH_LEASE_SECONDS),
+    lost: BATCH_LOST,
+  };
+  const renewal = keepLease(deps, lease, stop).catch(() => undefined);
   try {
     const queries = await queriesOfBatch(deps.sets, run, batch);
     const ids = queries.map(({ id }) => id);
@@ -73,28 +80,6 @@ async function askClaimed(
   } finally {
     stop.abort();
     await renewal;
-  }
-}
-
-async function renewBatch(
-  deps: AskBatchDeps,
-  run: GoldenRun,
-  batch: number,
-  holder: string,
-  stop: AbortController,
-): Promise<void> {
-  while (!stop.signal.aborted) {
-    await deps.clock.sleep(BATCH_RENEWAL_MS, stop.signal);
-    const isHeld = await deps.batches
-      .renew(run.id, batch, holder, BATCH_LEASE_SECONDS)
-      .catch((error: unknown) => {
-        deps.logger.warn('the lease of a batch of a golden run could not be renewed', {
-          run_id: run.id,
-          reason: messageOf(error),
-        });
-        return true;
-      });
-    if (!isHeld) stop.abort(BATCH_LOST);
   }
 }
 
@@ -147,7 +132,14 @@ export async function runGoldenSet(
   const either = AbortSignal.any([signal, stop.signal]);
   try {
     const queries = await queriesOfRun(deps.sets, run);
-    const renewal = renewLease(deps, run, stop).catch(() => undefined);
+    const lease: Lease = {
+      runId: run.id,
+      what: 'a golden run',
+      everyMs: LEASE_RENEWAL_MS,
+      renew: () => deps.runs.hold(run.id, deps.holder, LEASE_SECONDS),
+      lost: LEASE_LOST,
+    };
+    const renewal = keepLease(deps, lease, stop).catch(() => undefined);
     try {
       await answerOpenQueries(deps, run, pipeline, queries, either, onProgress);
     } finally {
@@ -165,18 +157,29 @@ export async function runGoldenSet(
 
 const LEASE_LOST = new Error('the lease of the run was lost to another worker');
 
+interface Lease {
+  readonly runId: string;
+  readonly what: string;
+  readonly everyMs: number;
+  /** False when it is lost. */
+  renew(): Promise<boolean>;
+  readonly lost: Error;
+}
+
 /** Renews until `stop` aborts; when the lease is lost, or the run was cancelled, it is `stop` that it aborts. */
-async function renewLease(deps: RunGoldenSetDeps, run: GoldenRun, stop: AbortController): Promise<void> {
+async function keepLease(
+  { clock, logger }: RunGoldenSetDeps,
+  lease: Lease,
+  stop: AbortController,
+): Promise<void> {
   while (!stop.signal.aborted) {
-    await deps.clock.sleep(LEASE_RENEWAL_MS, stop.signal);
-    const held = await deps.runs.hold(run.id, deps.holder, LEASE_SECONDS).catch((error: unknown) => {
-      deps.logger.warn('the lease of a golden run could not be renewed', {
-        run_id: run.id,
-        reason: messageOf(error),
-      });
+    await clock.sleep(lease.everyMs, stop.signal);
+    const isHeld = await lease.renew().catch((error: unknown) => {
+      const context = { run_id: lease.runId, reason: messageOf(error) };
+      logger.warn(`the lease of ${lease.what} could not be renewed`, context);
       return true;
     });
-    if (!held) stop.abort(LEASE_LOST);
+    if (!isHeld) stop.abort(lease.lost);
   }
 }
 

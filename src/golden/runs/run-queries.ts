@@ -1,9 +1,9 @@
 /** A golden run query by query: what was asked, what came of it, how it scored, which labels are gone. */
-import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery, QueryOutcome } from '../../model.ts';
 import { type ListedQuery, listQueries, type QueryView } from '../rules/listed-queries.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
-import { type RunMetricKey, scoreQueries } from '../rules/score-run.ts';
+import { type RunMetricKey, scoreQueries, scoresBy } from '../rules/score-run.ts';
 import { readComparedSide, type StoredRuns } from './stored-runs.ts';
 
 export interface RunQuery {
@@ -22,7 +22,7 @@ export interface RunQuerySelection {
   /** Only queries of these ids; left out or null, all. */
   readonly only?: ReadonlySet<string> | null;
   /** Lowest first by this metric, ties by id; null for the order of the set. */
-  readonly orderBy: (MetricKey & { readonly k: number }) | null;
+  readonly orderBy: RunMetricKey | null;
   /** Place of the first one, from 0. */
   readonly from: number;
   readonly limit: number;
@@ -63,10 +63,9 @@ function lowestScoresFirst(
   { settings }: GoldenRun,
   key: RunMetricKey,
 ): GoldenQuery[] {
-  const only = { ...settings, cutoffs: [key.k], measures: [key.measure] };
-  const [column] = scoreQueries(queries, answers, only).columns;
+  const scores = scoresBy(key, queries, answers, settings.relevanceLevel);
   return queries
-    .map((query, row) => ({ query, score: column?.[row] ?? 0 }))
+    .map((query, row) => ({ query, score: scores[row] ?? 0 }))
     .toSorted((a, b) => a.score - b.score || (a.query.id < b.query.id ? -1 : 1))
     .map(({ query }) => query);
 }

@@ -171,13 +171,19 @@ function keyOf(measure: string) {
   throw new RecalldError('metric_unknown', `${measure} has no cut-off; write it like ${measure}@10.`);
 }
 
+/** For a person at the command line. @throws RecalldError run_unknown */
+export async function findRun(runs: Pick<GoldenRuns, 'find'>, id: string): Promise<GoldenRun> {
+  const run = await runs.find(id);
+  if (run !== null) return run;
+  throw new RecalldError(
+    'run_unknown',
+    `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`,
+  );
+}
+
 /** @throws RecalldError run_unknown, run_not_completed */
 export async function findCompleted({ runs }: Pick<GoldenStore, 'runs'>, id: string): Promise<GoldenRun> {
-  const run = await runs.find(id);
-  if (run === null) {
-    const message = `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`;
-    throw new RecalldError('run_unknown', message);
-  }
+  const run = await findRun(runs, id);
   if (run.status !== 'completed') {
     const message = `The run ${id} is ${run.status}; only a completed run has scores to compare with.`;
     throw new RecalldError('run_not_completed', message);

@@ -1,14 +1,16 @@
 /** What a tick of a golden schedule comes to: runs, or a skip that is noted with its reason. */
 import type { Logger } from '../../logger.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../schedule/occurrences.ts';
+import { DAY_MS } from '../../time.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { fitsBudget, isQuiet, type StartPurpose, startOfDay } from '../rules/schedule.ts';
-import { scoreQueries } from '../rules/score-run.ts';
+import { scoresBy } from '../rules/score-run.ts';
 import { chooseSentinel } from '../rules/sentinel.ts';
 import type { GoldenTicks, SkipReason } from '../sql/golden-ticks.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import {
+  byHand,
   createGoldenRun,
   latestVersion,
   type RunReason,
@@ -53,11 +55,9 @@ export async function escalateSentinel(
   }
   const cause = `The sentinel ${sentinel.id} fell: ${sentinel.reason ?? ''}`;
   const id = await createGoldenRun(deps, pipeline, golden, version, size, {
+    ...byHand,
     trigger: 'sentinel',
-    scheduledFor: null,
-    purpose: 'full',
     cause,
-    queryIds: null,
   });
   const run = id === null ? null : await deps.runs.find(id);
   if (run === null) return null;
@@ -93,7 +93,7 @@ export interface TickDeps extends StartGoldenRunDeps {
 }
 
 /** Ticks that were missed longer ago than this are not looked for, but for the last one. */
-const LOOK_BACK_MS = 86_400_000;
+const LOOK_BACK_MS = DAY_MS;
 /** Full runs by which the queries of a sentinel are chosen. */
 const HISTORY_RUNS = 5;
 
@@ -127,13 +127,7 @@ export async function tickFullRun(
       if (started.length === 0) await skip('daily_budget');
       break;
     }
-    const reason: RunReason = {
-      trigger: 'schedule',
-      scheduledFor: plannedAt,
-      purpose: 'full',
-      cause: null,
-      queryIds: null,
-    };
+    const reason: RunReason = { ...byHand, trigger: 'schedule', scheduledFor: plannedAt };
     const id = await createGoldenRun(deps, pipeline, golden, version, size, reason);
     if (id !== null) started.push(id);
   }
@@ -171,13 +165,8 @@ export async function tickSentinel(
     await skip('daily_budget');
     return [];
   }
-  const reason: RunReason = {
-    trigger: 'schedule',
-    scheduledFor: plannedAt,
-    purpose: 'sentinel',
-    cause: null,
-    queryIds,
-  };
+  const scheduled = { ...byHand, trigger: 'schedule', scheduledFor: plannedAt } as const;
+  const reason: RunReason = { ...scheduled, purpose: 'sentinel', queryIds };
   const { goldenSetVersion: version } = full;
   const id = await createGoldenRun(deps, pipeline, golden, version, queryIds.length, reason);
   return id === null ? [] : [id];
@@ -219,11 +208,8 @@ async function sentinelQueries(deps: TickDeps, full: GoldenRun, count: number): 
   const k = Math.max(...settings.cutoffs);
   const history: Float64Array[] = [];
   for (const { id } of recent) {
-    const { keys, columns } = scoreQueries(queries, await deps.runs.answers(id), {
-      cutoffs: [k],
-      relevanceLevel: settings.relevanceLevel,
-    });
-    history.push(columns[keys.findIndex(({ measure }) => measure === 'ndcg')] ?? new Float64Array());
+    const answers = await deps.runs.answers(id);
+    history.push(scoresBy({ measure: 'ndcg', k }, queries, answers, settings.relevanceLevel));
   }
   const stale = new Set((await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId));
   const { segmentKeys, maxSegments } = settings;

@@ -1,8 +1,9 @@
 import { extname } from 'node:path';
 import { parse } from 'csv-parse';
 import { malformed, parseJson, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
+import { parseGoldenLine } from '../golden-set-schema.ts';
 import { addCsvRow, type CsvColumns, parseCsvHeader } from '../rules/csv-table.ts';
-import type { GoldenSetFile, ParseGoldenLine, ReadGoldenSetOptions } from '../rules/golden-set.ts';
+import type { GoldenSetFile, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import { parseCorpusId, parseQrelsLine, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
 import { eachLine, SourceFiles, sha256 } from './source-files.ts';
@@ -109,15 +110,10 @@ function quotingProblem(code: string): string {
  * Reads a golden set from a BEIR folder, TREC files, a CSV table or JSON lines.
  *
  * @param path the file, or for BEIR and TREC the folder
- * @param parseGoldenLine reads a value of the JSONL form; the schema is `contracts/golden-files.ts`
  * @throws RecalldError `usage` when format and path do not fit or the format cannot be told, `file_unreadable`,
  * `file_malformed` with file and line, `golden_set_empty`.
  */
-export async function readGoldenSet(
-  path: string,
-  options: ReadGoldenSetOptions,
-  parseGoldenLine: ParseGoldenLine,
-): Promise<GoldenSetFile> {
+export async function readGoldenSet(path: string, options: ReadGoldenSetOptions): Promise<GoldenSetFile> {
   const sources = layOutSources(await inspectPath(path), options);
   const files = new SourceFiles();
   const builder = new GoldenSetBuilder(sha256);
@@ -128,7 +124,7 @@ export async function readGoldenSet(
       if (options.rowsAsQueries) meaning.push('rows as queries');
       break;
     case 'jsonl':
-      await readJsonLines(files, sources.path, builder, parseGoldenLine);
+      await readJsonLines(files, sources.path, builder);
       break;
     case 'beir':
     case 'trec':
@@ -143,18 +139,11 @@ export async function readGoldenSet(
  * Adds one query with its judgments for each line that is not empty.
  * @throws RecalldError `file_unreadable`, `file_malformed`.
  */
-async function readJsonLines(
-  files: SourceFiles,
-  path: string,
-  builder: GoldenSetBuilder,
-  parseGoldenLine: ParseGoldenLine,
-): Promise<void> {
+async function readJsonLines(files: SourceFiles, path: string, builder: GoldenSetBuilder): Promise<void> {
   await eachLine(files.lines(path, 'lines'), (line) => {
     const result = parseGoldenLine(parseJson(line));
     if (!result.ok) throw malformed(line, result.problem);
-    const id = builder.addQuery(result.line, line, 'reject');
-    for (const { documentId, grade } of result.line.judgments)
-      builder.addJudgment(id, documentId, grade, line);
+    builder.addLine(result.line, line);
   });
 }
 

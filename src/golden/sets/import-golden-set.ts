@@ -26,7 +26,7 @@ export async function importGoldenSet(
   name: string,
   options: ReadGoldenSetOptions,
 ): Promise<ImportReport> {
-  const file = await readGoldenSet(path, options, parseGoldenLine);
+  const file = await readGoldenSet(path, options);
   const { contentHash, format, queries, warnings } = file;
   return { ...(await sets.add({ name, contentHash, format, queries }, new Date())), warnings };
 }
@@ -51,9 +51,7 @@ export async function importGoldenQueries(
     const place = { file: 'queries', line: index + 1 };
     const result = parseGoldenLine(value);
     if (!result.ok) throw malformed(place, result.problem);
-    const id = builder.addQuery(result.line, place, 'reject');
-    for (const { documentId, grade } of result.line.judgments)
-      builder.addJudgment(id, documentId, grade, place);
+    builder.addLine(result.line, place);
   }
   const { queries, warnings } = builder.finish('The list of queries');
   const content = queries.map(({ id, text, tags, judgments }) => [
@@ -67,7 +65,7 @@ export async function importGoldenQueries(
 }
 
 /** A golden set -> files. */
-interface ExportRequest {
+export interface ExportRequest {
   readonly set: string;
   readonly version?: number;
   readonly format: GoldenFormat;

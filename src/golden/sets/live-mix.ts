@@ -6,6 +6,7 @@ import type { DrawnSample, LiveSamples } from '../../live/ports/live-samples.ts'
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from '../../probes/probes.ts';
+import { DAY_MS } from '../../time.ts';
 import { matrixOf } from '../../vector/matrix.ts';
 import {
   measureRepresentativeness,
@@ -121,7 +122,7 @@ export interface GoldenUpkeepDeps
 export const REPRESENTATIVENESS = 'golden_representativeness';
 /** Of the names of reweighted measures; the golden measure follows. */
 export const LIVE_MIX_PREFIX = 'golden_live_mix_';
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 /** Measures that are reweighted, at the largest cut-off of the run. */
 const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'recall']);
 
@@ -169,7 +170,7 @@ export async function measureGoldenRepresentativeness(
 
 function coverage(pipeline: string, mix: LiveMix, now: Date): MeasurementOutcome {
   if (mix.covered === null) return gapNow(pipeline, REPRESENTATIVENESS, now, 'no_vectors');
-  const { value, low, high, n, effectiveSessions } = mix.covered;
+  const { value, ciLow, ciHigh, n, effectiveSessions } = mix.covered;
   const details = {
     effective_sessions: effectiveSessions,
     represented: mix.represented,
@@ -178,8 +179,8 @@ function coverage(pipeline: string, mix: LiveMix, now: Date): MeasurementOutcome
   return valueNow(pipeline, REPRESENTATIVENESS, now, {
     value,
     n,
-    ciLow: low,
-    ciHigh: high,
+    ciLow,
+    ciHigh,
     ciMethod: 'wilson',
     details,
   });

@@ -1,4 +1,4 @@
-/** A review file that a person edited -> the next version of a golden set. */
+/** Review files: one question on each line, for a person to edit and for `golden import --format review`. */
 
 import { z } from 'zod';
 import type { Config } from '../../app/config/schema.ts';
@@ -7,12 +7,30 @@ import { malformed, parseJson } from '../../text/source-line.ts';
 import { DAY_MS } from '../../time.ts';
 import type { GoldenOrigin, QueryOrigin } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
-import type { ReviewItem, ReviewLineResult } from '../rules/review.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { ImportReport } from './import-golden-set.ts';
 import { eachLine, SourceFiles, sha256 } from './source-files.ts';
 
-/** The review file: one question on each line, for a person to edit and for `golden import --format review`. */
+interface ReviewedJudgment {
+  readonly documentId: string;
+  /** Null: not judged. */
+  readonly grade: number | null;
+}
+
+/** One line of a review file. */
+interface ReviewItem {
+  readonly keep: boolean;
+  readonly id: string;
+  readonly text: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly judgments: readonly ReviewedJudgment[];
+  readonly origin: Omit<QueryOrigin, 'queryId'>;
+}
+
+/** `problem` completes the sentence `Line 3 of FILE ...`. */
+type ReviewLineResult =
+  | { readonly ok: true; readonly item: ReviewItem }
+  | { readonly ok: false; readonly problem: string };
 const judgmentSchema = z.looseObject({
   document_id: z.string(),
   grade: z.int({ error: 'must be a whole number, or null for a document that is not judged' }).nullable(),
