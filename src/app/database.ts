@@ -16,7 +16,7 @@ import { createGoldenRuns } from '../golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
 import { createRetrieverLimits } from '../golden/sql/retriever-limits.ts';
-import { createRunReads } from '../golden/sql/run-reads.ts';
+import { createRunReads } from '../golden/sql/run-results.ts';
 import { createLiveCandidates, createLiveSamples } from '../live/sql/live-samples.ts';
 import { createLiveTraffic } from '../live/sql/live-traffic.ts';
 import { createLiveWindows } from '../live/sql/live-windows.ts';

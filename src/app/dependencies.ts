@@ -9,8 +9,7 @@ import {
   readTopicGauges,
 } from '../density/index.ts';
 import { readDiagnosisGauges } from '../diagnosis/diagnoses.ts';
-import { liveMixGauges } from '../golden/publish-live-mix.ts';
-import { readScheduleGauges } from '../golden/publish-schedule.ts';
+import { liveMixGauges, readScheduleGauges } from '../golden/gauges.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import type { FeedbackSource } from '../live/measure-feedback.ts';

@@ -3,13 +3,13 @@ import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import { createDensityDeps } from '../density/dependencies.ts';
 import { diagnoseAlarmsJob } from '../diagnosis/diagnosis-jobs.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
-import type { GoldenRun } from '../golden/ports/golden-runs.ts';
-import { newRunId } from '../golden/run-id.ts';
+import type { GoldenRun } from '../golden/rules/run.ts';
+import { newRunId } from '../golden/runs/start-golden-run.ts';
+import { findPipeline } from '../golden/watched-pipeline.ts';
 import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-jobs.ts';
 import { replica } from './database.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
 import type { JobDeps } from './job-catalogue.ts';
-import { findPipeline } from './pipelines.ts';
 
 export function createJobDeps(dependencies: Dependencies): JobDeps {
   const { baselines, deployments, rotations, ticks, batches, limits } = dependencies;

@@ -1,8 +1,7 @@
 /** What checks are judged by: stored measurements and runs, of which those that are too old to trust are no values. */
-
 import type { StoredDensityState } from '../density/watch-table.ts';
-import { goldenSegment, goldenSetOf } from '../golden/golden-segment.ts';
-import type { LatestRun } from '../golden/ports/golden-runs.ts';
+import { goldenSegment, goldenSetOf } from '../golden/rules/segments.ts';
+import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { JudgedMeasure } from '../measures/rules/measure-row.ts';
 import { gapWords, judgedMeasure } from '../measures/rules/measure-table.ts';

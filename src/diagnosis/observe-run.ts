@@ -1,9 +1,10 @@
 /** What a golden run shows: its failures, its answers against those of a good run, its labels. */
 
-import type { GoldenBaselines } from '../golden/ports/golden-baselines.ts';
-import type { GoldenRun, GoldenRuns, LatestRun } from '../golden/ports/golden-runs.ts';
-import { failedShare, type QueryAnswer } from '../golden/rules/run.ts';
-import { readComparedSide, type StoredRuns } from '../golden/runs/compare-stored-runs.ts';
+import { failedShare, type GoldenRun, type QueryAnswer } from '../golden/rules/run.ts';
+import { readComparedSide, type StoredRuns } from '../golden/runs/stored-runs.ts';
+import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
+import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
+import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { ageSeconds, INTERVALS_TO_TRUST, type IntervalOf } from '../measures/rules/measurement.ts';
 import type { Alarm } from './alarms.ts';

@@ -1,7 +1,7 @@
 /** How a pipeline stands, from what is stored of it. What must be fresh and is not makes it `no_data`, never `ok`. */
 import { worstVerdict } from '../checks/rules/check-result.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
-import type { LatestRun } from '../golden/ports/golden-runs.ts';
+import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { SAMPLES_READ } from '../live/measure-live-traffic.ts';
 import { REFERENCE } from '../live/read-live-window.ts';

@@ -1,15 +1,14 @@
 /** `/v1/pipelines`: how things stand. */
-
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { type Dependencies, feedbackSources } from '../app/dependencies.ts';
-import { findPipeline } from '../app/pipelines.ts';
 import { readCheckStates } from '../checks/check-store.ts';
 import { type ChecksDeps, checkStateJson } from '../checks/routes.ts';
 import { deploymentJson } from '../deployments/schema.ts';
-import { baselineJson } from '../golden/baselines-routes.ts';
-import { metricsJson } from '../golden/schema/run-summary-document.ts';
+import { baselineJson } from '../golden/golden-routes.ts';
+import { metricsJson } from '../golden/runs/run-summary.ts';
+import { findPipeline } from '../golden/watched-pipeline.ts';
 import { parseRequest } from '../http/fields.ts';
 import { sliceAt } from '../http/paging.ts';
 import {

@@ -36,7 +36,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/density/vector-files.ts': 'a file of the person who runs the command',
   'src/live/sql/feedback-rows.ts': 'made by our own statement',
   'src/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
-  'src/app/commands/golden-proposals.ts': 'a file of the person who runs the command',
+  'src/golden/commands/check.ts': 'a file of the person who runs the command',
   'src/app/version.ts': 'our package.json',
   'src/client/answer.ts': 'an answer of recalld, cut to some kilobytes',
   'src/text/json.ts': 'after it has looked',
@@ -56,11 +56,8 @@ const testedThrough: Readonly<Record<string, string>> = {
   'src/errors.ts': 'test/architecture/catalogues.test.ts',
   'src/golden/rules/csv-table.ts': 'test/unit/golden/files/csv.test.ts',
   'src/golden/rules/golden-set-builder.ts': 'test/unit/golden/files/csv.test.ts',
-  'src/golden/rules/golden-warnings.ts': 'test/unit/golden/files/csv.test.ts',
-  'src/golden/rules/limits.ts': 'test/unit/golden/files/csv-refusals.test.ts',
-  'src/golden/rules/qrels-line.ts': 'test/unit/golden/files/beir-and-trec.test.ts',
-  'src/golden/rules/query-line.ts': 'test/unit/golden/files/beir-and-trec.test.ts',
-  'src/golden/rules/question.ts': 'test/unit/golden/files/content-hash.test.ts',
+  'src/golden/rules/golden-set.ts': 'test/unit/golden/files/csv-refusals.test.ts',
+  'src/golden/rules/judgment-lines.ts': 'test/unit/golden/files/beir-and-trec.test.ts',
   'src/text/source-line.ts': 'test/unit/golden/files/csv-refusals.test.ts',
 };
 

@@ -1,10 +1,6 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
 import { createCleanupStack } from '../../cleanup-stack.ts';
-import { statisticsOfCommands } from '../../golden/golden-statistics.ts';
-import type { GoldenBaselines } from '../../golden/ports/golden-baselines.ts';
-import type { GoldenRuns } from '../../golden/ports/golden-runs.ts';
-import type { GoldenSets } from '../../golden/ports/golden-sets.ts';
-import type { GoldenStatistics } from '../../golden/ports/golden-statistics.ts';
+import { type GoldenStatistics, statisticsOfCommands } from '../../golden/golden-statistics.ts';
 import type { Logger } from '../../logger.ts';
 import type { Config } from '../config/schema.ts';
 import { type Database, openDatabase } from '../database.ts';
@@ -17,14 +13,6 @@ export interface CommandSettings {
   readonly config: Config;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-}
-
-/** What is stored of golden runs, what they are compared with and how. */
-export interface GoldenStore {
-  readonly sets: GoldenSets;
-  readonly runs: GoldenRuns;
-  readonly baselines: GoldenBaselines;
-  readonly statistics: GoldenStatistics;
 }
 
 export interface CommandStore extends Database {

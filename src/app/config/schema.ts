@@ -4,7 +4,7 @@
  * docs/config.md and the JSON Schema are generated from here.
  */
 import { z } from 'zod';
-import { refuseRepeats } from '../../golden/config/repeats.ts';
+import { refuseRepeats } from '../../golden/config.ts';
 import { llmSchema } from '../../models/config.ts';
 import { queueSchema } from '../../queue/config.ts';
 import { alertsSchema } from './alerts.ts';

@@ -9,7 +9,7 @@ import { annotationSubjects } from '../../deployments/annotations.ts';
 import { LONGEST_NOTE } from '../../deployments/notes.tsx';
 import { RecalldError } from '../../errors.ts';
 import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.tsx';
-import type { Acceptance } from '../../golden/rules/check/accept-proposals.ts';
+import type { Acceptance } from '../../golden/rules/labels.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import type { ConsoleDeps } from './deps.ts';
 

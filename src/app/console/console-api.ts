@@ -1,7 +1,6 @@
 /** Composes what the pages for people need beyond the API. */
-
 import type { BaselinesTable } from '../../density/index.ts';
-import { createLabelFixes } from '../commands/label-fixes.ts';
+import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { version } from '../version.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';

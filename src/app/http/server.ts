@@ -10,9 +10,14 @@ import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.t
 import { addDiagnoses } from '../../diagnosis/routes.ts';
 import { addErasure, type ErasureDeps } from '../../erasure/erase.ts';
 import { RecalldError } from '../../errors.ts';
-import { addBaselines, type BaselinesDeps } from '../../golden/baselines-routes.ts';
-import { addGoldenRuns, type GoldenRunsDeps } from '../../golden/golden-runs-routes.ts';
-import { addGoldenSets, type GoldenSetsDeps } from '../../golden/golden-sets-routes.ts';
+import {
+  addBaselines,
+  addGoldenRuns,
+  addGoldenSets,
+  type BaselinesDeps,
+  type GoldenRunsDeps,
+  type GoldenSetsDeps,
+} from '../../golden/golden-routes.ts';
 import { limitConnections } from '../../http/connections.ts';
 import { acceptJson } from '../../http/json-body.ts';
 import { addOperations, type OperationsDeps } from '../../http/operations.ts';

@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { ErasureSubject } from '../../live/sql/erase-live.ts';
 import { takeTurn } from '../../postgres/transaction.ts';
-import { ERASED_TEXT, type NewGoldenSet, type QueryOrigin } from '../ports/golden-sets.ts';
+import { ERASED_TEXT, type NewGoldenSet, type QueryOrigin } from '../rules/golden-set.ts';
 
 /**
  * The set without queries whose live query, or whose user after asking, was erased. Nothing that is erased from now on

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { CandidateFeedback, CandidateQuery } from '../../golden/rules/promotion/candidate.ts';
+import type { CandidateFeedback, CandidateQuery } from '../../golden/rules/promotion.ts';
 import { vectorOfBytes } from '../../postgres/values.ts';
 
 interface SampleRow {
