@@ -1,9 +1,11 @@
 /** `/v1/feedback/summary`. */
+
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
 import { parseRequest } from '../http/parse-request.ts';
 import { feedbackSummaryQuery } from '../status/pipeline-status-schema.ts';
+import { HOUR_MS } from '../time.ts';
 import { type FeedbackSource, withinSegments } from './measure-feedback.ts';
 import {
   type FeedbackWindow,
@@ -15,8 +17,6 @@ import type { Sentiment } from './rules/feedback/sentiment.ts';
 import { type FeedbackBasis, kindsOf } from './rules/feedback/user-cap.ts';
 import type { FeedbackKind } from './rules/live-query.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
-
-const HOUR_MS = 3_600_000;
 
 export interface FeedbackSummaryDeps {
   readonly authentication: AuthenticationSettings;

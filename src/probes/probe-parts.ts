@@ -1,16 +1,17 @@
 /** Looks at the parts of a pipeline: whether store and embedder are still what they were, and what the index misses. */
+
 import { canaryTexts, embeddingCanary } from '../density/rules/embedding-canary.ts';
 import { fingerprintOf } from '../deployments/rules/deployment.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { DrawnSample } from '../live/sql/live-samples.ts';
 import { summarize } from '../stats/summary.ts';
 import type { StoreDescription, VectorStore } from '../stores/vector-store.ts';
+import { DAY_MS } from '../time.ts';
 import { neighbourRecall } from '../vector/neighbour-recall.ts';
 import { steadySizeClass } from '../vector/size-class.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from './probes.ts';
 
 const MEASURE = 'ann_recall';
-const DAY_MS = 86_400_000;
 
 /**
  * Measures `ann_recall`: the mean share of the k exact nearest neighbours that the approximate search returns, over

@@ -2,11 +2,13 @@
  * Erasure from live queries, feedback and what is held of their traces. Who and what was erased is remembered for as long
  * as something from before it could come, and that is erased too.
  */
+
 import type { Pool, PoolClient } from 'pg';
 import { takeTurn } from '../../postgres/advisory-lock.ts';
 import { columnsOf } from '../../postgres/columns.ts';
 import { dayAfter } from '../../postgres/partitions.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
+import { DAY_MS, HOUR_MS } from '../../time.ts';
 import type { LiveSample } from './record-arrivals.ts';
 
 export type AskedQuery = Pick<LiveSample, 'pipeline' | 'id' | 'traceId' | 'userHash' | 'occurredAt'>;
@@ -200,9 +202,8 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRo
   );
 }
 
-const DAY_MS = 86_400_000;
 /** A request that was accepted just before the end of its time is stored by then. */
-const UNDER_WAY_MS = 3_600_000;
+const UNDER_WAY_MS = HOUR_MS;
 
 /** Erases all there is. To be called when it is this transaction's turn to erase. */
 export async function eraseLive(

@@ -1,4 +1,5 @@
 /** Live queries in PostgreSQL: what arrived is stored by one statement, and what a minute kept is made even when it closes. */
+
 import type { Pool } from 'pg';
 import { type QueryOutcome, type RetrievedDocument } from '../../model.ts';
 import { binaryArray, type Element, type ElementType } from '../../postgres/binary-arrays.ts';
@@ -6,6 +7,7 @@ import { columnsOf } from '../../postgres/columns.ts';
 import { dayAfter } from '../../postgres/partitions.ts';
 import { inTransaction, orDenied } from '../../postgres/transaction.ts';
 import { bytesOfVector } from '../../postgres/vector-bytes.ts';
+import { MINUTE_MS } from '../../time.ts';
 
 export interface LiveSample {
   readonly pipeline: string;
@@ -58,8 +60,6 @@ export interface Arrival {
   readonly counts: readonly ArrivalCount[];
   readonly levels: readonly MinuteLevel[];
 }
-
-const MINUTE_MS = 60_000;
 
 /** Each column of a sample with its type on the wire and what of the sample it holds. */
 const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSample) => Element])[] = [
@@ -261,8 +261,8 @@ function keyOf({ pipeline, id }: RowKey): string {
 
 /**
  * Closes the minutes before `before` that no one closed yet: the most halvings of any replica hold for the whole
- * minute, so samples that only a higher rate kept are deleted and the others store the final probability. The same
- * arithmetic as core/sampling `closeSample`; halving is exact in binary, so both give the same numbers.
+ * minute, so samples that only a higher rate kept are deleted and the others store the final probability.
+ * Halving is exact in binary, so that closing in two steps gives the numbers of closing in one.
  *
  * @returns how many samples were deleted
  */
