@@ -74,6 +74,7 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails): Value
   return { kind: 'value', value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
 }
 
+/** Of whom feedback is measured, and within which of the segments that occur. */
 export interface FeedbackSource {
   readonly pipeline: string;
   /** Tags whose values are measured apart, and how many of them at most. */

@@ -9,6 +9,7 @@ import { inTransaction, orDenied } from '../../postgres/transaction.ts';
 import { bytesOfVector } from '../../postgres/vector-bytes.ts';
 import { MINUTE_MS } from '../../time.ts';
 
+/** A sampled live query as it is stored: text redacted, user and session hashed, with its inclusion probability. */
 export interface LiveSample {
   readonly pipeline: string;
   readonly id: string;

@@ -14,6 +14,8 @@ interface SamplingUnit {
 const DOMAIN = 'recalld/sampling/v1';
 
 /**
+ * What is sampled together: the live queries of one session, so that a session is kept or left whole.
+ *
  * The unit of a live query: its session, else its trace, else the query itself. A blank id counts as none, because
  * clients send one for everybody who has no session, and all of them would be kept or left together.
  */
