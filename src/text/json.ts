@@ -2,6 +2,7 @@
  * JSON that others sent, parsed only when that can cost no more than its bytes say. JSON.parse keeps some 300 bytes for
  * each level that is open, so four megabytes of `[` take more than a gigabyte and block the thread for seconds.
  */
+
 type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 /**
