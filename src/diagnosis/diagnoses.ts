@@ -1,4 +1,4 @@
-/** Diagnoses in PostgreSQL. */
+/** Diagnoses in PostgreSQL, and those that hold as metric samples, for the annotations of alerts. */
 import type { Pool, PoolClient } from 'pg';
 import { type GaugesAt, sample } from '../metrics/meter.ts';
 import { inTransaction } from '../postgres/transaction.ts';

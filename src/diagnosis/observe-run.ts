@@ -1,4 +1,4 @@
-/** What a golden run shows: its failures, its answers against those of a good run, its labels. */
+/** Which golden runs show what is wrong and how it was, and what they show: failures, answers, labels. */
 
 import type { GoldenBaselines } from '../golden/ports/golden-baselines.ts';
 import type { GoldenRun, GoldenRuns } from '../golden/ports/golden-runs.ts';

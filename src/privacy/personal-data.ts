@@ -1,7 +1,7 @@
 /** What takes the place of people in the database, by the privacy section of a pipeline. */
 
 import type { PipelineConfig } from '../app/config/schema.ts';
-import { createTurns } from '../threads/event-loop-yield.ts';
+import { createEventLoopYield } from '../threads/event-loop-yield.ts';
 import { createPresidioAnalyzer } from './entity-analyzer/presidio.ts';
 import type { EntityAnalyzer } from './entity-analyzer.ts';
 import type { PersonalData } from './ingest/personal-data.ts';
@@ -26,7 +26,7 @@ const REFUSED = '[REDACTED]';
 const LONGEST_HERE = 20_000;
 
 /** A thousand texts come in one request. All pipelines share the turns, as they share the main thread. */
-const takeTurn = createTurns(2 * LONGEST_HERE);
+const takeTurn = createEventLoopYield(2 * LONGEST_HERE);
 
 /** @throws RecalldError config_invalid for a pattern or a URL that cannot be used */
 export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataSettings): PersonalData {
