@@ -63,7 +63,7 @@ const edgePackages = [
 ];
 /** Where a subject meets people: what is shown or asked there may be of any subject, and of what the program has open. */
 const edge =
-  '(pages/.*|[^/]*(pages?|sections?|table|routes|commands?|report|json|dashboard|api|reads|data)[.]tsx?)$';
+  '((pages|commands)/.*|[^/]*(pages?|sections?|table|routes|commands?|report|json|dashboard|api|reads|data)[.]tsx?)$';
 /** The config as a whole, whose parts are the subjects' own. */
 const wholeConfig = 'app/config/(schema|alerts)[.]ts$';
 
@@ -99,6 +99,8 @@ export default {
     ...Object.entries(machinery).flatMap(([name, packages]) =>
       allow(inFolder(name), [...below, ...folders(Object.keys(machinery))], packages),
     ),
+    // The commands that make, list and revoke keys.
+    ...allow({ path: '^src/access/[^/]*commands[.]ts$' }, ['app/', 'cli/'], ['commander']),
     ...Object.entries(outside).flatMap(([name, packages]) => allow(inFolder(name), tools, packages)),
     ...subjects.flatMap((name, index) => {
       const earlier = subjects.slice(0, index + 1);

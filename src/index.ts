@@ -8,16 +8,6 @@
  * What is exported here follows semantic versioning; nothing else inside of the package does.
  */
 
-export {
-  compareTrecFiles,
-  type OfflineComparison,
-  type OfflineComparisonRequest,
-} from './app/commands/offline-comparison.ts';
-export {
-  evaluateTrecFiles,
-  type OfflineEvaluation,
-  type OfflineEvaluationRequest,
-} from './app/commands/offline-evaluation.ts';
 export { loadConfig } from './app/config/config-file.ts';
 export { type Monitor, type MonitorSettings, type Role, roles, startMonitor } from './app/monitor.ts';
 export { version } from './app/version.ts';
@@ -31,8 +21,16 @@ export {
   compareRuns,
   type RunComparison,
   type RunsToCompare,
-} from './golden/rules/comparison/compare-runs.ts';
-export { type ComparisonSettings, defaultMinEffect } from './golden/rules/comparison/settings.ts';
+} from './golden/rules/compare-runs.ts';
+export { type ComparisonSettings, defaultMinEffect } from './golden/rules/verdict.ts';
+export {
+  compareTrecFiles,
+  evaluateTrecFiles,
+  type OfflineComparison,
+  type OfflineComparisonRequest,
+  type OfflineEvaluation,
+  type OfflineEvaluationRequest,
+} from './golden/trec/evaluate-trec.ts';
 export {
   createEvaluator,
   type Evaluator,

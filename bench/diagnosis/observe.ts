@@ -13,7 +13,7 @@ import {
 import type { Deployment, DeploymentKind } from '../../src/deployments/rules/deployment.ts';
 import { changedAnswers } from '../../src/diagnosis/rules/changed-answers.ts';
 import type { Observations, ObservedDensity, ObservedTopic } from '../../src/diagnosis/rules/observations.ts';
-import { judgedDocuments, probeLabels } from '../../src/golden/rules/label-probe.ts';
+import { judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
 import type { QueryAnswer, RunSettings } from '../../src/golden/rules/run.ts';
 import { drawn } from '../../src/stats/random.ts';
 import { mean } from '../../src/stats/descriptive.ts';

@@ -6,9 +6,9 @@ import {
   type RegressionCheck,
 } from '../../src/checks/rules/regression.ts';
 import { storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
-import { compareMetric, rerunNoiseP } from '../../src/golden/rules/comparison/compare-metric.ts';
-import { type RerunNoise, rerunNoise } from '../../src/golden/rules/comparison/rerun-noise.ts';
-import { judgeDifference } from '../../src/golden/rules/comparison/verdict.ts';
+import { compareMetric, rerunNoiseP } from '../../src/golden/rules/compare-metric.ts';
+import { type RerunNoise, rerunNoise } from '../../src/golden/rules/rerun-noise.ts';
+import { judgeDifference } from '../../src/golden/rules/verdict.ts';
 import type { MetricKey } from '../../src/ir/metric-key.ts';
 import { mean } from '../../src/stats/descriptive.ts';
 import { pairedT } from '../../src/stats/paired-tests.ts';

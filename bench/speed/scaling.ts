@@ -2,7 +2,7 @@
 
 import { measureWindow } from '../../src/density/rules/measure-window.ts';
 import { type ComparedSide, compareGoldenRuns } from '../../src/golden/rules/compare-golden-runs.ts';
-import { compareMetric } from '../../src/golden/rules/comparison/compare-metric.ts';
+import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
 import type { RunSettings } from '../../src/golden/rules/run.ts';
 import { scoreRun } from '../../src/golden/rules/score-run.ts';
 import { createEvaluator } from '../../src/ir/evaluate.ts';

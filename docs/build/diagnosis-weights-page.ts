@@ -19,7 +19,7 @@ export function diagnosisWeightsPage(): Page {
   const causes = namedCauses.map((cause) => [code(cause), causeTexts[cause].title, causeTexts[cause].action]);
   return generatedPage(
     'docs/diagnosis-weights.md',
-    ['src/core/diagnosis'],
+    ['src/diagnosis/rules/weights.ts'],
     [
       '# What each sign says of each cause',
       'How these are put together is in [diagnosis.md](diagnosis.md).',

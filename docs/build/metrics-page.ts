@@ -1,6 +1,6 @@
 /** docs/metrics.md: every metric of the catalogue, in groups. */
 
-import { goldenMeasures } from '../../src/golden/rules/query-scores.ts';
+import { goldenMeasures } from '../../src/golden/rules/score-run.ts';
 import { metricCatalogue } from '../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/metrics/definition.ts';
 import { labelMeanings } from './label-meanings.ts';

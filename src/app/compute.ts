@@ -1,9 +1,7 @@
 /** Composes the threads in which the daemon computes. */
-
 import type { CleanupStack } from '../cleanup-stack.ts';
 import { createDensityCompute, type DensityCompute } from '../density/compute.ts';
-import { createGoldenStatistics } from '../golden/golden-statistics.ts';
-import type { GoldenStatistics } from '../golden/ports/golden-statistics.ts';
+import { createGoldenStatistics, type GoldenStatistics } from '../golden/golden-statistics.ts';
 import type { Logger } from '../logger.ts';
 import { createComputePool } from './compute/compute-pool.ts';
 

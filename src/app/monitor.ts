@@ -1,6 +1,6 @@
 /** The daemon: config in, a running monitor out. Stopping mirrors starting. */
 import { createCleanupStack } from '../cleanup-stack.ts';
-import { newRunId } from '../golden/run-id.ts';
+import { newRunId } from '../golden/runs/start-golden-run.ts';
 import type { Logger } from '../logger.ts';
 import { watchEventLoop } from '../metrics/event-loop-lag.ts';
 import { lookAtClocks } from '../postgres/pool.ts';

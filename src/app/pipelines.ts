@@ -1,12 +1,11 @@
 /** Config -> pipelines that are ready for work. */
-import { defaultCutoffs, isThreshold } from '../checks/config.ts';
+import { isThreshold } from '../checks/config.ts';
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import { createEmbedder } from '../embedders/open-embedder.ts';
 import { RecalldError } from '../errors.ts';
-import { minuteOfDay } from '../golden/config/quiet-hours.ts';
-import type { RunSettings } from '../golden/rules/run.ts';
-import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { minuteOfDay } from '../golden/config.ts';
+import { findPipeline, type GoldenSchedule, type WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import { createRetriever } from '../retrievers/open-retriever.ts';
@@ -53,60 +52,15 @@ function createParts(
   return { retriever, store, embedder, close };
 }
 
+/** @throws RecalldError pipeline_unknown with the names that exist */
+export function assertConfiguredPipeline({ pipelines }: Config, name: string): void {
+  findPipeline(pipelines, name);
+}
+
 /** Gives back what the pipelines opened; parts that were never asked have opened nothing. */
 export async function closePipelines(pipelines: readonly WatchedPipeline[]): Promise<void> {
   await Promise.all(pipelines.map((pipeline) => pipeline.close()));
 }
-
-/** @throws RecalldError pipeline_unknown with the names that exist */
-export function findPipeline(pipelines: readonly WatchedPipeline[], name: string): WatchedPipeline {
-  return findByName(pipelines, name);
-}
-
-/** @throws RecalldError pipeline_unknown with the names that exist */
-export function assertConfiguredPipeline({ pipelines }: Config, name: string): void {
-  findByName(pipelines, name);
-}
-
-function findByName<Named extends { readonly name: string }>(
-  pipelines: readonly Named[],
-  name: string,
-): Named {
-  const found = pipelines.find((pipeline) => pipeline.name === name);
-  if (found !== undefined) return found;
-  const names = pipelines.map((pipeline) => pipeline.name).join(', ');
-  throw new RecalldError(
-    'pipeline_unknown',
-    `The config has no pipeline "${name}"; it has ${names === '' ? 'none, add one under `pipelines`' : names}.`,
-  );
-}
-
-/** How `pipeline` runs `set`: as its config says, or with the defaults for a set that the config does not name. */
-export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedule {
-  return (
-    pipeline.golden.find((schedule) => schedule.set === set) ?? {
-      set,
-      cron: null,
-      sentinel: null,
-      timezone: 'UTC',
-      quietHours: [],
-      maxQueriesPerDay: null,
-      rotationRuns: 3,
-      settings: defaultSettings,
-    }
-  );
-}
-
-const defaultSettings: RunSettings = {
-  cutoffs: defaultCutoffs,
-  relevanceLevel: 1,
-  concurrency: 4,
-  maxPerSecond: 20,
-  onError: 'score_zero',
-  errorBudget: 0.05,
-  segmentKeys: [],
-  maxSegments: 50,
-};
 
 function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineConfig): GoldenSchedule {
   return {

@@ -1,11 +1,11 @@
 /** Judges the stored runs of a golden set and stored measurements again, with the checks of today's config. */
-
 import type { Clock } from '../clock.ts';
-import type { GoldenRotation, GoldenRotations } from '../golden/ports/golden-rotations.ts';
-import type { GoldenRun, GoldenRuns, RunLabels } from '../golden/ports/golden-runs.ts';
-import { toCompared } from '../golden/runs/conclude-golden-run.ts';
+import { toCompared } from '../golden/rules/compare-golden-runs.ts';
+import type { GoldenRun, RunLabels } from '../golden/rules/run.ts';
 import { shiftsOf } from '../golden/runs/rotate-golden-set.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { GoldenRotation, GoldenRotations } from '../golden/sql/golden-rotations.ts';
+import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
@@ -147,7 +147,7 @@ async function readEvidence(
   const baseline = comparisons.find(({ kind }) => kind === 'baseline');
   return {
     scores,
-    compared: baseline === undefined ? withoutComparison(run) : toCompared(run, baseline),
+    compared: baseline === undefined ? withoutComparison(run) : toCompared(run.id, baseline),
     history,
     labels: labelsOf(run.labels),
     shifts,

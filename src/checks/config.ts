@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { RecalldError } from '../errors.ts';
-import { runMeasures } from '../golden/rules/query-scores.ts';
+import { defaultCutoffs } from '../golden/rules/run.ts';
+import { runMeasures } from '../golden/rules/score-run.ts';
 import { type MetricKey, parseMetricKey } from '../ir/metric-key.ts';
 import {
   isJudgedMeasure,
@@ -160,9 +161,6 @@ interface JudgedPipeline {
   readonly vector_store?: unknown;
   readonly density?: unknown;
 }
-
-/** What a golden set is scored at that is run by hand and not named in the config. */
-export const defaultCutoffs: readonly number[] = [1, 3, 5, 10];
 
 /**
  * A check is judged on every golden set of its pipeline. Where a set is not scored at the cut-off of the check, the

@@ -3,12 +3,12 @@ import type { Clock } from '../clock.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import { densityVerdict, trustedUntil } from '../density/rules/density-check.ts';
 import type { WatchTable } from '../density/watch-table.ts';
-import type { GoldenRotations } from '../golden/ports/golden-rotations.ts';
-import type { GoldenRuns } from '../golden/ports/golden-runs.ts';
 import { readCheckShifts } from '../golden/runs/rotate-golden-set.ts';
+import type { GoldenRotations } from '../golden/sql/golden-rotations.ts';
+import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { Logger } from '../logger.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
-import { type IntervalOf, runTrustSeconds } from '../measures/rules/trust.ts';
+import type { Measurements } from '../measures/measurements.ts';
+import { type IntervalOf, runTrustSeconds } from '../measures/rules/measurement.ts';
 import {
   type CheckStep,
   type CheckStore,

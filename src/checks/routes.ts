@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
 import { nameSchema } from '../config/name.ts';
-import { severityField, verdictField } from '../golden/schema/run-summary.ts';
+import { severityField, verdictField } from '../golden/run-summary-schema.ts';
 import { parseRequest } from '../http/fields.ts';
 import { numberedPageShape, sliceAt, toPage } from '../http/paging.ts';
-import { ageSeconds } from '../measures/rules/trust.ts';
+import { ageSeconds } from '../measures/rules/measurement.ts';
 import type { CheckStore, CheckTransition } from './check-store.ts';
 import type { CheckState } from './rules/check-state.ts';
 

@@ -13,10 +13,10 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
   status: async () => (await import('../status/status-command.ts')).statusCommand,
   diagnose: async () => (await import('../diagnosis/diagnose-command.ts')).diagnoseCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
-  golden: async () => (await import('./golden/command.ts')).goldenCommand,
-  keys: async () => (await import('./keys.ts')).keysCommand,
-  runs: async () => (await import('./runs.ts')).runsCommand,
-  baselines: async () => (await import('./baselines.ts')).baselinesCommand,
+  golden: async () => (await import('../golden/commands/golden.ts')).goldenCommand,
+  keys: async () => (await import('../access/keys-commands.ts')).keysCommand,
+  runs: async () => (await import('../golden/commands/runs.ts')).runsCommand,
+  baselines: async () => (await import('../golden/commands/baselines.ts')).baselinesCommand,
   checks: async () => (await import('../checks/checks-command.ts')).checksCommand,
   report: async () => (await import('../status/report-command.ts')).reportCommand,
   backtest: async () => (await import('../checks/backtest-command.ts')).backtestCommand,
@@ -28,16 +28,16 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
     const { dashboardsCommand } = await import('./dashboards.ts');
     return () => dashboardsCommand();
   },
-  deployments: async () => (await import('./deployments.ts')).deploymentsCommand,
+  deployments: async () => (await import('../deployments/deployments-commands.ts')).deploymentsCommand,
   density: async () => (await import('../density/density-commands.ts')).densityCommand,
   drift: async () => (await import('../density/drift-command.ts')).driftCommand,
   topics: async () => (await import('../density/density-commands.ts')).topicsCommand,
   eval: async () => {
-    const { evalCommand } = await import('./eval.ts');
+    const { evalCommand } = await import('../golden/commands/eval.ts');
     return () => evalCommand();
   },
   compare: async () => {
-    const { compareCommand } = await import('./compare.ts');
+    const { compareCommand } = await import('../golden/commands/compare.ts');
     return () => compareCommand();
   },
 };

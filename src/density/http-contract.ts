@@ -1,6 +1,6 @@
 /** `/v1/density`: how well the store covers live queries. */
 import { z } from 'zod';
-import { verdictField } from '../golden/schema/run-summary.ts';
+import { verdictField } from '../golden/run-summary-schema.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { identifier, idField, shortText, timestamp } from '../http/fields.ts';
 import { pageOf, pageQueryShape } from '../http/paging.ts';

@@ -3,5 +3,3 @@ export type { BaselinesTable } from './baselines-table.ts';
 export { type DensityTables, densityTables } from './dependencies.ts';
 export { readDensityGauges, readTopicGauges } from './gauges.ts';
 export { createDensityPlans, type DensityPlan } from './plan.ts';
-export type { TopicsTable } from './topics-table.ts';
-export type { WatchTable } from './watch-table.ts';

@@ -1,7 +1,7 @@
 /** Sampled live queries -> which are admitted -> how well the store covers each, within a budget of searches. */
 
 import type { Clock } from '../clock.ts';
-import { createBookedTurns } from '../golden/runs/booked-turns.ts';
+import { createBookedTurns } from '../golden/runs/retriever-gate.ts';
 import {
   type Admission,
   admissionChance,

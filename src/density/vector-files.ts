@@ -2,7 +2,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { RecalldError } from '../errors.ts';
 import { sourceLines } from '../files/source-lines.ts';
-import { unreadable } from '../files/system-failure.ts';
+import { unreadable } from '../files/text-file.ts';
 import { malformed, type SourceLine } from '../text/source-line.ts';
 import { lengthOf, type Matrix, rowOf } from '../vector/matrix.ts';
 

@@ -4,7 +4,7 @@ import { type AuthenticationSettings, requireScope } from '../access/authenticat
 import type { Clock } from '../clock.ts';
 import { parseRequest } from '../http/fields.ts';
 import { toPage } from '../http/paging.ts';
-import type { Deployments } from './ports/deployments.ts';
+import type { Deployments } from './deployments.ts';
 import { deploymentJson, deploymentListQuery, newDeploymentSchema, toNewDeployment } from './schema.ts';
 
 export interface DeploymentsDeps {

@@ -1,17 +1,16 @@
 /** What is in alarm on a pipeline: the checks that page or make tickets, and what the alert rules see beside them. */
-
 import { isBreach } from '../checks/rules/check-result.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
-import type { LatestRun } from '../golden/ports/golden-runs.ts';
 import { failedShare } from '../golden/rules/run.ts';
+import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
 import {
   ageSeconds,
   INTERVALS_TO_TRUST,
   type IntervalOf,
   probeTrustSeconds,
-} from '../measures/rules/trust.ts';
+} from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT, type Severity } from '../model.ts';
 
 export interface Alarm {

@@ -1,10 +1,8 @@
 /** The job that looks for what is behind alarms; it probes the parts of a pipeline out of turn. */
 import { z } from 'zod';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { measureAnnRecall } from '../probes/measure-ann-recall.ts';
-import { probeEmbedder } from '../probes/probe-embedder.ts';
-import { probePipelines } from '../probes/probe-pipelines.ts';
-import { probeStore } from '../probes/probe-store.ts';
+import { probePipelines } from '../probes/probe-jobs.ts';
+import { measureAnnRecall, probeEmbedder, probeStore } from '../probes/probe-parts.ts';
 import type { ProbeDeps, ProbedPipeline } from '../probes/probes.ts';
 import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import { messageOf } from '../text/error-message.ts';

@@ -4,7 +4,7 @@ import { FLOORS } from '../density/rules/alarm.ts';
 import { embeddingCanaryVerdict } from '../density/rules/embedding-canary.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
-import type { LatestMeasurement, Measurements } from '../measures/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { DAY_MS } from '../time.ts';
 import { trusted } from './alarms.ts';

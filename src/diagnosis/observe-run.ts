@@ -1,11 +1,11 @@
 /** Which golden runs show what is wrong and how it was, and what they show: failures, answers, labels. */
 
-import type { GoldenBaselines } from '../golden/ports/golden-baselines.ts';
-import type { GoldenRun, GoldenRuns } from '../golden/ports/golden-runs.ts';
-import { failedShare, type QueryAnswer } from '../golden/rules/run.ts';
-import { readComparedSide, type StoredRuns } from '../golden/runs/compare-stored-runs.ts';
+import { failedShare, type GoldenRun, type QueryAnswer } from '../golden/rules/run.ts';
+import { readComparedSide, type StoredRuns } from '../golden/runs/stored-runs.ts';
+import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
+import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
+import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import type { Alarm, AlarmFacts } from './alarms.ts';
 import { changedAnswers } from './rules/changed-answers.ts';
 import type { ObservedRun, OwnWork } from './rules/observations.ts';

@@ -1,19 +1,15 @@
 /** Composes what the HTTP API does with golden sets, runs and baselines. */
-
-import { findCompleted, pinRun, unpin } from '../app/commands/baselines.ts';
-import { compareRunsById } from '../app/commands/compare-runs.ts';
-import { importGoldenQueries } from '../app/commands/golden-import.ts';
-import { summarizeRun, summarizeRunSoFar } from '../app/commands/run-summary.ts';
 import type { Dependencies } from '../app/dependencies.ts';
-import { findPipeline, scheduleOf } from '../app/pipelines.ts';
-import type { BaselinesDeps } from './baselines-routes.ts';
 import { runGoldenSetJob } from './golden-jobs.ts';
-import type { GoldenRunsDeps } from './golden-runs-routes.ts';
-import type { GoldenSetsDeps } from './golden-sets-routes.ts';
-import type { GoldenRun } from './ports/golden-runs.ts';
-import { newRunId } from './run-id.ts';
-import { cancelGoldenRun } from './runs/cancel-golden-run.ts';
-import { startGoldenRun } from './runs/start-golden-run.ts';
+import type { BaselinesDeps, GoldenRunsDeps, GoldenSetsDeps } from './golden-routes.ts';
+import type { GoldenRun } from './rules/run.ts';
+import { cancelGoldenRun } from './runs/end-golden-run.ts';
+import { pinRun, unpin } from './runs/pin-baseline.ts';
+import { summarizeRun, summarizeRunSoFar } from './runs/run-summary.ts';
+import { newRunId, startGoldenRun } from './runs/start-golden-run.ts';
+import { compareRunsById, findCompleted } from './runs/stored-runs.ts';
+import { importGoldenQueries } from './sets/import-golden-set.ts';
+import { findPipeline, scheduleOf } from './watched-pipeline.ts';
 
 /** Of work that goes on although its caller has gone. */
 const never = new AbortController().signal;

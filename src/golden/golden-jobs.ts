@@ -1,18 +1,17 @@
 /** Golden runs, divided among workers, and what keeps golden sets alive. */
 import { z } from 'zod';
-import { probePipelines } from '../probes/probe-pipelines.ts';
+import { probePipelines } from '../probes/probe-jobs.ts';
 import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
-import type { GoldenRun } from './ports/golden-runs.ts';
-import { type AskBatchDeps, askGoldenBatch } from './runs/ask-golden-batch.ts';
-import { type EscalateDeps, escalateSentinel } from './runs/escalate-sentinel.ts';
-import { type RecoverGoldenRunsDeps, recoverGoldenRuns } from './runs/recover-golden-runs.ts';
+import type { GoldenRun } from './rules/run.ts';
+import { type RecoverGoldenRunsDeps, recoverGoldenRuns } from './runs/end-golden-run.ts';
 import { advanceRotation, type RotationDeps } from './runs/rotate-golden-set.ts';
-import { runGoldenSet } from './runs/run-golden-set.ts';
+import { type AskBatchDeps, askGoldenBatch, runGoldenSet } from './runs/run-golden-set.ts';
+import { type EscalateDeps, escalateSentinel } from './runs/tick-golden-set.ts';
 import {
   type GoldenUpkeepDeps,
   measureGoldenRepresentativeness,
   recordGoldenDocuments,
-} from './sets/measure-golden-representativeness.ts';
+} from './sets/live-mix.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
 
 export interface GoldenJobDeps extends AskBatchDeps {

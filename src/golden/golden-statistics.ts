@@ -1,18 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GoldenQuery } from '../model.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
-import type { GoldenStatistics } from './ports/golden-statistics.ts';
 import {
+  type ComparedSide,
   compareGoldenRuns,
   differencesOf,
   pairRuns,
+  type RunDifference,
   runsOfPair,
   storedComparison,
 } from './rules/compare-golden-runs.ts';
-import { measureNoise } from './rules/comparison/rerun-noise.ts';
-import { type QueryScores, runMetricKeys, scoreQueries } from './rules/query-scores.ts';
+import { measureNoise, type NoiseTable } from './rules/rerun-noise.ts';
 import type { QueryAnswer, RunSettings } from './rules/run.ts';
-import { scoreRun, segmentsToScore } from './rules/score-run.ts';
+import {
+  type QueryScores,
+  type RunScores,
+  runMetricKeys,
+  scoreQueries,
+  scoreRun,
+  segmentsToScore,
+} from './rules/score-run.ts';
 import { groupBySegment } from './rules/segments.ts';
 import type { goldenTasks } from './tasks.ts';
 
@@ -88,4 +95,40 @@ async function scoreInTurns(
     await nextTurn();
   }
   return { keys, columns };
+}
+
+/**
+ * What is computed of golden runs. The seeds are fixed, so that every implementation comes to the same digits. The
+ * daemon computes off the event loop; then every call rejects with the reason of `signal` when it aborts, and with
+ * RecalldError overloaded when too many wait already.
+ */
+export interface GoldenStatistics {
+  /** As `scoreRun` of the core. */
+  scoreRun(
+    queries: readonly GoldenQuery[],
+    answers: readonly QueryAnswer[],
+    settings: RunSettings,
+    dead: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<RunScores>;
+  /** As `compareGoldenRuns` of the core. */
+  compareRuns(
+    baseline: ComparedSide,
+    candidate: ComparedSide,
+    stale: ReadonlySet<string>,
+    noise: NoiseTable,
+    signal: AbortSignal,
+  ): Promise<RunDifference[] | null>;
+  /**
+   * How much the retriever moved between runs that asked the same queries; see `measureNoise` of the core.
+   *
+   * @param runs the answers of each
+   * @param settings of all runs
+   */
+  measureNoise(
+    queries: readonly GoldenQuery[],
+    runs: readonly (readonly QueryAnswer[])[],
+    settings: RunSettings,
+    signal: AbortSignal,
+  ): Promise<NoiseTable>;
 }

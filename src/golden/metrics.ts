@@ -1,7 +1,7 @@
 /** The metrics of golden runs, as part of the catalogue. */
 
 import { boundedGauges, type MetricDefinition, storedGauge } from '../metrics/definition.ts';
-import { type GoldenMeasure, goldenMeasures } from './rules/query-scores.ts';
+import { type GoldenMeasure, goldenMeasures } from './rules/score-run.ts';
 
 const goldenHelp: Record<GoldenMeasure, string> = {
   hit_rate: 'Share of golden queries with a relevant document in the top k',

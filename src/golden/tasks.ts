@@ -1,12 +1,10 @@
 /** What threads compute of golden runs. */
-
 import type { MetricKey } from '../ir/metric-key.ts';
-import { compareRuns, type RunsToCompare } from './rules/comparison/compare-runs.ts';
-import { measureNoise } from './rules/comparison/rerun-noise.ts';
-import type { ComparisonSettings } from './rules/comparison/settings.ts';
-import type { QueryScores } from './rules/query-scores.ts';
-import { summarizeSegments } from './rules/score-run.ts';
+import { compareRuns, type RunsToCompare } from './rules/compare-runs.ts';
+import { measureNoise } from './rules/rerun-noise.ts';
+import { type QueryScores, summarizeSegments } from './rules/score-run.ts';
 import type { Segment } from './rules/segments.ts';
+import type { ComparisonSettings } from './rules/verdict.ts';
 
 export const goldenTasks = {
   summarizeSegments: (input: { perQuery: QueryScores; segments: readonly Segment[] }) =>

@@ -1,11 +1,12 @@
 /** One pipeline of the config, ready for work. */
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
+import { RecalldError } from '../errors.ts';
 import type { ProbedPipeline } from '../probes/probes.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
 import type { Cron } from '../schedule/occurrences.ts';
-import type { RunSettings } from './rules/run.ts';
-import type { QuietHours } from './rules/schedule/quiet-hours.ts';
+import { defaultCutoffs, type RunSettings } from './rules/run.ts';
+import type { QuietHours } from './rules/schedule.ts';
 
 export interface WatchedPipeline extends ProbedPipeline {
   readonly retriever: Retriever;
@@ -35,3 +36,44 @@ export interface GoldenSchedule {
   readonly rotationRuns: number;
   readonly settings: RunSettings;
 }
+
+/** Of pipelines of the config, in whatever form. @throws RecalldError pipeline_unknown with the names that exist */
+export function findPipeline<Named extends { readonly name: string }>(
+  pipelines: readonly Named[],
+  name: string,
+): Named {
+  const found = pipelines.find((pipeline) => pipeline.name === name);
+  if (found !== undefined) return found;
+  const names = pipelines.map((pipeline) => pipeline.name).join(', ');
+  throw new RecalldError(
+    'pipeline_unknown',
+    `The config has no pipeline "${name}"; it has ${names === '' ? 'none, add one under `pipelines`' : names}.`,
+  );
+}
+
+/** How `pipeline` runs `set`: as its config says, or with the defaults for a set that the config does not name. */
+export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedule {
+  return (
+    pipeline.golden.find((schedule) => schedule.set === set) ?? {
+      set,
+      cron: null,
+      sentinel: null,
+      timezone: 'UTC',
+      quietHours: [],
+      maxQueriesPerDay: null,
+      rotationRuns: 3,
+      settings: defaultSettings,
+    }
+  );
+}
+
+const defaultSettings: RunSettings = {
+  cutoffs: defaultCutoffs,
+  relevanceLevel: 1,
+  concurrency: 4,
+  maxPerSecond: 20,
+  onError: 'score_zero',
+  errorBudget: 0.05,
+  segmentKeys: [],
+  maxSegments: 50,
+};

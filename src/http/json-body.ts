@@ -2,7 +2,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RecalldError } from '../errors.ts';
-import { JsonBeyondLimit, parseBoundedJson } from '../text/bounded-json.ts';
+import { JsonBeyondLimit, parseBoundedJson } from '../text/json.ts';
 import type { RequestBodies } from './request-bodies.ts';
 
 /** Holds a thousand queries with vectors of 1,536 numbers as text. */

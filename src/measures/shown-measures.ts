@@ -5,7 +5,7 @@ import { percent } from '../text/number-text.ts';
 import type { MeasureScale } from './rules/measure-row.ts';
 import { measureRow, measureTable } from './rules/measure-table.ts';
 
-export interface ShownMeasure {
+interface ShownMeasure {
   readonly title: string;
   readonly show: (value: number) => string;
   /** One line for people who see it for the first time; empty for a measure that nobody wrote one for. */

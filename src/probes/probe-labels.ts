@@ -1,5 +1,5 @@
 /** Looks for the judged documents of a golden set in the vector store. */
-import { judgedDocuments, type LabelProbe, probeLabels } from '../golden/rules/label-probe.ts';
+import { judgedDocuments, type LabelProbe, probeLabels } from '../golden/rules/labels.ts';
 import type { GoldenQuery } from '../model.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 

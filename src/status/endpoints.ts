@@ -6,7 +6,7 @@ import { deploymentListQuery, deploymentSchema, newDeploymentSchema } from '../d
 import { diagnosisListQuery, diagnosisSchema } from '../diagnosis/schema.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { pageOf } from '../http/paging.ts';
-import { erasedQueryParams } from '../live/schema/live-query.ts';
+import { erasedQueryParams } from '../live/ingest-schema.ts';
 import {
   feedbackSummaryQuery,
   feedbackSummarySchema,

@@ -1,12 +1,12 @@
 /** Reads what is stored of pipelines and says how they stand. */
-
 import { type ReadChecksDeps, statesOf } from '../checks/check-store.ts';
-import type { Deployments } from '../deployments/ports/deployments.ts';
+import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
-import type { GoldenBaseline, GoldenBaselines } from '../golden/ports/golden-baselines.ts';
-import type { GoldenRun, GoldenRuns } from '../golden/ports/golden-runs.ts';
+import type { GoldenRun } from '../golden/rules/run.ts';
+import type { GoldenBaseline, GoldenBaselines } from '../golden/sql/golden-baselines.ts';
+import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import { DAY_MS } from '../time.ts';
 import { type PipelineStatus, pipelineStatus, type StatusFacts } from './pipeline-status.ts';
 

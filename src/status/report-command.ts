@@ -13,10 +13,10 @@ import { printJson, printLine } from '../cli/output.ts';
 import { parseTime } from '../cli/parse-time.ts';
 import { RecalldError } from '../errors.ts';
 import { writeText } from '../files/text-file.ts';
-import { reviewJson } from '../golden/review-json.ts';
 import { systemClock } from '../system-clock.ts';
 import { type Review, readReview } from './read-review.ts';
 import { renderReport } from './report/report-page.tsx';
+import { reviewJson } from './review-json.ts';
 
 /** Writes the review of one pipeline as a file. */
 interface ReportRequest {

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { checkStateSchema } from '../checks/routes.ts';
 import { nameSchema } from '../config/name.ts';
 import { deploymentSchema } from '../deployments/schema.ts';
-import { baselineSchema } from '../golden/schema/golden-run.ts';
-import { metricsSchema, runStatusField, verdictField } from '../golden/schema/run-summary.ts';
+import { baselineSchema } from '../golden/golden-run-schema.ts';
+import { metricsSchema, runStatusField, verdictField } from '../golden/run-summary-schema.ts';
 import { numberedPageShape } from '../http/paging.ts';
 import { feedbackKinds } from '../live/rules/live-query.ts';
 

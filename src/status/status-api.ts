@@ -3,17 +3,20 @@ import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { type Dependencies, feedbackSources } from '../app/dependencies.ts';
-import { findPipeline } from '../app/pipelines.ts';
 import { readCheckStates } from '../checks/check-store.ts';
 import { type ChecksDeps, checkStateJson } from '../checks/routes.ts';
 import { deploymentJson } from '../deployments/schema.ts';
-import { baselineJson } from '../golden/baselines-routes.ts';
-import { metricsJson } from '../golden/schema/run-summary-document.ts';
+import { baselineJson } from '../golden/golden-routes.ts';
+import { metricsJson } from '../golden/runs/run-summary.ts';
+import { findPipeline } from '../golden/watched-pipeline.ts';
 import { parseRequest } from '../http/fields.ts';
 import { sliceAt } from '../http/paging.ts';
-import { type FeedbackSummary, summarizeFeedback } from '../live/feedback-summary.ts';
-import type { FeedbackSummaryDeps } from '../live/feedback-summary-routes.ts';
-import { liveIntervalSeconds } from '../live/live-plans.ts';
+import {
+  type FeedbackSummary,
+  type FeedbackSummaryDeps,
+  summarizeFeedback,
+} from '../live/feedback-summary-routes.ts';
+import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import type { GoldenSetStatus, MeasurementStatus, PipelineStatus } from './pipeline-status.ts';
 import { type DetailedStatus, type GoldenSetRuns, readStatus, readStatuses } from './read-status.ts';
 import { pipelineListQuery, pipelineParams, type pipelineStatusSchema } from './schema.ts';

@@ -7,8 +7,8 @@ import { type ConfiguredOptions, configuredCommand } from '../cli/configured-com
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { formatTable, printJson, printLine } from '../cli/output.ts';
 import { ageText, sparkline, styled, verdictText } from '../cli/style.ts';
-import type { GoldenRuns } from '../golden/ports/golden-runs.ts';
 import type { SegmentScore } from '../golden/rules/run.ts';
+import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import { ALL_SEGMENT, type Verdict } from '../model.ts';
 import type { GoldenSetStatus } from './pipeline-status.ts';
 import { readStatuses } from './read-status.ts';

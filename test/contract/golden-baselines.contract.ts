@@ -1,6 +1,6 @@
 /** What every store of baselines must do; see the doc of the port. */
 import { describe, expect, it } from 'vitest';
-import type { GoldenBaselines } from '../../src/golden/ports/golden-baselines.ts';
+import type { GoldenBaselines } from '../../src/golden/sql/golden-baselines.ts';
 import { createRun, type GoldenStores, minutes } from '../support/golden-runs.ts';
 
 export function describeGoldenBaselines(

@@ -1,8 +1,8 @@
 /** What every store of golden runs must do; see the doc of the port. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { GoldenRuns, NewRun } from '../../src/golden/ports/golden-runs.ts';
-import type { QueryAnswer } from '../../src/golden/rules/run.ts';
+import type { NewRun, QueryAnswer } from '../../src/golden/rules/run.ts';
+import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
 import type { RunStatus } from '../../src/model.ts';
 import { anAnswer, noLabels } from '../support/builders.ts';
 import {

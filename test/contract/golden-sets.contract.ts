@@ -1,7 +1,8 @@
 /** What every store of golden sets must do; see the doc of the port. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { GoldenSets, NewGoldenSet, QueryOrigin } from '../../src/golden/ports/golden-sets.ts';
+import type { NewGoldenSet, QueryOrigin } from '../../src/golden/rules/golden-set.ts';
+import type { GoldenSets } from '../../src/golden/sql/golden-sets.ts';
 import type { GoldenQuery } from '../../src/model.ts';
 
 const monday = new Date('2026-11-16T09:00:00.000Z');

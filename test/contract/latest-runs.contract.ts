@@ -1,6 +1,8 @@
 /** What a store of golden runs must tell the exporter; see the doc of the port. */
 import { describe, expect, it } from 'vitest';
-import type { GoldenRuns, LatestRun, NewRun } from '../../src/golden/ports/golden-runs.ts';
+import type { NewRun } from '../../src/golden/rules/run.ts';
+import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
+import type { LatestRun } from '../../src/golden/sql/latest-runs.ts';
 import { anAnswer, noLabels } from '../support/builders.ts';
 import { anEnd, createRun, floor, type GoldenStores, minutes, ndcg, nine } from '../support/golden-runs.ts';
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type DemoRagService, startDemoRagService } from '../../src/demo/rag/spawn.ts';
-import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
+import type { RunSummaryJson } from '../../src/golden/run-summary-schema.ts';
 import { demoQuestions, goldenCsv } from '../support/demo-golden-set.ts';
 import { anInstallation } from '../support/installation.ts';
 

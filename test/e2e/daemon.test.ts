@@ -1,7 +1,7 @@
 /** The daemon: it starts, measures, answers Prometheus, survives what it must, and leaves nothing behind. */
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
+import type { RunSummaryJson } from '../../src/golden/run-summary-schema.ts';
 import { documents, slow, startFaultServer } from '../support/fault-server.ts';
 import { anInstallation, type Installation } from '../support/installation.ts';
 import {

@@ -1,6 +1,6 @@
 /** What a golden run says of retrievers that are healthy, broken, and strange. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
+import type { RunSummaryJson } from '../../src/golden/run-summary-schema.ts';
 import {
   documents,
   fewer,

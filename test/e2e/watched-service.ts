@@ -2,8 +2,8 @@
 import { Pool } from 'pg';
 import { expect } from 'vitest';
 import { topicsTable } from '../../src/density/topics-table.ts';
-import { goldenMeasures } from '../../src/golden/rules/query-scores.ts';
-import type { RunSummaryJson } from '../../src/golden/schema/run-summary-document.ts';
+import { goldenMeasures } from '../../src/golden/rules/score-run.ts';
+import type { RunSummaryJson } from '../../src/golden/run-summary-schema.ts';
 import { createMeasurements } from '../../src/measures/measurements.ts';
 import { createPool } from '../../src/postgres/pool.ts';
 import { documents, json, type ReceivedRequest, startFaultServer, when } from '../support/fault-server.ts';

@@ -1,8 +1,10 @@
 /** Golden runs for tests, whole and plausible; a test names only what it is about. */
 
-import type { GoldenRuns, NewRun, RunEnd } from '../../src/golden/ports/golden-runs.ts';
-import type { GoldenSets } from '../../src/golden/ports/golden-sets.ts';
 import type { RunDifference } from '../../src/golden/rules/compare-golden-runs.ts';
+import type { NewRun } from '../../src/golden/rules/run.ts';
+import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
+import type { GoldenSets } from '../../src/golden/sql/golden-sets.ts';
+import type { RunEnd } from '../../src/golden/sql/run-results.ts';
 import { aGoldenQuery, aNewGoldenSet, aRunSettings, aScore } from './builders.ts';
 
 export const nine = new Date('2026-11-16T09:00:00.000Z');

@@ -15,7 +15,7 @@ import { createDiagnoses } from '../../src/diagnosis/diagnoses.ts';
 import { diagnoseAlarmsJob } from '../../src/diagnosis/diagnosis-jobs.ts';
 import { askGoldenBatchJob, recoverGoldenRunsJob, runGoldenSetJob } from '../../src/golden/golden-jobs.ts';
 import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
-import { newRunId } from '../../src/golden/run-id.ts';
+import { newRunId } from '../../src/golden/runs/start-golden-run.ts';
 import { createGoldenBaselines } from '../../src/golden/sql/golden-baselines.ts';
 import { createGoldenBatches } from '../../src/golden/sql/golden-batches.ts';
 import { createGoldenDocuments } from '../../src/golden/sql/golden-documents.ts';

@@ -1,5 +1,5 @@
 /** Runs that are in one piece: each is asked by one worker as a whole. */
-import type { BatchCounts, GoldenBatches } from '../../src/golden/ports/golden-batches.ts';
+import type { BatchCounts, GoldenBatches } from '../../src/golden/sql/golden-batches.ts';
 
 export class MemoryGoldenBatches implements GoldenBatches {
   async claim(): Promise<null> {

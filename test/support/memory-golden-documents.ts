@@ -1,4 +1,4 @@
-import type { GoldenDocuments, SeenDocument } from '../../src/golden/ports/golden-documents.ts';
+import type { GoldenDocuments, SeenDocument } from '../../src/golden/sql/golden-documents.ts';
 
 /** Texts of judged documents in memory, of one pipeline. */
 export class MemoryGoldenDocuments implements GoldenDocuments {

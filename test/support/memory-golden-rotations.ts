@@ -4,7 +4,7 @@ import type {
   GoldenRotations,
   NewRotation,
   RotationEnd,
-} from '../../src/golden/ports/golden-rotations.ts';
+} from '../../src/golden/sql/golden-rotations.ts';
 
 export class MemoryGoldenRotations implements GoldenRotations {
   /** Newest first. */

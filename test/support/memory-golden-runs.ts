@@ -3,17 +3,18 @@
 import type { CheckResult } from '../../src/checks/rules/check-result.ts';
 import type { ComparedWithBaseline } from '../../src/checks/rules/regression.ts';
 import type { Clock } from '../../src/clock.ts';
+import type { StoredComparison } from '../../src/golden/rules/compare-golden-runs.ts';
+import type { StaleLabel } from '../../src/golden/rules/labels.ts';
 import type {
   GoldenRun,
-  GoldenRuns,
-  LatestRun,
-  LatestSentinel,
   NewRun,
-  RunEnd,
-  StoredComparison,
-} from '../../src/golden/ports/golden-runs.ts';
-import type { StaleLabel } from '../../src/golden/rules/label-probe.ts';
-import type { OutcomeCounts, QueryAnswer, SegmentScore } from '../../src/golden/rules/run.ts';
+  OutcomeCounts,
+  QueryAnswer,
+  SegmentScore,
+} from '../../src/golden/rules/run.ts';
+import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
+import type { LatestRun, LatestSentinel } from '../../src/golden/sql/latest-runs.ts';
+import type { RunEnd } from '../../src/golden/sql/run-results.ts';
 import { aGoldenRun } from './builders.ts';
 import { MemoryGoldenSets } from './memory-golden-sets.ts';
 import { wellFormed } from './well-formed.ts';

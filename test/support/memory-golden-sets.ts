@@ -1,12 +1,12 @@
 /** Golden sets in memory, for tests of what is built on them. The contract of the port holds it to the real one. */
 import { RecalldError } from '../../src/errors.ts';
 import type {
-  GoldenSets,
   GoldenSetVersion,
   NewGoldenSet,
   QueryOrigin,
   QuerySelection,
-} from '../../src/golden/ports/golden-sets.ts';
+} from '../../src/golden/rules/golden-set.ts';
+import type { GoldenSets } from '../../src/golden/sql/golden-sets.ts';
 import type { GoldenQuery } from '../../src/model.ts';
 import { wellFormed } from './well-formed.ts';
 

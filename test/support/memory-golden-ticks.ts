@@ -1,6 +1,6 @@
 /** What became of ticks, in memory; the runs of a tick are those of the memory store. */
-import type { GoldenRuns } from '../../src/golden/ports/golden-runs.ts';
-import type { GoldenTicks, SkipCount, SkipReason, TickSeries } from '../../src/golden/ports/golden-ticks.ts';
+import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
+import type { GoldenTicks, SkipCount, SkipReason, TickSeries } from '../../src/golden/sql/golden-ticks.ts';
 
 interface Skip extends TickSeries {
   readonly plannedFor: Date;

@@ -1,8 +1,8 @@
 /** The limits of retrievers in memory, by a steerable clock. */
 
 import type { Clock } from '../../src/clock.ts';
-import type { AskerState, RetrieverLimits, RetrieverShare } from '../../src/golden/ports/retriever-limits.ts';
-import { shareOf } from '../../src/golden/rules/schedule/retriever-share.ts';
+import { shareOf } from '../../src/golden/rules/retriever-pace.ts';
+import type { AskerState, RetrieverLimits, RetrieverShare } from '../../src/golden/sql/retriever-limits.ts';
 
 interface Asker {
   readonly slots: number;

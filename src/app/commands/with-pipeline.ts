@@ -1,7 +1,7 @@
 /** One pipeline of the config for the length of a command. */
 
-import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { closePipelines, createPipelines, findPipeline } from '../pipelines.ts';
+import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { closePipelines, createPipelines } from '../pipelines.ts';
 import type { CommandSettings } from './command-store.ts';
 
 /** @throws RecalldError config_invalid, pipeline_unknown, and what `work` throws */

@@ -1,12 +1,12 @@
 /** One pipeline of recalld.yaml: what it is made of, how it is sampled, what is expected of it. */
 import { z } from 'zod';
-import { checkSchema, defaultCutoffs, refuseUnjudgeableChecks } from '../../checks/config.ts';
+import { checkSchema, refuseUnjudgeableChecks } from '../../checks/config.ts';
 import { cronSchema, timezoneSchema } from '../../config/cron.ts';
 import { nameSchema } from '../../config/name.ts';
 import { densitySchema } from '../../density/config.ts';
 import { embedderSchema } from '../../embedders/config.ts';
-import { quietHoursSchema } from '../../golden/config/quiet-hours.ts';
-import { refuseRepeats } from '../../golden/config/repeats.ts';
+import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
+import { defaultCutoffs } from '../../golden/rules/run.ts';
 import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
 import {
   partsNeededBy,

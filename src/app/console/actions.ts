@@ -5,12 +5,12 @@ import { secure } from '../../console/http/defences.ts';
 import { acceptFormsOf, fieldsOf, ownPath, valuesOf } from '../../console/http/forms.ts';
 import { frameOf, sendPage } from '../../console/http/visit.ts';
 import { address, labelsPath } from '../../console/links.ts';
+import { annotationSubjects } from '../../deployments/annotations.ts';
 import { LONGEST_NOTE } from '../../deployments/notes.tsx';
-import { annotationSubjects } from '../../deployments/ports/annotations.ts';
 import { RecalldError } from '../../errors.ts';
 import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.tsx';
-import type { Acceptance } from '../../golden/rules/check/accept-proposals.ts';
-import { parseBoundedJson } from '../../text/bounded-json.ts';
+import type { Acceptance } from '../../golden/rules/labels.ts';
+import { parseBoundedJson } from '../../text/json.ts';
 import type { ConsoleDeps } from './deps.ts';
 
 const LONGEST_REASON = 500;

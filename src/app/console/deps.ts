@@ -1,21 +1,18 @@
 /** What the pages for people are made from: the services of the API, and what people ask beyond it. */
-
 import type { ChecksDeps } from '../../checks/routes.ts';
 import type { DensityRouteDeps } from '../../density/routes.ts';
-import type { Annotations } from '../../deployments/ports/annotations.ts';
+import type { Annotations } from '../../deployments/annotations.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
 import type { Diagnoses } from '../../diagnosis/diagnoses.ts';
-import type { BaselinesDeps } from '../../golden/baselines-routes.ts';
-import type { GoldenRunsDeps } from '../../golden/golden-runs-routes.ts';
-import type { FoundFixes } from '../../golden/pages/labels-page.tsx';
-import type { GoldenBaselines } from '../../golden/ports/golden-baselines.ts';
-import type { RunReads } from '../../golden/ports/run-reads.ts';
-import type { Acceptance } from '../../golden/rules/check/accept-proposals.ts';
+import type { BaselinesDeps, GoldenRunsDeps } from '../../golden/golden-routes.ts';
+import type { LabelFixes } from '../../golden/sets/label-fixes.ts';
+import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
+import type { RunReads } from '../../golden/sql/run-results.ts';
 import type { GoldenSchedule } from '../../golden/watched-pipeline.ts';
 import type { FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
-import type { TrafficReads } from '../../live/ports/traffic-reads.ts';
+import type { TrafficReads } from '../../live/sql/traffic-reads.ts';
 import type { Logger } from '../../logger.ts';
-import type { Measurements } from '../../measures/ports/measurements.ts';
+import type { Measurements } from '../../measures/measurements.ts';
 import type { PipelinesDeps } from '../../status/status-api.ts';
 
 /** A pipeline of the config, as far as pages need it. */
@@ -39,6 +36,7 @@ export interface ConsoleDeps
     ChecksDeps,
     GoldenRunsDeps,
     BaselinesDeps,
+    LabelFixes,
     DensityRouteDeps,
     DeploymentsDeps,
     FeedbackSummaryDeps {
@@ -52,22 +50,4 @@ export interface ConsoleDeps
   readonly trafficReads: TrafficReads;
   /** Coverage of all queries of a density baseline, ascending; null when it is gone. */
   referenceScores(pipeline: string, version: number): Promise<Float64Array | null>;
-  /**
-   * Looks in the store for what took the place of judged documents that are gone.
-   *
-   * @throws RecalldError pipeline_unknown, golden_set_unknown
-   */
-  findLabelFixes(pipeline: string, goldenSet: string): Promise<FoundFixes>;
-  /**
-   * Makes a new version of the set with what was accepted.
-   *
-   * @param version of the set that the proposals were made for
-   * @throws RecalldError golden_set_changed when they would not be made now
-   */
-  acceptLabelFixes(
-    pipeline: string,
-    goldenSet: string,
-    version: number,
-    acceptances: readonly Acceptance[],
-  ): Promise<void>;
 }

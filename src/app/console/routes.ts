@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { addSessions, type Sessions } from '../../access/session.ts';
-import { addSignIn } from '../../access/sign-in-routes.ts';
+import { addSignIn } from '../../access/sign-in.tsx';
 import { readChecksPage } from '../../checks/checks-data.ts';
 import { ChecksPage } from '../../checks/checks-page.tsx';
 import { addAssets } from '../../console/http/assets.ts';

@@ -8,11 +8,16 @@ import { asksForPage, sendProblemPage } from '../../console/http/error-pages.tsx
 import { addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
 import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.ts';
 import { addDiagnoses } from '../../diagnosis/routes.ts';
-import { addErasure, type ErasureDeps } from '../../erasure/routes.ts';
+import { addErasure, type ErasureDeps } from '../../erasure/erase.ts';
 import { RecalldError } from '../../errors.ts';
-import { addBaselines, type BaselinesDeps } from '../../golden/baselines-routes.ts';
-import { addGoldenRuns, type GoldenRunsDeps } from '../../golden/golden-runs-routes.ts';
-import { addGoldenSets, type GoldenSetsDeps } from '../../golden/golden-sets-routes.ts';
+import {
+  addBaselines,
+  addGoldenRuns,
+  addGoldenSets,
+  type BaselinesDeps,
+  type GoldenRunsDeps,
+  type GoldenSetsDeps,
+} from '../../golden/golden-routes.ts';
 import { limitConnections } from '../../http/connections.ts';
 import { acceptJson } from '../../http/json-body.ts';
 import { addOperations, type OperationsDeps } from '../../http/operations.ts';
@@ -20,9 +25,8 @@ import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } fr
 import { addRequestBodies, type MemoryBudget } from '../../http/request-bodies.ts';
 import { addRetirement, type Retirement } from '../../http/retirement.ts';
 import { addFeedbackSummary, type FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
-import { addIngest, type IngestDeps } from '../../live/ingest-routes.ts';
-import { addOtlp, type OtlpDeps } from '../../live/otlp-routes.ts';
-import { type ShedReason, shedReason } from '../../live/shed-reason.ts';
+import { addIngest, type IngestDeps, type ShedReason, shedReason } from '../../live/ingest-routes.ts';
+import { addOtlp, type OtlpDeps } from '../../live/otlp/receiver.ts';
 import type { Logger } from '../../logger.ts';
 import { addPipelines } from '../../status/status-api.ts';
 import type { ConsoleDeps } from '../console/deps.ts';

@@ -1,5 +1,5 @@
 /** The checks on the golden runs of a pipeline: floors, regressions and stale labels. */
-import type { LabelProbe } from '../../golden/rules/label-probe.ts';
+import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Severity } from '../../model.ts';

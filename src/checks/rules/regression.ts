@@ -1,7 +1,6 @@
 /** The check that a golden measure has not fallen against its pinned baseline. */
-import type { MetricComparison } from '../../golden/rules/comparison/compare-metric.ts';
-import { type ComparedRun, confirmRegression } from '../../golden/rules/comparison/confirmation.ts';
-import { judgeDifference } from '../../golden/rules/comparison/verdict.ts';
+import type { MetricComparison } from '../../golden/rules/compare-metric.ts';
+import { type ComparedRun, confirmRegression, judgeDifference } from '../../golden/rules/verdict.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import type { Severity } from '../../model.ts';
 import { signed } from '../../text/number-text.ts';

@@ -5,10 +5,10 @@ import {
   sharedQueries,
   storedComparison,
 } from '../../golden/rules/compare-golden-runs.ts';
-import { compareMetric } from '../../golden/rules/comparison/compare-metric.ts';
-import type { ComparisonVerdict } from '../../golden/rules/comparison/verdict.ts';
-import { scoreQueries } from '../../golden/rules/query-scores.ts';
+import { compareMetric } from '../../golden/rules/compare-metric.ts';
 import type { QueryAnswer } from '../../golden/rules/run.ts';
+import { scoreQueries } from '../../golden/rules/score-run.ts';
+import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 

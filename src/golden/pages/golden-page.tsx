@@ -12,8 +12,8 @@ import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
 import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';
 import type { Measure } from '../../ir/metric-key.ts';
 import type { RunStatus } from '../../model.ts';
-import type { GoldenBaseline } from '../ports/golden-baselines.ts';
-import type { HistoricRun } from '../ports/run-reads.ts';
+import type { GoldenBaseline } from '../sql/golden-baselines.ts';
+import type { HistoricRun } from '../sql/run-results.ts';
 
 export interface GoldenPageData {
   readonly pipeline: string;

@@ -1,20 +1,61 @@
 /** What the pages of golden runs are made from. */
-
 import type { ConsoleDeps, ConsolePipeline } from '../../app/console/deps.ts';
-import type { Query } from '../../console/http/visit.ts';
+import { pageOf, type Query } from '../../console/http/visit.ts';
 import type { TimeRange } from '../../console/time-range.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { findRun } from '../golden-runs-routes.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import { scoreQueries } from '../rules/query-scores.ts';
+import { findRun } from '../golden-routes.ts';
+import { type ListedQuery, queryViews } from '../rules/listed-queries.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import { runMetricKeys, scoreQueries } from '../rules/score-run.ts';
+import { readRunTable } from '../runs/run-queries.ts';
 import { charted, type GoldenPageData } from './golden-page.tsx';
 import type { QueryPageData, QuerySide } from './query-page.tsx';
-import { readQueryTable } from './query-table-reads.ts';
+import type { QueryRow, QueryTableData } from './query-table.tsx';
 import { chartedOfRun, type RunPageData } from './run-page.tsx';
+
+/** The queries of a golden run as its page lists them. */
+const PAGE_SIZE = 25;
+
+/** @param against the run that its queries are held against; null without one */
+async function readQueryTable(
+  deps: ConsoleDeps,
+  run: GoldenRun,
+  against: GoldenRun | null,
+  withText: boolean,
+  query: Query,
+): Promise<QueryTableData> {
+  const { cutoffs } = run.settings;
+  const keys = runMetricKeys(cutoffs);
+  const key = keys.find((one) => formatMetricKey(one) === query['by']) ?? {
+    measure: 'ndcg',
+    k: Math.max(...cutoffs),
+  };
+  const view = queryViews.find((one) => one === query['view']) ?? 'worst';
+  const page = pageOf(query);
+  // A run that is not over, or did not come to trusted scores, is held against nothing.
+  const other = run.status === 'completed' && against?.status === 'completed' ? against : null;
+  const from = (page - 1) * PAGE_SIZE;
+  const listed = await readRunTable(deps, run, other, { view, key, from, limit: PAGE_SIZE });
+  return {
+    view,
+    by: formatMetricKey(key),
+    measures: keys.map(formatMetricKey),
+    rows: listed.page.map((one) => rowOf(one, withText)),
+    total: listed.total,
+    page,
+    pageSize: PAGE_SIZE,
+    against: other?.id ?? null,
+    chosenAgainst: query['against'] ?? null,
+  };
+}
+
+function rowOf({ query, ...listed }: ListedQuery, withText: boolean): QueryRow {
+  return { ...listed, id: query.id, text: withText ? query.text : null };
+}
 
 /** More would not be told apart in a chart. */
 const MOST_RUNS = 400;

@@ -1,13 +1,12 @@
 /** Labels of a golden set whose documents left the store, and what a person may accept in their place. */
-
 import { Empty, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
 import { count, plural } from '../../console/format.ts';
 import { labelsPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
 import { percent } from '../../text/number-text.ts';
-import type { LabelProposal } from '../rules/check/label-proposals.ts';
-import type { StaleLabel } from '../rules/label-probe.ts';
+import type { LabelProposal, StaleLabel } from '../rules/labels.ts';
+import type { FoundFixes } from '../sets/label-fixes.ts';
 
 export interface LabelsPageData {
   readonly pipeline: string;
@@ -20,15 +19,6 @@ export interface LabelsPageData {
   } | null;
   /** Null until somebody asked for them. */
   readonly found: FoundFixes | null;
-}
-
-export interface FoundFixes {
-  /** Of the set that was looked over. */
-  readonly version: number;
-  readonly proposals: readonly LabelProposal[];
-  /** Why nobody could look, or why the search ended early; one sentence. */
-  readonly gap: string | null;
-  readonly stale: number;
 }
 
 /** The field of a form that stands for a proposal: query, lost document, and the chunks in its place. */

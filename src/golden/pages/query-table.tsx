@@ -8,8 +8,8 @@ import { count, score, signed } from '../../console/format.ts';
 import { runPath, runQueryPath, within } from '../../console/links.ts';
 import type { Frame } from '../../console/page.tsx';
 import type { QueryOutcome } from '../../model.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
 import { type QueryView, queryViews } from '../rules/listed-queries.ts';
+import type { GoldenRun } from '../rules/run.ts';
 
 export interface QueryRow {
   readonly id: string;

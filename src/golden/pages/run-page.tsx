@@ -6,18 +6,17 @@ import { Badge, Instant, VerdictBadge } from '../../console/components/values.ts
 import { count, duration, plural, score } from '../../console/format.ts';
 import { checkHistoryPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
+import type { Annotation } from '../../deployments/annotations.ts';
 import { deploymentMark } from '../../deployments/deployment-table.tsx';
 import { NoteForm, Notes } from '../../deployments/notes.tsx';
-import type { Annotation } from '../../deployments/ports/annotations.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
 import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';
 import type { Verdict } from '../../model.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import type { HistoricRun } from '../ports/run-reads.ts';
-import type { RunSummaryJson } from '../schema/run-summary-document.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { RunSummaryJson } from '../run-summary-schema.ts';
+import type { HistoricRun } from '../sql/run-results.ts';
 import { charted, pointsOf, runTones } from './golden-page.tsx';
-import { PinForm } from './pin-form.tsx';
 import { QueryTable, type QueryTableData } from './query-table.tsx';
 import { ScoreTable } from './score-table.tsx';
 
@@ -195,3 +194,32 @@ const triggers: Record<GoldenRun['trigger'], string> = {
   manual: 'by hand',
   sentinel: 'after a sentinel fell',
 };
+
+/** Makes a run the baseline that later ones are compared with. */
+interface PinFormProps {
+  readonly runId: string;
+  readonly goldenSet: string;
+  readonly formToken: string;
+  readonly back: string;
+}
+
+function PinForm({ runId, goldenSet, formToken, back }: PinFormProps) {
+  return (
+    <details class="act">
+      <summary>Pin as baseline</summary>
+      <form method="post" action="/actions/pin-baseline">
+        <input type="hidden" name="form_token" value={formToken} />
+        <input type="hidden" name="back" value={back} />
+        <input type="hidden" name="run_id" value={runId} />
+        <p>
+          Later runs of {goldenSet} are compared with this one, in place of the baseline that is pinned now.
+        </p>
+        <label>
+          Why (optional)
+          <input type="text" name="note" maxLength={500} autocomplete="off" />
+        </label>
+        <button type="submit">Pin this run</button>
+      </form>
+    </details>
+  );
+}

@@ -6,9 +6,9 @@ import { Badge, Bounded, Bounds, Missing, type Tone } from '../../console/compon
 import { count, plural, score, signed } from '../../console/format.ts';
 import { runPath, within } from '../../console/links.ts';
 import type { TimeRange } from '../../console/time-range.ts';
-import type { BaselineJson, MetricJson, RunSummaryJson } from '../schema/run-summary-document.ts';
+import type { ComparedJson, MetricJson, RunSummaryJson } from '../run-summary-schema.ts';
 
-type Verdict = BaselineJson['verdict'];
+type Verdict = ComparedJson['verdict'];
 
 export const verdicts: Record<Verdict, { readonly tone: Tone; readonly text: string }> = {
   regression: { tone: 'critical', text: 'regression' },
@@ -72,7 +72,7 @@ export function ScoreTable({
 interface ScoresProps {
   readonly caption: string;
   readonly metrics: readonly (readonly [string, MetricJson])[];
-  readonly against: BaselineJson | null;
+  readonly against: ComparedJson | null;
 }
 
 function Scores({ caption, metrics, against }: ScoresProps) {
@@ -114,7 +114,7 @@ function scoreCells({ mean, n, ci_low, ci_high }: MetricJson) {
   return [<Bounded value={mean} low={ci_low} high={ci_high} />, count(n)];
 }
 
-function differenceCells(against: BaselineJson, key: string) {
+function differenceCells(against: ComparedJson, key: string) {
   const found = against.metrics[key];
   if (found === undefined) return [<Missing>none</Missing>, <Missing>not compared</Missing>, ''];
   const { tone, text } = verdicts[found.verdict];

@@ -3,7 +3,7 @@ import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { graph, withBand } from '../../dashboards/panels.ts';
 import { maxBy, type PromQuery } from '../../dashboards/promql.ts';
-import { type GoldenMeasure, goldenMeasures } from '../rules/query-scores.ts';
+import { type GoldenMeasure, goldenMeasures } from '../rules/score-run.ts';
 
 export const measureTitles: Readonly<Record<GoldenMeasure, string>> = {
   hit_rate: 'Hit rate',
@@ -121,4 +121,125 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
       },
     ],
   });
+}
+
+/** Measured every six hours; empty for a pipeline without an embedder. */
+export function liveMixPanels(): Builder<Panel>[] {
+  const covered = 'recalld_golden_live_covered_ratio';
+  const ofNdcg = { measure: 'ndcg' } as const;
+  const score = 'recalld_golden_live_mix_score';
+  return [
+    graph({
+      title: 'Live traffic that the set covers',
+      description:
+        'Share of the live queries of the last week with a golden question near by, with its 95 % confidence interval, and the share on topics with any golden question. `recalld golden check` names the topics without one.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: [
+        ...withBand(
+          { expr: maxBy([], covered), legend: 'covered' },
+          maxBy([], `${covered}_ci_low`),
+          maxBy([], `${covered}_ci_high`),
+        ),
+        { expr: maxBy([], 'recalld_golden_live_represented_ratio'), legend: 'topic has a golden question' },
+      ],
+    }),
+    graph({
+      title: 'nDCG with the mix of live traffic',
+      description:
+        'The latest run with its queries weighted as their topics are asked about, at its largest cut-off, with its 95 % confidence interval. Far below the plain score, users ask more of what is answered worse.',
+      unit: 'none',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: withBand(
+        { expr: maxBy([], score, ofNdcg), legend: 'ndcg' },
+        maxBy([], `${score}_ci_low`, ofNdcg),
+        maxBy([], `${score}_ci_high`, ofNdcg),
+      ),
+    }),
+    graph({
+      title: 'Effective queries of the live mix',
+      description:
+        'So many queries of equal weight would tell as much. Far below the size of the set, most of its questions are on topics that few users ask about.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy([], 'recalld_golden_live_mix_effective_queries'), legend: 'queries' }],
+    }),
+  ];
+}
+
+/** Those of the sentinel are empty for a set that has none. */
+export function schedulePanels(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Planned runs that did not start',
+      description: 'Within the last 24 hours, by reason.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [
+        {
+          expr: maxBy(['purpose', 'reason'], 'recalld_golden_ticks_skipped'),
+          legend: '{{purpose}}: {{reason}}',
+        },
+      ],
+    }),
+    graph({
+      title: 'Until a run is overdue',
+      description:
+        'By the schedule alone. Below 0 no run has completed in time, whether or not a scheduler is alive.',
+      unit: 's',
+      width: 8,
+      queries: [
+        {
+          expr: `${maxBy([], 'recalld_golden_run_expected_by_timestamp_seconds')} - time()`,
+          legend: 'full run',
+        },
+        {
+          expr: `${maxBy([], 'recalld_golden_sentinel_expected_by_timestamp_seconds')} - time()`,
+          legend: 'sentinel',
+        },
+      ],
+    }),
+    graph({
+      title: 'Runs until a new version takes over',
+      description: 'Ticks that must still complete on both versions of the set; 0 while there is no new one.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy([], 'recalld_golden_rotation_runs_remaining'), legend: 'runs' }],
+    }),
+    graph({
+      title: 'Sentinel',
+      description:
+        'Where the sentinel stands: exactly one of the states is 1. When it falls, a full run starts.',
+      unit: 'none',
+      min: 0,
+      max: 1,
+      width: 12,
+      queries: [{ expr: maxBy(['state'], 'recalld_golden_sentinel_state'), legend: '{{state}}' }],
+    }),
+    graph({
+      title: 'Since the latest sentinel',
+      description: 'After 3 intervals its state is no_data.',
+      unit: 's',
+      min: 0,
+      width: 12,
+      queries: [
+        {
+          expr: `time() - ${maxBy([], 'recalld_golden_sentinel_last_success_timestamp_seconds')}`,
+          legend: 'its retriever answered',
+        },
+        {
+          expr: `time() - ${maxBy([], 'recalld_golden_sentinel_last_attempt_timestamp_seconds')}`,
+          legend: 'attempt',
+        },
+        { expr: maxBy([], 'recalld_golden_sentinel_interval_seconds'), legend: 'interval' },
+      ],
+    }),
+  ];
 }

@@ -6,7 +6,7 @@ import { graph, metricTable, stat } from '../../dashboards/panels.ts';
 import { maxBy } from '../../dashboards/promql.ts';
 import type { DashboardSettings } from '../../dashboards/settings.ts';
 import { dashboardUids } from '../../metrics/alert-rules.ts';
-import { goldenMeasures } from '../rules/query-scores.ts';
+import { goldenMeasures } from '../rules/score-run.ts';
 import {
   comparisonsTable,
   mostRegressedTable,
@@ -15,9 +15,13 @@ import {
   verdictsTable,
   worstQueriesTable,
 } from './drill-down.ts';
-import { liveMixPanels } from './golden-live-mix.ts';
-import { differenceGraph, measureTitles, scoreGraph } from './golden-panels.ts';
-import { schedulePanels } from './golden-schedule.ts';
+import {
+  differenceGraph,
+  liveMixPanels,
+  measureTitles,
+  schedulePanels,
+  scoreGraph,
+} from './golden-panels.ts';
 
 const inSegment = { segment: '$segment', k: '$k' } as const;
 

@@ -1,14 +1,18 @@
 /** A golden run against another one, over the queries by which both can be judged. */
-
-import type { GoldenQuery } from '../../model.ts';
-import type { MetricComparison } from './comparison/compare-metric.ts';
-import { compareRuns, type RunComparison, type RunsToCompare } from './comparison/compare-runs.ts';
-import type { NoiseTable } from './comparison/rerun-noise.ts';
-import type { ComparisonSettings } from './comparison/settings.ts';
-import { type ComparisonVerdict, overallVerdict } from './comparison/verdict.ts';
-import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './query-scores.ts';
+import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
+import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
+import type { MetricComparison } from './compare-metric.ts';
+import {
+  compareRuns,
+  type RunComparison,
+  type RunsToCompare,
+  type SegmentComparison,
+} from './compare-runs.ts';
+import type { NoiseTable } from './rerun-noise.ts';
 import type { QueryAnswer, RunSettings } from './run.ts';
+import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
 import { groupBySegment } from './segments.ts';
+import { type ComparisonSettings, overallVerdict } from './verdict.ts';
 
 /** One side of a comparison. The sides may differ in queries and cut-offs; what they share is compared. */
 export interface ComparedSide {
@@ -23,6 +27,18 @@ export interface RunDifference extends MetricComparison {
   readonly segment: string;
   /** Queries of the candidate's set that were left out, because a label of theirs is stale or the sets differ. */
   readonly excluded: number;
+}
+
+/** A run against another one, over all queries and over each segment. */
+export interface ComparedRuns {
+  /** Id of the other run. */
+  readonly against: string;
+  readonly differences: readonly RunDifference[];
+}
+
+export interface StoredComparison extends ComparedRuns {
+  /** `baseline`: against the pinned run. `deployment`: against the last run before the store or the model changed. */
+  readonly kind: 'baseline' | 'deployment';
 }
 
 /**
@@ -126,9 +142,19 @@ function keyAt(keys: readonly RunMetricKey[], column: number): RunMetricKey {
 /** Measures that decide on a run as a whole: each further one would cost power, and most others say nearly the same. */
 const decidingMeasures: ReadonlySet<string> = new Set(['ndcg', 'mrr', 'recall', 'hit_rate']);
 
-/** The verdict on a segment as a whole: by nDCG, MRR, recall and hit rate at the largest cut-off, Holm-adjusted. */
-export function verdictOnRun(differences: readonly RunDifference[]): ComparisonVerdict {
-  const largest = Math.max(...differences.map(({ key }) => key.k));
-  const deciding = differences.filter(({ key }) => key.k === largest && decidingMeasures.has(key.measure));
-  return overallVerdict(deciding, storedComparison);
+/** One segment, with the verdict on it: by nDCG, MRR, recall and hit rate at the largest cut-off, Holm-adjusted. */
+export function segmentOf(
+  differences: readonly RunDifference[],
+  segment: string = ALL_SEGMENT,
+): SegmentComparison {
+  const metrics = differences.filter((found) => found.segment === segment);
+  const largest = Math.max(...metrics.map(({ key }) => key.k));
+  const deciding = metrics.filter(({ key }) => key.k === largest && decidingMeasures.has(key.measure));
+  return { segment, n: metrics[0]?.n ?? 0, metrics, verdict: overallVerdict(deciding, storedComparison) };
+}
+
+/** What a comparison with the baseline says to checks. */
+export function toCompared(runId: string, { against, differences }: ComparedRuns): ComparedWithBaseline {
+  const metrics = differences.filter(({ segment }) => segment === ALL_SEGMENT);
+  return { runId, baselineRunId: against, metrics };
 }

@@ -1,9 +1,25 @@
 /** A table of questions and documents: which column plays which part, and what a row adds to a golden set. */
-
 import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
+import { goldenLimits, parseGrade, tagKeyProblem } from './golden-set.ts';
 import type { GoldenSetBuilder } from './golden-set-builder.ts';
-import { goldenLimits, parseGrade, tagKeyProblem } from './limits.ts';
-import { unguardCell } from './spreadsheet-cell.ts';
+
+/**
+ * Cells that a spreadsheet would run. A golden set may hold what users typed, and somebody opens its CSV in Excel: a
+ * text that starts with `=`, `+`, `-`, `@`, a tab or CR is taken for a formula there, and one with an apostrophe before
+ * it is not (OWASP, "CSV Injection").
+ */
+const GUARDED = /^'+[=+\-@\t\r]/;
+const FORMULA = /^'*[=+\-@\t\r]/;
+
+/** The text as it stands in a file: with one more apostrophe when it could be read as a formula. */
+export function guardCell(text: string): string {
+  return FORMULA.test(text) ? `'${text}` : text;
+}
+
+/** The text of a cell of a file; the inverse of `guardCell`. */
+export function unguardCell(cell: string): string {
+  return GUARDED.test(cell) ? cell.slice(1) : cell;
+}
 
 /** Names are compared in lower case, with spaces and hyphens read as underscores. */
 const columnNames = [

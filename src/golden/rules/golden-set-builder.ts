@@ -2,10 +2,82 @@
 import { RecalldError } from '../../errors.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
-import type { GoldenSetFile, QueryDraft } from './golden-set-file.ts';
-import { GoldenWarnings } from './golden-warnings.ts';
-import { gradeProblem, idProblem } from './limits.ts';
-import { cleanQuery, isSameQuestion, type Question, questionKey } from './question.ts';
+import {
+  type GoldenLine,
+  type GoldenSetFile,
+  goldenLimits,
+  gradeProblem,
+  idProblem,
+  type QueryDraft,
+  tagKeyProblem,
+  tagValueProblem,
+  textProblem,
+} from './golden-set.ts';
+
+/** In the order in which they are told. `{n}` and `{first}` are filled in. */
+const sentences = [
+  ['query_unjudged', 'Queries left out because they have no judgment: {n} (first: {first}).'],
+  [
+    'judgment_unknown_query',
+    'Judgments left out because their query is not among the queries: {n} (first: {first}).',
+  ],
+  [
+    'judgment_negative',
+    'Judgments left out because their grade is negative, which means unjudged: {n} (first: {first}).',
+  ],
+  [
+    'judgment_repeated',
+    'Judgments that repeat an earlier one and were merged with it: {n} (first: {first}).',
+  ],
+  [
+    'row_joined',
+    'Rows joined to an earlier row with the same question and tags: {n} (first: {first}); --rows-as-queries keeps each row a query.',
+  ],
+  ['query_all_zero', 'Queries whose every grade is 0, so that they always score 0: {n} (first: {first}).'],
+  ['document_absent', 'Judged documents that are not in corpus.jsonl: {n} (first: {first}).'],
+  [
+    'metadata_skipped',
+    'Metadata values that did not become tags because they are not short text: {n} (first: {first}).',
+  ],
+  [
+    'value_trimmed',
+    'Questions, ids and tags with white space around them, which was removed: {n} (first: {first}).',
+  ],
+] as const;
+
+type WarningKind = (typeof sentences)[number][0];
+
+class GoldenWarnings {
+  readonly #tallies = new Map<WarningKind, { count: number; first: string }>();
+  readonly #notes: string[] = [];
+
+  /** Counts one more of its kind; the first place is kept. */
+  count(kind: WarningKind, place: SourcePlace): void {
+    const tally = this.#tallies.get(kind);
+    if (tally === undefined) this.set(kind, 1, at(place));
+    else tally.count += 1;
+  }
+
+  /** States a count that was taken elsewhere; 0 is not told. */
+  set(kind: WarningKind, count: number, first: string): void {
+    if (count > 0) this.#tallies.set(kind, { count, first });
+  }
+
+  /** Adds a sentence of its own, told before the counts. */
+  note(sentence: string): void {
+    this.#notes.push(sentence);
+  }
+
+  sentences(): readonly string[] {
+    const told = [...this.#notes];
+    for (const [kind, sentence] of sentences) {
+      const tally = this.#tallies.get(kind);
+      if (tally === undefined) continue;
+      told.push(sentence.replace('{n}', String(tally.count)).replace('{first}', () => tally.first));
+    }
+    return told;
+  }
+}
 
 /**
  * What to do with a query that the set already has. `reject`: refuse it. `join`: add its judgments to the query that is
@@ -93,6 +165,12 @@ export class GoldenSetBuilder {
     );
   }
 
+  /** Adds a query that the set may not have yet, with its judgments. @throws as addQuery and addJudgment */
+  addLine(line: GoldenLine, place: SourcePlace): void {
+    const id = this.addQuery(line, place, 'reject');
+    for (const { documentId, grade } of line.judgments) this.addJudgment(id, documentId, grade, place);
+  }
+
   /** Every document that some query has a judgment for. */
   judgedDocuments(): Set<string> {
     const documents = new Set<string>();
@@ -146,4 +224,59 @@ export class GoldenSetBuilder {
     if (problem !== null) throw malformed(place, problem);
     return trimmed;
   }
+}
+
+/** A question with its tags: how it is cleaned, and when two are the same. */
+export interface Question {
+  readonly text: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/**
+ * Removes white space around id, text and tags, drops tags without a value, and checks what is left. `onTrim` is
+ * called for each value that was cut.
+ * @throws RecalldError `file_malformed` for what is empty, too long or not storable.
+ */
+function cleanQuery(
+  draft: QueryDraft,
+  place: SourcePlace,
+  onTrim: () => void,
+): Question & Pick<QueryDraft, 'id'> {
+  const trim = (value: string): string => {
+    const trimmed = value.trim();
+    if (trimmed !== value) onTrim();
+    return trimmed;
+  };
+  const require = (problem: string | null): void => {
+    if (problem !== null) throw malformed(place, problem);
+  };
+  const id = draft.id === null ? null : trim(draft.id);
+  if (id !== null) require(idProblem('query id', id));
+  const text = trim(draft.text);
+  require(textProblem(text));
+  const tags = new Map<string, string>();
+  for (const [name, content] of Object.entries(draft.tags)) {
+    const key = trim(name);
+    const value = trim(content);
+    require(tagKeyProblem(key));
+    if (value === '') continue;
+    require(tagValueProblem(key, value));
+    if (tags.has(key)) throw malformed(place, `has the tag ${key} twice; keep one`);
+    tags.set(key, value);
+  }
+  if (tags.size > goldenLimits.tags) {
+    throw malformed(place, `has ${tags.size} tags; use at most ${goldenLimits.tags}`);
+  }
+  return { id, text, tags: Object.fromEntries(tags) };
+}
+
+/** Text that is equal exactly for equal questions; the order of the tags does not count. */
+export function questionKey(question: Question): string {
+  const tags = Object.entries(question.tags).toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)));
+  return JSON.stringify([question.text, tags]);
+}
+
+/** Whether text and tags are equal. */
+function isSameQuestion(a: Question, b: Question): boolean {
+  return a.text === b.text && questionKey(a) === questionKey(b);
 }

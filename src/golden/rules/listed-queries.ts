@@ -1,8 +1,8 @@
 /** The queries of a golden run as people look through them: which ones, in which order, with what they scored before. */
+
 import type { GoldenQuery, QueryOutcome } from '../../model.ts';
 import { type ComparedSide, sharedQueries } from './compare-golden-runs.ts';
-import { type RunMetricKey, scoreQueries } from './query-scores.ts';
-import type { QueryAnswer } from './run.ts';
+import { type RunMetricKey, scoresBy } from './score-run.ts';
 
 /**
  * - `worst`: all, lowest score first
@@ -40,15 +40,11 @@ export function listQueries(
   key: RunMetricKey,
 ): ListedQuery[] {
   const { relevanceLevel } = run.settings;
-  const score = (queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): Float64Array => {
-    const only = { cutoffs: [key.k], relevanceLevel, measures: [key.measure] };
-    return scoreQueries(queries, answers, only).columns[0] ?? new Float64Array(queries.length);
-  };
   const shared = against === null ? [] : sharedQueries(against.queries, run.queries);
-  const scoresBefore = against === null ? [] : score(shared, against.answers);
+  const scoresBefore = against === null ? [] : scoresBy(key, shared, against.answers, relevanceLevel);
   const before = new Map(shared.map(({ id }, row) => [id, scoresBefore[row] ?? 0]));
   const outcomes = new Map(run.answers.map(({ queryId, outcome }) => [queryId, outcome]));
-  const now = score(run.queries, run.answers);
+  const now = scoresBy(key, run.queries, run.answers, relevanceLevel);
   const listed = run.queries.map((query, row): ListedQuery => {
     const stale = staleDocuments.get(query.id) ?? 0;
     return {
@@ -97,4 +93,42 @@ function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<str
   return new Set(
     answers.flatMap(({ queryId, documents }) => (documents.length > 0 === has ? [queryId] : [])),
   );
+}
+
+/** Which queries moved between two runs, and how. */
+export interface ChangedQuery {
+  readonly queryId: string;
+  readonly text: string;
+  readonly baseline: number;
+  readonly candidate: number;
+  readonly difference: number;
+  /** It had documents before and has none now. */
+  readonly isNewlyEmpty: boolean;
+}
+
+/**
+ * Queries that both runs were asked and whose score changed, most regressed first, ties by id.
+ *
+ * @param key by which they are scored
+ */
+export function changedQueries(
+  baseline: ComparedSide,
+  candidate: ComparedSide,
+  stale: ReadonlySet<string>,
+  key: RunMetricKey,
+): ChangedQuery[] {
+  const shared = sharedQueries(baseline.queries, candidate.queries).filter(({ id }) => !stale.has(id));
+  const { relevanceLevel } = candidate.settings;
+  const before = scoresBy(key, shared, baseline.answers, relevanceLevel);
+  const after = scoresBy(key, shared, candidate.answers, relevanceLevel);
+  const emptyBefore = withDocuments(baseline, false);
+  const emptyAfter = withDocuments(candidate, false);
+  return shared
+    .map(({ id, text }, row): ChangedQuery => {
+      const [old, now] = [before[row] ?? 0, after[row] ?? 0];
+      const isNewlyEmpty = emptyAfter.has(id) && !emptyBefore.has(id);
+      return { queryId: id, text, baseline: old, candidate: now, difference: now - old, isNewlyEmpty };
+    })
+    .filter(({ difference, isNewlyEmpty }) => difference !== 0 || isNewlyEmpty)
+    .toSorted((a, b) => a.difference - b.difference || (a.queryId < b.queryId ? -1 : 1));
 }

@@ -1,7 +1,8 @@
 /** How well a golden set stands for what users ask, and what its scores would be with the mix of live traffic. */
-import { effectiveClusters } from '../../live/rules/sampling/clusters.ts';
+import { effectiveClusters } from '../../live/rules/sampling/cluster-variance.ts';
 import { median } from '../../stats/descriptive.ts';
-import { type Interval, wilsonInterval } from '../../stats/intervals.ts';
+import { studentTQuantile } from '../../stats/distributions.ts';
+import { wilsonInterval } from '../../stats/intervals.ts';
 import { createRandom } from '../../stats/random.ts';
 import { cosineSimilarity, type Matrix, rowOf } from '../../vector/matrix.ts';
 import { seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
@@ -35,8 +36,10 @@ export interface LiveTopic {
 }
 
 /** A weighted share, with the 95 % Wilson bounds of as many independent queries as there are effective sessions. */
-export interface CoveredShare extends Interval {
+export interface CoveredShare {
   readonly value: number;
+  readonly ciLow: number;
+  readonly ciHigh: number;
   /** Sampled live queries. */
   readonly n: number;
   /** Kish's effective number of sampled sessions. */
@@ -113,10 +116,12 @@ export function measureRepresentativeness(input: RepresentativenessInput): Repre
   const represented = topics.reduce((sum, { share, golden }) => sum + (golden > 0 ? share : 0), 0);
   const share = live.reduce((sum, _, row) => sum + (isCovered(row) ? weight(row) : 0), 0) / total;
   const sessions = effectiveClusters(live);
+  const { low: ciLow, high: ciHigh } = wilsonInterval(share, sessions, 0.95);
   return {
     covered: {
       value: share,
-      ...wilsonInterval(share, sessions, 0.95),
+      ciLow,
+      ciHigh,
       n: live.length,
       effectiveSessions: sessions,
     },
@@ -182,4 +187,54 @@ function nearestGolden(live: Matrix, golden: Matrix): NearestGolden {
     return best;
   });
   return { toLive, ofGolden };
+}
+
+/** A golden score as it would be with the mix of live traffic. */
+interface ReweightedScore {
+  readonly mean: number;
+  /** 95 %, by the t distribution with the effective sample size less one as degrees of freedom. */
+  readonly ciLow: number;
+  readonly ciHigh: number;
+  /** Queries with a weight above 0. */
+  readonly n: number;
+  /** Kish's effective sample size, (sum w)^2 / sum w^2: so many equally weighted queries tell as much. */
+  readonly effectiveSampleSize: number;
+}
+
+/**
+ * The weighted mean sum w x / sum w, its standard error sqrt(sum w^2 (x - mean)^2) / sum w times sqrt(m / (m - 1)) for
+ * the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights count as known. Null when no query has
+ * a weight, and with bounds of the whole range for a single one.
+ *
+ * @param scores in [0, 1], one for each query
+ * @param weights >= 0, one for each query
+ */
+export function reweightedScore(
+  scores: ArrayLike<number>,
+  weights: ArrayLike<number>,
+): ReweightedScore | null {
+  let [total, squares, sum, n] = [0, 0, 0, 0];
+  for (let i = 0; i < weights.length; i++) {
+    const weight = weights[i] ?? 0;
+    total += weight;
+    squares += weight * weight;
+    sum += weight * (scores[i] ?? 0);
+    if (weight > 0) n += 1;
+  }
+  if (total === 0) return null;
+  const mean = Math.min(1, Math.max(0, sum / total));
+  const effectiveSampleSize = (total * total) / squares;
+  let spread = 0;
+  for (let i = 0; i < weights.length; i++) spread += ((weights[i] ?? 0) * ((scores[i] ?? 0) - mean)) ** 2;
+  const freedom = effectiveSampleSize - 1;
+  if (freedom < 1e-9) return { mean, ciLow: 0, ciHigh: 1, n, effectiveSampleSize };
+  const error = (Math.sqrt(spread) / total) * Math.sqrt(effectiveSampleSize / freedom);
+  const reach = error === 0 ? 0 : studentTQuantile(0.975, freedom) * error;
+  return {
+    mean,
+    ciLow: Math.max(0, mean - reach),
+    ciHigh: Math.min(1, mean + reach),
+    n,
+    effectiveSampleSize,
+  };
 }

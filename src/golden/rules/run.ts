@@ -1,7 +1,10 @@
 /** What a golden run is made of: how it asks and scores, what became of each query, what it came to. */
 import type { Measure } from '../../ir/metric-key.ts';
-import type { QueryOutcome, RetrievedDocument } from '../../model.ts';
+import type { QueryOutcome, RetrievedDocument, RunStatus } from '../../model.ts';
 import type { MetricSummary } from '../../stats/summary.ts';
+
+/** Queries of a batch: few enough to be lost without pain, enough to be worth the way through the queue. */
+export const BATCH_QUERIES = 50;
 
 /** Stored with the run, so that its numbers can be read years later. */
 export interface RunSettings {
@@ -16,6 +19,9 @@ export interface RunSettings {
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
 }
+
+/** What a golden set is scored at that is run by hand and not named in the config. */
+export const defaultCutoffs: readonly number[] = [1, 3, 5, 10];
 
 export interface QueryAnswer {
   readonly queryId: string;
@@ -41,6 +47,50 @@ export function failedShare(outcomes: OutcomeCounts): number {
   const failed = outcomes.error + outcomes.timeout;
   const total = failed + outcomes.ok + outcomes.empty;
   return total === 0 ? 0 : failed / total;
+}
+
+/** `full`: every query of the set; `sentinel`: a few that stand for it between two full runs. */
+export type RunPurpose = 'full' | 'sentinel';
+
+export interface NewRun {
+  readonly id: string;
+  readonly pipeline: string;
+  readonly goldenSet: string;
+  readonly goldenSetVersion: number;
+  readonly purpose: RunPurpose;
+  /** `sentinel`: a full run that a fallen sentinel asked for. */
+  readonly trigger: 'schedule' | 'manual' | 'sentinel';
+  /** Why it runs outside its schedule, one sentence. */
+  readonly cause: string | null;
+  /** The queries that are asked; null for all of the set. */
+  readonly queryIds: readonly string[] | null;
+  /** The tick that asked for it; one run per pipeline, set, purpose, version and tick. Null for all others. */
+  readonly scheduledFor: Date | null;
+  readonly settings: RunSettings;
+  readonly startedAt: Date;
+  /** A run that is still running after this is failed. */
+  readonly deadlineAt: Date;
+}
+
+export interface GoldenRun extends NewRun {
+  readonly status: RunStatus;
+  readonly finishedAt: Date | null;
+  readonly queriesTotal: number;
+  /** Why a run is void or failed, one sentence. */
+  readonly reason: string | null;
+  /** What the store and the embedder were made of when it ended, by part. */
+  readonly fingerprints: Readonly<Record<string, string>>;
+  readonly labels: RunLabels;
+}
+
+/** How many judged documents were looked for in the store and how many are gone; nulls when nobody looked. */
+export interface RunLabels {
+  readonly probed: number | null;
+  readonly stale: number | null;
+  /** Queries whose every relevant document is gone. */
+  readonly deadQueries: number | null;
+  /** Why nobody could look, one sentence. */
+  readonly gap: string | null;
 }
 
 const SHORTEST_MS = 600_000;

@@ -1,12 +1,14 @@
-/** From answers and judgments to scores with bounds, per segment. */
+/** Scores of a golden run query by query: what means, comparisons and lists of the worst are made from. */
+import { createEvaluator } from '../../ir/evaluate.ts';
+import type { Measure, MetricKey } from '../../ir/metric-key.ts';
+import { applyDuplicatePolicy } from '../../ir/ranking.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import { summarize } from '../../stats/summary.ts';
-import { type QueryScores, scoreQueries } from './query-scores.ts';
 import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
 import { groupBySegment, type Segment } from './segments.ts';
 
 /** Segment of the queries that have a relevant document left in the store; scored only when there are others. */
-export const ALIVE_SEGMENT = 'alive';
+const ALIVE_SEGMENT = 'alive';
 
 export interface RunScores {
   readonly scores: readonly SegmentScore[];
@@ -61,4 +63,86 @@ export function summarizeSegments(
       return { segment: name, measure, k, ...summarize(values, measure) };
     }),
   );
+}
+
+/** Scores of a golden run: more is better. */
+export const goldenMeasures = [
+  'hit_rate',
+  'mrr',
+  'ndcg',
+  'ndcg_exp',
+  'recall',
+  'precision',
+  'map',
+  'f1',
+] as const satisfies readonly Measure[];
+
+export type GoldenMeasure = (typeof goldenMeasures)[number];
+
+/** All measures of a golden run; each is taken at every cut-off of the settings. */
+export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
+
+export type RunMetricKey = MetricKey & { readonly k: number };
+
+export interface QueryScores {
+  readonly keys: readonly RunMetricKey[];
+  /** In the order of the keys; each holds one score per query, in the order of the queries. */
+  readonly columns: readonly Float64Array[];
+}
+
+export interface ScoringSettings {
+  readonly cutoffs: readonly number[];
+  /** Least grade that means relevant. */
+  readonly relevanceLevel: number;
+  /** Left out, all of a golden run. */
+  readonly measures?: readonly Measure[];
+}
+
+/** Every measure at every cut-off. */
+export function runMetricKeys(
+  cutoffs: readonly number[],
+  measures: readonly Measure[] = runMeasures,
+): RunMetricKey[] {
+  return measures.flatMap((measure) => cutoffs.map((k) => ({ measure, k })));
+}
+
+/**
+ * Scores every judged query: one without an answer, with an empty one or with a failure scores 0 in every measure. The
+ * order is the one that the retriever returned; a document that is returned twice counts once, at its first rank.
+ *
+ * @param answers in any order; those of queries outside the list are ignored
+ */
+export function scoreQueries(
+  queries: readonly GoldenQuery[],
+  answers: readonly QueryAnswer[],
+  { cutoffs, relevanceLevel, measures = runMeasures }: ScoringSettings,
+): QueryScores {
+  const keys = runMetricKeys(cutoffs, measures);
+  const evaluate = createEvaluator(keys, relevanceLevel);
+  const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
+  const columns = keys.map(() => new Float64Array(queries.length));
+  for (const [row, query] of queries.entries()) {
+    const retrieved = answerOf.get(query.id)?.documents ?? [];
+    const { ranking } = applyDuplicatePolicy(
+      retrieved.map((document) => document.id),
+      'collapse',
+    );
+    const grades = new Map(query.judgments.map((judgment) => [judgment.documentId, judgment.grade]));
+    for (const [column, score] of evaluate(ranking, grades).entries()) {
+      const values = columns[column];
+      if (values !== undefined) values[row] = score;
+    }
+  }
+  return { keys, columns };
+}
+
+/** As `scoreQueries` by one metric alone. */
+export function scoresBy(
+  key: RunMetricKey,
+  queries: readonly GoldenQuery[],
+  answers: readonly QueryAnswer[],
+  relevanceLevel: number,
+): Float64Array {
+  const only = { cutoffs: [key.k], relevanceLevel, measures: [key.measure] };
+  return scoreQueries(queries, answers, only).columns[0] ?? new Float64Array(queries.length);
 }

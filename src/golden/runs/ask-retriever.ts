@@ -1,10 +1,77 @@
 /** Asks a retriever many queries: a few at a time, paced, and never for ever when it has gone away. */
-
 import type { Clock } from '../../clock.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { Retriever, RetrieverAnswer } from '../../retrievers/retriever.ts';
-import type { QueryAnswer, RunSettings } from '../rules/run.ts';
-import type { RetrieverGate } from './retriever-gate.ts';
+import type { GoldenRun, QueryAnswer, RunSettings } from '../rules/run.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { WatchedPipeline } from '../watched-pipeline.ts';
+import { type GateDeps, openRetrieverGate, type RetrieverGate } from './retriever-gate.ts';
+
+/** Answers are stored in batches of at most this age, so that a crash costs at most this much asking. */
+const FLUSH_MS = 500;
+
+interface AnswerDeps extends GateDeps {
+  readonly runs: GoldenRuns;
+}
+
+/**
+ * Asks every query once. What was answered until `signal` aborts is stored.
+ *
+ * @param holder tells this asker from the others of the retriever
+ */
+export async function answerQueries(
+  deps: AnswerDeps,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  queries: readonly GoldenQuery[],
+  holder: string,
+  signal: AbortSignal,
+  onAnswer: () => void = () => undefined,
+): Promise<AskEnd> {
+  if (queries.length === 0) return 'asked_all';
+  const { concurrency, maxPerSecond } = run.settings;
+  const usualLatencyMs = await usualLatency(deps.runs, run);
+  const gate = await openRetrieverGate(deps, {
+    pipeline: pipeline.name,
+    holder,
+    concurrency,
+    maxPerSecond,
+    usualLatencyMs,
+  });
+  let unsaved: QueryAnswer[] = [];
+  let saving: Promise<void> = Promise.resolve();
+  let savedAt = deps.clock.monotonicMs();
+  const save = (): Promise<void> => {
+    const batch = unsaved;
+    unsaved = [];
+    savedAt = deps.clock.monotonicMs();
+    saving = saving.then(() => deps.runs.saveAnswers(run.id, batch));
+    return saving;
+  };
+  const failed = new AbortController();
+  const keep = (answer: QueryAnswer): void => {
+    unsaved.push(answer);
+    onAnswer();
+    if (deps.clock.monotonicMs() - savedAt >= FLUSH_MS) save().catch((error: unknown) => failed.abort(error));
+  };
+  const askDeps = { retriever: pipeline.retriever, clock: deps.clock, gate };
+  try {
+    return await askRetriever(askDeps, queries, run.settings, keep, AbortSignal.any([signal, failed.signal]));
+  } finally {
+    try {
+      await save();
+    } finally {
+      await gate.close();
+    }
+  }
+}
+
+/** Of the last completed full run; null when there is none. */
+async function usualLatency(runs: GoldenRuns, run: GoldenRun): Promise<number | null> {
+  const { pipeline, goldenSet } = run;
+  const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: 1 });
+  return last === undefined ? null : runs.latency95(last.id);
+}
 
 /** So many failures in a row make an outage; from then on each further one doubles the wait before the next query. */
 const OUTAGE_AFTER = 20;

@@ -1,20 +1,20 @@
 /** The end of a golden run: scores, the state of the labels, comparisons, verdicts. */
-
 import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
-import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { Clock } from '../../clock.ts';
-import type { Deployments } from '../../deployments/ports/deployments.ts';
-import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
+import type { Deployments } from '../../deployments/deployments.ts';
+import type { GoldenQuery } from '../../model.ts';
 import { probeStoredLabels } from '../../probes/probe-labels.ts';
-import type { GoldenBaseline, GoldenBaselines } from '../ports/golden-baselines.ts';
-import type { GoldenRotations } from '../ports/golden-rotations.ts';
-import type { GoldenRun, RunEnd, StoredComparison } from '../ports/golden-runs.ts';
-import type { ComparedSide } from '../rules/compare-golden-runs.ts';
-import { failedShare, type OutcomeCounts } from '../rules/run.ts';
+import { type ComparedSide, type StoredComparison, toCompared } from '../rules/compare-golden-runs.ts';
+import type { NoiseTable } from '../rules/rerun-noise.ts';
+import { failedShare, type GoldenRun, type OutcomeCounts } from '../rules/run.ts';
+import { judgeSentinel } from '../rules/sentinel.ts';
+import type { GoldenBaselines } from '../sql/golden-baselines.ts';
+import type { GoldenRotations } from '../sql/golden-rotations.ts';
+import type { RunEnd } from '../sql/run-results.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { type CompareDeps, compareStoredRuns } from './compare-stored-runs.ts';
-import { concludeSentinel } from './conclude-sentinel.ts';
+import { endWithoutScores } from './end-golden-run.ts';
 import { shiftsOf } from './rotate-golden-set.ts';
+import { type CompareDeps, compareStoredRuns, type StoredRuns } from './stored-runs.ts';
 
 export interface ConcludeDeps extends CompareDeps {
   readonly baselines: GoldenBaselines;
@@ -24,6 +24,17 @@ export interface ConcludeDeps extends CompareDeps {
 }
 
 const nobody: ReadonlySet<string> = new Set();
+
+/** A run that has ended and is compared with others. */
+interface Conclusion {
+  readonly deps: ConcludeDeps;
+  readonly run: GoldenRun;
+  readonly side: ComparedSide;
+  /** Ids of queries that lost a judged document. */
+  readonly stale: ReadonlySet<string>;
+  readonly fingerprints: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
 
 /** Works from what is stored, not from what this worker remembers: a resumed run comes to the same end. */
 export async function concludeGoldenRun(
@@ -41,22 +52,23 @@ export async function concludeGoldenRun(
     fingerprintsOf(deps, pipeline.name),
   ]);
   const voidReason = reasonToVoid(run, outcomes);
-  const { touched, dead } = labels.kind === 'probed' ? labels : { touched: nobody, dead: nobody };
+  const { touched: stale, dead } = labels.kind === 'probed' ? labels : { touched: nobody, dead: nobody };
   const { scores, segmentsOverflow } =
     voidReason === null
       ? await deps.statistics.scoreRun(queries, answers, run.settings, dead, signal)
       : { scores: [], segmentsOverflow: 0 };
-  const side: ComparedSide = { queries, answers, settings: run.settings };
-  const baseline = await compareWithBaseline(deps, run, side, touched, voidReason, signal);
-  const deployment =
-    voidReason === null ? await compareWithDeployment(deps, run, side, touched, fingerprints, signal) : null;
+  const side = { queries, answers, settings: run.settings };
+  const conclusion: Conclusion = { deps, run, side, stale, fingerprints, signal };
+  const baseline =
+    voidReason === null ? await compareWithBaseline(conclusion) : `The run is void: ${voidReason}`;
+  const deployment = voidReason === null ? await compareWithDeployment(conclusion) : null;
   const needed = historyNeeded(pipeline.checks);
   const history =
     needed === 0
       ? []
       : await deps.runs.comparedWithBaseline(run.pipeline, run.goldenSet, run.goldenSetVersion, needed);
   const shifts = await shiftsOf(deps.rotations, run);
-  const compared = typeof baseline === 'string' ? baseline : toCompared(run, baseline);
+  const compared = typeof baseline === 'string' ? baseline : toCompared(run.id, baseline);
   return {
     status: voidReason === null ? 'completed' : 'void',
     reason: voidReason,
@@ -66,7 +78,7 @@ export async function concludeGoldenRun(
     segmentsOverflow,
     labels,
     fingerprints,
-    comparisons: [...(typeof baseline === 'string' ? [] : [baseline]), ...(deployment ?? [])],
+    comparisons: [baseline, deployment].filter((one) => one !== null && typeof one !== 'string'),
   };
 }
 
@@ -81,21 +93,14 @@ async function fingerprintsOf(
 }
 
 /** The comparison with the pinned run, or a sentence that says why there is none. */
-async function compareWithBaseline(
-  deps: ConcludeDeps,
-  run: GoldenRun,
-  side: ComparedSide,
-  stale: ReadonlySet<string>,
-  voidReason: string | null,
-  signal: AbortSignal,
-): Promise<StoredComparison | string> {
-  if (voidReason !== null) return `The run is void: ${voidReason}`;
+async function compareWithBaseline(conclusion: Conclusion): Promise<StoredComparison | string> {
+  const { deps, run, side, stale } = conclusion;
   const pinned = await deps.baselines.pinned(run.pipeline, run.goldenSet);
   const baseline = pinned === null ? null : await deps.runs.find(pinned.runId);
   if (pinned === null || baseline === null) {
     return `No baseline is pinned for ${run.goldenSet} on ${run.pipeline}; \`recalld baselines pin RUN\` pins one.`;
   }
-  const compared = await compareWith(deps, 'baseline', run, baseline, side, stale, pinned.noise, signal);
+  const compared = await compareWith(conclusion, 'baseline', baseline, pinned.noise);
   if (compared !== null) return compared;
   return side.queries.every(({ id }) => stale.has(id))
     ? 'Every query has a stale label, so that the retriever cannot be judged by this set.'
@@ -103,21 +108,14 @@ async function compareWithBaseline(
 }
 
 /** Shows what a change of the store or the model did: the last run before it is the other side. */
-async function compareWithDeployment(
-  deps: ConcludeDeps,
-  run: GoldenRun,
-  side: ComparedSide,
-  stale: ReadonlySet<string>,
-  fingerprints: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<StoredComparison[] | null> {
+async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComparison | null> {
+  const { deps, run, fingerprints } = conclusion;
   const { pipeline, goldenSet, goldenSetVersion: version } = run;
   const earlier = { pipeline, goldenSet, status: 'completed', before: run, limit: 1 } as const;
   const [sameVersion] = await deps.runs.list({ ...earlier, version });
   const before = sameVersion ?? (await deps.runs.list(earlier))[0];
   if (before === undefined || !isChanged(before.fingerprints, fingerprints)) return null;
-  const compared = await compareWith(deps, 'deployment', run, before, side, stale, {}, signal);
-  return compared === null ? null : [compared];
+  return compareWith(conclusion, 'deployment', before, {});
 }
 
 /** A part that was not known before is no change. */
@@ -129,29 +127,13 @@ function isChanged(
 }
 
 async function compareWith(
-  deps: ConcludeDeps,
+  { deps, run, side, stale, signal }: Conclusion,
   kind: StoredComparison['kind'],
-  run: GoldenRun,
   other: GoldenRun,
-  side: ComparedSide,
-  stale: ReadonlySet<string>,
-  noise: GoldenBaseline['noise'],
-  signal: AbortSignal,
+  noise: NoiseTable,
 ): Promise<StoredComparison | null> {
   const differences = await compareStoredRuns(deps, other, run, stale, noise, signal, side);
   return differences === null ? null : { kind, against: other.id, differences };
-}
-
-/** What a stored comparison with the baseline says to checks. */
-export function toCompared(
-  run: GoldenRun,
-  { against, differences }: Pick<StoredComparison, 'against' | 'differences'>,
-): ComparedWithBaseline {
-  return {
-    runId: run.id,
-    baselineRunId: against,
-    metrics: differences.filter(({ segment }) => segment === ALL_SEGMENT),
-  };
 }
 
 function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
@@ -162,4 +144,44 @@ function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
+}
+
+/** The end of a sentinel run: does it stand, against the last full run over the same queries? */
+interface ConcludeSentinelDeps extends CompareDeps {
+  readonly clock: Clock;
+}
+
+/**
+ * A sentinel has no scores or checks of its own, so that nothing which reads those of full runs can take it for one. It
+ * is `void` when its retriever failed it; `reason` says why it fell and is null while it stands. Queries whose labels
+ * the last full run found to be stale are left out.
+ */
+async function concludeSentinel(
+  deps: ConcludeSentinelDeps,
+  run: GoldenRun,
+  queries: readonly GoldenQuery[],
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  const [answers, outcomes, full] = await Promise.all([
+    deps.runs.answers(run.id),
+    deps.runs.outcomes(run.id),
+    lastFullRun(deps, run),
+  ]);
+  const side = { queries, answers, settings: run.settings };
+  const stale = full === null ? [] : (await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId);
+  const differences =
+    full === null ? null : await compareStoredRuns(deps, full, run, new Set(stale), {}, signal, side);
+  const verdict = judgeSentinel(outcomes, run.settings.errorBudget, differences);
+  const now = deps.clock.now();
+  if (verdict.kind === 'stands') return endWithoutScores('completed', null, now);
+  return endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now);
+}
+
+/** The latest completed full run of the version that the sentinel asks. */
+async function lastFullRun(
+  { runs }: Pick<StoredRuns, 'runs'>,
+  { pipeline, goldenSet, goldenSetVersion: version }: GoldenRun,
+): Promise<GoldenRun | null> {
+  const [last] = await runs.list({ pipeline, goldenSet, version, status: 'completed', limit: 1 });
+  return last ?? null;
 }

@@ -1,12 +1,11 @@
 /** Golden runs that ended -> how often and how slowly their retriever answered, as measurements over time. */
-
 import type { Clock } from '../../clock.ts';
-import type { LatestMeasurement, Measurements } from '../../measures/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { wilsonInterval } from '../../stats/intervals.ts';
-import { goldenSegment } from '../golden-segment.ts';
-import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
-import { failedShare } from '../rules/run.ts';
+import { failedShare, type GoldenRun } from '../rules/run.ts';
+import { goldenSegment } from '../rules/segments.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 
 export interface MeasureRetrieversDeps {

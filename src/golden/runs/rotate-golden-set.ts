@@ -11,17 +11,20 @@ import {
   judgeGoldenRun,
   staleLabelsCheckName,
 } from '../../checks/rules/golden-checks.ts';
+import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { Clock } from '../../clock.ts';
-import type { Deployments } from '../../deployments/ports/deployments.ts';
-import type { TraitChange } from '../../deployments/rules/fingerprint.ts';
+import type { Deployments } from '../../deployments/deployments.ts';
+import type { TraitChange } from '../../deployments/rules/deployment.ts';
 import type { Logger } from '../../logger.ts';
-import { ALL_SEGMENT, type Verdict } from '../../model.ts';
-import type { GoldenRotation, GoldenRotations } from '../ports/golden-rotations.ts';
-import type { GoldenRun, GoldenRuns } from '../ports/golden-runs.ts';
-import type { GoldenSets, GoldenSetVersion } from '../ports/golden-sets.ts';
-import { describeLevels, type Levels, overlapLevels } from '../rules/rotation/overlap.ts';
+import type { Verdict } from '../../model.ts';
+import { toCompared } from '../rules/compare-golden-runs.ts';
+import type { GoldenSetVersion } from '../rules/golden-set.ts';
+import { describeLevels, type Levels, overlapLevels, rotationShifts } from '../rules/rotation.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { GoldenRotation, GoldenRotations } from '../sql/golden-rotations.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
-import { rotationShifts } from './rotation-shifts.ts';
 
 export interface RotationDeps {
   readonly sets: GoldenSets;
@@ -183,11 +186,9 @@ export async function advanceRotation(
   );
 }
 
-async function comparedOf(runs: GoldenRuns, run: GoldenRun) {
-  const baseline = (await runs.comparisons(run.id)).find(({ kind }) => kind === 'baseline');
-  if (baseline === undefined) return null;
-  const metrics = baseline.differences.filter(({ segment }) => segment === ALL_SEGMENT);
-  return { runId: run.id, baselineRunId: baseline.against, metrics };
+async function comparedOf(runs: GoldenRuns, { id }: GoldenRun): Promise<ComparedWithBaseline | null> {
+  const baseline = (await runs.comparisons(id)).find(({ kind }) => kind === 'baseline');
+  return baseline === undefined ? null : toCompared(id, baseline);
 }
 
 /** The checks of the run that is exported next, by the thresholds that hold from now on. */

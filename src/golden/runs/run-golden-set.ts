@@ -1,14 +1,99 @@
 /** The second half of a golden run: ask what has no answer yet, score, judge, end. Idempotent and resumable. */
-
 import type { Logger } from '../../logger.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { messageOf } from '../../text/error-message.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import type { RetrieverLimits } from '../ports/retriever-limits.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { GoldenBatches } from '../sql/golden-batches.ts';
+import type { RetrieverLimits } from '../sql/retriever-limits.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { answerQueries } from './answer-queries.ts';
+import { answerQueries, notAsked } from './ask-retriever.ts';
 import { type ConcludeDeps, concludeGoldenRun } from './conclude-golden-run.ts';
-import { queriesOfRun } from './queries-of-run.ts';
+import { queriesOfBatch, queriesOfRun } from './stored-runs.ts';
+
+/** One worker's part of a golden run that many share: take a batch, ask what of it has no answer, say that it is done. */
+const BATCH_LEASE_SECONDS = 10;
+const BATCH_RENEWAL_MS = 1000;
+
+export interface AskBatchDeps extends RunGoldenSetDeps {
+  readonly batches: GoldenBatches;
+}
+
+/**
+ * What is left of the run: `more` batches that nobody asks yet, `others` that are still at theirs, or nothing, so that
+ * the run can be ended.
+ */
+type RunRemainder = 'more' | 'others' | 'nothing';
+
+const BATCH_LOST = new Error('the run has ended or the batch was lost to another worker');
+
+/**
+ * Asks one batch. Killed at any line, another worker takes the batch over once its lease has run out and asks what has
+ * no stored answer. When the retriever has gone away, the rest of the run is answered `not_asked` at once.
+ *
+ * @param lane tells this asker from the others of the same worker
+ * @throws the reason of `signal`
+ */
+export async function askGoldenBatch(
+  deps: AskBatchDeps,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  lane: string,
+  signal: AbortSignal,
+): Promise<RunRemainder> {
+  const holder = `${deps.holder}-${lane}`;
+  const batch = await deps.batches.claim(run.id, holder, BATCH_LEASE_SECONDS);
+  if (batch !== null) await askClaimed(deps, run, pipeline, batch, holder, signal);
+  const { free, held } = await deps.batches.counts(run.id);
+  if (free > 0) return 'more';
+  return held > 0 ? 'others' : 'nothing';
+}
+
+async function askClaimed(
+  deps: AskBatchDeps,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  batch: number,
+  holder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  const lease: Lease = {
+    runId: run.id,
+    what: 'a batch of a golden run',
+    everyMs: BATCH_RENEWAL_MS,
+    renew: () => deps.batches.renew(run.id, batch, holder, BATCH_LEASE_SECONDS),
+    lost: BATCH_LOST,
+  };
+  const renewal = keepLease(deps, lease, stop).catch(() => undefined);
+  try {
+    const queries = await queriesOfBatch(deps.sets, run, batch);
+    const ids = queries.map(({ id }) => id);
+    const known = await deps.runs.answered(run.id, ids);
+    const open = queries.filter(({ id }) => !known.has(id));
+    const end = await answerQueries(deps, run, pipeline, open, holder, either);
+    if (end === 'gave_up') await giveUp(deps, run);
+    else await deps.batches.complete(run.id, batch);
+  } catch (error) {
+    await deps.batches.release(run.id, batch, holder).catch(() => undefined);
+    if (stop.signal.reason !== BATCH_LOST || signal.aborted) throw error;
+  } finally {
+    stop.abort();
+    await renewal;
+  }
+}
+
+/** Queries that others have in flight are answered too; theirs come too late to count. */
+async function giveUp(deps: AskBatchDeps, run: GoldenRun): Promise<void> {
+  const queries = await queriesOfRun(deps.sets, run);
+  const known = await deps.runs.answered(
+    run.id,
+    queries.map(({ id }) => id),
+  );
+  const open = queries.filter(({ id }) => !known.has(id));
+  await deps.runs.saveAnswers(run.id, open.map(notAsked));
+  await deps.batches.completeAll(run.id);
+}
 
 const LEASE_SECONDS = 15;
 /** A run that was cancelled elsewhere stops here within so long. */
@@ -47,7 +132,14 @@ export async function runGoldenSet(
   const either = AbortSignal.any([signal, stop.signal]);
   try {
     const queries = await queriesOfRun(deps.sets, run);
-    const renewal = renewLease(deps, run, stop).catch(() => undefined);
+    const lease: Lease = {
+      runId: run.id,
+      what: 'a golden run',
+      everyMs: LEASE_RENEWAL_MS,
+      renew: () => deps.runs.hold(run.id, deps.holder, LEASE_SECONDS),
+      lost: LEASE_LOST,
+    };
+    const renewal = keepLease(deps, lease, stop).catch(() => undefined);
     try {
       await answerOpenQueries(deps, run, pipeline, queries, either, onProgress);
     } finally {
@@ -65,18 +157,29 @@ export async function runGoldenSet(
 
 const LEASE_LOST = new Error('the lease of the run was lost to another worker');
 
+interface Lease {
+  readonly runId: string;
+  readonly what: string;
+  readonly everyMs: number;
+  /** False when it is lost. */
+  renew(): Promise<boolean>;
+  readonly lost: Error;
+}
+
 /** Renews until `stop` aborts; when the lease is lost, or the run was cancelled, it is `stop` that it aborts. */
-async function renewLease(deps: RunGoldenSetDeps, run: GoldenRun, stop: AbortController): Promise<void> {
+async function keepLease(
+  { clock, logger }: RunGoldenSetDeps,
+  lease: Lease,
+  stop: AbortController,
+): Promise<void> {
   while (!stop.signal.aborted) {
-    await deps.clock.sleep(LEASE_RENEWAL_MS, stop.signal);
-    const held = await deps.runs.hold(run.id, deps.holder, LEASE_SECONDS).catch((error: unknown) => {
-      deps.logger.warn('the lease of a golden run could not be renewed', {
-        run_id: run.id,
-        reason: messageOf(error),
-      });
+    await clock.sleep(lease.everyMs, stop.signal);
+    const isHeld = await lease.renew().catch((error: unknown) => {
+      const context = { run_id: lease.runId, reason: messageOf(error) };
+      logger.warn(`the lease of ${lease.what} could not be renewed`, context);
       return true;
     });
-    if (!held) stop.abort(LEASE_LOST);
+    if (!isHeld) stop.abort(lease.lost);
   }
 }
 

@@ -1,11 +1,10 @@
 /** A golden run query by query: what was asked, what came of it, how it scored, which labels are gone. */
-
-import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery, QueryOutcome } from '../../model.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import { type RunMetricKey, scoreQueries } from '../rules/query-scores.ts';
-import type { QueryAnswer } from '../rules/run.ts';
-import { readComparedSide, type StoredRuns } from './compare-stored-runs.ts';
+import { type ListedQuery, listQueries, type QueryView } from '../rules/listed-queries.ts';
+import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
+import { type RunMetricKey, scoreQueries, scoresBy } from '../rules/score-run.ts';
+import { readComparedSide, type StoredRuns } from './stored-runs.ts';
 
 export interface RunQuery {
   readonly query: GoldenQuery;
@@ -23,7 +22,7 @@ export interface RunQuerySelection {
   /** Only queries of these ids; left out or null, all. */
   readonly only?: ReadonlySet<string> | null;
   /** Lowest first by this metric, ties by id; null for the order of the set. */
-  readonly orderBy: (MetricKey & { readonly k: number }) | null;
+  readonly orderBy: RunMetricKey | null;
   /** Place of the first one, from 0. */
   readonly from: number;
   readonly limit: number;
@@ -44,7 +43,7 @@ export async function readRunQueries(
     ({ id }) =>
       (outcome === null || answerOf.get(id)?.outcome === outcome) && (only === null || only.has(id)),
   );
-  const ordered = orderBy === null ? selected : lowestFirst(selected, answers, run, orderBy);
+  const ordered = orderBy === null ? selected : lowestScoresFirst(selected, answers, run, orderBy);
   const page = ordered.slice(from, from + limit);
   const { keys, columns } = scoreQueries(page, answers, run.settings);
   return {
@@ -58,16 +57,15 @@ export async function readRunQueries(
   };
 }
 
-function lowestFirst(
+function lowestScoresFirst(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
   { settings }: GoldenRun,
   key: RunMetricKey,
 ): GoldenQuery[] {
-  const only = { ...settings, cutoffs: [key.k], measures: [key.measure] };
-  const [column] = scoreQueries(queries, answers, only).columns;
+  const scores = scoresBy(key, queries, answers, settings.relevanceLevel);
   return queries
-    .map((query, row) => ({ query, score: column?.[row] ?? 0 }))
+    .map((query, row) => ({ query, score: scores[row] ?? 0 }))
     .toSorted((a, b) => a.score - b.score || (a.query.id < b.query.id ? -1 : 1))
     .map(({ query }) => query);
 }
@@ -78,4 +76,47 @@ function scoresOf(
   row: number,
 ): Record<string, number> {
   return Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[row] ?? 0]));
+}
+
+/** The queries of a stored golden run as people look through them, one page at a time. */
+interface RunTableSelection {
+  readonly view: QueryView;
+  /** By which queries are scored. */
+  readonly key: RunMetricKey;
+  /** Place of the first one, from 0. */
+  readonly from: number;
+  readonly limit: number;
+}
+
+/**
+ * @param against the run that queries are held against; null for none
+ * @returns the queries of the page, and how many the view has in all
+ */
+export async function readRunTable(
+  deps: StoredRuns,
+  run: GoldenRun,
+  against: GoldenRun | null,
+  { view, key, from, limit }: RunTableSelection,
+): Promise<{ readonly page: readonly ListedQuery[]; readonly total: number }> {
+  const [side, other, stale] = await Promise.all([
+    readComparedSide(deps, run),
+    against === null ? null : readOther(deps, run, against),
+    deps.runs.staleLabels(run.id),
+  ]);
+  const staleDocuments = new Map<string, number>();
+  for (const { queryId } of stale) staleDocuments.set(queryId, (staleDocuments.get(queryId) ?? 0) + 1);
+  const before = other === null ? null : { ...other, queries: other.queries ?? side.queries };
+  const listed = listQueries({ run: side, against: before, staleDocuments }, view, key);
+  return { page: listed.slice(from, from + limit), total: listed.length };
+}
+
+/** Without its queries where they are those of the run: of one version there is one list of questions. */
+async function readOther(deps: StoredRuns, run: GoldenRun, against: GoldenRun) {
+  const isSame =
+    run.goldenSet === against.goldenSet &&
+    run.goldenSetVersion === against.goldenSetVersion &&
+    run.queryIds === null &&
+    against.queryIds === null;
+  if (!isSame) return readComparedSide(deps, against);
+  return { queries: null, answers: await deps.runs.answers(against.id), settings: against.settings };
 }

@@ -1,11 +1,13 @@
 /** The first half of a golden run: it exists, with the set version and settings that it will be read by. */
 
+import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { RecalldError } from '../../errors.ts';
-import type { GoldenRotations } from '../ports/golden-rotations.ts';
-import type { GoldenRuns, NewRun } from '../ports/golden-runs.ts';
-import type { GoldenSets, GoldenSetVersion } from '../ports/golden-sets.ts';
-import { runDeadlineMs } from '../rules/run.ts';
+import type { GoldenSetVersion } from '../rules/golden-set.ts';
+import { type NewRun, runDeadlineMs } from '../rules/run.ts';
+import type { GoldenRotations } from '../sql/golden-rotations.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 
@@ -90,4 +92,12 @@ export async function createGoldenRun(
     deadlineAt: new Date(startedAt.getTime() + runDeadlineMs(queries, schedule.settings, pipeline.timeoutMs)),
   });
   return created ? id : null;
+}
+
+/** Sorts by time and is short enough to type: `20261120T154500Z-3f9a1c2b`. */
+export function newRunId(now: Date): string {
+  return `${now
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
 }

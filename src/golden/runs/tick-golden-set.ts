@@ -1,20 +1,91 @@
 /** What a tick of a golden schedule comes to: runs, or a skip that is noted with its reason. */
 import type { Logger } from '../../logger.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../schedule/occurrences.ts';
-import type { GoldenRun } from '../ports/golden-runs.ts';
-import type { GoldenTicks, SkipReason } from '../ports/golden-ticks.ts';
-import { scoreQueries } from '../rules/query-scores.ts';
-import { fitsBudget, type StartPurpose } from '../rules/schedule/query-budget.ts';
-import { isQuiet, startOfDay } from '../rules/schedule/quiet-hours.ts';
-import { chooseSentinel } from '../rules/schedule/sentinel-choice.ts';
+import { DAY_MS } from '../../time.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import { fitsBudget, isQuiet, type StartPurpose, startOfDay } from '../rules/schedule.ts';
+import { scoresBy } from '../rules/score-run.ts';
+import { chooseSentinel } from '../rules/sentinel.ts';
+import type { GoldenTicks, SkipReason } from '../sql/golden-ticks.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import {
+  byHand,
   createGoldenRun,
   latestVersion,
   type RunReason,
   type StartGoldenRunDeps,
 } from './start-golden-run.ts';
+
+/** A sentinel that has fallen asks for a full run at once. */
+export interface EscalateDeps extends Pick<StartGoldenRunDeps, 'runs' | 'clock' | 'newRunId'> {
+  readonly ticks: GoldenTicks;
+  readonly logger: Logger;
+  /** Hands a run to the workers. */
+  resume(run: GoldenRun): Promise<void>;
+}
+
+/** More sentinels in a row than a fall is looked back over. */
+const MOST_IN_A_ROW = 300;
+
+/**
+ * Starts a full run of the same version when the sentinel has fallen, quiet hours or not, unless one started since the
+ * fall began: that one tells what there is to tell. It may use the reserve of the day's budget.
+ *
+ * @returns the id of the full run, or null when there is no need or no budget for one
+ */
+export async function escalateSentinel(
+  deps: EscalateDeps,
+  sentinelId: string,
+  pipeline: WatchedPipeline,
+): Promise<string | null> {
+  const sentinel = await deps.runs.find(sentinelId);
+  if (sentinel === null || !hasFallen(sentinel)) return null;
+  const golden = pipeline.golden.find(({ set }) => set === sentinel.goldenSet);
+  if (golden === undefined) return null;
+  const fellAt = await beginningOfFall(deps, sentinel);
+  const { pipeline: name, goldenSet, goldenSetVersion: version } = sentinel;
+  const [lastFull] = await deps.runs.list({ pipeline: name, goldenSet, version, limit: 1 });
+  if (lastFull !== undefined && (lastFull.startedAt >= fellAt || lastFull.status === 'running')) return null;
+  const size = lastFull?.queriesTotal ?? 0;
+  const context = { pipeline: name, golden_set: goldenSet, sentinel: sentinel.id };
+  if (!(await isInBudget(deps, pipeline, golden, 'escalation', size, size))) {
+    deps.logger.error('a sentinel fell, and the budget of the day leaves no full run', context);
+    return null;
+  }
+  const cause = `The sentinel ${sentinel.id} fell: ${sentinel.reason ?? ''}`;
+  const id = await createGoldenRun(deps, pipeline, golden, version, size, {
+    ...byHand,
+    trigger: 'sentinel',
+    cause,
+  });
+  const run = id === null ? null : await deps.runs.find(id);
+  if (run === null) return null;
+  deps.logger.warn('a sentinel fell; a full run looks after it', { ...context, run_id: run.id });
+  await deps.resume(run);
+  return run.id;
+}
+
+function hasFallen({ status, reason }: GoldenRun): boolean {
+  return (status === 'completed' || status === 'void') && reason !== null;
+}
+
+/** When the first of the fallen sentinels in a row started. */
+async function beginningOfFall({ runs }: EscalateDeps, sentinel: GoldenRun): Promise<Date> {
+  const { pipeline, goldenSet, goldenSetVersion: version } = sentinel;
+  const before = await runs.list({
+    pipeline,
+    goldenSet,
+    version,
+    purpose: 'sentinel',
+    before: sentinel,
+    limit: MOST_IN_A_ROW,
+  });
+  const ended = before.filter(({ status }) => status === 'completed' || status === 'void');
+  const stood = ended.findIndex((run) => !hasFallen(run));
+  const row = stood === -1 ? ended : ended.slice(0, stood);
+  return row.at(-1)?.startedAt ?? sentinel.startedAt;
+}
 
 export interface TickDeps extends StartGoldenRunDeps {
   readonly ticks: GoldenTicks;
@@ -22,7 +93,7 @@ export interface TickDeps extends StartGoldenRunDeps {
 }
 
 /** Ticks that were missed longer ago than this are not looked for, but for the last one. */
-const LOOK_BACK_MS = 86_400_000;
+const LOOK_BACK_MS = DAY_MS;
 /** Full runs by which the queries of a sentinel are chosen. */
 const HISTORY_RUNS = 5;
 
@@ -56,13 +127,7 @@ export async function tickFullRun(
       if (started.length === 0) await skip('daily_budget');
       break;
     }
-    const reason: RunReason = {
-      trigger: 'schedule',
-      scheduledFor: plannedAt,
-      purpose: 'full',
-      cause: null,
-      queryIds: null,
-    };
+    const reason: RunReason = { ...byHand, trigger: 'schedule', scheduledFor: plannedAt };
     const id = await createGoldenRun(deps, pipeline, golden, version, size, reason);
     if (id !== null) started.push(id);
   }
@@ -100,13 +165,8 @@ export async function tickSentinel(
     await skip('daily_budget');
     return [];
   }
-  const reason: RunReason = {
-    trigger: 'schedule',
-    scheduledFor: plannedAt,
-    purpose: 'sentinel',
-    cause: null,
-    queryIds,
-  };
+  const scheduled = { ...byHand, trigger: 'schedule', scheduledFor: plannedAt } as const;
+  const reason: RunReason = { ...scheduled, purpose: 'sentinel', queryIds };
   const { goldenSetVersion: version } = full;
   const id = await createGoldenRun(deps, pipeline, golden, version, queryIds.length, reason);
   return id === null ? [] : [id];
@@ -148,11 +208,8 @@ async function sentinelQueries(deps: TickDeps, full: GoldenRun, count: number): 
   const k = Math.max(...settings.cutoffs);
   const history: Float64Array[] = [];
   for (const { id } of recent) {
-    const { keys, columns } = scoreQueries(queries, await deps.runs.answers(id), {
-      cutoffs: [k],
-      relevanceLevel: settings.relevanceLevel,
-    });
-    history.push(columns[keys.findIndex(({ measure }) => measure === 'ndcg')] ?? new Float64Array());
+    const answers = await deps.runs.answers(id);
+    history.push(scoresBy({ measure: 'ndcg', k }, queries, answers, settings.relevanceLevel));
   }
   const stale = new Set((await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId));
   const { segmentKeys, maxSegments } = settings;

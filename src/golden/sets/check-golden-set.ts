@@ -1,19 +1,81 @@
 /** Looks a golden set over: labels, duplicates, contradictions, size, and how well it stands for live traffic. */
 
-import type { LiveSamples } from '../../live/ports/live-samples.ts';
+import { embedTexts } from '../../embedders/embedder.ts';
+import { RecalldError } from '../../errors.ts';
+import type { LiveSamples } from '../../live/sql/live-samples.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { probeStoredLabels } from '../../probes/probe-labels.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';
-import { findJudgmentProblems, type JudgmentProblems } from '../rules/check/judgment-problems.ts';
-import { type LabelProposal, proposeLabels } from '../rules/check/label-proposals.ts';
-import type { LabelProbe } from '../rules/label-probe.ts';
-import { findLostDocuments, type LostDocuments } from './find-lost-documents.ts';
-import { liveMixOf, type RepresentativenessOutcome } from './golden-representativeness.ts';
+import { DAY_MS } from '../../time.ts';
+import type { GoldenSetVersion } from '../rules/golden-set.ts';
+import { findJudgmentProblems, type JudgmentProblems } from '../rules/judgment-problems.ts';
+import {
+  type Anchor,
+  findAnchors,
+  type LabelProbe,
+  type LabelProposal,
+  proposeLabels,
+} from '../rules/labels.ts';
+import type { GoldenDocuments } from '../sql/golden-documents.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
+import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
+import { findVersion } from './import-golden-set.ts';
+import { liveMixOf, type RepresentativenessOutcome } from './live-mix.ts';
 import {
   type RecordDocumentsDeps,
   type RecordedDocuments,
   recordJudgedDocuments,
 } from './record-judged-documents.ts';
+
+const NEIGHBOURS = 20;
+
+interface LostDocuments {
+  /** Chunks that may take the place, by the id of the lost document; empty where nothing came near. */
+  readonly anchors: ReadonlyMap<string, readonly Anchor[]>;
+  /** Ids of lost documents whose text was never seen, so that nobody knows what to look for. */
+  readonly unknown: readonly string[];
+  /** Why the search ended early, one sentence. */
+  readonly gap: string | null;
+}
+
+/** Looks in the store for the chunks that took the place of documents that are gone. Never fails but by `signal`. */
+export async function findLostDocuments(
+  documents: GoldenDocuments,
+  { name, store, embedder }: Pick<ProbedPipeline, 'name' | 'store' | 'embedder'>,
+  lost: readonly string[],
+  signal: AbortSignal,
+): Promise<LostDocuments> {
+  const texts = await documents.texts(name, lost);
+  const unknown = lost.filter((id) => !texts.has(id));
+  const anchors = new Map<string, readonly Anchor[]>();
+  if (store === null || texts.size === 0) return { anchors, unknown, gap: null };
+  const known = [...texts];
+  const embedded = await embedTexts(
+    embedder,
+    known.map(([, text]) => text),
+    signal,
+  );
+  if (embedded.kind === 'unknown') return { anchors, unknown, gap: embedded.reason };
+  const gone = new Set(lost);
+  for (const [index, [id, text]] of known.entries()) {
+    const vector = embedded.vectors[index];
+    if (vector === undefined) continue;
+    const request = { vector, k: NEIGHBOURS, filter: {}, exact: false, withContent: true };
+    const found = await store.nearest(request, signal);
+    if (found.kind === 'unsupported') return { anchors, unknown, gap: found.reason };
+    if (found.kind === 'failed') return { anchors, unknown, gap: found.message };
+    const { neighbours } = found.value;
+    if (neighbours.length > 0 && neighbours.every(({ content }) => content === null)) {
+      const gap = 'The store gives no texts; name the field of the text in vector_store (content).';
+      return { anchors, unknown, gap };
+    }
+    const candidates = neighbours.flatMap(({ id: documentId, content, similarity }) =>
+      content === null || gone.has(documentId) ? [] : [{ documentId, content, similarity }],
+    );
+    anchors.set(id, findAnchors(text, candidates));
+  }
+  return { anchors, unknown, gap: null };
+}
 
 export interface CheckGoldenSetDeps extends RecordDocumentsDeps {
   readonly samples: LiveSamples;
@@ -54,6 +116,34 @@ export async function checkGoldenSet(
     recorded,
     representativeness: await liveMixOf(deps.samples, pipeline, queries, since, signal),
   };
+}
+
+export interface CheckedSet {
+  readonly set: GoldenSetVersion;
+  readonly queries: readonly GoldenQuery[];
+  readonly check: GoldenSetCheck;
+}
+
+/**
+ * Looks the latest version of a set over, against the live queries of the last week.
+ *
+ * @throws RecalldError golden_set_unknown, golden_set_empty
+ */
+export async function checkLatestVersion(
+  deps: CheckGoldenSetDeps & { readonly sets: GoldenSets },
+  pipeline: WatchedPipeline,
+  name: string,
+  signal: AbortSignal,
+): Promise<CheckedSet> {
+  const set = await findVersion(deps.sets, name);
+  const queries = await deps.sets.queries(set.name, set.version);
+  if (queries.length === 0) {
+    throw new RecalldError('golden_set_empty', `${set.name} version ${set.version} holds no queries.`);
+  }
+  const { relevanceLevel } = scheduleOf(pipeline, set.name).settings;
+  const since = new Date(deps.clock.now().getTime() - 7 * DAY_MS);
+  const check = await checkGoldenSet(deps, pipeline, queries, { relevanceLevel, since }, signal);
+  return { set, queries, check };
 }
 
 /** Whether something is wrong that a person should mend; size and live traffic are advice. */

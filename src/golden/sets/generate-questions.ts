@@ -1,17 +1,22 @@
 /** Asks a chat model for questions about the chunks of a store, and keeps those that a person could have asked. */
-
 import type { ChatModel } from '../../models/chat-model.ts';
 import {
   costOf,
   estimateTokens,
   MOST_OUTPUT_TOKENS,
+  type QuestionProblem,
   type TokenPrices,
   type Tokens,
-} from '../rules/generation/cost.ts';
-import type { QuestionProblem } from '../rules/generation/question-problem.ts';
+} from '../rules/generation.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { type Asked, askForQuestion, requestFor } from './ask-for-question.ts';
-import { type Chunk, createQuestionSieve, type KnownQuestions } from './question-sieve.ts';
+import {
+  type Asked,
+  askForQuestion,
+  type Chunk,
+  createQuestionSieve,
+  type KnownQuestions,
+  requestFor,
+} from './question-sieve.ts';
 
 export type ChunkOutcome =
   | 'kept'

@@ -1,12 +1,14 @@
 /** Turns live queries into questions for a person to judge. */
-
-import type { LiveCandidates } from '../../live/ports/live-candidates.ts';
-import type { LiveSamples } from '../../live/ports/live-samples.ts';
+import type { LiveCandidates, LiveSamples } from '../../live/sql/live-samples.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { type ChosenQuery, chooseQueries } from '../rules/promotion/choose-queries.ts';
-import { type SuggestedJudgment, suggestJudgments } from '../rules/promotion/suggest-judgments.ts';
+import {
+  type ChosenQuery,
+  chooseQueries,
+  type SuggestedJudgment,
+  suggestJudgments,
+} from '../rules/promotion.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { liveMixOf } from './golden-representativeness.ts';
+import { liveMixOf } from './live-mix.ts';
 
 export interface PromoteDeps {
   readonly candidates: LiveCandidates;

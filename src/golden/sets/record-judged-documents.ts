@@ -1,11 +1,12 @@
 /** Keeps what the judged documents say while they are in the store, so that they can be found again when they are gone. */
 
 import type { Clock } from '../../clock.ts';
-import { embedTexts } from '../../embedders/embed-texts.ts';
+import { embedTexts } from '../../embedders/embedder.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';
-import type { GoldenDocuments, SeenDocument } from '../ports/golden-documents.ts';
-import { judgedDocuments } from '../rules/label-probe.ts';
+import { DAY_MS } from '../../time.ts';
+import { judgedDocuments } from '../rules/labels.ts';
+import type { GoldenDocuments, SeenDocument } from '../sql/golden-documents.ts';
 
 export interface RecordDocumentsDeps {
   readonly documents: GoldenDocuments;
@@ -16,7 +17,6 @@ export interface RecordDocumentsDeps {
 const QUERIES_PER_PASS = 500;
 /** A relevant document that is not among so many neighbours of its query is not looked for any further. */
 const NEIGHBOURS = 100;
-const DAY_MS = 86_400_000;
 
 export interface RecordedDocuments {
   readonly judged: number;

@@ -1,10 +1,28 @@
-/** Batches of golden runs in PostgreSQL. */
+/**
+ * The parts of golden runs that workers take one at a time, each held through a lease. They exist from the moment that
+ * the run does. What was answered is told by the answers alone: a batch that is taken over asks what has none.
+ */
 import type { Pool } from 'pg';
-import type { GoldenBatches } from '../ports/golden-batches.ts';
 
-export function createGoldenBatches(pool: Pool): GoldenBatches {
+/** How much of a run's asking is done, in batches. */
+export interface BatchCounts {
+  /** Batches that nobody holds and that are not done. */
+  readonly free: number;
+  /** Batches that a worker holds. */
+  readonly held: number;
+  readonly done: number;
+}
+
+export type GoldenBatches = ReturnType<typeof createGoldenBatches>;
+
+export function createGoldenBatches(pool: Pool) {
   return {
-    async claim(runId, holder, leaseSeconds) {
+    /**
+     * Takes the first batch that is not done and that nobody holds.
+     *
+     * @returns its number, or null when there is none, the run has ended, or one worker holds the run as a whole
+     */
+    async claim(runId: string, holder: string, leaseSeconds: number): Promise<number | null> {
       const { rows } = await pool.query<{ batch: number }>(
         `update golden_run_batches
             set lease_holder = $2::text, lease_until = clock_timestamp() + make_interval(secs => $3::double precision)
@@ -20,7 +38,8 @@ export function createGoldenBatches(pool: Pool): GoldenBatches {
       return rows[0]?.batch ?? null;
     },
 
-    async renew(runId, batch, holder, leaseSeconds) {
+    /** False when the run has ended or somebody else took the batch. */
+    async renew(runId: string, batch: number, holder: string, leaseSeconds: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update golden_run_batches b
             set lease_until = clock_timestamp() + make_interval(secs => $4::double precision)
@@ -32,7 +51,8 @@ export function createGoldenBatches(pool: Pool): GoldenBatches {
       return rowCount === 1;
     },
 
-    async release(runId, batch, holder) {
+    /** Gives the batch back, so that another may go on at once. */
+    async release(runId: string, batch: number, holder: string): Promise<void> {
       await pool.query(
         `update golden_run_batches set lease_holder = null, lease_until = null
           where run_id = $1::text and batch = $2::integer and lease_holder = $3::text and not done`,
@@ -40,7 +60,8 @@ export function createGoldenBatches(pool: Pool): GoldenBatches {
       );
     },
 
-    async complete(runId, batch) {
+    /** Says that every query of the batch has an answer. */
+    async complete(runId: string, batch: number): Promise<void> {
       await pool.query(
         `update golden_run_batches set done = true, lease_holder = null, lease_until = null
           where run_id = $1::text and batch = $2::integer`,
@@ -48,15 +69,16 @@ export function createGoldenBatches(pool: Pool): GoldenBatches {
       );
     },
 
-    async completeAll(runId) {
+    /** Says so of every batch of the run. */
+    async completeAll(runId: string): Promise<void> {
       await pool.query(
         `update golden_run_batches set done = true, lease_holder = null, lease_until = null where run_id = $1::text`,
         [runId],
       );
     },
 
-    async counts(runId) {
-      const { rows } = await pool.query<{ free: number; held: number; done: number }>(
+    async counts(runId: string): Promise<BatchCounts> {
+      const { rows } = await pool.query<BatchCounts>(
         `select count(*) filter (where not done and (lease_until is null or lease_until < clock_timestamp()))::integer as free,
                 count(*) filter (where not done and lease_until >= clock_timestamp())::integer as held,
                 count(*) filter (where done)::integer as done

@@ -1,13 +1,24 @@
+/**
+ * What the judged documents of a pipeline said while they were in its store, so that a document that was cut anew can
+ * be found again. A text longer than 20,000 characters is kept up to there.
+ */
 import type { Pool } from 'pg';
 import { wellFormed } from '../../postgres/values.ts';
-import type { GoldenDocuments } from '../ports/golden-documents.ts';
+
+/** A judged document with the text that it had. */
+export interface SeenDocument {
+  readonly documentId: string;
+  readonly content: string;
+}
 
 const LONGEST_TEXT = 20_000;
 
-/** Texts of judged documents in PostgreSQL. */
-export function createGoldenDocuments(pool: Pool): GoldenDocuments {
+export type GoldenDocuments = ReturnType<typeof createGoldenDocuments>;
+
+export function createGoldenDocuments(pool: Pool) {
   return {
-    async record(pipeline, documents, now) {
+    /** Stores texts; a document that is there gets the newer one. */
+    async record(pipeline: string, documents: readonly SeenDocument[], now: Date): Promise<void> {
       const latest = new Map(documents.map(({ documentId, content }) => [documentId, content]));
       await pool.query(
         `insert into golden_documents (pipeline, document_id, content, seen_at)
@@ -22,7 +33,8 @@ export function createGoldenDocuments(pool: Pool): GoldenDocuments {
       );
     },
 
-    async texts(pipeline, ids) {
+    /** The texts of those of the documents that were seen, by id. */
+    async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const { rows } = await pool.query<{ id: string; content: string }>(
         `select document_id as id, content from golden_documents
           where pipeline = $1::text and document_id = any($2::text[])`,

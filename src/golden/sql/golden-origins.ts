@@ -1,8 +1,8 @@
 /** Where golden queries come from, and their way out of golden sets when people or live queries are erased. */
 import type { Pool, PoolClient } from 'pg';
-import type { ErasureSubject } from '../../live/ports/live-traffic.ts';
+import type { ErasureSubject } from '../../live/sql/erase-live.ts';
 import { takeTurn } from '../../postgres/transaction.ts';
-import { ERASED_TEXT, type NewGoldenSet, type QueryOrigin } from '../ports/golden-sets.ts';
+import { ERASED_TEXT, type NewGoldenSet, type QueryOrigin } from '../rules/golden-set.ts';
 
 /**
  * The set without queries whose live query, or whose user after asking, was erased. Nothing that is erased from now on

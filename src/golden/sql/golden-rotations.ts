@@ -1,40 +1,61 @@
-/** Rotations of golden sets in PostgreSQL. */
+/** New versions of golden sets that run beside the old ones. Of each pipeline and golden set at most one is open. */
 import type { Pool } from 'pg';
-import type { CheckShifts } from '../../checks/rules/check-result.ts';
+import type { CheckResult, CheckShifts } from '../../checks/rules/check-result.ts';
 import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
-import type { GoldenRotation, GoldenRotations } from '../ports/golden-rotations.ts';
-import type { Levels } from '../rules/rotation/overlap.ts';
-import { replaceChecks } from './finish-run.ts';
+import type { Levels } from '../rules/rotation.ts';
+import { replaceChecks } from './run-results.ts';
 
-interface RotationRow {
-  id: string;
-  pipeline: string;
-  golden_set: string;
-  from_version: number;
-  to_version: number;
-  runs_needed: number;
-  started_at: Date;
-  ended_at: Date | null;
-  outcome: GoldenRotation['outcome'];
-  levels: Levels;
-  shifts: CheckShifts;
+/** A new version of a golden set that runs beside the one whose scores are exported. */
+export interface GoldenRotation {
+  readonly id: string;
+  readonly pipeline: string;
+  readonly goldenSet: string;
+  readonly fromVersion: number;
+  readonly toVersion: number;
+  /** Ticks at which both versions must complete. */
+  readonly runsNeeded: number;
+  readonly startedAt: Date;
+  /** Null while both versions run. */
+  readonly endedAt: Date | null;
+  /** `replaced`: a still newer version came. */
+  readonly outcome: 'completed' | 'replaced' | null;
+  readonly levels: Levels;
+  readonly shifts: CheckShifts;
 }
 
-const columns = `id, pipeline, golden_set, from_version, to_version, runs_needed, started_at, ended_at, outcome, levels,
-  shifts`;
+export type NewRotation = Pick<
+  GoldenRotation,
+  'pipeline' | 'goldenSet' | 'fromVersion' | 'toVersion' | 'runsNeeded' | 'startedAt'
+>;
 
-export function createGoldenRotations(pool: Pool): GoldenRotations {
+export interface RotationEnd {
+  readonly endedAt: Date;
+  readonly levels: Levels;
+  readonly shifts: CheckShifts;
+  /** Null when no run of the new version has completed. */
+  readonly judged: { readonly runId: string; readonly checks: readonly CheckResult[] } | null;
+}
+
+const selectRotation = `
+  select id, pipeline, golden_set as "goldenSet", from_version as "fromVersion", to_version as "toVersion",
+         runs_needed as "runsNeeded", started_at as "startedAt", ended_at as "endedAt", outcome, levels, shifts
+    from golden_rotations`;
+
+const openSql = `${selectRotation} where pipeline = $1::text and golden_set = $2::text and ended_at is null`;
+
+export type GoldenRotations = ReturnType<typeof createGoldenRotations>;
+
+export function createGoldenRotations(pool: Pool) {
   return {
-    async open(pipeline, goldenSet) {
-      const { rows } = await pool.query<RotationRow>(
-        `select ${columns} from golden_rotations where pipeline = $1::text and golden_set = $2::text and ended_at is null`,
-        [pipeline, goldenSet],
-      );
-      return rows[0] === undefined ? null : toRotation(rows[0]);
+    async open(pipeline: string, goldenSet: string): Promise<GoldenRotation | null> {
+      const { rows } = await pool.query<GoldenRotation>(openSql, [pipeline, goldenSet]);
+      return rows[0] ?? null;
     },
 
-    begin: ({ pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt }) =>
-      inTransaction(pool, async (client) => {
+    /** Begins a rotation unless one to that version is open; one to another version is replaced. */
+    begin(rotation: NewRotation): Promise<GoldenRotation> {
+      const { pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt } = rotation;
+      return inTransaction(pool, async (client) => {
         await takeTurn(client, 'rotation', pipeline, goldenSet);
         await client.query(
           `update golden_rotations set ended_at = $4::timestamptz, outcome = 'replaced'
@@ -47,16 +68,18 @@ export function createGoldenRotations(pool: Pool): GoldenRotations {
            on conflict do nothing`,
           [pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt],
         );
-        const { rows } = await client.query<RotationRow>(
-          `select ${columns} from golden_rotations where pipeline = $1::text and golden_set = $2::text and ended_at is null`,
-          [pipeline, goldenSet],
-        );
+        const { rows } = await client.query<GoldenRotation>(openSql, [pipeline, goldenSet]);
         if (rows[0] === undefined) throw new Error('a rotation is gone within its own transaction');
-        return toRotation(rows[0]);
-      }),
+        return rows[0];
+      });
+    },
 
-    complete: (id, { endedAt, levels, shifts, judged }) =>
-      inTransaction(pool, async (client) => {
+    /**
+     * Lets the new version take over, and puts the checks of its last run in place of those that it was judged by before,
+     * all or nothing. False when the rotation had ended before.
+     */
+    complete(id: string, { endedAt, levels, shifts, judged }: RotationEnd): Promise<boolean> {
+      return inTransaction(pool, async (client) => {
         const { rowCount } = await client.query(
           `update golden_rotations
               set ended_at = $2::timestamptz, outcome = 'completed', levels = $3::jsonb, shifts = $4::jsonb
@@ -66,32 +89,21 @@ export function createGoldenRotations(pool: Pool): GoldenRotations {
         if (rowCount !== 1) return false;
         if (judged !== null) await replaceChecks(client, judged.runId, judged.checks);
         return true;
-      }),
+      });
+    },
 
-    async list({ pipeline = null, goldenSet = null }) {
-      const { rows } = await pool.query<RotationRow>(
-        `select ${columns} from golden_rotations
+    /** Newest first, the open one too. */
+    async list(filter: {
+      readonly pipeline?: string;
+      readonly goldenSet?: string;
+    }): Promise<readonly GoldenRotation[]> {
+      const { rows } = await pool.query<GoldenRotation>(
+        `${selectRotation}
           where ($1::text is null or pipeline = $1::text) and ($2::text is null or golden_set = $2::text)
           order by started_at desc, id desc`,
-        [pipeline, goldenSet],
+        [filter.pipeline ?? null, filter.goldenSet ?? null],
       );
-      return rows.map(toRotation);
+      return rows;
     },
-  };
-}
-
-function toRotation(row: RotationRow): GoldenRotation {
-  return {
-    id: row.id,
-    pipeline: row.pipeline,
-    goldenSet: row.golden_set,
-    fromVersion: row.from_version,
-    toVersion: row.to_version,
-    runsNeeded: row.runs_needed,
-    startedAt: row.started_at,
-    endedAt: row.ended_at,
-    outcome: row.outcome,
-    levels: row.levels,
-    shifts: row.shifts,
   };
 }

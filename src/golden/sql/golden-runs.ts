@@ -1,58 +1,72 @@
-/** Golden runs in PostgreSQL: their life, their answers, their end. Reads for the exporter are in latest-runs.ts. */
+/**
+ * Golden runs and what became of their queries.
+ *
+ * A running run is held by one worker through a lease. Whoever holds it may answer its queries; when the lease runs
+ * out, anyone may take the run over and goes on with the queries that have no answer yet.
+ */
 import type pg from 'pg';
+import type { CheckResult } from '../../checks/rules/check-result.ts';
+import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { RunStatus } from '../../model.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { wellFormed } from '../../postgres/values.ts';
-import type { GoldenRun, GoldenRuns, NewRun } from '../ports/golden-runs.ts';
-import type { QueryAnswer, RunSettings } from '../rules/run.ts';
-import { BATCH_QUERIES } from '../rules/schedule/batches.ts';
-import { finishRun } from './finish-run.ts';
-import { createLatestRuns } from './latest-runs.ts';
+import type { StoredComparison } from '../rules/compare-golden-runs.ts';
+import type { StaleLabel } from '../rules/labels.ts';
+import {
+  BATCH_QUERIES,
+  type GoldenRun,
+  type NewRun,
+  type OutcomeCounts,
+  type QueryAnswer,
+  type RunPurpose,
+  type SegmentScore,
+} from '../rules/run.ts';
+import { createLatestRuns, type LatestRun, type LatestSentinel, readLatestSentinels } from './latest-runs.ts';
 import { readComparedWithBaseline, readComparisons, readStaleLabels } from './run-comparisons.ts';
 import {
   type AnswerRow,
-  answerColumns,
-  type LabelColumns,
+  finishRun,
+  type RunEnd,
   readChecks,
   readOutcomes,
   readScores,
+  selectAnswers,
+  selectLabels,
   toAnswer,
-  toLabels,
 } from './run-results.ts';
-import { pruneSentinels, readLatency95, readLatestSentinels } from './sentinel-runs.ts';
 
-interface RunRow extends LabelColumns {
-  id: string;
-  pipeline: string;
-  golden_set: string;
-  golden_set_version: number;
-  purpose: GoldenRun['purpose'];
-  trigger: GoldenRun['trigger'];
-  cause: string | null;
-  query_ids: string[] | null;
-  scheduled_for: Date | null;
-  settings: RunSettings;
-  status: RunStatus;
-  reason: string | null;
-  started_at: Date;
-  deadline_at: Date;
-  finished_at: Date | null;
-  queries: number;
-  fingerprints: Record<string, string>;
+export interface RunFilter {
+  readonly pipeline?: string;
+  readonly goldenSet?: string;
+  readonly version?: number;
+  readonly status?: RunStatus;
+  /** Full runs unless told otherwise. */
+  readonly purpose?: RunPurpose;
+  /** Only runs that started before this one. */
+  readonly before?: GoldenRun;
+  readonly limit: number;
 }
 
 const selectRun = `
-  select r.id, r.pipeline, r.golden_set, r.golden_set_version, r.purpose, r.trigger, r.cause, r.query_ids, r.scheduled_for,
-         r.settings, r.status, r.reason, r.started_at, r.deadline_at, r.finished_at, r.fingerprints,
-         r.labels_probed, r.labels_stale, r.queries_dead, r.labels_gap, coalesce(cardinality(r.query_ids), s.queries) as queries
+  select r.id, r.pipeline, r.golden_set as "goldenSet", r.golden_set_version as "goldenSetVersion", r.purpose, r.trigger,
+         r.cause, r.query_ids as "queryIds", r.scheduled_for as "scheduledFor", r.settings, r.status, r.reason,
+         r.started_at as "startedAt", r.deadline_at as "deadlineAt", r.finished_at as "finishedAt", r.fingerprints,
+         coalesce(cardinality(r.query_ids), s.queries) as "queriesTotal", ${selectLabels('r')}
     from golden_runs r
     join golden_sets s on s.name = r.golden_set and s.version = r.golden_set_version`;
 
-export function createGoldenRuns(pool: pg.Pool): GoldenRuns {
-  return {
-    create: (run) => insertRun(pool, run),
+export type GoldenRuns = ReturnType<typeof createGoldenRuns>;
 
-    async hold(runId, holder, leaseSeconds) {
+export function createGoldenRuns(pool: pg.Pool) {
+  const readLatest = createLatestRuns(pool);
+  return {
+    /** False when the tick has its run, or a full run that a sentinel asked for is still running. */
+    create(run: NewRun): Promise<boolean> {
+      return insertRun(pool, run);
+    },
+
+    /** Takes or renews the lease. False when the run is not running or somebody else holds it. */
+    async hold(runId: string, holder: string, leaseSeconds: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update golden_runs
             set lease_holder = $2::text, lease_until = clock_timestamp() + make_interval(secs => $3::double precision)
@@ -63,27 +77,26 @@ export function createGoldenRuns(pool: pg.Pool): GoldenRuns {
       return rowCount === 1;
     },
 
-    async release(runId, holder) {
+    /** Gives the lease back, so that another may go on at once. */
+    async release(runId: string, holder: string): Promise<void> {
       await pool.query(
         `update golden_runs set lease_holder = null, lease_until = null where id = $1::text and lease_holder = $2::text`,
         [runId, holder],
       );
     },
 
-    async saveAnswers(runId, answers) {
-      if (answers.length === 0) return;
-      await insertAnswers(pool, runId, answers);
+    /** Stores answers; a query that has one keeps the first. */
+    async saveAnswers(runId: string, answers: readonly QueryAnswer[]): Promise<void> {
+      if (answers.length > 0) await insertAnswers(pool, runId, answers);
     },
 
-    async answers(runId) {
-      const { rows } = await pool.query<AnswerRow>(
-        `select ${answerColumns} from golden_run_answers where run_id = $1::text`,
-        [runId],
-      );
+    async answers(runId: string): Promise<readonly QueryAnswer[]> {
+      const { rows } = await pool.query<AnswerRow>(`${selectAnswers} where run_id = $1::text`, [runId]);
       return rows.map(toAnswer);
     },
 
-    async answered(runId, queryIds) {
+    /** Those of some queries that have an answer. */
+    async answered(runId: string, queryIds: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ query_id: string }>(
         `select query_id from golden_run_answers where run_id = $1::text and query_id = any ($2::text[])`,
         [runId, queryIds],
@@ -91,60 +104,113 @@ export function createGoldenRuns(pool: pg.Pool): GoldenRuns {
       return new Set(rows.map((row) => row.query_id));
     },
 
-    async finish(runId, end) {
+    /** Ends a running run with its scores and checks, all or nothing. False when it had ended before. */
+    finish(runId: string, end: RunEnd): Promise<boolean> {
       return inTransaction(pool, (client) => finishRun(client, runId, end));
     },
 
-    async find(runId) {
-      const { rows } = await pool.query<RunRow>(`${selectRun} where r.id = $1::text`, [runId]);
-      return rows[0] === undefined ? null : toRun(rows[0]);
+    /** Null when there is none of that id. */
+    async find(runId: string): Promise<GoldenRun | null> {
+      const { rows } = await pool.query<GoldenRun>(`${selectRun} where r.id = $1::text`, [runId]);
+      return rows[0] ?? null;
     },
 
-    async list({
-      pipeline = null,
-      goldenSet = null,
-      version = null,
-      status = null,
-      purpose = 'full',
-      before,
-      limit,
-    }) {
-      const { rows } = await pool.query<RunRow>(
+    /** Newest first. */
+    async list(filter: RunFilter): Promise<readonly GoldenRun[]> {
+      const { pipeline = null, goldenSet = null, version = null, status = null, before, limit } = filter;
+      const { rows } = await pool.query<GoldenRun>(
         `${selectRun}
           where ($1::text is null or r.pipeline = $1::text) and ($2::text is null or r.golden_set = $2::text)
             and ($3::text is null or r.status = $3::text)
             and ($4::timestamptz is null or (r.started_at, r.id) < ($4::timestamptz, $5::text))
             and r.purpose = $6::text and ($7::integer is null or r.golden_set_version = $7::integer)
           order by r.started_at desc, r.id desc limit $8::integer`,
-        [pipeline, goldenSet, status, before?.startedAt ?? null, before?.id ?? null, purpose, version, limit],
+        [
+          pipeline,
+          goldenSet,
+          status,
+          before?.startedAt ?? null,
+          before?.id ?? null,
+          filter.purpose ?? 'full',
+          version,
+          limit,
+        ],
       );
-      return rows.map(toRun);
+      return rows;
     },
 
-    scores: (runId) => readScores(pool, runId),
-    checks: (runId) => readChecks(pool, runId),
+    scores(runId: string): Promise<readonly SegmentScore[]> {
+      return readScores(pool, runId);
+    },
 
-    comparisons: (runId) => readComparisons(pool, runId),
-    staleLabels: (runId) => readStaleLabels(pool, runId),
-    comparedWithBaseline: (...asked) => readComparedWithBaseline(pool, ...asked),
+    checks(runId: string): Promise<readonly CheckResult[]> {
+      return readChecks(pool, runId);
+    },
 
-    outcomes: (runId) => readOutcomes(pool, runId),
+    outcomes(runId: string): Promise<OutcomeCounts> {
+      return readOutcomes(pool, runId);
+    },
 
-    async abandoned() {
-      const { rows } = await pool.query<RunRow>(
+    comparisons(runId: string): Promise<readonly StoredComparison[]> {
+      return readComparisons(pool, runId);
+    },
+
+    staleLabels(runId: string): Promise<readonly StaleLabel[]> {
+      return readStaleLabels(pool, runId);
+    },
+
+    /** What the latest completed full runs of a pipeline and set, of versions up to one, were found to be against their baselines, oldest first. */
+    comparedWithBaseline(
+      pipeline: string,
+      goldenSet: string,
+      upToVersion: number,
+      limit: number,
+    ): Promise<readonly ComparedWithBaseline[]> {
+      return readComparedWithBaseline(pool, pipeline, goldenSet, upToVersion, limit);
+    },
+
+    /** 95th percentile of the latencies of a run in milliseconds, failures left out; null without any. */
+    async latency95(runId: string): Promise<number | null> {
+      const { rows } = await pool.query<{ p95: number | null }>(
+        `select percentile_disc(0.95) within group (order by latency_ms) as p95
+           from golden_run_answers where run_id = $1::text and outcome in ('ok', 'empty') and latency_ms is not null`,
+        [runId],
+      );
+      return rows[0]?.p95 ?? null;
+    },
+
+    /** Running runs that nobody holds or asks for, oldest first. */
+    async abandoned(): Promise<readonly GoldenRun[]> {
+      const { rows } = await pool.query<GoldenRun>(
         `${selectRun}
           where r.status = 'running' and (r.lease_until is null or r.lease_until < clock_timestamp())
             and not exists (select from golden_run_batches b
                              where b.run_id = r.id and not b.done and b.lease_until >= clock_timestamp())
           order by r.started_at`,
       );
-      return rows.map(toRun);
+      return rows;
     },
 
-    latest: createLatestRuns(pool),
-    latestSentinels: () => readLatestSentinels(pool),
-    latency95: (runId) => readLatency95(pool, runId),
-    pruneSentinels: (before) => pruneSentinels(pool, before),
+    /**
+     * The state of each pipeline and set that has ever had a full run, for the exporter. While a new version runs beside
+     * the old one, it is that of the old one; then that of the new one.
+     */
+    latest(): Promise<readonly LatestRun[]> {
+      return readLatest();
+    },
+
+    /** The latest sentinel of each pipeline and set that ever had one, for the exporter. */
+    latestSentinels(): Promise<readonly LatestSentinel[]> {
+      return readLatestSentinels(pool);
+    },
+
+    /** Drops sentinels that started before a time; full runs are kept. */
+    async pruneSentinels(before: Date): Promise<void> {
+      await pool.query(
+        `delete from golden_runs where purpose = 'sentinel' and status <> 'running' and started_at < $1::timestamptz`,
+        [before],
+      );
+    },
   };
 }
 
@@ -209,27 +275,4 @@ async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly Que
       answers.map((a) => a.errorMessage),
     ],
   );
-}
-
-function toRun(row: RunRow): GoldenRun {
-  return {
-    id: row.id,
-    pipeline: row.pipeline,
-    goldenSet: row.golden_set,
-    goldenSetVersion: row.golden_set_version,
-    purpose: row.purpose,
-    trigger: row.trigger,
-    cause: row.cause,
-    queryIds: row.query_ids,
-    scheduledFor: row.scheduled_for,
-    settings: row.settings,
-    status: row.status,
-    reason: row.reason,
-    startedAt: row.started_at,
-    deadlineAt: row.deadline_at,
-    finishedAt: row.finished_at,
-    queriesTotal: row.queries,
-    fingerprints: row.fingerprints,
-    labels: toLabels(row),
-  };
 }

@@ -1,29 +1,16 @@
-/** Golden sets in PostgreSQL. */
+/** Golden sets by name and version. A version never changes once it is there. */
 import type pg from 'pg';
 import type { GoldenQuery, Judgment } from '../../model.ts';
 import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
 import { wellFormed } from '../../postgres/values.ts';
-import type {
-  GoldenOrigin,
-  GoldenSets,
-  GoldenSetVersion,
-  NewGoldenSet,
-  QuerySelection,
-} from '../ports/golden-sets.ts';
-import { originMismatch } from '../rules/origin-mismatch.ts';
+import {
+  type GoldenSetVersion,
+  type NewGoldenSet,
+  originMismatch,
+  type QueryOrigin,
+  type QuerySelection,
+} from '../rules/golden-set.ts';
 import { readOrigins, storeOrigins, withoutErased } from './golden-origins.ts';
-
-interface VersionRow {
-  name: string;
-  version: number;
-  content_hash: string;
-  format: string;
-  imported_at: Date;
-  queries: number;
-  judgments: number;
-  origin: GoldenOrigin;
-  note: string | null;
-}
 
 interface QueryRow {
   query_id: string;
@@ -37,17 +24,32 @@ interface JudgmentRow {
   grade: number;
 }
 
-const versionColumns = 'name, version, content_hash, format, imported_at, queries, judgments, origin, note';
+const selectVersions = `
+  select name, version, content_hash as "contentHash", format, imported_at as "importedAt", queries, judgments, origin, note
+    from golden_sets`;
 
-export function createGoldenSets(pool: pg.Pool): GoldenSets {
+export type GoldenSets = ReturnType<typeof createGoldenSets>;
+
+export function createGoldenSets(pool: pg.Pool) {
   return {
-    async add(set, now) {
+    /**
+     * Makes a new version, unless the latest one has the same content hash; all or nothing. Two imports of one name
+     * at the same time come one after the other. Queries of `origins` whose live query or user was erased since it was
+     * asked are left out.
+     *
+     * @throws RecalldError golden_origin_differs when a set of people would get a version of a model, or the other way
+     */
+    add(
+      set: NewGoldenSet,
+      now: Date,
+    ): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
       return inTransaction(pool, async (client) => {
         // Before the turn of the set, since an erasure takes both in this order and would be waited for in a ring.
         const allowed = await withoutErased(client, set);
         await takeTurn(client, 'golden set', set.name);
         const latest = await readLatest(client, set.name);
-        assertSameOrigin(set, latest);
+        if (latest !== null && latest.origin !== (set.origin ?? 'human'))
+          throw originMismatch(set.name, latest.origin);
         if (latest !== null && latest.contentHash === set.contentHash) return { set: latest, created: false };
         const version = (latest?.version ?? 0) + 1;
         await insertVersion(client, allowed, version, now);
@@ -58,23 +60,34 @@ export function createGoldenSets(pool: pg.Pool): GoldenSets {
       });
     },
 
-    async latest(name) {
+    /** Null when no set of that name exists. */
+    latest(name: string): Promise<GoldenSetVersion | null> {
       return readLatest(pool, name);
     },
 
-    async list() {
-      const { rows } = await pool.query<VersionRow>(
-        `select ${versionColumns} from golden_sets order by name, version desc`,
-      );
-      return rows.map(toVersion);
+    /** Every version of every set, newest first within a name. */
+    async list(): Promise<readonly GoldenSetVersion[]> {
+      const { rows } = await pool.query<GoldenSetVersion>(`${selectVersions} order by name, version desc`);
+      return rows;
     },
 
-    async origins(name) {
+    /** Of the queries of a set, all versions together, in the order of their ids. */
+    origins(name: string): Promise<readonly QueryOrigin[]> {
       return readOrigins(pool, name);
     },
 
-    queries: (name, version) => readQueries(pool, name, version, null),
-    someQueries: (name, version, selection) => readQueries(pool, name, version, selection),
+    /**
+     * The queries of a version with their judgments, in the order of the import. One that was erased has the text
+     * ERASED_TEXT and no tags; the latest version has none such.
+     */
+    queries(name: string, version: number): Promise<readonly GoldenQuery[]> {
+      return readQueries(pool, name, version, null);
+    },
+
+    /** Some of them, in the same order; unknown ids are left out. */
+    someQueries(name: string, version: number, selection: QuerySelection): Promise<readonly GoldenQuery[]> {
+      return readQueries(pool, name, version, selection);
+    },
   };
 }
 
@@ -105,18 +118,12 @@ async function readQueries(
   return withJudgments(rows, judgments.rows);
 }
 
-function assertSameOrigin(set: NewGoldenSet, latest: GoldenSetVersion | null): void {
-  const origin = set.origin ?? 'human';
-  if (latest === null || latest.origin === origin) return;
-  throw originMismatch(set.name, latest.origin);
-}
-
 async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<GoldenSetVersion | null> {
-  const { rows } = await db.query<VersionRow>(
-    `select ${versionColumns} from golden_sets where name = $1::text order by version desc limit 1`,
+  const { rows } = await db.query<GoldenSetVersion>(
+    `${selectVersions} where name = $1::text order by version desc limit 1`,
     [name],
   );
-  return rows[0] === undefined ? null : toVersion(rows[0]);
+  return rows[0] ?? null;
 }
 
 async function insertVersion(
@@ -129,7 +136,8 @@ async function insertVersion(
     query.judgments.map((judgment) => ({ queryId: query.id, ...judgment })),
   );
   await client.query(
-    `insert into golden_sets (${versionColumns}) values ($1::text, $2::integer, $3::text, $4::text, $5::timestamptz, $6::integer, $7::integer, $8::text, $9::text)`,
+    `insert into golden_sets (name, version, content_hash, format, imported_at, queries, judgments, origin, note)
+     values ($1::text, $2::integer, $3::text, $4::text, $5::timestamptz, $6::integer, $7::integer, $8::text, $9::text)`,
     [
       set.name,
       version,
@@ -170,20 +178,6 @@ async function insertVersion(
 
 function toJson(tags: GoldenQuery['tags']): string {
   return JSON.stringify(Object.fromEntries(Object.entries(tags).map((tag) => tag.map(wellFormed))));
-}
-
-function toVersion(row: VersionRow): GoldenSetVersion {
-  return {
-    name: row.name,
-    version: row.version,
-    contentHash: row.content_hash,
-    format: row.format,
-    importedAt: row.imported_at,
-    queries: row.queries,
-    judgments: row.judgments,
-    origin: row.origin,
-    note: row.note,
-  };
 }
 
 /** Joined here: a join in SQL takes minutes right after the import of a large set, when its tables have no statistics. */

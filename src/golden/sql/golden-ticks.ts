@@ -1,18 +1,31 @@
-/** What became of the ticks of golden schedules, in PostgreSQL. */
+/** What became of the ticks of golden schedules, and what they cost. */
 import type { Pool } from 'pg';
-import type { GoldenTicks, SkipReason } from '../ports/golden-ticks.ts';
+import type { RunPurpose } from '../rules/run.ts';
 
-interface SkipRow {
-  pipeline: string;
-  golden_set: string;
-  purpose: 'full' | 'sentinel';
-  reason: SkipReason;
-  count: number;
+/**
+ * `missed`: nobody was there to start it, or it could not be stored in time. `no_full_run`: a sentinel has nothing to be compared with yet.
+ */
+export type SkipReason = 'quiet_hours' | 'daily_budget' | 'missed' | 'no_full_run';
+
+export const skipReasons: readonly SkipReason[] = ['quiet_hours', 'daily_budget', 'missed', 'no_full_run'];
+
+export interface TickSeries {
+  readonly pipeline: string;
+  readonly goldenSet: string;
+  readonly purpose: RunPurpose;
 }
 
-export function createGoldenTicks(pool: Pool): GoldenTicks {
+export interface SkipCount extends TickSeries {
+  readonly reason: SkipReason;
+  readonly count: number;
+}
+
+export type GoldenTicks = ReturnType<typeof createGoldenTicks>;
+
+export function createGoldenTicks(pool: Pool) {
   return {
-    async last({ pipeline, goldenSet, purpose }) {
+    /** The latest planned time that came to a run or to a skip; null when there was none. */
+    async last({ pipeline, goldenSet, purpose }: TickSeries): Promise<Date | null> {
       const { rows } = await pool.query<{ last: Date | null }>(
         `select greatest(
            (select max(scheduled_for) from golden_runs
@@ -24,7 +37,13 @@ export function createGoldenTicks(pool: Pool): GoldenTicks {
       return rows[0]?.last ?? null;
     },
 
-    async skip({ pipeline, goldenSet, purpose }, plannedFor, reason, now) {
+    /** Notes ticks that came to no run; one that was noted before, by another replica, stays as it is. */
+    async skip(
+      { pipeline, goldenSet, purpose }: TickSeries,
+      plannedFor: readonly Date[],
+      reason: SkipReason,
+      now: Date,
+    ): Promise<void> {
       if (plannedFor.length === 0) return;
       await pool.query(
         `with old as (delete from golden_skips where planned_for < $6::timestamptz - interval '30 days')
@@ -36,10 +55,11 @@ export function createGoldenTicks(pool: Pool): GoldenTicks {
       );
     },
 
-    async skips(since) {
-      const { rows } = await pool.query<SkipRow>(
+    /** Skips noted at `since` or later, by series and reason; a tick that came to a run after all is none. */
+    async skips(since: Date): Promise<readonly SkipCount[]> {
+      const { rows } = await pool.query<SkipCount>(
         // Another scheduler, or a second attempt, may have run what the first one noted as skipped.
-        `select pipeline, golden_set, purpose, reason, count(*)::integer as count
+        `select pipeline, golden_set as "goldenSet", purpose, reason, count(*)::integer as count
            from golden_skips s
           where noted_at >= $1::timestamptz
             and not exists (
@@ -50,10 +70,11 @@ export function createGoldenTicks(pool: Pool): GoldenTicks {
           order by pipeline, golden_set, purpose, reason`,
         [since],
       );
-      return rows.map(({ golden_set: goldenSet, ...row }) => ({ ...row, goldenSet }));
+      return rows;
     },
 
-    async queriesSince(pipeline, goldenSet, since) {
+    /** Queries that runs of a pipeline and set asked since a time; those of a running run count whole. */
+    async queriesSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
       const { rows } = await pool.query<{ queries: number }>(
         `select coalesce(sum(case when r.status = 'running' then coalesce(cardinality(r.query_ids), s.queries)
                              else (select count(*) from golden_run_answers a where a.run_id = r.id and a.attempts > 0) end), 0)::integer as queries

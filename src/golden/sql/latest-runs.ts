@@ -2,12 +2,48 @@
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/check-result.ts';
 import { type RunStatus, runStatuses } from '../../model.ts';
-import type { LatestRun } from '../ports/golden-runs.ts';
-import type { OutcomeCounts } from '../rules/run.ts';
+import type { StoredComparison } from '../rules/compare-golden-runs.ts';
+import type { OutcomeCounts, RunLabels, SegmentScore } from '../rules/run.ts';
 import { readComparisons } from './run-comparisons.ts';
-import { type LabelColumns, readChecksOf, readOutcomes, readScores, toLabels } from './run-results.ts';
+import { readChecksOf, readOutcomes, readScores, selectLabels } from './run-results.ts';
 
-interface LatestRow extends LabelColumns {
+/** What the exporter needs of the sentinels of one pipeline and golden set. */
+export interface LatestSentinel {
+  readonly pipeline: string;
+  readonly goldenSet: string;
+  readonly lastAttemptAt: Date;
+  /** The latest that came to an end of its own; `hasFallen` is by its status. */
+  readonly ended: { readonly finishedAt: Date; readonly hasFallen: boolean } | null;
+  /** The latest that stood or fell by its scores: its retriever answered. */
+  readonly completed: { readonly startedAt: Date; readonly finishedAt: Date } | null;
+}
+
+/** What the exporter needs of one pipeline and golden set. */
+export interface LatestRun {
+  readonly pipeline: string;
+  readonly goldenSet: string;
+  readonly lastAttemptAt: Date;
+  readonly runsByStatus: Readonly<Record<RunStatus, number>>;
+  /** The latest run that came to an end of its own: completed, void or failed. */
+  readonly ended: {
+    readonly durationSeconds: number;
+    readonly outcomes: OutcomeCounts;
+    readonly checks: readonly CheckResult[];
+    readonly finishedAt: Date;
+  } | null;
+  /** The latest run that completed. */
+  readonly completed: {
+    readonly startedAt: Date;
+    readonly finishedAt: Date;
+    readonly scores: readonly SegmentScore[];
+    readonly segmentsOverflow: number;
+    readonly labels: RunLabels;
+    /** Against the pinned baseline; null when none was pinned. */
+    readonly baseline: StoredComparison | null;
+  } | null;
+}
+
+interface LatestRow {
   pipeline: string;
   golden_set: string;
   last_attempt_at: Date;
@@ -19,6 +55,7 @@ interface LatestRow extends LabelColumns {
   completed_started_at: Date | null;
   completed_at: Date | null;
   segments_overflow: number | null;
+  labels: RunLabels;
 }
 
 /**
@@ -38,8 +75,7 @@ const latestSql = `
          ended.id as ended_id, ended.finished_at as ended_at,
          extract(epoch from ended.finished_at - ended.started_at)::double precision as duration_seconds,
          completed.id as completed_id, completed.started_at as completed_started_at, completed.finished_at as completed_at,
-         completed.segments_overflow,
-         completed.labels_probed, completed.labels_stale, completed.queries_dead, completed.labels_gap
+         completed.segments_overflow, ${selectLabels('completed')}
     from sets
     left join lateral (
       ${newestOf("r.status in ('completed', 'void', 'failed')")}) ended on true
@@ -133,7 +169,51 @@ function toLatest(
             finishedAt: row.completed_at,
             ...results,
             segmentsOverflow: row.segments_overflow ?? 0,
-            labels: toLabels(row),
+            labels: row.labels,
           },
   };
+}
+
+interface SentinelRow {
+  pipeline: string;
+  golden_set: string;
+  last_attempt_at: Date;
+  ended_at: Date | null;
+  has_fallen: boolean | null;
+  completed_started_at: Date | null;
+  completed_at: Date | null;
+}
+
+export async function readLatestSentinels(db: pg.Pool): Promise<LatestSentinel[]> {
+  const { rows } = await db.query<SentinelRow>(
+    `with sets as (
+       select pipeline, golden_set, max(started_at) as last_attempt_at
+         from golden_runs where purpose = 'sentinel' group by pipeline, golden_set
+     )
+     select sets.pipeline, sets.golden_set, sets.last_attempt_at,
+            ended.finished_at as ended_at, ended.reason is not null as has_fallen,
+            completed.started_at as completed_started_at, completed.finished_at as completed_at
+       from sets
+       left join lateral (
+         select finished_at, reason from golden_runs r
+          where r.pipeline = sets.pipeline and r.golden_set = sets.golden_set and r.purpose = 'sentinel'
+            and r.status in ('completed', 'void')
+          order by r.started_at desc limit 1) ended on true
+       left join lateral (
+         select started_at, finished_at from golden_runs r
+          where r.pipeline = sets.pipeline and r.golden_set = sets.golden_set and r.purpose = 'sentinel'
+            and r.status = 'completed'
+          order by r.started_at desc limit 1) completed on true
+      order by sets.pipeline, sets.golden_set`,
+  );
+  return rows.map((row) => ({
+    pipeline: row.pipeline,
+    goldenSet: row.golden_set,
+    lastAttemptAt: row.last_attempt_at,
+    ended: row.ended_at === null ? null : { finishedAt: row.ended_at, hasFallen: row.has_fallen === true },
+    completed:
+      row.completed_at === null || row.completed_started_at === null
+        ? null
+        : { startedAt: row.completed_started_at, finishedAt: row.completed_at },
+  }));
 }

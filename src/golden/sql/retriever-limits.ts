@@ -1,8 +1,10 @@
-/** The concurrency and the pace of retrievers in PostgreSQL, whose clock is the only one that counts. */
+/**
+ * Holds the concurrency and the pace of each retriever over all workers and commands together. The clock of PostgreSQL
+ * is the only one that counts.
+ */
 import type { Pool } from 'pg';
 import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
-import type { RetrieverLimits } from '../ports/retriever-limits.ts';
-import { shareOf } from '../rules/schedule/retriever-share.ts';
+import { shareOf } from '../rules/retriever-pace.ts';
 
 interface ShareRow {
   holder: string;
@@ -10,10 +12,19 @@ interface ShareRow {
   failures_in_a_row: number;
 }
 
-export function createRetrieverLimits(pool: Pool): RetrieverLimits {
+export type RetrieverLimits = ReturnType<typeof createRetrieverLimits>;
+
+export function createRetrieverLimits(pool: Pool) {
   return {
-    share: (pipeline, holder, { concurrency, using, failuresInARow }, leaseSeconds) =>
-      inTransaction(pool, async (client) => {
+    /** Joins those who ask the retriever of a pipeline, or says again that one is there. */
+    share(
+      pipeline: string,
+      holder: string,
+      state: AskerState,
+      leaseSeconds: number,
+    ): Promise<RetrieverShare> {
+      const { concurrency, using, failuresInARow } = state;
+      return inTransaction(pool, async (client) => {
         await takeTurn(client, 'retriever', pipeline);
         const { rows } = await client.query<ShareRow>(
           `select holder, slots, failures_in_a_row from retriever_shares
@@ -32,9 +43,10 @@ export function createRetrieverLimits(pool: Pool): RetrieverLimits {
         );
         const failuresElsewhere = rows.reduce((sum, row) => sum + row.failures_in_a_row, 0);
         return { slots, failuresElsewhere };
-      }),
+      });
+    },
 
-    async leave(pipeline, holder) {
+    async leave(pipeline: string, holder: string): Promise<void> {
       await pool.query(
         `delete from retriever_shares
           where pipeline = $1::text and (holder = $2::text or until < clock_timestamp() - interval '1 hour')`,
@@ -42,7 +54,12 @@ export function createRetrieverLimits(pool: Pool): RetrieverLimits {
       );
     },
 
-    async reserve(pipeline, turns, perSecond) {
+    /**
+     * Books turns, evenly spaced, behind those that were booked before.
+     *
+     * @returns milliseconds until the first of them
+     */
+    async reserve(pipeline: string, turns: number, perSecond: number): Promise<number> {
       const { rows } = await pool.query<{ wait_ms: number }>(
         `insert into retriever_paces as p (pipeline, next_turn)
          values ($1::text, clock_timestamp() + make_interval(secs => $2::double precision))
@@ -54,4 +71,21 @@ export function createRetrieverLimits(pool: Pool): RetrieverLimits {
       return Math.max(0, rows[0]?.wait_ms ?? 0);
     },
   };
+}
+
+/** What somebody who asks a retriever tells of itself. */
+export interface AskerState {
+  /** Most queries in flight to the retriever, over all who ask it. */
+  readonly concurrency: number;
+  /** The larger of the last share and what is in flight. */
+  readonly using: number;
+  /** Failures since its last answer. */
+  readonly failuresInARow: number;
+}
+
+export interface RetrieverShare {
+  /** Most queries that the asker may have in flight until it asks again. */
+  readonly slots: number;
+  /** Failures in a row of all the others together. */
+  readonly failuresElsewhere: number;
 }

@@ -1,44 +1,109 @@
-/** Scores, checks and outcomes of a run, as they were stored. */
+/** What a run came to: its end, written whole, and its scores, checks and outcomes as they are read back. */
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/check-result.ts';
 import type { Measure } from '../../ir/metric-key.ts';
-import { type QueryOutcome, queryOutcomes, type Severity, type Verdict } from '../../model.ts';
-import type { MetricSummary } from '../../stats/summary.ts';
-import type { RunLabels } from '../ports/golden-runs.ts';
+import { type QueryOutcome, queryOutcomes, type RunStatus } from '../../model.ts';
+import type { StoredComparison } from '../rules/compare-golden-runs.ts';
+import type { LabelProbe } from '../rules/labels.ts';
 import type { OutcomeCounts, QueryAnswer, SegmentScore } from '../rules/run.ts';
+import { insertComparison, insertStaleLabels } from './run-comparisons.ts';
 
-export interface ScoreRow {
-  segment: string;
-  measure: Measure;
-  k: number;
-  mean: number;
-  n: number;
-  ci_low: number;
-  ci_high: number;
-  ci_method: MetricSummary['ciMethod'];
+export interface RunEnd {
+  readonly status: Exclude<RunStatus, 'running'>;
+  readonly reason: string | null;
+  readonly finishedAt: Date;
+  readonly scores: readonly SegmentScore[];
+  readonly checks: readonly CheckResult[];
+  readonly segmentsOverflow: number;
+  /** Null when the run came to no end at which the labels were looked for. */
+  readonly labels: LabelProbe | null;
+  readonly fingerprints: Readonly<Record<string, string>>;
+  readonly comparisons: readonly StoredComparison[];
 }
 
-interface CheckRow {
-  name: string;
-  severity: Severity;
-  verdict: Verdict;
-  value: number | null;
-  threshold: number;
-  explanation: string;
+/** Within a transaction of the caller. False when the run had ended before. */
+export async function finishRun(client: pg.PoolClient, runId: string, end: RunEnd): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `update golden_runs
+        set status = $2::text, reason = $3::text, finished_at = $4::timestamptz, segments_overflow = $5::integer,
+            fingerprints = $6::jsonb, labels_probed = $7::integer, labels_stale = $8::integer, queries_dead = $9::integer, labels_gap = $10::text,
+            lease_holder = null, lease_until = null
+      where id = $1::text and status = 'running'`,
+    [
+      runId,
+      end.status,
+      end.reason,
+      end.finishedAt,
+      end.segmentsOverflow,
+      JSON.stringify(end.fingerprints),
+      end.labels?.kind === 'probed' ? end.labels.probed : null,
+      end.labels?.kind === 'probed' ? end.labels.stale : null,
+      end.labels?.kind === 'probed' ? end.labels.dead.size : null,
+      end.labels?.kind === 'unknown' ? end.labels.reason : null,
+    ],
+  );
+  if (rowCount !== 1) return false;
+  for (const comparison of end.comparisons) await insertComparison(client, runId, comparison);
+  if (end.labels?.kind === 'probed') await insertStaleLabels(client, runId, end.labels.labels);
+  await client.query(
+    `insert into golden_run_scores (run_id, segment, measure, k, mean, n, ci_low, ci_high, ci_method)
+     select $1::text, s.* from unnest($2::text[], $3::text[], $4::integer[], $5::double precision[], $6::integer[],
+                                      $7::double precision[], $8::double precision[], $9::text[]) as s`,
+    [
+      runId,
+      end.scores.map((s) => s.segment),
+      end.scores.map((s) => s.measure),
+      end.scores.map((s) => s.k),
+      end.scores.map((s) => s.mean),
+      end.scores.map((s) => s.n),
+      end.scores.map((s) => s.ciLow),
+      end.scores.map((s) => s.ciHigh),
+      end.scores.map((s) => s.ciMethod),
+    ],
+  );
+  await insertChecks(client, runId, end.checks);
+  return true;
 }
+
+/** Puts other checks in the place of those that a run was judged by. */
+export async function replaceChecks(
+  client: pg.PoolClient,
+  runId: string,
+  checks: readonly CheckResult[],
+): Promise<void> {
+  await client.query('delete from golden_run_checks where run_id = $1::text', [runId]);
+  await insertChecks(client, runId, checks);
+}
+
+async function insertChecks(
+  client: pg.PoolClient,
+  runId: string,
+  checks: readonly CheckResult[],
+): Promise<void> {
+  await client.query(
+    `insert into golden_run_checks (run_id, name, severity, verdict, value, threshold, explanation)
+     select $1::text, c.* from unnest($2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[], $7::text[]) as c`,
+    [
+      runId,
+      checks.map((c) => c.name),
+      checks.map((c) => c.severity),
+      checks.map((c) => c.verdict),
+      checks.map((c) => c.value),
+      checks.map((c) => c.threshold),
+      checks.map((c) => c.explanation),
+    ],
+  );
+}
+
+const scoreColumns = `s.segment, s.measure, s.k, s.mean, s.n, s.ci_low as "ciLow", s.ci_high as "ciHigh", s.ci_method as "ciMethod"`;
 
 export async function readScores(db: pg.Pool, runId: string): Promise<SegmentScore[]> {
-  const { rows } = await db.query<ScoreRow>(
-    `select segment, measure, k, mean, n, ci_low, ci_high, ci_method
-       from golden_run_scores where run_id = $1::text order by segment <> 'all', segment, measure, k`,
+  const { rows } = await db.query<SegmentScore>(
+    `select ${scoreColumns} from golden_run_scores s
+      where run_id = $1::text order by segment <> 'all', segment, measure, k`,
     [runId],
   );
-  return rows.map(toScore);
-}
-
-export function toScore({ segment, measure, k, mean, n, ...bounds }: ScoreRow): SegmentScore {
-  const { ci_low: ciLow, ci_high: ciHigh, ci_method: ciMethod } = bounds;
-  return { segment, measure, k, mean, n, ciLow, ciHigh, ciMethod };
+  return rows;
 }
 
 export async function readChecks(db: pg.Pool, runId: string): Promise<readonly CheckResult[]> {
@@ -50,7 +115,7 @@ export async function readChecksOf(
   db: pg.Pool,
   runIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly CheckResult[]>> {
-  const { rows } = await db.query<CheckRow & { run_id: string }>(
+  const { rows } = await db.query<CheckResult & { run_id: string }>(
     `select run_id, name, severity, verdict, value, threshold, explanation
        from golden_run_checks where run_id = any($1::text[]) order by name, severity`,
     [runIds],
@@ -64,20 +129,10 @@ export async function readChecksOf(
   return byRun;
 }
 
-export interface LabelColumns {
-  labels_probed: number | null;
-  labels_stale: number | null;
-  queries_dead: number | null;
-  labels_gap: string | null;
-}
-
-export function toLabels(row: LabelColumns): RunLabels {
-  return {
-    probed: row.labels_probed,
-    stale: row.labels_stale,
-    deadQueries: row.queries_dead,
-    gap: row.labels_gap,
-  };
+/** The column `labels` of a run. */
+export function selectLabels(run: string): string {
+  return `json_build_object('probed', ${run}.labels_probed, 'stale', ${run}.labels_stale,
+            'deadQueries', ${run}.queries_dead, 'gap', ${run}.labels_gap) as labels`;
 }
 
 export async function readOutcomes(db: pg.Pool, runId: string): Promise<OutcomeCounts> {
@@ -97,28 +152,83 @@ export async function readOutcomes(db: pg.Pool, runId: string): Promise<OutcomeC
  * Lists come as JSON, which is parsed many times faster than arrays of PostgreSQL are; of numbers PostgreSQL writes it
  * faster as text. A score is never infinite or no number, since it was JSON when it came.
  */
-export const answerColumns = `query_id, outcome, array_to_json(document_ids) as document_ids,
-  ('[' || array_to_string(scores, ',', 'null') || ']')::json as scores, latency_ms, attempts, error_code, error_message`;
+export const selectAnswers = `
+  select query_id as "queryId", outcome, array_to_json(document_ids) as ids,
+         ('[' || array_to_string(scores, ',', 'null') || ']')::json as scores, latency_ms as "latencyMs", attempts,
+         error_code as "errorCode", error_message as "errorMessage"
+    from golden_run_answers`;
 
-export interface AnswerRow {
-  query_id: string;
-  outcome: QueryOutcome;
-  document_ids: string[];
-  scores: (number | null)[];
-  latency_ms: number | null;
-  attempts: number;
-  error_code: string | null;
-  error_message: string | null;
+export interface AnswerRow extends Omit<QueryAnswer, 'documents'> {
+  readonly ids: readonly string[];
+  readonly scores: readonly (number | null)[];
 }
 
-export function toAnswer(row: AnswerRow): QueryAnswer {
+export function toAnswer({ ids, scores, ...answer }: AnswerRow): QueryAnswer {
+  return { ...answer, documents: ids.map((id, index) => ({ id, score: scores[index] ?? null })) };
+}
+
+/** A run in the history of its golden set. */
+export interface HistoricRun {
+  readonly runId: string;
+  readonly goldenSetVersion: number;
+  readonly status: RunStatus;
+  readonly startedAt: Date;
+  /** Over all queries, at the largest cut-off; empty unless it completed. */
+  readonly scores: readonly SegmentScore[];
+}
+
+/** How did the scores of a golden set go, a row for each score? The newest runs count when there are too many. */
+const historySql = `
+  with newest as (
+    select id, golden_set_version, status, started_at from golden_runs
+     where pipeline = $1::text and golden_set = $2::text and purpose = 'full'
+       and started_at >= $3::timestamptz and started_at < $4::timestamptz
+     order by started_at desc limit $5::integer
+  )
+  select newest.id as "runId", newest.golden_set_version as "goldenSetVersion", newest.status,
+         newest.started_at as "startedAt", ${scoreColumns}
+    from newest
+    left join golden_run_scores s
+      on s.run_id = newest.id and s.segment = 'all' and ($6::text[] is null or s.measure = any ($6::text[]))
+     and s.k = (select max(k) from golden_run_scores where run_id = newest.id and segment = 'all')
+   order by newest.started_at, newest.id, s.measure`;
+
+/** What people who look into golden runs ask beyond what running them needs. */
+export type RunReads = ReturnType<typeof createRunReads>;
+
+export function createRunReads(pool: pg.Pool) {
   return {
-    queryId: row.query_id,
-    outcome: row.outcome,
-    documents: row.document_ids.map((id, index) => ({ id, score: row.scores[index] ?? null })),
-    latencyMs: row.latency_ms,
-    attempts: row.attempts,
-    errorCode: row.error_code,
-    errorMessage: row.error_message,
+    /** The latest full runs of a set that started from `from` to before `until`, oldest first. */
+    async history(request: {
+      readonly pipeline: string;
+      readonly goldenSet: string;
+      readonly from: Date;
+      readonly until: Date;
+      readonly limit: number;
+      /** Whose scores are read; left out, all. */
+      readonly measures?: readonly Measure[];
+    }): Promise<readonly HistoricRun[]> {
+      const { pipeline, goldenSet, from, until, limit, measures = null } = request;
+      const { rows } = await pool.query<Omit<HistoricRun, 'scores'> & (SegmentScore | { measure: null })>(
+        historySql,
+        [pipeline, goldenSet, from, until, limit, measures],
+      );
+      const runs = new Map<string, HistoricRun & { readonly scores: SegmentScore[] }>();
+      for (const { runId, goldenSetVersion, status, startedAt, ...score } of rows) {
+        const run = runs.get(runId) ?? { runId, goldenSetVersion, status, startedAt, scores: [] };
+        runs.set(runId, run);
+        if (score.measure !== null) run.scores.push(score);
+      }
+      return [...runs.values()];
+    },
+
+    /** What was answered to one query; null while it has no answer. */
+    async answer(runId: string, queryId: string): Promise<QueryAnswer | null> {
+      const { rows } = await pool.query<AnswerRow>(
+        `${selectAnswers} where run_id = $1::text and query_id = $2::text`,
+        [runId, queryId],
+      );
+      return rows[0] === undefined ? null : toAnswer(rows[0]);
+    },
   };
 }

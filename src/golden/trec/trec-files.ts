@@ -3,8 +3,7 @@ import type { GradeByDocument } from '../../ir/evaluate.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
 import { quoted } from '../../text/source-line.ts';
 import { type Block, forEachLine, malformed } from './blocks.ts';
-import { QueryGroups } from './query-groups.ts';
-import { ResultTable, type RunDocuments } from './result-table.ts';
+import { QueryGroups, ResultTable, type RunDocuments } from './result-table.ts';
 
 const NUMBER_SIGN = 0x23;
 

@@ -12,9 +12,9 @@ import type { Measurement } from '../../measures/rules/measurement.ts';
 import { inReadingOrder, shownMeasure } from '../../measures/shown-measures.ts';
 import type { MeasurementStatus } from '../../status/pipeline-status.ts';
 import { percent } from '../../text/number-text.ts';
-import type { FeedbackSummary } from '../feedback-summary.ts';
-import type { TrafficBucket } from '../ports/traffic-reads.ts';
+import type { FeedbackSummary } from '../feedback-summary-routes.ts';
 import type { PositiveRatioOutcome } from '../rules/feedback/positive-ratio.ts';
+import type { TrafficBucket } from '../sql/traffic-reads.ts';
 
 export interface TrafficPageData {
   readonly pipeline: string;

@@ -6,8 +6,7 @@ import { duration, minute, plural } from '../../console/format.ts';
 import { DensityPart, Topics } from '../../density/sections.tsx';
 import { deploymentMark } from '../../deployments/deployment-table.tsx';
 import { acceptedText, IncidentsPart, PagesPart } from '../../diagnosis/pages/incidents-part.tsx';
-import { GoldenHealthPart } from '../../golden/pages/golden-health-part.tsx';
-import { headlineOf, ScoresPart } from '../../golden/pages/scores-part.tsx';
+import { GoldenHealthPart, headlineOf, ScoresPart } from '../../golden/pages/scores-part.tsx';
 import type { Review } from '../read-review.ts';
 
 interface ReportProps {

@@ -1,9 +1,9 @@
 /** Erasure of people and live queries that golden queries were promoted from. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { erase as eraseEverywhere } from '../../../src/erasure/erase.ts';
-import type { QueryOrigin } from '../../../src/golden/ports/golden-sets.ts';
+import type { QueryOrigin } from '../../../src/golden/rules/golden-set.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
-import type { ErasureSubject } from '../../../src/live/ports/live-traffic.ts';
+import type { ErasureSubject } from '../../../src/live/sql/erase-live.ts';
 import { inTransaction, takeTurn } from '../../../src/postgres/transaction.ts';
 import { aGoldenQuery, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';

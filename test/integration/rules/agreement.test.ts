@@ -8,7 +8,7 @@ import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
 import { readCheckGauges } from '../../../src/checks/gauges.ts';
 import { judgeGoldenRun, type RunEvidence } from '../../../src/checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
-import type { LatestRun } from '../../../src/golden/ports/golden-runs.ts';
+import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import type { GaugeSample } from '../../../src/metrics/meter.ts';
 import type { Verdict } from '../../../src/model.ts';
 import { readStoredGauges } from '../../../src/status/publish.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
-import { closePipelines, createPipelines, findPipeline, scheduleOf } from '../../../src/app/pipelines.ts';
+import { closePipelines, createPipelines } from '../../../src/app/pipelines.ts';
 import { judgeFloor } from '../../../src/checks/rules/golden-checks.ts';
-import type { WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
+import { findPipeline, scheduleOf, type WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
 import { json, startFaultServer } from '../../support/fault-server.ts';
 import { silentLogger } from '../../support/log.ts';

@@ -7,8 +7,8 @@ import { measureGolden } from '../../../bench/golden-false-regressions.ts';
 import { randomNumbers } from '../../../bench/random-numbers.ts';
 import { type ComparedWithBaseline, judgeRegression } from '../../../src/checks/rules/regression.ts';
 import { storedComparison } from '../../../src/golden/rules/compare-golden-runs.ts';
-import { compareMetric } from '../../../src/golden/rules/comparison/compare-metric.ts';
-import { rerunNoise } from '../../../src/golden/rules/comparison/rerun-noise.ts';
+import { compareMetric } from '../../../src/golden/rules/compare-metric.ts';
+import { rerunNoise } from '../../../src/golden/rules/rerun-noise.ts';
 import { mean } from '../../../src/stats/descriptive.ts';
 
 describe('a simulated stream of golden runs', () => {

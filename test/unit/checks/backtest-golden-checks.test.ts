@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { backtestGoldenChecks } from '../../../src/checks/backtest.ts';
 import type { GoldenChecks } from '../../../src/checks/rules/golden-checks.ts';
-import type { RunEnd } from '../../../src/golden/ports/golden-runs.ts';
+import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import { aScore } from '../../support/builders.ts';
 import { aDifference, anEnd, aRun, importSet, minutes } from '../../support/golden-runs.ts';
 import { MemoryGoldenRotations } from '../../support/memory-golden-rotations.ts';

@@ -6,7 +6,7 @@ import { createPipelines } from '../../../src/app/pipelines.ts';
 import { expectFalsePages, formatFalsePages } from '../../../src/checks/false-pages-command.ts';
 import type { ExpectedOfPipeline } from '../../../src/checks/rules/false-pages.ts';
 import { createDensityPlans } from '../../../src/density/plan.ts';
-import type { LatestRun } from '../../../src/golden/ports/golden-runs.ts';
+import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 
 const now = new Date('2026-11-20T09:30:30Z');
 const logger = createLogger('error');

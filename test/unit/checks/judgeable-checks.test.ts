@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
-import { runMeasures } from '../../../src/golden/rules/query-scores.ts';
+import { runMeasures } from '../../../src/golden/rules/score-run.ts';
 
 function problemOf(golden: string, checks: string): string {
   const text = `pipelines: [{name: docs, retriever: {kind: http, url: u}, golden: [${golden}], checks: [${checks}]}]`;

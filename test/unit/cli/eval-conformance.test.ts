@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { evalCommand } from '../../../src/cli/eval.ts';
+import { evalCommand } from '../../../src/golden/commands/eval.ts';
 import { CollectedOutput } from './eval-output.ts';
 
 type Columns = Readonly<Record<string, readonly number[]>>;

@@ -8,9 +8,8 @@ import {
   recordToJson,
 } from '../../../src/client/records.ts';
 import type { TrackedFeedback, TrackedQuery } from '../../../src/client/types.ts';
+import { feedbackSchema, liveQuerySchema } from '../../../src/live/ingest-schema.ts';
 import { feedbackKinds as kindsOfTheDaemon } from '../../../src/live/rules/live-query.ts';
-import { feedbackSchema } from '../../../src/live/schema/feedback.ts';
-import { liveQuerySchema } from '../../../src/live/schema/live-query.ts';
 
 const now = Date.parse('2026-11-20T15:45:00Z');
 const context = { id: 'q-1', pipeline: 'support-docs', now, sampleRate: 1 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { statesOf } from '../../../src/checks/check-store.ts';
 import type { CheckStanding } from '../../../src/checks/rules/check-state.ts';
 import { type AlarmFacts, alarmsOf, trusted } from '../../../src/diagnosis/alarms.ts';
-import type { LatestRun } from '../../../src/golden/ports/golden-runs.ts';
+import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import type { Verdict } from '../../../src/model.ts';
 import { aFloor, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 import { statesAt } from '../../support/check-states.ts';

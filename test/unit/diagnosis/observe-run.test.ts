@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
 import { observeDensity } from '../../../src/diagnosis/observe-parts.ts';
 import { lastGood, latestEnded } from '../../../src/diagnosis/observe-run.ts';
-import type { RunEnd } from '../../../src/golden/ports/golden-runs.ts';
+import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../src/model.ts';
 import {
   aFailedAnswer,

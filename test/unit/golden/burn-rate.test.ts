@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { burnRates } from '../../../src/golden/burn-rate.ts';
+import { burnRates } from '../../../src/golden/objectives.ts';
 
 describe('the burn rates of an objective', () => {
   it('are those of the SRE Workbook for 30 days', () => {

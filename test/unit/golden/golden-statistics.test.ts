@@ -2,9 +2,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createComputePool } from '../../../src/app/compute/compute-pool.ts';
 import { createGoldenStatistics } from '../../../src/golden/golden-statistics.ts';
 import { compareGoldenRuns } from '../../../src/golden/rules/compare-golden-runs.ts';
-import { measureNoise } from '../../../src/golden/rules/comparison/rerun-noise.ts';
-import { scoreQueries } from '../../../src/golden/rules/query-scores.ts';
-import { scoreRun } from '../../../src/golden/rules/score-run.ts';
+import { measureNoise } from '../../../src/golden/rules/rerun-noise.ts';
+import { scoreQueries, scoreRun } from '../../../src/golden/rules/score-run.ts';
 import { groupBySegment } from '../../../src/golden/rules/segments.ts';
 import { anAnswer, aRunSettings, documents, goldenQueries } from '../../support/builders.ts';
 

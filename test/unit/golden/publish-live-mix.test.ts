@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { liveMixGauges } from '../../../src/golden/publish-live-mix.ts';
+import { liveMixGauges } from '../../../src/golden/gauges.ts';
 import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
 import { gapNow, valueNow } from '../../../src/probes/probes.ts';
 import { aWatchedPipeline, NOON } from '../../support/builders.ts';

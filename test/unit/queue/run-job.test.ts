@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type JobDeps, jobCatalogue } from '../../../src/app/job-catalogue.ts';
 import { RecalldError } from '../../../src/errors.ts';
 import { statisticsOfCommands as statistics } from '../../../src/golden/golden-statistics.ts';
-import type { GoldenRun } from '../../../src/golden/ports/golden-runs.ts';
+import type { GoldenRun } from '../../../src/golden/rules/run.ts';
 import { createJobRunner } from '../../../src/queue/run-job.ts';
 import { aGoldenRun, aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { MemoryDeployments } from '../../support/memory-deployments.ts';

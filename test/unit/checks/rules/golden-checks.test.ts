@@ -8,7 +8,7 @@ import {
   judgeStaleLabels,
   listGoldenChecks,
 } from '../../../../src/checks/rules/golden-checks.ts';
-import type { LabelProbe } from '../../../../src/golden/rules/label-probe.ts';
+import type { LabelProbe } from '../../../../src/golden/rules/labels.ts';
 import type { Severity, Verdict } from '../../../../src/model.ts';
 import { aFloor, aScore, goldenChecks } from '../../../support/builders.ts';
 

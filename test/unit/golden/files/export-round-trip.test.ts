@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../../src/errors.ts';
-import type { ExportFile } from '../../../../src/golden/rules/export/export-file.ts';
-import { exportGoldenSet } from '../../../../src/golden/rules/export/export-golden-set.ts';
-import type { GoldenFormat } from '../../../../src/golden/rules/golden-set-file.ts';
+import { type ExportFile, exportGoldenSet } from '../../../../src/golden/rules/export-golden-set.ts';
+import type { GoldenFormat } from '../../../../src/golden/rules/golden-set.ts';
 import type { GoldenQuery } from '../../../../src/model.ts';
 import { type Files, readFiles } from './golden-files.ts';
 

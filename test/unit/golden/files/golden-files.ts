@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RecalldError } from '../../../../src/errors.ts';
-import { readGoldenSet } from '../../../../src/golden/files/golden-set-reader.ts';
-import type { GoldenSetFile, ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set-file.ts';
-import { parseGoldenLine } from '../../../../src/golden/schema/golden-files.ts';
+import type { GoldenSetFile, ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';
+import { readGoldenSet } from '../../../../src/golden/sets/golden-set-reader.ts';
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 
@@ -30,7 +29,7 @@ export async function withFiles<T>(files: Files, use: (folder: string) => Promis
 
 /** Reads what lies at the path, as `golden import` does. */
 export function read(path: string, options: Partial<ReadGoldenSetOptions> = {}): Promise<GoldenSetFile> {
-  return readGoldenSet(path, { format: 'auto', rowsAsQueries: false, ...options }, parseGoldenLine);
+  return readGoldenSet(path, { format: 'auto', rowsAsQueries: false, ...options });
 }
 
 /** Reads `name` (`.` for the folder) of the files. */

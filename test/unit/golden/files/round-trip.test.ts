@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { guardCell } from '../../../../src/golden/rules/spreadsheet-cell.ts';
+import { guardCell } from '../../../../src/golden/rules/csv-table.ts';
 import type { GoldenQuery } from '../../../../src/model.ts';
 import { type Files, readFiles } from './golden-files.ts';
 

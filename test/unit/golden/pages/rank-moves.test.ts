@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sideBySide } from '../../../../src/golden/pages/rank-moves.ts';
+import { sideBySide } from '../../../../src/golden/pages/query-page.tsx';
 
 const ranked = (...ids: string[]) => ids.map((id) => ({ id, score: null }));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { changedQueries } from '../../../../src/golden/rules/changed-queries.ts';
 import type { ComparedSide } from '../../../../src/golden/rules/compare-golden-runs.ts';
+import { changedQueries } from '../../../../src/golden/rules/listed-queries.ts';
 import { aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
 
 const queries = ['steady', 'lost', 'fell', 'rose', 'stale', 'emptied'].map((id) =>

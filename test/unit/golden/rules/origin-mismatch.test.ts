@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { originMismatch } from '../../../../src/golden/rules/origin-mismatch.ts';
+import { originMismatch } from '../../../../src/golden/rules/golden-set.ts';
 
 it('says which questions a set holds, which were to join them, and the way out', () => {
   expect(originMismatch('faq', 'human')).toMatchObject({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runMeasures, scoreQueries } from '../../../../src/golden/rules/query-scores.ts';
+import { runMeasures, scoreQueries } from '../../../../src/golden/rules/score-run.ts';
 import { aGoldenQuery, anAnswer, documents } from '../../../support/builders.ts';
 
 it('scores every query in every measure at every cut-off, and one without an answer 0', () => {

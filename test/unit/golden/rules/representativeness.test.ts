@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { measureRepresentativeness } from '../../../../src/golden/rules/representativeness.ts';
-import { reweightedScore } from '../../../../src/golden/rules/reweighted-score.ts';
+import {
+  measureRepresentativeness,
+  reweightedScore,
+} from '../../../../src/golden/rules/representativeness.ts';
 import { createRandom } from '../../../../src/stats/random.ts';
 import { matrixOf } from '../../../../src/vector/matrix.ts';
 

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runMeasures } from '../../../../src/golden/rules/query-scores.ts';
 import type { QueryAnswer, RunSettings } from '../../../../src/golden/rules/run.ts';
-import { scoreRun } from '../../../../src/golden/rules/score-run.ts';
+import { runMeasures, scoreRun } from '../../../../src/golden/rules/score-run.ts';
 import type { GoldenQuery } from '../../../../src/model.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
 

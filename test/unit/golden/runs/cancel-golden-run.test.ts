@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cancelGoldenRun } from '../../../../src/golden/runs/cancel-golden-run.ts';
+import { cancelGoldenRun } from '../../../../src/golden/runs/end-golden-run.ts';
 import { aGoldenRun, NOON } from '../../../support/builders.ts';
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';

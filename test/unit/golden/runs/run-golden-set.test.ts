@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
 import type { QueryAnswer, RunSettings } from '../../../../src/golden/rules/run.ts';
-import { endWithoutScores } from '../../../../src/golden/runs/run-end.ts';
+import { endWithoutScores } from '../../../../src/golden/runs/end-golden-run.ts';
 import { type RunProgress, runGoldenSet } from '../../../../src/golden/runs/run-golden-set.ts';
 import {
   aFailedAnswer,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readRunTable } from '../../../../src/golden/runs/run-table.ts';
+import { readRunTable } from '../../../../src/golden/runs/run-queries.ts';
 import {
   aGoldenRun,
   aNewGoldenSet,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { metricJson, metricsJson } from '../../../../src/golden/schema/run-summary-document.ts';
+import { metricJson, metricsJson } from '../../../../src/golden/runs/run-summary.ts';
 import { aScore } from '../../../support/builders.ts';
 
 describe('scores as JSON', () => {

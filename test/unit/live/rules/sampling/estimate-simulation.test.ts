@@ -1,6 +1,5 @@
 /** Draws many samples of populations that are fully known and holds the estimates against the truth. */
 import { describe, expect, it } from 'vitest';
-import { hajekProportion } from '../../../../../src/live/rules/sampling/bounded-mean.ts';
 import {
   decide,
   inclusionProbability,
@@ -9,6 +8,7 @@ import {
 import {
   type EstimateOutcome,
   hajekMean,
+  hajekProportion,
   hajekRatio,
   horvitzThompsonTotal,
   type SampledValue,

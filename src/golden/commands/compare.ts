@@ -1,0 +1,209 @@
+import type { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
+import { formatTable } from '../../cli/output.ts';
+import { RecalldError } from '../../errors.ts';
+import { formatMetricKey } from '../../ir/metric-key.ts';
+import type { MetricComparison } from '../rules/compare-metric.ts';
+import { adviseOnSetSize, mostRegressed, type RunComparison } from '../rules/compare-runs.ts';
+import { type ComparisonSettings, minEffectOf } from '../rules/verdict.ts';
+import { comparisonJson } from '../runs/run-summary.ts';
+import { compareTrecFiles, type OfflineComparison } from '../trec/evaluate-trec.ts';
+import { scoringSettings, TREC_HELP, type TrecOptions, trecCommand, writeAll } from './trec-options.ts';
+
+/** How a comparison is written down for people. */
+const MOST_QUERIES = 10;
+
+/** A table of the metrics, the verdict and its rule, the queries that lost most, and advice on the size of the set. */
+function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSettings): Generator<string> {
+  const { comparison } = compared;
+  yield `${metricsTable(comparison.metrics)}\n\n`;
+  yield `${describeVerdict(comparison, settings).join('\n')}\n`;
+  yield `${describeQueries(compared).join('\n')}\n`;
+  const losses = tableOfLosses(compared);
+  if (losses !== null) yield `\n${losses}\n`;
+  const advice = adviseOnSetSize(comparison, settings);
+  if (advice.length > 0) yield `\n${advice.join('\n')}\n`;
+}
+
+/** One line for each metric, with its bounds and what the set could show. */
+export function metricsTable(metrics: readonly MetricComparison[]): string {
+  const rows = metrics.map((metric) => [
+    formatMetricKey(metric.key),
+    metric.verdict,
+    metric.baseline.toFixed(4),
+    metric.candidate.toFixed(4),
+    signed(metric.difference),
+    `${signed(metric.ciLow)} to ${signed(metric.ciHigh)}`,
+    probability(metric.p),
+    `${metric.wins}`,
+    `${metric.losses}`,
+    `${metric.ties}`,
+    detectable(metric),
+  ]);
+  const head = ['metric', 'verdict', 'baseline', 'candidate', 'difference', '95 % interval', 'p'];
+  return formatTable([...head, 'won', 'lost', 'tied', 'detectable'], rows, 2);
+}
+
+function describeVerdict({ verdict, metrics }: RunComparison, settings: ComparisonSettings): string[] {
+  const least = [...new Set(metrics.map(({ key }) => minEffectOf(key.measure, settings)))];
+  const rule =
+    `A regression is a fall of at least ${least.join(' or ')} (see --min-effect) with p < ${settings.alpha}, ` +
+    'an improvement a rise of as much.';
+  if (metrics.length === 1) return [`Verdict: ${verdict}.`, rule];
+  return [
+    `Verdict on all metrics together: ${verdict}.`,
+    rule,
+    'p in the table is not adjusted; the verdict on all metrics takes p adjusted for their number (Holm).',
+  ];
+}
+
+function describeQueries({ comparison, baseline, candidate }: OfflineComparison): string[] {
+  const lines = [
+    `Judged queries ${comparison.n}; without results in the baseline ${baseline.counts.missing}, ` +
+      `in the candidate ${candidate.counts.missing}.`,
+  ];
+  for (const [name, { counts }] of [
+    ['baseline', baseline],
+    ['candidate', candidate],
+  ] as const) {
+    if (counts.answered === 0)
+      lines.push(
+        `No judged query has results in the ${name}, so every score of it is 0. Do the files use the same query ids?`,
+      );
+    else if (counts.missing > 0)
+      lines.push(`Queries without results in the ${name} score 0 and stay in its means.`);
+  }
+  return lines;
+}
+
+/** Of the first metric that regressed, else of the first in which a query lost. */
+function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineComparison): string | null {
+  const { metrics } = comparison;
+  const regressed = metrics.findIndex(({ verdict }) => verdict === 'regression');
+  const column = regressed === -1 ? metrics.findIndex(({ losses }) => losses > 0) : regressed;
+  const metric = metrics[column];
+  if (metric === undefined) return null;
+  const worst = mostRegressed(
+    queryIds,
+    baseline.columns[column] ?? [],
+    candidate.columns[column] ?? [],
+    MOST_QUERIES,
+  );
+  const rows = worst.map((query) => [
+    query.queryId,
+    query.baseline.toFixed(4),
+    query.candidate.toFixed(4),
+    signed(query.difference),
+  ]);
+  const table = formatTable(['query', 'baseline', 'candidate', 'difference'], rows, 1);
+  return `Queries that lost most in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
+}
+
+/** Without any change nothing is known of the spread, on which it depends. */
+function detectable({ smallestDetectableDifference, standardDeviation }: MetricComparison): string {
+  if (smallestDetectableDifference === null || standardDeviation === 0) return '-';
+  return smallestDetectableDifference.toFixed(4);
+}
+
+export function signed(value: number): string {
+  if (!Number.isFinite(value)) return 'unbounded';
+  const text = value.toFixed(4);
+  if (Number(text) === 0) return '0.0000';
+  return value > 0 ? `+${text}` : text;
+}
+
+function probability(p: number): string {
+  return p < 0.0001 ? '<0.0001' : p.toFixed(4);
+}
+
+const DEFAULT_METRICS = 'ndcg@10,mrr@10,recall@10,hit_rate@10';
+
+interface CompareOptions extends TrecOptions {
+  readonly baseline: string;
+  readonly candidate: string;
+  readonly alpha: string;
+  readonly minEffect?: string;
+}
+
+/**
+ * `recalld compare`: compares two TREC runs query by query, without a database. It sets the exit code 1 when the
+ * candidate is a regression.
+ *
+ * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
+ * `file_malformed` for the files.
+ *
+ * @param output where the report goes
+ */
+export function compareCommand(output: Writable = process.stdout): Command {
+  return trecCommand(
+    'compare',
+    'Compare two TREC run files query by query; needs no database; exit 1 on a regression.',
+    [
+      ['--baseline <file>', 'TREC run to compare with'],
+      ['--candidate <file>', 'TREC run to judge'],
+    ],
+    DEFAULT_METRICS,
+  )
+    .option('--alpha <level>', 'level of the two-sided test', '0.05')
+    .option(
+      '--min-effect <difference>',
+      'least difference that matters (default: 0.02, and 0.03 for hit_rate)',
+    )
+    .addHelpText('after', HELP)
+    .action(async (options: CompareOptions) => {
+      const settings = comparisonSettings(options);
+      const compared = await compareTrecFiles({
+        qrelsPath: options.qrels,
+        baselinePath: options.baseline,
+        candidatePath: options.candidate,
+        ...scoringSettings(options),
+        ...settings,
+      });
+      const { comparison } = compared;
+      await writeAll(
+        output,
+        options.json === true
+          ? [`${JSON.stringify(comparisonJson(comparison), null, 2)}\n`]
+          : comparisonAsText(compared, settings),
+      );
+      if (comparison.verdict === 'regression') process.exitCode = EXIT_CHECK_FAILED;
+    });
+}
+
+const HELP = `${TREC_HELP}
+A metric is a regression (improvement) when its mean falls (rises) by at least the least difference that matters and
+p < alpha; no_change when no query changed, or when the 95 % interval lies within the least difference that matters;
+inconclusive otherwise. p is that of the sign-flip randomization test: exact, or by seeded draws for many queries.
+p of each metric is not adjusted. The verdict on all metrics together takes p adjusted for their number (Holm), so
+name only metrics that you would act on. unjudged@k is compared, but decides nothing.
+
+Bounds are those of the mean difference: Newcombe for hit_rate, else BCa bootstrap or t. "detectable" is the smallest
+difference that so many queries find with a chance of 0.8.
+
+Example:
+  recalld compare --qrels qrels.txt --baseline monday.run --candidate tuesday.run --metrics ndcg@10,recall@10
+`;
+
+function comparisonSettings({ alpha, minEffect }: CompareOptions): ComparisonSettings {
+  const level = asNumber(alpha);
+  if (!(level > 0 && level < 1)) {
+    throw new RecalldError(
+      'usage',
+      `--alpha must be a number between 0 and 1, such as 0.05, not "${alpha}".`,
+    );
+  }
+  if (minEffect === undefined) return { alpha: level, minEffect: null };
+  const least = asNumber(minEffect);
+  if (!(least >= 0 && least < Number.POSITIVE_INFINITY)) {
+    throw new RecalldError(
+      'usage',
+      `--min-effect must be a number of at least 0, such as 0.02, not "${minEffect}".`,
+    );
+  }
+  return { alpha: level, minEffect: least };
+}
+
+function asNumber(text: string): number {
+  return text.trim() === '' ? Number.NaN : Number(text);
+}

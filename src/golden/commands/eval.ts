@@ -1,0 +1,150 @@
+import type { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { formatTable } from '../../cli/output.ts';
+import { formatMetricKey } from '../../ir/metric-key.ts';
+import { metricJson } from '../runs/run-summary.ts';
+import {
+  type EvaluationCounts,
+  evaluateTrecFiles,
+  type MetricScores,
+  type OfflineEvaluation,
+} from '../trec/evaluate-trec.ts';
+import { scoringSettings, TREC_HELP, type TrecOptions, trecCommand, writeAll } from './trec-options.ts';
+
+/** Rows that are joined to one write, so that a large report is neither one string nor a write for each row. */
+const ROWS_PER_CHUNK = 1000;
+
+/**
+ * The report as one JSON document in pieces. Written by hand because an object would reorder query ids that look
+ * like numbers and lose one called `__proto__`. A bound without limit (dcg of one query) is null.
+ */
+function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
+  const { counts, metrics } = evaluation;
+  const metricEntries = metrics.map(
+    ({ key, summary }) =>
+      `    ${JSON.stringify(formatMetricKey(key))}: ${JSON.stringify(metricJson(summary))}`,
+  );
+  yield `{\n  "counts": ${JSON.stringify(countsForJson(counts))},\n  "metrics": {\n${metricEntries.join(',\n')}\n  }`;
+  if (withQueries) {
+    yield ',\n  "per_query": {';
+    const names = metrics.map(({ key }) => JSON.stringify(formatMetricKey(key)));
+    yield* chunked(evaluation, (queryId, row) => {
+      const values = metrics.map(({ values }, i) => `${names[i]}: ${JSON.stringify(values[row])}`);
+      return `${row === 0 ? '' : ','}\n    ${JSON.stringify(queryId)}: {${values.join(', ')}}`;
+    });
+    yield '\n  }';
+  }
+  yield '\n}\n';
+}
+
+/** The report for a terminal: a table of means, the counts in words and, if wanted, a line of tab-separated values per query. */
+function* evaluationAsText(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
+  const { counts, metrics } = evaluation;
+  yield `${summaryTable(metrics)}\n\n${describeCounts(counts).join('\n')}\n`;
+  if (withQueries) {
+    yield `\n${['query', ...metrics.map(({ key }) => formatMetricKey(key))].join('\t')}\n`;
+    yield* chunked(evaluation, (queryId, row) => {
+      const values = metrics.map(({ values }) => decimal(values[row] ?? 0));
+      return `${[queryId, ...values].join('\t')}\n`;
+    });
+  }
+}
+
+function* chunked(
+  { queryIds }: OfflineEvaluation,
+  toText: (queryId: string, row: number) => string,
+): Generator<string> {
+  for (let start = 0; start < queryIds.length; start += ROWS_PER_CHUNK) {
+    yield queryIds
+      .slice(start, start + ROWS_PER_CHUNK)
+      .map((queryId, i) => toText(queryId, start + i))
+      .join('');
+  }
+}
+
+function countsForJson(counts: EvaluationCounts): Record<string, number> {
+  return {
+    judged_queries: counts.judgedQueries,
+    answered: counts.answered,
+    missing: counts.missing,
+    ignored_unjudged_queries: counts.ignoredUnjudgedQueries,
+    duplicate_documents: counts.duplicateDocuments,
+    score_ties: counts.scoreTies,
+  };
+}
+
+function summaryTable(metrics: readonly MetricScores[]): string {
+  const rows = metrics.map(({ key, summary }) => [
+    formatMetricKey(key),
+    decimal(summary.mean),
+    `${decimal(summary.ciLow)} to ${decimal(summary.ciHigh)}`,
+    String(summary.n),
+    summary.ciMethod,
+  ]);
+  return formatTable(['metric', 'mean', '95 % interval', 'queries', 'method'], rows, 1);
+}
+
+function describeCounts(counts: EvaluationCounts): string[] {
+  const { judgedQueries, answered, missing, ignoredUnjudgedQueries, duplicateDocuments, scoreTies } = counts;
+  const lines = [
+    `Judged queries ${judgedQueries}, answered ${answered}, missing ${missing}; ` +
+      `run queries without judgments (ignored) ${ignoredUnjudgedQueries}; ` +
+      `duplicate documents ${duplicateDocuments}; score ties ${scoreTies}.`,
+  ];
+  if (answered === 0) {
+    lines.push(
+      'No judged query has results in the run, so every score is 0. Do both files use the same query ids?',
+    );
+  } else if (missing === 1) {
+    lines.push('1 judged query has no results in the run; it scores 0 and stays in the means.');
+  } else if (missing > 1) {
+    lines.push(`${missing} judged queries have no results in the run; they score 0 and stay in the means.`);
+  }
+  return lines;
+}
+
+function decimal(value: number): string {
+  return Number.isFinite(value) ? value.toFixed(4) : 'unbounded';
+}
+
+const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,unjudged@10';
+
+interface EvalOptions extends TrecOptions {
+  readonly run: string;
+  readonly perQuery?: boolean;
+}
+
+/**
+ * `recalld eval`: scores a TREC run against judgments, as `trec_eval -c` would, without a database.
+ *
+ * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
+ * `file_malformed` for the files.
+ *
+ * @param output where the report goes
+ */
+export function evalCommand(output: Writable = process.stdout): Command {
+  return trecCommand(
+    'eval',
+    'Score a TREC run file against judgments; needs no database.',
+    [['--run <file>', 'TREC run: query-id Q0 document-id rank score tag']],
+    DEFAULT_METRICS,
+  )
+    .option('--per-query', 'print the scores of each query too')
+    .addHelpText('after', HELP)
+    .action(async (options: EvalOptions) => {
+      const evaluation = await evaluateTrecFiles({
+        qrelsPath: options.qrels,
+        runPath: options.run,
+        ...scoringSettings(options),
+      });
+      const format = options.json === true ? evaluationAsJson : evaluationAsText;
+      await writeAll(output, format(evaluation, options.perQuery === true));
+    });
+}
+
+const HELP = `${TREC_HELP}
+Score ties are documents with the same score as the one ranked right before them.
+
+Example:
+  recalld eval --qrels qrels.txt --run run.txt --metrics ndcg@10,recall@100 --json
+`;

@@ -1,0 +1,93 @@
+import { type Command, Option } from 'commander';
+import { commandSettings } from '../../app/commands/command-settings.ts';
+import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
+import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
+import { note, printJson, printLine } from '../../cli/output.ts';
+import { parseCount } from '../../cli/parse-count.ts';
+import { goldenSetVersionJson } from '../golden-set-schema.ts';
+import { type GoldenFormat, goldenFormats } from '../rules/golden-set.ts';
+import { type ExportRequest, exportGoldenSetTo, importGoldenSet } from '../sets/import-golden-set.ts';
+import { importReview } from '../sets/review-file.ts';
+import { parseSetName } from './sets.ts';
+
+interface ImportOptions extends ConfiguredOptions {
+  readonly set: string;
+  readonly format: 'auto' | 'review' | GoldenFormat;
+  readonly rowsAsQueries: boolean;
+  readonly queries?: string;
+  readonly qrels?: string;
+}
+
+export function importCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'import',
+    'Import a golden set; a changed file makes a new version.',
+    'recalld golden import faq.csv --set support-faq\n  recalld golden import ./beir/scifact --set scifact --format beir\n  recalld golden import review.jsonl --set support-faq --format review',
+  )
+    .argument('<path>', 'file, or folder for BEIR and TREC')
+    .requiredOption('--set <name>', 'name of the golden set', parseSetName)
+    .addOption(
+      new Option('--format <format>', 'form of the files')
+        .choices(['auto', ...goldenFormats, 'review'])
+        .default('auto'),
+    )
+    .option(
+      '--rows-as-queries',
+      'CSV: every row is a query of its own, also when question and tags repeat',
+      false,
+    )
+    .option('--queries <file>', 'BEIR and TREC: the queries, when they are not found by name')
+    .option('--qrels <file>', 'BEIR and TREC: the judgments, when they are not found by name')
+    .action((path: string, options: ImportOptions) =>
+      importSet(commandSettings(options.config, signal), path, options),
+    );
+}
+
+async function importSet(settings: CommandSettings, path: string, options: ImportOptions): Promise<void> {
+  const { format } = options;
+  const report = await withCommandStore(settings, ({ sets }) =>
+    format === 'review'
+      ? importReview(settings.config, sets, path, options.set)
+      : importGoldenSet(sets, path, options.set, {
+          format,
+          rowsAsQueries: options.rowsAsQueries,
+          ...(options.queries === undefined ? {} : { queriesPath: options.queries }),
+          ...(options.qrels === undefined ? {} : { qrelsPath: options.qrels }),
+        }),
+  );
+  if (options.json === true) {
+    printJson({ ...goldenSetVersionJson(report.set), created: report.created, warnings: report.warnings });
+    return;
+  }
+  for (const warning of report.warnings) note(`Note: ${warning}`);
+  const { name, version, queries, judgments } = report.set;
+  const size = `${queries} queries, ${judgments} judgments`;
+  if (report.created) printLine(`Imported ${name} version ${version}: ${size}.`);
+  else printLine(`${name} version ${version} already has this content (${size}); nothing to do.`);
+}
+
+type ExportOptions = ConfiguredOptions & ExportRequest;
+
+export function exportCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'export',
+    'Write a golden set to files; importing them gives the same set.',
+    'recalld golden export --set support-faq --format csv --out faq.csv\n  recalld golden export --set scifact --format beir --out ./scifact',
+  )
+    .requiredOption('--set <name>', 'name of the golden set', parseSetName)
+    .option('--version <n>', 'version of the set (default: the latest)', parseCount)
+    .addOption(
+      new Option('--format <format>', 'form of the files').choices(goldenFormats).makeOptionMandatory(),
+    )
+    .requiredOption('--out <path>', 'file, or folder for BEIR and TREC')
+    .option('--drop-tags', 'TREC: leave out the tags, which it cannot hold', false)
+    .option('--force', 'replace files that are there', false)
+    .action((options: ExportOptions) => exportSet(commandSettings(options.config, signal), options));
+}
+
+async function exportSet(settings: CommandSettings, options: ExportOptions): Promise<void> {
+  const { set, files } = await withCommandStore(settings, ({ sets }) => exportGoldenSetTo(sets, options));
+  if (options.json === true) printJson({ ...goldenSetVersionJson(set), files });
+  else
+    printLine(`Exported ${set.name} version ${set.version}: ${set.queries} queries to ${files.join(', ')}.`);
+}

@@ -1,0 +1,180 @@
+/** A golden run as text for people. */
+
+import { formatTable } from '../../cli/output.ts';
+import { sparkline, verdictText } from '../../cli/style.ts';
+import { ALL_SEGMENT } from '../../model.ts';
+import { type RunDifference, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
+import { adviseOnSetSize } from '../rules/compare-runs.ts';
+import type { ChangedQuery } from '../rules/listed-queries.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { ComparedJson, MetricJson, RunSummaryJson } from '../run-summary-schema.ts';
+import type { RunsCompared } from '../runs/stored-runs.ts';
+import { metricsTable, signed } from './compare.ts';
+
+/** Two golden runs side by side, as text for people. */
+const LONGEST_TEXT = 60;
+
+/** A measure over the last runs of the set that completed, oldest first. */
+interface Trend {
+  readonly measure: string;
+  readonly values: readonly (number | null)[];
+}
+
+/** The metrics at the largest cut-off, the segments that moved, and the queries that lost most. */
+export function formatRunComparison(compared: RunsCompared, trend: Trend, mostQueries: number): string {
+  const { baseline, candidate, differences } = compared;
+  const all = segmentOf(differences);
+  const excluded = differences[0]?.excluded ?? 0;
+  const advice = adviseOnSetSize(all, storedComparison);
+  const largest = Math.max(...differences.map(({ key }) => key.k));
+  const shown = differences.filter(({ key }) => key.k === largest);
+  const left = excluded === 0 ? '' : `, ${excluded} left out`;
+  return [
+    `baseline   ${describe(baseline)}`,
+    `candidate  ${describe(candidate)}`,
+    `trend      ${trendText(trend)}`,
+    `Verdict: ${verdictText(all.verdict)}, over ${all.n} queries${left}.`,
+    '',
+    metricsTable(shown.filter(({ segment }) => segment === ALL_SEGMENT)),
+    ...segmentLines(shown),
+    ...queryLines(compared, mostQueries),
+    ...(advice.length === 0 ? [] : ['', ...advice]),
+  ].join('\n');
+}
+
+function trendText({ measure, values }: Trend): string {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0) return `no run has ${measure}`;
+  const [least, largest] = [Math.min(...known), Math.max(...known)];
+  const runs = values.length === 1 ? 'the last run' : `the last ${values.length} runs`;
+  return `${sparkline(values)} ${measure} of ${runs}, ${least.toFixed(4)} to ${largest.toFixed(4)}`;
+}
+
+function describe({ id, goldenSet, goldenSetVersion, pipeline, startedAt }: GoldenRun): string {
+  return `${id}: ${goldenSet} version ${goldenSetVersion} on ${pipeline}, ${startedAt.toISOString()}`;
+}
+
+/** nDCG of the segments that moved, worst first. */
+function segmentLines(shown: readonly RunDifference[]): string[] {
+  const moved = shown
+    .filter(
+      ({ segment, key, difference }) => segment !== ALL_SEGMENT && key.measure === 'ndcg' && difference !== 0,
+    )
+    .toSorted((a, b) => a.difference - b.difference);
+  if (moved.length === 0) return [];
+  const rows = moved.map((one) => [
+    one.segment,
+    `${one.n}`,
+    one.baseline.toFixed(4),
+    one.candidate.toFixed(4),
+    signed(one.difference),
+    one.verdict,
+  ]);
+  const head = ['segment', 'n', 'ndcg before', 'after', 'difference', 'verdict'];
+  return ['', formatTable(head, rows, 1)];
+}
+
+function queryLines({ queries, measure }: RunsCompared, most: number): string[] {
+  if (queries.length === 0) return ['', 'No query changed.'];
+  const better = queries.filter(({ difference }) => difference > 0).length;
+  const rows = queries.slice(0, most).map(queryRow);
+  return [
+    '',
+    `${queries.length - better} queries lost and ${better} won in ${measure}; most regressed first:`,
+    formatTable(['query', 'text', 'before', 'after', 'difference'], rows, 2),
+  ];
+}
+
+function queryRow({ queryId, text, baseline, candidate, difference, isNewlyEmpty }: ChangedQuery): string[] {
+  const line = text.replaceAll(/\s+/g, ' ');
+  const shown = line.length > LONGEST_TEXT ? `${line.slice(0, LONGEST_TEXT - 1)}…` : line;
+  const empty = isNewlyEmpty ? ' (now empty)' : '';
+  return [queryId, `${shown}${empty}`, baseline.toFixed(4), candidate.toFixed(4), signed(difference)];
+}
+
+/** Scores at every cut-off with bounds at the largest, what became of the queries, and the verdict of each check. */
+export function formatRunSummary(run: RunSummaryJson, firstFailure: string | null): string {
+  const lines = [
+    `${run.purpose === 'full' ? 'Golden run' : 'Sentinel'} ${run.run_id}: ${run.golden_set} version ${run.golden_set_version} on ${run.pipeline}, ${run.status}`,
+    ...(run.cause === null ? [] : [run.cause]),
+    ...(run.reason === null ? [] : [run.reason]),
+    ...(run.provisional
+      ? ['It is still running: its scores are provisional, of the queries answered so far.']
+      : []),
+    formatOutcomes(run),
+    ...(firstFailure === null ? [] : [`First failure: ${firstFailure}`]),
+  ];
+  if (Object.keys(run.metrics).length > 0) lines.push('', formatScores(run.metrics));
+  for (const [segment, metrics] of Object.entries(run.segments))
+    lines.push('', segment, formatScores(metrics));
+  lines.push(...formatLabels(run), ...formatAgainst('the baseline', run.baseline));
+  lines.push(...formatAgainst('the last run before the store or the model changed,', run.deployment));
+  if (run.checks.length > 0) {
+    lines.push(
+      '',
+      ...run.checks.map((check) => `${check.verdict.padEnd(8)} ${check.name}: ${check.explanation}`),
+    );
+  }
+  return lines.join('\n');
+}
+
+function formatOutcomes({ queries }: RunSummaryJson): string {
+  const failed = queries.error + queries.timeout;
+  const tail = failed + queries.empty > 0 ? '; those without an answer count 0 in every mean' : '';
+  return `${queries.total} queries: ${queries.ok} ok, ${queries.empty} empty, ${queries.error} error, ${queries.timeout} timeout${tail}`;
+}
+
+function formatLabels({ labels, queries, golden_set: set }: RunSummaryJson): string[] {
+  if (labels.stale === null || labels.stale === 0) return [];
+  const dead = queries.stale === 0 ? '' : `; ${queries.stale} queries have none left`;
+  return [
+    '',
+    `${labels.stale} of ${labels.probed} judged documents of ${set} are gone from the store${dead}.`,
+  ];
+}
+
+function formatAgainst(what: string, compared: ComparedJson | null): string[] {
+  if (compared === null) return [];
+  const largest = Math.max(...Object.keys(compared.metrics).map((key) => Number(key.split('@')[1])));
+  const rows = Object.entries(compared.metrics)
+    .filter(([key]) => key.endsWith(`@${largest}`))
+    .map(([key, metric]) => [
+      key,
+      metric.verdict,
+      metric.difference.toFixed(4),
+      `${metric.ci_low?.toFixed(4) ?? ''} to ${metric.ci_high?.toFixed(4) ?? ''}`,
+      metric.p_randomization.toFixed(4),
+      `${metric.wins}/${metric.losses}/${metric.ties}`,
+    ]);
+  const left = compared.excluded === 0 ? '' : `, ${compared.excluded} queries left out`;
+  return [
+    '',
+    `Against ${what} ${compared.run_id}: ${compared.verdict} over ${compared.n} queries${left}`,
+    formatTable(['metric', 'verdict', 'difference', '95 %', 'p', 'won/lost/tied'], rows, 2),
+    ...compared.advice,
+  ];
+}
+
+function formatScores(metrics: Readonly<Record<string, MetricJson>>): string {
+  const byMeasure = new Map<string, Map<number, MetricJson>>();
+  for (const [key, metric] of Object.entries(metrics)) {
+    const [measure = key, k = '0'] = key.split('@');
+    const row = byMeasure.get(measure) ?? new Map<number, MetricJson>();
+    byMeasure.set(measure, row.set(Number(k), metric));
+  }
+  const cutoffs = [...new Set([...byMeasure.values()].flatMap((row) => [...row.keys()]))].toSorted(
+    (a, b) => a - b,
+  );
+  const largest = cutoffs.at(-1) ?? 0;
+  const rows = [...byMeasure].map(([measure, row]) => [
+    measure,
+    ...cutoffs.map((k) => row.get(k)?.mean.toFixed(4) ?? ''),
+    formatBounds(row.get(largest)),
+    `${row.get(largest)?.n ?? ''}`,
+  ]);
+  return formatTable(['measure', ...cutoffs.map((k) => `@${k}`), `95 % at ${largest}`, 'n'], rows, 1);
+}
+
+function formatBounds(metric: MetricJson | undefined): string {
+  return metric === undefined ? '' : `${metric.ci_low.toFixed(4)} to ${metric.ci_high.toFixed(4)}`;
+}

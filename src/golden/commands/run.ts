@@ -1,0 +1,185 @@
+import { hostname } from 'node:os';
+import type { Command } from 'commander';
+import { commandSettings } from '../../app/commands/command-settings.ts';
+import {
+  type CommandSettings,
+  type CommandStore,
+  withCommandStore,
+} from '../../app/commands/command-store.ts';
+import { watching } from '../../app/commands/watched-store.ts';
+import { withPipeline } from '../../app/commands/with-pipeline.ts';
+import { jobCatalogue } from '../../app/job-catalogue.ts';
+import { queueBackend } from '../../app/queue-settings.ts';
+import { evaluateChecks } from '../../checks/evaluate-checks.ts';
+import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
+import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
+import { printJson, printLine } from '../../cli/output.ts';
+import { createProgressBar } from '../../cli/progress.ts';
+import { RecalldError } from '../../errors.ts';
+import { openJobQueue } from '../../queue/bullmq.ts';
+import { systemClock } from '../../system-clock.ts';
+import { messageOf } from '../../text/error-message.ts';
+import { runGoldenSetJob } from '../golden-jobs.ts';
+import type { GoldenRun } from '../rules/run.ts';
+import type { RunSummaryJson } from '../run-summary-schema.ts';
+import { cancelGoldenRun, endWithoutScores } from '../runs/end-golden-run.ts';
+import { type RunProgress, runGoldenSet } from '../runs/run-golden-set.ts';
+import { summarizeRun } from '../runs/run-summary.ts';
+import { newRunId, startGoldenRun } from '../runs/start-golden-run.ts';
+import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
+import { formatRunSummary } from './run-reports.ts';
+
+interface RunOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly set: string;
+  readonly wait: boolean;
+}
+
+export function runCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'run',
+    'Run a golden set against the retriever of a pipeline, now.',
+    'recalld golden run --pipeline support-docs --set support-faq',
+  )
+    .requiredOption('--pipeline <name>', 'pipeline of the config')
+    .requiredOption('--set <name>', 'name of the golden set')
+    .option('--wait', 'run it here and wait for its end', true)
+    .option('--no-wait', 'hand it to a running daemon and return at once')
+    .action((options: RunOptions) => run(commandSettings(options.config, signal), options));
+}
+
+async function run(settings: CommandSettings, options: RunOptions): Promise<void> {
+  if (!options.wait) {
+    const queued = await withCommandStore(settings, (store) => queueGoldenRun(settings, store, options));
+    if (options.json === true) printJson({ run_id: queued.id, status: queued.status });
+    else printLine(`Run ${queued.id} is on its way; \`recalld runs show ${queued.id}\` shows it.`);
+    return;
+  }
+  const bar = createProgressBar(options.set);
+  const { summary, failure } = await withCommandStore(settings, async (store) => {
+    const ended = await runGoldenSetNow(settings, store, options, (progress) => bar.show(progress)).finally(
+      () => bar.end(),
+    );
+    const firstFailure = (await store.runs.answers(ended.id)).find(
+      (answer) => answer.errorMessage !== null && answer.errorCode !== 'not_asked',
+    );
+    return { summary: await summarizeRun(store.runs, ended), failure: firstFailure?.errorMessage ?? null };
+  });
+  if (options.json === true) printJson(summary);
+  else printLine(formatRunSummary(summary, failure));
+  if (isSilent(summary)) {
+    throw new RecalldError(
+      'retriever_unreachable',
+      `The retriever of pipeline "${summary.pipeline}" answered none of ${summary.queries.total} queries${failure === null ? '' : ` (${failure.replace(/\.$/, '')})`}; start it or mend retriever.url.`,
+    );
+  }
+  if (summary.verdict !== 'ok') process.exitCode = EXIT_CHECK_FAILED;
+}
+
+function isSilent({ queries }: RunSummaryJson): boolean {
+  return queries.ok === 0 && queries.empty === 0 && queries.error + queries.timeout > 0;
+}
+
+/** `recalld golden cancel`: ends a running run, wherever it runs. */
+export function cancelCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'cancel',
+    'End a running golden run as cancelled; whoever works on it stops within seconds.',
+    'recalld golden cancel 20261120T154500Z-3f9a1c2b',
+  )
+    .argument('<id>', 'id of the run')
+    .action(async (id: string, options: ConfiguredOptions) => {
+      const run = await withCommandStore(commandSettings(options.config, signal), (store) =>
+        cancelRunNow(store, id),
+      );
+      if (options.json === true) printJson({ run_id: run.id, status: run.status });
+      else printLine(`Run ${run.id} is cancelled.`);
+    });
+}
+
+/** A golden run by hand: in this process, or handed to the workers of a daemon. */
+interface GoldenRunRequest {
+  readonly pipeline: string;
+  readonly set: string;
+}
+
+/**
+ * Runs a golden set now, to its end. Interrupted, the run is marked cancelled.
+ *
+ * @throws RecalldError pipeline_unknown, golden_set_unknown, or the reason of the signal
+ */
+export async function runGoldenSetNow(
+  settings: CommandSettings,
+  store: CommandStore,
+  request: GoldenRunRequest,
+  onProgress: (progress: RunProgress) => void,
+): Promise<GoldenRun> {
+  const { logger, signal } = settings;
+  const clock = systemClock;
+  return withPipeline(settings, request.pipeline, async (pipeline) => {
+    const run = await createRun(pipeline, store, request);
+    const deps = { ...store, clock, logger, holder: `${hostname()}-${process.pid}` };
+    try {
+      await runGoldenSet(
+        deps,
+        run,
+        pipeline,
+        AbortSignal.any([signal, AbortSignal.timeout(run.deadlineAt.getTime() - Date.now())]),
+        onProgress,
+      );
+    } catch (error) {
+      const status = signal.aborted ? 'cancelled' : 'failed';
+      const reason = signal.aborted ? 'It was interrupted by the person who started it.' : messageOf(error);
+      await store.runs.finish(run.id, endWithoutScores(status, reason, clock.now()));
+      throw error;
+    } finally {
+      await watching(settings, store, (watched) => evaluateChecks(watched, [request.pipeline]));
+    }
+    return (await store.runs.find(run.id)) ?? run;
+  });
+}
+
+/** Hands a golden run to the workers of the daemon and does not wait for it. */
+async function queueGoldenRun(
+  settings: CommandSettings,
+  store: CommandStore,
+  request: GoldenRunRequest,
+): Promise<GoldenRun> {
+  if (store.storage.startedHere) {
+    throw new RecalldError(
+      'usage',
+      'No daemon works on this data folder, so nobody would take the run; start `recalld serve` or leave --no-wait out.',
+    );
+  }
+  const run = await withPipeline(settings, request.pipeline, (pipeline) =>
+    createRun(pipeline, store, request),
+  );
+  const queue = await openJobQueue({
+    backend: queueBackend(settings.config, store.storage),
+    jobs: jobCatalogue,
+    logger: settings.logger,
+  });
+  try {
+    await queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
+  } finally {
+    await queue.close();
+  }
+  return run;
+}
+
+async function createRun(
+  pipeline: WatchedPipeline,
+  store: CommandStore,
+  request: GoldenRunRequest,
+): Promise<GoldenRun> {
+  const schedule = scheduleOf(pipeline, request.set);
+  const runId = await startGoldenRun({ ...store, clock: systemClock, newRunId }, pipeline, schedule);
+  const run = await store.runs.find(runId);
+  if (run === null) throw new Error('a run by hand is gone from the database');
+  return run;
+}
+
+/** @throws RecalldError run_unknown, run_not_running */
+function cancelRunNow({ runs }: CommandStore, runId: string): Promise<GoldenRun> {
+  return cancelGoldenRun({ runs, clock: systemClock }, runId);
+}

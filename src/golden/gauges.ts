@@ -1,0 +1,216 @@
+/** When golden runs are due, what became of their ticks, where their sentinels stand: known without any scheduler. */
+import type { Clock } from '../clock.ts';
+import { parseMetricKey } from '../ir/metric-key.ts';
+import { boundedSamples, type MeasuredRows } from '../measures/gauges.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import { ageSeconds, INTERVALS_TO_TRUST, measurementTrustSeconds } from '../measures/rules/measurement.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import { DAY_MS } from '../time.ts';
+import type { GoldenSetVersion } from './rules/golden-set.ts';
+import { runDeadlineMs } from './rules/run.ts';
+import { goldenSetOf } from './rules/segments.ts';
+import { overlappingRuns } from './runs/rotate-golden-set.ts';
+import { LIVE_MIX_PREFIX, REPRESENTATIVENESS } from './sets/live-mix.ts';
+import type { GoldenRotation, GoldenRotations } from './sql/golden-rotations.ts';
+import type { GoldenRuns } from './sql/golden-runs.ts';
+import type { GoldenSets } from './sql/golden-sets.ts';
+import { type GoldenTicks, type SkipCount, skipReasons } from './sql/golden-ticks.ts';
+import type { LatestRun, LatestSentinel } from './sql/latest-runs.ts';
+import type { GoldenSchedule, WatchedPipeline } from './watched-pipeline.ts';
+
+/** When the runs of a schedule are planned, its quiet hours left out. */
+export interface Timetable {
+  /** When this process began to look. */
+  readonly startedAt: Date;
+  /** Longest gap between two full runs; null for a set that runs by hand. */
+  intervalSeconds(golden: GoldenSchedule): number | null;
+  sentinelIntervalSeconds(golden: GoldenSchedule): number | null;
+  /** Null for a set that runs by hand, or when every tick is quiet. */
+  nextRun(golden: GoldenSchedule, after: Date): Date | null;
+  nextSentinel(golden: GoldenSchedule, after: Date): Date | null;
+}
+
+export interface PublishScheduleDeps {
+  readonly sets: GoldenSets;
+  readonly runs: GoldenRuns;
+  readonly rotations: GoldenRotations;
+  readonly ticks: GoldenTicks;
+  readonly clock: Clock;
+  readonly pipelines: readonly WatchedPipeline[];
+  readonly timetable: Timetable;
+}
+
+export async function readScheduleGauges(
+  deps: PublishScheduleDeps,
+  { runs: latest }: { readonly runs: readonly LatestRun[] },
+): Promise<GaugesAt> {
+  const versions = await deps.sets.list();
+  const sentinels = await deps.runs.latestSentinels();
+  const skips = await deps.ticks.skips(new Date(deps.clock.now().getTime() - DAY_MS));
+  const open = (await deps.rotations.list({})).filter(({ endedAt }) => endedAt === null);
+  const fixed: GaugeSample[] = [];
+  const sentinelsAt: GaugesAt[] = [];
+  for (const pipeline of deps.pipelines) {
+    for (const golden of pipeline.golden) {
+      const isOwn = (one: { readonly pipeline: string; readonly goldenSet: string }): boolean =>
+        one.pipeline === pipeline.name && one.goldenSet === golden.set;
+      const full = latest.find(isOwn) ?? null;
+      fixed.push(
+        ...dueSamples(deps, pipeline, golden, full, versions),
+        ...skipSamples(pipeline, golden, skips.filter(isOwn)),
+        ...(await rotationSamples(deps, pipeline, golden, open.find(isOwn) ?? null)),
+      );
+      sentinelsAt.push(sentinelSamples(deps, pipeline, golden, full, sentinels.find(isOwn) ?? null));
+    }
+  }
+  return (now) => [...fixed, ...sentinelsAt.flatMap((samplesAt) => samplesAt(now))];
+}
+
+function skipSamples(
+  { name: pipeline }: WatchedPipeline,
+  golden: GoldenSchedule,
+  skips: readonly SkipCount[],
+): GaugeSample[] {
+  return (['full', 'sentinel'] as const)
+    .filter((purpose) => (purpose === 'full' ? golden.cron : golden.sentinel) !== null)
+    .flatMap((purpose) =>
+      skipReasons.map((reason) => {
+        const found = skips.find((skip) => skip.purpose === purpose && skip.reason === reason);
+        const labels = { pipeline, golden_set: golden.set, purpose, reason };
+        return sample('recalld_golden_ticks_skipped', labels, found?.count ?? 0);
+      }),
+    );
+}
+
+/** The next success is due when the next planned run has had all the time that a run may take. */
+function dueSamples(
+  { timetable }: PublishScheduleDeps,
+  pipeline: WatchedPipeline,
+  golden: GoldenSchedule,
+  full: LatestRun | null,
+  versions: readonly GoldenSetVersion[],
+): GaugeSample[] {
+  const own = versions.filter(({ name }) => name === golden.set);
+  const since = full?.completed?.startedAt ?? own.at(-1)?.importedAt ?? timetable.startedAt;
+  const planned = timetable.nextRun(golden, since);
+  if (planned === null) return [];
+  const allowance = runDeadlineMs(own[0]?.queries ?? 0, golden.settings, pipeline.timeoutMs);
+  const due = new Date(planned.getTime() + allowance);
+  const labels = { pipeline: pipeline.name, golden_set: golden.set };
+  return [sample('recalld_golden_run_expected_by_timestamp_seconds', labels, seconds(due))];
+}
+
+function sentinelSamples(
+  { timetable }: PublishScheduleDeps,
+  pipeline: WatchedPipeline,
+  golden: GoldenSchedule,
+  full: LatestRun | null,
+  latest: LatestSentinel | null,
+): GaugesAt {
+  const interval = timetable.sentinelIntervalSeconds(golden);
+  if (golden.sentinel === null || interval === null) return () => [];
+  const labels = { pipeline: pipeline.name, golden_set: golden.set };
+  const ended = latest?.ended ?? null;
+  const since = latest?.completed?.startedAt ?? full?.completed?.finishedAt ?? null;
+  const planned = since === null ? null : timetable.nextSentinel(golden, since);
+  const allowance = runDeadlineMs(golden.sentinel.queries, golden.settings, pipeline.timeoutMs);
+  const fixed = [
+    sample('recalld_golden_sentinel_interval_seconds', labels, interval),
+    ...timestamp('recalld_golden_sentinel_last_attempt_timestamp_seconds', labels, latest?.lastAttemptAt),
+    ...timestamp(
+      'recalld_golden_sentinel_last_success_timestamp_seconds',
+      labels,
+      latest?.completed?.finishedAt,
+    ),
+    ...timestamp(
+      'recalld_golden_sentinel_expected_by_timestamp_seconds',
+      labels,
+      planned === null ? null : new Date(planned.getTime() + allowance),
+    ),
+  ];
+  return (now) => {
+    const isTrusted = ended !== null && ageSeconds(ended.finishedAt, now) <= INTERVALS_TO_TRUST * interval;
+    const stands = !isTrusted ? 'no_data' : ended.hasFallen ? 'fallen' : 'stands';
+    return [
+      ...fixed,
+      ...(['stands', 'fallen', 'no_data'] as const).map((state) =>
+        sample('recalld_golden_sentinel_state', { ...labels, state }, state === stands ? 1 : 0),
+      ),
+    ];
+  };
+}
+
+async function rotationSamples(
+  { runs }: PublishScheduleDeps,
+  pipeline: WatchedPipeline,
+  { set }: GoldenSchedule,
+  open: GoldenRotation | null,
+): Promise<GaugeSample[]> {
+  const labels = { pipeline: pipeline.name, golden_set: set };
+  const done = open === null ? 0 : (await overlappingRuns(runs, open, pipeline.checks)).length;
+  const remaining = open === null ? 0 : Math.max(0, open.runsNeeded - done);
+  return [sample('recalld_golden_rotation_runs_remaining', labels, remaining)];
+}
+
+function timestamp(
+  name: `recalld_golden_sentinel_${'last_attempt' | 'last_success' | 'expected_by'}_timestamp_seconds`,
+  labels: { readonly pipeline: string; readonly golden_set: string },
+  at: Date | null | undefined,
+): GaugeSample[] {
+  return at === null || at === undefined ? [] : [sample(name, labels, seconds(at))];
+}
+
+function seconds(date: Date): number {
+  return date.getTime() / 1000;
+}
+
+/** @param pipelines those of the config; what is stored of other pipelines and sets is left out */
+export function liveMixGauges(
+  pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden'>[],
+  { measurements }: MeasuredRows,
+): GaugesAt {
+  const sets = pipelines.flatMap(({ name: pipeline, golden }) =>
+    golden.map(({ set }) => ({
+      labels: { pipeline, golden_set: set },
+      measured: measurements.filter((one) => one.pipeline === pipeline && goldenSetOf(one.segment) === set),
+    })),
+  );
+  return (now) =>
+    sets.flatMap(({ labels, measured }) =>
+      setSamples(
+        labels,
+        measured.filter((one) => isTrusted(one, now)),
+      ),
+    );
+}
+
+function isTrusted({ newest, gap }: LatestMeasurement, now: Date): boolean {
+  if (newest === null || gap !== null) return false;
+  return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds(newest, 0);
+}
+
+type SetLabels = Readonly<Record<'pipeline' | 'golden_set', string>>;
+
+function setSamples(set: SetLabels, measured: readonly LatestMeasurement[]): GaugeSample[] {
+  const covered = measured.find(({ measure }) => measure === REPRESENTATIVENESS)?.newest ?? null;
+  const scores = measured.filter(({ measure }) => measure.startsWith(LIVE_MIX_PREFIX));
+  const effective = numberOf(scores[0]?.newest?.details['effective_sample_size']);
+  const represented = numberOf((covered ?? scores[0]?.newest)?.details['represented']);
+  return [
+    ...(covered === null ? [] : boundedSamples('recalld_golden_live_covered_ratio', set, covered)),
+    ...(represented === null ? [] : [sample('recalld_golden_live_represented_ratio', set, represented)]),
+    ...scores.flatMap(({ newest }) => (newest === null ? [] : scoreSamples(set, newest))),
+    ...(effective === null ? [] : [sample('recalld_golden_live_mix_effective_queries', set, effective)]),
+  ];
+}
+
+type Newest = NonNullable<LatestMeasurement['newest']>;
+
+function scoreSamples(set: SetLabels, newest: Newest): GaugeSample[] {
+  const { measure, k } = parseMetricKey(String(newest.details['metric']));
+  return boundedSamples('recalld_golden_live_mix_score', { ...set, measure, k: String(k) }, newest);
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}

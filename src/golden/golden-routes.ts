@@ -1,0 +1,280 @@
+/** `/v1/golden-runs`: started, listed, shown, query by query and side by side. */
+import type { FastifyInstance } from 'fastify';
+import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
+import { worstVerdict } from '../checks/rules/check-result.ts';
+import { RecalldError } from '../errors.ts';
+import { parseRequest } from '../http/fields.ts';
+import { sliceAt, toPage } from '../http/paging.ts';
+import { parseMetricKey } from '../ir/metric-key.ts';
+import {
+  baselineParams,
+  changedQueryJson,
+  comparedRunsParams,
+  compareQuery,
+  goldenRunListQuery,
+  goldenRunParams,
+  newBaselineSchema,
+  newGoldenRunSchema,
+  runQueriesQuery,
+} from './golden-run-schema.ts';
+import {
+  goldenQueryJson,
+  goldenSetListQuery,
+  goldenSetParams,
+  goldenSetQuery,
+  goldenSetVersionJson,
+  newGoldenSetSchema,
+} from './golden-set-schema.ts';
+import type { GoldenSetVersion } from './rules/golden-set.ts';
+import type { GoldenRun } from './rules/run.ts';
+import type { RunSummaryJson } from './run-summary-schema.ts';
+import { type RunQuery, readRunQueries } from './runs/run-queries.ts';
+import { comparedJson, metricsJson } from './runs/run-summary.ts';
+import type { RunsCompared } from './runs/stored-runs.ts';
+import type { ImportReport } from './sets/import-golden-set.ts';
+import type { GoldenBaseline } from './sql/golden-baselines.ts';
+import type { GoldenRuns } from './sql/golden-runs.ts';
+import type { GoldenSets } from './sql/golden-sets.ts';
+
+export interface GoldenRunsDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly sets: GoldenSets;
+  readonly runs: GoldenRuns;
+  summarizeRun(run: GoldenRun): Promise<RunSummaryJson>;
+  /** @throws RecalldError run_unknown, run_not_completed, runs_not_comparable */
+  compareRuns(baselineId: string, candidateId: string, by: string | null): Promise<RunsCompared>;
+  /**
+   * Hands a run of the latest version of a set to the workers.
+   *
+   * @throws RecalldError pipeline_unknown, golden_set_unknown
+   */
+  startRun(pipeline: string, goldenSet: string): Promise<GoldenRun>;
+  /** @throws RecalldError run_not_running */
+  cancelRun(id: string): Promise<GoldenRun>;
+}
+
+export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void {
+  const { authentication, runs } = deps;
+  const read = { preParsing: requireScope('read', authentication) };
+
+  app.post(
+    '/v1/golden-runs',
+    { preParsing: requireScope('admin', authentication) },
+    async (request, reply) => {
+      const body = parseRequest(request.body, newGoldenRunSchema, 'body');
+      const run = await deps.startRun(body.pipeline, body.golden_set);
+      return reply
+        .code(202)
+        .header('location', `/v1/golden-runs/${run.id}`)
+        .send({ run_id: run.id, status: run.status });
+    },
+  );
+
+  app.post(
+    '/v1/golden-runs/:id/cancel',
+    { preParsing: requireScope('admin', authentication) },
+    async (request) => {
+      const { id } = parseRequest(request.params, goldenRunParams, 'path');
+      const run = await deps.cancelRun((await findRun(runs, id)).id);
+      return { run_id: run.id, status: run.status };
+    },
+  );
+
+  app.get('/v1/golden-runs', read, async (request) => {
+    const { pipeline, golden_set, status, limit, cursor } = parseRequest(
+      request.query,
+      goldenRunListQuery,
+      'query',
+    );
+    const found = await runs.list({
+      limit,
+      ...(pipeline === undefined ? {} : { pipeline }),
+      ...(golden_set === undefined ? {} : { goldenSet: golden_set }),
+      ...(status === undefined ? {} : { status }),
+      ...(cursor === undefined ? {} : { before: await findRun(runs, cursor) }),
+    });
+    const shown = await Promise.all(found.map((run) => briefRun(runs, run)));
+    return toPage(
+      shown,
+      limit,
+      (run) => run,
+      (run) => run.run_id,
+    );
+  });
+
+  app.get('/v1/golden-runs/:id', read, async (request) => {
+    const { id } = parseRequest(request.params, goldenRunParams, 'path');
+    return deps.summarizeRun(await findRun(runs, id));
+  });
+
+  app.get('/v1/golden-runs/:id/queries', read, async (request) => {
+    const { id } = parseRequest(request.params, goldenRunParams, 'path');
+    const { outcome, order_by, limit, cursor } = parseRequest(request.query, runQueriesQuery, 'query');
+    const from = Number(cursor ?? 0);
+    const { page, total } = await readRunQueries(deps, await findRun(runs, id), {
+      outcome: outcome ?? null,
+      orderBy: order_by === undefined ? null : metricKey(order_by),
+      from,
+      limit,
+    });
+    const end = from + limit;
+    return { items: page.map(runQueryJson), next_cursor: end < total ? String(end) : null };
+  });
+
+  app.get('/v1/golden-runs/:baseline/compare/:candidate', read, async (request) => {
+    const { baseline, candidate } = parseRequest(request.params, comparedRunsParams, 'path');
+    const { by, ...page } = parseRequest(request.query, compareQuery, 'query');
+    const compared = await deps.compareRuns(baseline, candidate, by ?? null);
+    const { items, next_cursor } = sliceAt(compared.queries, page);
+    return {
+      baseline_run_id: baseline,
+      candidate_run_id: candidate,
+      ...comparedJson(compared),
+      ordered_by: compared.measure,
+      queries: items.map(changedQueryJson),
+      next_cursor,
+    };
+  });
+}
+
+/** @throws RecalldError run_unknown */
+export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> {
+  const run = await runs.find(id);
+  if (run !== null) return run;
+  throw new RecalldError(
+    'run_unknown',
+    `There is no golden run ${id}; GET /v1/golden-runs lists those that exist.`,
+  );
+}
+
+async function briefRun(runs: GoldenRuns, run: GoldenRun) {
+  const [scores, checks] = await Promise.all([runs.scores(run.id), runs.checks(run.id)]);
+  const verdicts = checks.map(({ verdict }) => verdict);
+  return {
+    run_id: run.id,
+    pipeline: run.pipeline,
+    golden_set: run.goldenSet,
+    golden_set_version: run.goldenSetVersion,
+    trigger: run.trigger,
+    status: run.status,
+    reason: run.reason,
+    started_at: run.startedAt.toISOString(),
+    finished_at: run.finishedAt?.toISOString() ?? null,
+    query_count: run.queriesTotal,
+    metrics: metricsJson(scores),
+    verdict: run.status === 'completed' ? worstVerdict(verdicts) : 'no_data',
+  };
+}
+
+function runQueryJson({ query, answer, scores, staleDocuments }: RunQuery) {
+  return {
+    ...goldenQueryJson(query),
+    outcome: answer?.outcome ?? null,
+    documents: answer?.documents ?? [],
+    latency_ms: answer?.latencyMs ?? null,
+    attempts: answer?.attempts ?? 0,
+    error_code: answer?.errorCode ?? null,
+    error_message: answer?.errorMessage ?? null,
+    stale_documents: staleDocuments,
+    metrics: scores,
+  };
+}
+
+/** The schema lets only metrics with a cut-off through. */
+function metricKey(text: string) {
+  const { measure, k } = parseMetricKey(text);
+  return { measure, k: k ?? 10 };
+}
+
+/** `/v1/baselines`: which run others are compared with. */
+export interface BaselinesDeps {
+  readonly authentication: AuthenticationSettings;
+  /** @throws RecalldError run_unknown, run_not_completed */
+  pinBaseline(runId: string, note: string | null): Promise<GoldenBaseline>;
+  /** @throws RecalldError baseline_unknown */
+  unpinBaseline(pipeline: string, goldenSet: string): Promise<void>;
+}
+
+export function addBaselines(app: FastifyInstance, deps: BaselinesDeps): void {
+  const options = { preParsing: requireScope('admin', deps.authentication) };
+
+  app.post('/v1/baselines', options, async (request, reply) => {
+    const { run_id, note } = parseRequest(request.body, newBaselineSchema, 'body');
+    const baseline = await deps.pinBaseline(run_id, note ?? null);
+    return reply.code(201).send(baselineJson(baseline));
+  });
+
+  app.delete('/v1/baselines/:pipeline/:golden_set', options, async (request) => {
+    const { pipeline, golden_set } = parseRequest(request.params, baselineParams, 'path');
+    await deps.unpinBaseline(pipeline, golden_set);
+    return { pipeline, golden_set };
+  });
+}
+
+export function baselineJson({ pipeline, goldenSet, runId, note, pinnedAt }: GoldenBaseline) {
+  return { pipeline, golden_set: goldenSet, run_id: runId, note, pinned_at: pinnedAt.toISOString() };
+}
+
+/** `/v1/golden-sets`. */
+export interface GoldenSetsDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly sets: GoldenSets;
+  /**
+   * Makes a new version of values as in the lines of a JSONL file, unless the latest one has the same content.
+   *
+   * @throws RecalldError file_malformed, golden_set_empty; nothing is stored then
+   */
+  importQueries(name: string, values: readonly unknown[]): Promise<ImportReport>;
+}
+
+export function addGoldenSets(app: FastifyInstance, deps: GoldenSetsDeps): void {
+  const { authentication, sets } = deps;
+  const read = { preParsing: requireScope('read', authentication) };
+
+  app.get('/v1/golden-sets', read, async (request) => {
+    const page = parseRequest(request.query, goldenSetListQuery, 'query');
+    const versions = await sets.list();
+    // The newest of each name comes first.
+    const latest = versions.filter(({ name }, index) => versions[index - 1]?.name !== name);
+    const { items, next_cursor } = sliceAt(latest, page);
+    return { items: items.map(goldenSetVersionJson), next_cursor };
+  });
+
+  app.get('/v1/golden-sets/:name', read, async (request) => {
+    const { name } = parseRequest(request.params, goldenSetParams, 'path');
+    const { version, ...page } = parseRequest(request.query, goldenSetQuery, 'query');
+    const versions = (await sets.list()).filter((one) => one.name === name);
+    const set = version === undefined ? versions[0] : versions.find((one) => one.version === version);
+    if (set === undefined) throw unknownSet(name, version, versions);
+    const { items, next_cursor } = sliceAt(await sets.queries(name, set.version), page);
+    return {
+      ...goldenSetVersionJson(set),
+      versions: versions.map(goldenSetVersionJson),
+      queries: items.map(goldenQueryJson),
+      next_cursor,
+    };
+  });
+
+  app.post(
+    '/v1/golden-sets/:name/versions',
+    { preParsing: requireScope('admin', authentication) },
+    async (request, reply) => {
+      const { name } = parseRequest(request.params, goldenSetParams, 'path');
+      const { queries } = parseRequest(request.body, newGoldenSetSchema, 'body');
+      const { set, created, warnings } = await deps.importQueries(name, queries);
+      return reply.code(created ? 201 : 200).send({ ...goldenSetVersionJson(set), created, warnings });
+    },
+  );
+}
+
+function unknownSet(
+  name: string,
+  version: number | undefined,
+  versions: readonly GoldenSetVersion[],
+): RecalldError {
+  const sentence =
+    versions[0] === undefined || version === undefined
+      ? `There is no golden set "${name}"; GET /v1/golden-sets lists those that exist.`
+      : `The golden set "${name}" has no version ${version}; its latest is ${versions[0].version}.`;
+  return new RecalldError('golden_set_unknown', sentence);
+}

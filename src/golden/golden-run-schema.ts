@@ -1,0 +1,150 @@
+/** `/v1/golden-runs`: runs, what became of their queries, two of them side by side; and what they are compared with. */
+import { z } from 'zod';
+import { nameSchema } from '../config/name.ts';
+import { RecalldError } from '../errors.ts';
+import { idField, shortText } from '../http/fields.ts';
+import { limitField, nextCursor, numberedPageShape, pageQueryShape } from '../http/paging.ts';
+import { parseMetricKey } from '../ir/metric-key.ts';
+import { queryOutcomes } from '../model.ts';
+import { goldenQuerySchema } from './golden-set-schema.ts';
+import type { ChangedQuery } from './rules/listed-queries.ts';
+import type { QueryAnswer } from './rules/run.ts';
+import { runMeasures } from './rules/score-run.ts';
+import { comparedShape, metricsSchema, runStatusField, verdictField } from './run-summary-schema.ts';
+
+/** That of the config. */
+const LARGEST_CUTOFF = 1000;
+
+const outcomeField = z.enum(queryOutcomes);
+
+const metricKeyField = z
+  .string()
+  .max(100)
+  .refine((text) => isMetricAtCutoff(text), { error: 'must be a metric with a cut-off such as ndcg@10' });
+
+export const newGoldenRunSchema = z.strictObject({
+  pipeline: nameSchema.describe('Pipeline of the config.'),
+  golden_set: nameSchema.describe('Its latest version is run.'),
+});
+
+export const goldenRunStatusSchema = z.object({ run_id: z.string(), status: runStatusField });
+
+export const goldenRunParams = z.strictObject({ id: idField });
+
+export const comparedRunsParams = z.strictObject({ baseline: idField, candidate: idField });
+
+export const goldenRunListQuery = z.strictObject({
+  pipeline: nameSchema.optional().describe('Only those of this pipeline.'),
+  golden_set: nameSchema.optional().describe('Only those of this golden set.'),
+  status: runStatusField.optional().describe('Only those in this status.'),
+  limit: limitField(100, 20),
+  cursor: pageQueryShape.cursor,
+});
+
+export const goldenRunSchema = z.object({
+  run_id: z.string(),
+  pipeline: z.string(),
+  golden_set: z.string(),
+  golden_set_version: z.int(),
+  trigger: z.string(),
+  status: runStatusField,
+  reason: z.string().nullable(),
+  started_at: z.iso.datetime(),
+  finished_at: z.iso.datetime().nullable(),
+  query_count: z.int(),
+  metrics: metricsSchema.describe('Over all queries; none unless it completed.'),
+  verdict: verdictField,
+});
+
+export const runQueriesQuery = z.strictObject({
+  outcome: outcomeField.optional().describe('Only queries that came to this.'),
+  order_by: metricKeyField
+    .optional()
+    .describe('Lowest first by this metric, such as `ndcg@10`; left out, in the order of the set.'),
+  ...numberedPageShape,
+});
+
+export const runQuerySchema = goldenQuerySchema.extend({
+  outcome: outcomeField.nullable().describe('Null while it has no answer.'),
+  documents: z
+    .array(z.object({ id: z.string(), score: z.number().nullable() }))
+    .describe('As the retriever ranked them.'),
+  latency_ms: z.number().nullable(),
+  attempts: z.int(),
+  error_code: z.string().nullable(),
+  error_message: z.string().nullable(),
+  stale_documents: z.array(z.string()).describe('Judged documents that are gone from the store.'),
+  metrics: z.record(z.string(), z.number()).describe('Its scores; a query without an answer scores 0.'),
+});
+
+export const compareQuery = z.strictObject({
+  by: metricKeyField
+    .optional()
+    .describe('Orders the queries; left out, nDCG at the largest cut-off of the candidate.'),
+  ...numberedPageShape,
+});
+
+export const runComparisonSchema = z.object({
+  baseline_run_id: z.string(),
+  candidate_run_id: z.string(),
+  ...comparedShape,
+  ordered_by: z.string(),
+  queries: z
+    .array(
+      z.object({
+        query_id: z.string(),
+        text: z.string(),
+        baseline: z.number(),
+        candidate: z.number(),
+        difference: z.number(),
+        newly_empty: z.boolean().describe('It had documents before and has none now.'),
+      }),
+    )
+    .describe('A page of those that changed, most regressed first.'),
+  next_cursor: nextCursor,
+});
+
+export const newBaselineSchema = z.strictObject({
+  run_id: idField.describe('A completed run.'),
+  note: shortText.optional().describe('Why, in short.'),
+});
+
+export const baselineParams = z.strictObject({ pipeline: nameSchema, golden_set: nameSchema });
+
+export const baselineSchema = z.object({
+  pipeline: z.string(),
+  golden_set: z.string(),
+  run_id: z.string(),
+  note: z.string().nullable(),
+  pinned_at: z.iso.datetime(),
+});
+
+export const unpinnedSchema = z.object({ pipeline: z.string(), golden_set: z.string() });
+
+/** One query of `runs show --per-query --json`. */
+export function queryAnswerJson(answer: QueryAnswer) {
+  return {
+    query_id: answer.queryId,
+    outcome: answer.outcome,
+    documents: answer.documents,
+    latency_ms: answer.latencyMs,
+    attempts: answer.attempts,
+    error_code: answer.errorCode,
+    error_message: answer.errorMessage,
+  };
+}
+
+export function changedQueryJson(changed: ChangedQuery) {
+  const { queryId, text, baseline, candidate, difference, isNewlyEmpty } = changed;
+  return { query_id: queryId, text, baseline, candidate, difference, newly_empty: isNewlyEmpty };
+}
+
+function isMetricAtCutoff(text: string): boolean {
+  try {
+    const { measure, k } = parseMetricKey(text);
+    return runMeasures.includes(measure) && k !== null && k <= LARGEST_CUTOFF;
+  } catch (error) {
+    if (error instanceof RecalldError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,193 @@
+/** `/v1/golden-sets`: versions of golden sets, with their queries and judgments. */
+import { z } from 'zod';
+import { nameSchema } from '../config/name.ts';
+import { wireSchema } from '../http/fields.ts';
+import { nextCursor, numberedPageShape } from '../http/paging.ts';
+import type { GoldenQuery } from '../model.ts';
+import type { GoldenLineResult, GoldenSetVersion, JudgmentDraft } from './rules/golden-set.ts';
+
+/** The JSONL form of a golden set: one query with its judgments on each line. */
+const documentIdSchema = z.string({ error: 'must be a document id in double quotes' });
+
+const gradeSchema = z
+  .int({ error: 'must be a whole number' })
+  .describe('0 = not relevant, higher = more relevant; a negative grade means unjudged.');
+
+const judgmentSchema = z.strictObject({
+  document_id: documentIdSchema.describe('The id under which the retriever returns the document.'),
+  grade: gradeSchema.default(1),
+});
+
+/** Shape alone; lengths, characters and repeats are checked for every format alike in the rules. */
+const goldenLineSchema = z
+  .strictObject({
+    id: z
+      .string({ error: 'must be text' })
+      .optional()
+      .describe('Unique in the file. Without it the id is derived from the question and its tags.'),
+    text: z.string({ error: 'must be text' }).optional().describe('The question.'),
+    question: z.string({ error: 'must be text' }).optional().describe('Another name for text.'),
+    tags: z
+      .record(
+        z.string(),
+        z.union([z.string(), z.number(), z.boolean()], { error: 'must be text, a number or true or false' }),
+        { error: 'must be an object such as {"language": "en"}' },
+      )
+      .optional()
+      .describe('At most 32; a segment is made of each key and value.'),
+    judgments: z
+      .union([z.array(judgmentSchema), z.record(z.string(), gradeSchema)], {
+        error: 'must be a list of {"document_id": "...", "grade": 1} or an object such as {"d1": 1}',
+      })
+      .optional()
+      .describe('The judged documents with their grades.'),
+    relevant: z
+      .array(documentIdSchema, { error: 'must be a list of document ids' })
+      .optional()
+      .describe('Short for judgments that all have grade 1.'),
+  })
+  .refine((line) => (line.text === undefined) !== (line.question === undefined), {
+    error: 'must have either "text" or "question"',
+  })
+  .refine((line) => (line.judgments === undefined) !== (line.relevant === undefined), {
+    error: 'must have either "judgments" or "relevant"',
+  });
+
+type LineValue = z.infer<typeof goldenLineSchema>;
+
+/**
+ * Reads one parsed JSON value of the JSONL form. A problem is worded to follow `Line 3 of FILE`. Never throws.
+ */
+export function parseGoldenLine(value: unknown): GoldenLineResult {
+  const result = goldenLineSchema.safeParse(value);
+  if (!result.success) return { ok: false, problem: wording(result.error.issues.map(deepest)[0]) };
+  const { id, text, question, tags = {} } = result.data;
+  return {
+    ok: true,
+    line: {
+      id: id ?? null,
+      text: text ?? question ?? '',
+      tags: Object.fromEntries(Object.entries(tags).map(([key, tag]) => [key, String(tag)])),
+      judgments: judgmentsOf(result.data),
+    },
+  };
+}
+
+function judgmentsOf({ judgments, relevant = [] }: LineValue): JudgmentDraft[] {
+  if (judgments === undefined) return relevant.map((documentId) => ({ documentId, grade: 1 }));
+  if (Array.isArray(judgments)) {
+    return judgments.map((judgment) => ({ documentId: judgment.document_id, grade: judgment.grade }));
+  }
+  return Object.entries(judgments).map(([documentId, grade]) => ({ documentId, grade }));
+}
+
+/** Of the forms that judgments may have, the complaint of the one that was evidently meant. */
+function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union') return issue;
+  const inner = issue.errors.flat().find(({ code, path }) => path.length > 0 || code === 'unrecognized_keys');
+  return inner === undefined ? issue : { ...inner, path: [...issue.path, ...inner.path] };
+}
+
+function wording(issue: z.core.$ZodIssue | undefined): string {
+  if (issue === undefined) return 'is not a query; write {"text": "...", "relevant": ["..."]}';
+  if (issue.code === 'unrecognized_keys') {
+    const keys = issue.keys.map((key) => JSON.stringify(key)).join(', ');
+    const owner = issue.path.length === 0 ? 'a query' : `"${issue.path.join('.')}"`;
+    return `has the unknown key ${keys} in ${owner}; a query has id, text, tags and judgments or relevant`;
+  }
+  if (issue.path.length === 0) {
+    const rule = issue.code === 'custom' ? issue.message : 'must be a JSON object';
+    return `${rule}, such as {"text": "...", "relevant": ["..."]}`;
+  }
+  return `has a bad value: "${issue.path.join('.')}" ${issue.message}`;
+}
+
+/** Most queries of one upload. */
+const MOST_QUERIES = 100_000;
+
+export const goldenSetVersionSchema = z.object({
+  golden_set: z.string(),
+  version: z.int(),
+  format: z
+    .string()
+    .describe('What it was imported from: beir, trec, csv or jsonl; json came over this API.'),
+  content_hash: z.string(),
+  imported_at: z.iso.datetime(),
+  query_count: z.int(),
+  judgment_count: z.int(),
+  origin: z.string().describe('Where its judgments come from, such as people or a model.'),
+  note: z.string().nullable(),
+});
+
+export const goldenQuerySchema = z.object({
+  id: z.string(),
+  text: z.string(),
+  tags: z.record(z.string(), z.string()),
+  judgments: z.array(z.object({ document_id: z.string(), grade: z.int() })),
+});
+
+export const goldenSetListQuery = z.strictObject(numberedPageShape);
+
+export const goldenSetParams = z.strictObject({ name: nameSchema });
+
+export const goldenSetQuery = z.strictObject({
+  version: z.coerce.number().int().min(1).max(2_147_483_647).optional().describe('Left out, the latest.'),
+  ...numberedPageShape,
+});
+
+export const goldenSetSchema = goldenSetVersionSchema.extend({
+  versions: z.array(goldenSetVersionSchema).describe('All of them, newest first.'),
+  queries: z.array(goldenQuerySchema).describe('A page of them, in the order of the import.'),
+  next_cursor: nextCursor,
+});
+
+/** Each query is judged by itself afterwards, so that a refusal names it. */
+export const newGoldenSetSchema = z.strictObject({
+  queries: z
+    .array(z.unknown())
+    .min(1)
+    .max(MOST_QUERIES)
+    .describe('As in the lines of a JSONL file.')
+    .meta({
+      wire: {
+        type: 'array',
+        minItems: 1,
+        maxItems: MOST_QUERIES,
+        description: 'As in the lines of a JSONL file.',
+        items: wireSchema(goldenLineSchema),
+      },
+    }),
+});
+
+export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
+  created: z.boolean().describe('False when the latest version already has this content.'),
+  warnings: z.array(z.string()).describe('What was left out, merged or looks wrong.'),
+});
+
+export function goldenQueryJson({
+  id,
+  text,
+  tags,
+  judgments,
+}: GoldenQuery): z.infer<typeof goldenQuerySchema> {
+  return {
+    id,
+    text,
+    tags,
+    judgments: judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
+  };
+}
+
+export function goldenSetVersionJson(set: GoldenSetVersion): z.infer<typeof goldenSetVersionSchema> {
+  return {
+    golden_set: set.name,
+    version: set.version,
+    format: set.format,
+    content_hash: set.contentHash,
+    imported_at: set.importedAt.toISOString(),
+    query_count: set.queries,
+    judgment_count: set.judgments,
+    origin: set.origin,
+    note: set.note,
+  };
+}

@@ -1,0 +1,197 @@
+/** Paired comparison of one metric of two runs over the same queries. */
+import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
+import { mean } from '../../stats/descriptive.ts';
+import { chiSquareQuantile, studentTCdf, studentTQuantile } from '../../stats/distributions.ts';
+import { type Interval, newcombePairedInterval, type PairedHits } from '../../stats/intervals.ts';
+import { meanInterval } from '../../stats/mean-interval.ts';
+import { smallestDetectableDifference } from '../../stats/paired-power.ts';
+import { mcnemarExact, type PairedT, pairedT } from '../../stats/paired-tests.ts';
+import { signFlipTest } from '../../stats/sign-flip.ts';
+import type { RerunNoise } from './rerun-noise.ts';
+import {
+  type ComparisonSettings,
+  type ComparisonVerdict,
+  type JudgedDifference,
+  judgeDifference,
+  testPlan,
+} from './verdict.ts';
+
+export interface MetricComparison extends JudgedDifference {
+  readonly key: MetricKey;
+  /** Number of queries. */
+  readonly n: number;
+  /** Means over the queries. */
+  readonly baseline: number;
+  readonly candidate: number;
+  readonly ciMethod: 'bca' | 't' | 'newcombe';
+  /** Null when the differences have no spread and are not zero. */
+  readonly t: number | null;
+  readonly df: number;
+  readonly pT: number;
+  readonly pRandomization: number;
+  readonly pMethod: 'exact' | 'monte_carlo';
+  /** Exact; null for every measure but hit_rate. */
+  readonly mcnemarP: number | null;
+  /** Queries that score more in the candidate. */
+  readonly wins: number;
+  readonly losses: number;
+  readonly ties: number;
+  /** Standard deviation of the differences. */
+  readonly standardDeviation: number;
+  /** Of the mean, at the level of the test and power 0.8; null for one query. */
+  readonly smallestDetectableDifference: number | null;
+  readonly verdict: ComparisonVerdict;
+}
+
+const CONFIDENCE = 0.95;
+/** Scores that differ by no more than this are equal; the difference is rounding. */
+const ROUNDING = 1e-12;
+/** With fewer queries whose differences are all equal, the sign-flip test cannot reject any mean at the 5 % level. */
+const FEWEST_EQUAL = 6;
+
+/**
+ * Compares a metric of two runs query by query, difference = candidate - baseline.
+ *
+ * - 95 % bounds of the mean difference: Newcombe's for hit_rate; else BCa or t as `meanInterval` chooses. No
+ *   difference at all gives [0, 0]. Equal differences that are not 0 give a point from 6 queries on. With fewer, the
+ *   sign-flip test cannot reject any mean, and the bounds are the range of the measure.
+ * - `p`, by which the verdict is found, is that of the sign-flip randomization; for hit_rate this is McNemar's.
+ * - For a retriever with noise, `p` is the larger of the p of the randomization and that of `rerunNoiseP`, and the
+ *   bounds reach at least t_0.975 sd to each side, with the variance and degrees of freedom of `noisyVariance`.
+ *
+ * @param baseline one score per query
+ * @param candidate scores of the same queries in the same order
+ * @param noise of this metric over these queries, or null for a retriever that always answers the same
+ * @throws RangeError without queries, or when both do not have as many
+ */
+export function compareMetric(
+  key: MetricKey,
+  baseline: ArrayLike<number>,
+  candidate: ArrayLike<number>,
+  noise: RerunNoise | null,
+  settings: ComparisonSettings,
+): MetricComparison {
+  const n = baseline.length;
+  if (candidate.length !== n) {
+    throw new RangeError(`The runs have ${n} and ${candidate.length} scores of ${formatMetricKey(key)}.`);
+  }
+  const differences = Float64Array.from({ length: n }, (_, i) => {
+    const difference = (candidate[i] ?? 0) - (baseline[i] ?? 0);
+    return Math.abs(difference) <= ROUNDING ? 0 : difference;
+  });
+  const wins = differences.filter((difference) => difference > 0).length;
+  const losses = differences.filter((difference) => difference < 0).length;
+  const test = pairedT(differences);
+  const randomization = signFlipTest(differences);
+  const isHit = key.measure === 'hit_rate';
+  const noisy = noise === null ? null : noisyVariance(test, noise);
+  const { method: ciMethod, ...reach } = isHit
+    ? { ...newcombePairedInterval(countHits(baseline, candidate), CONFIDENCE), method: 'newcombe' as const }
+    : boundsOf(differences, test);
+  const { low, high } = widen(reach, test.mean, noisy);
+  const limit = key.measure === 'dcg' ? Number.POSITIVE_INFINITY : 1;
+  const judged: JudgedDifference = {
+    measure: key.measure,
+    difference: test.mean,
+    ciLow: Math.max(-limit, low),
+    ciHigh: Math.min(limit, high),
+    p: Math.max(randomization.p, noise === null ? 0 : rerunNoiseP(test, noise)),
+    changed: wins + losses,
+  };
+  return {
+    ...judged,
+    key,
+    n,
+    baseline: mean(baseline),
+    candidate: mean(candidate),
+    ciMethod,
+    t: test.t,
+    df: test.df,
+    pT: test.p,
+    pRandomization: randomization.p,
+    pMethod: randomization.method,
+    mcnemarP: isHit ? mcnemarExact(losses, wins).p : null,
+    wins,
+    losses,
+    ties: n - wins - losses,
+    standardDeviation: test.standardDeviation,
+    smallestDetectableDifference: smallestDetectableDifference(
+      Math.sqrt(noisy === null ? test.standardDeviation ** 2 : n * noisy.variance),
+      n,
+      testPlan(settings),
+    ),
+    verdict: judgeDifference(judged, settings),
+  };
+}
+
+function boundsOf(differences: Float64Array, { mean: centre, standardDeviation, n }: PairedT) {
+  if (standardDeviation > 0) return meanInterval(differences, CONFIDENCE);
+  const reach = centre === 0 || n >= FEWEST_EQUAL ? 0 : Number.POSITIVE_INFINITY;
+  return { low: centre - reach, high: centre + reach, method: 't' as const };
+}
+
+/** Variance of a difference of means between runs of an unchanged retriever, and how well it is known. */
+interface NoisyVariance {
+  readonly variance: number;
+  readonly freedom: number;
+}
+
+/**
+ * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is that of the n paired
+ * differences. Its degrees of freedom, by Satterthwaite (1946), are variance^2 / ((sd^2 / n)^2 / (n - 1) + v^2 /
+ * (reruns - 1)), where v is the variance of the reruns' differences. A few reruns may show no shared noise by luck; the
+ * degrees of freedom are then few as well, and the bounds wide.
+ *
+ * @returns null for one query, and when the reruns did not differ
+ */
+function noisyVariance({ standardDeviation, n, df }: PairedT, noise: RerunNoise): NoisyVariance | null {
+  const ofReruns = noise.standardDeviation ** 2;
+  if (n < 2 || ofReruns === 0) return null;
+  const sampling = standardDeviation ** 2 / n;
+  const variance = Math.max(sampling + noise.sharedVariance, ofReruns);
+  return { variance, freedom: variance ** 2 / (sampling ** 2 / df + ofReruns ** 2 / (noise.reruns - 1)) };
+}
+
+function widen({ low, high }: Interval, centre: number, noisy: NoisyVariance | null): Interval {
+  if (noisy === null) return { low, high };
+  const reach = studentTQuantile((1 + CONFIDENCE) / 2, noisy.freedom) * Math.sqrt(noisy.variance);
+  return { low: Math.min(low, centre - reach), high: Math.max(high, centre + reach) };
+}
+
+/**
+ * Two-sided p that an unchanged retriever differs by as much, given the noise of its reruns; 0 when they did not
+ * differ.
+ *
+ * It is the larger of two: the p by `noisyVariance`, and the p by sd^2 / n plus the upper 95 % bound of the shared
+ * variance. Runs are compared with one baseline for months; an estimate of the noise that is too low by luck would make
+ * run after run look like a change.
+ */
+export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
+  const noisy = noisyVariance(test, noise);
+  if (noisy === null) return 0;
+  const difference = -Math.abs(test.mean);
+  const sampling = test.standardDeviation ** 2 / test.n;
+  const most = sampling + sharedVarianceBound(noise);
+  return Math.max(
+    2 * studentTCdf(difference / Math.sqrt(noisy.variance), noisy.freedom),
+    most > 0 ? 2 * studentTCdf(difference / Math.sqrt(most), test.df) : 0,
+  );
+}
+
+/** Upper 95 % bound of the shared variance: chi-square, with one degree of freedom less than there are reruns. */
+function sharedVarianceBound({ sharedVariance, reruns }: RerunNoise): number {
+  const freedom = reruns - 1;
+  return (sharedVariance * freedom) / chiSquareQuantile(1 - CONFIDENCE, freedom);
+}
+
+function countHits(baseline: ArrayLike<number>, candidate: ArrayLike<number>): PairedHits {
+  const counts = { both: 0, onlyBaseline: 0, onlyCandidate: 0, neither: 0 };
+  for (let i = 0; i < baseline.length; i++) {
+    const [before, after] = [(baseline[i] ?? 0) > 0, (candidate[i] ?? 0) > 0];
+    if (before && after) counts.both++;
+    else if (before) counts.onlyBaseline++;
+    else if (after) counts.onlyCandidate++;
+    else counts.neither++;
+  }
+  return counts;
+}

@@ -1,0 +1,138 @@
+/** Paired comparison of two runs over all judged queries, and over segments of them. */
+import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
+import { ALL_SEGMENT } from '../../model.ts';
+import { pairedTSampleSize } from '../../stats/paired-power.ts';
+import { compareMetric, type MetricComparison } from './compare-metric.ts';
+import type { NoiseTable } from './rerun-noise.ts';
+import type { Segment } from './segments.ts';
+import {
+  type ComparisonSettings,
+  type ComparisonVerdict,
+  minEffectOf,
+  overallVerdict,
+  testPlan,
+} from './verdict.ts';
+
+/** Below this a set has no real value for comparisons (Sparck Jones and van Rijsbergen 1976 put it at 75). */
+const FEWEST_QUERIES = 100;
+const RECOMMENDED_QUERIES = 300;
+
+/**
+ * What to know about the size of the golden set, in sentences: a warning under 100 queries, and for each metric whose
+ * least difference that matters is too small to be found, how many queries would find it if the differences spread
+ * as they did here. Empty when the set is large enough.
+ */
+export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
+  const { n, metrics } = comparison;
+  const queries = n === 1 ? '1 query is' : `${n} queries are`;
+  const small =
+    n < FEWEST_QUERIES
+      ? [
+          `${queries} few: have at least ${FEWEST_QUERIES}, better ${RECOMMENDED_QUERIES}, ` +
+            'before you trust a verdict.',
+        ]
+      : [];
+  const blind = metrics.flatMap(({ key, smallestDetectableDifference: smallest, standardDeviation }) => {
+    const minEffect = minEffectOf(key.measure, settings);
+    if (minEffect === 0 || smallest === null || smallest <= minEffect || standardDeviation === 0) return [];
+    const needed = pairedTSampleSize(minEffect, standardDeviation, testPlan(settings));
+    const remedy = needed > n ? `; about ${needed} queries would tell ${minEffect}` : '';
+    return [
+      `${formatMetricKey(key)}: differences below ${smallest.toFixed(3)} cannot be told from luck with ` +
+        `${n} queries${remedy}.`,
+    ];
+  });
+  return [...small, ...blind];
+}
+
+/** Scores of a run: one column per metric, one row per judged query; a query without results scores 0. */
+export type ScoreColumns = readonly ArrayLike<number>[];
+
+export interface RunsToCompare {
+  readonly keys: readonly MetricKey[];
+  /** Columns in the order of the keys, rows in the order of the judged queries, the same in every run. */
+  readonly baseline: ScoreColumns;
+  readonly candidate: ScoreColumns;
+  /** The noise of a retriever that does not always answer the same; left out, there is none. */
+  readonly noise?: NoiseTable;
+  readonly segments?: readonly Segment[];
+}
+
+export interface SegmentComparison {
+  /** `all`, or the name of a segment. */
+  readonly segment: string;
+  readonly n: number;
+  /** In the order of the keys. */
+  readonly metrics: readonly MetricComparison[];
+  /** On all metrics together. */
+  readonly verdict: ComparisonVerdict;
+}
+
+export interface RunComparison extends SegmentComparison {
+  /** Each is judged by itself: p is not adjusted for the number of segments, and the verdict on `all` ignores them. */
+  readonly segments: readonly SegmentComparison[];
+}
+
+/**
+ * Compares two runs metric by metric over all judged queries, and over each segment that has queries.
+ *
+ * @throws RangeError without queries
+ */
+export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): RunComparison {
+  const everything = Array.from(runs.baseline[0] ?? [], (_, row) => row);
+  const segments = (runs.segments ?? []).filter(({ members }) => members.length > 0);
+  return {
+    ...compareRows(runs, ALL_SEGMENT, everything, settings),
+    segments: segments.map(({ name, members }) => compareRows(runs, name, members, settings)),
+  };
+}
+
+function compareRows(
+  { keys, baseline, candidate, noise = {} }: RunsToCompare,
+  segment: string,
+  rows: readonly number[],
+  settings: ComparisonSettings,
+): SegmentComparison {
+  const metrics = keys.map((key, column) => {
+    const scoresOf = (run: ScoreColumns): Float64Array =>
+      Float64Array.from(rows, (row) => run[column]?.[row] ?? 0);
+    const noiseOfMetric = noise[segment]?.[formatMetricKey(key)] ?? null;
+    return compareMetric(key, scoresOf(baseline), scoresOf(candidate), noiseOfMetric, settings);
+  });
+  return { segment, n: rows.length, metrics, verdict: overallVerdict(metrics, settings) };
+}
+
+/** A query with its scores in both runs. */
+interface QueryDifference {
+  readonly queryId: string;
+  readonly baseline: number;
+  readonly candidate: number;
+  /** candidate - baseline. */
+  readonly difference: number;
+}
+
+/**
+ * The queries that score less in the candidate, most regressed first, ties in the given order.
+ *
+ * @param baseline one score per query id
+ * @param candidate one score per query id
+ * @param most how many at most
+ */
+export function mostRegressed(
+  queryIds: readonly string[],
+  baseline: ArrayLike<number>,
+  candidate: ArrayLike<number>,
+  most: number,
+): QueryDifference[] {
+  const differences = Float64Array.from(queryIds, (_, row) => (candidate[row] ?? 0) - (baseline[row] ?? 0));
+  const rows = [...differences.keys()].filter((row) => (differences[row] ?? 0) < 0);
+  return rows
+    .toSorted((a, b) => (differences[a] ?? 0) - (differences[b] ?? 0) || a - b)
+    .slice(0, most)
+    .map((row) => ({
+      queryId: queryIds[row] ?? '',
+      baseline: baseline[row] ?? 0,
+      candidate: candidate[row] ?? 0,
+      difference: differences[row] ?? 0,
+    }));
+}

@@ -1,0 +1,188 @@
+/** A golden set in the form of a file format, such that importing it gives the same set. */
+import { RecalldError } from '../../errors.ts';
+import type { GoldenQuery } from '../../model.ts';
+import { quoted } from '../../text/source-line.ts';
+import { csvRoleOf, guardCell } from './csv-table.ts';
+import { type GoldenFormat, goldenLimits } from './golden-set.ts';
+
+/** What an export is made of, and how a format says that it cannot hold something. */
+const notTrec = 'use --format jsonl, beir or csv';
+
+/**
+ * TREC: queries.tsv (id, tab, text) and qrels.txt (query, 0, document, grade).
+ *
+ * @throws RecalldError export_impossible for tags, for a text with a tab or a line break, and for an id with a space
+ */
+function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
+  for (const query of queries) refuseTrec(query);
+  const rows = queries.map(({ id, text }) => `${id}\t${text}`);
+  // Without a header of its own, a first query that reads like one would be taken for it.
+  const header = readsLikeHeader(queries[0]) ? ['query_id\ttext'] : [];
+  const judgments = queries.flatMap(({ id, judgments: judged }) =>
+    judged.map(({ documentId, grade }) => `${id}\t0\t${documentId}\t${grade}`),
+  );
+  return [
+    { path: 'queries.tsv', text: joinLines([...header, ...rows]) },
+    { path: 'qrels.txt', text: joinLines(judgments) },
+  ];
+}
+
+function refuseTrec({ id, text, tags, judgments }: GoldenQuery): void {
+  const [tag] = Object.keys(tags);
+  if (tag !== undefined) {
+    throw cannotHold('TREC', id, `it has the tag ${JSON.stringify(tag)}`, `${notTrec}, or add --drop-tags`);
+  }
+  if (/[\t\n]/.test(text)) {
+    throw cannotHold('TREC', id, 'its text has a tab or a line break', notTrec);
+  }
+  const spaced = [id, ...judgments.map(({ documentId }) => documentId)].find((name) => name.includes(' '));
+  if (spaced !== undefined) {
+    const problem = `the id ${JSON.stringify(spaced)} has a space, which ends a column`;
+    throw cannotHold('TREC', id, problem, notTrec);
+  }
+}
+
+function readsLikeHeader(query: GoldenQuery | undefined): boolean {
+  return query !== undefined && /^_?q(uery)?[-_ ]?id$|^_?id$/i.test(query.id);
+}
+
+const ownColumns = ['query_id', 'question', 'document', 'grade'];
+const notCsv = 'use --format jsonl or beir';
+
+/**
+ * CSV (RFC 4180): a row for each judgment, a column for each tag; every cell is in double quotes, and none is a formula for a spreadsheet.
+ *
+ * @throws RecalldError export_impossible for a tag named as one of our ownColumns, for more tags than ownColumns may be, and
+ * for a text with CRLF, which would come back as LF
+ */
+function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
+  const tags = [...new Set(queries.flatMap((query) => Object.keys(query.tags)))];
+  for (const query of queries) refuseCsv(query, tags.length);
+  const rows = queries.flatMap(({ id, text, tags: own, judgments }) =>
+    judgments.map(({ documentId, grade }) =>
+      csvRow([
+        id,
+        text,
+        documentId,
+        String(grade),
+        ...tags.map((tag) => (Object.hasOwn(own, tag) ? (own[tag] ?? '') : '')),
+      ]),
+    ),
+  );
+  return [{ path: null, text: joinLines([csvRow([...ownColumns, ...tags]), ...rows]) }];
+}
+
+function refuseCsv({ id, text, tags }: GoldenQuery, tagColumns: number): void {
+  if (text.includes('\r\n')) {
+    throw cannotHold('CSV', id, 'its text has a CRLF, which would come back as LF', notCsv);
+  }
+  const taken = Object.keys(tags).find((tag) => csvRoleOf(tag) !== null);
+  if (taken !== undefined) {
+    const problem = `its tag ${JSON.stringify(taken)} is the name of a column of the format`;
+    throw cannotHold('CSV', id, problem, notCsv);
+  }
+  if (tagColumns > goldenLimits.tags) {
+    const problem = `the set has ${tagColumns} different tags, and a table may have ${goldenLimits.tags}`;
+    throw cannotHold('CSV', id, problem, notCsv);
+  }
+}
+
+function csvRow(cells: readonly string[]): string {
+  return cells.map((cell) => `"${guardCell(cell).replaceAll('"', '""')}"`).join(',');
+}
+
+/** The reader's limit of a line, less than what the bytes of a character can make of it. */
+const MAX_LINE_LENGTH = 4 * 1024 * 1024;
+
+/** The JSONL form: one query with its tags and judgments on each line; holds everything that can be imported. */
+function exportJsonLines(queries: readonly GoldenQuery[]): ExportFile[] {
+  const lines = queries.map((query) =>
+    jsonLine('JSONL', query, {
+      id: query.id,
+      text: query.text,
+      ...(Object.keys(query.tags).length === 0 ? {} : { tags: query.tags }),
+      judgments: query.judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
+    }),
+  );
+  return [{ path: null, text: joinLines(lines) }];
+}
+
+/** @throws RecalldError export_impossible for what the reader of JSON lines refuses */
+function jsonLine(format: string, query: GoldenQuery, value: unknown): string {
+  if (Object.hasOwn(query.tags, '__proto__')) {
+    throw cannotHold(format, query.id, 'its tag "__proto__" is lost in JSON', 'use --format csv');
+  }
+  const line = JSON.stringify(value);
+  if (line.length <= MAX_LINE_LENGTH) return line;
+  const problem = `it takes a line of ${line.length} characters, and a line may have ${MAX_LINE_LENGTH}`;
+  throw cannotHold(format, query.id, problem, 'use --format csv or beir');
+}
+
+/** A file of an export. */
+export interface ExportFile {
+  /** Under the folder of the export, or null when the export is this one file. */
+  readonly path: string | null;
+  /** Ends with a line feed. */
+  readonly text: string;
+}
+
+/** The error for what the format would lose or change; `problem` follows `The query "q1"`. */
+function cannotHold(format: string, queryId: string, problem: string, wayOut: string): RecalldError {
+  return new RecalldError(
+    'export_impossible',
+    `${format} cannot hold the query ${quoted(queryId)}: ${problem}; ${wayOut}.`,
+  );
+}
+
+/** Lines as text. */
+function joinLines(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** BEIR: queries.jsonl with the tags as metadata, and qrels/test.tsv. The corpus is not ours to export. */
+function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
+  const lines = queries.map((query) =>
+    jsonLine('BEIR', query, {
+      _id: query.id,
+      text: query.text,
+      ...(Object.keys(query.tags).length === 0 ? {} : { metadata: query.tags }),
+    }),
+  );
+  const judgments = queries.flatMap(({ id, judgments: judged }) =>
+    judged.map(({ documentId, grade }) => `${id}\t${documentId}\t${grade}`),
+  );
+  return [
+    { path: 'queries.jsonl', text: joinLines(lines) },
+    { path: 'qrels/test.tsv', text: joinLines(['query-id\tcorpus-id\tscore', ...judgments]) },
+  ];
+}
+
+const writers: Readonly<Record<GoldenFormat, (queries: readonly GoldenQuery[]) => ExportFile[]>> = {
+  beir: exportBeir,
+  trec: exportTrec,
+  csv: exportCsv,
+  jsonl: exportJsonLines,
+};
+
+/**
+ * Importing what is returned gives equal ids, texts, tags and grades in the same order; what a format cannot hold is
+ * refused, never changed.
+ *
+ * @throws RecalldError export_impossible, and golden_set_empty for a set without queries
+ */
+export function exportGoldenSet(queries: readonly GoldenQuery[], format: GoldenFormat): ExportFile[] {
+  if (queries.length === 0) {
+    throw new RecalldError(
+      'golden_set_empty',
+      'The golden set holds no queries, so there is nothing to export.',
+    );
+  }
+  const unjudged = queries.find(({ judgments }) => judgments.length === 0);
+  if (unjudged !== undefined) {
+    throw new RecalldError(
+      'export_impossible',
+      `The query ${quoted(unjudged.id)} has no judgment, and no format brings such a query back; judge or remove it.`,
+    );
+  }
+  return writers[format](queries);
+}

@@ -1,0 +1,123 @@
+/** What generating questions costs, estimated on the high side before any is generated. */
+import { createRandom } from '../../stats/random.ts';
+import type { Matrix } from '../../vector/matrix.ts';
+import { seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
+import { goldenLimits } from './golden-set.ts';
+import { commonCount, shinglesOf, wordsOf } from './judgment-problems.ts';
+
+/** Questions that no person would ask: they know the source. */
+export type QuestionProblem = 'quotes_chunk' | 'points_at_text' | 'unfit_length';
+
+/** Words that a question may not have in common with its source in one run. */
+const QUOTED_RUN = 6;
+const FEWEST_WORDS = 2;
+const MOST_WORDS = 60;
+
+const noun =
+  '(?:text|passage|document|excerpt|article|paragraph|section|context|snippet|source|chunk|page|author|table|figure)';
+
+const pointing: readonly RegExp[] = [
+  new RegExp(
+    `\\b(?:the|this|that|these|above|given|provided|following|said)\\s+(?:\\w+\\s+)?${noun}s?\\b(?!\\s+of\\b)`,
+    'iu',
+  ),
+  /\b(?:according to|mentioned in|described in|stated in|based on|as per)\s+(?:the|this|above)\b/iu,
+  /\b(?:mentioned|described|listed|stated)\s+(?:above|here|below)\b/iu,
+  /\b(?:im|dem|diesem|den|diesen|obigen|vorliegenden)\s+(?:text|dokument|abschnitt|artikel|auszug)\b/iu,
+  /\b(?:le|ce|du|au)\s+(?:texte|document|passage|paragraphe|extrait)\b/iu,
+  /\b(?:el|este|del)\s+(?:texto|documento|pasaje|párrafo|fragmento)\b/iu,
+];
+
+/**
+ * Null for a question that may stand. `quotes_chunk`: six or more words in a row are those of the chunk.
+ * `points_at_text`: it speaks of "the text", "this document" and the like (English, German, French, Spanish).
+ */
+export function questionProblem(question: string, chunk: string): QuestionProblem | null {
+  const words = wordsOf(question);
+  const isLong = words.length > MOST_WORDS || question.length > goldenLimits.textLength;
+  if (words.length < FEWEST_WORDS || isLong) return 'unfit_length';
+  if (pointing.some((pattern) => pattern.test(question))) return 'points_at_text';
+  if (words.length < QUOTED_RUN) return null;
+  const runs = shinglesOf(words, QUOTED_RUN);
+  return commonCount(runs, shinglesOf(wordsOf(chunk), QUOTED_RUN)) > 0 ? 'quotes_chunk' : null;
+}
+
+/** The order in which questions are asked about chunks: wherever it stops, all topics of the store have their share. */
+const STARTS = 2;
+const ITERATIONS = 15;
+const MOST_CLUSTERS = 50;
+
+/**
+ * An order of all rows of which every beginning holds each cluster in proportion to its size, up to chance: within a
+ * cluster of m rows the row at place i of a random order gets the key (i + u) / m, u uniform in [0, 1) for the
+ * cluster, and the keys are sorted (systematic sampling, Madow 1949). Clusters are those of spherical k-means, about
+ * sqrt(rows / 2) of them. The same seed gives the same order.
+ */
+export function stratifiedOrder(rows: Matrix, seed: number): number[] {
+  if (rows.rows === 0) return [];
+  const k = Math.max(1, Math.min(MOST_CLUSTERS, Math.round(Math.sqrt(rows.rows / 2))));
+  const { labels } = seededSphericalKMeans(rows, { k, starts: STARTS, iterations: ITERATIONS, seed });
+  const random = createRandom(seed);
+  const numbers = new Uint32Array(rows.rows + k);
+  random(numbers);
+  const uniform = (index: number): number => (numbers[index] ?? 0) / 2 ** 32;
+  const members = Array.from({ length: k }, (): number[] => []);
+  for (const [row, label] of labels.entries()) members[label]?.push(row);
+  const keys = new Float64Array(rows.rows);
+  for (const [label, own] of members.entries()) {
+    const shuffled = own.toSorted((a, b) => uniform(a) - uniform(b) || a - b);
+    for (const [place, row] of shuffled.entries())
+      keys[row] = (place + uniform(rows.rows + label)) / own.length;
+  }
+  return [...keys.keys()].toSorted((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0) || a - b);
+}
+
+export interface TokenPrices {
+  /** Price of a million tokens, in US dollars as in the config. */
+  readonly input: number;
+  readonly output: number;
+}
+
+export interface Tokens {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** Tokens of an answer that may not be exceeded. */
+export const MOST_OUTPUT_TOKENS = 300;
+/** Tokens of a usual answer. */
+const USUAL_OUTPUT_TOKENS = 50;
+/** Tokens of the role and the separators of each message. */
+const MESSAGE_TOKENS = 8;
+/** Calls for each question that stays; the others are repairs, or questions that are dropped again. */
+const CALLS_PER_QUESTION = 1.7;
+
+/** A token is about four letters of English; other languages have more tokens, so bytes are counted, three a token. */
+export function estimateTokens(texts: readonly string[]): number {
+  const bytes = texts.reduce((sum, text) => sum + byteLength(text), 0);
+  return Math.ceil(bytes / 3) + MESSAGE_TOKENS * texts.length;
+}
+
+export function costOf({ input, output }: Tokens, prices: TokenPrices): number {
+  return (input * prices.input + output * prices.output) / 1e6;
+}
+
+/** What `questions` questions will come to, from the tokens that some requests have. */
+export function estimateTotal(questions: number, inputTokens: readonly number[]): Tokens {
+  const mean =
+    inputTokens.length === 0 ? 0 : inputTokens.reduce((sum, one) => sum + one, 0) / inputTokens.length;
+  const calls = questions * CALLS_PER_QUESTION;
+  return { input: Math.ceil(calls * mean), output: Math.ceil(calls * USUAL_OUTPUT_TOKENS) };
+}
+
+/** Length in UTF-8. */
+function byteLength(text: string): number {
+  let bytes = text.length;
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    if (code > 0xffff) bytes += 2;
+    else if (code > 0x7ff) bytes += 2;
+    else if (code > 0x7f) bytes += 1;
+  }
+  return bytes;
+}

@@ -1,0 +1,187 @@
+/** What reading a golden set from files gives, and the choices a reader is given. */
+
+import { RecalldError } from '../../errors.ts';
+import type { GoldenQuery } from '../../model.ts';
+
+const questions: Readonly<Record<GoldenOrigin, string>> = {
+  human: 'questions of people',
+  generated: 'questions of a model',
+};
+
+/** The error for questions that are to join a golden set of the other origin, with which they cannot be compared. */
+export function originMismatch(set: string, holds: GoldenOrigin): RecalldError {
+  const [has, gets] = [questions[holds], questions[holds === 'human' ? 'generated' : 'human']];
+  return new RecalldError(
+    'golden_origin_differs',
+    `The golden set "${set}" holds ${has}, which are not to be mixed with ${gets}; choose another name with --set.`,
+  );
+}
+
+/** Lengths are in UTF-16 code units, as JavaScript counts them. */
+export const goldenLimits = {
+  idLength: 1024,
+  textLength: 100_000,
+  tags: 32,
+  tagKeyLength: 64,
+  tagValueLength: 256,
+  /** Above it the exponential gain 2^grade - 1 comes near the largest double. */
+  grade: 1000,
+} as const;
+
+const controlCharacter = /\p{Cc}/u;
+/** In `u` mode a paired surrogate is one character, so this finds only halves, which UTF-8 cannot carry. */
+const loneSurrogate = /\p{Cs}/u;
+
+/** Checks an id that is already trimmed; `what` is `query id` or `document id`. */
+export function idProblem(what: string, id: string): string | null {
+  if (id === '') return `has an empty ${what}; write the ${what}`;
+  if (id.length > goldenLimits.idLength) {
+    return `has a ${what} of ${id.length} characters; use at most ${goldenLimits.idLength}`;
+  }
+  return stringProblem(`a ${what}`, id);
+}
+
+/** Checks the text of a query that is already trimmed. Line breaks and tabs are allowed, NUL is not. */
+export function textProblem(text: string): string | null {
+  if (text === '') return 'has an empty question; write the question or remove the line';
+  if (text.length > goldenLimits.textLength) {
+    return `has a question of ${text.length} characters; use at most ${goldenLimits.textLength}`;
+  }
+  if (text.includes('\0')) return 'has a NUL character in its question; remove it';
+  return loneSurrogate.test(text) ? 'has half of a surrogate pair in its question; remove it' : null;
+}
+
+/** Checks the name of a tag. `=` is refused because a segment is written `key=value`. */
+export function tagKeyProblem(key: string): string | null {
+  if (key === '') return 'has a tag without a name; name it';
+  if (key.length > goldenLimits.tagKeyLength) {
+    return `has a tag name of ${key.length} characters; use at most ${goldenLimits.tagKeyLength}`;
+  }
+  if (key.includes('=')) return `has "=" in the tag name ${JSON.stringify(key)}; rename the tag`;
+  return stringProblem('a tag name', key);
+}
+
+/** Checks the value of the tag `key`. */
+export function tagValueProblem(key: string, value: string): string | null {
+  if (value.length > goldenLimits.tagValueLength) {
+    const most = goldenLimits.tagValueLength;
+    return `has a value of ${value.length} characters in the tag ${key}; use at most ${most} or remove the tag`;
+  }
+  return stringProblem(`the value of the tag ${key}`, value);
+}
+
+/** Checks a grade; a negative one is legal in a file and means unjudged. */
+export function gradeProblem(grade: number): string | null {
+  if (!Number.isSafeInteger(grade)) return 'has a grade that is not a whole number; use 0, 1, 2, ...';
+  return grade > goldenLimits.grade ? `has the grade ${grade}; use at most ${goldenLimits.grade}` : null;
+}
+
+/** The whole number that a cell writes (`2`, `+2`, `2.0`, `-1`), or null. */
+export function parseGrade(text: string): number | null {
+  if (!/^[+-]?\d{1,15}(\.0+)?$/.test(text)) return null;
+  const grade = Number(text);
+  return grade === 0 ? 0 : grade;
+}
+
+function stringProblem(what: string, value: string): string | null {
+  if (controlCharacter.test(value)) return `has a control character or a line break in ${what}; remove it`;
+  return loneSurrogate.test(value) ? `has half of a surrogate pair in ${what}; remove it` : null;
+}
+
+/** Who asks the questions of a set, people or a model that was shown chunks; the two are never mixed. */
+export type GoldenOrigin = 'human' | 'generated';
+
+export interface GoldenSetVersion {
+  readonly name: string;
+  readonly version: number;
+  readonly contentHash: string;
+  readonly format: string;
+  readonly importedAt: Date;
+  readonly queries: number;
+  readonly judgments: number;
+  readonly origin: GoldenOrigin;
+  /** How a version came about that was not imported from a file of queries, one sentence. */
+  readonly note: string | null;
+}
+
+/** Where a query comes from that no person wrote into a file. */
+export interface QueryOrigin {
+  readonly queryId: string;
+  readonly kind: 'live' | 'generated';
+  readonly pipeline: string;
+  /** Hash of the id of the live query whose text it is, as erasures know it; null for generated ones. */
+  readonly liveQueryHash: string | null;
+  readonly userHash: string | null;
+  readonly askedAt: Date | null;
+  /** What else is worth keeping; no text of a live query. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface NewGoldenSet {
+  readonly name: string;
+  readonly contentHash: string;
+  readonly format: string;
+  readonly queries: readonly GoldenQuery[];
+  /** Left out: `human`. */
+  readonly origin?: GoldenOrigin;
+  readonly note?: string;
+  /** Of queries that no person wrote; those that the set knows already need not be given again. */
+  readonly origins?: readonly QueryOrigin[];
+}
+
+/** What stands in old versions in the place of a text that was erased. */
+export const ERASED_TEXT = '[erased]';
+
+/** Queries by their ids, or by their places in the import: `from` is the first, from 0, and `to` the one behind the last. */
+export type QuerySelection =
+  | { readonly ids: readonly string[] }
+  | { readonly from: number; readonly to: number };
+
+export const goldenFormats = ['beir', 'trec', 'csv', 'jsonl'] as const;
+
+export type GoldenFormat = (typeof goldenFormats)[number];
+
+export interface ReadGoldenSetOptions {
+  /** `auto` looks at the names in the folder, or at the extension of the file. */
+  readonly format: 'auto' | GoldenFormat;
+  /** CSV alone: every row is a query of its own, also when question and tags repeat. */
+  readonly rowsAsQueries: boolean;
+  /** BEIR and TREC: the queries, where they are not found by name. */
+  readonly queriesPath?: string;
+  /** BEIR and TREC: the judgments, where they are not found by name. */
+  readonly qrelsPath?: string;
+}
+
+export interface GoldenSetFile {
+  readonly format: GoldenFormat;
+  /** In the order of the file; each has at least one judgment, and these too are in the order of the file. */
+  readonly queries: readonly GoldenQuery[];
+  /** SHA-256, hex: equal if and only if the same bytes were read in the same roles with the same meaning. */
+  readonly contentHash: string;
+  /** What was left out, merged or looks wrong, one sentence each. */
+  readonly warnings: readonly string[];
+  readonly counts: { readonly queries: number; readonly judgments: number };
+}
+
+/** A query as a file states it: not yet trimmed, checked or given an id. */
+export interface QueryDraft {
+  /** Null when the file gives none; the id is then derived from the question and its tags. */
+  readonly id: string | null;
+  readonly text: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+export interface JudgmentDraft {
+  readonly documentId: string;
+  readonly grade: number;
+}
+
+/** One line of the JSONL form. */
+export interface GoldenLine extends QueryDraft {
+  readonly judgments: readonly JudgmentDraft[];
+}
+
+/** `problem` completes the sentence `Line 3 of FILE ...`. */
+export type GoldenLineResult =
+  | { readonly ok: true; readonly line: GoldenLine }
+  | { readonly ok: false; readonly problem: string };

@@ -1,0 +1,125 @@
+/** Lines of query files: BEIR's JSON objects and `id<TAB>text`. */
+import { malformed, parseJson, quoted, type SourceLine } from '../../text/source-line.ts';
+import { goldenLimits, parseGrade, type QueryDraft, tagKeyProblem, tagValueProblem } from './golden-set.ts';
+
+/**
+ * Reads `{"_id", "text", "metadata"?}`; other keys are ignored, as BEIR does. Metadata that are short text, numbers
+ * or truth values become tags; `onSkip` is called for each value that cannot.
+ * @throws RecalldError `file_malformed` when there is no id or no text.
+ */
+export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDraft {
+  const value = jsonObject(line, '{"_id": "...", "text": "..."}');
+  const text = value['text'];
+  if (typeof text !== 'string') {
+    throw malformed(line, 'has no "text"; write {"_id": "...", "text": "..."}');
+  }
+  const metadata = value['metadata'];
+  return {
+    id: idOf(value, line),
+    text,
+    tags: isObject(metadata) ? Object.fromEntries(shortValues(metadata, onSkip)) : {},
+  };
+}
+
+/**
+ * The `_id` of a line of corpus.jsonl, trimmed; the document itself is not looked at.
+ * @throws RecalldError `file_malformed` when there is none.
+ */
+export function parseCorpusId(line: SourceLine): string {
+  return idOf(jsonObject(line, '{"_id": "...", "text": "..."}'), line).trim();
+}
+
+/**
+ * Reads `id<TAB>text`; null for a header such as `query_id<TAB>text` in the first line.
+ * @throws RecalldError `file_malformed` when there is not exactly one tab.
+ */
+export function parseQueryRow(line: SourceLine): QueryDraft | null {
+  const cells = line.text.split('\t');
+  const [id, text] = cells;
+  if (cells.length !== 2 || id === undefined || text === undefined) {
+    throw malformed(line, 'is not a query id, one tab and the text; write topics of other forms that way');
+  }
+  if (line.line === 1 && isHeader(id, text)) return null;
+  return { id, text, tags: {} };
+}
+
+function isHeader(id: string, text: string): boolean {
+  return (
+    /^(_?id|qid|query[-_ ]?id)$/i.test(id.trim()) && /^(text|query|question|topic|title)$/i.test(text.trim())
+  );
+}
+
+function jsonObject(line: SourceLine, form: string): Record<string, unknown> {
+  const value = parseJson(line);
+  if (isObject(value)) return value;
+  throw malformed(line, `is not a JSON object; write ${form}`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Numbers are taken as well, for qrels write ids as text anyway. */
+function idOf(value: Record<string, unknown>, line: SourceLine): string {
+  const id = value['_id'] ?? value['id'];
+  if (typeof id === 'string') return id;
+  if (Number.isSafeInteger(id)) return String(id);
+  throw malformed(line, 'has no "_id"; write {"_id": "...", "text": "..."}');
+}
+
+function shortValues(metadata: Record<string, unknown>, onSkip: () => void): [string, string][] {
+  const short: [string, string][] = [];
+  for (const [name, value] of Object.entries(metadata)) {
+    if (value === null || value === '') continue;
+    const key = name.trim();
+    const text = scalarText(value)?.trim() ?? null;
+    const fits =
+      text !== null &&
+      short.length < goldenLimits.tags &&
+      tagKeyProblem(key) === null &&
+      tagValueProblem(key, text) === null;
+    if (fits) short.push([key, text]);
+    else onSkip();
+  }
+  return short;
+}
+
+function scalarText(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
+}
+
+/** Lines of qrels files: TREC's four columns and BEIR's three. */
+interface QrelsLine {
+  readonly queryId: string;
+  readonly documentId: string;
+  readonly grade: number;
+}
+
+/**
+ * Reads `query iteration document grade` (TREC) or `query document grade` (BEIR); null for a header such as
+ * `query-id corpus-id score` in the first line. Where tabs give three or four columns, an id may hold spaces.
+ * @throws RecalldError `file_malformed` for another number of columns or a grade that is not a whole number.
+ */
+export function parseQrelsLine(line: SourceLine): QrelsLine | null {
+  const cells = qrelsColumns(line.text);
+  const queryId = cells[0];
+  const documentId = cells[cells.length - 2];
+  const gradeText = cells[cells.length - 1]?.trim();
+  const isCounted = cells.length === 3 || cells.length === 4;
+  if (!isCounted || queryId === undefined || documentId === undefined || gradeText === undefined) {
+    throw malformed(
+      line,
+      `has ${cells.length} columns; write "query 0 document grade" (TREC) or query, document and grade parted by tabs (BEIR)`,
+    );
+  }
+  const grade = parseGrade(gradeText);
+  if (grade !== null) return { queryId, documentId, grade };
+  if (line.line === 1 && /^(grade|label|rel|relevance|score)$/i.test(gradeText)) return null;
+  throw malformed(line, `has the grade ${quoted(gradeText)}, which is not a whole number; use 0, 1, 2, ...`);
+}
+
+function qrelsColumns(text: string): string[] {
+  const byTab = text.split('\t');
+  return byTab.length === 3 || byTab.length === 4 ? byTab : text.trim().split(/\s+/);
+}

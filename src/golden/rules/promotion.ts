@@ -1,0 +1,205 @@
+/** Which live questions are worth a judgment. */
+
+import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
+import type { RetrievedDocument } from '../../model.ts';
+import { type Question, questionKey } from './golden-set-builder.ts';
+import { nearDuplicates, normalisedText } from './judgment-problems.ts';
+
+/** Why a question was chosen, in the order in which the choice goes round. */
+export const choiceReasons = [
+  'negative_feedback',
+  'uncovered',
+  'positive_feedback',
+  'clicked',
+  'frequent',
+] as const;
+
+export type ChoiceReason = (typeof choiceReasons)[number];
+
+export interface ChosenQuery {
+  /** Whose text is taken. Of equal questions the one with most feedback, then the latest. */
+  readonly source: CandidateQuery;
+  readonly reasons: readonly ChoiceReason[];
+  /** Live queries that the equal ones stand for: the sum of 1 / probability. */
+  readonly asked: number;
+  /** Of all equal questions together. */
+  readonly feedback: readonly CandidateFeedback[];
+  readonly tally: FeedbackTally;
+}
+
+export interface ChoiceSettings {
+  readonly most: number;
+  /** The golden set that the questions are to join: what is nearly there already is left out. */
+  readonly golden: readonly Question[];
+  /** Ids of live queries in topics without a golden query. */
+  readonly uncovered: ReadonlySet<string>;
+}
+
+/** Jaccard similarity of words from which a question counts as one that is there. */
+const NEAR = 0.8;
+/** A question that was asked once is not frequent. */
+const FREQUENT = 2;
+
+/**
+ * Joins questions that are equal but for case and punctuation and have equal tags, leaves out near-duplicates of the
+ * golden set and of each other, and chooses in turns among those with negative feedback, without a golden query near
+ * by, with positive feedback, with clicks, and asked often; within a turn the one that was asked most. Questions with
+ * none of these reasons are not chosen.
+ */
+export function chooseQueries(
+  candidates: readonly CandidateQuery[],
+  settings: ChoiceSettings,
+): ChosenQuery[] {
+  const groups = groupEqual(candidates, settings.uncovered).filter(({ reasons }) => reasons.length > 0);
+  const ordered = groups.toSorted((a, b) => b.asked - a.asked || (a.source.id < b.source.id ? -1 : 1));
+  const open = new Set(withoutKnown(ordered, settings.golden));
+  const chosen: ChosenQuery[] = [];
+  while (open.size > 0 && chosen.length < settings.most) {
+    for (const reason of choiceReasons) {
+      const next = [...open].find(({ reasons }) => reasons.includes(reason));
+      if (next === undefined || chosen.length === settings.most) continue;
+      chosen.push(next);
+      open.delete(next);
+    }
+  }
+  return chosen;
+}
+
+function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySet<string>): ChosenQuery[] {
+  const groups = new Map<string, CandidateQuery[]>();
+  for (const candidate of candidates) {
+    const text = normalisedText(candidate.text);
+    if (text === '') continue;
+    const key = questionKey({ text, tags: candidate.tags });
+    groups.set(key, [...(groups.get(key) ?? []), candidate]);
+  }
+  return [...groups.values()].map((group) => {
+    const [source] = group.toSorted(
+      (a, b) => b.feedback.length - a.feedback.length || b.askedAt.getTime() - a.askedAt.getTime(),
+    );
+    const feedback = group.flatMap((one) => one.feedback);
+    const asked = group.reduce((sum, { probability }) => sum + 1 / probability, 0);
+    const tally = tallyOf(feedback);
+    const holds: Record<ChoiceReason, boolean> = {
+      negative_feedback: tally.negative > 0,
+      uncovered: group.some(({ id }) => uncovered.has(id)),
+      positive_feedback: tally.positive > 0,
+      clicked: tally.clicks > 0,
+      frequent: group.length >= FREQUENT,
+    };
+    const reasons = choiceReasons.filter((reason) => holds[reason]);
+    return { source: source as CandidateQuery, reasons, asked, feedback, tally };
+  });
+}
+
+/** Equal words with other tags are another question. */
+function withoutKnown(groups: readonly ChosenQuery[], golden: readonly Question[]): ChosenQuery[] {
+  const questions = [...golden, ...groups.map(({ source }) => source)];
+  const tags = questions.map((question) => questionKey({ text: '', tags: question.tags }));
+  const texts = questions.map(({ text }) => text);
+  const known = new Set<number>();
+  for (const { first, second } of nearDuplicates(texts, NEAR)) {
+    if (!known.has(first) && tags[first] === tags[second]) known.add(second);
+  }
+  return groups.filter((_, index) => !known.has(golden.length + index));
+}
+
+/** A live query that may become a golden one, with what its user thought of the answer. */
+export interface CandidateFeedback {
+  readonly kind: string;
+  readonly sentiment: Sentiment;
+  /** The document that it is about; null when it is about the answer. */
+  readonly documentId: string | null;
+  readonly count: number;
+}
+
+export interface CandidateQuery {
+  readonly id: string;
+  readonly text: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly askedAt: Date;
+  /** It stands for 1 / probability live queries. */
+  readonly probability: number;
+  readonly userHash: string | null;
+  readonly results: readonly RetrievedDocument[];
+  readonly feedback: readonly CandidateFeedback[];
+}
+
+/** What users thought of the answers to one question. */
+interface FeedbackTally {
+  /** Opinions on the answer, clicks left out. */
+  readonly positive: number;
+  readonly negative: number;
+  readonly clicks: number;
+}
+
+export function tallyOf(feedback: readonly CandidateFeedback[]): FeedbackTally {
+  const count = (holds: (one: CandidateFeedback) => boolean): number =>
+    feedback.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
+  return {
+    positive: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'positive'),
+    negative: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'negative'),
+    clicks: count(({ kind }) => kind === 'click'),
+  };
+}
+
+/** The documents that a person is to judge for a question, with the grades that feedback suggests. */
+export interface SuggestedJudgment {
+  readonly documentId: string;
+  /** Null: nothing suggests a grade, a person must judge. */
+  readonly grade: number | null;
+  /** Rank in the answer that the user saw, from 1; null when it was not shown. */
+  readonly shownRank: number | null;
+  /** Rank in the answer that the retriever gives now; null when it is not among it. */
+  readonly rank: number | null;
+  readonly clicks: number;
+}
+
+/**
+ * Pools the documents that were shown, those that the retriever returns now, and those that users clicked or judged.
+ *
+ * Grades, by the first rule that applies:
+ *
+ * - Users judged the document (feedback of the kind `relevance`): 2 when more of them found it relevant, 0 when more
+ *   did not.
+ * - The document was clicked: 2 when the answer got positive opinions and no negative one, else 1.
+ * - Otherwise none, since a document that nobody clicked may still be right.
+ *
+ * @param depth ranks that are pooled of each answer
+ */
+export function suggestJudgments(
+  shown: readonly RetrievedDocument[],
+  retrieved: readonly RetrievedDocument[],
+  feedback: readonly CandidateFeedback[],
+  depth: number,
+): SuggestedJudgment[] {
+  const shownRanks = ranksOf(shown, depth);
+  const ranks = ranksOf(retrieved, depth);
+  const named = feedback.flatMap(({ documentId }) => documentId ?? []);
+  const answerTally = tallyOf(feedback.filter(({ documentId }) => documentId === null));
+  const isPraised = answerTally.positive > 0 && answerTally.negative === 0;
+  return [...new Set([...ranks.keys(), ...shownRanks.keys(), ...named])].map((documentId) => {
+    const own = feedback.filter((one) => one.documentId === documentId);
+    const { clicks } = tallyOf(own);
+    return {
+      documentId,
+      grade: relevanceGrade(own) ?? (clicks === 0 ? null : isPraised ? 2 : 1),
+      shownRank: shownRanks.get(documentId) ?? null,
+      rank: ranks.get(documentId) ?? null,
+      clicks,
+    };
+  });
+}
+
+function relevanceGrade(own: readonly CandidateFeedback[]): number | null {
+  const { positive, negative } = tallyOf(own.filter(({ kind }) => kind === 'relevance'));
+  if (positive === negative) return null;
+  return positive > negative ? 2 : 0;
+}
+
+function ranksOf(documents: readonly RetrievedDocument[], depth: number): Map<string, number> {
+  const ranks = new Map<string, number>();
+  for (const [index, { id }] of documents.slice(0, depth).entries())
+    if (!ranks.has(id)) ranks.set(id, index + 1);
+  return ranks;
+}

@@ -1,0 +1,118 @@
+/** A new version of a golden set beside the old one: when it may take over, and what its level is. */
+import type { CheckShift, CheckShifts } from '../../checks/rules/check-result.ts';
+import { floorCheckName, type GoldenChecks } from '../../checks/rules/golden-checks.ts';
+import {
+  type ComparedWithBaseline,
+  differenceOn,
+  isRegression,
+  type RegressionCheck,
+  regressionCheckName,
+} from '../../checks/rules/regression.ts';
+import { formatMetricKey } from '../../ir/metric-key.ts';
+import { ALL_SEGMENT } from '../../model.ts';
+import { signed } from '../../text/number-text.ts';
+import type { SegmentScore } from './run.ts';
+
+/** A completed run of each version for the same tick. */
+export interface OverlapPair {
+  readonly from: readonly SegmentScore[];
+  readonly to: readonly SegmentScore[];
+}
+
+/** Mean of a metric over the overlap, by version. */
+export interface LevelPair {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Levels by metric key, over all queries. */
+export type Levels = Readonly<Record<string, LevelPair>>;
+
+/**
+ * The level of each version on the overlap: the mean over the pairs of each metric of all queries that both versions
+ * have. A difference of levels is that of the questions, since retriever and store were the same.
+ *
+ * @returns nothing without a pair
+ */
+export function overlapLevels(pairs: readonly OverlapPair[]): Levels {
+  const sums = new Map<string, { from: number; to: number; n: number }>();
+  for (const { from, to } of pairs) {
+    const after = byKey(to);
+    for (const [key, score] of byKey(from)) {
+      const other = after.get(key);
+      if (other === undefined) continue;
+      const sum = sums.get(key) ?? { from: 0, to: 0, n: 0 };
+      sums.set(key, { from: sum.from + score.mean, to: sum.to + other.mean, n: sum.n + 1 });
+    }
+  }
+  return Object.fromEntries([...sums].map(([key, { from, to, n }]) => [key, { from: from / n, to: to / n }]));
+}
+
+/** Scores of all queries by metric key. */
+export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore> {
+  const all = scores.filter(({ segment }) => segment === ALL_SEGMENT);
+  return new Map(all.map((score) => [formatMetricKey(score), score]));
+}
+
+/** One sentence with the levels of a metric, for the change event. */
+export function describeLevels(levels: Levels, key: string): string {
+  const level = levels[key];
+  if (level === undefined) return 'The versions share no metric.';
+  const difference = signed(level.to - level.from, 4);
+  return `On the overlap ${key} was ${level.from.toFixed(4)} before and ${level.to.toFixed(4)} after (${difference}).`;
+}
+
+/** How the last run of each version compares with the pinned baseline; null where it could not be compared. */
+interface OverlapRegressions {
+  readonly from: ComparedWithBaseline | null;
+  readonly to: ComparedWithBaseline | null;
+}
+
+/**
+ * A floor moves by the difference of the levels of the two versions, so that it keeps its distance to the scores; for
+ * the upper bound it moves by the difference of the upper bounds when that is lower, since a larger set has narrower
+ * bounds. Of several overlapping runs the lowest difference is taken: on none of them is the new version judged more
+ * harshly than the old one.
+ *
+ * A regression check moves when the new version stands lower against the baseline than the old version, and the old one
+ * showed no regression: from then on only a further fall counts. The new version may stand lower without a fall of its
+ * own, when the questions that it shares with the baseline fell by more than all questions did.
+ */
+export function rotationShifts(
+  { floors, regressions }: GoldenChecks,
+  goldenSet: string,
+  pairs: readonly OverlapPair[],
+  { from, to }: OverlapRegressions,
+): CheckShifts {
+  const moved = [
+    ...floors.map((check) => [floorCheckName(check, goldenSet), floorShift(check.measure, pairs)] as const),
+    ...regressions.map((check) => {
+      const mean = regressionShift(check, from, to);
+      return [regressionCheckName(check, goldenSet), { mean, upper: mean }] as const;
+    }),
+  ];
+  return Object.fromEntries(moved.filter(([, { mean, upper }]) => mean !== 0 || upper !== 0));
+}
+
+function regressionShift(
+  check: RegressionCheck,
+  from: ComparedWithBaseline | null,
+  to: ComparedWithBaseline | null,
+): number {
+  const before = from === null ? null : differenceOn(check, from);
+  const after = to === null ? null : differenceOn(check, to);
+  if (after === null || (before !== null && isRegression(check, before))) return 0;
+  return Math.min(0, after.difference - Math.max(before?.difference ?? 0, -check.drop / 2));
+}
+
+function floorShift(measure: string, pairs: readonly OverlapPair[]): CheckShift {
+  const differences = pairs.flatMap((pair) => {
+    const before = byKey(pair.from).get(measure);
+    const after = byKey(pair.to).get(measure);
+    if (before === undefined || after === undefined) return [];
+    return [{ mean: after.mean - before.mean, upper: after.ciHigh - before.ciHigh }];
+  });
+  if (differences.length === 0) return { mean: 0, upper: 0 };
+  const mean = Math.min(...differences.map((difference) => difference.mean));
+  return { mean, upper: Math.min(mean, ...differences.map((difference) => difference.upper)) };
+}

@@ -1,0 +1,131 @@
+/** The verdict on a difference of two runs, from its size, its bounds and its p value. */
+import type { Measure } from '../../ir/metric-key.ts';
+import { holm } from '../../stats/multiple-testing.ts';
+import type { TestPlan } from '../../stats/paired-power.ts';
+
+export interface ComparisonSettings {
+  /** Level of the two-sided test, in (0, 1). */
+  readonly alpha: number;
+  /** Least difference that matters, >= 0; null takes that of `defaultMinEffect` for each measure. */
+  readonly minEffect: number | null;
+}
+
+/** 0.03 for hit_rate, which moves by whole queries and so scatters more, and 0.02 for every other measure. */
+export function defaultMinEffect(measure: Measure): number {
+  return measure === 'hit_rate' ? 0.03 : 0.02;
+}
+
+export function minEffectOf(measure: Measure, { minEffect }: ComparisonSettings): number {
+  return minEffect ?? defaultMinEffect(measure);
+}
+
+/** The power by which sets are said to be large enough. */
+const POWER = 0.8;
+
+export function testPlan({ alpha }: ComparisonSettings): TestPlan {
+  return { alpha, sided: 2, power: POWER };
+}
+
+/**
+ * `no_change`: no query changed, or no change that matters is left possible. `inconclusive`: neither a change that
+ * matters nor its absence is shown.
+ */
+export const comparisonVerdicts = ['regression', 'improvement', 'no_change', 'inconclusive'] as const;
+
+export type ComparisonVerdict = (typeof comparisonVerdicts)[number];
+
+export interface JudgedDifference {
+  readonly measure: Measure;
+  /** Mean of candidate - baseline. */
+  readonly difference: number;
+  readonly ciLow: number;
+  readonly ciHigh: number;
+  /** Two-sided p that the difference is luck. */
+  readonly p: number;
+  /** Queries whose score changed. */
+  readonly changed: number;
+}
+
+/** A difference that misses the least one that matters only by rounding has reached it. */
+const ROUNDING = 1e-12;
+
+/**
+ * The verdict on one metric:
+ *
+ * - `regression` when the mean fell by at least the least difference that matters, and p < alpha;
+ * - `improvement` when it rose by as much, and p < alpha;
+ * - `no_change` when no query changed, or when the whole interval lies within the least difference that matters;
+ * - `inconclusive` otherwise.
+ *
+ * `unjudged` is never a regression or an improvement: nobody knows whether documents without judgment are worse.
+ */
+export function judgeDifference(judged: JudgedDifference, settings: ComparisonSettings): ComparisonVerdict {
+  const { measure, difference, ciLow, ciHigh, p, changed } = judged;
+  const minEffect = minEffectOf(measure, settings);
+  if (changed === 0) return 'no_change';
+  if (hasDirection(measure) && p < settings.alpha) {
+    if (difference <= -minEffect + ROUNDING) return 'regression';
+    if (difference >= minEffect - ROUNDING) return 'improvement';
+  }
+  return ciLow > -minEffect && ciHigh < minEffect ? 'no_change' : 'inconclusive';
+}
+
+/**
+ * The verdict on several metrics together. Each is judged again with its p adjusted for their number (Holm 1979), so
+ * that more metrics do not raise more false alarms; one that then regresses makes a regression, else one that then
+ * improves makes an improvement. It is `no_change` when that is the verdict on every metric. `unjudged` decides
+ * nothing unless it is alone.
+ */
+export function overallVerdict(
+  differences: readonly JudgedDifference[],
+  settings: ComparisonSettings,
+): ComparisonVerdict {
+  const directed = differences.filter(({ measure }) => hasDirection(measure));
+  const deciding = directed.length === 0 ? differences : directed;
+  const adjusted = holm(deciding.map(({ p }) => p));
+  const verdicts = deciding.map((judged, i) => judgeDifference({ ...judged, p: adjusted[i] ?? 1 }, settings));
+  if (verdicts.includes('regression')) return 'regression';
+  if (verdicts.includes('improvement')) return 'improvement';
+  return verdicts.every((verdict) => verdict === 'no_change') ? 'no_change' : 'inconclusive';
+}
+
+function hasDirection(measure: Measure): boolean {
+  return measure !== 'unjudged';
+}
+
+/** The verdict on a run against its baseline. */
+export interface ComparedRun {
+  readonly runId: string;
+  readonly baselineRunId: string;
+  readonly verdict: ComparisonVerdict;
+}
+
+interface Confirmation {
+  /** `unconfirmed_regression` when the last run regressed, but not yet enough runs in a row. */
+  readonly verdict: ComparisonVerdict | 'unconfirmed_regression';
+  /** Regressions in a row at the end of the history, 0 when the last run is none. */
+  readonly consecutive: number;
+}
+
+/**
+ * Confirms a regression: it counts once the given number of runs in a row regressed against the same baseline. Any
+ * other verdict between them, an `inconclusive` one too, starts the count anew; so does another baseline. Other
+ * verdicts are taken from the last run as they are.
+ *
+ * @param history completed runs, oldest first; void and failed runs are no evidence and do not belong in it, and a
+ * run that is in it twice counts once
+ * @param runs how many in a row, >= 1
+ * @returns null without any run
+ */
+export function confirmRegression(history: readonly ComparedRun[], runs: number): Confirmation | null {
+  const last = history.at(-1);
+  if (last === undefined) return null;
+  const regressed = new Set<string>();
+  for (const { runId, baselineRunId, verdict } of history.toReversed()) {
+    if (verdict !== 'regression' || baselineRunId !== last.baselineRunId) break;
+    regressed.add(runId);
+  }
+  const consecutive = regressed.size;
+  if (last.verdict !== 'regression') return { verdict: last.verdict, consecutive };
+  return { verdict: consecutive >= runs ? 'regression' : 'unconfirmed_regression', consecutive };
+}

@@ -1,0 +1,115 @@
+/** The schema of a run's summary and of a comparison, as `golden run --json` and `runs compare --json` print them. */
+import { z } from 'zod';
+import { runStatuses, severities, verdicts } from '../model.ts';
+import { comparisonVerdicts } from './rules/verdict.ts';
+
+export const verdictField = z.enum(verdicts);
+
+export const severityField = z.enum(severities);
+
+export const runStatusField = z.enum(runStatuses);
+
+const count = z.int().min(0);
+
+export const metricSchema = z.object({
+  mean: z.number(),
+  n: count,
+  ci_low: z.number(),
+  ci_high: z.number(),
+  ci_method: z.enum(['bca', 't', 'wilson']),
+});
+
+export const metricsSchema = z.record(z.string(), metricSchema).describe('By metric key such as `ndcg@10`.');
+
+const comparisonVerdict = z.enum(comparisonVerdicts);
+
+const metricComparisonSchema = z.object({
+  baseline: z.number(),
+  candidate: z.number(),
+  difference: z.number(),
+  ci_low: z.number().nullable(),
+  ci_high: z.number().nullable(),
+  ci_method: z.enum(['bca', 't', 'newcombe']),
+  t: z.number().nullable(),
+  df: z.number(),
+  p_t: z.number(),
+  p_randomization: z.number(),
+  p_method: z.enum(['exact', 'monte_carlo']),
+  mcnemar_p: z.number().exactOptional().describe('Only of hit_rate.'),
+  wins: count,
+  losses: count,
+  ties: count,
+  verdict: comparisonVerdict,
+});
+
+const comparisonShape = {
+  n: count.describe('Queries that are compared.'),
+  metrics: z.record(z.string(), metricComparisonSchema),
+  verdict: comparisonVerdict,
+  smallest_detectable_difference: z.record(z.string(), z.number().nullable()),
+};
+
+const comparisonSchema = z.object(comparisonShape);
+
+export const comparedShape = {
+  run_id: z.string().describe('The run that is compared with.'),
+  excluded: count.describe('Queries left out: a label of theirs is stale, or the set versions differ.'),
+  advice: z.array(z.string()),
+  ...comparisonShape,
+  segments: z.record(z.string(), comparisonSchema).describe('The same by segment.'),
+};
+
+const comparedSchema = z.object(comparedShape);
+
+export const checkResultSchema = z.object({
+  name: z.string(),
+  severity: severityField,
+  verdict: verdictField,
+  value: z.number().nullable(),
+  threshold: z.number(),
+  explanation: z.string().describe('One sentence with the numbers behind the verdict.'),
+});
+
+export const runSummarySchema = z.object({
+  run_id: z.string(),
+  pipeline: z.string(),
+  golden_set: z.string(),
+  golden_set_version: z.int(),
+  purpose: z.enum(['full', 'sentinel']).describe('The whole set, or a few queries that stand for it.'),
+  status: runStatusField,
+  reason: z.string().nullable().describe('Why it is void or failed, or why a sentinel fell.'),
+  cause: z.string().nullable().describe('Why it runs outside its schedule.'),
+  provisional: z.boolean().describe('It goes on; metrics are those of the queries answered so far.'),
+  started_at: z.iso.datetime(),
+  finished_at: z.iso.datetime().nullable(),
+  queries: z.object({
+    total: count,
+    ok: count,
+    empty: count,
+    error: count,
+    timeout: count,
+    stale: count.nullable().describe('Queries whose every relevant document is gone.'),
+  }),
+  metrics: metricsSchema,
+  segments: z.record(z.string(), metricsSchema).describe('The same by segment, such as `language=en`.'),
+  labels: z.object({ probed: count.nullable(), stale: count.nullable(), reason: z.string().nullable() }),
+  baseline: comparedSchema.nullable().describe('Against the pinned baseline.'),
+  deployment: comparedSchema
+    .nullable()
+    .describe('Against the last run before the store or the model changed.'),
+  checks: z.array(checkResultSchema),
+  verdict: verdictField,
+});
+
+type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
+
+/** A mean with its bounds. */
+export type MetricJson = DeepReadonly<z.infer<typeof metricSchema>>;
+/** How one metric of two runs compares; a bound is null where there is none: dcg, when so few queries tell nothing. */
+export type MetricComparisonJson = DeepReadonly<z.infer<typeof metricComparisonSchema>>;
+/** What `compare --json` prints. */
+export type ComparisonJson = DeepReadonly<z.infer<typeof comparisonSchema>>;
+/** A run against another one. */
+export type ComparedJson = DeepReadonly<z.infer<typeof comparedSchema>>;
+/** What `golden run --json` and `runs show --json` print. */
+export type RunSummaryJson = DeepReadonly<z.infer<typeof runSummarySchema>>;

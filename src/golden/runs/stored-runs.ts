@@ -1,0 +1,192 @@
+/** A run against another one, both read back from the store. */
+
+import { RecalldError } from '../../errors.ts';
+import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
+import type { GoldenQuery } from '../../model.ts';
+import type { GoldenStatistics } from '../golden-statistics.ts';
+import type { ComparedRuns, ComparedSide, RunDifference } from '../rules/compare-golden-runs.ts';
+import { type ChangedQuery, changedQueries } from '../rules/listed-queries.ts';
+import type { NoiseTable } from '../rules/rerun-noise.ts';
+import { BATCH_QUERIES, type GoldenRun } from '../rules/run.ts';
+import type { GoldenBaselines } from '../sql/golden-baselines.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
+
+/** Where runs are read back from. */
+export interface StoredRuns {
+  readonly sets: GoldenSets;
+  readonly runs: GoldenRuns;
+}
+
+export interface CompareDeps extends StoredRuns {
+  readonly statistics: GoldenStatistics;
+}
+
+/** What is stored of golden runs, what they are compared with and how. */
+export interface GoldenStore extends CompareDeps {
+  readonly baselines: GoldenBaselines;
+}
+
+/**
+ * Compares over the queries that the set versions of both runs share, those of `stale` left out.
+ *
+ * @param candidate what its worker has at hand already, or null to read it
+ * @returns null when there is nothing that both can be compared by
+ */
+export async function compareStoredRuns(
+  deps: CompareDeps,
+  baseline: GoldenRun,
+  candidate: GoldenRun,
+  stale: ReadonlySet<string>,
+  noise: NoiseTable,
+  signal: AbortSignal,
+  known: ComparedSide | null = null,
+): Promise<RunDifference[] | null> {
+  const after = known ?? (await readComparedSide(deps, candidate));
+  const isSameVersion =
+    baseline.goldenSet === candidate.goldenSet &&
+    baseline.goldenSetVersion === candidate.goldenSetVersion &&
+    baseline.queryIds === null;
+  const before = isSameVersion
+    ? { queries: after.queries, answers: await deps.runs.answers(baseline.id), settings: baseline.settings }
+    : await readComparedSide(deps, baseline);
+  return deps.statistics.compareRuns(before, after, stale, noise, signal);
+}
+
+/** What a run asked, and what was answered. */
+export async function readComparedSide({ sets, runs }: StoredRuns, run: GoldenRun): Promise<ComparedSide> {
+  const [queries, answers] = await Promise.all([queriesOfRun(sets, run), runs.answers(run.id)]);
+  return { queries, answers, settings: run.settings };
+}
+
+/** What a run asks: every query of its set version, or those that were chosen for it. */
+export function queriesOfRun(sets: GoldenSets, run: GoldenRun): Promise<readonly GoldenQuery[]> {
+  const { goldenSet, goldenSetVersion, queryIds } = run;
+  return queryIds === null
+    ? sets.queries(goldenSet, goldenSetVersion)
+    : sets.someQueries(goldenSet, goldenSetVersion, { ids: queryIds });
+}
+
+/** One batch of it. */
+export function queriesOfBatch(
+  sets: GoldenSets,
+  run: GoldenRun,
+  batch: number,
+): Promise<readonly GoldenQuery[]> {
+  const { goldenSet, goldenSetVersion, queryIds } = run;
+  const from = batch * BATCH_QUERIES;
+  const to = from + BATCH_QUERIES;
+  const selection = queryIds === null ? { from, to } : { ids: queryIds.slice(from, to) };
+  return sets.someQueries(goldenSet, goldenSetVersion, selection);
+}
+
+/** Two stored golden runs side by side. */
+export interface RunsCompared extends ComparedRuns {
+  readonly baseline: GoldenRun;
+  readonly candidate: GoldenRun;
+  /** By which the queries are ordered. */
+  readonly measure: string;
+  /** Most regressed first. */
+  readonly queries: readonly ChangedQuery[];
+}
+
+/**
+ * Compares two completed runs over the queries whose labels were alive in the second one, with the noise of the first
+ * if it is pinned.
+ *
+ * @param measure by which queries are ordered, such as `ndcg@10`
+ * @param extent `computed`: all segments, which takes seconds; `as_stored`: what was stored with the second run if it
+ *   was compared with the first one, else over all queries alone
+ * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
+ */
+export async function compareRunsById(
+  store: GoldenStore,
+  baselineId: string,
+  candidateId: string,
+  measure: string | null,
+  extent: 'computed' | 'as_stored',
+  signal: AbortSignal,
+): Promise<RunsCompared> {
+  const [baseline, candidate] = await Promise.all([
+    findCompleted(store, baselineId),
+    findCompleted(store, candidateId),
+  ]);
+  const stale = new Set((await store.runs.staleLabels(candidate.id)).map(({ queryId }) => queryId));
+  const stored = extent === 'as_stored' ? await storedDifferences(store, baseline, candidate) : null;
+  const differences = stored ?? (await computeDifferences(store, baseline, candidate, stale, extent, signal));
+  if (differences === null) {
+    throw new RecalldError(
+      'runs_not_comparable',
+      `The runs ${baselineId} and ${candidateId} have no query with live labels or no cut-off in common.`,
+    );
+  }
+  const [before, after] = await Promise.all([
+    readComparedSide(store, baseline),
+    readComparedSide(store, candidate),
+  ]);
+  const key = keyOf(measure ?? defaultMeasure(candidate));
+  const queries = changedQueries(before, after, stale, key);
+  return {
+    against: baseline.id,
+    differences,
+    baseline,
+    candidate,
+    measure: formatMetricKey(key),
+    queries,
+  };
+}
+
+async function storedDifferences(
+  { runs }: GoldenStore,
+  baseline: GoldenRun,
+  candidate: GoldenRun,
+): Promise<readonly RunDifference[] | null> {
+  const comparisons = await runs.comparisons(candidate.id);
+  return comparisons.find(({ against }) => against === baseline.id)?.differences ?? null;
+}
+
+async function computeDifferences(
+  store: GoldenStore,
+  baseline: GoldenRun,
+  candidate: GoldenRun,
+  stale: ReadonlySet<string>,
+  extent: 'computed' | 'as_stored',
+  signal: AbortSignal,
+): Promise<readonly RunDifference[] | null> {
+  const pinned = await store.baselines.pinned(baseline.pipeline, baseline.goldenSet);
+  const noise = pinned?.runId === baseline.id ? pinned.noise : {};
+  const { segmentKeys } = candidate.settings;
+  const settings = { ...candidate.settings, segmentKeys: extent === 'computed' ? segmentKeys : [] };
+  return compareStoredRuns(store, baseline, { ...candidate, settings }, stale, noise, signal);
+}
+
+function defaultMeasure({ settings }: GoldenRun): string {
+  return `ndcg@${Math.max(...settings.cutoffs)}`;
+}
+
+/** @throws RecalldError metric_unknown */
+function keyOf(measure: string) {
+  const key = parseMetricKey(measure);
+  if (key.k !== null) return { ...key, k: key.k };
+  throw new RecalldError('metric_unknown', `${measure} has no cut-off; write it like ${measure}@10.`);
+}
+
+/** For a person at the command line. @throws RecalldError run_unknown */
+export async function findRun(runs: Pick<GoldenRuns, 'find'>, id: string): Promise<GoldenRun> {
+  const run = await runs.find(id);
+  if (run !== null) return run;
+  throw new RecalldError(
+    'run_unknown',
+    `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`,
+  );
+}
+
+/** @throws RecalldError run_unknown, run_not_completed */
+export async function findCompleted({ runs }: Pick<GoldenStore, 'runs'>, id: string): Promise<GoldenRun> {
+  const run = await findRun(runs, id);
+  if (run.status !== 'completed') {
+    const message = `The run ${id} is ${run.status}; only a completed run has scores to compare with.`;
+    throw new RecalldError('run_not_completed', message);
+  }
+  return run;
+}

@@ -1,0 +1,250 @@
+/** Questions of a model about the chunks of a store -> a golden set of its own, or a review file. */
+import { RecalldError } from '../../errors.ts';
+import { writeText } from '../../files/text-file.ts';
+import type { GoldenQuery } from '../../model.ts';
+import type { ChatModel } from '../../models/chat-model.ts';
+import type { VectorStore } from '../../stores/vector-store.ts';
+import {
+  costOf,
+  estimateTokens,
+  estimateTotal,
+  stratifiedOrder,
+  type TokenPrices,
+  type Tokens,
+} from '../rules/generation.ts';
+import { type GoldenSetVersion, originMismatch, type QueryOrigin } from '../rules/golden-set.ts';
+import { wordsOf } from '../rules/judgment-problems.ts';
+import { promptIdentity } from '../rules/question-prompt.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
+import type { WatchedPipeline } from '../watched-pipeline.ts';
+import { type Generation, generateQuestions, type SettledChunk } from './generate-questions.ts';
+import { openGenerationState } from './generation-state.ts';
+import { type Chunk, requestFor } from './question-sieve.ts';
+import { reviewLine } from './review-file.ts';
+import { sha256 } from './source-files.ts';
+
+export interface GenerateOptions {
+  readonly pipeline: string;
+  readonly set: string;
+  readonly questions: number;
+  readonly maxCost?: number;
+  readonly out?: string;
+  readonly resume: boolean;
+  readonly seed: number;
+  readonly force: boolean;
+}
+
+export interface CostEstimate {
+  readonly tokens: Tokens;
+  /** US dollars; null without prices. */
+  readonly cost: number | null;
+}
+
+export interface GenerationReport {
+  readonly end: Generation['end'];
+  readonly kept: number;
+  readonly outcomes: Readonly<Record<string, number>>;
+  readonly tokens: Tokens;
+  readonly cost: number | null;
+  readonly set: GoldenSetVersion | null;
+  readonly out: string | null;
+  /** Where the state is kept that --resume goes on with; null when the work is done. */
+  readonly state: string | null;
+}
+
+export interface GenerationWatcher {
+  onEstimate(estimate: CostEstimate): void;
+  readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
+}
+
+/** Chunks that are drawn for each question, since many give none. */
+const CHUNKS_PER_QUESTION = 4;
+const FEWEST_CHUNKS = 400;
+const MOST_CHUNKS = 20_000;
+/** Shorter chunks are headings and menus. */
+const FEWEST_WORDS = 12;
+
+export interface GenerateSetDeps {
+  readonly sets: GoldenSets;
+  readonly pipeline: WatchedPipeline;
+  readonly model: ChatModel;
+  /** Null when the config tells none. */
+  readonly prices: TokenPrices | null;
+}
+
+/** @throws RecalldError golden_origin_differs, generation_impossible, usage, file_unwritable */
+export async function generateGoldenSet(
+  { sets, pipeline, model, prices }: GenerateSetDeps,
+  options: GenerateOptions,
+  watcher: GenerationWatcher,
+  signal: AbortSignal,
+): Promise<GenerationReport> {
+  const latest = await sets.latest(options.set);
+  if (latest !== null && latest.origin !== 'generated') throw originMismatch(options.set, latest.origin);
+  const chunks = await drawChunks(pipeline.store, options, signal);
+  const before = latest === null ? [] : await sets.queries(latest.name, latest.version);
+  watcher.onEstimate(estimate(chunks, options, prices));
+  const promptHash = sha256(promptIdentity());
+  const state = await openGenerationState(
+    `${options.out ?? `${options.set}.generated`}.state.jsonl`,
+    {
+      pipeline: pipeline.name,
+      set: options.set,
+      model: model.model,
+      prompt_hash: promptHash,
+      seed: options.seed,
+    },
+    options.resume,
+  );
+  const generation = await generateQuestions(
+    { model, settle: state.settle, onProgress: watcher.onProgress },
+    pipeline,
+    {
+      questions: options.questions,
+      seed: options.seed,
+      chunks,
+      settled: state.settled,
+      known: before.map(({ text }) => text),
+      maxCost: options.maxCost ?? null,
+      prices,
+    },
+    signal,
+  );
+  const kept = generation.settled.filter(({ outcome }) => outcome === 'kept');
+  const provenance = {
+    model: model.model,
+    prompt_hash: promptHash,
+    generated_at: new Date().toISOString(),
+  };
+  const items = kept.map((chunk) => toItem(chunk, pipeline.name, provenance));
+  const isDone = generation.end.kind === 'complete' || generation.end.kind === 'no_more_chunks';
+  // At the cap there are questions that were paid for, and there may be money for more later.
+  const hasResult = (isDone || generation.end.kind === 'cost_cap') && items.length > 0;
+  const set =
+    hasResult && options.out === undefined
+      ? await addToSet(sets, options.set, before, items, model.model)
+      : null;
+  if (hasResult && options.out !== undefined) {
+    const contents = new Map(chunks.map(({ id, content }) => [id, content]));
+    const lines = items.map((item) => `${toReviewLine(item, contents)}\n`);
+    await writeText(options.out, lines.join(''), options.force || options.resume);
+  }
+  if (isDone) await state.remove();
+  return {
+    end: generation.end,
+    kept: kept.length,
+    outcomes: countOutcomes(generation.settled),
+    tokens: generation.tokens,
+    cost: prices === null ? null : costOf(generation.tokens, prices),
+    set,
+    out: hasResult ? (options.out ?? null) : null,
+    state: isDone ? null : state.path,
+  };
+}
+
+async function drawChunks(
+  store: VectorStore | null,
+  { questions, seed, pipeline }: GenerateOptions,
+  signal: AbortSignal,
+): Promise<Chunk[]> {
+  const impossible = (problem: string): RecalldError =>
+    new RecalldError('generation_impossible', `Questions cannot be generated for "${pipeline}": ${problem}`);
+  if (store === null) throw impossible('the config names no vector_store to draw chunks from; add it.');
+  const n = Math.min(MOST_CHUNKS, Math.max(FEWEST_CHUNKS, CHUNKS_PER_QUESTION * questions));
+  const sample = await store.sample({ n, seed, withContent: true }, signal);
+  if (sample.kind === 'unsupported') throw impossible(sample.reason);
+  if (sample.kind === 'failed') throw new RecalldError('store_unreachable', sample.message);
+  const { ids, vectors, contents } = sample.value;
+  if (ids.length === 0) throw impossible('its store is empty.');
+  if (contents.every((content) => content === null)) {
+    throw impossible('its store gives no texts; name the field of the text in vector_store (content).');
+  }
+  return stratifiedOrder(vectors, seed).flatMap((row) => {
+    const [id, content] = [ids[row], contents[row]];
+    if (id === undefined || content === null || content === undefined) return [];
+    return wordsOf(content).length < FEWEST_WORDS ? [] : [{ id, content }];
+  });
+}
+
+function estimate(
+  chunks: readonly Chunk[],
+  { questions, seed }: GenerateOptions,
+  prices: TokenPrices | null,
+): CostEstimate {
+  const inputs = chunks.slice(0, 200).map(({ content }, place) => {
+    const { messages } = requestFor(content, place, seed);
+    return estimateTokens(messages.map((message) => message.content));
+  });
+  const tokens = estimateTotal(questions, inputs);
+  return { tokens, cost: prices === null ? null : costOf(tokens, prices) };
+}
+
+interface Item {
+  readonly id: string;
+  readonly text: string;
+  readonly chunkId: string;
+  readonly origin: Omit<QueryOrigin, 'queryId'>;
+}
+
+function toItem(
+  { chunkId, question }: SettledChunk,
+  pipeline: string,
+  provenance: Readonly<Record<string, string>>,
+): Item {
+  const text = question ?? '';
+  const origin = {
+    kind: 'generated' as const,
+    pipeline,
+    liveQueryHash: null,
+    userHash: null,
+    askedAt: null,
+    details: { ...provenance, chunk_id: chunkId },
+  };
+  return { id: `gen-${sha256(`${chunkId}\0${text}`).slice(0, 16)}`, text, chunkId, origin };
+}
+
+async function addToSet(
+  sets: GoldenSets,
+  name: string,
+  before: readonly GoldenQuery[],
+  items: readonly Item[],
+  model: string,
+): Promise<GoldenSetVersion> {
+  const fresh = items.filter(({ id }) => !before.some((query) => query.id === id));
+  const queries = [
+    ...before,
+    ...fresh.map(({ id, text, chunkId }) => ({
+      id,
+      text,
+      tags: {},
+      judgments: [{ documentId: chunkId, grade: 1 }],
+    })),
+  ];
+  const added = await sets.add(
+    {
+      name,
+      contentHash: sha256(JSON.stringify(['generated', queries])),
+      format: 'generated',
+      origin: 'generated',
+      note: `${fresh.length} questions of ${model}.`,
+      queries,
+      origins: fresh.map(({ id, origin }) => ({ queryId: id, ...origin })),
+    },
+    new Date(),
+  );
+  return added.set;
+}
+
+function toReviewLine({ id, text, chunkId, origin }: Item, contents: ReadonlyMap<string, string>): string {
+  return reviewLine(
+    { keep: true, id, text, tags: {}, judgments: [{ documentId: chunkId, grade: 1 }], origin },
+    {},
+    (documentId) => ({ document_text: contents.get(documentId)?.slice(0, 600) ?? null }),
+  );
+}
+
+function countOutcomes(settled: readonly SettledChunk[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of settled) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}

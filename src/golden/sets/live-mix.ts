@@ -1,0 +1,217 @@
+/** Measures on a schedule how well golden sets stand for live traffic, and their scores with its mix. */
+
+import { embedTexts } from '../../embedders/embedder.ts';
+import { formatMetricKey } from '../../ir/metric-key.ts';
+import type { DrawnSample, LiveSamples } from '../../live/sql/live-samples.ts';
+import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
+import type { GoldenQuery } from '../../model.ts';
+import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from '../../probes/probes.ts';
+import { DAY_MS } from '../../time.ts';
+import { matrixOf } from '../../vector/matrix.ts';
+import {
+  measureRepresentativeness,
+  type Representativeness,
+  reweightedScore,
+} from '../rules/representativeness.ts';
+import { scoreQueries } from '../rules/score-run.ts';
+import { goldenSegment } from '../rules/segments.ts';
+import type { GoldenRuns } from '../sql/golden-runs.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
+import type { WatchedPipeline } from '../watched-pipeline.ts';
+import { type RecordDocumentsDeps, recordJudgedDocuments } from './record-judged-documents.ts';
+
+/** How well a golden set stands for the live traffic of a pipeline. */
+interface LiveMix extends Representativeness {
+  readonly kind: 'measured';
+  readonly queries: number;
+  /** The sampled live queries; topics name them by their index. */
+  readonly live: readonly DrawnSample[];
+}
+
+export type RepresentativenessOutcome = LiveMix | UnknownMix;
+
+/** A word out of few, and a sentence. */
+interface UnknownMix {
+  readonly kind: 'unknown';
+  readonly reason: 'no_embedder' | 'no_vectors' | 'embedder_failed';
+  readonly message: string;
+}
+
+/** Most live queries that are looked at; they are drawn at random. */
+const LIVE_QUERIES = 2000;
+/** A larger set is not embedded: that would cost more than it tells. */
+const GOLDEN_QUERIES = 2000;
+
+/** Never fails but by `signal` and by the database. */
+export async function liveMixOf(
+  samples: LiveSamples,
+  { name, embedder }: Pick<ProbedPipeline, 'name' | 'embedder'>,
+  queries: readonly GoldenQuery[],
+  since: Date,
+  signal: AbortSignal,
+): Promise<RepresentativenessOutcome> {
+  if (embedder === null) return unknown('no_embedder', 'The config names no embedder for golden queries.');
+  if (queries.length > GOLDEN_QUERIES) {
+    return unknown(
+      'no_vectors',
+      `The set has more than ${GOLDEN_QUERIES} queries, which are not embedded for this.`,
+    );
+  }
+  const drawn = await samples.draw({ pipeline: name, since, limit: LIVE_QUERIES });
+  const golden = await embedTexts(
+    embedder,
+    queries.map(({ text }) => text),
+    signal,
+  );
+  if (golden.kind === 'unknown') return unknown('embedder_failed', golden.reason);
+  const dimensions = golden.vectors[0]?.length ?? 0;
+  const live = await withVectors(drawn, embedder, dimensions, signal);
+  if (live.length === 0) {
+    return unknown('no_vectors', 'No live query has a vector of the embedder, or a text to make one from.');
+  }
+  const result = measureRepresentativeness({
+    live: live.map(({ sample }) => ({ probability: sample.probability, cluster: sample.sessionHash })),
+    liveVectors: matrixOf(live.map(({ vector }) => vector)),
+    goldenVectors: matrixOf(golden.vectors),
+  });
+  return { kind: 'measured', ...result, queries: queries.length, live: live.map(({ sample }) => sample) };
+}
+
+interface WithVector {
+  readonly sample: DrawnSample;
+  readonly vector: Float32Array;
+}
+
+/** The vectors that came with live queries, if they are of the length of ours; the others are made from texts. */
+async function withVectors(
+  drawn: readonly DrawnSample[],
+  embedder: ProbedPipeline['embedder'],
+  dimensions: number,
+  signal: AbortSignal,
+): Promise<WithVector[]> {
+  const sent = drawn.flatMap((sample) =>
+    sample.embedding?.length === dimensions ? [{ sample, vector: sample.embedding }] : [],
+  );
+  const rest = drawn.filter(({ embedding, text }) => embedding?.length !== dimensions && text !== null);
+  const made = await embedTexts(
+    embedder,
+    rest.map(({ text }) => text ?? ''),
+    signal,
+  );
+  if (made.kind === 'unknown') return sent;
+  return [
+    ...sent,
+    ...rest.flatMap((sample, index) => {
+      const vector = made.vectors[index];
+      return vector === undefined ? [] : [{ sample, vector }];
+    }),
+  ];
+}
+
+function unknown(reason: UnknownMix['reason'], message: string): UnknownMix {
+  return { kind: 'unknown', reason, message };
+}
+
+export interface GoldenUpkeepDeps
+  extends RecordDocumentsDeps,
+    Pick<ProbeDeps, 'measurements' | 'samples' | 'logger'> {
+  readonly sets: GoldenSets;
+  readonly runs: GoldenRuns;
+}
+
+export const REPRESENTATIVENESS = 'golden_representativeness';
+/** Of the names of reweighted measures; the golden measure follows. */
+export const LIVE_MIX_PREFIX = 'golden_live_mix_';
+const WEEK_MS = 7 * DAY_MS;
+/** Measures that are reweighted, at the largest cut-off of the run. */
+const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'recall']);
+
+/** Stores the texts of judged documents of every golden set of the pipeline, see `recordJudgedDocuments`. */
+export async function recordGoldenDocuments(
+  deps: GoldenUpkeepDeps,
+  pipeline: WatchedPipeline,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { set } of pipeline.golden) {
+    const latest = await deps.sets.latest(set);
+    if (latest === null) continue;
+    await recordJudgedDocuments(deps, pipeline, await deps.sets.queries(set, latest.version), signal);
+  }
+}
+
+/**
+ * For each golden set of the pipeline measures, over the live queries of the last week:
+ * - `golden_representativeness`: weighted share of live queries with a golden query near by;
+ * - `golden_live_mix_<measure>`: the scores of the latest completed run, its queries weighted so that topics have the
+ *   shares of live traffic; `n` is Kish's effective sample size, rounded down, and `represented` in the details the
+ *   share of live traffic whose topic has a golden query at all.
+ * The segment is `golden_set=<name>`.
+ */
+export async function measureGoldenRepresentativeness(
+  deps: GoldenUpkeepDeps,
+  pipeline: WatchedPipeline,
+  signal: AbortSignal,
+): Promise<void> {
+  const now = deps.clock.now();
+  const since = new Date(now.getTime() - WEEK_MS);
+  for (const { set } of pipeline.golden) {
+    const latest = await deps.sets.latest(set);
+    if (latest === null) continue;
+    const queries = await deps.sets.queries(set, latest.version);
+    const mix = await liveMixOf(deps.samples, pipeline, queries, since, signal);
+    const segment = goldenSegment(set);
+    const outcomes =
+      mix.kind === 'unknown'
+        ? [gapNow(pipeline.name, REPRESENTATIVENESS, now, mix.reason, { message: mix.message })]
+        : [coverage(pipeline.name, mix, now), ...(await scores(deps, pipeline.name, set, mix, queries, now))];
+    await deps.measurements.record(outcomes.map((outcome) => ({ ...outcome, segment })));
+  }
+}
+
+function coverage(pipeline: string, mix: LiveMix, now: Date): MeasurementOutcome {
+  if (mix.covered === null) return gapNow(pipeline, REPRESENTATIVENESS, now, 'no_vectors');
+  const { value, ciLow, ciHigh, n, effectiveSessions } = mix.covered;
+  const details = {
+    effective_sessions: effectiveSessions,
+    represented: mix.represented,
+    topics: mix.topics.map(({ share, covered, golden }) => ({ share, covered, golden })),
+  };
+  return valueNow(pipeline, REPRESENTATIVENESS, now, {
+    value,
+    n,
+    ciLow,
+    ciHigh,
+    ciMethod: 'wilson',
+    details,
+  });
+}
+
+async function scores(
+  { runs }: GoldenUpkeepDeps,
+  pipeline: string,
+  set: string,
+  mix: LiveMix,
+  queries: Parameters<typeof scoreQueries>[0],
+  now: Date,
+): Promise<MeasurementOutcome[]> {
+  const [run] = await runs.list({ pipeline, goldenSet: set, status: 'completed', limit: 1 });
+  if (run === undefined || run.queriesTotal !== queries.length) return [];
+  const { keys, columns } = scoreQueries(queries, await runs.answers(run.id), run.settings);
+  const k = Math.max(...run.settings.cutoffs);
+  return keys.flatMap((key, index) => {
+    if (key.k !== k || !reweighted.has(key.measure)) return [];
+    const score = reweightedScore(columns[index] ?? [], mix.goldenWeights);
+    if (score === null) return [];
+    const { mean, ciLow, ciHigh, effectiveSampleSize } = score;
+    const details = {
+      metric: formatMetricKey(key),
+      effective_sample_size: effectiveSampleSize,
+      represented: mix.represented,
+    };
+    const n = Math.floor(effectiveSampleSize);
+    const bounds = { ciLow, ciHigh, ciMethod: 't' };
+    return [
+      valueNow(pipeline, `${LIVE_MIX_PREFIX}${key.measure}`, now, { value: mean, n, ...bounds, details }),
+    ];
+  });
+}

@@ -1,0 +1,211 @@
+/** Review files: one question on each line, for a person to edit and for `golden import --format review`. */
+
+import { z } from 'zod';
+import type { Config } from '../../app/config/schema.ts';
+import { RecalldError } from '../../errors.ts';
+import { malformed, parseJson } from '../../text/source-line.ts';
+import { DAY_MS } from '../../time.ts';
+import type { GoldenOrigin, QueryOrigin } from '../rules/golden-set.ts';
+import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
+import type { GoldenSets } from '../sql/golden-sets.ts';
+import type { ImportReport } from './import-golden-set.ts';
+import { eachLine, SourceFiles, sha256 } from './source-files.ts';
+
+interface ReviewedJudgment {
+  readonly documentId: string;
+  /** Null: not judged. */
+  readonly grade: number | null;
+}
+
+/** One line of a review file. */
+interface ReviewItem {
+  readonly keep: boolean;
+  readonly id: string;
+  readonly text: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly judgments: readonly ReviewedJudgment[];
+  readonly origin: Omit<QueryOrigin, 'queryId'>;
+}
+
+/** `problem` completes the sentence `Line 3 of FILE ...`. */
+type ReviewLineResult =
+  | { readonly ok: true; readonly item: ReviewItem }
+  | { readonly ok: false; readonly problem: string };
+const judgmentSchema = z.looseObject({
+  document_id: z.string(),
+  grade: z.int({ error: 'must be a whole number, or null for a document that is not judged' }).nullable(),
+});
+
+const originSchema = z.strictObject({
+  kind: z.enum(['live', 'generated']),
+  pipeline: z.string(),
+  live_query_hash: z.string().nullable().default(null),
+  user_hash: z.string().nullable().default(null),
+  asked_at: z.iso.datetime().nullable().default(null),
+  details: z.record(z.string(), z.unknown()).default({}),
+});
+
+const reviewLineSchema = z.looseObject({
+  keep: z.boolean({ error: 'must be true or false' }),
+  id: z.string(),
+  text: z.string(),
+  tags: z.record(z.string(), z.string()).default({}),
+  judgments: z.array(judgmentSchema),
+  origin: originSchema,
+});
+
+/** Reads one parsed JSON value of a review file. Never throws. */
+function parseReviewLine(value: unknown): ReviewLineResult {
+  const result = reviewLineSchema.safeParse(value);
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    const field = issue?.path.join('.') ?? '';
+    const problem =
+      field === '' ? 'is no question of a review file' : `has a bad "${field}": ${issue?.message}`;
+    return { ok: false, problem: `${problem}; keep the form that golden promote or golden generate wrote` };
+  }
+  const { keep, id, text, tags, judgments, origin } = result.data;
+  return {
+    ok: true,
+    item: {
+      keep,
+      id,
+      text,
+      tags,
+      judgments: judgments.map(({ document_id: documentId, grade }) => ({ documentId, grade })),
+      origin: {
+        kind: origin.kind,
+        pipeline: origin.pipeline,
+        liveQueryHash: origin.live_query_hash,
+        userHash: origin.user_hash,
+        askedAt: origin.asked_at === null ? null : new Date(origin.asked_at),
+        details: origin.details,
+      },
+    },
+  };
+}
+
+/** What stands beside a judgment to help the person. */
+type JudgmentNotes = Readonly<Record<string, string | number | null>>;
+
+/** A line of a review file; `notes` are for people and are not read again. */
+export function reviewLine(
+  item: ReviewItem,
+  notes: Readonly<Record<string, unknown>>,
+  judgmentNotes: (documentId: string) => JudgmentNotes,
+): string {
+  const { keep, id, text, tags, judgments, origin } = item;
+  return JSON.stringify({
+    keep,
+    id,
+    text,
+    tags,
+    ...notes,
+    judgments: judgments.map(({ documentId, grade }) => ({
+      document_id: documentId,
+      grade,
+      ...judgmentNotes(documentId),
+    })),
+    origin: {
+      kind: origin.kind,
+      pipeline: origin.pipeline,
+      live_query_hash: origin.liveQueryHash,
+      user_hash: origin.userHash,
+      asked_at: origin.askedAt?.toISOString() ?? null,
+      details: origin.details,
+    },
+  });
+}
+
+/**
+ * Adds the questions with `keep: true` to the latest version of the set; one that is there already is replaced.
+ * Documents with the grade null count as unjudged. What was erased since the file was written stays out, and so does what
+ * was asked so long ago that nobody remembers whether it was.
+ *
+ * @throws RecalldError file_unreadable, file_malformed, golden_set_empty, golden_origin_differs
+ */
+export async function importReview(
+  { pipelines }: Pick<Config, 'pipelines'>,
+  sets: GoldenSets,
+  path: string,
+  name: string,
+): Promise<ImportReport> {
+  const builder = new GoldenSetBuilder(sha256);
+  const kept: ReviewItem[] = [];
+  const now = new Date();
+  const retentionDays = Math.max(1, ...pipelines.map(({ privacy }) => privacy.retention_days));
+  const oldest = new Date(now.getTime() - retentionDays * DAY_MS);
+  const known = new Set((await sets.origins(name)).map(({ queryId }) => queryId));
+  let refused = 0;
+  let old = 0;
+  await eachLine(new SourceFiles().lines(path, 'lines'), (line) => {
+    const result = parseReviewLine(parseJson(line));
+    if (!result.ok) throw malformed(line, result.problem);
+    const { item } = result;
+    if (!item.keep) {
+      refused += 1;
+      return;
+    }
+    const { kind, askedAt } = item.origin;
+    if (kind === 'live' && !known.has(item.id) && askedAt !== null && askedAt < oldest) {
+      old += 1;
+      return;
+    }
+    kept.push(item);
+    const id = builder.addQuery(item, line, 'reject');
+    for (const { documentId, grade } of item.judgments) {
+      if (grade !== null) builder.addJudgment(id, documentId, grade, line);
+    }
+  });
+  const { queries, warnings } = builder.finish(path);
+  const latest = await sets.latest(name);
+  const before = latest === null ? [] : await sets.queries(name, latest.version);
+  const reviewed = new Map(queries.map((query) => [query.id, query]));
+  const merged = [
+    ...before.map((query) => reviewed.get(query.id) ?? query),
+    ...queries.filter(({ id }) => !before.some((query) => query.id === id)),
+  ];
+  const report = await sets.add(
+    {
+      name,
+      contentHash: sha256(JSON.stringify(['review', merged])),
+      format: 'review',
+      origin: originOf(kept, path),
+      note: `${queries.length} reviewed questions joined ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
+      queries: merged,
+      origins: originsOf(kept.filter(({ id }) => reviewed.has(id))),
+    },
+    now,
+  );
+  const lost = merged.length - report.set.queries;
+  return {
+    ...report,
+    warnings: [
+      ...(refused > 0 ? [`Questions left out because they are not to be kept: ${refused}.`] : []),
+      ...(old > 0
+        ? [
+            `Questions left out because they were asked more than ${retentionDays} days ago, and erasures are not remembered for longer: ${old}.`,
+          ]
+        : []),
+      ...(report.created && lost > 0
+        ? [`Questions left out because they were erased on request: ${lost}.`]
+        : []),
+      ...warnings,
+    ],
+  };
+}
+
+function originOf(items: readonly ReviewItem[], path: string): GoldenOrigin {
+  const kinds = new Set(items.map(({ origin }) => origin.kind));
+  if (kinds.size > 1) {
+    throw new RecalldError(
+      'golden_origin_differs',
+      `${path} holds questions of people and of a model, which are not to be mixed; import them as two files into two sets.`,
+    );
+  }
+  return kinds.has('generated') ? 'generated' : 'human';
+}
+
+function originsOf(items: readonly ReviewItem[]): QueryOrigin[] {
+  return items.map(({ id, origin }) => ({ queryId: id, ...origin }));
+}

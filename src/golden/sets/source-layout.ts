@@ -1,0 +1,213 @@
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+import { RecalldError } from '../../errors.ts';
+import { unreadable } from '../../files/text-file.ts';
+import type { GoldenFormat, ReadGoldenSetOptions } from '../rules/golden-set.ts';
+
+const choices = 'choose with --format beir, trec, csv or jsonl';
+
+/**
+ * The format by the names in a folder or the extension of a file; no content is looked at.
+ * @throws RecalldError `usage` when none or more than one format fits.
+ */
+function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat {
+  return at.isFolder ? folderFormat(at, options) : fileFormat(at.path, options);
+}
+
+/** Whether a file is called as TREC judgments are. qrels.tsv is BEIR's name, unless BEIR's queries are missing. */
+function isTrecQrels(name: string): boolean {
+  return /^qrels$|^qrels([._-].*)?\.(txt|trec)$|\.qrels?$/i.test(name);
+}
+
+function folderFormat({ path, names, splits }: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat {
+  const hasQueries = names.includes('queries.jsonl') || options.queriesPath !== undefined;
+  const hasQrels = names.includes('qrels.tsv') || splits.length > 0 || options.qrelsPath !== undefined;
+  const trecQrels = names.find(isTrecQrels);
+  if (hasQueries && hasQrels) {
+    if (trecQrels === undefined) return 'beir';
+    throw new RecalldError(
+      'usage',
+      `${path} can be read as BEIR (queries.jsonl) and as TREC (${trecQrels}); ${choices}.`,
+    );
+  }
+  if (trecQrels !== undefined || names.includes('qrels.tsv') || options.qrelsPath !== undefined)
+    return 'trec';
+  throw new RecalldError(
+    'usage',
+    `${path} has neither queries.jsonl with qrels.tsv or qrels/*.tsv (BEIR) nor qrels.txt or *.qrels (TREC); ` +
+      `name a CSV or JSONL file, or ${choices}.`,
+  );
+}
+
+function fileFormat(path: string, options: ReadGoldenSetOptions): GoldenFormat {
+  if (options.queriesPath !== undefined) return 'trec';
+  const name = basename(path).toLowerCase();
+  const extension = extname(name);
+  if (extension === '.jsonl' || extension === '.ndjson') return 'jsonl';
+  if (extension === '.csv') return 'csv';
+  if (name.startsWith('qrels') || ['.qrels', '.qrel', '.txt'].includes(extension)) return 'trec';
+  if (extension === '.tsv' || extension === '.tab') return 'csv';
+  throw new RecalldError('usage', `The name of ${path} does not tell its format; ${choices}.`);
+}
+
+/** What lies at a path that a user named, and around it; the formats are told apart by it. */
+interface GoldenPath {
+  readonly path: string;
+  readonly isFolder: boolean;
+  /** The path itself, or the folder that its file lies in. */
+  readonly folder: string;
+  /** The files in the folder, without folders, sorted. */
+  readonly names: readonly string[];
+  /** The tables in its folder `qrels`, where BEIR keeps one for each split, sorted. */
+  readonly splits: readonly string[];
+}
+
+/**
+ * Looks at the path and lists its folder.
+ * @throws RecalldError `file_unreadable` when the path does not exist or its folder cannot be listed.
+ */
+export async function inspectPath(path: string): Promise<GoldenPath> {
+  try {
+    const isFolder = (await stat(path)).isDirectory();
+    // A file can be readable in a folder that cannot be listed, and most formats need no more than the file.
+    if (!isFolder) {
+      const folder = dirname(path);
+      return { path, isFolder, folder, names: await fileNames(folder).catch(() => []), splits: [] };
+    }
+    const qrels = join(path, 'qrels');
+    const hasSplits = await stat(qrels).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    const splits = hasSplits ? (await fileNames(qrels)).filter((name) => name.endsWith('.tsv')) : [];
+    return { path, isFolder, folder: path, names: await fileNames(path), splits };
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+async function fileNames(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => entry.name)
+    .toSorted();
+}
+
+/** A golden set in one file. */
+export interface TableSources {
+  readonly format: 'csv' | 'jsonl';
+  readonly path: string;
+}
+
+/** A golden set with its queries and its judgments in two files. */
+export interface JudgedQueriesSources {
+  readonly format: 'beir' | 'trec';
+  readonly queries: string;
+  readonly qrels: string;
+  readonly corpus: string | null;
+  /** Says which of several files was taken. */
+  readonly note: string | null;
+}
+
+const trecQueries = /^(queries|topics)\.(tsv|txt)$|^queries\.jsonl$/;
+const testSplit = join('qrels', 'test.tsv');
+
+/**
+ * The files that make up the golden set.
+ * @throws RecalldError `usage` when format, path and options do not fit or more than one reading is possible;
+ * `file_unreadable` when a file of the format is missing.
+ */
+export function layOutSources(
+  at: GoldenPath,
+  options: ReadGoldenSetOptions,
+): TableSources | JudgedQueriesSources {
+  const format = options.format === 'auto' ? detectFormat(at, options) : options.format;
+  const { path } = at;
+  if (options.rowsAsQueries && format !== 'csv') {
+    throw usage(`--rows-as-queries is for CSV alone, but ${path} is read as ${format}; leave it out`);
+  }
+  if (format === 'beir') return beirSources(at, options);
+  if (format === 'trec') return trecSources(at, options);
+  if (at.isFolder) throw usage(`The format ${format} reads one file, but ${path} is a folder; name the file`);
+  if (options.queriesPath !== undefined || options.qrelsPath !== undefined) {
+    throw usage(
+      `--queries and --qrels are for BEIR and TREC, but ${path} is read as ${format}; leave them out`,
+    );
+  }
+  return { format, path };
+}
+
+function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOptions): JudgedQueriesSources {
+  const { path, names } = at;
+  if (!at.isFolder) {
+    throw usage(`BEIR is a folder with queries.jsonl and qrels, but ${path} is a file; name the folder`);
+  }
+  if (queriesPath === undefined && !names.includes('queries.jsonl')) {
+    throw missing(`${path} has no queries.jsonl, which BEIR needs; add it or name it with --queries`);
+  }
+  return {
+    format: 'beir',
+    queries: queriesPath ?? join(path, 'queries.jsonl'),
+    corpus: names.includes('corpus.jsonl') ? join(path, 'corpus.jsonl') : null,
+    ...(qrelsPath === undefined ? beirQrels(at) : { qrels: qrelsPath, note: null }),
+  };
+}
+
+/** qrels.tsv, else qrels/test.tsv, else the first of qrels/*.tsv; what was passed over is noted. */
+function beirQrels({ path, names, splits }: GoldenPath): Pick<JudgedQueriesSources, 'qrels' | 'note'> {
+  const inSplits = splits.map((name) => join('qrels', name));
+  const found = [
+    ...(names.includes('qrels.tsv') ? ['qrels.tsv'] : []),
+    ...inSplits.filter((name) => name === testSplit),
+    ...inSplits.filter((name) => name !== testSplit),
+  ];
+  const [taken, ...others] = found;
+  if (taken === undefined) {
+    throw missing(
+      `${path} has neither qrels.tsv nor qrels/*.tsv, and BEIR needs one; add it or name it with --qrels`,
+    );
+  }
+  const note = `The judgments are those of ${taken}; not read: ${others.join(', ')}; --qrels names another file.`;
+  return { qrels: join(path, taken), note: others.length === 0 ? null : note };
+}
+
+function trecSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOptions): JudgedQueriesSources {
+  if (!at.isFolder && qrelsPath !== undefined) {
+    throw usage(`${at.path} and --qrels both name judgments; leave --qrels out or name a folder`);
+  }
+  const qrels = at.isFolder
+    ? (qrelsPath ??
+      theOne(
+        at,
+        at.names.filter((name) => isTrecQrels(name) || name === 'qrels.tsv'),
+        '--qrels',
+        'qrels.txt or *.qrels',
+      ))
+    : at.path;
+  const queries =
+    queriesPath ??
+    theOne(
+      at,
+      at.names.filter((name) => trecQueries.test(name)),
+      '--queries',
+      'queries.tsv or topics.tsv (query id, tab, text) or queries.jsonl',
+    );
+  return { format: 'trec', queries, qrels, corpus: null, note: null };
+}
+
+function theOne({ folder }: GoldenPath, found: readonly string[], option: string, expected: string): string {
+  const [name] = found;
+  if (name === undefined) throw missing(`${folder} has no ${expected}; add it or name it with ${option}`);
+  if (found.length > 1)
+    throw usage(`${folder} has ${found.join(' and ')}; name the one to read with ${option}`);
+  return join(folder, name);
+}
+
+function usage(sentence: string): RecalldError {
+  return new RecalldError('usage', `${sentence}.`);
+}
+
+function missing(sentence: string): RecalldError {
+  return new RecalldError('file_unreadable', `${sentence}.`);
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { formatRunSummary } from '../../../../src/golden/commands/run-reports.ts';
+import type { MetricJson, RunSummaryJson } from '../../../../src/golden/run-summary-schema.ts';
+
+function aMetric(mean: number, parts: Partial<MetricJson> = {}): MetricJson {
+  return { mean, n: 40, ci_low: mean - 0.05, ci_high: mean + 0.05, ci_method: 'bca', ...parts };
+}
+
+function aSummary(parts: Partial<RunSummaryJson> = {}): RunSummaryJson {
+  return {
+    run_id: '20261120T120000Z-00000001',
+    pipeline: 'docs',
+    golden_set: 'faq',
+    golden_set_version: 3,
+    purpose: 'full',
+    status: 'completed',
+    reason: null,
+    cause: null,
+    provisional: false,
+    started_at: '2026-11-20T12:00:00.000Z',
+    finished_at: '2026-11-20T12:01:00.000Z',
+    queries: { total: 40, ok: 40, empty: 0, error: 0, timeout: 0, stale: null },
+    metrics: {},
+    segments: {},
+    labels: { probed: null, stale: null, reason: null },
+    baseline: null,
+    deployment: null,
+    checks: [],
+    verdict: 'ok',
+    ...parts,
+  };
+}
+
+describe('the report of a golden run', () => {
+  it('tells set, version, pipeline, status, outcomes, scores with bounds at the largest cut-off, and checks', () => {
+    const metrics = {
+      'ndcg@10': aMetric(0.9),
+      'ndcg@1': aMetric(0.7),
+      'mrr@1': aMetric(0.6),
+      'mrr@10': aMetric(0.8),
+    };
+    const check = {
+      name: 'ndcg@10 below 0.8 on faq',
+      severity: 'critical' as const,
+      verdict: 'ok' as const,
+      value: 0.9,
+      threshold: 0.8,
+      explanation: 'ndcg@10 is 0.9000, not below 0.8000.',
+    };
+    expect(formatRunSummary(aSummary({ metrics, checks: [check] }), null)).toBe(
+      [
+        'Golden run 20261120T120000Z-00000001: faq version 3 on docs, completed',
+        '40 queries: 40 ok, 0 empty, 0 error, 0 timeout',
+        '',
+        'measure      @1     @10        95 % at 10   n',
+        'ndcg     0.7000  0.9000  0.8500 to 0.9500  40',
+        'mrr      0.6000  0.8000  0.7500 to 0.8500  40',
+        '',
+        'ok       ndcg@10 below 0.8 on faq: ndcg@10 is 0.9000, not below 0.8000.',
+      ].join('\n'),
+    );
+  });
+
+  it.each([
+    ['empty', { ok: 39, empty: 1 }],
+    ['error', { ok: 39, error: 1 }],
+    ['timeout', { ok: 39, timeout: 1 }],
+  ])('says that queries without an answer count 0, for one that is %s', (_, outcomes) => {
+    const queries = { ...aSummary().queries, ...outcomes };
+    expect(formatRunSummary(aSummary({ queries }), null).split('\n')[1]).toMatch(
+      /^40 queries: 39 ok, .*; those without an answer count 0 in every mean$/,
+    );
+  });
+
+  it('tells the reason of a run that has no scores, and its first failure', () => {
+    const reason = '15.0 % of the queries failed, more than the error budget of 10.0 %.';
+    const text = formatRunSummary(aSummary({ status: 'void', reason }), 'q7: http_500, it answered 500');
+    expect(text.split('\n')).toEqual([
+      'Golden run 20261120T120000Z-00000001: faq version 3 on docs, void',
+      reason,
+      '40 queries: 40 ok, 0 empty, 0 error, 0 timeout',
+      'First failure: q7: http_500, it answered 500',
+    ]);
+  });
+
+  it('tells the scores of each segment under its name', () => {
+    const text = formatRunSummary(
+      aSummary({
+        metrics: { 'mrr@5': aMetric(0.8) },
+        segments: { 'lang=en': { 'mrr@5': aMetric(0.4, { n: 7 }) } },
+      }),
+      null,
+    );
+    expect(text.split('\n').slice(-3)).toEqual([
+      'lang=en',
+      'measure      @5         95 % at 5  n',
+      'mrr      0.4000  0.3500 to 0.4500  7',
+    ]);
+  });
+
+  it('says of a run that goes on that its scores are provisional, and of an escalation why it runs', () => {
+    const text = formatRunSummary(
+      aSummary({ status: 'running', provisional: true, cause: 'The sentinel s-1 fell: its scores fell.' }),
+      null,
+    );
+    expect(text).toContain('The sentinel s-1 fell: its scores fell.');
+    expect(text).toContain('its scores are provisional, of the queries answered so far');
+  });
+
+  it('calls a sentinel by its name', () => {
+    expect(formatRunSummary(aSummary({ purpose: 'sentinel' }), null)).toMatch(/^Sentinel 20261120T120000Z/);
+  });
+});

@@ -1,0 +1,250 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compareMetric, type MetricComparison } from '../../../../src/golden/rules/compare-metric.ts';
+import type { RerunNoise } from '../../../../src/golden/rules/rerun-noise.ts';
+import type { MetricKey } from '../../../../src/ir/metric-key.ts';
+import { newcombePairedInterval } from '../../../../src/stats/intervals.ts';
+import { mcnemarExact } from '../../../../src/stats/paired-tests.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+import { pairOfRuns, pattern, SETTINGS, score } from './scores.ts';
+
+const NDCG: MetricKey = { measure: 'ndcg', k: 10 };
+const HIT_RATE: MetricKey = { measure: 'hit_rate', k: 5 };
+
+function compare(baseline: readonly number[], candidate: readonly number[], key = NDCG): MetricComparison {
+  return compareMetric(key, baseline, candidate, null, SETTINGS);
+}
+
+/** All numbers of a comparison that are not null. */
+function numbersOf(comparison: MetricComparison): number[] {
+  return Object.values(comparison).filter((value) => typeof value === 'number');
+}
+
+describe('a run against itself', () => {
+  it('has exactly no difference, p = 1 and no change, whatever its scores', () => {
+    fc.assert(
+      fc.property(
+        fc.array(score, { minLength: 1, maxLength: 80 }),
+        fc.constantFrom<MetricKey['measure']>('ndcg', 'mrr', 'hit_rate', 'dcg', 'unjudged'),
+        (scores, measure) => {
+          const given = measure === 'hit_rate' ? scores.map(Math.round) : scores;
+          expect(compareMetric({ measure, k: 10 }, given, given, null, SETTINGS)).toMatchObject({
+            n: given.length,
+            difference: 0,
+            t: 0,
+            df: given.length - 1,
+            pT: 1,
+            pRandomization: 1,
+            pMethod: 'exact',
+            p: 1,
+            mcnemarP: measure === 'hit_rate' ? 1 : null,
+            wins: 0,
+            losses: 0,
+            ties: given.length,
+            standardDeviation: 0,
+            verdict: 'no_change',
+          });
+        },
+      ),
+    );
+  });
+
+  it('leaves no doubt on these queries', () => {
+    expect(compare([0.5], [0.5])).toMatchObject({ ciLow: 0, ciHigh: 0, smallestDetectableDifference: null });
+    expect(compare(pattern(30), pattern(30))).toMatchObject({ ciLow: 0, ciHigh: 0, ciMethod: 't' });
+  });
+
+  it('does not change by the last digit of a score', () => {
+    const rounded = pattern(30).map((value) => value + 1e-15);
+    expect(compare(pattern(30), rounded)).toMatchObject({ difference: 0, wins: 0, verdict: 'no_change' });
+  });
+});
+
+describe('compareMetric', () => {
+  it('holds no NaN, encloses the difference in its bounds and counts every query', () => {
+    fc.assert(
+      fc.property(pairOfRuns, ({ baseline, candidate }) => {
+        const comparison = compare(baseline, candidate);
+        for (const value of numbersOf(comparison)) expect(value).not.toBeNaN();
+        expect(comparison.ciLow).toBeGreaterThanOrEqual(-1);
+        expect(comparison.ciLow).toBeLessThanOrEqual(comparison.difference + 1e-12);
+        expect(comparison.ciHigh).toBeGreaterThanOrEqual(comparison.difference - 1e-12);
+        expect(comparison.ciHigh).toBeLessThanOrEqual(1);
+        expect(comparison.wins + comparison.losses + comparison.ties).toBe(baseline.length);
+        expect(comparison.candidate - comparison.baseline).toBeCloseTo(comparison.difference, 12);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('does not depend on the order of the queries', () => {
+    fc.assert(
+      fc.property(pairOfRuns, ({ baseline, candidate }) => {
+        const reversed = compare(baseline.toReversed(), candidate.toReversed());
+        const comparison = compare(baseline, candidate);
+        expect(reversed).toMatchObject({
+          verdict: comparison.verdict,
+          pRandomization: comparison.pRandomization,
+          ciMethod: comparison.ciMethod,
+        });
+        expect(reversed.pT).toBeCloseTo(comparison.pT, 12);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('turns a regression into an improvement when the runs are exchanged', () => {
+    const baseline = pattern(120);
+    const candidate = baseline.map((value, i) => (i % 3 === 0 ? value - 0.15 : value));
+    const fall = compare(baseline, candidate);
+    const rise = compare(candidate, baseline);
+    expect(fall).toMatchObject({ verdict: 'regression', wins: 0, losses: 40, ties: 80 });
+    expect(rise).toMatchObject({ verdict: 'improvement', wins: 40, losses: 0, ties: 80 });
+    expect(fall.difference).toBeCloseTo(-0.05, 12);
+    expect(rise.pRandomization).toBe(fall.pRandomization);
+  });
+
+  it('calls every query falling by as much a regression, with a point for bounds and no t', () => {
+    const before = new Float64Array(10).fill(0.5);
+    const after = new Float64Array(10).fill(0.375);
+    const comparison = compareMetric(NDCG, before, after, null, SETTINGS);
+    expect(comparison).toMatchObject({
+      difference: -0.125,
+      ciLow: -0.125,
+      ciHigh: -0.125,
+      t: null,
+      pT: 0,
+      pMethod: 'exact',
+      verdict: 'regression',
+    });
+    expect(comparison.pRandomization).toBeCloseTo(2 / 2 ** 10, 12);
+  });
+
+  it('claims nothing by a few queries that fall by as much', () => {
+    expect(compare([0.5, 0.5, 0.5], [0.25, 0.25, 0.25])).toMatchObject({
+      difference: -0.25,
+      ciLow: -1,
+      ciHigh: 1,
+      pRandomization: expect.closeTo(0.25, 12),
+      verdict: 'inconclusive',
+    });
+  });
+
+  it('claims nothing by one query', () => {
+    expect(compare([1], [0])).toMatchObject({
+      difference: -1,
+      ciLow: -1,
+      ciHigh: 1,
+      t: null,
+      df: 0,
+      pT: 1,
+      pRandomization: 1,
+      smallestDetectableDifference: null,
+      verdict: 'inconclusive',
+    });
+  });
+
+  it('leaves a change of dcg of one query unbounded', () => {
+    expect(compare([3], [4], { measure: 'dcg', k: null })).toMatchObject({
+      ciLow: Number.NEGATIVE_INFINITY,
+      ciHigh: Number.POSITIVE_INFINITY,
+    });
+  });
+
+  it('compares hits by McNemar and Newcombe', () => {
+    const hits = { both: 36, onlyBaseline: 12, onlyCandidate: 2, neither: 1 };
+    const rows = [
+      [hits.both, 1, 1],
+      [hits.onlyBaseline, 1, 0],
+      [hits.onlyCandidate, 0, 1],
+      [hits.neither, 0, 0],
+    ].flatMap(([count = 0, before = 0, after = 0]) =>
+      Array.from({ length: count }, () => [before, after] as const),
+    );
+    const comparison = compare(
+      rows.map(([before]) => before),
+      rows.map(([, after]) => after),
+      HIT_RATE,
+    );
+    const { low, high } = newcombePairedInterval(hits, 0.95);
+    const { p } = mcnemarExact(12, 2);
+    expect(comparison).toMatchObject({
+      ciMethod: 'newcombe',
+      ciLow: low,
+      ciHigh: high,
+      mcnemarP: p,
+      wins: 2,
+      losses: 12,
+      verdict: 'regression',
+    });
+    expect(comparison.pRandomization).toBeCloseTo(p, 12);
+  });
+
+  it('refuses runs of different or no queries', () => {
+    expect(() => compare([1, 0], [1])).toThrow('The runs have 2 and 1 scores of ndcg@10.');
+    expect(() => compare([], [])).toThrow(RangeError);
+  });
+});
+
+describe('with the noise of a noisy retriever', () => {
+  const random = uniforms(3);
+  const baseline = Array.from({ length: 200 }, () => random());
+  const candidate = baseline.map((value) => value - 0.04 + 0.1 * (random() - 0.5));
+  const quiet: RerunNoise = { reruns: 6, standardDeviation: 0.001, sharedVariance: 0 };
+  const loud: RerunNoise = { reruns: 6, standardDeviation: 0.03, sharedVariance: 0.03 ** 2 };
+
+  it('a drop within the noise is no regression, and the bounds say so', () => {
+    const alone = compareMetric(NDCG, baseline, candidate, null, SETTINGS);
+    const noisy = compareMetric(NDCG, baseline, candidate, loud, SETTINGS);
+    expect(alone.verdict).toBe('regression');
+    expect(noisy.verdict).toBe('inconclusive');
+    expect(noisy.pRandomization).toBe(alone.pRandomization);
+    expect(noisy.p).toBeGreaterThan(0.05);
+    // t with 5 degrees of freedom at 97.5 % is 2.5706; what the queries add makes it a little less.
+    expect(noisy.difference - noisy.ciLow).toBeGreaterThan(2.55 * 0.03);
+    expect(noisy.difference - noisy.ciLow).toBeLessThan(2.5706 * Math.hypot(0.03, 0.003));
+    expect(noisy.ciHigh).toBeGreaterThan(0);
+    expect(noisy.smallestDetectableDifference ?? 0).toBeGreaterThan(2.8 * 0.03);
+  });
+
+  it('noise far below the difference changes no verdict, and the bounds hardly', () => {
+    const alone = compareMetric(NDCG, baseline, candidate, null, SETTINGS);
+    const noisy = compareMetric(NDCG, baseline, candidate, quiet, SETTINGS);
+    expect(noisy.verdict).toBe('regression');
+    expect(noisy.difference).toBe(alone.difference);
+    expect((noisy.difference - noisy.ciLow) / (alone.difference - alone.ciLow)).toBeCloseTo(1, 1);
+  });
+
+  it('a retriever whose reruns did not differ is judged as one without noise', () => {
+    const still: RerunNoise = { reruns: 5, standardDeviation: 0, sharedVariance: 0 };
+    expect(compareMetric(NDCG, baseline, candidate, still, SETTINGS)).toEqual(
+      compareMetric(NDCG, baseline, candidate, null, SETTINGS),
+    );
+  });
+
+  it('few reruns that show no shared noise do not vouch that there is none', () => {
+    const fallen = baseline.map((value) => value - 0.04);
+    const noise: RerunNoise = { reruns: 5, standardDeviation: 0.012, sharedVariance: 0 };
+    const few = compareMetric(NDCG, baseline, fallen, noise, SETTINGS);
+    // P(|T| >= 0.04 / 0.012) with 4 degrees of freedom.
+    expect(few.p).toBeCloseTo(0.02898, 3);
+    expect(compareMetric(NDCG, baseline, fallen, { ...noise, reruns: 20 }, SETTINGS).p).toBeLessThan(0.005);
+  });
+
+  it('queries that all fall by as much are judged by the noise alone', () => {
+    const fallen = baseline.map((value) => value - 0.04);
+    const comparison = compareMetric(NDCG, baseline, fallen, loud, SETTINGS);
+    expect(comparison.verdict).toBe('inconclusive');
+    // P(|Z| >= 0.04 / sd), sd^2 = 0.03^2 * 5 / 1.14548, the upper 95 % bound of the variance of six reruns.
+    expect(comparison.p).toBeCloseTo(0.5234, 2);
+  });
+
+  it('more reruns that show the same noise let a fall be called that few do not', () => {
+    const fallen = baseline.map((value) => value - 0.1);
+    const pOf = (reruns: number): number =>
+      compareMetric(NDCG, baseline, fallen, { ...loud, reruns }, SETTINGS).p;
+    expect(pOf(6)).toBeGreaterThan(0.01);
+    expect(pOf(40)).toBeLessThan(0.01);
+    expect(pOf(100)).toBeLessThan(pOf(40));
+  });
+});

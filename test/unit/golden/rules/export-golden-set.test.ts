@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { RecalldError } from '../../../../src/errors.ts';
+import { exportGoldenSet } from '../../../../src/golden/rules/export-golden-set.ts';
+import type { GoldenFormat } from '../../../../src/golden/rules/golden-set.ts';
+import type { GoldenQuery } from '../../../../src/model.ts';
+
+describe('a golden set', () => {
+  it.each<[GoldenFormat, Partial<GoldenQuery>, string]>([
+    [
+      'trec',
+      { tags: { lang: 'en' } },
+      'TREC cannot hold the query "q1": it has the tag "lang"; use --format jsonl, beir or csv, or add --drop-tags.',
+    ],
+    [
+      'trec',
+      { text: 'a\tb' },
+      'TREC cannot hold the query "q1": its text has a tab or a line break; use --format jsonl, beir or csv.',
+    ],
+    [
+      'trec',
+      { judgments: [{ documentId: 'd 1', grade: 1 }] },
+      'TREC cannot hold the query "q1": the id "d 1" has a space, which ends a column; use --format jsonl, beir or csv.',
+    ],
+    [
+      'csv',
+      { text: 'a\r\nb' },
+      'CSV cannot hold the query "q1": its text has a CRLF, which would come back as LF; use --format jsonl or beir.',
+    ],
+    [
+      'csv',
+      { tags: { Score: '1' } },
+      'CSV cannot hold the query "q1": its tag "Score" is the name of a column of the format; use --format jsonl or beir.',
+    ],
+    [
+      'csv',
+      { tags: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`t${i}`, 'x'])) },
+      'CSV cannot hold the query "q1": the set has 33 different tags, and a table may have 32; use --format jsonl or beir.',
+    ],
+    [
+      'jsonl',
+      { tags: JSON.parse('{"__proto__": "x"}') as Record<string, string> },
+      'JSONL cannot hold the query "q1": its tag "__proto__" is lost in JSON; use --format csv.',
+    ],
+    [
+      'beir',
+      { judgments: [] },
+      'The query "q1" has no judgment, and no format brings such a query back; judge or remove it.',
+    ],
+  ])('in %s is refused in one sentence when it would come back changed (%o)', (format, parts, message) => {
+    const query = { id: 'q1', text: 'a', tags: {}, judgments: [{ documentId: 'd1', grade: 1 }], ...parts };
+    expect(() => exportGoldenSet([query], format)).toThrow(new RecalldError('export_impossible', message));
+  });
+
+  it('of no queries is no export', () => {
+    expect(() => exportGoldenSet([], 'csv')).toThrow(/holds no queries/);
+  });
+});

@@ -1,0 +1,143 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  costOf,
+  estimateTokens,
+  estimateTotal,
+  questionProblem,
+  stratifiedOrder,
+} from '../../../../src/golden/rules/generation.ts';
+import {
+  promptIdentity,
+  questionMessages,
+  questionStyle,
+  readQuestion,
+  repairMessages,
+} from '../../../../src/golden/rules/question-prompt.ts';
+import { matrixOf } from '../../../../src/vector/matrix.ts';
+
+describe('the order of chunks', () => {
+  const topics = (sizes: readonly number[]) =>
+    matrixOf(
+      sizes.flatMap((size, topic) =>
+        Array.from({ length: size }, (_, i) =>
+          Float32Array.from({ length: 4 }, (__, axis) =>
+            axis === topic ? 1 : 0.02 * ((i * (axis + 3)) % 5),
+          ),
+        ),
+      ),
+    );
+
+  it('has every chunk once, and is the same for the same seed', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(30), { minLength: 1, maxLength: 4 }), fc.nat(1000), (sizes, seed) => {
+        const rows = topics(sizes);
+        const order = stratifiedOrder(rows, seed);
+        expect(order.toSorted((a, b) => a - b)).toEqual(Array.from({ length: rows.rows }, (_, i) => i));
+        expect(stratifiedOrder(rows, seed)).toEqual(order);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('has a small topic among the first in its proportion, whatever the order of the store', () => {
+    const order = stratifiedOrder(topics([300, 100]), 3);
+    const small = order.slice(0, 100).filter((row) => row >= 300).length;
+    // 25 of 100 are expected; each cluster may be off by one, of which there are about 14.
+    expect(small).toBeGreaterThanOrEqual(18);
+    expect(small).toBeLessThanOrEqual(32);
+  });
+});
+
+describe('the style of a question', () => {
+  it('varies, and is the same for the same seed and place', () => {
+    const styles = Array.from({ length: 60 }, (_, place) => JSON.stringify(questionStyle(place, 1)));
+    expect(new Set(styles).size).toBeGreaterThan(30);
+    expect(JSON.stringify(questionStyle(7, 1))).toBe(styles[7]);
+    expect(questionStyle(7, 2)).not.toEqual(questionStyle(7, 1));
+  });
+});
+
+describe('a generated question', () => {
+  const chunk =
+    'Refunds are paid within fourteen days to the card that was used for the payment of the order.';
+
+  it.each([
+    ['How long does it take until I get my money back?', null],
+    ['refund time credit card', null],
+    ['Are refunds paid within fourteen days to the card?', 'quotes_chunk'],
+    ['What does the passage say about refunds?', 'points_at_text'],
+    ['According to the article, when is money returned?', 'points_at_text'],
+    ['What is described in this short document?', 'points_at_text'],
+    ['Was sagt dieser Text, im Text steht was?', 'points_at_text'],
+    ['Que dit le document sur le remboursement ?', 'points_at_text'],
+    ['Which rules are listed above?', 'points_at_text'],
+    ['How do I change the text of my advert?', null],
+    ['Which page of the catalogue shows lamps?', null],
+    ['What is the section of a beam?', null],
+    ['Refund', 'unfit_length'],
+    ['word '.repeat(61), 'unfit_length'],
+  ])('"%s" is %s', (question, problem) => {
+    expect(questionProblem(question, chunk)).toBe(problem);
+  });
+
+  it.each([
+    ['{"answerable": true, "question": " How  do I pay? "}', { kind: 'question', question: 'How do I pay?' }],
+    ['```json\n{"answerable": true, "question": "How?"}\n```', { kind: 'question', question: 'How?' }],
+    ['{"question": "How?"}', { kind: 'question', question: 'How?' }],
+    ['{"answerable": false, "question": ""}', { kind: 'none' }],
+    ['{"answerable": true, "question": "  "}', { kind: 'none' }],
+    ['{"answerable": true, "question": "How do', { kind: 'malformed', problem: 'it is no JSON object' }],
+    ['{"answerable": true, "questions": ["How?"]}', { kind: 'malformed', problem: '"question" is no text' }],
+    ['Sorry, I cannot do that.', { kind: 'malformed', problem: 'it is no JSON object' }],
+    ['', { kind: 'malformed', problem: 'it is no JSON object' }],
+  ])('is read from %j', (text, expected) => {
+    expect(readQuestion(text)).toEqual(expected);
+  });
+
+  it('is never read from what is not meant, whatever comes', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(['question', 'none', 'malformed']).toContain(readQuestion(text).kind);
+      }),
+    );
+  });
+});
+
+describe('the prompt', () => {
+  const style = { persona: 'a tester', manner: 'key words', length: '3 words' };
+
+  it('holds the source, cut to a length, and the style', () => {
+    const [, user] = questionMessages('x'.repeat(10_000), style);
+    expect(user?.content).toContain('a tester');
+    expect(user?.content.length).toBeLessThan(6200);
+  });
+
+  it('to repair holds the answer and what was wrong with it', () => {
+    const messages = repairMessages(questionMessages('source', style), 'nonsense', 'it was cut off');
+    expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
+    expect(messages[3]?.content).toContain('it was cut off');
+  });
+
+  it('has an identity that does not depend on chunk and style', () => {
+    expect(promptIdentity()).toBe(promptIdentity());
+    expect(promptIdentity()).toContain('golden_question');
+  });
+});
+
+describe('the cost', () => {
+  it('is that of the tokens at their prices', () => {
+    expect(costOf({ input: 2_000_000, output: 500_000 }, { input: 0.4, output: 1.6 })).toBeCloseTo(1.6, 12);
+  });
+
+  it('is reckoned on the high side: more tokens than English has, and more for other scripts', () => {
+    expect(estimateTokens(['How do I reset my password?'])).toBeGreaterThan(7);
+    expect(estimateTokens(['配送状況を確認するには'])).toBeGreaterThan(estimateTokens(['abcdefghijk']));
+    expect(estimateTokens([])).toBe(0);
+  });
+
+  it('of many questions grows with them, and with the length of the chunks', () => {
+    expect(estimateTotal(100, [200, 400])).toEqual({ input: 51_000, output: 8500 });
+    expect(estimateTotal(100, [])).toEqual({ input: 0, output: 8500 });
+  });
+});

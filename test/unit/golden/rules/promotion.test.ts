@@ -1,0 +1,141 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type CandidateFeedback,
+  type CandidateQuery,
+  chooseQueries,
+  suggestJudgments,
+} from '../../../../src/golden/rules/promotion.ts';
+import { documents, NOON } from '../../../support/builders.ts';
+
+const thumb = (sentiment: CandidateFeedback['sentiment'], count = 1): CandidateFeedback => ({
+  kind: 'thumb',
+  sentiment,
+  documentId: null,
+  count,
+});
+const click = (documentId: string, count = 1): CandidateFeedback => ({
+  kind: 'click',
+  sentiment: 'positive',
+  documentId,
+  count,
+});
+const relevance = (documentId: string, sentiment: CandidateFeedback['sentiment'], count = 1) => ({
+  kind: 'relevance',
+  sentiment,
+  documentId,
+  count,
+});
+
+function aCandidate(id: string, text: string, parts: Partial<CandidateQuery> = {}): CandidateQuery {
+  const nothing = { tags: {}, askedAt: NOON, probability: 1, userHash: null, results: [], feedback: [] };
+  return { id, text, ...nothing, ...parts };
+}
+
+const choice = { most: 10, golden: [], uncovered: new Set<string>() };
+
+describe('the choice of live questions', () => {
+  it('takes turns among the reasons, and none without a reason', () => {
+    const candidates = [
+      aCandidate('bad', 'Why was I charged twice?', { feedback: [thumb('negative')] }),
+      aCandidate('bad2', 'Where did my parcel go?', { feedback: [thumb('negative')] }),
+      aCandidate('good', 'How do I reset my password?', { feedback: [thumb('positive')] }),
+      aCandidate('clicked', 'Opening hours in May', { feedback: [click('d1')] }),
+      aCandidate('new', 'Can I pay with shells?'),
+      aCandidate('often1', 'refund policy'),
+      aCandidate('often2', 'Refund policy?'),
+      aCandidate('once', 'Something else entirely'),
+    ];
+    const chosen = chooseQueries(candidates, { ...choice, uncovered: new Set(['new']) });
+    expect(chosen.map(({ source, reasons }) => `${source.id}: ${reasons[0]}`)).toEqual([
+      'bad: negative_feedback',
+      'new: uncovered',
+      'good: positive_feedback',
+      'clicked: clicked',
+      'often1: frequent',
+      'bad2: negative_feedback',
+    ]);
+    expect(chooseQueries(candidates, { ...choice, most: 2 })).toHaveLength(2);
+  });
+
+  it('joins equal questions, with the weight of their samples and all their feedback', () => {
+    const [chosen] = chooseQueries(
+      [
+        aCandidate('a', 'How do I pay?', { probability: 0.1, feedback: [thumb('negative', 2)] }),
+        aCandidate('b', 'how do I PAY', { probability: 0.5, feedback: [click('d1'), thumb('positive')] }),
+      ],
+      choice,
+    );
+    expect(chosen).toMatchObject({
+      source: { id: 'b' },
+      asked: 12,
+      tally: { positive: 1, negative: 2, clicks: 1 },
+    });
+  });
+
+  it('keeps the same question of two tenants apart', () => {
+    const feedback = [thumb('negative')];
+    const candidates = ['x', 'y'].map((tenant) =>
+      aCandidate(tenant, 'Who may sign?', { tags: { tenant }, feedback }),
+    );
+    expect(
+      chooseQueries([aCandidate('z', 'other words here', { feedback }), ...candidates], choice),
+    ).toHaveLength(3);
+  });
+
+  it('leaves out what the golden set asks already, or nearly', () => {
+    const feedback = [thumb('negative')];
+    const candidates = [
+      aCandidate('a', 'How do I cancel my order today?', { feedback }),
+      aCandidate('b', 'Where is the invoice?', { feedback }),
+    ];
+    const golden = [{ text: 'how do i cancel my order', tags: {} }];
+    expect(chooseQueries(candidates, { ...choice, golden }).map(({ source }) => source.id)).toEqual(['b']);
+  });
+});
+
+describe('suggested judgments', () => {
+  it('pool what was shown, what is retrieved now, and what users pointed at', () => {
+    const pooled = suggestJudgments(documents('a', 'b', 'c'), documents('b', 'd'), [click('z')], 2);
+    expect(pooled.map(({ documentId, shownRank, rank }) => [documentId, shownRank, rank])).toEqual([
+      ['b', 2, 1],
+      ['d', null, 2],
+      ['a', 1, null],
+      ['z', null, null],
+    ]);
+  });
+
+  it.each<[string, CandidateFeedback[], number | null]>([
+    ['no feedback suggests nothing', [], null],
+    ['a click under a blamed answer is weak', [click('a'), thumb('negative')], 1],
+    ['a click alone is weak', [click('a')], 1],
+    ['a click under a praised answer is strong', [click('a'), thumb('positive')], 2],
+    ['praise without a click says nothing of a document', [thumb('positive')], null],
+    ['blame without a click says nothing of a document', [thumb('negative')], null],
+    [
+      'a judged document is what most say',
+      [relevance('a', 'negative', 2), relevance('a', 'positive'), click('a')],
+      0,
+    ],
+    ['a document judged relevant is relevant', [relevance('a', 'positive')], 2],
+    [
+      'a tie of judges leaves the clicks',
+      [relevance('a', 'negative'), relevance('a', 'positive'), click('a')],
+      1,
+    ],
+  ])('%s', (_, feedback, grade) => {
+    expect(suggestJudgments(documents('a'), [], feedback, 10)[0]?.grade).toBe(grade);
+  });
+
+  it('name each document once', () => {
+    const ids = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 5 });
+    fc.assert(
+      fc.property(ids, ids, (shown, retrieved) => {
+        const pooled = suggestJudgments(documents(...shown), documents(...retrieved), [], 10);
+        expect(pooled.map(({ documentId }) => documentId).toSorted()).toEqual(
+          [...new Set([...shown, ...retrieved])].toSorted(),
+        );
+      }),
+    );
+  });
+});

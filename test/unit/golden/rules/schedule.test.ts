@@ -1,0 +1,71 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isQuiet, startOfDay } from '../../../../src/golden/rules/schedule.ts';
+
+const night = [{ from: 22 * 60, to: 6 * 60 }];
+const at = (text: string): Date => new Date(text);
+
+describe('quiet hours', () => {
+  it.each([
+    ['2026-11-20T21:59:00Z', false],
+    ['2026-11-20T22:00:00Z', true],
+    ['2026-11-21T00:00:00Z', true],
+    ['2026-11-21T05:59:59Z', true],
+    ['2026-11-21T06:00:00Z', false],
+  ])('over midnight hold from the first to the last minute: %s is %s', (time, expected) => {
+    expect(isQuiet(night, 'UTC', at(time))).toBe(expected);
+  });
+
+  it('within a day hold only there, and any of several is enough', () => {
+    const hours = [
+      { from: 60, to: 120 },
+      { from: 720, to: 780 },
+    ];
+    expect(isQuiet(hours, 'UTC', at('2026-11-20T01:30:00Z'))).toBe(true);
+    expect(isQuiet(hours, 'UTC', at('2026-11-20T12:30:00Z'))).toBe(true);
+    expect(isQuiet(hours, 'UTC', at('2026-11-20T02:00:00Z'))).toBe(false);
+    expect(isQuiet([], 'UTC', at('2026-11-20T02:00:00Z'))).toBe(false);
+  });
+
+  it('go by the clock on the wall, before and after it is changed', () => {
+    // Paris left summer time on 25 October 2026 at 03:00, to 02:00.
+    expect(isQuiet(night, 'Europe/Paris', at('2026-10-24T20:00:00Z'))).toBe(true);
+    expect(isQuiet(night, 'Europe/Paris', at('2026-10-25T20:30:00Z'))).toBe(false);
+    expect(isQuiet(night, 'Europe/Paris', at('2026-10-25T21:00:00Z'))).toBe(true);
+  });
+
+  it('hold in both of the hours that come twice, and pass over the hour that never comes', () => {
+    const secondHour = [{ from: 120, to: 180 }];
+    const autumn = ['2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z'].map(at);
+    expect(autumn.map((time) => isQuiet(secondHour, 'Europe/Paris', time))).toEqual([true, true]);
+    const spring = ['2026-03-29T00:59:00Z', '2026-03-29T01:00:00Z'].map(at);
+    expect(spring.map((time) => isQuiet(secondHour, 'Europe/Paris', time))).toEqual([false, false]);
+  });
+});
+
+describe('the start of a day', () => {
+  it.each([
+    ['UTC', '2026-11-20T12:00:00Z', '2026-11-20T00:00:00Z'],
+    ['UTC', '2026-11-20T00:00:00Z', '2026-11-20T00:00:00Z'],
+    ['Europe/Paris', '2026-11-20T22:59:00Z', '2026-11-19T23:00:00Z'],
+    ['Europe/Paris', '2026-11-20T23:00:00Z', '2026-11-20T23:00:00Z'],
+    ['Asia/Kathmandu', '2026-11-20T12:00:00Z', '2026-11-19T18:15:00Z'],
+    ['Europe/Paris', '2026-10-25T22:59:00Z', '2026-10-24T22:00:00Z'],
+    // In Santiago the clocks went from midnight to 01:00 on 6 September 2026.
+    ['America/Santiago', '2026-09-06T12:00:00Z', '2026-09-06T04:00:00Z'],
+  ])('in %s of %s is %s', (timezone, now, expected) => {
+    expect(startOfDay(timezone, at(now))).toEqual(at(expected));
+  });
+
+  it('is never after the instant, nor more than 25 hours before it', () => {
+    const zones = ['UTC', 'Europe/Paris', 'America/Santiago', 'Asia/Kathmandu', 'Pacific/Kiritimati'];
+    const year = { min: Date.UTC(2026, 0, 1), max: Date.UTC(2027, 0, 1) };
+    fc.assert(
+      fc.property(fc.constantFrom(...zones), fc.integer(year), (timezone, ms) => {
+        const age = ms - startOfDay(timezone, new Date(ms)).getTime();
+        expect(age).toBeGreaterThanOrEqual(0);
+        expect(age).toBeLessThanOrEqual(25 * 3_600_000);
+      }),
+    );
+  });
+});

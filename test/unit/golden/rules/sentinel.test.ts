@@ -1,0 +1,83 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chooseSentinel, type SentinelCandidates } from '../../../../src/golden/rules/sentinel.ts';
+import { aGoldenQuery, goldenQueries } from '../../../support/builders.ts';
+
+function choose(parts: Partial<SentinelCandidates>, count: number): string[] {
+  const queries = parts.queries ?? goldenQueries(4);
+  const candidates = { queries, history: [], segmentKeys: [], maxSegments: 50, stale: new Set<string>() };
+  return chooseSentinel({ ...candidates, ...parts }, count);
+}
+
+describe('the queries of a sentinel', () => {
+  it('are those that have the most to lose', () => {
+    expect(choose({ history: [[0.2, 1, 0, 0.8]] }, 2)).toEqual(['q2', 'q4']);
+  });
+
+  it('are rather steady ones than ones whose score moves by itself', () => {
+    const history = [
+      [1, 0.7, 0.2, 0],
+      [0.2, 0.7, 1, 0],
+    ];
+    expect(choose({ history }, 1)).toEqual(['q2']);
+  });
+
+  it('are only then ones that never found anything when there are no others', () => {
+    const history = [[0, 0.01, 0, 0]];
+    expect(choose({ history }, 1)).toEqual(['q2']);
+    expect(choose({ history }, 4)).toHaveLength(4);
+  });
+
+  it('leave out those whose labels are gone', () => {
+    expect(choose({ history: [[1, 1, 1, 1]], stale: new Set(['q1', 'q2', 'q3']) }, 4)).toEqual(['q4']);
+  });
+
+  it('come from every segment, however small it is and however badly it scores', () => {
+    const tagged = (id: string, language: string) => aGoldenQuery({ id, tags: { language } });
+    const queries = [
+      ...Array.from({ length: 20 }, (_, i) => tagged(`en-${i}`, 'en')),
+      tagged('de-1', 'de'),
+      tagged('fr-1', 'fr'),
+      aGoldenQuery({ id: 'none' }),
+    ];
+    const history = [queries.map(({ id }) => (id.startsWith('en') ? 1 : 0.3))];
+    const chosen = choose({ queries, history, segmentKeys: ['language'] }, 6);
+    expect(chosen).toEqual(expect.arrayContaining(['de-1', 'fr-1', 'none']));
+    expect(chosen.filter((id) => id.startsWith('en'))).toHaveLength(3);
+  });
+
+  it('are as many as asked for, each once, in the order of the set, and the same every time', () => {
+    const anyCase = fc.integer({ min: 1, max: 40 }).chain((size) =>
+      fc.record({
+        scores: fc.array(
+          fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: size, maxLength: size }),
+          {
+            minLength: 1,
+            maxLength: 4,
+          },
+        ),
+        languages: fc.array(fc.constantFrom('en', 'de', 'fr'), { minLength: size, maxLength: size }),
+        count: fc.integer({ min: 1, max: 50 }),
+      }),
+    );
+    fc.assert(
+      fc.property(anyCase, ({ scores, languages, count }) => {
+        const queries = goldenQueries(languages.length).map((query, row) => ({
+          ...query,
+          tags: { language: languages[row] ?? '' },
+        }));
+        const parts = { queries, history: scores, segmentKeys: ['language'] };
+        const chosen = choose(parts, count);
+        expect(chosen).toHaveLength(Math.min(count, queries.length));
+        expect(chosen).toEqual(queries.map(({ id }) => id).filter((id) => chosen.includes(id)));
+        expect(choose(parts, count)).toEqual(chosen);
+      }),
+    );
+  });
+
+  it('are spread over the file when all are always right', () => {
+    const queries = goldenQueries(100);
+    const chosen = choose({ queries, history: [queries.map(() => 1)] }, 10);
+    expect(chosen).not.toEqual(queries.slice(0, 10).map(({ id }) => id));
+  });
+});

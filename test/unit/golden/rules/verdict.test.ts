@@ -1,0 +1,94 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  defaultMinEffect,
+  type JudgedDifference,
+  judgeDifference,
+  minEffectOf,
+  overallVerdict,
+} from '../../../../src/golden/rules/verdict.ts';
+import { SETTINGS } from './scores.ts';
+
+function judged(difference: number, p: number, parts: Partial<JudgedDifference> = {}): JudgedDifference {
+  return {
+    measure: 'ndcg',
+    difference,
+    ciLow: difference - 0.01,
+    ciHigh: difference + 0.01,
+    p,
+    changed: 50,
+    ...parts,
+  };
+}
+
+describe('judgeDifference', () => {
+  it.each([
+    ['a fall that matters and is significant', judged(-0.03, 0.01), 'regression'],
+    ['a fall of exactly what matters', judged(0.78 - 0.8, 0.01), 'regression'],
+    ['a fall of what matters, short by rounding alone', judged(-0.02 + 1e-15, 0.01), 'regression'],
+    ['a rise that matters and is significant', judged(0.03, 0.01), 'improvement'],
+    ['a fall that matters and may be luck', judged(-0.03, 0.06), 'inconclusive'],
+    ['a fall at the very level of the test', judged(-0.03, 0.05), 'inconclusive'],
+    ['a significant fall that may or may not matter', judged(-0.015, 0.001), 'inconclusive'],
+    ['a significant fall that is too small to matter', judged(-0.009, 0.001), 'no_change'],
+    ['a small fall with wide bounds', judged(-0.005, 0.8, { ciLow: -0.06, ciHigh: 0.05 }), 'inconclusive'],
+    [
+      'no query changed, with wide bounds',
+      judged(0, 1, { ciLow: -0.4, ciHigh: 0.4, changed: 0 }),
+      'no_change',
+    ],
+    ['more documents without judgment', judged(0.3, 0.001, { measure: 'unjudged' }), 'inconclusive'],
+  ] as const)('%s', (_what, given, expected) => {
+    expect(judgeDifference(given, SETTINGS)).toBe(expected);
+  });
+
+  it('takes what matters by default from the measure', () => {
+    const byDefault = { alpha: 0.05, minEffect: null };
+    expect(judgeDifference(judged(-0.025, 0.01), byDefault)).toBe('regression');
+    expect(judgeDifference(judged(-0.025, 0.01, { measure: 'hit_rate' }), byDefault)).toBe('inconclusive');
+    expect([defaultMinEffect('mrr'), defaultMinEffect('hit_rate')]).toEqual([0.02, 0.03]);
+    expect(minEffectOf('hit_rate', SETTINGS)).toBe(0.02);
+  });
+});
+
+describe('overallVerdict', () => {
+  const steady = judged(0, 1, { changed: 0 });
+
+  it.each([
+    ['one metric that regressed', [judged(-0.03, 0.04)], 'regression'],
+    ['a regression that many metrics may bring by luck', [judged(-0.03, 0.04), steady], 'inconclusive'],
+    ['a regression that survives the adjustment', [judged(-0.03, 0.02), steady], 'regression'],
+    ['one metric that fell and one that rose', [judged(-0.03, 0.001), judged(0.03, 0.001)], 'regression'],
+    ['one that rose', [judged(0.03, 0.001), steady], 'improvement'],
+    ['metrics that did not change', [steady, steady], 'no_change'],
+    ['one that nobody can tell', [steady, judged(-0.03, 0.5)], 'inconclusive'],
+    [
+      'more documents without judgment beside a metric that did not change',
+      [steady, judged(0.3, 0.001, { measure: 'unjudged' })],
+      'no_change',
+    ],
+    ['nothing but documents without judgment', [judged(0.3, 0.001, { measure: 'unjudged' })], 'inconclusive'],
+  ] as const)('%s', (_what, differences, expected) => {
+    expect(overallVerdict(differences, SETTINGS)).toBe(expected);
+  });
+
+  it('does not spend alpha on documents without judgment', () => {
+    const unjudged = judged(0.3, 0.001, { measure: 'unjudged' });
+    expect(overallVerdict([judged(-0.03, 0.04), unjudged], SETTINGS)).toBe('regression');
+  });
+
+  it('is never a regression when no metric is one by itself', () => {
+    const difference = fc.record({
+      value: fc.double({ min: -0.1, max: 0.1, noNaN: true }),
+      p: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(fc.array(difference, { minLength: 1, maxLength: 8 }), (given) => {
+        const differences = given.map(({ value, p }) => judged(value, p));
+        const alone = differences.map((one) => judgeDifference(one, SETTINGS));
+        fc.pre(!alone.includes('regression'));
+        expect(overallVerdict(differences, SETTINGS)).not.toBe('regression');
+      }),
+    );
+  });
+});

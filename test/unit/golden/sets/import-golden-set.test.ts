@@ -1,0 +1,55 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { importGoldenQueries } from '../../../../src/golden/sets/import-golden-set.ts';
+import { NOON } from '../../../support/builders.ts';
+import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
+
+const one = {
+  id: 'q1',
+  text: 'How do I pay?',
+  tags: { language: 'en', area: 'billing' },
+  relevant: ['d1', 'd2'],
+};
+
+async function importAll(...lists: readonly (readonly unknown[])[]) {
+  const sets = new MemoryGoldenSets();
+  const versions: number[] = [];
+  for (const list of lists) versions.push((await importGoldenQueries(sets, 'faq', list, NOON)).set.version);
+  return versions;
+}
+
+it('the same queries are the same content, however their JSON was written', async () => {
+  const otherwise = {
+    judgments: [{ document_id: 'd1' }, { document_id: 'd2', grade: 1 }],
+    tags: { area: 'billing', language: 'en' },
+    question: ' How do I pay? ',
+    id: 'q1',
+  };
+  expect(await importAll([one], [otherwise], [one])).toEqual([1, 1, 1]);
+});
+
+it.each([
+  ['id', { ...one, id: 'q2' }],
+  ['text', { ...one, text: 'How do I pay again?' }],
+  ['tag', { ...one, tags: { language: 'de', area: 'billing' } }],
+  ['document', { ...one, relevant: ['d1', 'd3'] }],
+  ['grade', { ...one, relevant: undefined, judgments: { d1: 1, d2: 2 } }],
+])('another %s is another content', async (_, changed) => {
+  expect(await importAll([one], [JSON.parse(JSON.stringify(changed))])).toEqual([1, 2]);
+});
+
+it('nothing is stored of a list with a query that cannot be read', async () => {
+  const sets = new MemoryGoldenSets();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.jsonValue().filter((value) => !Array.isArray(value)),
+      async (value) => {
+        await expect(importGoldenQueries(sets, 'faq', [one, value], NOON)).rejects.toMatchObject({
+          code: 'file_malformed',
+          message: expect.stringMatching(/^Line 2 of queries /) as string,
+        });
+      },
+    ),
+  );
+  expect(await sets.list()).toEqual([]);
+});

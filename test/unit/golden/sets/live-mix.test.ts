@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import type { Embedder } from '../../../../src/embedders/embedder.ts';
+import { measureGoldenRepresentativeness } from '../../../../src/golden/sets/live-mix.ts';
+import type { DrawnSample } from '../../../../src/live/sql/live-samples.ts';
+import { aGoldenQuery, aGoldenRun, anAnswer, aWatchedPipeline, NOON } from '../../../support/builders.ts';
+import { MemoryGoldenDocuments } from '../../../support/memory-golden-documents.ts';
+import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
+import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
+import { MemoryMeasurements } from '../../../support/memory-measurements.ts';
+import { MemoryLogger } from '../../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../../support/steerable-clock.ts';
+
+const never = new AbortController().signal;
+
+/** A text names its topic: `pay 3` lies near `pay 7`. */
+function vectorOf(text: string): Float32Array {
+  const [topic = '', number = '0'] = text.split(' ');
+  const axis = ['pay', 'ship', 'login'].indexOf(topic);
+  return Float32Array.from({ length: 4 }, (_, i) =>
+    i === axis ? 1 : 0.01 * ((Number(number) * (i + 3)) % 7),
+  );
+}
+const embedder: Embedder = {
+  identity: 'topics',
+  embed: async (texts) => ({ kind: 'vectors', vectors: texts.map(vectorOf), latencyMs: 1 }),
+};
+const live = (topic: string, count: number, probability: number): DrawnSample[] =>
+  Array.from({ length: count }, (_, i) => ({
+    id: `${topic} ${i}`,
+    text: `${topic} ${i}`,
+    embedding: null,
+    probability,
+    sessionHash: `${topic} ${i}`,
+  }));
+
+async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof aWatchedPipeline>[0] = {}) {
+  const clock = new SteerableClock();
+  const sets = new MemoryGoldenSets();
+  const queries = ['pay', 'ship'].flatMap((topic) =>
+    Array.from({ length: 10 }, (_, i) =>
+      aGoldenQuery({
+        id: `${topic}${i}`,
+        text: `${topic} ${i}`,
+        judgments: [{ documentId: topic, grade: 1 }],
+      }),
+    ),
+  );
+  await sets.add({ name: 'faq', contentHash: 'a', format: 'csv', queries }, NOON);
+  const runs = new MemoryGoldenRuns(clock, sets);
+  runs.put(aGoldenRun({ status: 'completed', finishedAt: NOON, queriesTotal: queries.length }));
+  // Right for every question on paying, wrong for every other.
+  await runs.saveAnswers(
+    'run-1',
+    queries.map(({ id }) => anAnswer({ queryId: id, documents: [{ id: 'pay', score: 1 }] })),
+  );
+  const measurements = new MemoryMeasurements();
+  const deps = {
+    sets,
+    runs,
+    measurements,
+    clock,
+    logger: new MemoryLogger(),
+    documents: new MemoryGoldenDocuments(),
+    samples: { draw: async () => samples },
+  };
+  await measureGoldenRepresentativeness(deps, aWatchedPipeline({ embedder, ...parts }), never);
+  const latest = await measurements.latest(clock.now());
+  return new Map(latest.map((one) => [one.measure, one]));
+}
+
+describe('the scores of a golden set with the mix of live traffic', () => {
+  it('follow what users ask, by the weight of the samples', async () => {
+    // 25 samples of a tenth each stand for 250 questions on shipping, beside 50 on paying.
+    const latest = await measure([...live('pay', 50, 1), ...live('ship', 25, 0.1)]);
+    const score = latest.get('golden_live_mix_ndcg')?.newest;
+    expect(score?.value).toBeCloseTo(50 / 300, 6);
+    expect(score?.segment ?? latest.get('golden_live_mix_ndcg')?.segment).toBe('golden_set=faq');
+    expect(score?.n).toBeLessThan(20);
+    expect(score?.details).toMatchObject({ metric: 'ndcg@10', represented: 1 });
+  });
+
+  it('stand beside the share of live traffic that the set covers', async () => {
+    const latest = await measure([...live('pay', 50, 1), ...live('login', 50, 1)]);
+    const covered = latest.get('golden_representativeness')?.newest;
+    expect(covered?.value).toBeLessThanOrEqual(0.5);
+    expect(covered?.n).toBe(100);
+  });
+
+  it('are none without live queries or an embedder, with the reason', async () => {
+    expect((await measure([])).get('golden_representativeness')?.gap).toMatchObject({ reason: 'no_vectors' });
+    const without = await measure(live('pay', 5, 1), { embedder: null });
+    expect(without.get('golden_representativeness')?.gap).toMatchObject({ reason: 'no_embedder' });
+  });
+});
