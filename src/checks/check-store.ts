@@ -1,4 +1,4 @@
-/** Where checks stand and how they came there, in PostgreSQL: the tables check_states and check_transitions. */
+/** Where checks stand and how they came there, in PostgreSQL, and what that is worth now. */
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import type { DensityPlan } from '../density/plan.ts';

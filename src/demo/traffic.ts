@@ -1,4 +1,4 @@
-/** People who ask the demo's RAG service: sessions of one to three questions about one article, more by day. */
+/** People who ask the demo's RAG service, and what: sessions of one to three questions about one article, more by day. */
 
 import type { LiveQuery } from '../live/rules/live-query.ts';
 import { createRandom, drawn } from '../stats/random.ts';

@@ -4,8 +4,6 @@ import { inTransaction, takeTurn } from '../postgres/transaction.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
 import { type Matrix, matrixOf } from '../vector/matrix.ts';
 import type { FrozenBaseline } from './rules/baseline.ts';
-import type { BaselineScores } from './rules/query-score.ts';
-import type { Regions } from './rules/regions.ts';
 
 export interface StoredBaseline {
   readonly pipeline: string;
@@ -48,23 +46,12 @@ interface Summary extends Omit<FrozenBaseline, 'regions' | 'scores' | 'period'> 
   readonly tailSessions: number;
 }
 
-interface BaselineRow {
-  version: number;
-  created_at: Date;
-  reason: string;
-  summary: Summary;
-  arrays: Buffer;
+interface BaselineRow extends Pick<StoredBaseline, 'pipeline' | 'version' | 'createdAt' | 'reason'> {
+  readonly summary: Summary;
+  readonly arrays: Buffer;
 }
 
-interface RetainedRow {
-  id: string;
-  user_hash: string | null;
-  session: string;
-  score: number;
-  surprise: number;
-  nearest: [string, number][];
-  vector: Buffer;
-}
+type RetainedRow = Omit<RetainedQuery, 'vector'> & { readonly vector: Buffer };
 
 export function baselinesTable(pool: Pool) {
   return {
@@ -83,29 +70,25 @@ export function baselinesTable(pool: Pool) {
 
     async find(pipeline: string, version: number): Promise<StoredBaseline | null> {
       const { rows } = await pool.query<BaselineRow>(
-        `select version, created_at, reason, summary, arrays from density_baselines
+        `select pipeline, version, created_at as "createdAt", reason, summary, arrays from density_baselines
           where pipeline = $1::text and version = $2::integer`,
         [pipeline, version],
       );
-      return rows[0] === undefined ? null : toStored(pipeline, rows[0]);
+      return rows[0] === undefined ? null : toStored(rows[0]);
     },
 
     /** Those that were not erased since. */
     async retained(pipeline: string, version: number, role: RetainedRole): Promise<RetainedQueries> {
       const { rows } = await pool.query<RetainedRow>(
-        `select id, user_hash, session, score, surprise, nearest, vector from density_baseline_queries
+        `select id, user_hash as "userHash", session, score, surprise, nearest, vector from density_baseline_queries
           where pipeline = $1::text and version = $2::integer and role = $3::text order by id`,
         [pipeline, version, role],
       );
       return {
-        queries: rows.map(({ id, user_hash: userHash, session, score, surprise, nearest }) => ({
-          id,
-          userHash,
-          session,
-          score,
-          surprise,
-          nearest,
-        })),
+        queries: rows.map((row) => {
+          const { vector: _, ...query } = row;
+          return query;
+        }),
         vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
       };
     },
@@ -181,28 +164,22 @@ async function insertRetained(
   );
 }
 
-function toStored(pipeline: string, row: BaselineRow): StoredBaseline {
-  const { shape, tailSessions, period, ...summary } = row.summary;
+function toStored({ summary, arrays, ...stored }: BaselineRow): StoredBaseline {
+  const { shape, tailSessions, period, ...rest } = summary;
   return {
-    pipeline,
-    version: row.version,
-    createdAt: row.created_at,
-    reason: row.reason,
+    ...stored,
     tailSessions,
     baseline: {
-      ...summary,
+      ...rest,
       period: { from: new Date(period.from), until: new Date(period.until) },
-      ...arraysOfBytes(row.arrays, shape),
+      ...arraysOfBytes(arrays, shape),
     },
   };
 }
 
 // The long lists of numbers of a baseline, one after the other as bytes.
 
-interface BaselineArrays {
-  readonly regions: Regions;
-  readonly scores: BaselineScores;
-}
+type BaselineArrays = Pick<FrozenBaseline, 'regions' | 'scores'>;
 
 /** How the bytes are to be cut. */
 interface ArrayShape {

@@ -1,15 +1,11 @@
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import type { Matrix } from '../vector/matrix.ts';
-import type { BaselineSettings } from './rules/baseline.ts';
+import type { BaselineSettings, FrozenBaseline } from './rules/baseline.ts';
 import type { TopicBaseline } from './rules/find-topics.ts';
-import type { BaselineScores, VectorisedQueries } from './rules/query-score.ts';
-import type { Regions } from './rules/regions.ts';
+import type { VectorisedQueries } from './rules/query-score.ts';
 import type { densityTasks } from './tasks.ts';
 
-interface WindowBaseline {
-  readonly regions: Regions;
-  readonly scores: BaselineScores;
-}
+type WindowBaseline = Pick<FrozenBaseline, 'regions' | 'scores'>;
 
 /**
  * The heavy passes over query vectors, in worker threads. Every call rejects with the reason of `signal` when it aborts,

@@ -40,16 +40,9 @@ export interface PeriodTally {
   readonly last: Date | null;
 }
 
-interface CoveredRow {
-  received_on: string;
-  id: string;
-  occurred_at: Date;
-  session_hash: string;
-  user_hash: string | null;
-  segments: Record<string, string>;
-  score: number;
-  vector: Buffer | null;
-  nearest: [string, number][];
+interface CoveredRow extends Omit<CoveredQuery, 'vector'> {
+  readonly receivedOn: string;
+  readonly vector: Buffer | null;
 }
 
 /** A vector of 1,536 numbers is 6 kB. */
@@ -110,7 +103,7 @@ export async function* readPeriod(
     if (rows.length > 0) yield rows.map(toCovered);
     const last = rows.at(-1);
     if (last === undefined || rows.length < BATCH_ROWS) return;
-    after = { receivedOn: last.received_on, id: last.id };
+    after = { receivedOn: last.receivedOn, id: last.id };
   }
 }
 
@@ -122,7 +115,8 @@ async function readBatch(
 ): Promise<CoveredRow[]> {
   const { rows } = await namingOutage(pool, () =>
     pool.query<CoveredRow>(
-      `select q.received_on::text, q.id, q.occurred_at, q.session_hash, q.user_hash, q.segments, c.score, c.nearest,
+      `select q.received_on::text as "receivedOn", q.id, q.occurred_at as "occurredAt", q.session_hash as "sessionHash",
+              q.user_hash as "userHash", q.segments, c.score, c.nearest,
               case when c.from_text then c.embedding else coalesce(q.embedding, c.embedding) end as vector
        ${joined} and c.status = 'measured'
          and q.unit_hash < least(q.rate_probability * c.thinning, $5::double precision)
@@ -135,14 +129,6 @@ async function readBatch(
 }
 
 function toCovered(row: CoveredRow): CoveredQuery {
-  return {
-    id: row.id,
-    occurredAt: row.occurred_at,
-    sessionHash: row.session_hash,
-    userHash: row.user_hash,
-    segments: row.segments,
-    score: row.score,
-    vector: row.vector === null ? null : vectorOfBytes(row.vector),
-    nearest: row.nearest,
-  };
+  const { receivedOn: _, vector, ...query } = row;
+  return { ...query, vector: vector === null ? null : vectorOfBytes(vector) };
 }

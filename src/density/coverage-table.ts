@@ -86,13 +86,9 @@ export interface CoverageAdmission {
   readonly leftOut: number;
 }
 
-interface ClaimedRow {
-  received_on: string;
-  id: string;
-  text: string | null;
-  embedding: Buffer | null;
-  from_text: boolean;
-  attempts: number;
+interface ClaimedRow extends Omit<ClaimedQuery, 'vector'> {
+  readonly embedding: Buffer | null;
+  readonly fromText: boolean;
 }
 
 /**
@@ -149,7 +145,7 @@ export function coverageTable(pool: Pool) {
              on conflict do nothing
              returning received_on, id, attempts, from_text
            ), claimed as (select * from retaken union all select * from taken)
-           select q.received_on::text, q.id, q.text, q.embedding, claimed.from_text, claimed.attempts - 1 as attempts
+           select q.received_on::text as "receivedOn", q.id, q.text, q.embedding, claimed.from_text as "fromText", claimed.attempts - 1 as attempts
              from claimed join live_queries q on q.received_on = claimed.received_on and q.pipeline = $1::text and q.id = claimed.id`,
           [pipeline, from, until, limit, now, leaseUntil],
         );
@@ -193,9 +189,8 @@ export function coverageTable(pool: Pool) {
 
 export type CoverageTable = ReturnType<typeof coverageTable>;
 
-function toClaimed({ received_on, id, text, embedding, from_text, attempts }: ClaimedRow): ClaimedQuery {
-  const vector = embedding === null || from_text ? null : vectorOfBytes(embedding);
-  return { receivedOn: received_on, id, text, vector, attempts };
+function toClaimed({ embedding, fromText, ...query }: ClaimedRow): ClaimedQuery {
+  return { ...query, vector: embedding === null || fromText ? null : vectorOfBytes(embedding) };
 }
 
 async function recordOutcomes(

@@ -12,9 +12,10 @@ import { DiagnosisPanel } from '../diagnosis/pages/diagnosis.tsx';
 import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
 import { gapWords } from '../measures/rules/measure-table.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
+import type { ReviewedTopic } from '../status/read-review.ts';
 import type { DensityAnswer } from './http-contract.ts';
 import { DENSITY_CHECK_NAME } from './rules/density-check.ts';
-import { type ShownTopic, Topics } from './sections.tsx';
+import { Topics } from './sections.tsx';
 
 export interface DensityPageData {
   readonly density: DensityAnswer;
@@ -23,7 +24,7 @@ export interface DensityPageData {
   /** Of live queries within the range against the reference; null while neither has a query. */
   readonly distributions: Distributions | null;
   readonly currentQueries: number;
-  readonly topics: readonly ShownTopic[];
+  readonly topics: readonly ReviewedTopic[];
   readonly showsText: boolean;
   /** Oldest first. */
   readonly deployments: readonly Deployment[];

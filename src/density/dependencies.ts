@@ -1,4 +1,4 @@
-/** What the jobs of query density work with. */
+/** What the jobs of query density work with: its tables, and what the composition root has opened. */
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';

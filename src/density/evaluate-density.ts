@@ -53,9 +53,9 @@ async function observeWindow(
   plan: DensityPlan,
   { closedMs, sinceMs }: DensityState,
   { baselineVersion }: WatchingPhase,
-  now: Date,
   signal: AbortSignal,
 ): Promise<WatchObservation | null> {
+  const now = deps.clock.now();
   const { windowMs, graceMs, pipeline } = plan;
   const [span] = windowsToClose(closedMs, now.getTime(), { windowMs, graceMs, most: 1 });
   if (span === undefined || (await isAwaited(deps, plan, span, now))) return null;
@@ -211,7 +211,7 @@ async function observe(
       return observeReplay(deps, plan, state.phase, now, signal);
     case 'watching':
       if (isUpgradeDue(plan, state, now)) return observeBaselineTraffic(deps, plan, state, now, signal);
-      return isDue ? observeWindow(deps, plan, state, state.phase, now, signal) : null;
+      return isDue ? observeWindow(deps, plan, state, state.phase, signal) : null;
   }
 }
 

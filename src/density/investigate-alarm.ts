@@ -4,10 +4,10 @@ import { ALL_SEGMENT } from '../model.ts';
 import { matrixOf, rowOf } from '../vector/matrix.ts';
 import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
+import type { CoveragePeriod } from './coverage-reads.ts';
 import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
 import { noveltyOf, readCause } from './rules/cause.ts';
-import type { PooledDensity } from './rules/pooled-density.ts';
 import {
   densityOf,
   UNCOVERED_PERCENTILE,
@@ -45,7 +45,10 @@ export async function investigateAlarm(
   const pooled = alarm.history.filter(({ startMs }) => startMs >= raised.size.startMs);
   const uncovered = uncoveredOf(pooled);
   const sample = await deps.tables.baselines.retained(pipeline, baselineVersion, 'sample');
-  const compared = await compareQuestions(deps, stored, sample, raised.size, sinceMs, signal);
+  const { startMs, endMs } = raised.size;
+  const from = new Date(startMs);
+  const period = { pipeline, from, until: new Date(endMs), scoredSince: timeOf(sinceMs) };
+  const compared = await compareQuestions(deps, stored, sample, period, signal);
   const novelty =
     compared === null ? null : noveltyOf(compared.familiarity, compared.novelBelow, uncovered.excess);
   const trafficChanged = novelty?.explains ?? false;
@@ -95,21 +98,14 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
   return regionTable({ regions }, baseline.regionShares);
 }
 
-/** One question of each session since the coverage fell, against those of the baseline; null without any. */
+/** One question of each session of the time since the coverage fell, against those of the baseline; null without any. */
 async function compareQuestions(
   deps: DensityDeps,
-  { baseline, pipeline }: StoredBaseline,
+  { baseline }: StoredBaseline,
   sample: RetainedQueries,
-  size: PooledDensity,
-  sinceMs: number | null,
+  period: CoveragePeriod,
   signal: AbortSignal,
 ): ReturnType<DensityCompute['compareWithBaseline']> {
-  const period = {
-    pipeline,
-    from: new Date(size.startMs),
-    until: new Date(size.endMs),
-    scoredSince: timeOf(sinceMs),
-  };
   const settings = { most: 2 * MAX_QUERIES, columns: baseline.regions.columns };
   const traffic = await readTraffic(deps, period, settings, signal);
   const seen = new Set<string>();

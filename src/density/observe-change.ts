@@ -71,7 +71,7 @@ export async function observeChange(
     return isKnown ? null : { kind: 'parts_known', fingerprint };
   }
   const at = deps.clock.now();
-  const consequence = await consequenceOf(deps, plan, phase, changed, at, signal);
+  const consequence = await consequenceOf(deps, plan, phase, { changed, at }, signal);
   return consequence === 'unknown'
     ? consequence
     : { kind: 'parts_changed', fingerprint, changed, at, consequence };
@@ -81,8 +81,7 @@ async function consequenceOf(
   deps: DensityDeps,
   plan: DensityPlan,
   phase: DensityPhase,
-  changed: readonly FingerprintField[],
-  now: Date,
+  { changed, at: now }: { readonly changed: readonly FingerprintField[]; readonly at: Date },
   signal: AbortSignal,
 ): Promise<Consequence | 'unknown'> {
   if (phase.kind === 'learning') return { kind: 'learn' };

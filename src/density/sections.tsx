@@ -11,21 +11,12 @@ import { Table } from '../console/components/table.tsx';
 import { Age, agoOf, Badge, Instant, type Tone } from '../console/components/values.tsx';
 import { compact, plural } from '../console/format.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
-import type { Review, ReviewedMeasure } from '../status/read-review.ts';
+import type { Review, ReviewedMeasure, ReviewedTopic } from '../status/read-review.ts';
 import { percent } from '../text/number-text.ts';
-import type { TopicWindow, UncoveredTopic } from './rules/uncovered-topic.ts';
 import type { DensityEventKind } from './rules/watch-state.ts';
 
-export interface ShownTopic {
-  readonly topic: UncoveredTopic;
-  /** Oldest first. */
-  readonly windows: readonly TopicWindow[];
-  /** Texts of its examples that are still kept, by id. */
-  readonly texts: ReadonlyMap<string, string>;
-}
-
 interface TopicsProps {
-  readonly topics: readonly ShownTopic[];
+  readonly topics: readonly ReviewedTopic[];
   readonly showsText: boolean;
   readonly now: Date;
   readonly isWatched: boolean;
@@ -67,7 +58,7 @@ function Topic({
   showsText,
   now,
 }: {
-  readonly shown: ShownTopic;
+  readonly shown: ReviewedTopic;
   readonly showsText: boolean;
   readonly now: Date;
 }) {

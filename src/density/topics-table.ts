@@ -34,48 +34,13 @@ interface TopicFilter {
   readonly limit: number;
 }
 
-interface TopicRow {
-  id: string;
-  pipeline: string;
-  state: TopicState;
-  label: string[];
-  centroid: Buffer;
-  cause: SeenTopic['cause'];
-  first_seen: Date;
-  last_seen: Date;
-  changed_at: Date | null;
-  note: string | null;
-  sessions: number;
-  traffic_share: number;
-  share_low: number;
-  share_high: number;
-  excess_points: number;
-  density: number;
-  adjusted_p: number;
-  dominant_region: number;
-  examples: string[];
-  nearest: [string, number][];
-  segments: [string, number][];
-  lost_chunks: string[];
-}
+/** As the driver gives it. */
+type TopicRow = Omit<UncoveredTopic, 'centroid'> & { readonly centroid: Buffer };
 
-interface SearchRow {
-  pipeline: string;
-  window_start: Date;
-  window_end: Date;
-  baseline_version: number;
-  sessions: number;
-  lacking: LatestSearch['lacking'];
-  unclosed: number;
-}
-
-type WindowRow = Pick<TopicRow, 'sessions' | 'traffic_share' | 'excess_points' | 'density'> & {
-  window_end: Date;
-};
-
-const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, last_seen, changed_at, note, sessions,
-  traffic_share, share_low, share_high, excess_points, density, adjusted_p, dominant_region, examples, nearest, segments,
-  lost_chunks`;
+const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen as "firstSeen", last_seen as "windowEnd",
+  changed_at as "changedAt", note, sessions, traffic_share as "trafficShare", share_low as "shareLow",
+  share_high as "shareHigh", excess_points as "excessPoints", density, adjusted_p as "adjustedP",
+  dominant_region as "dominantRegion", examples, nearest, segments, lost_chunks as "lostChunks"`;
 
 /** One that a person closed stays so while the queries of before that are still looked at. */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $19::timestamptz`;
@@ -112,13 +77,14 @@ export function topicsTable(pool: Pool) {
 
     /** Of every pipeline that was ever searched. */
     async latestSearches(): Promise<readonly LatestSearch[]> {
-      const { rows } = await pool.query<SearchRow>(
-        `select l.pipeline, l.window_start, l.window_end, l.baseline_version, l.sessions, l.lacking,
+      const { rows } = await pool.query<LatestSearch>(
+        `select l.pipeline, l.window_start as "from", l.window_end as until, l.baseline_version as "baselineVersion",
+                l.sessions, l.lacking,
                 (select count(*) from uncovered_topics t
                   where t.pipeline = l.pipeline and t.state <> 'closed')::integer as unclosed
            from uncovered_topic_looks l order by l.pipeline`,
       );
-      return rows.map(toSearch);
+      return rows;
     },
 
     /**
@@ -133,35 +99,7 @@ export function topicsTable(pool: Pool) {
       search: TopicSearch,
       { seen, parts }: { readonly seen: readonly SeenTopic[]; readonly parts: ReadonlyMap<string, string> },
       after: Date | null,
-    ): Promise<boolean> =>
-      inTransaction(pool, async (client) => {
-        if (!(await isTaken(client, search, after))) return false;
-        for (const topic of seen) {
-          await client.query(upsert, [...valuesOf(topic), search.from]);
-          await client.query(
-            `insert into uncovered_topic_windows (topic_id, window_end, sessions, traffic_share, excess_points, density)
-             values ($1::text, $2::timestamptz, $3::integer, $4::double precision, $5::double precision, $6::double precision)
-             on conflict do nothing`,
-            [
-              topic.id,
-              topic.windowEnd,
-              topic.sessions,
-              topic.trafficShare,
-              topic.excessPoints,
-              topic.density,
-            ],
-          );
-        }
-        // What somebody looks after is left to them.
-        await client.query(
-          `update uncovered_topics t
-              set state = 'closed', part_of = p.whole, changed_at = $3::timestamptz, note = 'It is part of ' || p.whole || '.'
-             from unnest($1::text[], $2::text[]) as p (id, whole)
-            where t.id = p.id and t.state = 'open'`,
-          [[...parts.keys()], [...parts.values()], search.until],
-        );
-        return true;
-      }),
+    ): Promise<boolean> => inTransaction(pool, (client) => record(client, search, seen, parts, after)),
 
     /** Closes open and acknowledged topics that were last seen before then. @returns how many */
     async closeUnseen(pipeline: string, before: Date, now: Date): Promise<number> {
@@ -194,12 +132,12 @@ export function topicsTable(pool: Pool) {
 
     /** Oldest first. */
     async windows(id: string): Promise<readonly TopicWindow[]> {
-      const { rows } = await pool.query<WindowRow>(
-        `select window_end, sessions, traffic_share, excess_points, density from uncovered_topic_windows
-          where topic_id = $1::text order by window_end`,
+      const { rows } = await pool.query<TopicWindow>(
+        `select window_end as "windowEnd", sessions, traffic_share as "trafficShare", excess_points as "excessPoints", density
+           from uncovered_topic_windows where topic_id = $1::text order by window_end`,
         [id],
       );
-      return rows.map(toWindow);
+      return rows;
     },
 
     /** False when there is no such topic. */
@@ -224,6 +162,34 @@ export function topicsTable(pool: Pool) {
 
 export type TopicsTable = ReturnType<typeof topicsTable>;
 
+async function record(
+  client: PoolClient,
+  search: TopicSearch,
+  seen: readonly SeenTopic[],
+  parts: ReadonlyMap<string, string>,
+  after: Date | null,
+): Promise<boolean> {
+  if (!(await isTaken(client, search, after))) return false;
+  for (const topic of seen) {
+    await client.query(upsert, [...valuesOf(topic), search.from]);
+    await client.query(
+      `insert into uncovered_topic_windows (topic_id, window_end, sessions, traffic_share, excess_points, density)
+       values ($1::text, $2::timestamptz, $3::integer, $4::double precision, $5::double precision, $6::double precision)
+       on conflict do nothing`,
+      [topic.id, topic.windowEnd, topic.sessions, topic.trafficShare, topic.excessPoints, topic.density],
+    );
+  }
+  // What somebody looks after is left to them.
+  await client.query(
+    `update uncovered_topics t
+        set state = 'closed', part_of = p.whole, changed_at = $3::timestamptz, note = 'It is part of ' || p.whole || '.'
+       from unnest($1::text[], $2::text[]) as p (id, whole)
+      where t.id = p.id and t.state = 'open'`,
+    [[...parts.keys()], [...parts.values()], search.until],
+  );
+  return true;
+}
+
 /** The row of the search is written first: whoever comes second waits for it, and then finds another search. */
 async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
   const { rowCount } = await client.query(
@@ -245,18 +211,6 @@ async function isTaken(client: PoolClient, search: TopicSearch, after: Date | nu
     ],
   );
   return rowCount === 1;
-}
-
-function toSearch(row: SearchRow): LatestSearch {
-  return {
-    pipeline: row.pipeline,
-    from: row.window_start,
-    until: row.window_end,
-    baselineVersion: row.baseline_version,
-    sessions: row.sessions,
-    lacking: row.lacking,
-    unclosed: row.unclosed,
-  };
 }
 
 function valuesOf(topic: SeenTopic): unknown[] {
@@ -283,34 +237,5 @@ function valuesOf(topic: SeenTopic): unknown[] {
 }
 
 function toTopic(row: TopicRow): UncoveredTopic {
-  return {
-    id: row.id,
-    pipeline: row.pipeline,
-    state: row.state,
-    label: row.label,
-    centroid: numbersOfBytes(row.centroid),
-    cause: row.cause,
-    firstSeen: row.first_seen,
-    changedAt: row.changed_at,
-    note: row.note,
-    shareLow: row.share_low,
-    shareHigh: row.share_high,
-    adjustedP: row.adjusted_p,
-    dominantRegion: row.dominant_region,
-    examples: row.examples,
-    nearest: row.nearest,
-    segments: row.segments,
-    lostChunks: row.lost_chunks,
-    ...toWindow({ ...row, window_end: row.last_seen }),
-  };
-}
-
-function toWindow(row: WindowRow): TopicWindow {
-  return {
-    windowEnd: row.window_end,
-    sessions: row.sessions,
-    trafficShare: row.traffic_share,
-    excessPoints: row.excess_points,
-    density: row.density,
-  };
+  return { ...row, centroid: numbersOfBytes(row.centroid) };
 }

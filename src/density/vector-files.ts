@@ -1,3 +1,4 @@
+/** Files of vectors and of queries for `recalld drift`: NumPy arrays and JSON lines. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { RecalldError } from '../errors.ts';
 import { sourceLines } from '../files/source-lines.ts';

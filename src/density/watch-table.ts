@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../postgres/transaction.ts';
 import { DAY_MS } from '../time.ts';
-import type { ClosedWindow, DensityEventKind, DensityState, NewDensityEvent } from './rules/watch-state.ts';
+import type { ClosedWindow, DensityState, NewDensityEvent } from './rules/watch-state.ts';
 
 export interface StoredDensityState {
   readonly state: DensityState;
@@ -36,33 +36,22 @@ interface EventFilter {
 /** Windows are pooled over a week at most; the rest is for people who look back. */
 const KEPT_MS = 30 * DAY_MS;
 
-interface StateRow {
-  pipeline: string;
-  revision: string;
-  state: DensityState;
-  updated_at: Date;
-}
-
-interface EventRow {
-  id: string;
-  pipeline: string;
-  kind: DensityEventKind;
-  occurred_at: Date;
-  sentence: string;
-  details: Record<string, unknown>;
+interface StateRow extends Omit<StoredDensityState, 'revision'> {
+  readonly pipeline: string;
+  readonly revision: string;
 }
 
 /** The watch over query density, advanced one step at a time. */
 export function watchTable(pool: Pool) {
   const read = async (pipeline: string | null): Promise<Map<string, StoredDensityState>> => {
     const { rows } = await pool.query<StateRow>(
-      `select pipeline, revision, state, updated_at from density_states where $1::text is null or pipeline = $1::text`,
+      `select pipeline, revision, state, updated_at as "updatedAt" from density_states where $1::text is null or pipeline = $1::text`,
       [pipeline],
     );
     return new Map(
-      rows.map(({ pipeline: name, revision, state, updated_at: updatedAt }) => [
+      rows.map(({ pipeline: name, revision, ...stored }) => [
         name,
-        { state, revision: Number(revision), updatedAt },
+        { ...stored, revision: Number(revision) },
       ]),
     );
   };
@@ -92,14 +81,14 @@ export function watchTable(pool: Pool) {
 
     /** Newest first. */
     async events({ pipeline, before, limit }: EventFilter): Promise<readonly DensityEvent[]> {
-      const { rows } = await pool.query<EventRow>(
-        `select id, pipeline, kind, occurred_at, sentence, details from density_events
+      const { rows } = await pool.query<DensityEvent>(
+        `select id, pipeline, kind, occurred_at as "occurredAt", sentence, details from density_events
           where ($1::text is null or pipeline = $1::text)
             and ($2::bigint is null or (occurred_at, id) < (select occurred_at, id from density_events where id = $2::bigint))
           order by occurred_at desc, id desc limit $3::integer`,
         [pipeline ?? null, before ?? null, limit],
       );
-      return rows.map(({ occurred_at: occurredAt, ...event }) => ({ ...event, occurredAt }));
+      return rows;
     },
   };
 }

@@ -164,10 +164,10 @@ async function observe(
   reference: GoldenRun | null,
   open: StoredDiagnosis | null,
 ): Promise<Observations> {
-  const { clock, measurements, intervalSeconds } = deps;
+  const { clock, measurements } = deps;
   const now = clock.now();
   const facts = await readAlarmFacts(deps, pipeline);
-  const { latest, measurements: measured, density, plan } = facts;
+  const { measurements: measured, density, plan } = facts;
   const opened = open?.openedAt ?? run?.startedAt ?? now;
   const good = reference?.finishedAt ?? new Date(opened.getTime() - DAY_MS);
   const interval: Interval = { pipeline, good, opened };
@@ -196,7 +196,7 @@ async function observe(
       sentinel?.ended == null || sentinel.ended.finishedAt < good
         ? null
         : { hasFallen: sentinel.ended.hasFallen },
-    ownWork: observeOwnWork(pipeline, latest, observedRun, run, intervalSeconds, now),
+    ownWork: observeOwnWork(facts, observedRun, run, now),
   };
 }
 

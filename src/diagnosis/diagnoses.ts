@@ -1,4 +1,4 @@
-/** Diagnoses in PostgreSQL. */
+/** Diagnoses in PostgreSQL, and those that hold as metric samples, for the annotations of alerts. */
 import type { Pool, PoolClient } from 'pg';
 import { type GaugesAt, sample } from '../metrics/meter.ts';
 import { inTransaction } from '../postgres/transaction.ts';
@@ -19,21 +19,9 @@ export interface DiagnosisFilter {
 /** What was likely behind the alarms of each pipeline. */
 export type Diagnoses = ReturnType<typeof createDiagnoses>;
 
-interface DiagnosisRow {
-  id: string;
-  pipeline: string;
-  opened_at: Date;
-  revised_at: Date;
-  closed_at: Date | null;
-  cause: Diagnosis['cause'];
-  confidence: Diagnosis['confidence'];
-  probability: number;
-  summary: string;
-  alarms: string[];
-  run_id: string | null;
-  reference_run_id: string | null;
-  findings: Pick<Diagnosis, 'ranked' | 'signs'>;
-}
+const columns = `id, pipeline, opened_at as "openedAt", revised_at as "revisedAt", closed_at as "closedAt", cause, confidence,
+  probability, summary, alarms, run_id as "runId", reference_run_id as "referenceRunId", findings -> 'ranked' as ranked,
+  findings -> 'signs' as signs`;
 
 const insert = `
   insert into diagnoses (pipeline, opened_at, revised_at, cause, confidence, probability, summary, alarms, run_id,
@@ -56,19 +44,19 @@ export function createDiagnoses(pool: Pool) {
   return {
     /** The diagnosis that holds; null when nothing is in alarm. */
     async current(pipeline: string): Promise<StoredDiagnosis | null> {
-      const { rows } = await pool.query<DiagnosisRow>(
-        'select * from diagnoses where pipeline = $1::text and closed_at is null',
+      const { rows } = await pool.query<StoredDiagnosis>(
+        `select ${columns} from diagnoses where pipeline = $1::text and closed_at is null`,
         [pipeline],
       );
-      return rows[0] === undefined ? null : toDiagnosis(rows[0]);
+      return rows[0] ?? null;
     },
 
     /** Those of every pipeline that hold. */
     async open(): Promise<readonly StoredDiagnosis[]> {
-      const { rows } = await pool.query<DiagnosisRow>(
-        'select * from diagnoses where closed_at is null order by pipeline',
+      const { rows } = await pool.query<StoredDiagnosis>(
+        `select ${columns} from diagnoses where closed_at is null order by pipeline`,
       );
-      return rows.map(toDiagnosis);
+      return rows;
     },
 
     /** Opens, revises or supersedes, as `nextStep` says. The same look stored again, by a retry or a replica, changes nothing. */
@@ -84,15 +72,15 @@ export function createDiagnoses(pool: Pool) {
     /** Newest first. */
     async list(filter: DiagnosisFilter): Promise<readonly StoredDiagnosis[]> {
       const { pipeline = null, holding, before = null, limit } = filter;
-      const { rows } = await pool.query<DiagnosisRow>(
-        `select * from diagnoses
+      const { rows } = await pool.query<StoredDiagnosis>(
+        `select ${columns} from diagnoses
           where ($1::text is null or pipeline = $1::text) and ($2::bigint is null or id < $2::bigint)
             and ($3::timestamptz is null or closed_at is null or closed_at > $3::timestamptz)
             and ($4::timestamptz is null or opened_at <= $4::timestamptz)
           order by id desc limit $5::integer`,
         [pipeline, before, holding?.from ?? null, holding?.until ?? null, limit],
       );
-      return rows.map(toDiagnosis);
+      return rows;
     },
 
     /** Drops closed ones that ended before a time. */
@@ -107,11 +95,11 @@ async function keep(client: PoolClient, diagnosis: Diagnosis, at: Date): Promise
   const values = valuesOf(diagnosis, at);
   const first = await client.query(insert, values);
   if (first.rowCount === 1) return 'opened';
-  const { rows } = await client.query<DiagnosisRow>(
-    'select * from diagnoses where pipeline = $1::text and closed_at is null for update',
+  const { rows } = await client.query<StoredDiagnosis>(
+    `select ${columns} from diagnoses where pipeline = $1::text and closed_at is null for update`,
     [diagnosis.pipeline],
   );
-  const open = rows[0] === undefined ? null : toDiagnosis(rows[0]);
+  const open = rows[0] ?? null;
   // Closed in between: the next look opens it again if there is still something in alarm.
   if (open === null || open.revisedAt > at) return 'outdated';
   if (isSameDiagnosis(open, diagnosis)) return 'unchanged';
@@ -141,25 +129,6 @@ function valuesOf(diagnosis: Diagnosis, at: Date): unknown[] {
     referenceRunId,
     JSON.stringify({ ranked, signs }),
   ];
-}
-
-function toDiagnosis(row: DiagnosisRow): StoredDiagnosis {
-  const { id, pipeline, cause, confidence, probability, summary, alarms, findings } = row;
-  return {
-    id,
-    pipeline,
-    openedAt: row.opened_at,
-    revisedAt: row.revised_at,
-    closedAt: row.closed_at,
-    cause,
-    confidence,
-    probability,
-    summary,
-    alarms,
-    runId: row.run_id,
-    referenceRunId: row.reference_run_id,
-    ...findings,
-  };
 }
 
 /** The diagnoses that hold -> metric samples, for the annotations of alerts. */

@@ -1,4 +1,4 @@
-/** What is behind alarms. */
+/** The job that looks for what is behind alarms; it probes the parts of a pipeline out of turn. */
 import { z } from 'zod';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { probePipelines } from '../probes/probe-jobs.ts';

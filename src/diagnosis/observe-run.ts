@@ -1,13 +1,12 @@
-/** What a golden run shows: its failures, its answers against those of a good run, its labels. */
+/** Which golden runs show what is wrong and how it was, and what they show: failures, answers, labels. */
 
 import { failedShare, type GoldenRun, type QueryAnswer } from '../golden/rules/run.ts';
 import { readComparedSide, type StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
-import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { ageSeconds, INTERVALS_TO_TRUST, type IntervalOf } from '../measures/rules/measurement.ts';
-import type { Alarm } from './alarms.ts';
+import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
+import type { Alarm, AlarmFacts } from './alarms.ts';
 import { changedAnswers } from './rules/changed-answers.ts';
 import type { ObservedRun, OwnWork } from './rules/observations.ts';
 
@@ -111,16 +110,14 @@ function commonError(answers: readonly QueryAnswer[]): string | null {
 
 const MOSTLY_FAILED = 0.5;
 
-/** Whether recalld starts its runs and brings them to an end; null without a set that runs by schedule. */
+/** Whether recalld starts the runs of one pipeline and brings them to an end; null without a set that runs by schedule. */
 export function observeOwnWork(
-  pipeline: string,
-  latest: readonly LatestRun[],
+  { latest, intervalSeconds }: Pick<AlarmFacts, 'latest' | 'intervalSeconds'>,
   run: Pick<ObservedRun, 'outcomes'> | null,
   ended: GoldenRun | null,
-  intervalSeconds: IntervalOf,
   now: Date,
 ): OwnWork | null {
-  for (const { goldenSet, lastAttemptAt } of latest.filter((one) => one.pipeline === pipeline)) {
+  for (const { pipeline, goldenSet, lastAttemptAt } of latest) {
     const interval = intervalSeconds(pipeline, goldenSet);
     if (interval === null) continue;
     const intervals = ageSeconds(lastAttemptAt, now) / interval;

@@ -1,4 +1,4 @@
-/** Fields that the bodies of the HTTP API share. A refusal carries one of the codes of core/live/rejection.ts. */
+/** Fields that the bodies of the HTTP API share, and how a request is read by its schema. */
 import { z } from 'zod';
 import { RecalldError } from '../errors.ts';
 import type { RejectionCode } from '../rejection.ts';

@@ -1,10 +1,9 @@
-/** Health and metrics. */
+/** Health and metrics, for those who operate the daemon. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Endpoint } from './endpoint.ts';
 
-/** Endpoints for those who operate the daemon. */
 const named = z.array(z.object({ name: z.string(), reason: z.string() }));
 
 const degraded = named.describe(

@@ -1,3 +1,4 @@
+/** Rankings: their order, repeats in them, and how several are joined. */
 import { RecalldError } from '../errors.ts';
 
 /** Documents of one query in any order: `scores[i]` is the finite score of `ids[i]`. */

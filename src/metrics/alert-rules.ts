@@ -1,4 +1,4 @@
-/** What a rule is made of, before it becomes YAML. */
+/** What an alert rule is made of, its PromQL included, before it becomes YAML. */
 import type { LabelsOf, labelValues, MetricName, MetricsOfType } from './catalogue.ts';
 
 export type AlertSeverity = 'critical' | 'warning' | 'info' | 'none';

@@ -87,7 +87,7 @@ export function createJsonApi(settings: JsonApiSettings): JsonApi {
     maxResponseBytes: settings.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     ...(tls === undefined ? {} : { tls }),
   });
-  const takeTurn = createTurns(settings.maxPerSecond);
+  const takeTurn = createEventLoopYield(settings.maxPerSecond);
 
   return {
     close: () => exchange.close(),
@@ -150,7 +150,7 @@ function checkedBase({ url, configField, urlKey = 'url' }: JsonApiSettings): URL
 }
 
 /** Evenly spaced turns, at most `perSecond` in any second. */
-function createTurns(perSecond: number | null): (signal: AbortSignal) => Promise<void> {
+function createEventLoopYield(perSecond: number | null): (signal: AbortSignal) => Promise<void> {
   const gapMs = perSecond === null ? 0 : 1000 / perSecond;
   let nextMs = 0;
   return async (signal) => {

@@ -1,5 +1,4 @@
-/** A replica that answers what may lag behind. While it does not answer, the primary does. */
-
+/** A replica that answers what may lag behind (while it does not answer, the primary does), and how far it does. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Pool } from 'pg';
@@ -8,7 +7,6 @@ import type { Logger } from '../logger.ts';
 import { messageOf } from '../text/error-message.ts';
 import { outageOf, unreachable } from './pool.ts';
 
-/** Asks a replica whether it is one of ours, and how far behind its primary it is. */
 interface ReplicaState {
   readonly version: string;
   /** False for another database, or one that the schema has yet to reach. */

@@ -1,3 +1,4 @@
+/** Transactions, the turns that they take across processes, and the sentence for a right that is lacking. */
 import type pg from 'pg';
 import type { PoolClient } from 'pg';
 import { RecalldError } from '../errors.ts';

@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import type { Feedback, LiveQuery } from '../live/rules/live-query.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
-import { createTurns } from '../threads/event-loop-yield.ts';
+import { createEventLoopYield } from '../threads/event-loop-yield.ts';
 import { createPresidioAnalyzer, type EntityAnalyzer } from './entity-analyzer.ts';
 import type { RedactionThread } from './redaction/redaction-thread.ts';
 import { redactFound } from './rules/found-entities.ts';
@@ -80,7 +80,7 @@ const REFUSED = '[REDACTED]';
 const LONGEST_HERE = 20_000;
 
 /** A thousand texts come in one request. All pipelines share the turns, as they share the main thread. */
-const takeTurn = createTurns(2 * LONGEST_HERE);
+const takeTurn = createEventLoopYield(2 * LONGEST_HERE);
 
 /** @throws RecalldError config_invalid for a pattern or a URL that cannot be used */
 export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataSettings): PersonalData {

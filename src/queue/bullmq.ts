@@ -3,6 +3,8 @@ import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import { RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import {
+  type Backend,
+  type BackendOptions,
   type BackendSettings,
   type JobsOfOneName,
   openPostgresBackend,
@@ -36,42 +38,19 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
     settings.backend.kind === 'postgres'
       ? await openPostgresBackend(settings.backend, options)
       : await openRedisBackend(settings.backend, options);
-  const queues = new Map<string, { readonly spec: JobSpec; readonly queue: JobsOfOneName }>();
-  for (const spec of jobs) {
-    const queue = backend.queue(spec.name);
-    queue.on('error', report);
-    queues.set(spec.name, { spec, queue });
-  }
-  try {
-    // A queue whose first words with its store failed never speaks to it again, so it must not come into use.
-    await Promise.all([...queues.values()].map(({ queue }) => queue.waitUntilReady()));
-  } catch (cause) {
-    await backend.close();
-    throw unreachable(cause);
-  }
-  const workers: WorkerOfOneName[] = [];
-  const running = new Map<Promise<unknown>, string>();
-  const drain = async (): Promise<void> => {
-    const drained = Promise.all(workers.map((worker) => worker.close()));
-    while (running.size > 0) await Promise.allSettled(running.keys());
-    // What ended is reported to the store; if that is away, the worker would wait for its return.
-    const limit = setTimeout(() => backend.abandon(), answerLimitMs);
-    let end: NodeJS.Timeout | undefined;
-    const givenUp = new Promise<void>((resolve) => {
-      end = setTimeout(resolve, GIVE_UP_AFTER * answerLimitMs);
-    });
-    await Promise.race([drained, givenUp]).finally(() => {
-      clearTimeout(limit);
-      clearTimeout(end);
-    });
-  };
+  const queues = await openQueues(backend, jobs, report);
+  const workers = createWorkers(backend, { answerLimitMs, report });
   const close = async (): Promise<void> => {
-    await drain();
+    await workers.drain();
     closing = true;
     await Promise.all([...queues.values()].map(({ queue }) => queue.close()));
     await backend.close();
   };
   let closed: Promise<void> | undefined;
+  const inEach = async <Found>(
+    read: (queue: JobsOfOneName, name: string) => Promise<Found[]>,
+  ): Promise<Found[]> =>
+    (await Promise.all([...queues.values()].map(({ spec, queue }) => read(queue, spec.name)))).flat();
 
   return {
     async enqueue(job, payload, id) {
@@ -93,7 +72,59 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
       }
     },
 
-    async work(run) {
+    work: (run) => workers.work(jobs, run),
+
+    counts: () =>
+      inEach(async (queue, name) => {
+        const counts = await queue.getJobCounts(...states);
+        return states.map((state): QueueCount => ({ queue: name, state, count: counts[state] ?? 0 }));
+      }),
+
+    failures: (most) =>
+      inEach(async (queue, name) => {
+        const failed = await queue.getFailed(0, most - 1);
+        return failed.map(({ id = '', failedReason: reason }): FailedJob => ({ queue: name, id, reason }));
+      }),
+
+    inHand: workers.inHand,
+    drain: workers.drain,
+
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+type Queues = ReadonlyMap<string, { readonly spec: JobSpec; readonly queue: JobsOfOneName }>;
+
+/** @throws RecalldError queue_unreachable */
+async function openQueues(
+  backend: Backend,
+  jobs: readonly JobSpec[],
+  report: (error: Error) => void,
+): Promise<Queues> {
+  const queues = new Map(jobs.map((spec) => [spec.name, { spec, queue: backend.queue(spec.name) }]));
+  for (const { queue } of queues.values()) queue.on('error', report);
+  try {
+    // A queue whose first words with its store failed never speaks to it again, so it must not come into use.
+    await Promise.all([...queues.values()].map(({ queue }) => queue.waitUntilReady()));
+  } catch (cause) {
+    await backend.close();
+    throw unreachable(cause);
+  }
+  return queues;
+}
+
+/** The workers of this process, and what they have in hand. */
+function createWorkers(
+  backend: Backend,
+  { answerLimitMs, report }: Pick<BackendOptions, 'answerLimitMs' | 'report'>,
+) {
+  const workers: WorkerOfOneName[] = [];
+  const running = new Map<Promise<unknown>, string>();
+  return {
+    work: async (jobs: readonly JobSpec[], run: RunJob): Promise<void> => {
       for (const { name, concurrency } of jobs) {
         const worker = backend.worker(
           name,
@@ -110,35 +141,21 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
       await Promise.all(workers.map((worker) => worker.waitUntilReady()));
     },
 
-    async counts() {
-      const lists = await Promise.all(
-        [...queues.values()].map(async ({ spec, queue }) => {
-          const counts = await queue.getJobCounts(...states);
-          return states.map((state): QueueCount => ({ queue: spec.name, state, count: counts[state] ?? 0 }));
-        }),
-      );
-      return lists.flat();
-    },
+    inHand: (): string[] => [...running.values()],
 
-    async failures(most) {
-      const lists = await Promise.all(
-        [...queues.values()].map(async ({ spec, queue }) => {
-          const failed = await queue.getFailed(0, most - 1);
-          return failed.map(
-            ({ id = '', failedReason: reason }): FailedJob => ({ queue: spec.name, id, reason }),
-          );
-        }),
-      );
-      return lists.flat();
-    },
-
-    inHand: () => [...running.values()],
-
-    drain,
-
-    close() {
-      closed ??= close();
-      return closed;
+    drain: async (): Promise<void> => {
+      const drained = Promise.all(workers.map((worker) => worker.close()));
+      while (running.size > 0) await Promise.allSettled(running.keys());
+      // What ended is reported to the store; if that is away, the worker would wait for its return.
+      const limit = setTimeout(() => backend.abandon(), answerLimitMs);
+      let end: NodeJS.Timeout | undefined;
+      const givenUp = new Promise<void>((resolve) => {
+        end = setTimeout(resolve, GIVE_UP_AFTER * answerLimitMs);
+      });
+      await Promise.race([drained, givenUp]).finally(() => {
+        clearTimeout(limit);
+        clearTimeout(end);
+      });
     },
   };
 }

@@ -1,3 +1,4 @@
+/** What a job is, and the queue that carries it, whatever it is kept in. */
 import { z } from 'zod';
 
 /** @typeParam Deps what its handler works with; the composition root provides it */

@@ -1,4 +1,4 @@
-/** Ticks in this process: node-cron wakes it up, and core/schedule says whether something is due. */
+/** Ticks in this process: node-cron wakes it up, and schedule/ says whether something is due. */
 import { type ScheduledTask, schedule } from 'node-cron';
 import type { Logger } from '../logger.ts';
 import { type Cron, latestOccurrence } from '../schedule/occurrences.ts';

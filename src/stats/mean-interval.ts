@@ -1,3 +1,4 @@
+/** The confidence interval of a mean: by Student's t, or by the BCa bootstrap where that suits the values better. */
 import { moments } from './descriptive.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
 import { type Interval, studentTInterval } from './intervals.ts';

@@ -1,3 +1,4 @@
+/** The sign-flip randomization test: exact where the sums can be counted, else by seeded draws. */
 import { binomialUpperTail } from './distributions.ts';
 import { createRandom } from './random.ts';
 

@@ -1,4 +1,4 @@
-/** Endpoints that say how things stand. */
+/** Endpoints that say how things stand, what was changed, and that erase. */
 
 import { z } from 'zod';
 import { checkListQuery, checkStateSchema, transitionListQuery, transitionSchema } from '../checks/routes.ts';
@@ -16,7 +16,6 @@ import {
   pipelineStatusSchema,
 } from './schema.ts';
 
-/** Endpoints of deployments and erasure. */
 const count = z.int().min(0);
 
 const erased = z.object({

@@ -1,4 +1,4 @@
-/** `/v1/pipelines`: how things stand. */
+/** `/v1/pipelines`: how things stand, as it is read and told over HTTP. */
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';

@@ -1,4 +1,4 @@
-/** What the pages of how pipelines stand are made from. */
+/** What the pages of how pipelines stand and of deployments are made from, and what pages over several pipelines ask. */
 import type { ConsoleDeps, ConsolePipeline } from '../app/console/deps.ts';
 import type { Query } from '../console/http/visit.ts';
 import type { TimeRange } from '../console/time-range.ts';

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
  * @returns waits for a turn that has room for so much, null when this one has; what is more than `most` has a turn of
  * its own
  */
-export function createTurns(most: number): (amount: number) => Promise<void> | null {
+export function createEventLoopYield(most: number): (amount: number) => Promise<void> | null {
   let room = most;
   let turn: Promise<void> | null = null;
   let ahead = 0;

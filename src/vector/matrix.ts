@@ -1,4 +1,4 @@
-/** Rows of float32 vectors, and how they are read in float64. */
+/** Rows of float32 vectors, how they are read in float64, and how like they are. */
 
 /** Vectors as rows, one after the other in `data`, which holds `rows * columns` numbers. */
 export interface Matrix {

@@ -1,3 +1,4 @@
+/** What a check came to, and the shift of its threshold when a golden set takes over a new version. */
 import type { Severity, Verdict } from '../../model.ts';
 
 /** By how much a check is judged differently from what the config says. */

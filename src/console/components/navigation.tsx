@@ -1,3 +1,4 @@
+/** Steps through a long list, and the choice of a pipeline. */
 import { count } from '../format.ts';
 import { within } from '../links.ts';
 import type { Frame } from '../page.tsx';

@@ -1,4 +1,4 @@
-/** A measured value with its bounds, or the reason why there is none. */
+/** What stands in lines and cells: verdicts, measured values with their bounds, times, queries. */
 import type { ComponentChildren } from 'preact';
 import type { Verdict } from '../../model.ts';
 import { duration, minute, score, second } from '../format.ts';

@@ -1,3 +1,5 @@
+/** The embedder of the demo: hashed TF-IDF over light stems of English words. */
+
 /** English function words and the words that every question has; they say nothing about the topic. */
 const stopWords = new Set(
   (

@@ -1,3 +1,4 @@
+/** The demo's RAG service over HTTP: search, embeddings as OpenAI has them, and the faults of the story. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import Fastify from 'fastify';

@@ -1,4 +1,4 @@
-/** Two samples of scores, walked through together in ascending order. */
+/** How two samples of scores, or of shares, differ: Kolmogorov-Smirnov, Mann-Whitney, Wasserstein, PSI and the like. */
 import { chiSquareTail, normalCdf } from '../../stats/distributions.ts';
 import { firstWhere } from '../../stats/numerics.ts';
 

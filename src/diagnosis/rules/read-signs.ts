@@ -1,4 +1,4 @@
-/** The signs of a golden run: its failures, its answers against those before, its labels. */
+/** Signs: of a golden run and live queries, and of the parts of a pipeline beside them. */
 
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { percent, signed } from '../../text/number-text.ts';

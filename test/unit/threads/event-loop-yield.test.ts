@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createTurns } from '../../../src/threads/event-loop-yield.ts';
+import { createEventLoopYield } from '../../../src/threads/event-loop-yield.ts';
 
 /** Does all the work at once, and says what was done in each turn of the event loop. */
 async function turnsOf(most: number, amounts: readonly number[]): Promise<number[][]> {
-  const takeTurn = createTurns(most);
+  const takeTurn = createEventLoopYield(most);
   const turns: number[][] = [];
   let turn: number[] = [];
   const all = amounts.map(async (amount) => {
@@ -29,7 +29,7 @@ it('lets work that is larger than a turn have one of its own', async () => {
 });
 
 it('keeps nobody waiting while there is room', async () => {
-  const takeTurn = createTurns(10);
+  const takeTurn = createEventLoopYield(10);
   let isElsewhere = false;
   setImmediate(() => {
     isElsewhere = true;
