@@ -60,7 +60,10 @@ it('every file that a page names is there', () => {
 it('every row of the measure table has a reader that takes it', () => {
   const readers = src.filter(({ path: file }) => !file.startsWith('src/measures/rules/'));
   const unread = Object.keys(measureTable).filter(
-    (measure) => !readers.some(({ text }) => text.includes(`'${measure}'`) || text.includes(`'${measure.replace(/[a-z]+$/, '')}'`)),
+    (measure) =>
+      !readers.some(
+        ({ text }) => text.includes(`'${measure}'`) || text.includes(`'${measure.replace(/[a-z]+$/, '')}'`),
+      ),
   );
   expect(unread).toEqual([]);
 });
