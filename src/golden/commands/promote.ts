@@ -1,3 +1,4 @@
+/** `recalld golden promote`: live queries -> a review file. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandSettings } from '../../app/commands/command-settings.ts';
 import {
@@ -21,7 +22,6 @@ import { type Promoted, promoteLiveQueries } from '../sets/promote-live-queries.
 import { reviewLine } from '../sets/review-file.ts';
 import { parseSetName } from './sets.ts';
 
-/** Live queries -> a review file. */
 interface PromoteRequest {
   readonly pipeline: string;
   readonly set: string;

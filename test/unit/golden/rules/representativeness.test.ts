@@ -64,7 +64,7 @@ describe('a golden set', () => {
     const live = { live: kept(4, 0.5), liveVectors: matrixOf(around(0, 4, 1)) };
     const none = { rows: 0, columns: 8, data: new Float32Array() };
     expect(measureRepresentativeness({ ...live, goldenVectors: none })).toMatchObject({
-      covered: { value: 0, low: 0, n: 4, effectiveSessions: 4 },
+      covered: { value: 0, ciLow: 0, n: 4, effectiveSessions: 4 },
       represented: 0,
     });
     const unknown = {
