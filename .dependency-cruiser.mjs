@@ -99,6 +99,8 @@ export default {
     ...Object.entries(machinery).flatMap(([name, packages]) =>
       allow(inFolder(name), [...below, ...folders(Object.keys(machinery))], packages),
     ),
+    // The commands that make, list and revoke keys.
+    ...allow({ path: '^src/access/[^/]*commands[.]ts$' }, ['app/', 'cli/'], ['commander']),
     ...Object.entries(outside).flatMap(([name, packages]) => allow(inFolder(name), tools, packages)),
     ...subjects.flatMap((name, index) => {
       const earlier = subjects.slice(0, index + 1);

@@ -14,7 +14,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { JobDeps } from '../src/app/job-catalogue.ts';
 import { measureQueryCoverageJob } from '../src/density/jobs.ts';
 import type { DensityPlan } from '../src/density/plan.ts';
-import { densityTables } from '../src/density/tables.ts';
+import { densityTables } from '../src/density/dependencies.ts';
 import { createDeployments } from '../src/deployments/deployments.ts';
 import { createRetrieverLimits } from '../src/golden/sql/retriever-limits.ts';
 import { createLiveTraffic } from '../src/live/sql/live-traffic.ts';

@@ -2,7 +2,7 @@
 import type { Cause } from '../../src/diagnosis/rules/cause.ts';
 import type { OwnWork } from '../../src/diagnosis/rules/observations.ts';
 import type { QueryOutcome } from '../../src/model.ts';
-import { drawn } from '../../src/stats/draw.ts';
+import { drawn } from '../../src/stats/random.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import { type Chunk, type Corpus, embedderOf } from './world.ts';
 

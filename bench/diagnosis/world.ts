@@ -9,8 +9,8 @@ import {
   type TextEmbedder,
 } from '../../src/demo/rag/embedder.ts';
 import type { GoldenQuery } from '../../src/model.ts';
-import { drawn } from '../../src/stats/draw.ts';
-import { neighbourRecall, type RankedSimilarity } from '../../src/vector/neighbour-recall.ts';
+import { drawn } from '../../src/stats/random.ts';
+import { neighbourRecall, type RankedSimilarity } from '../../src/vector/nearest-neighbours.ts';
 
 export interface Chunk {
   readonly id: string;

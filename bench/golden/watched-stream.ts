@@ -10,8 +10,8 @@ import { compareMetric, rerunNoiseP } from '../../src/golden/rules/compare-metri
 import { type RerunNoise, rerunNoise } from '../../src/golden/rules/rerun-noise.ts';
 import { judgeDifference } from '../../src/golden/rules/verdict.ts';
 import type { MetricKey } from '../../src/ir/metric-key.ts';
-import { mean } from '../../src/stats/mean.ts';
-import { pairedT } from '../../src/stats/paired-t.ts';
+import { mean } from '../../src/stats/descriptive.ts';
+import { pairedT } from '../../src/stats/paired-tests.ts';
 
 /** Runs by which a baseline is pinned: itself and those right before it, as `recalld baselines pin` takes them. */
 export const RERUNS = 10;

@@ -8,7 +8,7 @@ import { scoreRun } from '../../src/golden/rules/score-run.ts';
 import { createEvaluator } from '../../src/ir/evaluate.ts';
 import { parseMetricKey } from '../../src/ir/metric-key.ts';
 import { createRedactor } from '../../src/privacy/rules/redactor.ts';
-import { mean } from '../../src/stats/mean.ts';
+import { mean } from '../../src/stats/descriptive.ts';
 import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import { randomMatrix, windowOf } from './drift-pass.ts';

@@ -18,7 +18,6 @@ interface Section {
   /** For one form of several, what tells it apart. */
   readonly form: string;
   readonly about: string;
-  readonly isInactive: boolean;
   readonly leaves: readonly Leaf[];
 }
 
@@ -28,9 +27,7 @@ const rules = `- **Strict.** A key that recalld does not know is an error, with 
   gives is text: numbers and booleans come from the variables below.
 - **\`NAME_FILE\`** names a file that holds the secret, for each variable below that says so.
 - **Secrets** are not printed by \`recalld config print\`: headers and API keys go as a whole; of a URL the password and
-  the values of its query; of a request body what stands under a name such as \`api_key\` or \`token\`.
-- **Not active yet**: recalld checks these keys, so that a config stays valid, but does not act on them, and says so at
-  start and in \`recalld config check\`.`;
+  the values of its query; of a request body what stands under a name such as \`api_key\` or \`token\`.`;
 
 export function configPage(): Page {
   const schema = configJsonSchema();
@@ -39,7 +36,7 @@ export function configPage(): Page {
   );
   return generatedPage(
     'docs/config.md',
-    ['src/contracts/config', 'docs/build/config-example.ts'],
+    ['src/app/config', 'docs/build/config-example.ts'],
     [
       '# Configuration',
       'One YAML file, `recalld.yaml` in the working folder or `--config FILE`. `recalld config check` validates it, `recalld config print` shows it with defaults and environment merged in, `recalld config schema` prints its JSON Schema for editors.',
@@ -48,13 +45,13 @@ export function configPage(): Page {
       'Every key there is, with one kind each of retriever, store and model; most have defaults and can be left out.',
       `\`\`\`yaml\n${configExample}\`\`\``,
       '## Keys',
-      ...sectionsOf(schema, '', false).flatMap((section) => sectionText(section, variables)),
+      ...sectionsOf(schema, '').flatMap((section) => sectionText(section, variables)),
     ],
   );
 }
 
 function sectionText(section: Section, variables: ReadonlyMap<string, EnvironmentVariable>): string[] {
-  const about = `${section.about}${section.isInactive ? ' *Not active yet.*' : ''}`.trim();
+  const about = section.about.trim();
   const head = `${section.path.includes('.') ? '####' : '###'} ${code(section.path)}${section.form}`;
   const rows = section.leaves.map((leaf) => leafCells(leaf, variables.get(`${section.path}.${leaf.key}`)));
   const columns = ['Key', 'Type', 'Default', 'Meaning', 'Environment'];
@@ -93,11 +90,10 @@ function secretMark(schema: JsonSchema): string {
 }
 
 /** The mappings of the config, outermost first; each form of a union is one of its own. */
-function sectionsOf(schema: JsonSchema, path: string, isInactive: boolean): Section[] {
+function sectionsOf(schema: JsonSchema, path: string): Section[] {
   const forms = branches(schema);
   return forms.flatMap((form) => {
     const defaults = isMapping(schema.default) ? schema.default : {};
-    const inactive = isInactive || schema['inactive'] === true || form['inactive'] === true;
     const leaves: Leaf[] = [];
     const inner: Section[] = [];
     for (const [key, child] of Object.entries(form.properties ?? {})) {
@@ -111,9 +107,8 @@ function sectionsOf(schema: JsonSchema, path: string, isInactive: boolean): Sect
         const described = {
           description: child.description,
           ...mapping,
-          inactive: child['inactive'] ?? mapping['inactive'],
         };
-        inner.push(...sectionsOf(described as JsonSchema, at, inactive));
+        inner.push(...sectionsOf(described as JsonSchema, at));
       }
     }
     const about = (forms.length > 1 ? form.description : undefined) ?? schema.description ?? '';
@@ -122,7 +117,6 @@ function sectionsOf(schema: JsonSchema, path: string, isInactive: boolean): Sect
       path,
       form: forms.length > 1 ? ` with ${formName(form)}` : '',
       about,
-      isInactive: inactive,
       leaves,
     };
     return isEmpty ? inner : [section, ...inner];

@@ -1,7 +1,6 @@
 /** docs/diagnosis-weights.md: what each sign says of each cause. */
 import { causeTexts, namedCauses } from '../../src/diagnosis/rules/cause.ts';
-import type { Sign } from '../../src/diagnosis/rules/signs.ts';
-import { signNames, signStates } from '../../src/diagnosis/rules/signs.ts';
+import { type Sign, signNames, signStates } from '../../src/diagnosis/rules/signs.ts';
 import { weightOf } from '../../src/diagnosis/rules/weights.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
@@ -20,7 +19,7 @@ export function diagnosisWeightsPage(): Page {
   const causes = namedCauses.map((cause) => [code(cause), causeTexts[cause].title, causeTexts[cause].action]);
   return generatedPage(
     'docs/diagnosis-weights.md',
-    ['src/core/diagnosis'],
+    ['src/diagnosis/rules/weights.ts'],
     [
       '# What each sign says of each cause',
       'How these are put together is in [diagnosis.md](diagnosis.md).',

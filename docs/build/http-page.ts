@@ -32,7 +32,7 @@ export function httpPage(): Page {
   const tags = Object.keys(endpointTags).filter((tag): tag is EndpointTag => tag in endpointTags);
   return generatedPage(
     'docs/http.md',
-    ['src/contracts/http/endpoints'],
+    ['src/app/http/endpoints.ts'],
     [
       '# HTTP API',
       rules,

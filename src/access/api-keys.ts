@@ -1,8 +1,19 @@
 /** API keys in PostgreSQL. Keys are random and long, so that SHA-256 alone keeps them. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import { API_KEY_PREFIX, type ApiScope } from './api-key.ts';
-import type { ApiKey, ApiKeys } from './ports/api-keys.ts';
+
+/** API keys: what they look like and what they may do. */
+export const apiScopes = ['ingest', 'read', 'admin'] as const;
+
+export type ApiScope = (typeof apiScopes)[number];
+
+/** Whether a key with these scopes may do what needs `scope`; admin may do everything. */
+export function allows(scopes: readonly ApiScope[], scope: ApiScope): boolean {
+  return scopes.includes(scope) || scopes.includes('admin');
+}
+
+/** Keys begin with this, so that a key that leaked into a repository is recognised by scanners. */
+const API_KEY_PREFIX = 'rcl_';
 
 export interface KeyRow {
   id: string;
@@ -71,4 +82,34 @@ export function toKey(row: KeyRow): ApiKey {
     createdAt: row.created_at,
     revokedAt: row.revoked_at,
   };
+}
+
+export interface ApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly ApiScope[];
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+}
+
+/** A key with those who are signed in at the console with it. */
+export interface ListedApiKey extends ApiKey {
+  readonly sessions: number;
+  /** When one of them last looked, to the minute; null when nobody is signed in. */
+  readonly lastSeenAt: Date | null;
+}
+
+/** API keys; only their hashes are stored. */
+export interface ApiKeys {
+  /** The key that this text is, null when it is none or revoked. */
+  find(text: string): Promise<ApiKey | null>;
+  /** Makes a key. Its text is in the answer and nowhere else, ever. */
+  create(
+    name: string,
+    scopes: readonly ApiScope[],
+    now: Date,
+  ): Promise<{ readonly key: ApiKey; readonly text: string }>;
+  list(): Promise<readonly ListedApiKey[]>;
+  /** Ends its console sessions with it. False when there is no such key. */
+  revoke(id: string, now: Date): Promise<boolean>;
 }

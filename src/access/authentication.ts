@@ -4,10 +4,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RecalldError } from '../errors.ts';
 import { operationPaths } from '../http/operations.ts';
 import type { Logger } from '../logger.ts';
-import { type ApiScope, allows } from './api-key.ts';
+import { type ApiKey, type ApiKeys, type ApiScope, allows } from './api-keys.ts';
+import type { ConsoleSessions } from './console-sessions.ts';
 import { addressOf, type Check, createAttempts, createCheck } from './credentials.ts';
-import type { ApiKey, ApiKeys } from './ports/api-keys.ts';
-import type { ConsoleSessions } from './ports/console-sessions.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

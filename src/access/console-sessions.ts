@@ -4,8 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import { hashOfSecret, type KeyRow, keyColumns, toKey } from './api-keys.ts';
-import type { ConsoleSessions } from './ports/console-sessions.ts';
+import { type ApiKey, hashOfSecret, type KeyRow, keyColumns, toKey } from './api-keys.ts';
 
 /** The oldest session of a key ends when it begins more. */
 const MOST_OF_A_KEY = 100;
@@ -47,4 +46,15 @@ export function createConsoleSessions(pool: Pool): ConsoleSessions {
       await pool.query('delete from console_sessions where expires_at <= now()');
     },
   };
+}
+
+/** Who is signed in at the console; only the hashes of their cookies are stored, and times are those of the database. */
+export interface ConsoleSessions {
+  /** Begins a session of the key. Its token is the answer and nowhere else, ever. */
+  begin(keyId: string, lifetimeSeconds: number): Promise<string>;
+  /** The key that the session of this token was begun with; null when it has ended or the key is revoked. Sees both at once. */
+  find(token: string): Promise<ApiKey | null>;
+  end(token: string): Promise<void>;
+  /** Deletes what has run out. */
+  prune(): Promise<void>;
 }

@@ -8,10 +8,9 @@ import csrfProtection from '@fastify/csrf-protection';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Visitor } from '../console/page.tsx';
 import { RecalldError } from '../errors.ts';
-import { allows } from './api-key.ts';
+import { type ApiKey, allows } from './api-keys.ts';
 import { type AuthenticationSettings, assertAllows } from './authentication.ts';
 import { addressOf } from './credentials.ts';
-import type { ApiKey } from './ports/api-keys.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,26 +1,15 @@
 /** What the daemon shows to the network: health and metrics always, the API in the role `api`. */
-import type { Pool } from 'pg';
-import { createApiKeys } from '../access/api-keys.ts';
 import { createAuthentication } from '../access/authentication.ts';
-import { createConsoleSessions } from '../access/console-sessions.ts';
-import { readDensityVerdict } from '../checks/check-states.ts';
+import { readDensityVerdict } from '../checks/check-store.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
-import { densityTables } from '../density/index.ts';
 import { createDensityApi } from '../density/routes.ts';
-import { createDeployments } from '../deployments/deployments.ts';
 import { createErasure } from '../erasure/erase.ts';
 import { createGoldenApi } from '../golden/golden-api.ts';
-import { createGoldenRotations } from '../golden/sql/golden-rotations.ts';
-import { createGoldenRuns } from '../golden/sql/golden-runs.ts';
-import { createGoldenSets } from '../golden/sql/golden-sets.ts';
-import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
-import { createMemoryBudget } from '../http/memory-budget.ts';
 import type { Readiness, Unready } from '../http/operations.ts';
+import { createMemoryBudget } from '../http/request-bodies.ts';
 import { createJsonBodyReader } from '../live/json-bodies/reader.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
-import { createOtlpReceiver } from '../live/otlp-receiver.ts';
-import { createLiveTraffic } from '../live/sql/live-traffic.ts';
-import { createMeasurements } from '../measures/measurements.ts';
+import { createOtlpReceiver } from '../live/otlp/receiver.ts';
 import { outageOf } from '../postgres/pool.ts';
 import { createStatusApi } from '../status/status-api.ts';
 import { messageOf } from '../text/error-message.ts';
@@ -109,7 +98,7 @@ async function createApi(
     largeBodies,
     ...createErasure(storage.pool, hashKey),
     ...createGoldenApi(dependencies),
-    ...createStatusApi(readingFrom(storage.readPool, dependencies)),
+    ...createStatusApi({ ...dependencies, ...dependencies.reads }),
     ...createDensityApi({
       ...dependencies,
       plans: dependencies.densityPlans,
@@ -123,27 +112,11 @@ async function createApi(
     onShed,
     onRejected: (code) => meter.increment('recalld_ingest_rejected_total', { code }),
     authentication: createAuthentication({
-      keys: createApiKeys(storage.pool),
-      sessions: createConsoleSessions(storage.pool),
+      keys: dependencies.keys,
+      sessions: dependencies.sessions,
       optional: keysAreOptional(config),
       logger,
     }),
-  };
-}
-
-/** What only reads for people, from the replica where the config has one. */
-function readingFrom(pool: Pool, dependencies: Dependencies): Dependencies {
-  if (pool === dependencies.storage.pool) return dependencies;
-  return {
-    ...dependencies,
-    sets: createGoldenSets(pool),
-    runs: createGoldenRuns(pool),
-    rotations: createGoldenRotations(pool),
-    ticks: createGoldenTicks(pool),
-    measurements: createMeasurements(pool),
-    densityStates: densityTables(pool).watch,
-    deployments: createDeployments(pool),
-    traffic: createLiveTraffic(pool, dependencies.replica),
   };
 }
 

@@ -6,7 +6,7 @@ import { type DiagnosisJobDeps, diagnosisJobs } from '../diagnosis/diagnosis-job
 import { type GoldenJobDeps, goldenJobs } from '../golden/golden-jobs.ts';
 import { type LiveJobDeps, liveJobs } from '../live/live-jobs.ts';
 import { type ProbeJobDeps, probeJobs } from '../probes/probe-jobs.ts';
-import type { JobDefinition } from '../queue/job-definition.ts';
+import type { JobDefinition } from '../queue/job-queue.ts';
 
 /** What all of their handlers work with. */
 export type JobDeps = CheckJobDeps &

@@ -1,24 +1,19 @@
 /** Composes what the handlers of jobs work with. */
-import { createConsoleSessions } from '../access/console-sessions.ts';
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import { createDensityDeps } from '../density/dependencies.ts';
 import { diagnoseAlarmsJob } from '../diagnosis/diagnosis-jobs.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/start-golden-run.ts';
-import { createGoldenDocuments } from '../golden/sql/golden-documents.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';
-import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-plans.ts';
-import { createLiveWindows } from '../live/sql/live-windows.ts';
+import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-jobs.ts';
+import { replica } from './database.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
-import { createDiagnoseDeps } from './diagnosis.ts';
 import type { JobDeps } from './job-catalogue.ts';
-import { createProbeDeps } from './probes.ts';
 
 export function createJobDeps(dependencies: Dependencies): JobDeps {
   const { baselines, deployments, rotations, ticks, batches, limits } = dependencies;
-  const { config, sets, runs, traffic, measurements, queue, clock, logger, pipelines, replica } =
-    dependencies;
+  const { config, sets, runs, traffic, measurements, queue, clock, logger, pipelines } = dependencies;
   const isWatched = (name: string): boolean => pipelines.some((pipeline) => pipeline.name === name);
   const resume = (run: GoldenRun): Promise<void> => {
     // A run that waits in a long queue is enqueued again once a minute at most.
@@ -27,7 +22,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     return queue.enqueue(runGoldenSetJob.name, payload, `${run.id}-resumed-${minute}`);
   };
   const checks = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) };
-  const probes = createProbeDeps(dependencies);
+  const probes = { ...dependencies, canaries: dependencies.density.canaries };
   const density = createDensityDeps({
     ...dependencies,
     tables: dependencies.density,
@@ -56,9 +51,9 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     recover: { runs, clock, logger, isWatched, resume },
     measurements,
     measurementRetentionDays: config.storage.measurement_retention_days,
-    consoleSessions: createConsoleSessions(dependencies.storage.pool),
+    consoleSessions: dependencies.sessions,
     measureLive: {
-      windows: createLiveWindows(dependencies.storage.pool),
+      windows: dependencies.windows,
       measurements,
       clock,
       logger,
@@ -70,7 +65,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     evaluateChecks: (only?: readonly string[]) => evaluateChecks(checks, only),
     pipelines,
     density,
-    diagnose: createDiagnoseDeps(dependencies),
+    diagnose: dependencies,
     probes,
     snapshots: {
       ...probes,
@@ -84,7 +79,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
       clock,
       logger,
       samples: probes.samples,
-      documents: createGoldenDocuments(dependencies.storage.pool),
+      documents: dependencies.documents,
     },
     lookAt: (pipeline, runId) => queue.enqueue(diagnoseAlarmsJob.name, { pipeline }, `diagnose-${runId}`),
     findPipeline: (name) => (isWatched(name) ? findPipeline(pipelines, name) : null),

@@ -4,7 +4,7 @@
  */
 
 import { feedbackKinds } from '../live/rules/live-query.ts';
-import { labelValues } from '../metrics/label-values.ts';
+import { labelValues } from '../metrics/catalogue.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { rejectionTable } from '../rejection.ts';
 import type { Config } from './config/schema.ts';

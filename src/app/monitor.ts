@@ -3,7 +3,7 @@ import { createCleanupStack } from '../cleanup-stack.ts';
 import { newRunId } from '../golden/runs/start-golden-run.ts';
 import type { Logger } from '../logger.ts';
 import { watchEventLoop } from '../metrics/event-loop-lag.ts';
-import { lookAtClocks } from '../postgres/database-clock.ts';
+import { lookAtClocks } from '../postgres/pool.ts';
 import { watchClock } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';

@@ -2,8 +2,7 @@
 import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { type TickDeps, tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { JobDefinition } from '../queue/job-definition.ts';
-import type { JobQueue } from '../queue/job-queue.ts';
+import type { JobDefinition, JobQueue } from '../queue/job-queue.ts';
 import type { Cron } from '../schedule/occurrences.ts';
 import { jobCatalogue } from './job-catalogue.ts';
 import { startTicks, type Ticked, type Ticks, type TicksDeps } from './ticks.ts';

@@ -2,7 +2,6 @@
 
 import { RecalldError } from '../errors.ts';
 import { loadConfig } from './config/config-file.ts';
-import { inactiveFields } from './config/inspect.ts';
 import { createLogger } from './logger.ts';
 import { type Monitor, type Role, startMonitor } from './monitor.ts';
 import { leftBehind } from './orphaned-data-dir.ts';
@@ -28,9 +27,6 @@ export async function serve({ configFile, roles, signal }: ServeSettings): Promi
       data_dir: config.storage.data_dir,
     });
   }
-  for (const field of inactiveFields(config))
-    logger.warn('this version accepts the field but does not act on it yet', { field });
-
   const unused = leftBehind(config);
   if (unused !== null) logger.warn(unused);
 

@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts';
 import { RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
-import type { Schedule } from '../queue/schedule.ts';
+import type { Schedule } from '../queue/node-cron.ts';
 import { type Cron, latestOccurrence } from '../schedule/occurrences.ts';
 import { messageOf } from '../text/error-message.ts';
 import type { ClockWatch } from './clock-watch.ts';

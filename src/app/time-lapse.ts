@@ -2,7 +2,7 @@
  * The daemon on a clock that its caller turns, in this process: its jobs start when the caller says, in place of when
  * their schedule would, and its pages are served meanwhile. Everything else is as in a daemon.
  */
-import { readCheckStates } from '../checks/check-states.ts';
+import { readCheckStates } from '../checks/check-store.ts';
 import { createCleanupStack } from '../cleanup-stack.ts';
 import type { Clock } from '../clock.ts';
 import type { Alarm } from '../diagnosis/alarms.ts';

@@ -2,7 +2,7 @@
 import type { Timetable } from '../golden/gauges.ts';
 import { isQuiet } from '../golden/rules/schedule.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
+import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { type Cron, longestGapSeconds, nextOccurrence, occurrencesBetween } from '../schedule/occurrences.ts';
 
 const EIGHT_DAYS_MS = 8 * 86_400_000;

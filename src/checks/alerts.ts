@@ -1,8 +1,13 @@
 /** Alerts on the verdicts of the daemon: the config states the thresholds, these rules only carry the verdict on. */
-
 import { DENSITY_CHECK_NAME } from '../density/rules/density-check.ts';
-import { maxBy, type Pattern } from '../metrics/alert-rules/promql.ts';
-import { type AlertRule, duration, type RuleGroup, type RuleSettings } from '../metrics/alert-rules/rule.ts';
+import {
+  type AlertRule,
+  duration,
+  maxBy,
+  type Pattern,
+  type RuleGroup,
+  type RuleSettings,
+} from '../metrics/alert-rules.ts';
 import type { Verdict } from '../model.ts';
 
 const check = ['pipeline', 'check'] as const;

@@ -10,7 +10,7 @@ import { formatTable, note, printJson, printLine } from '../cli/output.ts';
 import { parseTime } from '../cli/parse-time.ts';
 import { RecalldError } from '../errors.ts';
 import { createMeasurements } from '../measures/measurements.ts';
-import { runTrustSeconds } from '../measures/rules/trust.ts';
+import { runTrustSeconds } from '../measures/rules/measurement.ts';
 import { longestGapSeconds } from '../schedule/occurrences.ts';
 import { systemClock } from '../system-clock.ts';
 import { backtestGoldenChecks, backtestThresholds } from './backtest.ts';

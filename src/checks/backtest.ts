@@ -1,16 +1,16 @@
 /** Judges the stored runs of a golden set and stored measurements again, with the checks of today's config. */
-
 import type { Clock } from '../clock.ts';
 import { toCompared } from '../golden/rules/compare-golden-runs.ts';
 import type { GoldenRun, RunLabels } from '../golden/rules/run.ts';
 import { shiftsOf } from '../golden/runs/rotate-golden-set.ts';
 import type { GoldenRotation, GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import type { CheckResult } from './rules/check-result.ts';
+import { nextStanding, type Standing } from './rules/check-state.ts';
 import {
   type GoldenChecks,
   historyNeeded,
@@ -19,7 +19,6 @@ import {
   type RunEvidence,
 } from './rules/golden-checks.ts';
 import type { ComparedWithBaseline } from './rules/regression.ts';
-import { type Standing, settle } from './rules/standing.ts';
 import { judgeThreshold, type ThresholdCheck } from './rules/threshold.ts';
 import {
   type BacktestPeriod,
@@ -240,7 +239,7 @@ function replay(check: ThresholdCheck, measured: readonly Measurement[]): CheckE
         n,
       })),
     );
-    standing = settle(check, standing, found, at, at);
+    standing = nextStanding(check, standing, found, at, at);
     const { verdict, explanation } = standing;
     history.push({ at, result: { ...found, verdict, explanation } });
   }

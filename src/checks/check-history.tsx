@@ -1,16 +1,16 @@
 /** When checks changed within the range, from what to what, for how long, and why; and how each stood, as a strip. */
 
 import { scaleUtc } from 'd3-scale';
-import { VerdictBadge } from '../console/components/badge.tsx';
 import { Section } from '../console/components/section.tsx';
 import { Table } from '../console/components/table.tsx';
-import { agoOf, Instant } from '../console/components/time.tsx';
+import { agoOf, Instant, VerdictBadge } from '../console/components/values.tsx';
 import { duration, minute, score } from '../console/format.ts';
 import { address, checkHistoryPath, pipelinePath, within } from '../console/links.ts';
 import type { Frame } from '../console/page.tsx';
 import { minuteOf } from '../console/time-range.ts';
 import { DENSITY_CHECK_NAME } from '../density/rules/density-check.ts';
 import type { Verdict } from '../model.ts';
+import { HOUR_MS } from '../time.ts';
 import type { CheckTransition } from './check-store.ts';
 import type { ChecksPageData } from './checks-data.ts';
 import type { CheckState } from './rules/check-state.ts';
@@ -84,8 +84,6 @@ function cellsOf(transition: CheckTransition, { range, now }: Frame, data: Check
 
 const words = { ok: 'OK', warning: 'a warning', critical: 'critical', no_data: 'without data' } as const;
 
-const HOUR_MS = 3_600_000;
-
 /** What a check was judged by, an hour around the change. */
 function evidencePath({ pipeline, check, occurredAt }: CheckTransition, { checks }: ChecksPageData): string {
   const known = checks.find((one) => one.pipeline === pipeline && one.name === check);
@@ -108,16 +106,16 @@ function Strips({ frame: { range, now }, data }: { readonly frame: Frame; readon
   const strips = checks.flatMap((state) => {
     const { pipeline: own, name } = state;
     const changes = transitions.filter((one) => one.pipeline === own && one.check === name);
-    const spells = spellsOf(changes, state, from, until);
-    return spells.length === 0 ? [] : [{ label: pipeline === null ? `${own}: ${name}` : name, spells }];
+    const intervals = verdictIntervals(changes, state, from, until);
+    return intervals.length === 0 ? [] : [{ label: pipeline === null ? `${own}: ${name}` : name, intervals }];
   });
   if (strips.length === 0) return null;
   return (
     <ul class="strips">
-      {strips.map(({ label, spells }) => (
+      {strips.map(({ label, intervals }) => (
         <li key={label}>
           <span class="of">{label}</span>
-          <VerdictStrip name={label} spells={spells} from={from} until={until} />
+          <VerdictStrip name={label} intervals={intervals} from={from} until={until} />
         </li>
       ))}
       <li aria-hidden="true">
@@ -133,8 +131,8 @@ function Strips({ frame: { range, now }, data }: { readonly frame: Frame; readon
 
 const WIDTH = 640;
 const HEIGHT = 18;
-/** Of a spell that is too short to be seen otherwise. */
-const LEAST_WIDTH = 2;
+/** Of a interval that is too short to be seen otherwise. */
+const MIN_WIDTH = 2;
 
 const heights: Record<Verdict, number> = { ok: 5, warning: 11, critical: HEIGHT, no_data: 8 };
 
@@ -147,12 +145,12 @@ export const verdictNames: Record<Verdict, string> = {
 
 interface VerdictStripProps {
   readonly name: string;
-  readonly spells: readonly VerdictSpell[];
+  readonly intervals: readonly VerdictInterval[];
   readonly from: Date;
   readonly until: Date;
 }
 
-export function VerdictStrip({ name, spells, from, until }: VerdictStripProps) {
+export function VerdictStrip({ name, intervals, from, until }: VerdictStripProps) {
   const scale = scaleUtc([from, until], [0, WIDTH]);
   const x = (at: Date): number => Math.round(scale(at) * 10) / 10;
   return (
@@ -161,15 +159,15 @@ export function VerdictStrip({ name, spells, from, until }: VerdictStripProps) {
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={describe(name, spells)}
+      aria-label={describe(name, intervals)}
     >
-      {spells.map(({ verdict, from: start, until: end }) => (
+      {intervals.map(({ verdict, from: start, until: end }) => (
         <rect
           key={start.getTime()}
           class={verdict}
           x={x(start)}
           y={HEIGHT - heights[verdict]}
-          width={Math.max(LEAST_WIDTH, x(end) - x(start))}
+          width={Math.max(MIN_WIDTH, x(end) - x(start))}
           height={heights[verdict]}
         >
           <title>{`${verdictNames[verdict]} from ${minute(start)} to ${minute(end)}`}</title>
@@ -179,10 +177,10 @@ export function VerdictStrip({ name, spells, from, until }: VerdictStripProps) {
   );
 }
 
-function describe(name: string, spells: readonly VerdictSpell[]): string {
+function describe(name: string, intervals: readonly VerdictInterval[]): string {
   const total = (verdict: Verdict): number =>
-    spells
-      .filter((spell) => spell.verdict === verdict)
+    intervals
+      .filter((interval) => interval.verdict === verdict)
       .reduce((sum, { from, until }) => sum + until.getTime() - from.getTime(), 0);
   const parts = (['critical', 'warning', 'no_data', 'ok'] as const).flatMap((verdict) =>
     total(verdict) === 0 ? [] : [`${verdictNames[verdict]} for ${duration(total(verdict) / 1000)}`],
@@ -190,26 +188,26 @@ function describe(name: string, spells: readonly VerdictSpell[]): string {
   return `${name}: ${parts.length === 0 ? 'not judged' : parts.join(', ')}`;
 }
 
-export interface VerdictSpell {
+export interface VerdictInterval {
   readonly verdict: Verdict;
   readonly from: Date;
   readonly until: Date;
 }
 
 /**
- * The spells of one check from `from` to `until`, oldest first. What came before the first change is told by what it
+ * The intervals of one check from `from` to `until`, oldest first. What came before the first change is told by what it
  * changed from; a check that never changed within that time stood then as it does now. Before it was first judged
- * there is no spell.
+ * there is no interval.
  *
  * @param transitions of the check within that time, in any order
  * @param now how it stands
  */
-export function spellsOf(
+export function verdictIntervals(
   transitions: readonly Pick<CheckTransition, 'from' | 'to' | 'occurredAt' | 'endedAt'>[],
   now: Pick<CheckState, 'verdict' | 'since'>,
   from: Date,
   until: Date,
-): VerdictSpell[] {
+): VerdictInterval[] {
   const ordered = transitions.toSorted((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime());
   const [first] = ordered;
   if (first === undefined) {

@@ -1,9 +1,7 @@
 /** Configured checks with the sentence of their verdict, and since when they stand at it. */
 
-import { VerdictBadge } from '../console/components/badge.tsx';
 import { Table } from '../console/components/table.tsx';
-import { Age, agoOf, Lasting } from '../console/components/time.tsx';
-import { Missing } from '../console/components/value.tsx';
+import { Age, agoOf, Lasting, Missing, VerdictBadge } from '../console/components/values.tsx';
 import { score } from '../console/format.ts';
 import { checkHistoryPath, pipelinePath, within } from '../console/links.ts';
 import type { TimeRange } from '../console/time-range.ts';

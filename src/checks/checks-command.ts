@@ -1,5 +1,4 @@
 /** `recalld checks`: where every check stands, and when it changed. */
-
 import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import { type CommandSettings, withCommandStore } from '../app/commands/command-store.ts';
@@ -11,10 +10,8 @@ import { formatTable, printJson, printLine } from '../cli/output.ts';
 import { parseCount } from '../cli/parse-count.ts';
 import { parseTime } from '../cli/parse-time.ts';
 import { ageText } from '../cli/style.ts';
-import { readCheckStates } from './check-states.ts';
-import { createCheckStore, type TransitionFilter } from './check-store.ts';
-import type { CheckStateJson, TransitionJson } from './wire.ts';
-import { checkStateJson, transitionJson } from './wire.ts';
+import { createCheckStore, readCheckStates, type TransitionFilter } from './check-store.ts';
+import { type CheckStateJson, checkStateJson, type TransitionJson, transitionJson } from './routes.ts';
 
 interface ChecksOptions extends ConfiguredOptions {
   readonly pipeline?: string;

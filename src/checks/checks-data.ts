@@ -4,7 +4,7 @@ import type { ConsoleDeps } from '../app/console/deps.ts';
 import type { Query } from '../console/http/visit.ts';
 import type { TimeRange } from '../console/time-range.ts';
 import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
-import { chosen, namesOf } from '../status/lists-reads.ts';
+import { chosen, namesOf } from '../status/status-reads.ts';
 import type { CheckTransition } from './check-store.ts';
 import type { CheckState } from './rules/check-state.ts';
 

@@ -1,6 +1,6 @@
 /** Every configured check: how it stands, since when, why, what is likely behind it, and when it changed. */
 
-import { PipelineChoice } from '../console/components/pipeline-choice.tsx';
+import { PipelineChoice } from '../console/components/navigation.tsx';
 import { Empty, Section } from '../console/components/section.tsx';
 import { within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';

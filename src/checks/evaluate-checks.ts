@@ -1,5 +1,4 @@
 /** The one place where states of checks are made: judges every check on what is stored, and writes down how it stands. */
-
 import type { Clock } from '../clock.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import { densityVerdict, trustedUntil } from '../density/rules/density-check.ts';
@@ -8,13 +7,19 @@ import { readCheckShifts } from '../golden/runs/rotate-golden-set.ts';
 import type { GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { Logger } from '../logger.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
-import { type IntervalOf, runTrustSeconds } from '../measures/rules/trust.ts';
-import { explain, goldenChecksOf, keyOf, type WatchedChecks } from './check-states.ts';
-import type { CheckStep, CheckStore, StoredStanding } from './check-store.ts';
+import type { Measurements } from '../measures/measurements.ts';
+import { type IntervalOf, runTrustSeconds } from '../measures/rules/measurement.ts';
+import {
+  type CheckStep,
+  type CheckStore,
+  explain,
+  goldenChecksOf,
+  keyOf,
+  type StoredStanding,
+  type WatchedChecks,
+} from './check-store.ts';
 import { type CheckFacts, readingsOf } from './readings.ts';
-import type { CheckStanding } from './rules/check-state.ts';
-import { settle } from './rules/standing.ts';
+import { type CheckStanding, nextStanding } from './rules/check-state.ts';
 import { judgeThreshold } from './rules/threshold.ts';
 
 export interface EvaluateChecksDeps extends WatchedChecks {
@@ -94,7 +99,7 @@ export function judgeChecks(
         const found = judgeThreshold(check, readings);
         const before = previousOf(name, found.name);
         const { isClear: _, ...shown } = found;
-        const settled = settle(check, before, found, evidenceAt, now);
+        const settled = nextStanding(check, before, found, evidenceAt, now);
         const trusted = new Date(now.getTime() + THRESHOLD_TRUST_MS);
         const standing = {
           ...shown,

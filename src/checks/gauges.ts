@@ -1,9 +1,8 @@
 /** States of checks -> metric samples. */
 
-import type { GaugesAt } from '../metrics/meter.ts';
-import { type GaugeSample, sample } from '../metrics/meter.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import type { Verdict } from '../model.ts';
-import { type ReadChecksDeps, statesOf } from './check-states.ts';
+import { type ReadChecksDeps, statesOf } from './check-store.ts';
 import type { CheckState } from './rules/check-state.ts';
 
 const verdicts: readonly Verdict[] = ['ok', 'warning', 'critical', 'no_data'];

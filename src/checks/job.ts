@@ -1,5 +1,5 @@
 import { type MeasureRetrieversDeps, measureRetrievers } from '../golden/runs/measure-retrievers.ts';
-import { defineCronJob } from '../queue/job-definition.ts';
+import { defineCronJob } from '../queue/job-queue.ts';
 
 export interface CheckJobDeps extends MeasureRetrieversDeps {
   /** Judges every check. */

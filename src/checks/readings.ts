@@ -1,9 +1,8 @@
 /** What checks are judged by: stored measurements and runs, of which those that are too old to trust are no values. */
-
 import type { StoredDensityState } from '../density/watch-table.ts';
 import { goldenSegment, goldenSetOf } from '../golden/rules/segments.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { JudgedMeasure } from '../measures/rules/measure-row.ts';
 import { gapWords, judgedMeasure } from '../measures/rules/measure-table.ts';
 import {
@@ -11,10 +10,10 @@ import {
   type IntervalOf,
   measurementTrustSeconds,
   runTrustSeconds,
-} from '../measures/rules/trust.ts';
+} from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import type { WatchedChecks } from './check-states.ts';
-import type { CheckShifts } from './rules/check-shift.ts';
+import type { WatchedChecks } from './check-store.ts';
+import type { CheckShifts } from './rules/check-result.ts';
 import type { Reading, ThresholdCheck } from './rules/threshold.ts';
 
 /** What is stored of all pipelines, and how often it comes. */

@@ -1,12 +1,90 @@
 /** `/v1/checks`: how every check stands, and when it changed. */
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
-import { sliceAt, toPage } from '../http/paging.ts';
-import { parseRequest } from '../http/parse-request.ts';
-import type { CheckStore } from './check-store.ts';
+import { nameSchema } from '../config/name.ts';
+import { severityField, verdictField } from '../golden/run-summary-schema.ts';
+import { parseRequest } from '../http/fields.ts';
+import { numberedPageShape, sliceAt, toPage } from '../http/paging.ts';
+import { ageSeconds } from '../measures/rules/measurement.ts';
+import type { CheckStore, CheckTransition } from './check-store.ts';
 import type { CheckState } from './rules/check-state.ts';
-import { checkListQuery, checkStateJson, transitionJson, transitionListQuery } from './wire.ts';
+
+/** Checks as HTTP and the commands tell them. */
+export const checkStateSchema = z.object({
+  pipeline: z.string(),
+  golden_set: z.string().nullable().describe('Whose runs judge it; null for a check on something else.'),
+  name: z.string(),
+  severity: severityField,
+  threshold: z.number(),
+  verdict: verdictField.describe('no_data unless something that is fresh enough to trust came to a verdict.'),
+  value: z.number().nullable(),
+  explanation: z.string().nullable().describe('What was last said of it.'),
+  evaluated_at: z.iso.datetime().nullable(),
+  age_seconds: z.number().describe('Seconds.').nullable(),
+  too_old: z.boolean().describe('Whether that is too old to trust.'),
+  quiet: z
+    .boolean()
+    .describe(
+      'Whether it has no verdict for a reason that is no alarm: too little traffic, or a baseline that is still learnt.',
+    ),
+});
+
+export type CheckStateJson = z.infer<typeof checkStateSchema>;
+
+export const transitionListQuery = z.strictObject({
+  pipeline: nameSchema.optional().describe('Only those of this pipeline.'),
+  check: z.string().min(1).max(300).optional().describe('Only those of the check of this name.'),
+  since: z.iso.datetime({ offset: true }).optional().describe('Only those from then on.'),
+  ...numberedPageShape,
+});
+
+export const transitionSchema = z.object({
+  id: z.string(),
+  pipeline: z.string(),
+  check: z.string(),
+  severity: severityField,
+  from: verdictField.nullable().describe('Null for the first verdict of a check.'),
+  to: verdictField,
+  occurred_at: z.iso.datetime(),
+  ended_at: z.iso.datetime().nullable().describe('When it changed again; null while the check stands at it.'),
+  threshold: z.number(),
+  value: z.number().nullable(),
+  segment: z.string().nullable().describe('That decided, where several were judged.'),
+  explanation: z.string(),
+});
+
+export type TransitionJson = z.infer<typeof transitionSchema>;
+
+export const checkListQuery = z.strictObject({
+  pipeline: nameSchema.optional().describe('Only those of this pipeline.'),
+  verdict: verdictField.optional().describe('Only those that stand like this.'),
+  ...numberedPageShape,
+});
+
+export function checkStateJson(check: CheckState, now: Date): CheckStateJson {
+  const { pipeline, goldenSet, name, severity, threshold, verdict, judgedAt, isTooOld, isQuiet } = check;
+  return {
+    pipeline,
+    golden_set: goldenSet,
+    name,
+    severity,
+    threshold,
+    verdict,
+    value: check.value,
+    explanation: check.explanation,
+    evaluated_at: judgedAt?.toISOString() ?? null,
+    age_seconds: judgedAt === null ? null : ageSeconds(judgedAt, now),
+    too_old: isTooOld,
+    quiet: isQuiet,
+  };
+}
+
+export function transitionJson(transition: CheckTransition): TransitionJson {
+  const { occurredAt, endedAt, ...rest } = transition;
+  return { ...rest, occurred_at: occurredAt.toISOString(), ended_at: endedAt?.toISOString() ?? null };
+}
 
 export interface ChecksDeps {
   readonly authentication: AuthenticationSettings;

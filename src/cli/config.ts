@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { createAlertRules } from '../app/commands/alert-rules.ts';
 import { commandLogger } from '../app/commands/command-settings.ts';
 import { loadConfig } from '../app/config/config-file.ts';
-import { inactiveFields, redactConfig } from '../app/config/inspect.ts';
+import { redactConfig } from '../app/config/inspect.ts';
 import { configJsonSchema } from '../app/config/parse.ts';
 import { createPipelines } from '../app/pipelines.ts';
 import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/false-pages-command.ts';
@@ -49,18 +49,15 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   const pipelines = createPipelines(config, settings.logger);
   // Objectives that no alert could watch are refused.
   createAlertRules(config, 'rules');
-  const inactive = inactiveFields(config);
   const falsePages = await expectFalsePagesOf(settings, pipelines, options.withRuns === true);
   const budget = config.alerts.false_pages.per_pipeline;
   if (options.json === true) {
     const names = pipelines.map(({ name }) => name);
     const json = falsePages.map((of) => falsePagesJson(of, budget));
-    printJson({ ok: true, file, pipelines: names, inactive, false_pages: json });
+    printJson({ ok: true, file, pipelines: names, false_pages: json });
     return;
   }
   printLine(`${file ?? 'The default config'} is valid: ${config.pipelines.length} pipelines.`);
-  for (const field of inactive)
-    printLine(`Note: ${field} is accepted, but this version does not act on it yet.`);
   const report = formatFalsePages(falsePages, budget);
   if (report !== '') printLine(`\n${report}`);
 }

@@ -1,7 +1,7 @@
 /** `recalld demo`: the whole program on real data, on this machine, with nothing else installed. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type ChapterName, chapters } from '../demo/chapters.ts';
-import { tellStory } from '../demo/story.ts';
+import { reportStory } from '../demo/story.ts';
 import { RecalldError } from '../errors.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';
 import { parentGone } from './interrupt.ts';
@@ -34,12 +34,12 @@ export function demoCommand(signal: AbortSignal): Command {
 
 async function demo({ port, once, fault }: DemoOptions, signal: AbortSignal): Promise<void> {
   requireDemoPackages();
-  const told = await tellStory({
+  const told = await reportStory({
     port,
     stay: !once,
     signal,
     chapters: chapters.filter(({ name }) => fault === 'story' || name === fault),
-    stage: { tell: printLine, progress: showProgressLine, styled },
+    output: { print: printLine, progress: showProgressLine, styled },
   }).catch((error: unknown) => {
     // The demo writes its own config, so the way out is not in a file.
     if (!(error instanceof RecalldError) || error.code !== 'port_in_use') throw error;

@@ -10,15 +10,15 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
   serve: async () => (await import('./serve.ts')).serveCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   config: async () => (await import('./config.ts')).configCommand,
-  status: async () => (await import('./status.ts')).statusCommand,
-  diagnose: async () => (await import('./diagnose.ts')).diagnoseCommand,
+  status: async () => (await import('../status/status-command.ts')).statusCommand,
+  diagnose: async () => (await import('../diagnosis/diagnose-command.ts')).diagnoseCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   golden: async () => (await import('../golden/commands/golden.ts')).goldenCommand,
-  keys: async () => (await import('./keys.ts')).keysCommand,
+  keys: async () => (await import('../access/keys-commands.ts')).keysCommand,
   runs: async () => (await import('../golden/commands/runs.ts')).runsCommand,
   baselines: async () => (await import('../golden/commands/baselines.ts')).baselinesCommand,
   checks: async () => (await import('../checks/checks-command.ts')).checksCommand,
-  report: async () => (await import('./report.ts')).reportCommand,
+  report: async () => (await import('../status/report-command.ts')).reportCommand,
   backtest: async () => (await import('../checks/backtest-command.ts')).backtestCommand,
   rules: async () => {
     const { rulesCommand } = await import('./rules.ts');
@@ -28,17 +28,13 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
     const { dashboardsCommand } = await import('./dashboards.ts');
     return () => dashboardsCommand();
   },
-  deployments: async () => (await import('./deployments.ts')).deploymentsCommand,
+  deployments: async () => (await import('../deployments/deployments-commands.ts')).deploymentsCommand,
   density: async () => (await import('../density/density-commands.ts')).densityCommand,
   drift: async () => (await import('../density/drift-command.ts')).driftCommand,
   topics: async () => (await import('../density/density-commands.ts')).topicsCommand,
   eval: async () => {
     const { evalCommand } = await import('../golden/commands/eval.ts');
     return () => evalCommand();
-  },
-  completion: async () => {
-    const { completionCommand } = await import('./completion.ts');
-    return (signal) => completionCommand(() => createProgram(undefined, signal));
   },
   compare: async () => {
     const { compareCommand } = await import('../golden/commands/compare.ts');
@@ -64,7 +60,7 @@ export async function createProgram(called: string | undefined, signal: AbortSig
     );
   const factories = await Promise.all(loadersFor(called).map((load) => load()));
   for (const create of factories) program.addCommand(create(signal));
-  settle(program);
+  applyToTree(program);
   return program;
 }
 
@@ -79,10 +75,10 @@ function loadersFor(called: string | undefined): (() => Promise<CommandFactory>)
  * What commander does not hand on to commands that are added: it would end the process itself, and shall throw, so that
  * exit codes are decided in one place; and a switch that is off unless it is given need not say so.
  */
-function settle(command: Command): void {
+function applyToTree(command: Command): void {
   command.exitOverride();
   command.configureHelp({ optionDescription });
-  for (const child of command.commands) settle(child);
+  for (const child of command.commands) applyToTree(child);
 }
 
 function optionDescription(option: Option): string {

@@ -4,7 +4,7 @@ import { Delivery } from './delivery.ts';
 import { InvalidField } from './fields.ts';
 import type { Settings } from './options.ts';
 import { Outbox } from './outbox.ts';
-import type { ClientRecord } from './record.ts';
+import type { ClientRecord } from './records.ts';
 import { guardedListener, Tally } from './tally.ts';
 import type { DeliveryStats, Drop, DropReason } from './types.ts';
 

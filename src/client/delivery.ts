@@ -2,14 +2,88 @@
  * Carries the records of an outbox to one path of the daemon: batch by batch, one request at a time, the same batch
  * again until the daemon has decided on it.
  */
+
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { judgeReply, refused, type Settled, type TooLarge } from './answer.ts';
-import { compressBody, encodeBatch } from './batch-body.ts';
 import type { Body, Connection } from './connection.ts';
 import type { Outbox } from './outbox.ts';
-import type { ClientRecord } from './record.ts';
-import { retryAfterMs, retryDelayMs } from './retry-delay.ts';
+import { type ClientRecord, recordToJson } from './records.ts';
 import type { Tally } from './tally.ts';
 import { nextTurn, Pause } from './timers.ts';
+
+/** The longest wait, whether we chose it or the daemon asked for it. */
+const MAX_RETRY_DELAY_MS = 60_000;
+
+const BASE_DELAY_MS = 500;
+
+/**
+ * Exponential back-off with full jitter: uniform in [0, min(60 s, 0.5 s x 2^(attempt - 1))], on top of what the daemon
+ * asks for in Retry-After, and 60 s at the most. The jitter stays with Retry-After, or all hosts that were turned
+ * away together would come back together.
+ *
+ * @param attempt number of attempts made so far, from 1
+ * @param random uniform in [0, 1)
+ * @param now milliseconds since the epoch, for a Retry-After that is a date
+ * Source: RFC 9110, section 10.2.3 for Retry-After.
+ */
+export function retryDelayMs(
+  attempt: number,
+  retryAfter: string | null,
+  random: number,
+  now: number,
+): number {
+  const jitterMs = random * Math.min(MAX_RETRY_DELAY_MS, BASE_DELAY_MS * 2 ** (attempt - 1));
+  return Math.min(MAX_RETRY_DELAY_MS, retryAfterMs(retryAfter, now) + jitterMs);
+}
+
+/** Seconds or an HTTP date as milliseconds from `now`; 0 when there is none, or none that can be read. */
+export function retryAfterMs(retryAfter: string | null, now: number): number {
+  if (retryAfter === null) return 0;
+  const text = retryAfter.trim();
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? 0 : Math.max(0, date - now);
+}
+
+/** Longest work without giving the host its turn. */
+const SLICE_MS = 1;
+
+/** Smaller bodies fit into one packet either way. */
+const GZIP_FROM_BYTES = 1024;
+
+const gzipInThreadPool = promisify(gzip);
+
+/** A JSON array of the records. */
+async function encodeBatch(records: readonly ClientRecord[]): Promise<Uint8Array> {
+  const encoder = new TextEncoder();
+  const parts: Uint8Array[] = [];
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (const record of records) {
+    if (performance.now() >= sliceEnd) {
+      await nextTurn();
+      sliceEnd = performance.now() + SLICE_MS;
+    }
+    parts.push(encoder.encode(`${parts.length === 0 ? '[' : ','}${recordToJson(record)}`));
+  }
+  parts.push(encoder.encode(']'));
+  return joined(parts);
+}
+
+/** The body in gzip, made outside the event loop; null when it is too small to gain by it. */
+async function compressBody(body: Uint8Array): Promise<Uint8Array | null> {
+  return body.length < GZIP_FROM_BYTES ? null : gzipInThreadPool(body);
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
+}
 
 /** Of a batch, by estimate; far below what servers and proxies commonly take. */
 const BATCH_BYTES = 512 * 1024;

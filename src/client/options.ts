@@ -1,7 +1,9 @@
 /** The host's options, checked: what cannot be used is replaced by its default and named in `problems`. */
 import { readIdentifier } from './fields.ts';
 import type { Drop } from './types.ts';
-import { version } from './version.ts';
+
+/** Version of the package. Written out, since the client must find it in bundles and on every runtime. */
+export const version = '0.1.0';
 
 export interface Settings {
   /** Null when nothing can be sent. */

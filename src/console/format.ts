@@ -12,10 +12,6 @@ export function signed(value: number): string {
   return `${value > 0 ? '+' : '\u2212'}${size}`;
 }
 
-export function percent(value: number, digits = 1): string {
-  return `${(value * 100).toFixed(digits)} %`;
-}
-
 /** Thousands apart by a narrow space. */
 export function count(value: number): string {
   return Math.round(value)

@@ -1,10 +1,9 @@
 /** What every page has around its content: head, skip link, navigation, time range, who is signed in. */
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import { RangePicker } from './components/range-picker.tsx';
 import { minute } from './format.ts';
-import { pipelinePath, within } from './links.ts';
-import type { TimeRange } from './time-range.ts';
+import { address, pipelinePath, within } from './links.ts';
+import { minuteOf, presetNames, rangePresets, type TimeRange } from './time-range.ts';
 
 /** Who looks, and what they may do. */
 export interface Visitor {
@@ -155,5 +154,53 @@ function Header({ frame, pipeline, section }: PageProps) {
         </nav>
       )}
     </header>
+  );
+}
+
+/** Links to the same page over another span of time, and a form for any span. */
+interface RangePickerProps {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly range: TimeRange;
+}
+
+function RangePicker({ path, query, range }: RangePickerProps) {
+  return (
+    <nav class="range" aria-label="Time range">
+      <ul>
+        {rangePresets.map((preset) => (
+          <li key={preset}>
+            <a
+              href={address(path, { ...query, range: preset })}
+              aria-current={range.preset === preset ? 'true' : undefined}
+              aria-label={presetNames[preset]}
+            >
+              {preset}
+            </a>
+          </li>
+        ))}
+        <li>
+          <details class="range-own">
+            <summary>
+              {range.preset === null ? `${minute(range.from)} to ${minute(range.until)}` : 'Other'}
+            </summary>
+            <form method="get" action={path}>
+              {Object.entries(query).map(([name, value]) => (
+                <input key={name} type="hidden" name={name} value={value} />
+              ))}
+              <label>
+                From (UTC)
+                <input type="datetime-local" name="from" value={minuteOf(range.from)} required />
+              </label>
+              <label>
+                Until (UTC)
+                <input type="datetime-local" name="until" value={minuteOf(range.until)} />
+              </label>
+              <button type="submit">Show</button>
+            </form>
+          </details>
+        </li>
+      </ul>
+    </nav>
   );
 }

@@ -1,4 +1,5 @@
 /** The span of time that a page shows, as its address says it, so that a link shows others the same. */
+import { DAY_MS, HOUR_MS } from '../time.ts';
 
 export interface TimeRange {
   readonly from: Date;
@@ -9,8 +10,6 @@ export interface TimeRange {
   readonly preset: RangePreset | null;
 }
 
-const HOUR_MS = 3_600_000;
-
 export const rangePresets = ['1h', '6h', '24h', '7d', '30d'] as const;
 
 export type RangePreset = (typeof rangePresets)[number];
@@ -18,9 +17,9 @@ export type RangePreset = (typeof rangePresets)[number];
 const presetMs: Record<RangePreset, number> = {
   '1h': HOUR_MS,
   '6h': 6 * HOUR_MS,
-  '24h': 24 * HOUR_MS,
-  '7d': 168 * HOUR_MS,
-  '30d': 720 * HOUR_MS,
+  '24h': DAY_MS,
+  '7d': 7 * DAY_MS,
+  '30d': 30 * DAY_MS,
 };
 
 export const presetNames: Record<RangePreset, string> = {
@@ -32,7 +31,7 @@ export const presetNames: Record<RangePreset, string> = {
 };
 
 const DEFAULT_PRESET: RangePreset = '24h';
-const LONGEST_MS = 400 * 24 * HOUR_MS;
+const MAX_RANGE_MS = 400 * DAY_MS;
 
 /**
  * Reads `range`, or `from` and `until` (UTC), from an address. What cannot be read falls back to the last 24 hours:
@@ -42,7 +41,7 @@ export function readTimeRange(query: Readonly<Record<string, string | undefined>
   const from = readInstant(query['from']);
   const until = readInstant(query['until']) ?? now;
   if (from !== null && from < until) {
-    const start = new Date(Math.max(from.getTime(), until.getTime() - LONGEST_MS));
+    const start = new Date(Math.max(from.getTime(), until.getTime() - MAX_RANGE_MS));
     return {
       from: start,
       until,

@@ -9,14 +9,89 @@ import {
   DashboardLinkBuilder,
   DashboardLinkType,
   DatasourceVariableBuilder,
+  type Panel,
   QueryVariableBuilder,
+  RowBuilder,
+  type RowPanel,
   type VariableModel,
   VariableRefresh,
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import { arrange, type Section } from './layout.ts';
-import { postgresSource, prometheusSource, sql } from './query.ts';
+import { postgresSource, prometheusSource, sql } from './promql.ts';
 import type { DashboardSettings } from './settings.ts';
+
+/** Every pipeline of which there is any metric. No value stands for all, since SQL needs their names. */
+const pipelines = 'label_values({__name__=~"recalld_.+", job=~"$job"}, pipeline)';
+const sets =
+  'label_values(recalld_golden_run_last_attempt_timestamp_seconds{job=~"$job", pipeline=~"$pipeline"}, golden_set)';
+
+export function onePipeline(): QueryVariableBuilder {
+  return labelVariable('pipeline', 'Pipeline', pipelines);
+}
+
+export function manyPipelines(): QueryVariableBuilder {
+  return allOf(onePipeline());
+}
+
+export function oneGoldenSet(): QueryVariableBuilder {
+  return labelVariable('golden_set', 'Golden set', sets);
+}
+
+export function manyGoldenSets(): QueryVariableBuilder {
+  return allOf(oneGoldenSet());
+}
+
+/** The largest cut-off comes first. */
+export function cutoff(): QueryVariableBuilder {
+  const query =
+    'label_values(recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}, k)';
+  return labelVariable('k', 'Cut-off', query, VariableSort.NumericalDesc);
+}
+
+/** Segments of a metric, `all` at first. */
+export function segmentOf(selector: string): QueryVariableBuilder {
+  return labelVariable('segment', 'Segment', `label_values(${selector}, segment)`).current({
+    text: 'all',
+    value: 'all',
+  });
+}
+
+/** Columns of the grid of Grafana. */
+const GRID = 24;
+
+interface Section {
+  readonly title: string;
+  readonly panels: readonly Builder<Panel>[];
+}
+
+/**
+ * Places panels from left to right in the order given, and in a new line where the next does not fit. Sections without
+ * panels are left out. Ids count from 1, so that links to single panels hold while the order does.
+ */
+export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
+  const placed: (Panel | RowPanel)[] = [];
+  let top = 0;
+  for (const { title, panels } of sections.filter((section) => section.panels.length > 0)) {
+    const row = new RowBuilder(title).gridPos({ x: 0, y: top, w: GRID, h: 1 }).build();
+    placed.push({ ...row, id: placed.length + 1 });
+    top += 1;
+    let left = 0;
+    let tallest = 0;
+    for (const panel of panels.map((builder) => builder.build())) {
+      const { w, h } = panel.gridPos ?? { w: GRID, h: 8 };
+      if (left + w > GRID) {
+        top += tallest;
+        left = 0;
+        tallest = 0;
+      }
+      placed.push({ ...panel, id: placed.length + 1, gridPos: { x: left, y: top, w, h } });
+      left += w;
+      tallest = Math.max(tallest, h);
+    }
+    top += tallest;
+  }
+  return placed;
+}
 
 export interface DashboardSpec {
   readonly uid: string;

@@ -3,8 +3,7 @@ import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type MetricName, metricCatalogue } from '../metrics/catalogue.ts';
 import type { MetricDefinition } from '../metrics/definition.ts';
-import { withBand } from './confidence-band.ts';
-import { graph } from './panels.ts';
+import { graph, withBand } from './panels.ts';
 import { maxOf } from './promql.ts';
 
 export interface GaugeGraph {

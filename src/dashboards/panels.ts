@@ -18,6 +18,7 @@ import {
   type DashboardLink,
   type DataTransformerConfig,
   type DynamicConfigValue,
+  MappingType,
   type Panel,
   ThresholdsConfigBuilder,
   ThresholdsMode,
@@ -28,17 +29,83 @@ import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/sta
 import { PanelBuilder as StateTimelineBuilder } from '@grafana/grafana-foundation-sdk/statetimeline';
 import { PanelBuilder as TableBuilder } from '@grafana/grafana-foundation-sdk/table';
 import { PanelBuilder as TimeSeriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
-import { bandStyle, THRESHOLD_NAMES, thresholdStyle } from './confidence-band.ts';
 import {
   heatmapOf,
   latest,
   latestRows,
+  maxBy,
   type PromQuery,
   postgresSource,
   prometheusSource,
   ranges,
   sql,
-} from './query.ts';
+} from './promql.ts';
+
+/** A verdict as a number, the worse the higher, so that one series shows it. */
+export const verdictNumbers = { ok: 0, warning: 1, no_data: 2, critical: 3 } as const;
+
+export const verdictTexts: readonly ValueMapping[] = [
+  {
+    type: MappingType.ValueToText,
+    options: {
+      '0': { text: 'ok', color: 'green', index: 0 },
+      '1': { text: 'warning', color: 'yellow', index: 1 },
+      '2': { text: 'no data', color: 'orange', index: 2 },
+      '3': { text: 'critical', color: 'red', index: 3 },
+    },
+  },
+];
+
+/** The same words as PostgreSQL has them. */
+export const verdictColors: readonly ValueMapping[] = [
+  {
+    type: MappingType.ValueToText,
+    options: {
+      ok: { color: 'green', index: 0 },
+      no_change: { color: 'green', index: 1 },
+      improvement: { color: 'blue', index: 2 },
+      inconclusive: { color: 'yellow', index: 3 },
+      warning: { color: 'yellow', index: 4 },
+      no_data: { color: 'orange', index: 5 },
+      critical: { color: 'red', index: 6 },
+      regression: { color: 'red', index: 7 },
+    },
+  },
+];
+
+/** How bounds and thresholds are drawn: by the names that their series have in every graph. */
+const LOW = '95 % lower bound';
+const HIGH = '95 % upper bound';
+
+const hidden = { id: 'custom.hideFrom', value: { legend: true, tooltip: false, viz: false } };
+
+/** The upper bound is filled down to the lower one, and neither has a line. */
+const bandStyle: readonly { readonly name: string; readonly properties: DynamicConfigValue[] }[] = [
+  { name: LOW, properties: [{ id: 'custom.lineWidth', value: 0 }, hidden] },
+  {
+    name: HIGH,
+    properties: [
+      { id: 'custom.lineWidth', value: 0 },
+      { id: 'custom.fillBelowTo', value: LOW },
+      { id: 'custom.fillOpacity', value: 18 },
+      hidden,
+    ],
+  },
+];
+
+/** Names of the series that are thresholds. */
+const THRESHOLD_NAMES = '/^threshold/';
+
+const thresholdStyle: DynamicConfigValue[] = [
+  { id: 'custom.lineStyle', value: { fill: 'dash', dash: [10, 10] } },
+  { id: 'custom.lineWidth', value: 1 },
+  { id: 'color', value: { mode: 'fixed', fixedColor: 'red' } },
+];
+
+/** A value with its bounds; the expressions must give one series each, since a band joins series by name. */
+export function withBand(value: PromQuery, low: string, high: string): PromQuery[] {
+  return [value, { expr: low, legend: LOW }, { expr: high, legend: HIGH }];
+}
 
 interface Common {
   readonly title: string;
@@ -226,4 +293,21 @@ function steps(list: readonly Step[]): ThresholdsConfigBuilder {
   return new ThresholdsConfigBuilder()
     .mode(ThresholdsMode.Absolute)
     .steps(list.map(({ from, color }) => ({ value: from, color })));
+}
+
+/** How old what dashboards show is, where a glance must see it. */
+export function snapshotAge(width: number): Builder<Panel> {
+  return stat({
+    title: 'Age of the snapshot',
+    description:
+      'Age of the database rows behind the stored gauges; it grows while the database does not answer.',
+    unit: 's',
+    width,
+    steps: [
+      { from: null, color: 'green' },
+      { from: 120, color: 'yellow' },
+      { from: 600, color: 'red' },
+    ],
+    queries: [{ expr: maxBy([], 'recalld_snapshot_age_seconds') }],
+  });
 }

@@ -2,6 +2,8 @@
 import type { Cause } from '../diagnosis/rules/cause.ts';
 import type { Severity } from '../model.ts';
 import type { RaisedAlarm, Seen } from './alarm-log.ts';
+import { PIPELINE } from './demo-config.ts';
+import { type Output, WIDTH, wrapped } from './output.ts';
 
 export interface ClosingRow {
   readonly fault: string;
@@ -52,4 +54,45 @@ function counted(count: number, one: string, more = `${one}s`): string {
 
 export function falseAlarmsIn(raised: readonly RaisedAlarm[]): number {
   return raised.filter(({ isFalse }) => isFalse).length;
+}
+
+/** The end of the story: the table, the verdict, and where to look on. */
+interface End {
+  readonly rows: readonly ClosingRow[];
+  /** What did not happen as it should. */
+  readonly problems: readonly string[];
+  /** That the story took. */
+  readonly seconds: number;
+  readonly url: string;
+  readonly configFile: string;
+  /** Whether the daemon stays up. */
+  readonly stay: boolean;
+}
+
+export function reportEnd(
+  { rows, problems, seconds, url, configFile, stay }: End,
+  { print, styled }: Output,
+): void {
+  print('');
+  if (rows.length > 0) {
+    const [head = '', ...lines] = closingTable(rows);
+    print(styled('bold', head));
+    for (const line of lines) print(line);
+    print('');
+    for (const line of wrapped(countingRule, WIDTH)) print(styled('dim', line));
+    print('');
+  }
+  for (const problem of problems) print(`${styled('red', 'NOT AS IT SHOULD BE')} ${problem}`);
+  const verdict =
+    problems.length === 0
+      ? styled('green', 'Every step happened as it should.')
+      : styled('red', 'Not every step happened as it should; see above.');
+  print(`${verdict} It took ${Math.round(seconds)} s.`);
+  if (!stay) return;
+  print(
+    `\nrecalld stays up until Ctrl-C, now in real time: users go on asking, golden runs start every minute.`,
+  );
+  print(`  ${url}/pipelines/${PIPELINE}?range=7d`);
+  for (const command of ['status', 'diagnose', 'runs list', 'topics list'])
+    print(`  npx recalld ${command} --config ${configFile}`);
 }

@@ -6,12 +6,12 @@ export const HEADLINE = 'ndcg@10';
 
 /** Well below what the healthy service scores, and well above what it scores with a third of its index gone. */
 const FLOOR = 0.8;
-const MOST_STALE = 0.02;
-const MOST_FAILURES = 0.05;
+const MAX_STALE = 0.02;
+const MAX_FAILURES = 0.05;
 /** The few live queries of an hour do not show that fewer than a twentieth fail. */
-const MOST_LIVE_FAILURES = 0.2;
+const MAX_LIVE_FAILURES = 0.2;
 /** In seconds; far above what a healthy search takes on a busy laptop. */
-const MOST_LATENCY = 0.3;
+const MAX_LATENCY = 0.3;
 
 /** Live queries that a quiet hour has at least. */
 const QUIET_HOUR = 30;
@@ -64,12 +64,12 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
         checks: [
           { measure: HEADLINE, below: FLOOR, severity: 'critical' },
           { density_drift: true, severity: 'critical' },
-          { stale_labels_above: MOST_STALE, severity: 'warning' },
-          { measure: 'retriever_error_ratio', above: MOST_FAILURES, severity: 'critical' },
-          { measure: 'retriever_latency_p95_seconds', above: MOST_LATENCY, severity: 'warning', confirm: 1 },
+          { stale_labels_above: MAX_STALE, severity: 'warning' },
+          { measure: 'retriever_error_ratio', above: MAX_FAILURES, severity: 'critical' },
+          { measure: 'retriever_latency_p95_seconds', above: MAX_LATENCY, severity: 'warning', confirm: 1 },
           {
             measure: 'error_ratio',
-            above: MOST_LIVE_FAILURES,
+            above: MAX_LIVE_FAILURES,
             severity: 'critical',
             min_n: QUIET_HOUR,
             confirm: 1,
@@ -83,18 +83,18 @@ export function demoConfig({ rag, port, folder, cron }: DemoConfigSettings) {
 /** Names of what can be in alarm on the pipeline of the demo, as the daemon has them. */
 export const alarmNames = {
   scores: `${HEADLINE} below ${FLOOR} on ${GOLDEN_SET}`,
-  staleLabels: `stale labels above ${MOST_STALE} on ${GOLDEN_SET}`,
+  staleLabels: `stale labels above ${MAX_STALE} on ${GOLDEN_SET}`,
   density: 'density drift',
   goldenFailures: `golden queries of ${GOLDEN_SET} fail`,
-  retrieverErrors: `retriever_error_ratio above ${MOST_FAILURES}`,
-  latency: `retriever_latency_p95_seconds above ${MOST_LATENCY}`,
-  liveErrors: `error_ratio above ${MOST_LIVE_FAILURES}`,
+  retrieverErrors: `retriever_error_ratio above ${MAX_FAILURES}`,
+  latency: `retriever_latency_p95_seconds above ${MAX_LATENCY}`,
+  liveErrors: `error_ratio above ${MAX_LIVE_FAILURES}`,
   canary: 'the embedding canary moved',
 } as const;
 
 /** An alarm in short. */
 export function alarmLabel(name: string): string {
   return name === alarmNames.latency
-    ? `p95 latency above ${MOST_LATENCY} s`
+    ? `p95 latency above ${MAX_LATENCY} s`
     : name.replace(new RegExp(` (on|of) ${GOLDEN_SET}`), '');
 }

@@ -4,6 +4,7 @@
  * user: the config is a file, queries are taken in and stored, the jobs are those of the daemon, and so are the alarms,
  * the diagnoses and the pages. At the end a daemon takes over in real time, and the last word has its API.
  */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,20 +12,17 @@ import { stringify } from 'yaml';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import type { CommandSettings } from '../app/commands/command-store.ts';
 import { systemClock } from '../system-clock.ts';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { createAlarmLog } from './alarm-log.ts';
 import { type Chapter, MISSING_TITLE } from './chapters.ts';
-import type { ClosingRow } from './closing-table.ts';
+import { type ClosingRow, reportEnd } from './closing-table.ts';
+import { continueLive } from './continue-live.ts';
 import { demoConfig, GOLDEN_HOURS } from './demo-config.ts';
-import { liveOn } from './live-on.ts';
-import { divideQuestions } from './questions.ts';
+import type { Output } from './output.ts';
 import { type DemoRagService, startDemoRagService } from './rag/spawn.ts';
-import type { Stage } from './stage.ts';
-import { tellChapter } from './tell-chapter.ts';
-import { tellEnd } from './tell-end.ts';
-import { tellHealthy } from './tell-healthy.ts';
-import type { DemoTraffic } from './traffic.ts';
-import { HOUR_MS, withWorld } from './world.ts';
+import { reportChapter, reportHealthy } from './report-chapter.ts';
+import { type DemoTraffic, divideQuestions } from './traffic.ts';
+import { withWorld } from './world.ts';
 
 export interface StorySettings {
   readonly port: number;
@@ -33,13 +31,13 @@ export interface StorySettings {
   /** Stay up with the last fault mended until `signal` aborts. */
   readonly stay: boolean;
   readonly signal: AbortSignal;
-  readonly stage: Stage;
+  readonly output: Output;
 }
 
-const QUARTER_MS = 15 * 60_000;
+const QUARTER_MS = 15 * MINUTE_MS;
 const NOON_MS = 12 * HOUR_MS;
 /** A baseline is learnt of the first day; the rest is held against it before the first fault. */
-const LEAST_HEALTHY_HOURS = 28;
+const MIN_HEALTHY_HOURS = 28;
 /** Of the day of those who ask: the busy hours come after it. */
 const FIRST_FAULT_HOUR = 4;
 /** Of golden runs, once time is real. */
@@ -51,12 +49,12 @@ const EVERY_MINUTE = '* * * * *';
  * @returns whether every step happened as it should
  * @throws RecalldError when a part does not start, and the reason of `signal`
  */
-export async function tellStory(settings: StorySettings): Promise<boolean> {
+export async function reportStory(settings: StorySettings): Promise<boolean> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-demo-'));
   try {
     const rag = await startDemoRagService({ signal: settings.signal });
     try {
-      return await tell(settings, rag, folder);
+      return await reportFaultsAndStay(settings, rag, folder);
     } finally {
       await rag.stop();
     }
@@ -65,21 +63,28 @@ export async function tellStory(settings: StorySettings): Promise<boolean> {
   }
 }
 
-async function tell(settings: StorySettings, rag: DemoRagService, folder: string): Promise<boolean> {
-  const { stage, stay, signal } = settings;
+async function reportFaultsAndStay(
+  settings: StorySettings,
+  rag: DemoRagService,
+  folder: string,
+): Promise<boolean> {
+  const { output, stay, signal } = settings;
   const startedMs = systemClock.monotonicMs();
-  const told = await tellFaults(settings, rag, folder);
+  const told = await reportFaults(settings, rag, folder);
   // The links of the story lead to the same port.
   const command = await writeConfig(rag, told.port, folder, EVERY_MINUTE, signal);
   const causes = told.rows.flatMap(({ cause }) => cause ?? []);
   let isTold = false;
-  await liveOn({ command, ragUrl: rag.url, traffic: told.traffic, causes, signal }, async (url, found) => {
-    const problems = [...told.problems, ...found];
-    isTold = problems.length === 0;
-    const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
-    tellEnd({ rows: told.rows, problems, seconds, url, configFile: configFileIn(folder), stay }, stage);
-    if (stay) await aborted(signal);
-  });
+  await continueLive(
+    { command, ragUrl: rag.url, traffic: told.traffic, causes, signal },
+    async (url, found) => {
+      const problems = [...told.problems, ...found];
+      isTold = problems.length === 0;
+      const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
+      reportEnd({ rows: told.rows, problems, seconds, url, configFile: configFileIn(folder), stay }, output);
+      if (stay) await aborted(signal);
+    },
+  );
   return isTold;
 }
 
@@ -91,8 +96,8 @@ interface FaultsTold {
   readonly traffic: DemoTraffic;
 }
 
-async function tellFaults(
-  { port, chapters, stage, signal }: StorySettings,
+async function reportFaults(
+  { port, chapters, output, signal }: StorySettings,
   rag: DemoRagService,
   folder: string,
 ): Promise<FaultsTold> {
@@ -103,20 +108,20 @@ async function tellFaults(
   const command = await writeConfig(rag, port, folder, cron, signal);
   const firstHour = FIRST_FAULT_HOUR - healthyHours;
   return withWorld({ command, rag, questions, start, firstHour }, async (world) => {
-    stage.tell(
+    output.print(
       `A RAG service answers from ${documents} Wikipedia passages in pgvector, none about ${MISSING_TITLE}.`,
     );
-    stage.tell(
+    output.print(
       `recalld reruns ${questions.golden.length} golden questions every ${GOLDEN_HOURS} hours and watches what its users ask.`,
     );
-    stage.tell(`Console: ${world.lapse.url}/`);
+    output.print(`Console: ${world.lapse.url}/`);
     const log = createAlarmLog();
-    const problems = [...(await tellHealthy(world, healthyHours, log, stage))];
+    const problems = [...(await reportHealthy({ world, log, output }, healthyHours))];
     const rows: ClosingRow[] = [];
     for (const [index, chapter] of chapters.entries()) {
       const before = index === 0 ? 0 : log.raised.length;
       const place = chapters.length === 1 ? 'Fault' : `${index + 1} of ${chapters.length}`;
-      const told = await tellChapter(world, log, chapter, before, place, stage);
+      const told = await reportChapter({ world, log, output }, chapter, before, place);
       rows.push(told.row);
       problems.push(...told.problems);
     }
@@ -137,7 +142,7 @@ function timesOf(chapters: readonly Chapter[]): { readonly start: Date; readonly
       0,
     );
   const endMs = Math.floor((systemClock.now().getTime() - QUARTER_MS) / HOUR_MS) * HOUR_MS;
-  const latestMs = endMs - faultsMs - LEAST_HEALTHY_HOURS * HOUR_MS;
+  const latestMs = endMs - faultsMs - MIN_HEALTHY_HOURS * HOUR_MS;
   const noonMs = Math.floor((latestMs - NOON_MS) / DAY_MS) * DAY_MS + NOON_MS;
   const startMs = noonMs + ((latestMs - noonMs) % (GOLDEN_HOURS * HOUR_MS));
   return { start: new Date(startMs), healthyHours: (endMs - faultsMs - startMs) / HOUR_MS };

@@ -1,7 +1,42 @@
 /** People who ask the demo's RAG service: sessions of one to three questions about one article, more by day. */
+
 import type { LiveQuery } from '../live/rules/live-query.ts';
-import { createRandom } from '../stats/random.ts';
-import type { AnsweredQuestion, DividedQuestions } from './questions.ts';
+import { createRandom, drawn } from '../stats/random.ts';
+import { HOUR_MS } from '../time.ts';
+import { type DemoQuestion, readDemoAnswers, readDemoQuestions } from './rag/corpus.ts';
+import { isOfMissingArticle } from './rag/fault.ts';
+
+/** The questions of the demo, divided: those with known answers that golden runs ask, and those that people ask. */
+interface AnsweredQuestion extends DemoQuestion {
+  /** Id of the document that answers it. */
+  readonly document: string;
+}
+
+export interface DividedQuestions {
+  readonly golden: readonly AnsweredQuestion[];
+  /** What people ask, by article; none of them is in the golden set. */
+  readonly live: readonly (readonly AnsweredQuestion[])[];
+  /** About the article that the store can do without; nobody labelled them. */
+  readonly missing: readonly AnsweredQuestion[];
+}
+
+const GOLDEN = 300;
+
+/** The same division in every run. @throws RecalldError when the data of the demo cannot be read */
+export async function divideQuestions(): Promise<DividedQuestions> {
+  const [questions, answers] = await Promise.all([readDemoQuestions(), readDemoAnswers()]);
+  const answered = questions.map((question) => ({ ...question, document: answers.get(question.id) ?? '' }));
+  const missing = answered.filter(({ document }) => isOfMissingArticle(document));
+  const others = answered.filter(({ document }) => !isOfMissingArticle(document));
+  const golden = drawn(others, GOLDEN, SEED);
+  const labelled = new Set(golden.map(({ id }) => id));
+  const live = new Map<string, AnsweredQuestion[]>();
+  for (const question of others.filter(({ id }) => !labelled.has(id))) {
+    const [article = ''] = question.document.split('/');
+    live.set(article, [...(live.get(article) ?? []), question]);
+  }
+  return { golden, live: [...live.values()], missing };
+}
 
 /** What the RAG service answered. */
 export type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
@@ -31,13 +66,12 @@ export function questionOf(queryId: string): string {
   return queryId.split('-')[0] ?? '';
 }
 
-const HOUR_MS = 3_600_000;
 const SESSIONS_PER_HOUR = 50;
 /** How much more than the mean it is at the height of a day, and how much less at night. */
 const SWING = 0.4;
 /** Chance that a session goes on after a question. */
 const GOES_ON = 0.25;
-const MOST_QUESTIONS = 3;
+const MAX_QUESTIONS = 3;
 const SEED = 1;
 
 /** The same traffic in every run with the same first hour, whatever the time of day. */
@@ -56,7 +90,7 @@ export function createDemoTraffic({
   const nextSession = (missingShare: number): DemoSession => {
     const article = (uniform() < missingShare ? questions.missing : oneOf(questions.live)) ?? [];
     let count = 1;
-    while (count < MOST_QUESTIONS && uniform() < GOES_ON) count++;
+    while (count < MAX_QUESTIONS && uniform() < GOES_ON) count++;
     return {
       id: `session-${++sessions}`,
       questions: Array.from({ length: count }, () => oneOf(article)).flatMap((one) => one ?? []),
@@ -107,4 +141,50 @@ function uniforms(): () => number {
     fill(drawn);
     return (drawn[0] ?? 0) / 2 ** 32;
   };
+}
+
+/** Asks the demo's RAG service as its users do. */
+interface Searcher {
+  readonly search: (text: string) => Promise<SearchAnswer>;
+  /** To be called when the service may answer otherwise than before. */
+  readonly forget: () => void;
+}
+
+/** Remembers what was answered: the service answers the same question alike until something is changed about it. */
+export function createSearcher(url: string, signal: AbortSignal): Searcher {
+  const known = new Map<string, Promise<SearchAnswer>>();
+  return {
+    search(text) {
+      const answer = known.get(text) ?? ask(url, text, signal);
+      known.set(text, answer);
+      return answer;
+    },
+    forget: () => known.clear(),
+  };
+}
+
+/** @throws the reason of `signal`; a service that fails is an answer too */
+export async function ask(url: string, text: string, signal: AbortSignal): Promise<SearchAnswer> {
+  const startedMs = performance.now();
+  const answered = await searched(url, text, signal).catch(() => {
+    signal.throwIfAborted();
+    return { results: [], error: 'unreachable' };
+  });
+  return { ...answered, latencyMs: performance.now() - startedMs };
+}
+
+async function searched(
+  url: string,
+  text: string,
+  signal: AbortSignal,
+): Promise<Pick<SearchAnswer, 'results' | 'error'>> {
+  const response = await fetch(`${url}/search`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query: text, k: 10 }),
+    signal,
+  });
+  const body = (await response.json()) as { results: { id: string; score: number }[] };
+  if (!response.ok) return { results: [], error: `http_${response.status}` };
+  return { results: body.results.map(({ id, score }) => ({ id, score })), error: null };
 }

@@ -1,21 +1,47 @@
 /** The demo's RAG service, its users and the daemon that watches it, on one clock. */
+
 import type { CommandSettings } from '../app/commands/command-store.ts';
 import { type TimeLapse, withTimeLapse } from '../app/time-lapse.ts';
+import { systemClock } from '../system-clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { Seen } from './alarm-log.ts';
 import { GOLDEN_HOURS, GOLDEN_SET, PIPELINE } from './demo-config.ts';
-import type { DividedQuestions } from './questions.ts';
 import type { RagFault } from './rag/fault.ts';
 import type { DemoRagService } from './rag/spawn.ts';
-import { createSearcher } from './search.ts';
-import { StoryClock } from './story-clock.ts';
-import { createDemoTraffic, type DemoTraffic } from './traffic.ts';
+import { createDemoTraffic, createSearcher, type DemoTraffic, type DividedQuestions } from './traffic.ts';
 
-export const HOUR_MS = 3_600_000;
+/** A clock that the story moves on, so that days pass in seconds; in between it goes as any other. */
+class StoryClock {
+  #setTo: number;
+  #setAtMs = systemClock.monotonicMs();
+
+  constructor(start: Date) {
+    this.#setTo = start.getTime();
+  }
+
+  set(now: Date): void {
+    this.#setTo = now.getTime();
+    this.#setAtMs = systemClock.monotonicMs();
+  }
+
+  now(): Date {
+    return new Date(this.#setTo + systemClock.monotonicMs() - this.#setAtMs);
+  }
+
+  monotonicMs(): number {
+    return systemClock.monotonicMs();
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return systemClock.sleep(ms, signal);
+  }
+}
+
 const DAY_HOURS = 24;
 /** After the sampling of a minute is settled. */
-const SETTLED_MS = 5 * 60_000;
+const SETTLED_MS = 5 * MINUTE_MS;
 /** A window closes ten minutes after its end; a quarter past, what it comes to is known. */
-const QUARTER_MS = 15 * 60_000;
+const QUARTER_MS = 15 * MINUTE_MS;
 
 export interface World {
   readonly lapse: TimeLapse;

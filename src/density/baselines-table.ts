@@ -1,8 +1,7 @@
 /** Baselines of query density in PostgreSQL; a version is never changed. */
 import type { Pool, PoolClient } from 'pg';
-import { takeTurn } from '../postgres/advisory-lock.ts';
-import { inTransaction } from '../postgres/transaction.ts';
-import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/vector-bytes.ts';
+import { inTransaction, takeTurn } from '../postgres/transaction.ts';
+import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
 import { type Matrix, matrixOf } from '../vector/matrix.ts';
 import type { FrozenBaseline } from './rules/baseline.ts';
 import type { BaselineScores } from './rules/query-score.ts';

@@ -1,7 +1,7 @@
 /** Reads of the coverage of live queries over a period in which they occurred. */
 import type { Pool } from 'pg';
-import { namingOutage } from '../postgres/named-outage.ts';
-import { vectorOfBytes } from '../postgres/vector-bytes.ts';
+import { namingOutage } from '../postgres/pool.ts';
+import { vectorOfBytes } from '../postgres/values.ts';
 import type { ChanceGroup } from './rules/equal-chance.ts';
 
 /** A span of time in which queries occurred: inclusive, and exclusive. */

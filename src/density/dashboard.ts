@@ -1,14 +1,13 @@
 /** Density and topics: how well the store covers what is asked, and whether the store and the model are what they were. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { frame } from '../dashboards/frame.ts';
+import { frame, onePipeline, segmentOf } from '../dashboards/frame.ts';
 import { type GaugeGraph, gaugeGraphs } from '../dashboards/gauge-panels.ts';
 import { graph, metricTable } from '../dashboards/panels.ts';
 import { maxBy, orNone, rateBy } from '../dashboards/promql.ts';
 import type { DashboardSettings } from '../dashboards/settings.ts';
-import { onePipeline, segmentOf } from '../dashboards/variables.ts';
 import { deploymentsTable } from '../golden/panels/drill-down.ts';
-import { dashboardUids } from '../metrics/alert-rules/rule.ts';
+import { dashboardUids } from '../metrics/alert-rules.ts';
 import { metricCatalogue } from '../metrics/catalogue.ts';
 
 const coverage: readonly GaugeGraph[] = [

@@ -1,22 +1,24 @@
 /** `recalld density`: how well the store covers what people ask. `recalld topics`: what it does not cover. */
+
 import { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-settings.ts';
 import { type CommandSettings, type CommandStore, withCommandStore } from '../app/commands/command-store.ts';
 import { withWatchedStore } from '../app/commands/watched-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { readDensityVerdict } from '../checks/check-states.ts';
+import { readDensityVerdict } from '../checks/check-store.ts';
 import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
 import { formatTable, printJson, printLine } from '../cli/output.ts';
 import { parseCount } from '../cli/parse-count.ts';
 import { parseTime } from '../cli/parse-time.ts';
 import { RecalldError } from '../errors.ts';
 import { systemClock } from '../system-clock.ts';
+import { percent } from '../text/number-text.ts';
 import { DAY_MS } from '../time.ts';
+import { densityTables } from './dependencies.ts';
 import { describeDensity } from './describe-density.ts';
 import { type DensityAnswer, topicJson } from './http-contract.ts';
-import { type RebaselineAnswer, requestRebaseline } from './request-rebaseline.ts';
+import { type RebaselineAnswer, requestRebaseline } from './learn-baseline.ts';
 import { type TopicState, topicName, type UncoveredTopic } from './rules/uncovered-topic.ts';
-import { densityTables } from './tables.ts';
 
 interface ShowOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -286,8 +288,4 @@ async function findTopic({ topics }: CommandStore, id: string): Promise<Uncovere
     'topic_unknown',
     `There is no uncovered topic ${id}; \`recalld topics list\` shows those that are.`,
   );
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
 }

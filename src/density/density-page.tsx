@@ -1,12 +1,9 @@
 /** How well the store covers what people ask: the trend, the distributions, what is not covered. */
-
-import type { Distributions } from '../console/charts/distribution.ts';
-import { DistributionChart } from '../console/charts/distribution-chart.tsx';
+import { DistributionChart, type Distributions } from '../console/charts/distribution-chart.tsx';
 import { TrendChart, type TrendLevel } from '../console/charts/trend-chart.tsx';
-import { Badge, type Tone, VerdictBadge } from '../console/components/badge.tsx';
 import { Empty, type Fact, Facts, Section } from '../console/components/section.tsx';
 import { Table } from '../console/components/table.tsx';
-import { Age, agoOf, Instant } from '../console/components/time.tsx';
+import { Age, agoOf, Badge, Instant, type Tone, VerdictBadge } from '../console/components/values.tsx';
 import { count, minute, plural } from '../console/format.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { deploymentMark } from '../deployments/deployment-table.tsx';

@@ -1,20 +1,24 @@
 /** What the jobs of query density work with. */
 import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
-import type { Deployments } from '../deployments/ports/deployments.ts';
+import type { Deployments } from '../deployments/deployments.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import type { Logger } from '../logger.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { userIdHmac } from '../privacy/rules/keyed-hash.ts';
-import { probeEmbedder } from '../probes/probe-embedder.ts';
-import { probeStore } from '../probes/probe-store.ts';
+import { probeEmbedder, probeStore } from '../probes/probe-parts.ts';
+import { canariesTable, snapshotsTable } from '../probes/probe-tables.ts';
 import type { ProbeDeps } from '../probes/probes.ts';
+import { baselinesTable } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
+import { coverageTable } from './coverage-table.ts';
 import type { DensityPlan } from './plan.ts';
-import type { DensityTables } from './tables.ts';
+import { topicsTable } from './topics-table.ts';
+import { watchTable } from './watch-table.ts';
 
 export interface DensityDeps {
   readonly tables: DensityTables;
@@ -85,4 +89,25 @@ export async function forEachPlan(
     }
   }
   if (failures.length > 0) throw failures[0];
+}
+
+/** All that is stored of query density. */
+export interface DensityTables {
+  coverage: ReturnType<typeof coverageTable>;
+  baselines: ReturnType<typeof baselinesTable>;
+  watch: ReturnType<typeof watchTable>;
+  topics: ReturnType<typeof topicsTable>;
+  canaries: ReturnType<typeof canariesTable>;
+  snapshots: ReturnType<typeof snapshotsTable>;
+}
+
+export function densityTables(pool: Pool): DensityTables {
+  return {
+    coverage: coverageTable(pool),
+    baselines: baselinesTable(pool),
+    watch: watchTable(pool),
+    topics: topicsTable(pool),
+    canaries: canariesTable(pool),
+    snapshots: snapshotsTable(pool),
+  };
 }

@@ -1,7 +1,7 @@
 /** All that is known of the query density of a pipeline, as the API tells it. */
 
 import type { Clock } from '../clock.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { DAY_MS } from '../time.ts';

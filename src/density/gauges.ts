@@ -1,11 +1,8 @@
 /** What is stored of query density and of topics -> metric samples. What is too old to trust is withheld. */
-
 import { admissionChance } from '../live/rules/sampling/admission.ts';
-import type { MeasuredRows } from '../measures/gauges.ts';
-import { valueSamples } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
-import type { GaugesAt } from '../metrics/meter.ts';
-import { type GaugeSample, sample } from '../metrics/meter.ts';
+import { type MeasuredRows, valueSamples } from '../measures/gauges.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { MINUTE_MS } from '../time.ts';
 import type { CoverageAdmission, CoverageTable } from './coverage-table.ts';

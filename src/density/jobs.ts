@@ -1,8 +1,7 @@
 /** How well vector stores cover what people ask. */
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
-import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
-import type { JobQueue } from '../queue/job-queue.ts';
+import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
 import type { DensityDeps } from './dependencies.ts';
 import { detectUncoveredTopics } from './detect-uncovered-topics.ts';
 import { evaluateDensity } from './evaluate-density.ts';

@@ -1,6 +1,8 @@
 /** From traffic to a baseline: provisional as soon as there is some, for pages when there is enough, anew after a change. */
-import { drawn } from '../stats/draw.ts';
-import { mean } from '../stats/mean.ts';
+
+import type { Clock } from '../clock.ts';
+import { mean } from '../stats/descriptive.ts';
+import { drawn } from '../stats/random.ts';
 import { DAY_MS } from '../time.ts';
 import { rowOf } from '../vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';
@@ -10,14 +12,16 @@ import type { DensityPlan } from './plan.ts';
 import { type Baseline, type BaselineGrade, baselineGrade, daysWithTraffic } from './rules/baseline.ts';
 import { densityOf } from './rules/query-density.ts';
 import { NO_REGION, percentile, surpriseOf } from './rules/query-score.ts';
-import { lastClosable } from './rules/watch.ts';
+import { lastClosable, startOver } from './rules/watch.ts';
 import type {
   BaselineProgress,
   DensityState,
+  RebaselineRequest,
   ReplayingPhase,
   WatchObservation,
 } from './rules/watch-state.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
+import type { WatchTable } from './watch-table.ts';
 
 /** A period of the configured days is doubled so often for the sessions that it lacks. */
 const DOUBLINGS = 2;
@@ -244,4 +248,28 @@ function retainedQuery(
 
 function placesById({ queries }: Traffic): ReadonlyMap<string, number> {
   return new Map(queries.map(({ id }, place) => [id, place]));
+}
+
+/** `unwatched`: the pipeline was never looked at, so that there is nothing to make anew. */
+export type RebaselineAnswer = 'requested' | 'unwatched';
+
+/**
+ * Lets go of the baseline and of open alarms. The next run of the job builds a new one when the traffic is enough,
+ * else as soon as it is.
+ */
+export async function requestRebaseline(
+  { watch, clock }: { readonly watch: WatchTable; readonly clock: Clock },
+  { pipeline, ...request }: { readonly pipeline: string } & Omit<RebaselineRequest, 'at'>,
+): Promise<RebaselineAnswer> {
+  for (;;) {
+    const stored = await watch.find(pipeline);
+    if (stored === null) return 'unwatched';
+    const at = clock.now();
+    const { state, effects } = startOver(pipeline, stored.state, { ...request, at });
+    const events = effects.flatMap((effect) => (effect.kind === 'record_event' ? [effect.event] : []));
+    const { revision } = stored;
+    const isTaken = await watch.advance({ pipeline, revision, state, windows: [], events, at });
+    // Otherwise a job took a step meanwhile.
+    if (isTaken) return 'requested';
+  }
 }

@@ -1,8 +1,8 @@
 /** What is measured with changed: an annotated new reference, never drift. */
 
-import { fingerprintOf } from '../deployments/rules/fingerprint.ts';
+import { fingerprintOf } from '../deployments/rules/deployment.ts';
 import { createPace } from '../outbound/rate-limiter.ts';
-import { drawn } from '../stats/draw.ts';
+import { drawn } from '../stats/random.ts';
 import { DAY_MS } from '../time.ts';
 import { rowOf } from '../vector/matrix.ts';
 import type { DensityDeps } from './dependencies.ts';

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { RecalldError } from '../errors.ts';
-import { distinctRows } from '../vector/distinct-rows.ts';
-import { type Matrix, selectRows } from '../vector/matrix.ts';
+import { distinctRows, type Matrix, selectRows } from '../vector/matrix.ts';
 import { meanSimilarities, nearestNeighbours } from '../vector/nearest-neighbours.ts';
 import { compareEmbeddings, type EmbeddingDrift } from './rules/embedding-drift.ts';
 import {
@@ -12,11 +11,11 @@ import {
 } from './rules/query-density.ts';
 import { baselineScores, NO_REGION, percentile, surpriseOf } from './rules/query-score.ts';
 import { assignRegions, findRegions, regionCount } from './rules/regions.ts';
-import { populationStabilityIndex } from './rules/share-divergence.ts';
 import {
   type KolmogorovSmirnov,
   kolmogorovSmirnov,
   mannWhitney,
+  populationStabilityIndex,
   wassersteinDistance,
 } from './rules/two-sample-statistics.ts';
 import { readSessions, readVectors } from './vector-files.ts';

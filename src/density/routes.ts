@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
 import { RecalldError } from '../errors.ts';
-import { parseRequest } from '../http/parse-request.ts';
+import { parseRequest } from '../http/fields.ts';
 import { DAY_MS } from '../time.ts';
 import { type DensityRequest, type DescribeDensityDeps, describeDensity } from './describe-density.ts';
 import {
@@ -15,7 +15,7 @@ import {
   topicListQuery,
   topicParams,
 } from './http-contract.ts';
-import { type RebaselineAnswer, requestRebaseline } from './request-rebaseline.ts';
+import { type RebaselineAnswer, requestRebaseline } from './learn-baseline.ts';
 import type { UncoveredTopic } from './rules/uncovered-topic.ts';
 import type { TopicsTable } from './topics-table.ts';
 import type { WatchTable } from './watch-table.ts';

@@ -1,14 +1,18 @@
 /** Topics that people ask about and the store does not cover, and what to add for them. */
-import { Sparkline } from '../console/charts/sparkline.tsx';
-import { measuredPoints } from '../console/charts/trend.ts';
-import { TrendChart, type TrendLevel, type TrendMark } from '../console/charts/trend-chart.tsx';
-import { Badge, type Tone } from '../console/components/badge.tsx';
+import {
+  measuredPoints,
+  Sparkline,
+  TrendChart,
+  type TrendLevel,
+  type TrendMark,
+} from '../console/charts/trend-chart.tsx';
 import { Empty, Section } from '../console/components/section.tsx';
 import { Table } from '../console/components/table.tsx';
-import { Age, agoOf, Instant } from '../console/components/time.tsx';
-import { compact, percent, plural } from '../console/format.ts';
+import { Age, agoOf, Badge, Instant, type Tone } from '../console/components/values.tsx';
+import { compact, plural } from '../console/format.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
 import type { Review, ReviewedMeasure } from '../status/read-review.ts';
+import { percent } from '../text/number-text.ts';
 import type { TopicWindow, UncoveredTopic } from './rules/uncovered-topic.ts';
 import type { DensityEventKind } from './rules/watch-state.ts';
 

@@ -1,7 +1,7 @@
 /** Uncovered topics in PostgreSQL. */
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../postgres/transaction.ts';
-import { bytesOfNumbers, numbersOfBytes } from '../postgres/vector-bytes.ts';
+import { bytesOfNumbers, numbersOfBytes } from '../postgres/values.ts';
 import type {
   KnownTopic,
   SeenTopic,

@@ -1,10 +1,173 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { RecalldError } from '../errors.ts';
 import { sourceLines } from '../files/source-lines.ts';
-import { unreadable } from '../files/system-failure.ts';
+import { unreadable } from '../files/text-file.ts';
 import { malformed, type SourceLine } from '../text/source-line.ts';
-import type { Matrix } from '../vector/matrix.ts';
-import { describeBadRow, firstBadRow, MAX_NUMBERS, NPY_MAGIC, readNpy } from './npy-file.ts';
+import { lengthOf, type Matrix, rowOf } from '../vector/matrix.ts';
+
+/** What a supported file says of its data. */
+interface NpyHeader {
+  readonly type: 'float32' | 'float64';
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** The first bytes of every .npy file; the format's version, two bytes, follows. */
+const NPY_MAGIC: Buffer = Buffer.from('\x93NUMPY', 'latin1');
+
+/** Magic, version, and the longer of the two forms of the header's length. */
+const NPY_PREAMBLE_BYTES: number = NPY_MAGIC.length + 2 + 4;
+
+const MAX_HEADER_BYTES = 1024 * 1024;
+
+/**
+ * Where the header's text lies, or what is wrong with the file. A problem completes `FILE ...`.
+ *
+ * @param preamble the first `NPY_PREAMBLE_BYTES` of the file, or all of a shorter one
+ */
+function locateNpyHeader(
+  preamble: Buffer,
+): { readonly start: number; readonly end: number } | { readonly problem: string } {
+  if (preamble.length < NPY_PREAMBLE_BYTES) return { problem: TRUNCATED };
+  const major = preamble[NPY_MAGIC.length] ?? 0;
+  if (major < 1 || major > 3) {
+    return { problem: `has version ${major} of the .npy format; save it in version 1, 2 or 3` };
+  }
+  const lengthAt = NPY_MAGIC.length + 2;
+  const length = major === 1 ? preamble.readUInt16LE(lengthAt) : preamble.readUInt32LE(lengthAt);
+  if (length > MAX_HEADER_BYTES) {
+    return { problem: 'has a header longer than 1 MiB; save the array again with numpy.save' };
+  }
+  const start = lengthAt + (major === 1 ? 2 : 4);
+  return { start, end: start + length };
+}
+
+const TRUNCATED = 'ends before its data do; copy or save it again';
+
+/** The header from its text, a literal of a Python dictionary. A problem completes `FILE ...`. */
+function parseNpyHeader(text: string): NpyHeader | { readonly problem: string } {
+  const descr = /['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|(\[))/.exec(text);
+  const order = /['"]fortran_order['"]\s*:\s*(True|False)/.exec(text)?.[1];
+  const shape = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/.exec(text)?.[1];
+  if (descr === null || order === undefined || shape === undefined) {
+    return { problem: 'has a header that cannot be understood; save the array again with numpy.save' };
+  }
+  const type = TYPES[descr[1] ?? ''];
+  if (type === undefined) {
+    const found = descr[1] === undefined ? 'records' : `numbers of the type "${descr[1].slice(0, 20)}"`;
+    return { problem: `holds ${found}; save it as little-endian float32 with array.astype("<f4")` };
+  }
+  const sizes = shape.split(',').flatMap((size) => (size.trim() === '' ? [] : [Number.parseInt(size, 10)]));
+  const [rows = 0, columns = 0] = sizes;
+  if (sizes.length !== 2) {
+    return {
+      problem: `holds a ${sizes.length}-dimensional array; save one of 2 dimensions, with a row for each vector`,
+    };
+  }
+  if (order === 'True') {
+    return { problem: 'is in Fortran order; save it in C order with numpy.ascontiguousarray' };
+  }
+  return { type, rows, columns };
+}
+
+const TYPES: Readonly<Record<string, NpyHeader['type']>> = { '<f4': 'float32', '<f8': 'float64' };
+
+const BLOCK_BYTES = 1024 * 1024;
+
+/**
+ * The rows of a .npy file, as float32; float64 is rounded to it. Beside the rows only a block of the file is in memory.
+ *
+ * @throws RecalldError `file_malformed` for what is no 2-d array of float32 or float64 in C order and little-endian,
+ * or ends early, or has a row without direction. An error of the system passes through.
+ */
+async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
+  const { header, dataStart } = await readHeader(file, path);
+  const { rows, columns, type } = header;
+  const width = type === 'float32' ? 4 : 8;
+  const bytes = rows * columns * width;
+  const { size } = await file.stat();
+  if (rows === 0 || columns === 0) throw refused(path, 'holds no vectors; give at least one row');
+  if (rows * columns > MAX_NUMBERS) {
+    throw refused(path, 'holds more than 1,073,741,824 numbers; take a sample of its rows');
+  }
+  if (size < dataStart + bytes) throw refused(path, TRUNCATED);
+  if (size > dataStart + bytes) {
+    throw refused(path, 'goes on after its array; save one array in each file');
+  }
+  const data = new Float32Array(rows * columns);
+  const block = Buffer.allocUnsafe(Math.min(bytes, BLOCK_BYTES));
+  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+  let filled = 0;
+  for (let done = 0; done < bytes; ) {
+    const length = Math.min(block.length, bytes - done);
+    if ((await readFully(file, block, length, dataStart + done)) < length) throw refused(path, TRUNCATED);
+    for (let at = 0; at < length; at += width) {
+      data[filled++] = width === 4 ? view.getFloat32(at, true) : view.getFloat64(at, true);
+    }
+    done += length;
+  }
+  const matrix = { rows, columns, data };
+  const bad = firstBadRow(matrix, 0);
+  if (bad !== null) throw refused(path, `has in row ${bad.row} (the first is 0) ${describeBadRow(bad)}`);
+  return matrix;
+}
+
+async function readHeader(
+  file: FileHandle,
+  path: string,
+): Promise<{ readonly header: NpyHeader; readonly dataStart: number }> {
+  const preamble = Buffer.alloc(NPY_PREAMBLE_BYTES);
+  const got = await readFully(file, preamble, preamble.length, 0);
+  const place = locateNpyHeader(preamble.subarray(0, got));
+  if ('problem' in place) throw refused(path, place.problem);
+  const text = Buffer.alloc(place.end - place.start);
+  if ((await readFully(file, text, text.length, place.start)) < text.length) throw refused(path, TRUNCATED);
+  const header = parseNpyHeader(text.toString('utf8'));
+  if ('problem' in header) throw refused(path, header.problem);
+  return { header, dataStart: place.end };
+}
+
+/** Reads until `length` bytes are there or the file ends, and tells how many there are. */
+async function readFully(file: FileHandle, target: Buffer, length: number, from: number): Promise<number> {
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await file.read(target, filled, length - filled, from + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return filled;
+}
+
+function refused(path: string, problem: string): RecalldError {
+  return new RecalldError('file_malformed', `${path} ${problem}.`);
+}
+
+// What every row must be, whatever the format of its file.
+
+/** 4 GiB of float32. */
+const MAX_NUMBERS: number = 2 ** 30;
+
+interface BadRow {
+  readonly row: number;
+  readonly is: 'not_finite' | 'zero';
+}
+
+/** The first row, from `start` on, that has no direction: one with NaN or an infinity, or a zero vector. */
+function firstBadRow(matrix: Matrix, start: number): BadRow | null {
+  for (let row = start; row < matrix.rows; row++) {
+    const length = lengthOf(rowOf(matrix, row));
+    if (length === 0) return { row, is: 'zero' };
+    if (!Number.isFinite(length)) return { row, is: 'not_finite' };
+  }
+  return null;
+}
+
+/** Follows `has`, and names the way out. */
+function describeBadRow({ is }: BadRow): string {
+  return is === 'zero'
+    ? 'a zero vector, which has no direction; leave it out'
+    : 'NaN, or a number too large for float32; leave it out';
+}
 
 /**
  * The vectors of a file, one per row: NumPy's .npy (2-d, float32 or float64, C order), told by its first bytes, else

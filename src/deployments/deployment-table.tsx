@@ -1,12 +1,11 @@
 /** Changes of what a pipeline is made of, with what people noted about them. */
 
-import { Badge } from '../console/components/badge.tsx';
 import { Table } from '../console/components/table.tsx';
-import { Instant } from '../console/components/time.tsx';
+import { Badge, Instant } from '../console/components/values.tsx';
 import { pipelinePath, within } from '../console/links.ts';
 import type { TimeRange } from '../console/time-range.ts';
+import type { Annotation } from './annotations.ts';
 import { NoteForm, Notes } from './notes.tsx';
-import type { Annotation } from './ports/annotations.ts';
 import type { Deployment } from './rules/deployment.ts';
 
 interface DeploymentTableProps {

@@ -1,11 +1,11 @@
 /** What changed in pipelines, told by people or seen by recalld. */
 
-import { PipelineChoice } from '../console/components/pipeline-choice.tsx';
+import { PipelineChoice } from '../console/components/navigation.tsx';
 import { Empty, Section } from '../console/components/section.tsx';
 import { within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
+import type { Annotation } from './annotations.ts';
 import { DeploymentTable } from './deployment-table.tsx';
-import type { Annotation } from './ports/annotations.ts';
 import type { Deployment } from './rules/deployment.ts';
 
 export interface DeploymentsPageData {

@@ -1,7 +1,6 @@
 /** What people noted about a run or a deployment, and the form to note more. */
-
-import { Instant } from '../console/components/time.tsx';
-import type { Annotation, AnnotationSubject } from './ports/annotations.ts';
+import { Instant } from '../console/components/values.tsx';
+import type { Annotation, AnnotationSubject } from './annotations.ts';
 
 export const LONGEST_NOTE = 1000;
 

@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
+import { parseRequest } from '../http/fields.ts';
 import { toPage } from '../http/paging.ts';
-import { parseRequest } from '../http/parse-request.ts';
-import type { Deployments } from './ports/deployments.ts';
+import type { Deployments } from './deployments.ts';
 import { deploymentJson, deploymentListQuery, newDeploymentSchema, toNewDeployment } from './schema.ts';
 
 export interface DeploymentsDeps {

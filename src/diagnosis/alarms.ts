@@ -1,13 +1,16 @@
 /** What is in alarm on a pipeline: the checks that page or make tickets, and what the alert rules see beside them. */
-
 import { isBreach } from '../checks/rules/check-result.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
 import { failedShare } from '../golden/rules/run.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
-import { ageSeconds, INTERVALS_TO_TRUST, probeTrustSeconds } from '../measures/rules/trust.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import {
+  ageSeconds,
+  INTERVALS_TO_TRUST,
+  type IntervalOf,
+  probeTrustSeconds,
+} from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT, type Severity } from '../model.ts';
 
 export interface Alarm {
@@ -27,7 +30,7 @@ export interface AlarmFacts {
 
 /** As the alert rules on the answers of golden runs have it. */
 const FAILURES_TO_ALARM = 0.05;
-const LEAST_ANN_RECALL = 0.9;
+const MIN_ANN_RECALL = 0.9;
 
 /** Critical ones first, by name. */
 export function alarmsOf(pipeline: WatchedPipeline, facts: AlarmFacts, now: Date): Alarm[] {
@@ -74,7 +77,7 @@ function partAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
     ...(median?.details['verdict'] === 'changed'
       ? [{ name: 'the embedding canary moved', severity, goldenSet: null } as const]
       : []),
-    ...(recall !== null && (recall.ciHigh ?? recall.value) < LEAST_ANN_RECALL
+    ...(recall !== null && (recall.ciHigh ?? recall.value) < MIN_ANN_RECALL
       ? [{ name: 'the index misses near neighbours', severity, goldenSet: null } as const]
       : []),
   ];

@@ -1,22 +1,21 @@
 /** Looks at a pipeline: what is in alarm, and what is likely behind it. */
-
-import { readCheckStates } from '../checks/check-states.ts';
-import type { CheckStore } from '../checks/check-store.ts';
+import { type CheckStore, readCheckStates } from '../checks/check-store.ts';
 import type { Clock } from '../clock.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
-import type { Deployments } from '../deployments/ports/deployments.ts';
+import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import type { StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
+import type { Measurements } from '../measures/measurements.ts';
+import type { IntervalOf } from '../measures/rules/measurement.ts';
+import { DAY_MS } from '../time.ts';
 import { type Alarm, type AlarmFacts, alarmsOf } from './alarms.ts';
-import { lastGood, latestEnded } from './diagnosed-runs.ts';
+import type { Diagnoses, DiagnosisStored } from './diagnoses.ts';
 import {
   type Interval,
   observeCanary,
@@ -26,8 +25,7 @@ import {
   observeStore,
   observeTopics,
 } from './observe-parts.ts';
-import { observeOwnWork, observeRun } from './observe-run.ts';
-import type { Diagnoses, DiagnosisStored } from './ports/diagnoses.ts';
+import { lastGood, latestEnded, observeOwnWork, observeRun } from './observe-run.ts';
 import { diagnose, type Findings } from './rules/diagnose.ts';
 import type { Diagnosis, StoredDiagnosis } from './rules/episode.ts';
 import type { Observations } from './rules/observations.ts';
@@ -47,23 +45,22 @@ export interface DiagnoseDeps extends StoredRuns {
   readonly logger: Logger;
 }
 
-/** Looks at the parts of a pipeline at once, in place of when their schedule would. */
-export type LookAtParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<void>;
+/** Probes the parts of a pipeline at once, in place of when their schedule would. */
+export type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<void>;
 
-const DAY_MS = 86_400_000;
-const MOST_DEPLOYMENTS = 50;
+const MAX_DEPLOYMENTS = 50;
 
 /**
  * Keeps what is likely behind the alarms of a pipeline: opens a diagnosis when something comes to be in alarm, revises
  * it while it lasts, closes it when nothing is any more. May be done again at any time, by any replica.
  *
- * @param lookAtParts is done once for each episode, so that the parts are seen as they are now
+ * @param probeParts is done once for each episode, so that the parts are seen as they are now
  * @returns null when nothing is in alarm
  */
 export async function keepDiagnosis(
   deps: DiagnoseDeps,
   pipeline: WatchedPipeline,
-  lookAtParts: LookAtParts,
+  probeParts: ProbeParts,
   signal: AbortSignal,
 ): Promise<DiagnosisStored | null> {
   const { clock, diagnoses, logger } = deps;
@@ -73,12 +70,12 @@ export async function keepDiagnosis(
   const alarms = alarmsOf(pipeline, facts, clock.now());
   if (alarms.length === 0) {
     // What is never seen well cannot be seen to have changed.
-    if (lacksFirstLook(pipeline, facts)) await lookAtParts(pipeline, signal);
+    if (lacksFirstLook(pipeline, facts)) await probeParts(pipeline, signal);
     if (await diagnoses.close(name, clock.now()))
       logger.info('nothing is in alarm any more', { pipeline: name });
     return null;
   }
-  if (open === null) await lookAtParts(pipeline, signal);
+  if (open === null) await probeParts(pipeline, signal);
   const at = clock.now();
   const diagnosis = await lookInto(deps, pipeline, alarms, open);
   const stored = await diagnoses.keep(diagnosis, at);
@@ -180,7 +177,7 @@ async function observe(
       observeStore(measurements, measured, interval),
       observeRecall(measurements, measured, interval),
       observeCanary(measurements, measured, interval),
-      deps.deployments.list({ pipeline, since: reference?.startedAt ?? good, limit: MOST_DEPLOYMENTS }),
+      deps.deployments.list({ pipeline, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
       observeDensity(deps.densityStates, pipeline, density, measured),
       plan === null ? null : observeTopics(deps.topics, pipeline),
       deps.runs.latestSentinels(),

@@ -1,8 +1,23 @@
 /** Diagnoses in PostgreSQL. */
 import type { Pool, PoolClient } from 'pg';
+import { type GaugesAt, sample } from '../metrics/meter.ts';
 import { inTransaction } from '../postgres/transaction.ts';
-import type { Diagnoses, DiagnosisStored } from './ports/diagnoses.ts';
 import { type Diagnosis, isSameDiagnosis, nextStep, type StoredDiagnosis } from './rules/episode.ts';
+
+/** `outdated`: a later look was stored already. */
+export type DiagnosisStored = 'opened' | 'revised' | 'superseded' | 'unchanged' | 'outdated';
+
+export interface DiagnosisFilter {
+  readonly pipeline?: string;
+  /** Only those that held at some time from `from` to `until`. */
+  readonly holding?: { readonly from: Date; readonly until: Date };
+  /** Id of a diagnosis that was listed, to go on behind it. */
+  readonly before?: string;
+  readonly limit: number;
+}
+
+/** What was likely behind the alarms of each pipeline. */
+export type Diagnoses = ReturnType<typeof createDiagnoses>;
 
 interface DiagnosisRow {
   id: string;
@@ -37,9 +52,10 @@ const close = `
   update diagnoses set closed_at = greatest($2::timestamptz, opened_at)
    where pipeline = $1::text and closed_at is null`;
 
-export function createDiagnoses(pool: Pool): Diagnoses {
+export function createDiagnoses(pool: Pool) {
   return {
-    async current(pipeline) {
+    /** The diagnosis that holds; null when nothing is in alarm. */
+    async current(pipeline: string): Promise<StoredDiagnosis | null> {
       const { rows } = await pool.query<DiagnosisRow>(
         'select * from diagnoses where pipeline = $1::text and closed_at is null',
         [pipeline],
@@ -47,21 +63,27 @@ export function createDiagnoses(pool: Pool): Diagnoses {
       return rows[0] === undefined ? null : toDiagnosis(rows[0]);
     },
 
-    async open() {
+    /** Those of every pipeline that hold. */
+    async open(): Promise<readonly StoredDiagnosis[]> {
       const { rows } = await pool.query<DiagnosisRow>(
         'select * from diagnoses where closed_at is null order by pipeline',
       );
       return rows.map(toDiagnosis);
     },
 
-    keep: (diagnosis, at) => inTransaction(pool, (client) => keep(client, diagnosis, at)),
+    /** Opens, revises or supersedes, as `nextStep` says. The same look stored again, by a retry or a replica, changes nothing. */
+    keep: (diagnosis: Diagnosis, at: Date): Promise<DiagnosisStored> =>
+      inTransaction(pool, (client) => keep(client, diagnosis, at)),
 
-    async close(pipeline, at) {
+    /** Nothing is in alarm any more. @returns whether there was one to close */
+    async close(pipeline: string, at: Date): Promise<boolean> {
       const { rowCount } = await pool.query(close, [pipeline, at]);
       return rowCount === 1;
     },
 
-    async list({ pipeline = null, holding, before = null, limit }) {
+    /** Newest first. */
+    async list(filter: DiagnosisFilter): Promise<readonly StoredDiagnosis[]> {
+      const { pipeline = null, holding, before = null, limit } = filter;
       const { rows } = await pool.query<DiagnosisRow>(
         `select * from diagnoses
           where ($1::text is null or pipeline = $1::text) and ($2::bigint is null or id < $2::bigint)
@@ -73,7 +95,8 @@ export function createDiagnoses(pool: Pool): Diagnoses {
       return rows.map(toDiagnosis);
     },
 
-    async prune(before) {
+    /** Drops closed ones that ended before a time. */
+    async prune(before: Date): Promise<void> {
       await pool.query('delete from diagnoses where closed_at < $1::timestamptz', [before]);
     },
   };
@@ -137,4 +160,21 @@ function toDiagnosis(row: DiagnosisRow): StoredDiagnosis {
     referenceRunId: row.reference_run_id,
     ...findings,
   };
+}
+
+/** The diagnoses that hold -> metric samples, for the annotations of alerts. */
+interface DiagnosisGaugesDeps {
+  readonly diagnoses: Pick<Diagnoses, 'open'>;
+  /** Names of the pipelines of the config; what is stored of others is left out. */
+  readonly pipelines: readonly string[];
+}
+
+export async function readDiagnosisGauges({ diagnoses, pipelines }: DiagnosisGaugesDeps): Promise<GaugesAt> {
+  const watched = new Set(pipelines);
+  const samples = (await diagnoses.open())
+    .filter(({ pipeline }) => watched.has(pipeline))
+    .map(({ pipeline, cause, confidence }) =>
+      sample('recalld_diagnosis_info', { pipeline, cause, confidence }, 1),
+    );
+  return () => samples;
 }

@@ -1,11 +1,34 @@
 /** What is behind alarms. */
 import { z } from 'zod';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { probePipelines } from '../probes/probe-pipelines.ts';
-import type { ProbeDeps } from '../probes/probes.ts';
-import { defineJob, type JobDefinition } from '../queue/job-definition.ts';
+import { probePipelines } from '../probes/probe-jobs.ts';
+import { measureAnnRecall, probeEmbedder, probeStore } from '../probes/probe-parts.ts';
+import type { ProbeDeps, ProbedPipeline } from '../probes/probes.ts';
+import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
+import { messageOf } from '../text/error-message.ts';
 import { type DiagnoseDeps, keepDiagnosis } from './diagnose-pipeline.ts';
-import { lookAtParts } from './look-at-parts.ts';
+
+/** A part that does not answer within this keeps nobody from a diagnosis. */
+const PATIENCE_MS = 30_000;
+
+/** Measures the store, the embedder and the index now. A part that fails, or takes too long, is left out. */
+async function probeParts(deps: ProbeDeps, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const probe = (work: () => Promise<void>): Promise<void> =>
+    probePipelines(deps, [pipeline], work, bounded).catch((error: unknown) => {
+      signal.throwIfAborted();
+      deps.logger.warn('a part did not answer in time for a diagnosis', {
+        pipeline: pipeline.name,
+        reason: messageOf(error),
+      });
+    });
+  const { name, store, embedder } = pipeline;
+  await Promise.all([
+    store === null ? undefined : probe(() => probeStore(deps, name, store, bounded)),
+    embedder === null ? undefined : probe(() => probeEmbedder(deps, name, embedder, bounded)),
+    probe(() => measureAnnRecall(deps, pipeline, bounded)),
+  ]);
+}
 
 export interface DiagnosisJobDeps {
   readonly diagnose: DiagnoseDeps;
@@ -26,12 +49,12 @@ export const diagnoseAlarmsJob = defineJob({
   cron: '20 * * * * *',
   async handle({ diagnose, probes, pipelines }: DiagnosisJobDeps, { pipeline: only }, signal) {
     const asked = pipelines.filter(({ name }) => only === undefined || name === only);
-    const look = (pipeline: (typeof pipelines)[number], until: AbortSignal): Promise<void> =>
-      lookAtParts(probes, pipeline, until);
+    const probe = (pipeline: (typeof pipelines)[number], until: AbortSignal): Promise<void> =>
+      probeParts(probes, pipeline, until);
     await probePipelines(
       diagnose,
       asked,
-      async (pipeline) => void (await keepDiagnosis(diagnose, pipeline, look, signal)),
+      async (pipeline) => void (await keepDiagnosis(diagnose, pipeline, probe, signal)),
       signal,
     );
   },

@@ -4,8 +4,9 @@ import { FLOORS } from '../density/rules/alarm.ts';
 import { embeddingCanaryVerdict } from '../density/rules/embedding-canary.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
-import type { LatestMeasurement, Measurements } from '../measures/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import { ALL_SEGMENT } from '../model.ts';
+import { DAY_MS } from '../time.ts';
 import { trusted } from './alarms.ts';
 import type {
   ObservedCanary,
@@ -15,9 +16,8 @@ import type {
   ObservedTopic,
 } from './rules/observations.ts';
 
-const DAY_MS = 86_400_000;
-const MOST_TOPICS = 20;
-const MOST_EVENTS = 20;
+const MAX_TOPICS = 20;
+const MAX_EVENTS = 20;
 
 /** Before an episode was `good`; from `opened` on it was in alarm. */
 export interface Interval {
@@ -102,7 +102,7 @@ export async function observeDensity(
   const { value, ciLow, ciHigh } = newest;
   const density = { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value };
   if (opened.length === 0) return { ...density, hasFallen: false, questions: null };
-  const events = await states.events({ pipeline, limit: MOST_EVENTS });
+  const events = await states.events({ pipeline, limit: MAX_EVENTS });
   const raised = events.find(
     ({ kind, occurredAt }) =>
       (kind === 'page' || kind === 'ticket') && occurredAt.getTime() >= Math.min(...opened),
@@ -130,7 +130,7 @@ export async function observeTopics(
   topics: Pick<TopicsTable, 'list'>,
   pipeline: string,
 ): Promise<readonly ObservedTopic[]> {
-  const open = await topics.list({ pipeline, states: ['open'], limit: MOST_TOPICS });
+  const open = await topics.list({ pipeline, states: ['open'], limit: MAX_TOPICS });
   return open.map(({ id, trafficShare, cause }) => ({ id, trafficShare, cause }));
 }
 

@@ -1,9 +1,9 @@
 /** `/v1/diagnoses`. */
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
+import { parseRequest } from '../http/fields.ts';
 import { toPage } from '../http/paging.ts';
-import { parseRequest } from '../http/parse-request.ts';
-import type { Diagnoses } from './ports/diagnoses.ts';
+import type { Diagnoses } from './diagnoses.ts';
 import { diagnosisJson, diagnosisListQuery } from './schema.ts';
 
 export interface DiagnosesDeps {

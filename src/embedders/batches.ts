@@ -8,7 +8,7 @@ export type VectorReading =
   | { readonly kind: 'vectors'; readonly vectors: readonly Float32Array[] }
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
-export interface BatchSettings {
+interface BatchSettings {
   /** What the service is called in messages: `The embedder`. */
   readonly service: string;
   /** Most texts in one request. */

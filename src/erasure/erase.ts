@@ -1,12 +1,13 @@
 /** Erasure of a person or a query from wherever the database has what they asked or said. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
+import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { eraseGoldenQueries } from '../golden/sql/golden-origins.ts';
-import type { ErasureReport, ErasureSubject } from '../live/ports/live-traffic.ts';
-import { eraseLive } from '../live/sql/erase-live.ts';
-import { takeTurn } from '../postgres/advisory-lock.ts';
-import { inTransaction } from '../postgres/transaction.ts';
+import { parseRequest } from '../http/fields.ts';
+import { erasedQueryParams } from '../live/ingest-schema.ts';
+import { type ErasureReport, type ErasureSubject, eraseLive } from '../live/sql/erase-live.ts';
+import { inTransaction, takeTurn } from '../postgres/transaction.ts';
 import { textHash, userIdHmac } from '../privacy/rules/keyed-hash.ts';
-import type { ErasureDeps } from './routes.ts';
 
 /** Erasure by the ids that a service knows; what is stored are their hashes. */
 export function createErasure(pool: Pool, hashKey: string): Pick<ErasureDeps, 'eraseUser' | 'eraseQuery'> {
@@ -35,4 +36,32 @@ export function erase(pool: Pool, subject: ErasureSubject, now: Date): Promise<E
 async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject): Promise<void> {
   const [column, value] = subject.kind === 'user' ? ['user_hash', subject.userHash] : ['id', subject.id];
   await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);
+}
+
+export interface ErasureDeps {
+  readonly authentication: AuthenticationSettings;
+  eraseUser(userId: string): Promise<ErasureAnswer>;
+  eraseQuery(queryId: string): Promise<ErasureAnswer>;
+}
+
+interface ErasureAnswer {
+  readonly queries: number;
+  readonly feedback: number;
+  readonly goldenQueries: number;
+}
+
+export function addErasure(app: FastifyInstance, deps: ErasureDeps): void {
+  const options = { preParsing: requireScope('admin', deps.authentication) };
+  app.delete<{ Params: { id: string } }>('/v1/users/:id', options, (request, reply) =>
+    answer(reply, deps.eraseUser(request.params.id)),
+  );
+  app.delete('/v1/queries/:id', options, async (request, reply) => {
+    const { id } = parseRequest(request.params, erasedQueryParams, 'path');
+    return answer(reply, deps.eraseQuery(id));
+  });
+}
+
+async function answer(reply: FastifyReply, erased: Promise<ErasureAnswer>): Promise<FastifyReply> {
+  const { queries, feedback, goldenQueries } = await erased;
+  return reply.code(200).send({ erased: { queries, feedback, golden_queries: goldenQueries } });
 }

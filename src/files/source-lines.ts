@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { malformed, type SourceLine } from '../text/source-line.ts';
-import { unreadable } from './system-failure.ts';
+import { unreadable } from './text-file.ts';
 
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = '\uFEFF';

@@ -1,7 +1,6 @@
 /** The state of work that may be interrupted: a line of JSON for each step, added as soon as the step is done. */
 import { appendFile, readFile, rm } from 'node:fs/promises';
-import { unreadable, unwritable } from './system-failure.ts';
-import { writeText } from './text-file.ts';
+import { unreadable, unwritable, writeText } from './text-file.ts';
 
 export interface StateFile {
   readonly path: string;

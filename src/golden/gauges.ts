@@ -3,8 +3,8 @@
 import type { Clock } from '../clock.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
 import { boundedSamples, type MeasuredRows } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
-import { ageSeconds, INTERVALS_TO_TRUST, measurementTrustSeconds } from '../measures/rules/trust.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import { ageSeconds, INTERVALS_TO_TRUST, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { DAY_MS } from '../time.ts';
 import type { GoldenSetVersion } from './rules/golden-set.ts';

@@ -1,8 +1,7 @@
 /** Golden runs, divided among workers, and what keeps golden sets alive. */
 import { z } from 'zod';
-import { probePipelines } from '../probes/probe-pipelines.ts';
-import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
-import type { JobQueue } from '../queue/job-queue.ts';
+import { probePipelines } from '../probes/probe-jobs.ts';
+import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
 import type { GoldenRun } from './rules/run.ts';
 import { type RecoverGoldenRunsDeps, recoverGoldenRuns } from './runs/end-golden-run.ts';
 import { advanceRotation, type RotationDeps } from './runs/rotate-golden-set.ts';

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { worstVerdict } from '../checks/rules/check-result.ts';
 import { RecalldError } from '../errors.ts';
+import { parseRequest } from '../http/fields.ts';
 import { sliceAt, toPage } from '../http/paging.ts';
-import { parseRequest } from '../http/parse-request.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
 import {
   baselineParams,

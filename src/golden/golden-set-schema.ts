@@ -1,8 +1,8 @@
 /** `/v1/golden-sets`: versions of golden sets, with their queries and judgments. */
 import { z } from 'zod';
 import { nameSchema } from '../config/name.ts';
+import { wireSchema } from '../http/fields.ts';
 import { nextCursor, numberedPageShape } from '../http/paging.ts';
-import { wireSchema } from '../http/wire-schema.ts';
 import type { GoldenQuery } from '../model.ts';
 import type { GoldenLineResult, GoldenSetVersion, JudgmentDraft } from './rules/golden-set.ts';
 

@@ -1,14 +1,17 @@
 /** Recording and burn-rate rules for the objectives of each pipeline. */
-import { increaseBy, observedBy, rateBy, ratio } from '../metrics/alert-rules/promql.ts';
-import type {
-  AlertRule,
-  AlertSeverity,
-  Objective,
-  RecordingRule,
-  RuleGroup,
-  RulePipeline,
-  RuleSettings,
-} from '../metrics/alert-rules/rule.ts';
+import {
+  type AlertRule,
+  type AlertSeverity,
+  increaseBy,
+  type Objective,
+  observedBy,
+  type RecordingRule,
+  type RuleGroup,
+  type RulePipeline,
+  type RuleSettings,
+  rateBy,
+  ratio,
+} from '../metrics/alert-rules.ts';
 import { metricCatalogue } from '../metrics/catalogue.ts';
 
 /**

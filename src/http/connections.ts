@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { hasGoodKey } from '../access/authentication.ts';
 import type { Logger } from '../logger.ts';
-import type { MemoryBudget } from './memory-budget.ts';
+import type { MemoryBudget } from './request-bodies.ts';
 
 /** Its buffers, the head of a request, and answers that are not taken. */
 const CONNECTION_BYTES = 128 * 1024;
 
 /** Requests that are sent without waiting for answers. Clients that do so at all send a few. */
-const MOST_PIPELINED = 8;
+const MAX_PIPELINED = 8;
 
 interface Connection {
   /** Counted in the budget until a key is shown. */
@@ -72,7 +72,7 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
   app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
     // Under the name localhost there is a second server, whose connections are first met here.
     const connection = connections.get(socket) ?? (socket.destroyed ? null : admit(socket));
-    if (connection === null || connection.underWay >= MOST_PIPELINED) {
+    if (connection === null || connection.underWay >= MAX_PIPELINED) {
       // Who does not read gets no answer.
       reply.hijack();
       socket.destroy();

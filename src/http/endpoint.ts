@@ -1,6 +1,6 @@
 /** What is told of an endpoint: what it does, what it takes and gives. */
 import type { z } from 'zod';
-import type { ApiScope } from '../access/api-key.ts';
+import type { ApiScope } from '../access/api-keys.ts';
 
 export const endpointTags = {
   ingest: 'Live queries and feedback.',

@@ -1,5 +1,6 @@
 /** Fields that the bodies of the HTTP API share. A refusal carries one of the codes of core/live/rejection.ts. */
 import { z } from 'zod';
+import { RecalldError } from '../errors.ts';
 import type { RejectionCode } from '../rejection.ts';
 
 /** Longest text of a query or a comment, in UTF-16 units. */
@@ -30,9 +31,9 @@ export const text = bounded(MAX_TEXT, controlInText);
 
 export const shortText = bounded(1000, controlInText);
 
-const LONGEST_ID = 1024;
+const MAX_ID_LENGTH = 1024;
 
-export const identifier = bounded(LONGEST_ID, controlInId).refine((value) => value.length > 0, {
+export const identifier = bounded(MAX_ID_LENGTH, controlInId).refine((value) => value.length > 0, {
   error: 'is empty',
 });
 
@@ -41,7 +42,7 @@ export function isIdentifier(value: unknown): value is string {
   return (
     typeof value === 'string' &&
     value.length > 0 &&
-    value.length <= LONGEST_ID &&
+    value.length <= MAX_ID_LENGTH &&
     !controlInId.test(value) &&
     value.isWellFormed()
   );
@@ -59,3 +60,31 @@ export const segmentsSchema = z
 
 /** Ids that recalld gives. */
 export const idField = z.string().regex(/^[\w.-]{1,200}$/, { error: 'is not an id of recalld' });
+
+/** The JSON Schema of what a caller sends, for the `wire` of a schema that parses by hand. */
+export function wireSchema(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return json;
+}
+
+/**
+ * What a request holds, by its schema.
+ *
+ * @param what the part of the request that is read, for the message
+ * @throws RecalldError body_unreadable with the first field that is wrong; its value is not repeated
+ */
+export function parseRequest<Schema extends z.ZodType>(
+  value: unknown,
+  schema: Schema,
+  what: 'body' | 'query' | 'path',
+): z.infer<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue === undefined || issue.path.length === 0 ? `The ${what}` : issue.path.join('.');
+  const problem =
+    issue?.code === 'unrecognized_keys'
+      ? 'has fields that are not part of the contract'
+      : 'is missing, has the wrong type or is out of range';
+  throw new RecalldError('body_unreadable', `${field} ${problem}; see /openapi.json.`);
+}

@@ -1,7 +1,8 @@
 /** JSON bodies: small ones are parsed, large ones stay in the pieces in which they came where a route asks for it. */
 import { StringDecoder } from 'node:string_decoder';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseJson } from './body-text.ts';
+import { RecalldError } from '../errors.ts';
+import { JsonBeyondLimit, parseBoundedJson } from '../text/json.ts';
 import type { RequestBodies } from './request-bodies.ts';
 
 /** Holds a thousand queries with vectors of 1,536 numbers as text. */
@@ -49,4 +50,16 @@ function parsed(pieces: readonly Buffer[]): unknown {
   if (pieces.length === 0) return undefined;
   const decoder = new StringDecoder('utf8');
   return parseJson(pieces.map((piece) => decoder.write(piece)).join('') + decoder.end());
+}
+
+/** @throws RecalldError body_unreadable, never with the words of the parser, which quote the body */
+export function parseJson(text: string): unknown {
+  try {
+    // Some clients begin with the mark of the byte order.
+    return parseBoundedJson(text.startsWith('\ufeff') ? text.slice(1) : text);
+  } catch (error) {
+    if (error instanceof JsonBeyondLimit)
+      throw new RecalldError('body_unreadable', `The body ${error.problem}; see /openapi.json.`);
+    throw new RecalldError('body_unreadable', 'The request cannot be read; the body must be valid JSON.');
+  }
 }

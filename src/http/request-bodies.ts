@@ -7,7 +7,36 @@ import { createGunzip, type Gunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { hasGoodKey } from '../access/authentication.ts';
 import { RecalldError } from '../errors.ts';
-import type { MemoryBudget } from './memory-budget.ts';
+
+/** What all callers together may make the process hold: the bytes of bodies under way, and of connections without a key. */
+export interface MemoryBudget {
+  /** Counts so many bytes more, unless they are too many; then it says whose share is used up. */
+  take(bytes: number, isKeyless: boolean): 'taken' | 'all is held' | 'the keyless share is held';
+  giveBack(bytes: number, isKeyless: boolean): void;
+}
+
+/** Some seconds of reading. */
+const MAX_BYTES = 128 * 1024 * 1024;
+/** Of those who have shown no key, which leaves the rest to those who have. */
+const MAX_KEYLESS_BYTES = 64 * 1024 * 1024;
+
+export function createMemoryBudget(): MemoryBudget {
+  let all = 0;
+  let keyless = 0;
+  return {
+    take(bytes, isKeyless) {
+      if (all + bytes > MAX_BYTES) return 'all is held';
+      if (isKeyless && keyless + bytes > MAX_KEYLESS_BYTES) return 'the keyless share is held';
+      all += bytes;
+      if (isKeyless) keyless += bytes;
+      return 'taken';
+    },
+    giveBack(bytes, isKeyless) {
+      all -= bytes;
+      if (isKeyless) keyless -= bytes;
+    },
+  };
+}
 
 /** What a piece takes beside its bytes: a body may come in pieces of one byte. */
 const PIECE_BYTES = 512;
@@ -15,7 +44,7 @@ const PIECE_BYTES = 512;
 const INFLATING_BYTES = 64 * 1024;
 
 /** What nobody reads of a body before its connection is closed. */
-const MOST_DRAINED_BYTES = 32 * 1024 * 1024;
+const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 
 export interface RequestBodies {
   /**
@@ -53,7 +82,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
   // What is left of a body is thrown away, so that its sender reads the answer, unless that costs more than the answer is
   // worth: in pieces of a byte each megabyte takes a second.
   app.addHook('onSend', ({ raw }, reply, _payload, done) => {
-    const isLong = raw.headers['transfer-encoding'] !== undefined || lengthOf(raw) > MOST_DRAINED_BYTES;
+    const isLong = raw.headers['transfer-encoding'] !== undefined || lengthOf(raw) > MAX_DRAINED_BYTES;
     if (!raw.complete && isLong) reply.header('connection', 'close');
     done();
   });

@@ -57,7 +57,7 @@ const formulas: Readonly<Record<Measure, Formula>> = {
 };
 
 /** 2^1000 leaves room to sum a million gains before a double overflows. */
-const LARGEST_EXPONENT = 1000;
+const MAX_EXPONENT = 1000;
 
 /**
  * Prepares the scoring of many rankings by the same metrics: one pass over each ranking however many metrics there
@@ -116,7 +116,7 @@ export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: numb
     if (wantsGain) {
       prepareDiscounts(Math.max(ranking.length, judgments.size));
       const grades = positiveGrades(judgments);
-      shift = Math.max(0, (grades.at(-1) ?? 0) - LARGEST_EXPONENT);
+      shift = Math.max(0, (grades.at(-1) ?? 0) - MAX_EXPONENT);
       measureIdeal(grades, shift);
     }
 

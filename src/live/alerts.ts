@@ -1,14 +1,16 @@
 /** Alerts on live traffic and feedback. Each has a guard, so that the luck of a few queries wakes nobody. */
 import {
+  type AlertRule,
   increaseBy,
   maxBy,
   observedBy,
   quantileBy,
+  type RecordingRule,
+  type RuleGroup,
   rateBy,
   ratio,
   series,
-} from '../metrics/alert-rules/promql.ts';
-import type { AlertRule, RecordingRule, RuleGroup } from '../metrics/alert-rules/rule.ts';
+} from '../metrics/alert-rules.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';

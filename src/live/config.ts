@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import { headersSchema } from '../config/connection.ts';
 import { durationSchema } from '../config/duration.ts';
-import type { KindGroup } from './rules/feedback/kind-group.ts';
-import { scaleProblem, sentiments } from './rules/feedback/sentiment-mapping.ts';
-import { defaultFeedbackCaps } from './rules/feedback/user-cap.ts';
+import { scaleProblem, sentiments } from './rules/feedback/sentiment.ts';
+import { defaultFeedbackCaps, type KindGroup } from './rules/feedback/user-cap.ts';
 
 const rate = z.number().min(0).max(1);
 

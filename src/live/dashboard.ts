@@ -1,14 +1,13 @@
 /** Live traffic and feedback of one pipeline. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { frame } from '../dashboards/frame.ts';
+import { frame, onePipeline, segmentOf } from '../dashboards/frame.ts';
 import { type GaugeGraph, gaugeGraphs } from '../dashboards/gauge-panels.ts';
 import { graph, heatmap } from '../dashboards/panels.ts';
 import { bucketsOf, increaseBy, maxBy, orNone, quantileBy, rateBy } from '../dashboards/promql.ts';
 import type { DashboardSettings } from '../dashboards/settings.ts';
-import { onePipeline, segmentOf } from '../dashboards/variables.ts';
 import { deploymentsTable, measurementsTable } from '../golden/panels/drill-down.ts';
-import { dashboardUids } from '../metrics/alert-rules/rule.ts';
+import { dashboardUids } from '../metrics/alert-rules.ts';
 
 function traffic(): Builder<Panel>[] {
   return [

@@ -2,10 +2,19 @@
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
-import { parseRequest } from '../http/parse-request.ts';
-import { feedbackSummaryQuery } from '../status/pipeline-status-schema.ts';
-import type { FeedbackSummary } from './feedback-summary.ts';
-import type { PositiveRatioOutcome } from './rules/feedback/positive-ratio.ts';
+import { parseRequest } from '../http/fields.ts';
+import { feedbackSummaryQuery } from '../status/schema.ts';
+import { type FeedbackSource, withinSegments } from './measure-feedback.ts';
+import {
+  type FeedbackWindow,
+  type OpinionTally,
+  type PositiveRatioOutcome,
+  positiveRatios,
+} from './rules/feedback/positive-ratio.ts';
+import type { Sentiment } from './rules/feedback/sentiment.ts';
+import { type FeedbackBasis, kindsOf } from './rules/feedback/user-cap.ts';
+import type { FeedbackKind } from './rules/live-query.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -58,4 +67,53 @@ function ratioJson(outcome: PositiveRatioOutcome) {
   }
   const { positive, negative, n, value, low, high } = outcome;
   return { positive, negative, n, positive_ratio: value, ci_low: low, ci_high: high, ci_method };
+}
+
+interface KindCount extends Readonly<Record<Sentiment, number>> {
+  readonly kind: FeedbackKind;
+  /** All of it, before later words replace earlier ones and caps are applied. */
+  readonly feedback: number;
+}
+
+export interface FeedbackSummary {
+  readonly pipeline: string;
+  /** Kinds that occur. */
+  readonly kinds: readonly KindCount[];
+  /** Positive ratios by segment. */
+  readonly opinions: Readonly<Record<FeedbackBasis, ReadonlyMap<string, PositiveRatioOutcome>>>;
+}
+
+/** Summarises the feedback on a pipeline that occurred within the window. */
+export async function summarizeFeedback(
+  traffic: Pick<LiveTraffic, 'opinions'>,
+  source: FeedbackSource,
+  window: FeedbackWindow,
+): Promise<FeedbackSummary> {
+  const found = await traffic.opinions(source.pipeline, window, source.segmentKeys);
+  const tallies = withinSegments(found, source);
+  const ratios = (basis: FeedbackBasis) => positiveRatios(tallies, basis);
+  return {
+    pipeline: source.pipeline,
+    kinds: kindCounts(found),
+    opinions: { all: ratios('all'), explicit: ratios('explicit'), implicit: ratios('implicit') },
+  };
+}
+
+function kindCounts(tallies: readonly OpinionTally[]): KindCount[] {
+  return kindsOf('all').flatMap((kind) => {
+    const own = tallies.filter((tally) => tally.kind === kind);
+    const opinions = (sentiment: Sentiment) =>
+      own.reduce((sum, tally) => sum + (tally.sentiment === sentiment ? tally.opinions : 0), 0);
+    const feedback = own.reduce((sum, tally) => sum + tally.feedback, 0);
+    if (feedback === 0) return [];
+    return [
+      {
+        kind,
+        feedback,
+        positive: opinions('positive'),
+        negative: opinions('negative'),
+        neutral: opinions('neutral'),
+      },
+    ];
+  });
 }

@@ -2,23 +2,23 @@
 
 import type { Clock } from '../clock.ts';
 import type { Meter } from '../metrics/meter.ts';
-import type { PersonalData } from '../privacy/ingest/personal-data.ts';
+import type { PersonalData } from '../privacy/personal-data.ts';
 import type { LivePipeline } from './ingest-queries.ts';
-import type { LiveTraffic } from './ports/live-traffic.ts';
-import type { HeldFragment } from './ports/trace-fragments.ts';
-import { checkEmbedding } from './rules/check-live-query.ts';
+import { checkEmbedding } from './rules/live-query.ts';
 import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
+import type { HeldFragment } from './sql/trace-fragments.ts';
 
 const MINUTE_MS = 60_000;
 
-export interface FragmentBudget {
+interface FragmentBudget {
   /** What this process holds of one minute at most, estimated; what is beyond it is dropped and counted. */
   readonly bytesPerMinute: number;
   /** Of one trace in one export; a service that fills its store embeds documents by the thousand. */
   readonly perTrace: number;
 }
 
-export interface HoldFragmentsDeps {
+interface HoldFragmentsDeps {
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;

@@ -1,18 +1,16 @@
 /** Feedback in: judge, make private, cap, store. Whether its query is there, was sampled or comes later does not matter. */
-
 import type { Clock } from '../clock.ts';
 import type { Meter } from '../metrics/meter.ts';
-import type { PersonalData } from '../privacy/ingest/personal-data.ts';
+import type { PersonalData } from '../privacy/personal-data.ts';
 import type { Rejection } from '../rejection.ts';
-import type { LiveTraffic, StoredFeedback } from './ports/live-traffic.ts';
 import type { Judged } from './recent-queries.ts';
-import { checkOccurredAt } from './rules/check-live-query.ts';
 import { feedbackId, mayRepeat } from './rules/feedback/feedback-id.ts';
-import { type SentimentReading, sentimentOf } from './rules/feedback/sentiment.ts';
-import type { SentimentMapping } from './rules/feedback/sentiment-mapping.ts';
+import { type SentimentMapping, type SentimentReading, sentimentOf } from './rules/feedback/sentiment.ts';
 import { type CapCandidate, capDays, type FeedbackCaps, withinCaps } from './rules/feedback/user-cap.ts';
-import type { Feedback } from './rules/live-query.ts';
+import { checkOccurredAt, type Feedback } from './rules/live-query.ts';
 import type { TracedFeedback } from './rules/otel/feedback.ts';
+import type { StoredFeedback } from './sql/feedback-rows.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
 
 /** How one pipeline takes in its feedback. */
 export interface FeedbackPolicy {
@@ -22,7 +20,7 @@ export interface FeedbackPolicy {
   readonly personalData: PersonalData;
 }
 
-export interface IngestFeedbackDeps {
+interface IngestFeedbackDeps {
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;
@@ -32,7 +30,7 @@ export interface IngestFeedbackDeps {
   feedbackPolicy(pipeline: string): FeedbackPolicy | null;
 }
 
-export interface FeedbackReport {
+interface FeedbackReport {
   /** Valid feedback that is new, counted or beyond the cap of its user. */
   readonly accepted: number;
   readonly duplicates: number;

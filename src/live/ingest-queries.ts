@@ -2,12 +2,10 @@
 import type { Clock } from '../clock.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { QueryOutcome } from '../model.ts';
-import type { PersonalData } from '../privacy/ingest/personal-data.ts';
+import type { PersonalData } from '../privacy/personal-data.ts';
 import type { Rejection } from '../rejection.ts';
-import type { ArrivalCount, LiveSample, LiveTraffic, MinuteLevel } from './ports/live-traffic.ts';
 import type { HeldQuery, Judged, RecentQueries } from './recent-queries.ts';
-import { checkLiveQuery, checkOccurredAt, type PipelineLimits } from './rules/check-live-query.ts';
-import type { LiveQuery } from './rules/live-query.ts';
+import { checkLiveQuery, checkOccurredAt, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
 import {
   decide,
   type SamplingDecision,
@@ -16,6 +14,8 @@ import {
   sampleArrival,
 } from './rules/sampling/decision.ts';
 import type { MinuteLoad } from './rules/sampling/minute-load.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
+import type { ArrivalCount, LiveSample, MinuteLevel } from './sql/record-arrivals.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -27,7 +27,7 @@ export interface LivePipeline {
   readonly personalData: PersonalData;
 }
 
-export interface IngestQueriesDeps {
+interface IngestQueriesDeps {
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;
@@ -41,7 +41,7 @@ export interface IngestQueriesDeps {
 /** Carries the load of each pipeline from one request to the next, in this process. */
 export type SamplingLoads = Map<string, MinuteLoad>;
 
-export interface IngestReport {
+interface IngestReport {
   /** Valid queries that are new, sampled or not. */
   readonly accepted: number;
   /** Those of them that were kept. */

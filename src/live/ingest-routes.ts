@@ -1,13 +1,12 @@
 /** `/v1/queries` and `/v1/feedback`. 202 means that the database has committed. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
+import type { ErrorCode } from '../errors.ts';
 import { acceptLargeJson, LargeBody } from '../http/json-body.ts';
 import type { RequestBodies } from '../http/request-bodies.ts';
 import type { Rejection, RejectionCode } from '../rejection.ts';
+import { type ParsedItems, readFeedback, readLiveQueries } from './ingest-schema.ts';
 import type { Feedback, LiveQuery } from './rules/live-query.ts';
-import { readFeedback } from './schema/feedback.ts';
-import type { ParsedItems } from './schema/items.ts';
-import { readLiveQueries } from './schema/live-query.ts';
 
 export interface Report {
   readonly accepted: number;
@@ -82,4 +81,13 @@ function answer(
   for (const { code } of rejected) deps.onRejected(code);
   const taken = report.accepted + report.duplicates > 0 || rejected.length === 0;
   return reply.code(taken ? 202 : 422).send({ ...report, rejected });
+}
+
+export type ShedReason = 'database' | 'disk_full' | 'overload' | 'rate_limit';
+
+/** The reason that stands for an error which another try may not meet. */
+export function shedReason(code: ErrorCode): ShedReason {
+  if (code === 'overloaded') return 'overload';
+  if (code === 'rate_limited') return 'rate_limit';
+  return code === 'database_full' ? 'disk_full' : 'database';
 }

@@ -11,13 +11,13 @@ import { createFragmentHold } from './hold-fragments.ts';
 import { type FeedbackPolicy, ingestFeedback } from './ingest-feedback.ts';
 import { ingestQueries, keepUnhappy, type LivePipeline, type SamplingLoads } from './ingest-queries.ts';
 import type { IngestDeps } from './ingest-routes.ts';
-import type { LiveTraffic } from './ports/live-traffic.ts';
 import { createRecentQueries, type Judged } from './recent-queries.ts';
-import type { SentimentMapping } from './rules/feedback/sentiment-mapping.ts';
+import type { SentimentMapping } from './rules/feedback/sentiment.ts';
 import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
 import type { TraceFragment } from './rules/otel/trace-fragment.ts';
 import type { AlwaysKeepRule } from './rules/sampling/decision.ts';
 import { budgetShare } from './rules/sampling/minute-load.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
 
 /** Of queries that no rule kept, in case a user is unhappy with one: some minutes of a busy service. */
 const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
@@ -25,7 +25,7 @@ const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
 /** Of fragments that wait for their live queries, ten to twenty minutes long: at most some 600 MB. */
 const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
 
-export interface LiveIngestSettings {
+interface LiveIngestSettings {
   readonly config: Config;
   readonly traffic: LiveTraffic;
   readonly clock: Clock;

@@ -1,11 +1,42 @@
 /** Live traffic: its sampling, its measures, its retention. */
 import { z } from 'zod';
+import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { Clock } from '../clock.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
-import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-definition.ts';
+import { durationMs } from '../config/duration.ts';
+import type { Measurements } from '../measures/measurements.ts';
+import { defineCronJob, defineJob, type JobDefinition } from '../queue/job-queue.ts';
+import { longestGapSeconds } from '../schedule/occurrences.ts';
 import { type MeasureFeedbackDeps, measureFeedback } from './measure-feedback.ts';
-import { type MeasureLiveDeps, measureLiveTraffic } from './measure-live-traffic.ts';
-import type { LiveTraffic } from './ports/live-traffic.ts';
+import { type LivePlan, type MeasureLiveDeps, measureLiveTraffic } from './measure-live-traffic.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
+
+/** Bounds of a share over so many samples are within a percent of it; more would only cost time and memory. */
+export const MOST_SAMPLES = 20_000;
+
+/** How the live traffic of each pipeline is measured. */
+export function createLivePlans(config: Config): LivePlan[] {
+  return config.pipelines.map(livePlan);
+}
+
+function livePlan({ name, live, segments, sampling }: PipelineConfig): LivePlan {
+  const rates = [sampling.rate, ...Object.values(sampling.segments)];
+  return {
+    pipeline: name,
+    windowMs: durationMs(live.window),
+    baselineMs: durationMs(live.baseline),
+    segmentKeys: segments.keys,
+    maxSegments: segments.max,
+    keepsAll: rates.every((rate) => rate === 1),
+  };
+}
+
+/** Longest gap between two measurements of live traffic. */
+export function liveIntervalSeconds(clock: Clock): number {
+  return longestGapSeconds(
+    { expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' },
+    clock.now(),
+  );
+}
 
 /** What can be told to forget what is older. */
 interface Prunable {

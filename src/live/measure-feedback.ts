@@ -1,14 +1,15 @@
 /** Opinions of the last day -> measurements, so that checks and backtests see them over time. */
 import type { Clock } from '../clock.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import { OTHER_SEGMENT } from '../golden/rules/segments.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
-import { type FeedbackSource, withinSegments } from './feedback-source.ts';
-import type { LiveTraffic } from './ports/live-traffic.ts';
 import {
   type OpinionCounts,
+  type OpinionTally,
   type PositiveRatioOutcome,
   positiveRatios,
 } from './rules/feedback/positive-ratio.ts';
+import type { LiveTraffic } from './sql/live-traffic.ts';
 
 export interface MeasureFeedbackDeps {
   readonly traffic: Pick<LiveTraffic, 'opinions'>;
@@ -70,4 +71,28 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails): Value
   if (outcome.kind !== 'ratio') return { kind: 'no_data', reason: 'no_feedback', details };
   const { value, low, high, n } = outcome;
   return { kind: 'value', value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
+}
+
+export interface FeedbackSource {
+  readonly pipeline: string;
+  /** Tags whose values are measured apart, and how many of them at most. */
+  readonly segmentKeys: readonly string[];
+  readonly maxSegments: number;
+}
+
+/** Leaves the most frequent segments by name and the rest as one. */
+export function withinSegments(
+  tallies: readonly OpinionTally[],
+  { maxSegments }: Pick<FeedbackSource, 'maxSegments'>,
+): OpinionTally[] {
+  const sizes = new Map<string, number>();
+  for (const { segments, feedback } of tallies) {
+    for (const segment of segments) sizes.set(segment, (sizes.get(segment) ?? 0) + feedback);
+  }
+  const largest = [...sizes].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).slice(0, maxSegments);
+  const shown = new Set(largest.map(([segment]) => segment));
+  return tallies.map((tally) => ({
+    ...tally,
+    segments: tally.segments.map((segment) => (shown.has(segment) ? segment : OTHER_SEGMENT)),
+  }));
 }

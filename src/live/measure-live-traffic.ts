@@ -1,12 +1,16 @@
 /** Live traffic of a trailing window -> measurements: failures, empty answers and clicks, per pipeline and segment. */
-
 import type { Clock } from '../clock.ts';
-import type { LatestMeasurement, Measurements } from '../measures/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import { currentReference, REFERENCE } from './click-reference.ts';
-import { type ReadLiveWindowDeps, readLiveWindow, type WindowReading } from './read-live-window.ts';
-import { settledUntil } from './rules/feedback/clicked-ranks.ts';
+import {
+  currentReference,
+  REFERENCE,
+  type ReadLiveWindowDeps,
+  readLiveWindow,
+  type WindowReading,
+} from './read-live-window.ts';
+import { settledUntil } from './rules/feedback/click-rates.ts';
 import { clickMeasures, liveSegments, measureSegment } from './rules/live-measures.ts';
 
 /** How the live traffic of one pipeline is measured. */

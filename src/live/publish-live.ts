@@ -1,15 +1,14 @@
-/** Stored measurements of live traffic -> metric samples. What is too old to trust is withheld. */
-
-import type { MeasuredRows } from '../measures/gauges.ts';
-import { valueSamples } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
-import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/trust.ts';
-import type { GaugesAt } from '../metrics/meter.ts';
-import { type GaugeSample, sample } from '../metrics/meter.ts';
+/** Stored measurements of live traffic and feedback -> metric samples. What is too old to trust is withheld. */
+import { type MeasuredRows, valueSamples } from '../measures/gauges.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import type { FeedbackDetails } from './measure-feedback.ts';
 import { SAMPLES_READ } from './measure-live-traffic.ts';
+import { positiveRatio } from './rules/feedback/positive-ratio.ts';
 import { type LiveMeasure, liveMeasures } from './rules/live-measures.ts';
 
-export interface LiveGaugesSettings {
+interface LiveGaugesSettings {
   /** Names of the pipelines of the config; what is stored of others is left out. */
   readonly pipelines: readonly string[];
   /** Longest gap between two measurements by the schedule. */
@@ -63,4 +62,46 @@ function upkeepSamples({ pipeline, newest }: LatestMeasurement, isTrusted: IsTru
 
 function isLive(measure: string): measure is LiveMeasure {
   return (liveMeasures as readonly string[]).includes(measure);
+}
+
+/** Every gauge of feedback, by all of it and by explicit and implicit feedback apart. */
+export function feedbackGauges(
+  { pipelines, intervalSeconds }: LiveGaugesSettings,
+  { measurements }: MeasuredRows,
+): GaugesAt {
+  const own = measurements.filter(
+    ({ pipeline, measure }) => measure === 'feedback_positive_ratio' && pipelines.includes(pipeline),
+  );
+  return (now) => own.flatMap((one) => ratioSamples(one, now, INTERVALS_TO_TRUST * intervalSeconds));
+}
+
+function ratioSamples(
+  { pipeline, segment, newest, gap }: LatestMeasurement,
+  now: Date,
+  longestSeconds: number,
+): GaugeSample[] {
+  const last = gap ?? newest;
+  if (last === null || ageSeconds(last.measuredAt, now) > longestSeconds) return [];
+  if (!isFeedback(last.details)) return [];
+  const { explicit, implicit } = last.details;
+  const all = {
+    positive: explicit.positive + implicit.positive,
+    negative: explicit.negative + implicit.negative,
+  };
+  return Object.entries({ all, explicit, implicit }).flatMap(([basis, counts]) => {
+    const labels = { pipeline, segment, basis };
+    const outcome = positiveRatio(counts);
+    if (outcome.kind !== 'ratio') return [sample('recalld_feedback_opinions', labels, 0)];
+    return [
+      sample('recalld_feedback_opinions', labels, outcome.n),
+      sample('recalld_feedback_positive_ratio', labels, outcome.value),
+      sample('recalld_feedback_positive_ratio_ci_low', labels, outcome.low),
+      sample('recalld_feedback_positive_ratio_ci_high', labels, outcome.high),
+    ];
+  });
+}
+
+/** What another version of us measured may lack them. */
+function isFeedback(details: Readonly<Record<string, unknown>>): details is FeedbackDetails {
+  return 'explicit' in details && 'implicit' in details;
 }

@@ -28,7 +28,7 @@ export interface Judged {
   readonly traceId: string | null;
 }
 
-export interface RecentLimits {
+interface RecentLimits {
   readonly queries: number;
   /** Of texts and vectors, estimated. */
   readonly bytes: number;

@@ -1,6 +1,6 @@
 /** Stored measurements -> samples of the gauges of their measures. */
 import type { GaugeSample } from '../metrics/meter.ts';
-import type { LatestMeasurement } from './ports/measurements.ts';
+import type { LatestMeasurement } from './measurements.ts';
 import { gaugeOf } from './rules/measure-table.ts';
 
 /** What is stored of all measures, read once for all who show them. */

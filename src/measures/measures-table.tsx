@@ -1,10 +1,8 @@
 /** The latest of every measure of a pipeline, with its age; what is too old or came to nothing says so. */
 import type { ComponentChildren } from 'preact';
-import { Sparkline } from '../console/charts/sparkline.tsx';
-import type { TrendPoint } from '../console/charts/trend.ts';
+import { Sparkline, type TrendPoint } from '../console/charts/trend-chart.tsx';
 import { Table, type TableRow } from '../console/components/table.tsx';
-import { Age } from '../console/components/time.tsx';
-import { Bounded, Missing } from '../console/components/value.tsx';
+import { Age, Bounded, Missing } from '../console/components/values.tsx';
 import { count } from '../console/format.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import type { GoldenSetStatus, MeasurementStatus } from '../status/pipeline-status.ts';

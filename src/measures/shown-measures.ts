@@ -1,10 +1,11 @@
 /** How the values of measures are written on pages, in which order, and which of them tell at a glance. */
 
-import { compact, count, duration, percent, score } from '../console/format.ts';
+import { compact, count, duration, score } from '../console/format.ts';
+import { percent } from '../text/number-text.ts';
 import type { MeasureScale } from './rules/measure-row.ts';
 import { measureRow, measureTable } from './rules/measure-table.ts';
 
-export interface ShownMeasure {
+interface ShownMeasure {
   readonly title: string;
   readonly show: (value: number) => string;
   /** One line for people who see it for the first time; empty for a measure that nobody wrote one for. */

@@ -1,12 +1,155 @@
 /** The exporter: metrics of the catalogue on a registry of their own, and stored gauges from a snapshot in memory. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { messageOf } from '../text/error-message.ts';
 import { type MetricName, metricCatalogue } from './catalogue.ts';
 import type { MetricDefinition } from './definition.ts';
-import type { Meter, ReadStoredGauges } from './meter.ts';
-import { createSnapshot } from './snapshot.ts';
-import { createStoredGaugesWriter } from './stored-gauges.ts';
+import type { GaugeSample, Meter, ReadStoredGauges, StoredGauges } from './meter.ts';
+
+/** Series that are written before others have their turn: a millisecond or two. */
+const SERIES_A_TURN = 2000;
+
+/** The series of some samples, as lines by the name of their metric. */
+interface Lines {
+  readonly byName: ReadonlyMap<string, Buffer>;
+  /** Metrics of the samples that are left out, since they are not finite. */
+  readonly dropped: readonly GaugeSample['name'][];
+}
+
+/**
+ * Writes every stored gauge of the catalogue with its series, in the text format 0.0.4 of Prometheus. What is kept is
+ * written once and put together from then on, as long as its object lives. Other work has its turn in between.
+ *
+ * @param onDropped told at each writing of each sample that is left out because it is not a finite number
+ * @returns the parts of the text, in order
+ */
+export function createStoredGaugesWriter(
+  onDropped: (name: GaugeSample['name']) => void,
+): (gauges: StoredGauges) => Promise<readonly Buffer[]> {
+  const written = new WeakMap<object, Lines>();
+  return async ({ current, kept }) => {
+    const parts = [await writeLines(current)];
+    for (const { of, samples } of kept) {
+      const known = written.get(of);
+      const lines = known ?? (await writeLines(samples()));
+      if (known === undefined) written.set(of, lines);
+      parts.push(lines);
+    }
+    for (const { dropped } of parts) dropped.forEach(onDropped);
+    return headings.flatMap(([name, heading]) => [
+      heading,
+      ...parts.flatMap(({ byName }) => byName.get(name) ?? []),
+    ]);
+  };
+}
+
+/** All lines of a metric follow each other, under its help and type. */
+const headings = Object.entries<MetricDefinition>(metricCatalogue)
+  .filter(([, { source }]) => source === 'stored')
+  .map(([name, { help, type }]): [string, Buffer] => {
+    const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+    return [name, Buffer.from(`\n# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`)];
+  });
+
+async function writeLines(samples: readonly GaugeSample[]): Promise<Lines> {
+  const series = new Map<string, Map<string, number>>();
+  const dropped: GaugeSample['name'][] = [];
+  for (const [index, { name, labels, value }] of samples.entries()) {
+    if (index % SERIES_A_TURN === SERIES_A_TURN - 1) await nextTurn();
+    if (!Number.isFinite(value)) {
+      dropped.push(name);
+      continue;
+    }
+    const values = series.get(name);
+    if (values === undefined) series.set(name, new Map([[writeLabels(labels), value]]));
+    else values.set(writeLabels(labels), value);
+  }
+  const byName = new Map<string, Buffer>();
+  for (const [name, values] of series) {
+    let text = '';
+    for (const [labels, value] of values) text += `${name}${labels} ${value}\n`;
+    byName.set(name, Buffer.from(text));
+    if (values.size > SERIES_A_TURN / 10) await nextTurn();
+  }
+  return { byName, dropped };
+}
+
+function writeLabels(labels: GaugeSample['labels']): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${escapeValue(value)}"`);
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+function escapeValue(value: string): string {
+  if (!/[\\"\n]/.test(value)) return value;
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}
+
+/** Whoever asks for what is older sets off the next reading, and does not wait for it. */
+const ASKED_AGE_MS = 1000;
+/** Also when nobody asks, so that the first who does gets something. */
+const REFRESH_MS = 10_000;
+
+interface Snapshot<T> {
+  /** Null before the first reading. */
+  latest(): T | null;
+  /** Since the rows were asked for; before the first of them since the start. */
+  ageMs(): number;
+  /** Resolves when a reading that is under way, or else a new one, has ended in whichever way. */
+  refresh(): Promise<void>;
+  /** Ends the readings; one that is under way is not waited for. */
+  close(): void;
+}
+
+/**
+ * Begins to read at once. Of readings there is never more than one under way, however many ask and however long the
+ * database takes. Does not keep the process alive.
+ *
+ * @param onFailure told why a reading failed; what was read before it stays
+ */
+function createSnapshot<T>(
+  read: () => Promise<T>,
+  clock: Clock,
+  onFailure: (reason: string) => void,
+): Snapshot<T> {
+  let latest: { readonly value: T; readonly askedAtMs: number } | null = null;
+  let closed = false;
+  const startedAtMs = clock.monotonicMs();
+  const readOnce = async (): Promise<void> => {
+    const askedAtMs = clock.monotonicMs();
+    try {
+      latest = { value: await read(), askedAtMs };
+    } catch (error) {
+      if (!closed) onFailure(messageOf(error));
+    }
+  };
+  let reading: Promise<void> | null = null;
+  const refresh = (): Promise<void> => {
+    if (closed) return Promise.resolve();
+    reading ??= readOnce().finally(() => {
+      reading = null;
+    });
+    return reading;
+  };
+  const ageMs = (): number => clock.monotonicMs() - (latest?.askedAtMs ?? startedAtMs);
+  const timer = setInterval(() => void refresh(), REFRESH_MS);
+  timer.unref();
+  void refresh();
+  return {
+    latest() {
+      if (ageMs() > ASKED_AGE_MS) void refresh();
+      return latest === null ? null : latest.value;
+    },
+    ageMs,
+    refresh,
+    close() {
+      closed = true;
+      clearInterval(timer);
+    },
+  };
+}
 
 export interface Exporter {
   readonly meter: Meter;

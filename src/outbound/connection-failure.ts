@@ -1,6 +1,6 @@
 /** Why a call did not come to an answer, as a short stable code. */
 
-export interface ConnectionFailure {
+interface ConnectionFailure {
   /** `timeout` when the network itself gave up waiting. */
   readonly code: string;
   /** What happened, to be read behind the name of the service. */

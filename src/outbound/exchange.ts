@@ -44,7 +44,7 @@ export interface ExchangeRequest {
   readonly timeoutMs: number;
 }
 
-export interface ExchangeSettings {
+interface ExchangeSettings {
   /** For the body after decompression. */
   readonly maxResponseBytes: number;
   readonly tls?: TlsMaterial;

@@ -1,10 +1,8 @@
 /** Calls to a JSON service: the vector stores and model endpoints that a pipeline is made of. */
 import { RecalldError } from '../errors.ts';
-import { JsonBeyondLimit } from '../text/bounded-json.ts';
-import { formatExactJson, parseExactJson } from '../text/exact-json.ts';
+import { formatExactJson, JsonBeyondLimit, parseExactJson } from '../text/json.ts';
 import { createExchange, type ExchangeTarget, type TlsMaterial } from './exchange.ts';
-import { sendWithRetries } from './send.ts';
-import { wait } from './wait.ts';
+import { sendWithRetries, wait } from './send.ts';
 
 export interface JsonApiSettings {
   /** What the service is called in messages: `Qdrant`. */

@@ -15,12 +15,12 @@ export interface HttpServiceConfig {
   readonly max_per_second: number;
 }
 
-export interface TlsConfig {
+interface TlsConfig {
   readonly ca_file?: string | undefined;
   readonly client?: { readonly cert_file: string; readonly key_file: string } | undefined;
 }
 
-export interface ServiceIdentity {
+interface ServiceIdentity {
   /** What it is called in messages: `Qdrant`. */
   readonly service: string;
   /** Where the config describes it: `pipelines[0].vector_store`. */

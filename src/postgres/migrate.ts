@@ -1,10 +1,38 @@
 /** Brings the database to the schema of this program: forward only, one transaction in all, safe to race. */
+
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import Postgrator from 'postgrator';
 import { RecalldError } from '../errors.ts';
+import { HOUR_MS } from '../time.ts';
 import { inTransaction } from './transaction.ts';
+
+/** The rights of the role that the daemon runs as, which only the owner of the tables can give. */
+const grants = path.resolve(import.meta.dirname, '../../deploy/postgres/grants.sql');
+
+/** SQLSTATE of a role that is not there. */
+const UNDEFINED_OBJECT = '42704';
+
+/**
+ * Does what deploy/postgres/grants.sql says; where it was done before, nothing is locked.
+ *
+ * @throws RecalldError database_denied, also when there is no such role
+ */
+export async function grantRights(pool: pg.Pool): Promise<void> {
+  const sql = await readFile(grants, 'utf8');
+  try {
+    await inTransaction(pool, (client) => client.query(sql));
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code !== UNDEFINED_OBJECT) throw cause;
+    throw new RecalldError(
+      'database_denied',
+      'The server has no role recalld_app to give rights to; run deploy/postgres/roles.sql first, as docs/security.md says.',
+      { cause },
+    );
+  }
+}
 
 const migrationsFolder = path.resolve(import.meta.dirname, '../../migrations');
 
@@ -50,12 +78,12 @@ const patient: MigrationPatience = { lockMs: 3000, attempts: 10, pauseMs: 1000 }
 
 const LOCK_NOT_AVAILABLE = '55P03';
 /** An index of a large table takes long, once it has its lock. */
-const LONGEST_STATEMENT_MS = 12 * 3_600_000;
+const MAX_STATEMENT_MS = 12 * HOUR_MS;
 
 async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience): Promise<MigrationReport> {
   const query = (text: string): Promise<{ rows: unknown[] }> =>
-    client.query({ text, query_timeout: LONGEST_STATEMENT_MS } as pg.QueryConfig);
-  await query(`set local statement_timeout = ${LONGEST_STATEMENT_MS}`);
+    client.query({ text, query_timeout: MAX_STATEMENT_MS } as pg.QueryConfig);
+  await query(`set local statement_timeout = ${MAX_STATEMENT_MS}`);
   await query(`select pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`);
   // A lock that is waited for blocks all who come after, so that a long query would stop a busy table.
   await query(`set local lock_timeout = ${lockMs}`);

@@ -1,14 +1,14 @@
 /** Partitions by time: made ahead, dropped whole when their time is over. Live traffic by day, measurements by month. */
+
 import type { Pool, PoolClient } from 'pg';
-import { takeTurn } from './advisory-lock.ts';
-import { inTransaction } from './transaction.ts';
+import { DAY_MS } from '../time.ts';
+import { inTransaction, takeTurn } from './transaction.ts';
 
 const daily = ['live_queries', 'feedback', 'query_coverage'] as const;
 
 const DAYS_AHEAD = 3;
 /** What is written about live queries may be written a day after them. */
 const DAYS_BEHIND = 1;
-const DAY_MS = 86_400_000;
 
 /** Makes the partitions of yesterday, today and the next days. Replicas wait for each other. */
 export async function createPartitions(pool: Pool, now: Date): Promise<void> {

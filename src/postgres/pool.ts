@@ -1,8 +1,33 @@
 /** The connection pool of this process's own queries, and the sentence for a database that does not answer. */
-import { Pool, type PoolConfig } from 'pg';
+import { Pool, type PoolConfig, type QueryConfig } from 'pg';
+import type { Clock } from '../clock.ts';
 import { RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import type { ClockLook } from '../schedule/clock-skew.ts';
 import { messageOf } from '../text/error-message.ts';
+
+/** Time enough for an answer that tells anything. */
+const PATIENCE_MS = 5000;
+
+/** @throws what the driver rejects with, when the database is away or says nothing for five seconds */
+export async function lookAtClocks(pool: Pool, clock: Clock): Promise<ClockLook> {
+  // Waiting for a connection is no part of the round trip.
+  const client = await pool.connect();
+  let broken = true;
+  try {
+    const sentAtMs = clock.now().getTime();
+    const startedMs = clock.monotonicMs();
+    const question: QueryConfig & { readonly query_timeout: number } = {
+      text: 'select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms',
+      query_timeout: PATIENCE_MS,
+    };
+    const { rows } = await client.query<{ ms: number }>(question);
+    broken = false;
+    return { sentAtMs, tookMs: clock.monotonicMs() - startedMs, otherMs: rows[0]?.ms ?? Number.NaN };
+  } finally {
+    client.release(broken);
+  }
+}
 
 /** SQLSTATE of a write that found no space. */
 const DISK_FULL = '53100';
@@ -126,4 +151,13 @@ function addressOf(connectionString: string | undefined): { host: string; port: 
   if (connectionString === undefined || !URL.canParse(connectionString)) return null;
   const url = new URL(connectionString);
   return { host: url.hostname || (url.searchParams.get('host') ?? ''), port: url.port };
+}
+
+/** Runs the work. That the database is away is told by its sentence; any other error, such as a bug, stays what it is. */
+export async function namingOutage<T>(pool: Pool, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw outageOf(pool.options, cause) ?? cause;
+  }
 }

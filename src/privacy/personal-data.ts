@@ -1,14 +1,64 @@
 /** What takes the place of people in the database, by the privacy section of a pipeline. */
 
+import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
 import type { PipelineConfig } from '../app/config/schema.ts';
+import type { Clock } from '../clock.ts';
+import type { Feedback, LiveQuery } from '../live/rules/live-query.ts';
+import type { Logger } from '../logger.ts';
+import type { Meter } from '../metrics/meter.ts';
 import { createTurns } from '../threads/event-loop-yield.ts';
-import { createPresidioAnalyzer } from './entity-analyzer/presidio.ts';
-import type { EntityAnalyzer } from './entity-analyzer.ts';
-import type { PersonalData } from './ingest/personal-data.ts';
-import { createRedactText, type RedactTextDeps } from './ingest/redact-text.ts';
+import { createPresidioAnalyzer, type EntityAnalyzer } from './entity-analyzer.ts';
 import type { RedactionThread } from './redaction/redaction-thread.ts';
+import { redactFound } from './rules/found-entities.ts';
 import { textHash, userIdHmac } from './rules/keyed-hash.ts';
 import { createRedactor } from './rules/redactor.ts';
+
+interface RedactTextDeps {
+  readonly pipeline: string;
+  /** By our own rules. */
+  readonly redact: (text: string) => Promise<string> | string;
+  readonly analyzer: EntityAnalyzer;
+  readonly meter: Meter;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/** Null for a text that could not be looked at and so must not be stored. Rejects as `redact` of its settings does. */
+type RedactText = (text: string) => Promise<string | null>;
+
+/** A service that is down fails with every text; once a minute is enough to know. */
+const LOG_EVERY_MS = 60_000;
+
+/** The service sees a text only after our own rules took out what they find. */
+function createRedactText(deps: RedactTextDeps): RedactText {
+  const { pipeline, redact, analyzer, meter, logger, clock } = deps;
+  let loggedAtMs: number | null = null;
+  const count = (outcome: string): void =>
+    meter.increment('recalld_redaction_service_total', { pipeline, outcome });
+  const refuse = (outcome: string, reason: string): null => {
+    count(outcome);
+    const nowMs = clock.monotonicMs();
+    if (loggedAtMs === null || nowMs - loggedAtMs >= LOG_EVERY_MS) {
+      loggedAtMs = nowMs;
+      logger.warn('texts are stored as hashes alone, because they could not be redacted', {
+        pipeline,
+        reason,
+      });
+    }
+    return null;
+  };
+  return async (text) => {
+    const redacted = await redact(text);
+    if (redacted.trim() === '') return redacted;
+    const analysis = await analyzer.analyze(redacted);
+    if (analysis.kind !== 'found') return refuse(analysis.kind, analysis.message);
+    const clean = redactFound(redacted, analysis.entities);
+    if (clean === null) return refuse('malformed', 'The service found something outside of the text.');
+    count('ok');
+    return clean;
+  };
+}
 
 export interface PersonalDataSettings
   extends Pick<RedactTextDeps, 'pipeline' | 'meter' | 'logger' | 'clock'> {
@@ -88,4 +138,53 @@ function createAnalyzer(presidio: PipelineConfig['privacy']['presidio']): Entity
     concurrency,
     configField: 'privacy.presidio',
   });
+}
+
+/** Keyed hashes of the session, else of the trace, else of the query, and of the user. */
+interface PeopleHashes {
+  readonly sessionHash: string;
+  readonly userHash: string | null;
+}
+
+/** At most one of the two is there. */
+interface PrivateText {
+  readonly text: string | null;
+  readonly textHash: string | null;
+}
+
+/** What is stored of a query in the place of what could tell who asked. */
+interface PrivateQuery extends PeopleHashes, PrivateText {
+  readonly error: string | null;
+}
+
+interface PrivateFeedback {
+  readonly userHash: string | null;
+  readonly comment: string | null;
+}
+
+/**
+ * What is stored in the place of what could tell who asked: redacted, hashed with a key, or left out. What cannot be
+ * made private is left out, and what is found by a service takes no longer than its timeout. Rejects with RecalldError
+ * overloaded alone, when too many long texts wait: nothing is stored then.
+ */
+export interface PersonalData {
+  ofPeople(query: Pick<LiveQuery, 'id' | 'traceId' | 'sessionId' | 'userId'>): PeopleHashes;
+  ofText(text: string | null): Promise<PrivateText>;
+  ofQuery(query: LiveQuery): Promise<PrivateQuery>;
+  ofFeedback(feedback: Feedback): Promise<PrivateFeedback>;
+  /** A keyed hash of any text. */
+  hash(text: string): string;
+}
+
+/**
+ * The key of the hashes that stand for people, made at the first call and the same for every process of the database.
+ * Whoever can read the database can read it too; a key in the config keeps the two apart.
+ */
+export async function storedHashKey(pool: Pool): Promise<string> {
+  await pool.query(`insert into hash_keys (name, key) values ('people', $1::text) on conflict do nothing`, [
+    randomBytes(32).toString('hex'),
+  ]);
+  const { rows } = await pool.query<{ key: string }>(`select key from hash_keys where name = 'people'`);
+  if (rows[0] === undefined) throw new Error('the hash key is gone right after it was made');
+  return rows[0].key;
 }

@@ -1,6 +1,5 @@
 /** Alerts on the parts of a pipeline: its store, its embedder, its index, and the measures that look at them. */
-import { increaseBy, maxBy } from '../metrics/alert-rules/promql.ts';
-import type { AlertRule, RuleGroup } from '../metrics/alert-rules/rule.ts';
+import { type AlertRule, increaseBy, maxBy, type RuleGroup } from '../metrics/alert-rules.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';

@@ -1,10 +1,7 @@
 /** Probes of stores and embedders. */
-
-import { defineCronJob, type JobDefinition } from '../queue/job-definition.ts';
-import { measureAnnRecall } from './measure-ann-recall.ts';
-import { probeEmbedder } from './probe-embedder.ts';
-import { probePipelines } from './probe-pipelines.ts';
-import { probeStore } from './probe-store.ts';
+import { defineCronJob, type JobDefinition } from '../queue/job-queue.ts';
+import { messageOf } from '../text/error-message.ts';
+import { measureAnnRecall, probeEmbedder, probeStore } from './probe-parts.ts';
 import type { ProbeDeps, ProbedPipeline } from './probes.ts';
 import { type SnapshotDeps, snapshotStore } from './snapshot-store.ts';
 
@@ -74,3 +71,22 @@ export const probeJobs: readonly JobDefinition<ProbeJobDeps>[] = [
   measureAnnRecallJob,
   snapshotStoresJob,
 ];
+
+/** @throws the reason of `signal` when it aborts */
+export async function probePipelines<Pipeline extends ProbedPipeline>(
+  deps: Pick<ProbeDeps, 'logger'>,
+  pipelines: readonly Pipeline[],
+  probe: (pipeline: Pipeline) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const pipeline of pipelines) {
+    signal.throwIfAborted();
+    try {
+      await probe(pipeline);
+    } catch (error) {
+      signal.throwIfAborted();
+      const reason = messageOf(error);
+      deps.logger.error('a pipeline could not be probed', { pipeline: pipeline.name, reason });
+    }
+  }
+}

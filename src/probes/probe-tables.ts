@@ -1,7 +1,7 @@
 /** What the probes of embedder and store compare with, in PostgreSQL. */
 import type { Pool } from 'pg';
 import type { StoreSnapshot } from '../density/rules/store-snapshot.ts';
-import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/vector-bytes.ts';
+import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
 
 /** Vectors of fixed texts, as an embedder gave them when it was first met. */
 export function canariesTable(pool: Pool) {

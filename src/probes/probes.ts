@@ -1,11 +1,11 @@
 /** What the probes of a pipeline's parts work with. */
 
 import type { Clock } from '../clock.ts';
-import type { Deployments } from '../deployments/ports/deployments.ts';
+import type { Deployments } from '../deployments/deployments.ts';
 import type { Embedder } from '../embedders/embedder.ts';
-import type { LiveSamples } from '../live/ports/live-samples.ts';
+import type { LiveSamples } from '../live/sql/live-samples.ts';
 import type { Logger } from '../logger.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import type { Measurement, MeasurementGap, MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
@@ -30,7 +30,7 @@ export interface ProbedPipeline {
   readonly annRecall: AnnRecallSettings;
 }
 
-export interface AnnRecallSettings {
+interface AnnRecallSettings {
   /** Most live queries that are searched twice, 0 for none; exact searches cost the store much. */
   readonly queries: number;
   readonly k: number;

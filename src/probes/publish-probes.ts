@@ -1,17 +1,15 @@
 /** What probes last found -> metric samples. What is too old to trust is withheld. */
 
-import type { Deployments } from '../deployments/ports/deployments.ts';
-import type { MeasuredRows } from '../measures/gauges.ts';
-import { valueSamples } from '../measures/gauges.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
-import { ageSeconds, probeTrustSeconds } from '../measures/rules/trust.ts';
-import type { GaugesAt } from '../metrics/meter.ts';
-import { type GaugeSample, sample } from '../metrics/meter.ts';
+import type { Deployments } from '../deployments/deployments.ts';
+import { type MeasuredRows, valueSamples } from '../measures/gauges.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import { ageSeconds, probeTrustSeconds } from '../measures/rules/measurement.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { ALL_SEGMENT } from '../model.ts';
 
 const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info' } as const;
 
-export interface ProbeGaugesDeps {
+interface ProbeGaugesDeps {
   readonly deployments: Pick<Deployments, 'fingerprints'>;
   /** Names of the pipelines of the config; what is stored of others is left out. */
   readonly pipelines: readonly string[];

@@ -2,7 +2,7 @@
 
 import { type StoreSnapshot, type StoreTraffic, storeShift } from '../density/rules/store-snapshot.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
-import { wilsonInterval } from '../stats/wilson.ts';
+import { wilsonInterval } from '../stats/intervals.ts';
 import type { SampledVectors, VectorStore } from '../stores/vector-store.ts';
 import { type Matrix, matrixOf } from '../vector/matrix.ts';
 import type { SnapshotsTable } from './probe-tables.ts';

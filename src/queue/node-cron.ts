@@ -1,8 +1,7 @@
 /** Ticks in this process: node-cron wakes it up, and core/schedule says whether something is due. */
 import { type ScheduledTask, schedule } from 'node-cron';
 import type { Logger } from '../logger.ts';
-import { latestOccurrence } from '../schedule/occurrences.ts';
-import type { Schedule } from './schedule.ts';
+import { type Cron, latestOccurrence } from '../schedule/occurrences.ts';
 
 /** How often it is looked whether the clock was set back. */
 const LOOK_MS = 5000;
@@ -76,4 +75,14 @@ function createWaker(expression: string, logger: Logger, wake: (date: Date) => v
       await task.destroy();
     },
   };
+}
+
+/** Calls back at the times of a cron expression, in the process that started it; replicas all tick. */
+export interface Schedule {
+  /**
+   * @param tick is given the planned time, equal on every replica, not the time at which it was woken
+   */
+  every(cron: Cron, tick: (plannedAt: Date) => void): void;
+  /** No tick starts after this. */
+  stop(): Promise<void>;
 }

@@ -1,12 +1,10 @@
 /** The one wrapper around every job: bound, time, count, log, and tell apart what a retry may mend. */
-
 import type { Clock } from '../clock.ts';
 import { RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { messageOf } from '../text/error-message.ts';
-import type { JobDefinition } from './job-definition.ts';
-import type { JobOutcome, RunJob } from './job-queue.ts';
+import type { JobDefinition, JobOutcome, RunJob } from './job-queue.ts';
 
 export interface RunJobDeps<Deps> {
   readonly jobs: readonly JobDefinition<Deps>[];

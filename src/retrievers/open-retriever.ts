@@ -3,21 +3,20 @@
 import type { Embedder } from '../embedders/embedder.ts';
 import { RecalldError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { createReranker } from '../models/open-rerankers.ts';
+import { createReranker, type Reranker } from '../models/reranker.ts';
 import { createJsonApi } from '../outbound/json-api.ts';
 import { basic, createServiceSettings, keyHeader, loginKey, readTls } from '../outbound/service-settings.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
-import { createCommandRetriever } from './command/command.ts';
+import { createCommandRetriever } from './command.ts';
 import type { RetrieverConfig } from './config.ts';
 import { createHttpRetriever } from './http.ts';
-import { createRerankRetriever } from './rerank.ts';
-import type { Retriever } from './retriever.ts';
-import * as dialects from './search-engine/dialect.ts';
-import { createSearchEngineRetriever, type SearchMode } from './search-engine/search-engine.ts';
+import { failureOf, type Retriever, withinDeadline } from './retriever.ts';
+import * as dialects from './search-engine.ts';
+import { createSearchEngineRetriever, type SearchMode } from './search-engine.ts';
 import { createVectorStoreRetriever } from './vector-store-retriever.ts';
 
 /** What else of its pipeline a retriever may stand on. */
-export interface RetrieverParts {
+interface RetrieverParts {
   readonly embedder: Embedder | null;
   readonly store: VectorStore | null;
   readonly logger: Logger;
@@ -138,4 +137,55 @@ function commandRetriever(config: ConfigOf<'command'>, { logger }: RetrieverPart
 /** The contract of the config refuses this already, with the place; this is for configs made in code. */
 function missing(part: string, configField: string): RecalldError {
   return new RecalldError('config_invalid', `${configField}: it needs the ${part} of its pipeline.`);
+}
+
+interface RerankSettings {
+  readonly first: Retriever;
+  readonly reranker: Reranker;
+  /** How many documents the first stage is asked for. */
+  readonly candidates: number;
+  /** For both stages together. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Asks the first stage for candidates with their texts and gives the best k by the reranker. Failures keep the codes
+ * of the stage; a candidate without a text is the error `missing_text`, because to leave it out would change what is
+ * measured.
+ */
+export function createRerankRetriever(settings: RerankSettings): Retriever {
+  const { first, reranker, timeoutMs } = settings;
+  return {
+    retrieve: (request, signal) =>
+      withinDeadline(timeoutMs, signal, async (signal) => {
+        const { text, k, withText = false } = request;
+        const found = await first.retrieve({ ...request, k: settings.candidates, withText: true }, signal);
+        if (found.kind !== 'documents' || found.documents.length === 0) return found;
+        const documents = found.documents.slice(0, settings.candidates);
+        const candidates = documents.flatMap(({ id, text }) => (hasText(text) ? [{ id, text }] : []));
+        if (candidates.length < documents.length) {
+          const missing = `${documents.length - candidates.length} of ${documents.length}`;
+          const message = `The first stage gave ${missing} documents without a text; check the field of the text in its config.`;
+          return failureOf({ code: 'missing_text', message, latencyMs: found.latencyMs });
+        }
+        const ranked = await reranker.rerank({ text, candidates, k }, signal);
+        if (ranked.kind === 'failed') return failureOf(ranked, found.latencyMs);
+        const texts = new Map(withText ? candidates.map((candidate) => [candidate.id, candidate.text]) : []);
+        return {
+          kind: 'documents',
+          documents: ranked.documents
+            .slice(0, k)
+            .map(({ id, score }) => (withText ? { id, score, text: texts.get(id) ?? null } : { id, score })),
+          latencyMs: found.latencyMs + ranked.latencyMs,
+          attempts: found.attempts,
+        };
+      }),
+    async close() {
+      await Promise.all([first.close?.(), reranker.close?.()]);
+    },
+  };
+}
+
+function hasText(text: string | null | undefined): text is string {
+  return text !== undefined && text !== null && text.trim() !== '';
 }

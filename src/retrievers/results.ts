@@ -1,9 +1,7 @@
 /** From the body of an answer to ranked documents, by the JMESPath expressions of `retriever.results`. */
 import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
 import { RecalldError } from '../errors.ts';
-import { JsonBeyondLimit } from '../text/bounded-json.ts';
-import { parseExactJson } from '../text/exact-json.ts';
-import { readId } from './read-id.ts';
+import { JsonBeyondLimit, parseExactJson } from '../text/json.ts';
 import type { FoundDocument } from './retriever.ts';
 
 export interface ResultExpressions {
@@ -23,7 +21,7 @@ export type Reading =
   | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 /** What is read: `label` names the service in messages, and `queryText` is what they must not show. */
-export interface AnswerBody {
+interface AnswerBody {
   readonly text: string;
   readonly contentType: string | null;
   readonly label: string;
@@ -176,4 +174,13 @@ function describe(value: unknown, queryText = ''): string {
   );
   const shown = names.slice(0, 10).join(', ');
   return shown === '' ? 'an object without keys that can be shown' : `an object with the keys ${shown}`;
+}
+
+/**
+ * An id as a service gives it: a text that is not empty, taken as it stands, or an integer, written in
+ * digits. Null for anything else: a number with a fraction is a score, and text with a NUL character cannot be stored.
+ */
+export function readId(value: unknown): string | null {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
+  return typeof value === 'string' && value !== '' && !value.includes('\0') ? value : null;
 }

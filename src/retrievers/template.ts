@@ -18,7 +18,7 @@ export type JsonValue =
 type Placeholder = (request: RetrieverRequest) => string | number | null;
 
 /** A template cut into its literal text and its placeholders, in order. */
-export type TemplatePart = string | Placeholder;
+type TemplatePart = string | Placeholder;
 
 /**
  * Cuts `template` at its placeholders. `field` is the path in the config that an error names.
@@ -93,4 +93,26 @@ function compileString(value: string, field: string): (request: RetrieverRequest
 // Array.isArray does not narrow a readonly array away from an object.
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
+}
+
+/**
+ * Compiles the templates of a filter. A value that comes out empty, as that of a tag that the query does not have, is
+ * left out, so that such a query is not filtered by this field.
+ *
+ * @param field path in the config that an error names
+ * @throws RecalldError `config_invalid` for an unknown placeholder
+ */
+export function compileFilter(
+  filter: Readonly<Record<string, string>>,
+  field: string,
+): (request: RetrieverRequest) => Readonly<Record<string, string>> {
+  const entries = Object.entries(filter).map(
+    ([name, template]) => [name, parseTemplate(template, `${field}.${name}`)] as const,
+  );
+  return (request) =>
+    Object.fromEntries(
+      entries
+        .map(([name, parts]) => [name, renderText(parts, request, (text) => text)] as const)
+        .filter(([, value]) => value !== ''),
+    );
 }

@@ -1,11 +1,10 @@
 /** A retriever that is an embedding model and a vector store, without a service in front of them. */
 import type { Embedder } from '../embedders/embedder.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
-import { failureOf, withinDeadline } from './deadline.ts';
-import { compileFilter } from './filter.ts';
-import type { Retriever } from './retriever.ts';
+import { failureOf, type Retriever, withinDeadline } from './retriever.ts';
+import { compileFilter } from './template.ts';
 
-export interface VectorStoreRetrieverSettings {
+interface VectorStoreRetrieverSettings {
   readonly embedder: Embedder;
   readonly store: VectorStore;
   /** Values may hold placeholders; see compileFilter. */

@@ -7,7 +7,7 @@
  * that comes twice in autumn is due the first time. A schedule with `*` for its minute or hour goes by elapsed time and
  * is due in both.
  */
-import { firstWhere } from '../stats/bisection.ts';
+import { firstWhere } from '../stats/numerics.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import { type CronExpression, readCronExpression } from './cron-expression.ts';
 import { clockDay, type Stretch } from './wall-clock.ts';

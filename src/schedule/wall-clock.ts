@@ -1,5 +1,5 @@
 /** How the clock on the wall of a time zone goes, by the IANA database that the runtime brings. */
-import { firstWhere } from '../stats/bisection.ts';
+import { firstWhere } from '../stats/numerics.ts';
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 
 /** Instants in [from, to), at which the clock on the wall shows the time in UTC plus `offset`; in milliseconds. */

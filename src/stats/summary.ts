@@ -1,7 +1,7 @@
 import type { Measure } from '../ir/metric-key.ts';
+import { moments } from './descriptive.ts';
+import { wilsonInterval } from './intervals.ts';
 import { meanInterval } from './mean-interval.ts';
-import { moments } from './moments.ts';
-import { wilsonInterval } from './wilson.ts';
 
 /** Mean of a measure over queries with its 95 % confidence interval. */
 export interface MetricSummary {

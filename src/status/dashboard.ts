@@ -6,16 +6,22 @@ import {
   DashboardLinkType,
   type Panel,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import { frame, withoutSlash } from '../dashboards/frame.ts';
-import { graph, metricTable, type Step, stat, stateTimeline } from '../dashboards/panels.ts';
+import { cutoff, frame, manyGoldenSets, manyPipelines, withoutSlash } from '../dashboards/frame.ts';
+import {
+  graph,
+  metricTable,
+  type Step,
+  snapshotAge,
+  stat,
+  stateTimeline,
+  verdictNumbers,
+  verdictTexts,
+} from '../dashboards/panels.ts';
 import { maxBy, rateBy } from '../dashboards/promql.ts';
 import type { DashboardSettings } from '../dashboards/settings.ts';
-import { snapshotAge } from '../dashboards/snapshot-age.ts';
-import { verdictNumbers, verdictTexts } from '../dashboards/states.ts';
-import { cutoff, manyGoldenSets, manyPipelines } from '../dashboards/variables.ts';
 import { comparisonsTable, deploymentsTable, verdictsTable } from '../golden/panels/drill-down.ts';
 import { floorMargins, worstSetGraph } from '../golden/panels/golden-panels.ts';
-import { dashboardUids } from '../metrics/alert-rules/rule.ts';
+import { dashboardUids } from '../metrics/alert-rules.ts';
 import type { Verdict } from '../model.ts';
 
 const set = ['pipeline', 'golden_set'] as const;

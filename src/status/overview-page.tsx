@@ -1,20 +1,17 @@
 /** One pipeline: how it stands and why, its checks, every measure with its age, what changed lately. */
-
 import { CheckTable } from '../checks/check-table.tsx';
-import type { TrendPoint } from '../console/charts/trend.ts';
-import { VerdictBadge } from '../console/components/badge.tsx';
+import type { TrendPoint } from '../console/charts/trend-chart.tsx';
 import { Empty, Section } from '../console/components/section.tsx';
-import { Instant } from '../console/components/time.tsx';
+import { Instant, VerdictBadge } from '../console/components/values.tsx';
 import { pipelinePath, runPath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
+import type { Annotation } from '../deployments/annotations.ts';
 import { DeploymentTable } from '../deployments/deployment-table.tsx';
-import type { Annotation } from '../deployments/ports/annotations.ts';
-import { DiagnosisOf } from '../diagnosis/pages/diagnosis.tsx';
-import { DiagnosisTable } from '../diagnosis/pages/diagnosis-table.tsx';
+import { DiagnosisOf, DiagnosisTable } from '../diagnosis/pages/diagnosis.tsx';
 import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
 import { MeasuresTable } from '../measures/measures-table.tsx';
-import { Reasons } from './pipeline-state.tsx';
 import type { DetailedStatus } from './read-status.ts';
+import { Reasons } from './status-page.tsx';
 
 export interface OverviewPageData {
   readonly status: DetailedStatus;

@@ -1,15 +1,18 @@
 /** How a pipeline stands, from what is stored of it. What must be fresh and is not makes it `no_data`, never `ok`. */
-
 import { worstVerdict } from '../checks/rules/check-result.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { REFERENCE } from '../live/click-reference.ts';
 import { SAMPLES_READ } from '../live/measure-live-traffic.ts';
-import type { LatestMeasurement } from '../measures/ports/measurements.ts';
+import { REFERENCE } from '../live/read-live-window.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
 import { gapWords } from '../measures/rules/measure-table.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
-import { ageSeconds, isRunTooOld, measurementTrustSeconds } from '../measures/rules/trust.ts';
+import {
+  ageSeconds,
+  type IntervalOf,
+  isRunTooOld,
+  measurementTrustSeconds,
+} from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT, type Verdict } from '../model.ts';
 
 export interface GoldenSetStatus {

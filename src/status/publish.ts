@@ -1,5 +1,4 @@
 /** Stored rows -> metric samples. What is too old to trust when they are shown is withheld, and the withholding is a metric. */
-
 import type { Clock } from '../clock.ts';
 import type { RunDifference } from '../golden/rules/compare-golden-runs.ts';
 import type { RunLabels, SegmentScore } from '../golden/rules/run.ts';
@@ -8,9 +7,8 @@ import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { MeasuredRows } from '../measures/gauges.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
-import type { IntervalOf } from '../measures/rules/trust.ts';
-import { isRunTooOld } from '../measures/rules/trust.ts';
+import type { Measurements } from '../measures/measurements.ts';
+import { type IntervalOf, isRunTooOld } from '../measures/rules/measurement.ts';
 import {
   type GaugeSample,
   type GaugesAt,

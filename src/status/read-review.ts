@@ -7,9 +7,9 @@ import type { FalsePageBudget } from '../density/rules/alarm.ts';
 import type { TopicWindow, UncoveredTopic } from '../density/rules/uncovered-topic.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { DensityEvent, WatchTable } from '../density/watch-table.ts';
-import type { Deployments } from '../deployments/ports/deployments.ts';
+import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
-import type { Diagnoses } from '../diagnosis/ports/diagnoses.ts';
+import type { Diagnoses } from '../diagnosis/diagnoses.ts';
 import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
 import type { StoredComparison } from '../golden/rules/compare-golden-runs.ts';
 import type { GoldenSetVersion } from '../golden/rules/golden-set.ts';
@@ -20,7 +20,7 @@ import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { HistoricRun, RunReads } from '../golden/sql/run-results.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 
@@ -106,10 +106,10 @@ export interface Review {
 
 export type ReviewedMeasure = 'query_density' | 'query_uncovered_ratio';
 
-const MOST_RUNS = 1_000;
-const MOST_TOPICS = 20;
+const MAX_RUNS = 1_000;
+const MAX_TOPICS = 20;
 /** Of each list; a review of a week with more has another problem than its report. */
-const MOST_LISTED = 1_000;
+const MAX_LISTED = 1_000;
 
 export async function readReview(deps: ReadReviewDeps, request: ReviewRequest): Promise<Review> {
   const { from, until, showsText } = request;
@@ -118,21 +118,21 @@ export async function readReview(deps: ReadReviewDeps, request: ReviewRequest): 
   const [sets, changes, standings, diagnoses, density, uncovered, events, state, topics, deployments] =
     await Promise.all([
       Promise.all(request.pipeline.golden.map(({ set }) => readSet(deps, request, set))),
-      deps.checkStore.transitions({ pipeline, since: from, limit: MOST_LISTED }),
+      deps.checkStore.transitions({ pipeline, since: from, limit: MAX_LISTED }),
       deps.checkStore.standings(),
-      deps.diagnoses.list({ pipeline, limit: MOST_LISTED }),
+      deps.diagnoses.list({ pipeline, limit: MAX_LISTED }),
       deps.measurements.series({ pipeline, measure: 'query_density', segment: ALL_SEGMENT }, from, until),
       deps.measurements.series(
         { pipeline, measure: 'query_uncovered_ratio', segment: ALL_SEGMENT },
         from,
         until,
       ),
-      deps.densityStates.events({ pipeline, limit: MOST_LISTED }),
+      deps.densityStates.events({ pipeline, limit: MAX_LISTED }),
       deps.densityStates.find(pipeline),
       readTopics(deps, request),
-      deps.deployments.list({ pipeline, since: from, limit: MOST_LISTED }),
+      deps.deployments.list({ pipeline, since: from, limit: MAX_LISTED }),
     ]);
-  const isFull = (list: readonly unknown[]): boolean => list.length === MOST_LISTED;
+  const isFull = (list: readonly unknown[]): boolean => list.length === MAX_LISTED;
   return {
     pipeline,
     from,
@@ -188,7 +188,7 @@ async function readSet(
 ): Promise<ReviewedSet> {
   const [version, runs, representativeness] = await Promise.all([
     deps.sets.latest(goldenSet),
-    deps.runReads.history({ pipeline: pipeline.name, goldenSet, from, until, limit: MOST_RUNS }),
+    deps.runReads.history({ pipeline: pipeline.name, goldenSet, from, until, limit: MAX_RUNS }),
     deps.measurements.series(
       { pipeline: pipeline.name, measure: REPRESENTATIVENESS, segment: goldenSegment(goldenSet) },
       from,
@@ -220,7 +220,7 @@ async function readTopics(
   deps: ReadReviewDeps,
   { pipeline: { name: pipeline }, until, showsText }: ReviewRequest,
 ): Promise<ReviewedTopic[]> {
-  const topics = await deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MOST_TOPICS });
+  const topics = await deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS });
   return Promise.all(
     topics
       .filter(({ firstSeen }) => firstSeen < until)

@@ -1,17 +1,17 @@
 /** Reads what is stored of pipelines and says how they stand. */
-
-import { type ReadChecksDeps, statesOf } from '../checks/check-states.ts';
-import type { Deployments } from '../deployments/ports/deployments.ts';
+import { type ReadChecksDeps, statesOf } from '../checks/check-store.ts';
+import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import type { GoldenBaseline, GoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { Measurements } from '../measures/ports/measurements.ts';
+import type { Measurements } from '../measures/measurements.ts';
+import { DAY_MS } from '../time.ts';
 import { type PipelineStatus, pipelineStatus, type StatusFacts } from './pipeline-status.ts';
 
-const DEPLOYMENTS_MS = 7 * 86_400_000;
-const MOST_DEPLOYMENTS = 100;
+const DEPLOYMENTS_MS = 7 * DAY_MS;
+const MAX_DEPLOYMENTS = 100;
 
 export interface ReadStatusDeps
   extends ReadChecksDeps,
@@ -54,7 +54,7 @@ export async function readStatus(deps: ReadStatusDeps, pipeline: WatchedPipeline
     deps.deployments.list({
       pipeline: pipeline.name,
       since: new Date(at.getTime() - DEPLOYMENTS_MS),
-      limit: MOST_DEPLOYMENTS,
+      limit: MAX_DEPLOYMENTS,
     }),
   ]);
   const status = pipelineStatus(pipeline, facts, at);

@@ -1,15 +1,127 @@
-/** Composes what the HTTP API says of how things stand. */
-
+/** `/v1/pipelines`: how things stand. */
+import type { FastifyInstance } from 'fastify';
+import type { z } from 'zod';
+import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { type Dependencies, feedbackSources } from '../app/dependencies.ts';
-import { readCheckStates } from '../checks/check-states.ts';
-import type { ChecksDeps } from '../checks/routes.ts';
+import { readCheckStates } from '../checks/check-store.ts';
+import { type ChecksDeps, checkStateJson } from '../checks/routes.ts';
+import { deploymentJson } from '../deployments/schema.ts';
+import { baselineJson } from '../golden/golden-routes.ts';
+import { metricsJson } from '../golden/runs/run-summary.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';
-import { type FeedbackSummary, summarizeFeedback } from '../live/feedback-summary.ts';
-import type { FeedbackSummaryDeps } from '../live/feedback-summary-routes.ts';
-import { liveIntervalSeconds } from '../live/live-plans.ts';
-import type { PipelinesDeps } from './pipelines.ts';
-import { readStatus, readStatuses } from './read-status.ts';
+import { parseRequest } from '../http/fields.ts';
+import { sliceAt } from '../http/paging.ts';
+import {
+  type FeedbackSummary,
+  type FeedbackSummaryDeps,
+  summarizeFeedback,
+} from '../live/feedback-summary-routes.ts';
+import { liveIntervalSeconds } from '../live/live-jobs.ts';
+import type { GoldenSetStatus, MeasurementStatus, PipelineStatus } from './pipeline-status.ts';
+import { type DetailedStatus, type GoldenSetRuns, readStatus, readStatuses } from './read-status.ts';
+import { pipelineListQuery, pipelineParams, type pipelineStatusSchema } from './schema.ts';
 
+export interface PipelinesDeps {
+  readonly authentication: AuthenticationSettings;
+  readStatuses(): Promise<readonly PipelineStatus[]>;
+  /** @throws RecalldError pipeline_unknown */
+  readStatus(pipeline: string): Promise<DetailedStatus>;
+}
+
+export function addPipelines(app: FastifyInstance, deps: PipelinesDeps): void {
+  const read = { preParsing: requireScope('read', deps.authentication) };
+
+  app.get('/v1/pipelines', read, async (request) => {
+    const page = parseRequest(request.query, pipelineListQuery, 'query');
+    const { items, next_cursor } = sliceAt(await deps.readStatuses(), page);
+    return {
+      items: items.map(({ pipeline, state, reasons, golden }) => ({
+        pipeline,
+        state,
+        reasons,
+        golden_sets: golden.map(({ goldenSet, cron }) => ({ golden_set: goldenSet, cron })),
+      })),
+      next_cursor,
+    };
+  });
+
+  app.get('/v1/pipelines/:pipeline/status', read, async (request) => {
+    const { pipeline } = parseRequest(request.params, pipelineParams, 'path');
+    return statusJson(await deps.readStatus(pipeline));
+  });
+}
+
+/** How a pipeline stands, as it is told over HTTP. Values that are too old to trust are withheld. */
+type StatusJson = z.infer<typeof pipelineStatusSchema>;
+
+function statusJson(status: DetailedStatus): StatusJson {
+  const { at, pipeline, state, reasons } = status;
+  return {
+    pipeline,
+    at: at.toISOString(),
+    state,
+    reasons: [...reasons],
+    checks: status.checks.map((check) => checkStateJson(check, at)),
+    golden_sets: status.golden.map((set) =>
+      goldenSetJson(set, status.runs.find(({ goldenSet }) => goldenSet === set.goldenSet) ?? null),
+    ),
+    measurements: status.measurements.map(measurementJson),
+    deployments: status.deployments.map(deploymentJson),
+  };
+}
+
+function goldenSetJson(
+  { goldenSet, cron, completed }: GoldenSetStatus,
+  runs: GoldenSetRuns | null,
+): StatusJson['golden_sets'][number] {
+  const latest = runs?.latest ?? null;
+  const baseline = runs?.baseline ?? null;
+  return {
+    golden_set: goldenSet,
+    cron,
+    latest_run:
+      latest === null
+        ? null
+        : {
+            run_id: latest.id,
+            status: latest.status,
+            reason: latest.reason,
+            started_at: latest.startedAt.toISOString(),
+          },
+    latest_completed:
+      completed === null
+        ? null
+        : {
+            run_id: runs?.latestCompleted?.id ?? null,
+            finished_at: completed.finishedAt.toISOString(),
+            age_seconds: completed.ageSeconds,
+            too_old: completed.isTooOld,
+            metrics: completed.isTooOld ? null : metricsJson(completed.scores),
+          },
+    baseline: baseline === null ? null : baselineJson(baseline),
+  };
+}
+
+function measurementJson(status: MeasurementStatus): StatusJson['measurements'][number] {
+  const { measure, segment, newest, gap, isTooOld } = status;
+  const last = gap ?? newest;
+  const shown = gap === null && !isTooOld ? newest : null;
+  return {
+    measure,
+    segment,
+    value: shown?.value ?? null,
+    ci_low: shown?.ciLow ?? null,
+    ci_high: shown?.ciHigh ?? null,
+    ci_method: shown?.ciMethod ?? null,
+    n: shown?.n ?? null,
+    measured_at: last?.measuredAt.toISOString() ?? null,
+    age_seconds: last?.ageSeconds ?? 0,
+    too_old: isTooOld,
+    gap: gap?.reason ?? null,
+  };
+}
+
+/** Composes what the HTTP API says of how things stand. */
 type StatusApi = Omit<PipelinesDeps & ChecksDeps & FeedbackSummaryDeps, 'authentication'>;
 
 export function createStatusApi(dependencies: Dependencies): StatusApi {

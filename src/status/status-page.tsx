@@ -1,8 +1,7 @@
 /** All pipelines at a glance, those that need somebody first. */
-
-import type { TrendPoint } from '../console/charts/trend.ts';
-import { VerdictBadge } from '../console/components/badge.tsx';
+import type { TrendPoint } from '../console/charts/trend-chart.tsx';
 import { Empty } from '../console/components/section.tsx';
+import { VerdictBadge } from '../console/components/values.tsx';
 import { pipelinePath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { DiagnosisOf } from '../diagnosis/pages/diagnosis.tsx';
@@ -10,7 +9,6 @@ import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
 import { MeasuresTable } from '../measures/measures-table.tsx';
 import { isGlanceMeasure } from '../measures/shown-measures.ts';
 import type { Verdict } from '../model.ts';
-import { Reasons } from './pipeline-state.tsx';
 import type { PipelineStatus } from './pipeline-status.ts';
 
 export interface PipelineGlance {
@@ -96,5 +94,19 @@ export function StatusPage({
         ))
       )}
     </Page>
+  );
+}
+
+/** How a pipeline stands: its state, and every reason why it is not well. */
+export function Reasons({ status }: { readonly status: Pick<PipelineStatus, 'state' | 'reasons'> }) {
+  const { state, reasons } = status;
+  if (reasons.length === 0)
+    return <p class="reason-none">Every check holds, and everything that must be fresh is.</p>;
+  return (
+    <ul class={`reasons ${state}`}>
+      {reasons.map((reason) => (
+        <li key={reason}>{reason}</li>
+      ))}
+    </ul>
   );
 }

@@ -1,17 +1,53 @@
 /** What the pages of how pipelines stand are made from. */
-
 import type { ConsoleDeps, ConsolePipeline } from '../app/console/deps.ts';
+import type { Query } from '../console/http/visit.ts';
 import type { TimeRange } from '../console/time-range.ts';
+import type { DeploymentsPageData } from '../deployments/deployments-page.tsx';
 import { pointsOf } from '../golden/pages/golden-page.tsx';
 import type { Measure } from '../ir/metric-key.ts';
 import type { OverviewPageData } from './overview-page.tsx';
 import type { PipelineStatus } from './pipeline-status.ts';
 import type { PipelineGlance } from './status-page.tsx';
 
+/** What the page of deployments is made from, and what all pages over several pipelines ask. */
+const MAX_DEPLOYMENTS = 200;
+
+/** @throws RecalldError pipeline_unknown */
+export async function readDeploymentsPage(
+  deps: ConsoleDeps,
+  query: Query,
+  { from, until }: TimeRange,
+): Promise<DeploymentsPageData> {
+  const pipeline = chosen(deps, query);
+  const found = await deps.deployments.list({
+    since: from,
+    limit: MAX_DEPLOYMENTS,
+    ...(pipeline === null ? {} : { pipeline }),
+  });
+  const deployments = found.filter(({ occurredAt }) => occurredAt <= until);
+  const ids = deployments.map(({ id }) => id);
+  return {
+    pipeline,
+    pipelines: namesOf(deps),
+    deployments,
+    notes: await deps.annotations.of('deployment', ids),
+  };
+}
+
+export function chosen(deps: ConsoleDeps, { pipeline = '' }: Query): string | null {
+  if (pipeline === '') return null;
+  deps.assertPipeline(pipeline);
+  return pipeline;
+}
+
+export function namesOf({ site }: ConsoleDeps): string[] {
+  return site.pipelines.map(({ name }) => name);
+}
+
 /** A sparkline is a hundred pixels wide. */
-const MOST_POINTS = 60;
+const MAX_POINTS = 60;
 const TREND: Measure = 'ndcg';
-const MOST_DIAGNOSES = 6;
+const MAX_DIAGNOSES = 6;
 
 export async function readStatusPage(deps: ConsoleDeps, range: TimeRange): Promise<PipelineGlance[]> {
   const [statuses, open] = await Promise.all([deps.readStatuses(), deps.diagnoses.open()]);
@@ -31,7 +67,7 @@ export async function readOverviewPage(
 ): Promise<OverviewPageData> {
   const [status, diagnoses] = await Promise.all([
     deps.readStatus(name),
-    deps.diagnoses.list({ pipeline: name, limit: MOST_DIAGNOSES }),
+    deps.diagnoses.list({ pipeline: name, limit: MAX_DIAGNOSES }),
   ]);
   const [trends, notes] = await Promise.all([
     trendsOf(deps, status, range),
@@ -52,7 +88,7 @@ export async function readOverviewPage(
 async function trendsOf(deps: ConsoleDeps, { pipeline, golden }: PipelineStatus, { from, until }: TimeRange) {
   const trends = await Promise.all(
     golden.map(async ({ goldenSet }) => {
-      const asked = { pipeline, goldenSet, from, until, limit: MOST_POINTS, measures: [TREND] };
+      const asked = { pipeline, goldenSet, from, until, limit: MAX_POINTS, measures: [TREND] };
       return [goldenSet, pointsOf(await deps.runReads.history(asked), TREND)] as const;
     }),
   );

@@ -8,16 +8,15 @@ import {
   keyHeader,
   loginKey,
 } from '../outbound/service-settings.ts';
-import { createChromaStore } from './chroma/store.ts';
+import { createChromaStore } from './chroma.ts';
 import type { VectorStoreConfig } from './config.ts';
 import { createMilvusStore } from './milvus/store.ts';
 import { createPgvectorStore } from './pgvector/store.ts';
-import { createPineconeStore } from './pinecone/store.ts';
-import { createQdrantStore } from './qdrant/store.ts';
-import { createRedisSearchStore } from './redis-search/store.ts';
-import { createRedisVectorSetStore } from './redis-vector-set/store.ts';
-import { createElasticsearchStore } from './search-engine/elasticsearch.ts';
-import { createOpenSearchStore } from './search-engine/opensearch.ts';
+import { createPineconeStore } from './pinecone.ts';
+import { createQdrantStore } from './qdrant.ts';
+import { createRedisSearchStore } from './redis/search.ts';
+import { createRedisVectorSetStore } from './redis/vector-set.ts';
+import { createElasticsearchStore, createOpenSearchStore } from './search-engine/dialects.ts';
 import type { VectorStore } from './vector-store.ts';
 import { createWeaviateStore } from './weaviate/store.ts';
 

@@ -31,7 +31,7 @@ export function failureCode(error: unknown): string | null {
 }
 
 /** Adds up how long the calls took that belong to the answer, without waits for a turn or for a retry. */
-export interface Stopwatch {
+interface Stopwatch {
   latencyMs: number;
 }
 

@@ -1,8 +1,10 @@
 /** Calls of a vector store over HTTP: an answer, or a sentence that says what to do. */
+
+import { createHash } from 'node:crypto';
 import { createJsonApi, type JsonApiSettings, type JsonCall } from '../outbound/json-api.ts';
 import { type Attempt, failed, failureCode } from './outcome.ts';
 
-export interface StoreCall extends JsonCall {
+interface StoreCall extends JsonCall {
   /** What a 404 means, where it is not a wrong address: `there is no collection docs; check ...`. */
   readonly missing?: string;
 }
@@ -15,9 +17,9 @@ export interface StoreCalls {
   /** The JSON of the answer. @throws Refused `failed` */
   json(call: StoreCall, attempt: Attempt): Promise<unknown>;
   /** An answer that is not what the public description of the API says. */
-  unexpected(purpose: string, lacking: string): Error;
+  readonly unexpected: (purpose: string, lacking: string) => Error;
   /** Gives connections back. */
-  close(): void;
+  readonly close: () => void;
 }
 
 /** The answer of a call that a key for one collection may not make, null when it may not. */
@@ -58,4 +60,16 @@ export function createStoreCalls(settings: JsonApiSettings): StoreCalls {
       );
     },
   };
+}
+
+/** A short hash of settings, whatever the order of their keys. */
+export function settingsHash(settings: unknown): string {
+  return createHash('sha256').update(canonicalText(settings)).digest('hex').slice(0, 12);
+}
+
+function canonicalText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalText(inner)}`).join(',')}}`;
 }

@@ -98,3 +98,74 @@ export function inverseOf(lengths: Float64Array): Float64Array {
 export function inverseLengths(matrix: Matrix): Float64Array {
   return inverseOf(rowLengths(matrix));
 }
+
+/**
+ * The first of every group of equal rows, in the order of the matrix: copies of a chunk are one chunk. Rows are equal
+ * when all their bits are.
+ */
+export function distinctRows(matrix: Matrix): Uint32Array {
+  const seen = new Map<number, number[]>();
+  const distinct: number[] = [];
+  for (let row = 0; row < matrix.rows; row++) {
+    const vector = rowOf(matrix, row);
+    const bits = new Uint32Array(vector.buffer, vector.byteOffset, vector.length);
+    const hash = hashOf(bits);
+    const sameHash = seen.get(hash);
+    if (sameHash === undefined) seen.set(hash, [row]);
+    else if (sameHash.some((other) => areEqual(rowOf(matrix, other), vector))) continue;
+    else sameHash.push(row);
+    distinct.push(row);
+  }
+  return Uint32Array.from(distinct);
+}
+
+/** FNV-1a (Fowler, Noll and Vo) over words of 32 bits. */
+function hashOf(words: Uint32Array): number {
+  let hash = 0x811c9dc5;
+  for (const word of words) {
+    hash = Math.imul(hash ^ word, 0x01000193);
+    hash ^= hash >>> 15;
+  }
+  return hash;
+}
+
+function areEqual(a: Float32Array, b: Float32Array): boolean {
+  for (let i = 0; i < a.length; i++) if (!Object.is(a[i], b[i])) return false;
+  return true;
+}
+
+/** Sum of the products, in double precision. @throws RangeError when the vectors differ in length */
+export function dotProduct(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  if (a.length !== b.length) {
+    throw new RangeError(`The vectors have ${a.length} and ${b.length} numbers; both must have as many.`);
+  }
+  let sum = 0;
+  for (let index = 0; index < a.length; index += 1) sum += (a[index] ?? 0) * (b[index] ?? 0);
+  return sum;
+}
+
+/** Cosine of the angle between two vectors, -1 to 1; 0 when one of them is the zero vector, which has no direction. */
+export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
+  const norms = Math.sqrt(dotProduct(a, a) * dotProduct(b, b));
+  return norms === 0 ? 0 : clamp(dotProduct(a, b) / norms);
+}
+
+/**
+ * The cosine that a score of a cosine index stands for; rounding beyond -1 and 1 is cut. Scores of indexes over dot
+ * products or Euclidean distances say nothing about the angle unless every vector has length 1, so for those the
+ * vectors themselves must be compared.
+ */
+export function cosineOfScore(score: number, kind: 'cosine' | 'cosine_distance' | 'shifted_cosine'): number {
+  switch (kind) {
+    case 'cosine':
+      return clamp(score);
+    case 'cosine_distance':
+      return clamp(1 - score);
+    case 'shifted_cosine':
+      return clamp(2 * score - 1);
+  }
+}
+
+function clamp(cosine: number): number {
+  return Math.min(1, Math.max(-1, cosine));
+}

@@ -7,7 +7,7 @@ import { type ErrorCode, errorTable, RecalldError } from '../../src/errors.ts';
 import { problemOf } from '../../src/http/problem.ts';
 import { metricCatalogue } from '../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/metrics/definition.ts';
-import type { JobDefinition } from '../../src/queue/job-definition.ts';
+import type { JobDefinition } from '../../src/queue/job-queue.ts';
 import { sourceFiles } from './source-files.ts';
 
 const src = sourceFiles('src');

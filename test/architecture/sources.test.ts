@@ -31,16 +31,15 @@ describe('a file of src', () => {
 /** What parses text of its own or of the person who runs it, with the reason that its size is no matter. */
 const parsesOwnText: Readonly<Record<string, string>> = {
   'src/postgres/embedded/binaries.ts': 'files of an installed package',
-  'src/postgres/embedded/ownership.ts': 'a file that we wrote',
+  'src/postgres/embedded/data-dir.ts': 'a file that we wrote',
   'src/files/state-file.ts': 'a file that we wrote',
   'src/density/vector-files.ts': 'a file of the person who runs the command',
-  'src/live/sql/feedback-reads.ts': 'made by our own statement',
-  'src/stores/pgvector/vector-text.ts': 'what PostgreSQL writes for a vector, which nests nothing',
+  'src/live/sql/feedback-rows.ts': 'made by our own statement',
+  'src/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
   'src/golden/commands/check.ts': 'a file of the person who runs the command',
   'src/app/version.ts': 'our package.json',
   'src/client/answer.ts': 'an answer of recalld, cut to some kilobytes',
-  'src/text/bounded-json.ts': 'after it has looked',
-  'src/text/exact-json.ts': 'after it has been parsed within bounds',
+  'src/text/json.ts': 'after it has looked',
   'src/text/source-line.ts': 'a file of the person who runs the command',
   'src/demo/rag/corpus.ts': 'a file of the demo',
 };

@@ -1,6 +1,6 @@
 /** What a store of measurements must do; see the doc of the port. */
 import { describe, expect, it } from 'vitest';
-import type { LatestMeasurement, Measurements } from '../../src/measures/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../../src/measures/measurements.ts';
 import type { Measurement } from '../../src/measures/rules/measurement.ts';
 import { aGap, aMeasurement, hours } from '../support/measurements.ts';
 

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { SampledVectors, VectorStore } from '../../src/stores/vector-store.ts';
-import { rowOf } from '../../src/vector/matrix.ts';
-import { cosineSimilarity } from '../../src/vector/similarity.ts';
+import { cosineSimilarity, rowOf } from '../../src/vector/matrix.ts';
 import { topicByTopic, unevenness, type VectorDocument } from '../support/vector-documents.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
 

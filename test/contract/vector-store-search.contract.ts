@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Nearest, NearestRequest } from '../../src/stores/vector-store.ts';
-import { cosineSimilarity } from '../../src/vector/similarity.ts';
+import { cosineSimilarity } from '../../src/vector/matrix.ts';
 import {
   bruteForce,
   queriesLike,

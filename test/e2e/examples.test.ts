@@ -4,14 +4,12 @@ import { chmodSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { contentOf } from '../../src/live/otlp/content.ts';
+import { feedbackSchema, liveQuerySchema } from '../../src/live/ingest-schema.ts';
 import { decodeLogs, decodeTraces } from '../../src/live/otlp/decode.ts';
-import { defaultOtlpLimits } from '../../src/live/otlp/limits.ts';
+import { contentOf, defaultOtlpLimits } from '../../src/live/otlp/parse.ts';
 import { extractLiveQueries } from '../../src/live/rules/otel/extract.ts';
-import type { ExtractionOptions } from '../../src/live/rules/otel/extraction-options.ts';
-import { extractLogFeedback } from '../../src/live/rules/otel/log-feedback.ts';
-import { feedbackSchema } from '../../src/live/schema/feedback.ts';
-import { liveQuerySchema } from '../../src/live/schema/live-query.ts';
+import { extractLogFeedback } from '../../src/live/rules/otel/feedback.ts';
+import type { ExtractionOptions } from '../../src/live/rules/otel/retrieved-documents.ts';
 import { aFolder } from '../support/recalld.ts';
 import {
   accept,

@@ -1,6 +1,10 @@
 /** Where checks stand by what is stored, as an evaluation leaves them and as they are read later. */
-import { statesOf, type WatchedChecks } from '../../src/checks/check-states.ts';
-import type { CheckStore, StoredStanding } from '../../src/checks/check-store.ts';
+import {
+  type CheckStore,
+  type StoredStanding,
+  statesOf,
+  type WatchedChecks,
+} from '../../src/checks/check-store.ts';
 import { type EvaluateChecksDeps, judgeChecks } from '../../src/checks/evaluate-checks.ts';
 import type { CheckFacts } from '../../src/checks/readings.ts';
 import type { CheckState } from '../../src/checks/rules/check-state.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createChromaStore } from '../../src/stores/chroma/store.ts';
+import { createChromaStore } from '../../src/stores/chroma.ts';
 import type { VectorStore } from '../../src/stores/vector-store.ts';
 import type { StoreAccess, StoreService, TestIndex } from '../contract/vector-store-bench.ts';
 import { freePort } from './free-port.ts';

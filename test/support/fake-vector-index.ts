@@ -4,7 +4,7 @@
  */
 import { createRandom } from '../../src/stats/random.ts';
 import type { VectorMetric } from '../../src/stores/vector-store.ts';
-import { cosineSimilarity, dotProduct } from '../../src/vector/similarity.ts';
+import { cosineSimilarity, dotProduct } from '../../src/vector/matrix.ts';
 import type { Responder } from './fault-server.ts';
 
 export interface FakeRow {

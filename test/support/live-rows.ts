@@ -1,5 +1,6 @@
 /** Live queries and clicks as they are stored, for tests of what measures them. */
-import type { LiveSample, StoredFeedback } from '../../src/live/ports/live-traffic.ts';
+import type { StoredFeedback } from '../../src/live/sql/feedback-rows.ts';
+import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
 import { documents } from './builders.ts';
 import { aSample, aStoredFeedback } from './live-traffic.ts';
 

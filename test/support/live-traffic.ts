@@ -1,6 +1,7 @@
 /** Rows of live traffic with values that do not matter, so that a test names only those that do. */
-import type { LiveSample, StoredFeedback } from '../../src/live/ports/live-traffic.ts';
-import type { HeldFragment } from '../../src/live/ports/trace-fragments.ts';
+import type { StoredFeedback } from '../../src/live/sql/feedback-rows.ts';
+import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
+import type { HeldFragment } from '../../src/live/sql/trace-fragments.ts';
 import { NOON } from './builders.ts';
 
 export const TRACE = '5b8efff798038103d269b633813fc60c';

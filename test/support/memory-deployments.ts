@@ -1,8 +1,12 @@
 /** Deployments in memory: what was observed is what is there. */
-
-import type { Deployments, Observation } from '../../src/deployments/ports/deployments.ts';
-import type { Deployment, Fingerprint, NewDeployment } from '../../src/deployments/rules/deployment.ts';
-import { type TraitChange, traitChanges } from '../../src/deployments/rules/fingerprint.ts';
+import type { Deployments, Observation } from '../../src/deployments/deployments.ts';
+import {
+  type Deployment,
+  type Fingerprint,
+  type NewDeployment,
+  type TraitChange,
+  traitChanges,
+} from '../../src/deployments/rules/deployment.ts';
 
 export class MemoryDeployments implements Deployments {
   readonly recorded: Deployment[] = [];

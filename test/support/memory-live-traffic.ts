@@ -1,6 +1,6 @@
 /** Live traffic that only remembers what the jobs asked of it. */
-import type { LiveTraffic } from '../../src/live/ports/live-traffic.ts';
-import type { HeldFragment } from '../../src/live/ports/trace-fragments.ts';
+import type { LiveTraffic } from '../../src/live/sql/live-traffic.ts';
+import type { HeldFragment } from '../../src/live/sql/trace-fragments.ts';
 
 const refuse = (): Promise<never> => Promise.reject(new Error('this store only remembers what jobs asked'));
 

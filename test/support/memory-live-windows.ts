@@ -1,7 +1,7 @@
 /** Samples in memory, for tests of what measures them. */
 
-import type { LiveWindow, LiveWindows, WindowQuery } from '../../src/live/ports/live-windows.ts';
-import type { Click } from '../../src/live/rules/feedback/clicked-ranks.ts';
+import type { Click } from '../../src/live/rules/feedback/click-rates.ts';
+import type { LiveWindow, LiveWindows, WindowQuery } from '../../src/live/sql/live-windows.ts';
 
 const BATCH = 100;
 

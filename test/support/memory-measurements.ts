@@ -1,6 +1,6 @@
 /** Measurements in memory, for tests of what is built on them. The contract of the port holds it to the real one. */
 
-import type { LatestMeasurement, Measurements } from '../../src/measures/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../../src/measures/measurements.ts';
 import {
   checkMeasurement,
   type Measurement,

@@ -1,5 +1,5 @@
 /** A schedule that ticks when a test says so. */
-import type { Schedule } from '../../src/queue/schedule.ts';
+import type { Schedule } from '../../src/queue/node-cron.ts';
 import type { Cron } from '../../src/schedule/occurrences.ts';
 
 type Tick = (plannedAt: Date) => void;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { databaseAccount } from '../../src/postgres/embedded/account.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/postgres/embedded/open.ts';
-import { runningPostmaster } from '../../src/postgres/embedded/postmaster.ts';
+import { runningPostmaster } from '../../src/postgres/embedded/server.ts';
 import { silentLogger } from './log.ts';
 import { descendantsOf } from './recalld.ts';
 

@@ -1,7 +1,7 @@
 /** Documents with vectors that lie in clusters, as those of a real store do, and what is true of them. */
-import { normalQuantile } from '../../src/stats/normal.ts';
+import { normalQuantile } from '../../src/stats/distributions.ts';
 import type { VectorMetric } from '../../src/stores/vector-store.ts';
-import { cosineSimilarity, dotProduct } from '../../src/vector/similarity.ts';
+import { cosineSimilarity, dotProduct } from '../../src/vector/matrix.ts';
 import { uniforms } from './uniforms.ts';
 
 export interface VectorDocument {

@@ -1,6 +1,5 @@
 /** Alerts that only a config can give: what it names must be there. */
-import { series } from '../../metrics/alert-rules/promql.ts';
-import type { RuleGroup, RuleSettings } from '../../metrics/alert-rules/rule.ts';
+import { type RuleGroup, type RuleSettings, series } from '../../metrics/alert-rules.ts';
 
 export function configuredGroup({ pipelines }: RuleSettings): RuleGroup {
   const alerts = pipelines.flatMap(({ name, goldenSets }) =>

@@ -1,7 +1,13 @@
 /** Alerts on recalld itself: while it is blind or stuck, the other alerts are silent for the wrong reason. */
-
-import { anyCountedBy, increaseBy, maxBy, series } from '../../metrics/alert-rules/promql.ts';
-import type { AlertRule, RuleGroup, RuleSettings } from '../../metrics/alert-rules/rule.ts';
+import {
+  type AlertRule,
+  anyCountedBy,
+  increaseBy,
+  maxBy,
+  type RuleGroup,
+  type RuleSettings,
+  series,
+} from '../../metrics/alert-rules.ts';
 import { MOST_SKEW_SECONDS } from '../../schedule/clock-skew.ts';
 
 /** The targets of the scrape config. `up` and `process_*` are no metrics of the catalogue. */

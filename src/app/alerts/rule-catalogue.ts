@@ -6,7 +6,7 @@ import { checksGroup } from '../../checks/alerts.ts';
 import { goldenGroup } from '../../golden/alerts.ts';
 import { objectivesGroup } from '../../golden/objectives.ts';
 import { feedbackGroup, liveGroup } from '../../live/alerts.ts';
-import type { RuleGroup, RuleSettings } from '../../metrics/alert-rules/rule.ts';
+import type { RuleGroup, RuleSettings } from '../../metrics/alert-rules.ts';
 import { partsGroup } from '../../probes/alerts.ts';
 import { configuredGroup } from './configured-rules.ts';
 import { itselfGroup } from './recalld-service.ts';

@@ -5,7 +5,7 @@ import {
   dashboardUids,
   type RecordingRule,
   type RuleSettings,
-} from '../../metrics/alert-rules/rule.ts';
+} from '../../metrics/alert-rules.ts';
 import { ruleGroups } from './rule-catalogue.ts';
 
 interface RuleDocument {

@@ -1,7 +1,7 @@
 /** The alert rules for a config. */
 import { RecalldError } from '../../errors.ts';
 import { objectiveProblems } from '../../golden/objectives.ts';
-import type { Objective, RulePipeline, RuleSettings } from '../../metrics/alert-rules/rule.ts';
+import type { Objective, RulePipeline, RuleSettings } from '../../metrics/alert-rules.ts';
 import { longestGapSeconds } from '../../schedule/occurrences.ts';
 import { defaultRuleSettings } from '../alerts/rule-catalogue.ts';
 import { prometheusRule, ruleFile } from '../alerts/rule-file.ts';

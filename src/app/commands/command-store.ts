@@ -1,24 +1,9 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
-import { createApiKeys } from '../../access/api-keys.ts';
-import type { ApiKeys } from '../../access/ports/api-keys.ts';
 import { createCleanupStack } from '../../cleanup-stack.ts';
-import { densityTables, type TopicsTable } from '../../density/index.ts';
-import { createDeployments } from '../../deployments/deployments.ts';
-import type { Deployments } from '../../deployments/ports/deployments.ts';
-import { createDiagnoses } from '../../diagnosis/diagnoses.ts';
-import type { Diagnoses } from '../../diagnosis/ports/diagnoses.ts';
-import { statisticsOfCommands } from '../../golden/golden-statistics.ts';
-import type { GoldenStore } from '../../golden/runs/stored-runs.ts';
-import { createGoldenBaselines } from '../../golden/sql/golden-baselines.ts';
-import { createGoldenDocuments, type GoldenDocuments } from '../../golden/sql/golden-documents.ts';
-import { createGoldenRotations, type GoldenRotations } from '../../golden/sql/golden-rotations.ts';
-import { createGoldenRuns } from '../../golden/sql/golden-runs.ts';
-import { createGoldenSets } from '../../golden/sql/golden-sets.ts';
-import { createRetrieverLimits, type RetrieverLimits } from '../../golden/sql/retriever-limits.ts';
-import type { LiveSamples } from '../../live/ports/live-samples.ts';
-import { createLiveSamples } from '../../live/sql/live-samples.ts';
+import { type GoldenStatistics, statisticsOfCommands } from '../../golden/golden-statistics.ts';
 import type { Logger } from '../../logger.ts';
 import type { Config } from '../config/schema.ts';
+import { type Database, openDatabase } from '../database.ts';
 import { openStorage, type Storage } from '../storage.ts';
 
 /** What the connections of a command are called in `pg_stat_activity`. */
@@ -30,15 +15,8 @@ export interface CommandSettings {
   readonly signal: AbortSignal;
 }
 
-export interface CommandStore extends GoldenStore {
-  readonly keys: ApiKeys;
-  readonly deployments: Deployments;
-  readonly diagnoses: Diagnoses;
-  readonly rotations: GoldenRotations;
-  readonly limits: RetrieverLimits;
-  readonly topics: TopicsTable;
-  readonly documents: GoldenDocuments;
-  readonly samples: LiveSamples;
+export interface CommandStore extends Database {
+  readonly statistics: GoldenStatistics;
   readonly storage: Storage;
 }
 
@@ -54,22 +32,7 @@ export async function withCommandStore<T>(
   const cleanups = createCleanupStack(settings.logger);
   try {
     const storage = await openStorage({ ...settings, purpose: 'command', name: COMMAND_NAME, cleanups });
-    const { pool } = storage;
-    return await work({
-      sets: createGoldenSets(pool),
-      runs: createGoldenRuns(pool),
-      keys: createApiKeys(pool),
-      baselines: createGoldenBaselines(pool),
-      deployments: createDeployments(pool),
-      diagnoses: createDiagnoses(pool),
-      rotations: createGoldenRotations(pool),
-      limits: createRetrieverLimits(pool),
-      topics: densityTables(pool).topics,
-      documents: createGoldenDocuments(pool),
-      samples: createLiveSamples(pool),
-      statistics: statisticsOfCommands,
-      storage,
-    });
+    return await work({ ...openDatabase(storage), statistics: statisticsOfCommands, storage });
   } finally {
     await cleanups.run();
   }

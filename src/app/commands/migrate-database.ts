@@ -6,8 +6,7 @@
  * @throws RecalldError as migrateStorage and grantRights, and queue_unreachable
  */
 import { createCleanupStack } from '../../cleanup-stack.ts';
-import { grantRights } from '../../postgres/grant-rights.ts';
-import type { MigrationReport } from '../../postgres/migrate.ts';
+import { grantRights, type MigrationReport } from '../../postgres/migrate.ts';
 import { openJobQueue } from '../../queue/bullmq.ts';
 import { queueBackend } from '../queue-settings.ts';
 import { migrateStorage } from '../storage.ts';

@@ -1,12 +1,8 @@
 /** What a command needs to say how the pipelines of the config stand, beside a daemon or without one. */
-import { createCheckStore } from '../../checks/check-store.ts';
 import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
-import { densityTables } from '../../density/index.ts';
 import { createDensityPlans } from '../../density/plan.ts';
 import type { DiagnoseDeps } from '../../diagnosis/diagnose-pipeline.ts';
-import { createRunReads } from '../../golden/sql/run-results.ts';
-import { liveIntervalSeconds } from '../../live/live-plans.ts';
-import { createMeasurements } from '../../measures/measurements.ts';
+import { liveIntervalSeconds } from '../../live/live-jobs.ts';
 import type { ReadReviewDeps } from '../../status/read-review.ts';
 import type { ReadStatusDeps } from '../../status/read-status.ts';
 import { systemClock } from '../../system-clock.ts';
@@ -31,17 +27,12 @@ export async function watching<T>(
   work: (store: WatchedStore) => Promise<T>,
 ): Promise<T> {
   const clock = systemClock;
-  const { pool } = store.storage;
   const pipelines = createPipelines(config, logger);
   try {
     return await work({
       ...store,
       pipelines,
-      measurements: createMeasurements(pool),
-      runReads: createRunReads(pool),
       densityPlans: createDensityPlans(config, pipelines),
-      densityStates: densityTables(pool).watch,
-      checkStore: createCheckStore(pool),
       intervalSeconds: intervalsOf(pipelines, createTimetable(clock.now())),
       liveIntervalSeconds: liveIntervalSeconds(clock),
       clock,

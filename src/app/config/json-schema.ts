@@ -21,7 +21,7 @@ export function childSchemas(schemas: readonly JsonSchema[], part: PropertyKey):
 }
 
 /** Whether `value` has all that this branch requires, and in the fields that tell branches apart what it wants there. */
-export function fits(schema: JsonSchema, value: unknown): boolean {
+function fits(schema: JsonSchema, value: unknown): boolean {
   if (!isMapping(value)) return true;
   if (!(schema.required ?? []).every((key) => Object.hasOwn(value, key))) return false;
   return Object.entries(schema.properties ?? {}).every(([key, child]) => {

@@ -14,7 +14,7 @@ const DEEPEST = 100;
 
 let jsonSchema: JsonSchema | null = null;
 
-/** JSON Schema of what a user may write, with our `secret` and `inactive` marks. Made once. */
+/** JSON Schema of what a user may write, with our `secret` marks. Made once. */
 export function configJsonSchema(): JsonSchema {
   jsonSchema ??= z.toJSONSchema(configSchema, { io: 'input' });
   return jsonSchema;

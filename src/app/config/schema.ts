@@ -1,7 +1,6 @@
 /**
  * recalld.yaml, strict: an unknown key is an error. Each leaf says what it means; `secret` leaves are never printed
- * whole (`all`: nothing of them, `url`: not the credentials in it, `body`: not what sounds like a secret),
- * `inactive` sections are part of the contract and checked, but this version does not act on them and says so.
+ * whole (`all`: nothing of them, `url`: not the credentials in it, `body`: not what sounds like a secret).
  * docs/config.md and the JSON Schema are generated from here.
  */
 import { z } from 'zod';

@@ -2,16 +2,15 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Sessions } from '../../access/session.ts';
 import { secure } from '../../console/http/defences.ts';
-import { acceptFormsOf, fieldsOf, valuesOf } from '../../console/http/forms.ts';
-import { ownPath } from '../../console/http/own-path.ts';
+import { acceptFormsOf, fieldsOf, ownPath, valuesOf } from '../../console/http/forms.ts';
 import { frameOf, sendPage } from '../../console/http/visit.ts';
 import { address, labelsPath } from '../../console/links.ts';
+import { annotationSubjects } from '../../deployments/annotations.ts';
 import { LONGEST_NOTE } from '../../deployments/notes.tsx';
-import { annotationSubjects } from '../../deployments/ports/annotations.ts';
 import { RecalldError } from '../../errors.ts';
 import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.tsx';
 import type { Acceptance } from '../../golden/rules/labels.ts';
-import { parseBoundedJson } from '../../text/bounded-json.ts';
+import { parseBoundedJson } from '../../text/json.ts';
 import type { ConsoleDeps } from './deps.ts';
 
 const LONGEST_REASON = 500;

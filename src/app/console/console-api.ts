@@ -1,12 +1,6 @@
 /** Composes what the pages for people need beyond the API. */
-
-import { type BaselinesTable, densityTables } from '../../density/index.ts';
-import { createAnnotations } from '../../deployments/annotations.ts';
+import type { BaselinesTable } from '../../density/index.ts';
 import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
-import { createGoldenDocuments } from '../../golden/sql/golden-documents.ts';
-import { createRunReads } from '../../golden/sql/run-results.ts';
-import { createTrafficReads } from '../../live/sql/traffic-reads.ts';
-import { createMeasurements } from '../../measures/measurements.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { version } from '../version.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';
@@ -28,7 +22,7 @@ type ConsoleApi = Pick<
 >;
 
 export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
-  const { config, logger, baselines, checkStore, diagnoses, storage } = dependencies;
+  const { config, logger, baselines, checkStore, diagnoses, annotations, reads } = dependencies;
   return {
     logger,
     site: {
@@ -39,12 +33,12 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
     baselines,
     checkStore,
     diagnoses,
-    measurements: createMeasurements(storage.readPool),
-    runReads: createRunReads(storage.readPool),
-    annotations: createAnnotations(storage.pool),
-    trafficReads: createTrafficReads(storage.readPool),
-    referenceScores: rememberingScores(densityTables(storage.readPool).baselines),
-    ...createLabelFixes({ ...dependencies, documents: createGoldenDocuments(storage.pool) }),
+    measurements: reads.measurements,
+    runReads: reads.runReads,
+    annotations,
+    trafficReads: reads.trafficReads,
+    referenceScores: rememberingScores(reads.density.baselines),
+    ...createLabelFixes(dependencies),
   };
 }
 

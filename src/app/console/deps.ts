@@ -1,19 +1,19 @@
 /** What the pages for people are made from: the services of the API, and what people ask beyond it. */
 import type { ChecksDeps } from '../../checks/routes.ts';
 import type { DensityRouteDeps } from '../../density/routes.ts';
-import type { Annotations } from '../../deployments/ports/annotations.ts';
+import type { Annotations } from '../../deployments/annotations.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
-import type { Diagnoses } from '../../diagnosis/ports/diagnoses.ts';
+import type { Diagnoses } from '../../diagnosis/diagnoses.ts';
 import type { BaselinesDeps, GoldenRunsDeps } from '../../golden/golden-routes.ts';
 import type { LabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
 import type { RunReads } from '../../golden/sql/run-results.ts';
 import type { GoldenSchedule } from '../../golden/watched-pipeline.ts';
 import type { FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
-import type { TrafficReads } from '../../live/ports/traffic-reads.ts';
+import type { TrafficReads } from '../../live/sql/traffic-reads.ts';
 import type { Logger } from '../../logger.ts';
-import type { Measurements } from '../../measures/ports/measurements.ts';
-import type { PipelinesDeps } from '../../status/pipelines.ts';
+import type { Measurements } from '../../measures/measurements.ts';
+import type { PipelinesDeps } from '../../status/status-api.ts';
 
 /** A pipeline of the config, as far as pages need it. */
 export interface ConsolePipeline {

@@ -2,11 +2,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import { addSessions, type Sessions } from '../../access/session.ts';
-import { addSignIn } from '../../access/sign-in-routes.ts';
+import { addSignIn } from '../../access/sign-in.tsx';
 import { readChecksPage } from '../../checks/checks-data.ts';
 import { ChecksPage } from '../../checks/checks-page.tsx';
 import { addAssets } from '../../console/http/assets.ts';
-import { addErrorPages } from '../../console/http/error-pages.ts';
+import { addErrorPages } from '../../console/http/error-pages.tsx';
 import { frameOf, type Query, queryOf, sendPage } from '../../console/http/visit.ts';
 import type { Frame } from '../../console/page.tsx';
 import { DensityPage } from '../../density/density-page.tsx';
@@ -19,10 +19,9 @@ import { QueryPage } from '../../golden/pages/query-page.tsx';
 import { RunPage } from '../../golden/pages/run-page.tsx';
 import { TrafficPage } from '../../live/pages/traffic-page.tsx';
 import { readDensityPage, readTrafficPage } from '../../live/pages/traffic-reads.ts';
-import { readDeploymentsPage } from '../../status/lists-reads.ts';
 import { OverviewPage } from '../../status/overview-page.tsx';
 import { StatusPage } from '../../status/status-page.tsx';
-import { readOverviewPage, readStatusPage } from '../../status/status-reads.ts';
+import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../status/status-reads.ts';
 import { addActions, readLabelsPage } from './actions.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';
 

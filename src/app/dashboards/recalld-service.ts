@@ -2,11 +2,10 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { frame } from '../../dashboards/frame.ts';
-import { graph, metricTable, type Step, stat } from '../../dashboards/panels.ts';
+import { graph, metricTable, type Step, snapshotAge, stat } from '../../dashboards/panels.ts';
 import { maxBy, orNone, processMetric, quantileBy, rateBy, selector } from '../../dashboards/promql.ts';
 import type { DashboardSettings } from '../../dashboards/settings.ts';
-import { snapshotAge } from '../../dashboards/snapshot-age.ts';
-import { dashboardUids } from '../../metrics/alert-rules/rule.ts';
+import { dashboardUids } from '../../metrics/alert-rules.ts';
 import type { MetricsOfType } from '../../metrics/catalogue.ts';
 
 /** Of all pipelines: this dashboard is narrowed to replicas only. */

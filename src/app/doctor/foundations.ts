@@ -1,10 +1,10 @@
 /** The doctor on what recalld itself stands on: its database and its queue. */
 import type { Pool } from 'pg';
 import { RecalldError } from '../../errors.ts';
-import { inspectReplica } from '../../postgres/inspect-replica.ts';
 import { createPool, unreachable } from '../../postgres/pool.ts';
+import { inspectReplica } from '../../postgres/replica.ts';
 import { readUpkeep } from '../../postgres/upkeep.ts';
-import { inspectRedis, type RedisState } from '../../queue/inspect-redis.ts';
+import { inspectRedis, type RedisState } from '../../queue/redis-connection.ts';
 import {
   COMMAND_NAME,
   type CommandSettings,

@@ -1,10 +1,8 @@
 /** The doctor on one pipeline: its retriever, its embedder, its store, and whether they fit together. */
-
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { StoreDescription, VectorStore } from '../../stores/vector-store.ts';
-import { rowOf } from '../../vector/matrix.ts';
-import { dotProduct } from '../../vector/similarity.ts';
+import { dotProduct, rowOf } from '../../vector/matrix.ts';
 import type { Finding, Report } from './finding.ts';
 
 const SAMPLED_VECTORS = 3;

@@ -4,11 +4,11 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { identifyCallers } from '../../access/authentication.ts';
 import { refuseForeignPages } from '../../access/local-callers.ts';
 import { addChecks } from '../../checks/routes.ts';
-import { asksForPage, sendProblemPage } from '../../console/http/error-pages.ts';
+import { asksForPage, sendProblemPage } from '../../console/http/error-pages.tsx';
 import { addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
 import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.ts';
 import { addDiagnoses } from '../../diagnosis/routes.ts';
-import { addErasure, type ErasureDeps } from '../../erasure/routes.ts';
+import { addErasure, type ErasureDeps } from '../../erasure/erase.ts';
 import { RecalldError } from '../../errors.ts';
 import {
   addBaselines,
@@ -20,17 +20,15 @@ import {
 } from '../../golden/golden-routes.ts';
 import { limitConnections } from '../../http/connections.ts';
 import { acceptJson } from '../../http/json-body.ts';
-import type { MemoryBudget } from '../../http/memory-budget.ts';
 import { addOperations, type OperationsDeps } from '../../http/operations.ts';
 import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../http/problem.ts';
-import { addRequestBodies } from '../../http/request-bodies.ts';
+import { addRequestBodies, type MemoryBudget } from '../../http/request-bodies.ts';
 import { addRetirement, type Retirement } from '../../http/retirement.ts';
 import { addFeedbackSummary, type FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
-import { addIngest, type IngestDeps } from '../../live/ingest-routes.ts';
-import { addOtlp, type OtlpDeps } from '../../live/otlp-routes.ts';
-import { type ShedReason, shedReason } from '../../live/shed-reason.ts';
+import { addIngest, type IngestDeps, type ShedReason, shedReason } from '../../live/ingest-routes.ts';
+import { addOtlp, type OtlpDeps } from '../../live/otlp/receiver.ts';
 import type { Logger } from '../../logger.ts';
-import { addPipelines } from '../../status/pipelines.ts';
+import { addPipelines } from '../../status/status-api.ts';
 import type { ConsoleDeps } from '../console/deps.ts';
 import { addConsole } from '../console/routes.ts';
 import { addOpenApi } from './openapi-route.ts';

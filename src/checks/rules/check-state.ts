@@ -1,6 +1,154 @@
 /** Where a check stands: as its last evaluation wrote it, and what that is worth at the time of reading. */
-import type { Severity } from '../../model.ts';
-import type { SteadyVerdict } from './standing.ts';
+import type { Severity, Verdict } from '../../model.ts';
+import { isBreach } from './check-result.ts';
+import type { ThresholdCheck, ThresholdFinding } from './threshold.ts';
+
+/**
+ * Where a check stands after a measurement: the finding, after hysteresis and confirmation. A noisy value that lies on
+ * its threshold does not make the verdict go to and fro.
+ */
+export interface Standing extends SteadyVerdict {
+  /** Whether there is too little data to judge, and the config says that this is no alarm. */
+  readonly isQuiet: boolean;
+  readonly evidenceAt: Date | null;
+  /** The sentence of the finding, and the reason where the check stands at another verdict. */
+  readonly explanation: string;
+}
+
+/**
+ * Where the check stands after a finding. A measurement that was judged before, by a retry or because no newer one has come, changes
+ * nothing. A check that cannot be judged because something is broken needs no confirmation: its values had to become
+ * too old to trust first, which took long enough.
+ *
+ * A check that stood breached when its traffic ended is not quiet: its breach is not known to be over.
+ *
+ * @param evidenceAt when what was judged was measured; null for nothing
+ */
+export function nextStanding(
+  { confirm, noData }: Pick<ThresholdCheck, 'confirm' | 'noData'>,
+  previous: Pick<Standing, keyof SteadyVerdict | 'evidenceAt'> | null,
+  found: ThresholdFinding,
+  evidenceAt: Date | null,
+  at: Date,
+): Standing {
+  const isBroken = found.verdict === 'no_data' && !found.isQuiet;
+  const isSeen =
+    previous !== null &&
+    !isBroken &&
+    evidenceAt !== null &&
+    previous.evidenceAt !== null &&
+    evidenceAt <= previous.evidenceAt;
+  const steady = isSeen ? previous : steadyVerdict(previous, found, at, isBroken ? 1 : confirm);
+  const { verdict, since, lastKnown, candidate, seen } = steady;
+  return {
+    verdict,
+    since,
+    lastKnown,
+    candidate,
+    seen,
+    isQuiet: verdict === 'no_data' && !isBroken && noData === 'silent' && !isBreach(lastKnown),
+    evidenceAt: evidenceAt ?? previous?.evidenceAt ?? null,
+    explanation: `${found.explanation}${whyNot(steady, found.verdict, confirm)}`,
+  };
+}
+
+/** Why the check stands at something else than what was found. */
+function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, confirm: number): string {
+  if (candidate !== null) {
+    return ` It stands at ${verdict}: ${seen} of the ${confirm} measurements in a row that it takes show ${candidate}.`;
+  }
+  if (found === verdict || found === 'no_data') return '';
+  return ` It stands at ${verdict} until the value is better than the threshold by a margin.`;
+}
+
+/** What is remembered of a check between two measurements. */
+export interface SteadyVerdict {
+  readonly verdict: Verdict;
+  /** When it changed to that. */
+  readonly since: Date;
+  /** The last verdict that was not `no_data`; null when there never was one. */
+  readonly lastKnown: Exclude<Verdict, 'no_data'> | null;
+  /** What the latest measurements show instead; null when they show the verdict. */
+  readonly candidate: Verdict | null;
+  /** How many in a row show the candidate. */
+  readonly seen: number;
+}
+
+/** What one measurement shows. */
+export interface ShownVerdict {
+  readonly verdict: Verdict;
+  /** Whether the value is on the good side by the margin that ends a breach. */
+  readonly isClear: boolean;
+}
+
+/**
+ * Takes one new measurement.
+ *
+ * - A change of the verdict takes `confirm` measurements in a row that show it, be it for the worse or for the better.
+ *   Measurements that show changes of different size in one direction count together, for the smaller change.
+ * - Critical stays until the value is back on the good side of the threshold. A bound that no longer proves the breach
+ *   is no recovery.
+ * - A breach is over only when the value is on the good side by a margin; between threshold and margin it is a warning.
+ * - The first measurement of a check is its verdict when it is no breach; a breach has to be confirmed.
+ */
+export function steadyVerdict(
+  previous: SteadyVerdict | null,
+  shown: ShownVerdict,
+  at: Date,
+  confirm: number,
+): SteadyVerdict {
+  if (previous === null) return firstVerdict(shown.verdict, at, confirm);
+  const target = targetOf(previous, shown);
+  if (target === previous.verdict) {
+    return { ...previous, lastKnown: known(target) ?? previous.lastKnown, candidate: null, seen: 0 };
+  }
+  const goesOn = previous.candidate !== null && isSameWay(previous.verdict, previous.candidate, target);
+  const candidate = goesOn ? lesser(previous.verdict, previous.candidate ?? target, target) : target;
+  const seen = goesOn ? previous.seen + 1 : 1;
+  if (seen < confirm) return { ...previous, candidate, seen };
+  return {
+    verdict: candidate,
+    since: at,
+    lastKnown: known(candidate) ?? previous.lastKnown,
+    candidate: null,
+    seen: 0,
+  };
+}
+
+function firstVerdict(verdict: Verdict, at: Date, confirm: number): SteadyVerdict {
+  if (!isBreach(verdict) || confirm <= 1) {
+    return { verdict, since: at, lastKnown: known(verdict), candidate: null, seen: 0 };
+  }
+  return { verdict: 'no_data', since: at, lastKnown: null, candidate: verdict, seen: 1 };
+}
+
+/** What a measurement calls for, given where the check stands. */
+function targetOf({ verdict, lastKnown }: SteadyVerdict, shown: ShownVerdict): Verdict {
+  if (shown.verdict === 'no_data') return 'no_data';
+  const stood = verdict === 'no_data' ? lastKnown : verdict;
+  if (shown.verdict === 'ok') return isBreach(stood) && !shown.isClear ? 'warning' : 'ok';
+  return stood === 'critical' ? 'critical' : shown.verdict;
+}
+
+const badness = { ok: 0, warning: 1, critical: 2 } as const;
+
+/** Both worse than where the check stands, or both better; to and from `no_data` only the same. */
+function isSameWay(from: Verdict, a: Verdict, b: Verdict): boolean {
+  if (a === b) return true;
+  if (a === 'no_data' || b === 'no_data') return false;
+  if (from === 'no_data') return a !== 'ok' && b !== 'ok';
+  return badness[a] > badness[from] === badness[b] > badness[from];
+}
+
+function lesser(from: Verdict, a: Verdict, b: Verdict): Verdict {
+  if (a === 'no_data' || b === 'no_data') return a;
+  const stood = from === 'no_data' ? 0 : badness[from];
+  return Math.abs(badness[a] - stood) <= Math.abs(badness[b] - stood) ? a : b;
+}
+
+function known(verdict: Verdict): Exclude<Verdict, 'no_data'> | null {
+  return verdict === 'no_data' ? null : verdict;
+}
 
 /** A check of the config. */
 export interface ConfiguredCheck {

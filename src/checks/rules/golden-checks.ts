@@ -3,8 +3,14 @@ import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Severity } from '../../model.ts';
-import { type CheckResult, decimals } from './check-result.ts';
-import { type CheckShift, type CheckShifts, NO_SHIFT, shiftOf } from './check-shift.ts';
+import {
+  type CheckResult,
+  type CheckShift,
+  type CheckShifts,
+  decimals,
+  NO_SHIFT,
+  shiftOf,
+} from './check-result.ts';
 import {
   type ComparedWithBaseline,
   judgeRegression,

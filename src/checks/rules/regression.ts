@@ -4,8 +4,7 @@ import { type ComparedRun, confirmRegression, judgeDifference } from '../../gold
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import type { Severity } from '../../model.ts';
 import { signed } from '../../text/number-text.ts';
-import { type CheckResult, decimals } from './check-result.ts';
-import { type CheckShift, NO_SHIFT } from './check-shift.ts';
+import { type CheckResult, type CheckShift, decimals, NO_SHIFT } from './check-result.ts';
 
 export interface RegressionCheck {
   /** Metric key such as `ndcg@10`. */

@@ -1,11 +1,8 @@
 /** The check that a measure of traffic, retriever, store or schedule stays on the right side of a threshold. */
-
 import type { JudgedMeasure } from '../../measures/rules/measure-row.ts';
 import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';
 import { ALL_SEGMENT, type Severity, type Verdict } from '../../model.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { rescaledInterval } from '../../stats/rescaled-interval.ts';
-import { wilsonInterval } from '../../stats/wilson.ts';
+import { type Interval, rescaledInterval, wilsonInterval } from '../../stats/intervals.ts';
 import { type CheckResult, decimals } from './check-result.ts';
 
 export interface ThresholdCheck {

@@ -1,6 +1,161 @@
 /** A measure over time with its confidence band, thresholds, and the deployments that may explain it. */
+
+import { scaleLinear, scaleUtc } from 'd3-scale';
+import { area, line } from 'd3-shape';
 import { minute, second, withoutZeros } from '../format.ts';
-import { chartSize, type TrendPoint, trendGeometry } from './trend.ts';
+
+/** The shape of a measure over time within a line of text; the numbers stand beside it. */
+const WIDTH = 96;
+const HEIGHT = 22;
+
+export function Sparkline({ points }: { readonly points: readonly TrendPoint[] }) {
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined || points.length < 2) return null;
+  const values = points.map(({ value }) => value);
+  const [least, greatest] = [Math.min(...values), Math.max(...values)];
+  const x = scaleUtc([first.at, last.at], [2, WIDTH - 3]);
+  const y = scaleLinear(least === greatest ? [least - 1, least + 1] : [least, greatest], [HEIGHT - 3, 3]);
+  const path = line<TrendPoint>(
+    ({ at }) => Math.round(x(at) * 10) / 10,
+    ({ value }) => Math.round(y(value) * 10) / 10,
+  )([...points]);
+  return (
+    <svg
+      class="sparkline"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+      aria-hidden="true"
+    >
+      <path d={path ?? ''} />
+      <circle cx={x(last.at)} cy={y(last.value)} r="2" />
+    </svg>
+  );
+}
+
+/** Geometry of a chart over time: points to SVG paths, ticks to places. No markup. */
+export interface TrendPoint {
+  readonly at: Date;
+  readonly value: number;
+  /** 95 % bounds; null for what has none. */
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** What a stored measurement is in a chart: it stands at the end of its window. */
+export function measuredPoints(
+  measured: readonly {
+    readonly windowEnd: Date;
+    readonly value: number;
+    readonly ciLow: number | null;
+    readonly ciHigh: number | null;
+  }[],
+): TrendPoint[] {
+  return measured.map(({ windowEnd, value, ciLow, ciHigh }) => ({
+    at: windowEnd,
+    value,
+    low: ciLow,
+    high: ciHigh,
+  }));
+}
+
+interface TrendInput {
+  readonly from: Date;
+  readonly until: Date;
+  readonly series: readonly (readonly TrendPoint[])[];
+  /** Values that must be in sight, such as thresholds. */
+  readonly levels: readonly number[];
+  /** Least and greatest values that can be. */
+  readonly limits: readonly [number | null, number | null];
+}
+
+export const chartSize = { width: 640, height: 220, left: 56, right: 14, top: 22, bottom: 26 } as const;
+
+interface TrendGeometry {
+  readonly x: (at: Date) => number;
+  readonly y: (value: number) => number;
+  readonly yTicks: readonly number[];
+  readonly xTicks: readonly { readonly at: Date; readonly text: string }[];
+  readonly paths: readonly { readonly line: string; readonly band: string }[];
+}
+
+/** Points further apart than this many times the usual distance are not joined: nothing was measured between. */
+const GAP = 4;
+
+export function trendGeometry({ from, until, series, levels, limits }: TrendInput): TrendGeometry {
+  const { width, height, left, right, top, bottom } = chartSize;
+  const xScale = scaleUtc([from, until], [left, width - right]);
+  const [low, high] = extent(series, levels, limits);
+  const yScale = scaleLinear([low, high], [height - bottom, top]).nice(4);
+  const x = (at: Date): number => round(xScale(at));
+  const y = (value: number): number => round(yScale(value));
+  return {
+    x,
+    y,
+    yTicks: yScale.ticks(4),
+    xTicks: xScale.ticks(6).map((at) => ({ at, text: tickText(at) })),
+    paths: series.map((points) => pathsOf(points, x, y)),
+  };
+}
+
+function pathsOf(points: readonly TrendPoint[], x: (at: Date) => number, y: (value: number) => number) {
+  const runs = joined(points);
+  const toLine = line<TrendPoint>(
+    ({ at }) => x(at),
+    ({ value }) => y(value),
+  );
+  const toBand = area<TrendPoint>(
+    ({ at }) => x(at),
+    ({ low, value }) => y(low ?? value),
+    ({ high, value }) => y(high ?? value),
+  );
+  const path = (make: (run: TrendPoint[]) => string | null): string =>
+    runs.map((run) => make([...run]) ?? '').join('');
+  return { line: path(toLine), band: path(toBand) };
+}
+
+/** The day at midnight, else the time, as long as a tick has room for. */
+function tickText(at: Date): string {
+  const [date = '', time = ''] = at.toISOString().split('T');
+  return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);
+}
+
+/** Stretches without a hole. */
+function joined(points: readonly TrendPoint[]): TrendPoint[][] {
+  const steps = points.slice(1).map(({ at }, index) => at.getTime() - (points[index]?.at.getTime() ?? 0));
+  const usual = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  const runs: TrendPoint[][] = [];
+  for (const [index, point] of points.entries()) {
+    const last = runs.at(-1);
+    if (last === undefined || (steps[index - 1] ?? 0) > GAP * usual) runs.push([point]);
+    else last.push(point);
+  }
+  return runs;
+}
+
+function extent(
+  series: TrendInput['series'],
+  levels: readonly number[],
+  [least, greatest]: TrendInput['limits'],
+): [number, number] {
+  const values = [
+    ...levels,
+    ...series.flat().flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]),
+  ];
+  if (values.length === 0) return [least ?? 0, greatest ?? 1];
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const room = (high - low) * 0.12 || Math.max(Math.abs(high) * 0.05, 0.01);
+  return [
+    least === null ? low - room : Math.max(least, low - room),
+    greatest === null ? high + room : Math.min(greatest, high + room),
+  ];
+}
+
+/** Tenths of a unit are finer than a screen shows, and keep pages small. */
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
 
 export interface TrendSeries {
   readonly name: string;
@@ -36,7 +191,7 @@ interface TrendChartProps {
 }
 
 /** More would hide the line; those beyond are small, and still say their value. */
-const MOST_DOTS = 60;
+const MAX_DOTS = 60;
 
 export function TrendChart(props: TrendChartProps) {
   const { id, title, from, until, series, levels = [], limits = [null, null], show, empty } = props;
@@ -113,7 +268,7 @@ export function TrendChart(props: TrendChartProps) {
                 cx={x(point.at)}
                 cy={y(point.value)}
                 r={
-                  point === series[index]?.points.at(-1) || (series[index]?.points.length ?? 0) <= MOST_DOTS
+                  point === series[index]?.points.at(-1) || (series[index]?.points.length ?? 0) <= MAX_DOTS
                     ? 2.5
                     : 1
                 }

@@ -4,12 +4,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Sessions } from '../../access/session.ts';
 import { assertOwnOrigin } from './defences.ts';
 
-const LARGEST_BYTES = 256 * 1024;
+const MAX_BYTES = 256 * 1024;
 
 /** Lets the routes of this scope take forms of our own pages, and nothing else. */
 export async function acceptForms(scope: FastifyInstance, publicUrl: string | null): Promise<void> {
   scope.removeAllContentTypeParsers();
-  await scope.register(formbody, { bodyLimit: LARGEST_BYTES });
+  await scope.register(formbody, { bodyLimit: MAX_BYTES });
   scope.addHook('onRequest', async (request) => assertOwnOrigin(request, publicUrl));
 }
 
@@ -38,4 +38,9 @@ export function valuesOf({ body }: FastifyRequest, name: string): string[] {
 
 function formOf(body: unknown): Readonly<Record<string, string | string[]>> {
   return (body ?? {}) as Readonly<Record<string, string | string[]>>;
+}
+
+/** A path of ours that a form names; anything that would lead to another site becomes the first page. */
+export function ownPath(text: string | undefined): string {
+  return text !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(text) && !text.includes('\\') ? text : '/';
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import Fastify from 'fastify';
 import type { TextEmbedder } from './embedder.ts';
-import { answerEmbeddings, type EmbeddingsRequest, embeddingsBody } from './embeddings.ts';
 import {
   chooseDroppedIds,
   cutInTwo,
@@ -12,6 +12,48 @@ import {
   SLOW_ONE_IN,
 } from './fault.ts';
 import type { Chunk, ChunkStore } from './store.ts';
+
+/** `POST /v1/embeddings`; further fields, such as `dimensions`, are accepted and change nothing. */
+interface EmbeddingsRequest {
+  readonly model?: string;
+  readonly input: string | readonly string[];
+  readonly encoding_format?: 'float' | 'base64';
+}
+
+const embeddingsBody = {
+  type: 'object',
+  required: ['input'],
+  properties: {
+    model: { type: 'string' },
+    input: {
+      anyOf: [
+        { type: 'string', minLength: 1 },
+        { type: 'array', minItems: 1, maxItems: 2048, items: { type: 'string', minLength: 1 } },
+      ],
+    },
+    encoding_format: { type: 'string', enum: ['float', 'base64'], default: 'float' },
+  },
+};
+
+/** Vectors in the order of the texts; a text without a content word has the zero vector. */
+function answerEmbeddings(
+  { model = 'hashed-tfidf', input, encoding_format: format }: EmbeddingsRequest,
+  embedder: TextEmbedder,
+) {
+  const texts = typeof input === 'string' ? [input] : input;
+  const data = texts.map((text, index) => {
+    const vector = embedder.embed(text);
+    return { object: 'embedding', index, embedding: format === 'base64' ? base64(vector) : [...vector] };
+  });
+  return { object: 'list', data, model, usage: { prompt_tokens: 0, total_tokens: 0 } };
+}
+
+/** Little-endian float32, as OpenAI sends it. */
+function base64(vector: Float32Array): string {
+  const bytes = Buffer.alloc(vector.byteLength);
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
+  return bytes.toString('base64');
+}
 
 /** What the server is made of: `chunks` is the whole corpus, from which what was dropped comes back. */
 export interface RagServerParts {

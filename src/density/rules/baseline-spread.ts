@@ -1,6 +1,6 @@
 /** How much the session means of the baseline vary, for all traffic and by region. */
-import { moments } from '../../stats/moments.ts';
-import { normalQuantile } from '../../stats/normal.ts';
+import { moments } from '../../stats/descriptive.ts';
+import { normalQuantile } from '../../stats/distributions.ts';
 import { BASELINE_MEAN_X } from './query-density.ts';
 import { MAX_SURPRISE } from './query-score.ts';
 import type { SessionMeans } from './sessions.ts';

@@ -1,6 +1,6 @@
 /** Why coverage changed: the density, the traffic, the golden queries and the canary read together. */
 
-import { wilsonInterval } from '../../stats/wilson.ts';
+import { wilsonInterval } from '../../stats/intervals.ts';
 import type { Matrix } from '../../vector/matrix.ts';
 import { meanSimilarities, nearestNeighbours } from '../../vector/nearest-neighbours.ts';
 import type { CanaryVerdict } from './embedding-canary.ts';

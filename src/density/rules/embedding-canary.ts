@@ -1,9 +1,8 @@
 /** Canary: the same golden queries, embedded and searched again. What moves them is the embedding or the store. */
-import { binomialUpperTail } from '../../stats/binomial.ts';
-import { mean } from '../../stats/mean.ts';
-import { median } from '../../stats/median.ts';
-import { lengthOf } from '../../vector/matrix.ts';
-import { dotProduct } from '../../vector/similarity.ts';
+
+import { mean, median } from '../../stats/descriptive.ts';
+import { binomialUpperTail } from '../../stats/distributions.ts';
+import { dotProduct, lengthOf } from '../../vector/matrix.ts';
 
 /** `changed` takes precedence over every drift alarm: it is another embedding model, not worse coverage. */
 export type CanaryVerdict = 'same' | 'noisy' | 'changed';

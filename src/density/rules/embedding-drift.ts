@@ -1,22 +1,170 @@
 /** How far the vectors of two sets of queries differ. It describes; a change of topics alone is no loss of coverage. */
-import { createRandom } from '../../stats/random.ts';
-import { lengthOf, type Matrix, selectRows } from '../../vector/matrix.ts';
-import { dotProduct } from '../../vector/similarity.ts';
-import {
-  drawAssignments,
-  drawRows,
-  maximumMeanDiscrepancy,
-  medianHeuristic,
-  twoBandwidthTest,
-} from './mmd.ts';
+import { createRandom, type RandomSource } from '../../stats/random.ts';
+import { dotProduct, lengthOf, type Matrix, selectRows } from '../../vector/matrix.ts';
 import {
   medianSquaredDistance,
   type PairTable,
   pairDistances,
+  pairOffset,
   sumOverPairs,
   unitVectors,
   type Vectors,
 } from './pair-distances.ts';
+
+/** Maximum mean discrepancy with Gaussian kernels, Gretton et al. 2012. */
+interface MaximumMeanDiscrepancy {
+  /** Without the pairs of a row with itself: 0 on average without drift, and then as often below it. */
+  readonly unbiased: number;
+  /** With them: never negative. */
+  readonly biased: number;
+}
+
+/**
+ * Squared maximum mean discrepancy for the kernel exp(-gamma |a - b|^2): mean within x + mean within y - 2 mean between.
+ *
+ * @param gamma > 0; infinity is the kernel that is 1 for equal rows and 0 for others
+ * @throws RangeError if a sample has fewer than two rows
+ */
+export function maximumMeanDiscrepancy(distances: PairTable, gamma: number): MaximumMeanDiscrepancy {
+  const { n, m } = distances;
+  requirePairs(n, m);
+  const sums = sumOverPairs(distances, (squared) => gaussian(squared, gamma));
+  const between = (2 * sums.between) / (n * m);
+  return {
+    unbiased: (2 * sums.withinX) / (n * (n - 1)) + (2 * sums.withinY) / (m * (m - 1)) - between,
+    biased: (2 * sums.withinX + n) / (n * n) + (2 * sums.withinY + m) / (m * m) - between,
+  };
+}
+
+/**
+ * The gamma of the median heuristic, 1 / median squared distance. Infinity when most rows are copies of each other.
+ */
+export function medianHeuristic(medianSquaredDistance: number): number {
+  return 1 / medianSquaredDistance;
+}
+
+interface PermutationTest {
+  /** Unbiased squared discrepancy of the two samples as they are. */
+  readonly observed: number;
+  /** The same for each permutation. */
+  readonly permuted: Float64Array;
+  /** (1 + #{permuted >= observed}) / (permutations + 1): a valid p value, never 0. */
+  readonly p: number;
+}
+
+/** The second kernel's gamma over the first: finds events in few rows that the median's width smooths away. */
+const NARROW = 6;
+
+/**
+ * Permutation test of the unbiased squared discrepancy with two bandwidths: the mean of the kernels with gamma and
+ * 6 gamma. Takes (n + m)^2 / 2 kernels, and half the square of the smaller sample in steps per permutation.
+ *
+ * @param assignments for each permutation the places of the pooled rows (x first) that play x, n of them, in any order
+ * @throws RangeError if a sample has fewer than two rows
+ */
+export function twoBandwidthTest(
+  distances: PairTable,
+  gamma: number,
+  assignments: Iterable<Uint32Array>,
+): PermutationTest {
+  const { n, m, values } = distances;
+  requirePairs(n, m);
+  const mix = (squared: number): number => (gaussian(squared, gamma) + gaussian(squared, NARROW * gamma)) / 2;
+  const kernel: PairTable = { n, m, values: values.map(mix) };
+  const { totals, total } = marginalsOf(kernel);
+  const statistic = (playX: Uint32Array): number => {
+    // The pairs of the smaller side are summed; those of the other follow from what all rows sum to.
+    const rows = n <= m ? playX.toSorted() : othersThan(playX, n + m);
+    const within = sumWithin(kernel, rows);
+    const touching = rows.reduce((sum, row) => sum + (totals[row] ?? 0), 0);
+    const withinOthers = total - touching + within;
+    const [withinX, withinY] = n <= m ? [within, withinOthers] : [withinOthers, within];
+    const between = touching - 2 * within;
+    return (2 * withinX) / (n * (n - 1)) + (2 * withinY) / (m * (m - 1)) - (2 * between) / (n * m);
+  };
+  const observed = statistic(Uint32Array.from({ length: n }, (_, row) => row));
+  const permuted = Float64Array.from(assignments, statistic);
+  // The same rows summed in another order differ in the last digits and are still equal.
+  const least = observed - 1e-12;
+  const reached = permuted.reduce((count, value) => count + (value >= least ? 1 : 0), 0);
+  return { observed, permuted, p: (1 + reached) / (permuted.length + 1) };
+}
+
+/**
+ * Draws which n of n + m pooled rows play x, once per permutation, every choice being equally likely. The same seed
+ * gives the same choices.
+ */
+export function* drawAssignments(
+  n: number,
+  m: number,
+  permutations: number,
+  seed: number,
+): Generator<Uint32Array> {
+  const fillRandom = createRandom(seed);
+  for (let b = 0; b < permutations; b++) yield drawRows(n, n + m, fillRandom);
+}
+
+/**
+ * Draws `count` of `size` rows without replacement, by the first steps of a Fisher-Yates shuffle; not in order.
+ *
+ * @param count at most `size`
+ */
+export function drawRows(count: number, size: number, fillRandom: RandomSource): Uint32Array {
+  const rows = Uint32Array.from({ length: size }, (_, row) => row);
+  const draws = new Uint32Array(count);
+  fillRandom(draws);
+  for (let i = 0; i < count; i++) {
+    const chosen = i + Math.floor(((draws[i] ?? 0) / 2 ** 32) * (size - i));
+    const kept = rows[i] ?? 0;
+    rows[i] = rows[chosen] ?? 0;
+    rows[chosen] = kept;
+  }
+  return rows.slice(0, count);
+}
+
+function gaussian(squaredDistance: number, gamma: number): number {
+  return squaredDistance === 0 ? 1 : Math.exp(-gamma * squaredDistance);
+}
+
+function requirePairs(n: number, m: number): void {
+  if (n < 2 || m < 2) throw new RangeError('The discrepancy needs at least two rows in each sample.');
+}
+
+/** The rows from 0 to size that are not among the given ones, ascending. */
+function othersThan(rows: Uint32Array, size: number): Uint32Array {
+  const isGiven = new Uint8Array(size);
+  for (const row of rows) isGiven[row] = 1;
+  return Uint32Array.from({ length: size }, (_, row) => row).filter((row) => isGiven[row] === 0);
+}
+
+/** For each pooled row the sum over its pairs, and the sum over all pairs. */
+function marginalsOf({ n, m, values }: PairTable): { totals: Float64Array; total: number } {
+  const size = n + m;
+  const totals = new Float64Array(size);
+  let total = 0;
+  for (let i = 0; i < size; i++) {
+    const offset = pairOffset(size, i);
+    let own = 0;
+    for (let j = i + 1; j < size; j++) {
+      const value = values[offset + j] ?? 0;
+      own += value;
+      totals[j] = (totals[j] ?? 0) + value;
+    }
+    totals[i] = (totals[i] ?? 0) + own;
+    total += own;
+  }
+  return { totals, total };
+}
+
+/** Sum over the pairs of the given rows, ascending. */
+function sumWithin({ n, m, values }: PairTable, rows: Uint32Array): number {
+  let sum = 0;
+  for (let a = 0; a < rows.length; a++) {
+    const offset = pairOffset(n + m, rows[a] ?? 0);
+    for (let b = a + 1; b < rows.length; b++) sum += values[offset + (rows[b] ?? 0)] ?? 0;
+  }
+  return sum;
+}
 
 /** Statistics of vectors scaled to length 1. */
 export interface EmbeddingDrift {

@@ -1,5 +1,5 @@
 /** Distances of all pairs of two samples of vectors, computed once for the statistics that are built on them. */
-import { medianInPlace } from '../../stats/median.ts';
+import { medianInPlace } from '../../stats/descriptive.ts';
 import { dotProducts } from '../../vector/dot-products.ts';
 import { lengthOf, type Matrix } from '../../vector/matrix.ts';
 

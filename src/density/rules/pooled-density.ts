@@ -7,7 +7,7 @@
  * or taken back afterwards.
  */
 
-import type { Interval } from '../../stats/interval.ts';
+import type { Interval } from '../../stats/intervals.ts';
 import { DAY_MS } from '../../time.ts';
 import {
   densityInterval,

@@ -1,7 +1,7 @@
 /** Query density: how well the store covers the live queries, in multiples of the baseline. */
-import type { Interval } from '../../stats/interval.ts';
-import { normalQuantile } from '../../stats/normal.ts';
-import { wilsonInterval } from '../../stats/wilson.ts';
+
+import { normalQuantile } from '../../stats/distributions.ts';
+import { type Interval, wilsonInterval } from '../../stats/intervals.ts';
 import { type BaselineScores, MIN_IN_REGION, NO_REGION } from './query-score.ts';
 import { sessionWeights } from './sessions.ts';
 

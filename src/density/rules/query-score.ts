@@ -1,5 +1,5 @@
 /** How well the store covers a query, from the similarities of the chunks that a search for it found. */
-import { firstWhere } from '../../stats/bisection.ts';
+import { firstWhere } from '../../stats/numerics.ts';
 import type { Matrix } from '../../vector/matrix.ts';
 
 /** One chunk of a search result. */

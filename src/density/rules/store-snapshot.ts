@@ -1,9 +1,8 @@
 /** What a vector store holds, by a uniform sample of it: its topics, its middle, and what changed since the last look. */
-import { lengthOf, type Matrix, normaliseRows, rowOf, selectRows } from '../../vector/matrix.ts';
-import { dotProduct } from '../../vector/similarity.ts';
+import { dotProduct, lengthOf, type Matrix, normaliseRows, rowOf, selectRows } from '../../vector/matrix.ts';
 import { medoids, nearestDirections, seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
 import { type PairTable, pairDistances, pairOffset, unitVectors } from './pair-distances.ts';
-import { shareDivergence } from './share-divergence.ts';
+import { shareDivergence } from './two-sample-statistics.ts';
 
 export interface StoreSnapshot {
   /** Sampled vectors with a direction, and those without one. */

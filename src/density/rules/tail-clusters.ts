@@ -1,10 +1,10 @@
 /** Uncovered topics: groups of badly covered queries that the window has more of than the baseline. */
-import { drawn } from '../../stats/draw.ts';
-import { hypergeometricUpperTail } from '../../stats/hypergeometric.ts';
-import { median } from '../../stats/median.ts';
+
+import { median } from '../../stats/descriptive.ts';
+import { hypergeometricUpperTail } from '../../stats/distributions.ts';
 import { benjaminiHochberg, holm } from '../../stats/multiple-testing.ts';
-import { inverseLengths, lengthOf, type Matrix, rowOf, selectRows } from '../../vector/matrix.ts';
-import { dotProduct } from '../../vector/similarity.ts';
+import { drawn } from '../../stats/random.ts';
+import { dotProduct, inverseLengths, lengthOf, type Matrix, rowOf, selectRows } from '../../vector/matrix.ts';
 import { type Clustering, seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
 import { densityOf } from './query-density.ts';
 

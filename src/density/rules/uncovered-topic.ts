@@ -1,6 +1,6 @@
 /** A topic that people ask about and the store does not cover, as it is followed over time. */
 
-import { dotProduct } from '../../vector/similarity.ts';
+import { dotProduct } from '../../vector/matrix.ts';
 import type { TopicCause } from './cause.ts';
 
 export const topicStates = ['open', 'acknowledged', 'closed'] as const;

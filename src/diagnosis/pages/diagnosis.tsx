@@ -1,6 +1,8 @@
 /** What is likely behind an alarm, how far to trust that, the evidence with where to see it, and what to do first. */
 
-import { Instant } from '../../console/components/time.tsx';
+import { Table } from '../../console/components/table.tsx';
+import { Instant, Missing } from '../../console/components/values.tsx';
+import { duration } from '../../console/format.ts';
 import { type PipelinePage, pipelinePath, runPath, runQueriesPath, within } from '../../console/links.ts';
 import type { TimeRange } from '../../console/time-range.ts';
 import type { QueryView } from '../../golden/rules/listed-queries.ts';
@@ -19,9 +21,9 @@ interface DiagnosisProps {
 }
 
 /** Evidence that a brief diagnosis shows. */
-const MOST_IN_BRIEF = 2;
+const MAX_IN_BRIEF = 2;
 /** A cause less likely than this is not worth a line. */
-const LEAST_SHOWN = 0.01;
+const MIN_SHOWN = 0.01;
 
 export function DiagnosisPanel({ diagnosis, range, isBrief = false }: DiagnosisProps) {
   const { cause, ranked, alarms, openedAt, closedAt } = diagnosis;
@@ -36,7 +38,7 @@ export function DiagnosisPanel({ diagnosis, range, isBrief = false }: DiagnosisP
         {causeTexts[cause].action}
       </p>
       <Evidence
-        supporting={isBrief ? supporting.slice(0, MOST_IN_BRIEF) : supporting}
+        supporting={isBrief ? supporting.slice(0, MAX_IN_BRIEF) : supporting}
         opposing={opposing}
         diagnosis={diagnosis}
         range={range}
@@ -218,7 +220,7 @@ function Others({ diagnosis, range }: Omit<DiagnosisProps, 'isBrief'>) {
 
 function shownCauses(ranked: readonly Ranked[], but: Cause): Ranked[] {
   return ranked.filter(
-    ({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= LEAST_SHOWN,
+    ({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= MIN_SHOWN,
   );
 }
 
@@ -239,5 +241,46 @@ export function DiagnosisOf({
       No diagnosis: causes are looked for once a minute, behind golden runs, query density, the index and the
       embedder.
     </p>
+  );
+}
+
+/** Alarms that are over, with what was likely behind them. */
+interface DiagnosisTableProps {
+  readonly caption: string;
+  readonly diagnoses: readonly StoredDiagnosis[];
+  readonly range: TimeRange;
+}
+
+export function DiagnosisTable({ caption, diagnoses, range }: DiagnosisTableProps) {
+  return (
+    <Table
+      caption={caption}
+      columns={[
+        { title: 'From (UTC)' },
+        { title: 'Lasted', isNumber: true },
+        { title: 'Likely cause' },
+        { title: 'In alarm' },
+        { title: 'Run' },
+      ]}
+      rows={diagnoses.map(({ id, openedAt, closedAt, cause, confidence, probability, ...rest }) => ({
+        key: id,
+        cells: [
+          <Instant at={openedAt} />,
+          closedAt === null ? 'still' : duration((closedAt.getTime() - openedAt.getTime()) / 1000),
+          <>
+            {causeTexts[cause].title}
+            <span class="severity">
+              {confidence} confidence, {probabilityText(probability)}
+            </span>
+          </>,
+          rest.alarms.join('; '),
+          rest.runId === null ? (
+            <Missing>none</Missing>
+          ) : (
+            <a href={runQueriesPath(range, rest.runId, 'regressed', rest.referenceRunId)}>{rest.runId}</a>
+          ),
+        ],
+      }))}
+    />
   );
 }

@@ -1,17 +1,15 @@
 /** What was in alarm within a review, what was behind it, and how many pages that came to. */
 import { acceptedFalsePages } from '../../checks/rules/false-pages.ts';
 import { BRIEF_MS, pageStatistics } from '../../checks/rules/incidents.ts';
-import { VerdictBadge } from '../../console/components/badge.tsx';
 import { Empty, Facts, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Instant } from '../../console/components/time.tsx';
-import { Missing } from '../../console/components/value.tsx';
+import { Instant, Missing, VerdictBadge } from '../../console/components/values.tsx';
 import { duration, plural } from '../../console/format.ts';
 import type { FalsePageBudget } from '../../density/rules/alarm.ts';
 import type { Review, ReviewedIncident } from '../../status/read-review.ts';
 import { causeTexts } from '../rules/cause.ts';
 
-const MOST_ROWS = 50;
+const MAX_ROWS = 50;
 
 export function IncidentsPart({ review: { incidents } }: { readonly review: Review }) {
   return (
@@ -19,8 +17,8 @@ export function IncidentsPart({ review: { incidents } }: { readonly review: Revi
       id="incidents"
       title="Incidents and their causes"
       lead={
-        incidents.length > MOST_ROWS
-          ? `The latest ${MOST_ROWS} of ${incidents.length}, newest first. An incident lasts until its check is ok again.`
+        incidents.length > MAX_ROWS
+          ? `The latest ${MAX_ROWS} of ${incidents.length}, newest first. An incident lasts until its check is ok again.`
           : 'Newest first. An incident lasts until its check is ok again; causes are what recalld read from the measures then.'
       }
     >
@@ -36,7 +34,7 @@ export function IncidentsPart({ review: { incidents } }: { readonly review: Revi
             { title: 'Lasted', isNumber: true },
             { title: 'Likely cause' },
           ]}
-          rows={incidents.slice(0, MOST_ROWS).map((incident, index) => ({
+          rows={incidents.slice(0, MAX_ROWS).map((incident, index) => ({
             key: `${incident.check} ${index}`,
             cells: [
               incident.openedAt === null ? 'before this time' : <Instant at={incident.openedAt} />,

@@ -10,7 +10,7 @@ import { note, printJson, printLine } from '../../cli/output.ts';
 import { parseCount } from '../../cli/parse-count.ts';
 import { createProgressBar } from '../../cli/progress.ts';
 import { RecalldError } from '../../errors.ts';
-import { createChatModel } from '../../models/open-chat-models.ts';
+import { createChatModel } from '../../models/chat-model.ts';
 import { goldenSetVersionJson } from '../golden-set-schema.ts';
 import {
   type CostEstimate,

@@ -11,10 +11,10 @@ import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-
 import { printJson, printLine } from '../../cli/output.ts';
 import { parseCount } from '../../cli/parse-count.ts';
 import { createProgressBar } from '../../cli/progress.ts';
+/** Live queries -> a review file. */
 import { RecalldError } from '../../errors.ts';
 import { writeText } from '../../files/text-file.ts';
-import { createLiveCandidates } from '../../live/sql/live-candidates.ts';
-import { storedHashKey } from '../../privacy/hash-key.ts';
+import { storedHashKey } from '../../privacy/personal-data.ts';
 import { textHash } from '../../privacy/rules/keyed-hash.ts';
 import { DAY_MS } from '../../time.ts';
 import { originMismatch } from '../rules/golden-set.ts';
@@ -63,7 +63,7 @@ export async function promoteToFile(
       throw originMismatch(request.set, latest.origin);
     }
     const golden = latest === null ? [] : await store.sets.queries(latest.name, latest.version);
-    const deps = { candidates: createLiveCandidates(store.storage.pool), samples: store.samples };
+    const deps = { candidates: store.candidates, samples: store.samples };
     const wanted = { since: request.since, most: request.queries, golden };
     const { candidates, promoted } = await promoteLiveQueries(deps, pipeline, wanted, signal, onProgress);
     if (candidates === 0) {

@@ -1,12 +1,8 @@
 /** A golden set of a pipeline over time: its scores with their bounds, the deployments between, every run. */
-
-import type { TrendPoint } from '../../console/charts/trend.ts';
-import { TrendChart, type TrendLevel } from '../../console/charts/trend-chart.tsx';
-import { Badge, type Tone } from '../../console/components/badge.tsx';
+import { TrendChart, type TrendLevel, type TrendPoint } from '../../console/charts/trend-chart.tsx';
 import { Empty, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Instant } from '../../console/components/time.tsx';
-import { Bounded, Missing } from '../../console/components/value.tsx';
+import { Badge, Bounded, Instant, Missing, type Tone } from '../../console/components/values.tsx';
 import { count, score } from '../../console/format.ts';
 import { labelsPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';

@@ -1,9 +1,10 @@
 /** Labels of a golden set whose documents left the store, and what a person may accept in their place. */
 import { Empty, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { count, percent, plural } from '../../console/format.ts';
+import { count, plural } from '../../console/format.ts';
 import { labelsPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
+import { percent } from '../../text/number-text.ts';
 import type { LabelProposal, StaleLabel } from '../rules/labels.ts';
 import type { FoundFixes } from '../sets/label-fixes.ts';
 

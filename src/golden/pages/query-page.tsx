@@ -1,9 +1,7 @@
 /** One golden query: what was retrieved before and is now, side by side, with grades and moves. */
-import { Badge } from '../../console/components/badge.tsx';
 import { Empty, type Fact, Facts, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Instant } from '../../console/components/time.tsx';
-import { Missing } from '../../console/components/value.tsx';
+import { Badge, Instant, Missing } from '../../console/components/values.tsx';
 import { compact, score } from '../../console/format.ts';
 import { runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';

@@ -1,11 +1,9 @@
 /** The queries of a run: the worst, the most regressed, those that lost every document, those with stale labels. */
 
-import { Badge, type Tone } from '../../console/components/badge.tsx';
-import { Pager } from '../../console/components/pager.tsx';
-import { QueryText } from '../../console/components/query-text.tsx';
+import { Pager } from '../../console/components/navigation.tsx';
 import { Empty, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Missing } from '../../console/components/value.tsx';
+import { Badge, Missing, QueryText, type Tone } from '../../console/components/values.tsx';
 import { count, score, signed } from '../../console/format.ts';
 import { runPath, runQueryPath, within } from '../../console/links.ts';
 import type { Frame } from '../../console/page.tsx';

@@ -1,15 +1,14 @@
 /** One golden run: what it came to, against its baseline, and query by query. */
 import { TrendChart } from '../../console/charts/trend-chart.tsx';
-import { Badge, VerdictBadge } from '../../console/components/badge.tsx';
 import { type Fact, Facts, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Instant } from '../../console/components/time.tsx';
+import { Badge, Instant, VerdictBadge } from '../../console/components/values.tsx';
 import { count, duration, plural, score } from '../../console/format.ts';
 import { checkHistoryPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
+import type { Annotation } from '../../deployments/annotations.ts';
 import { deploymentMark } from '../../deployments/deployment-table.tsx';
 import { NoteForm, Notes } from '../../deployments/notes.tsx';
-import type { Annotation } from '../../deployments/ports/annotations.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
 import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';

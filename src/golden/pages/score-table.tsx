@@ -1,9 +1,8 @@
 /** Every score of a run with its bounds, and its difference to the baseline. */
 
-import { Badge, type Tone } from '../../console/components/badge.tsx';
 import { Empty } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Bounded, Bounds, Missing } from '../../console/components/value.tsx';
+import { Badge, Bounded, Bounds, Missing, type Tone } from '../../console/components/values.tsx';
 import { count, plural, score, signed } from '../../console/format.ts';
 import { runPath, within } from '../../console/links.ts';
 import type { TimeRange } from '../../console/time-range.ts';

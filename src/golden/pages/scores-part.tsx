@@ -1,12 +1,12 @@
 /** The scores of each golden set in a review: where they ended, how they moved. */
 import { TrendChart, type TrendMark } from '../../console/charts/trend-chart.tsx';
-import { Badge } from '../../console/components/badge.tsx';
 import { Empty, type Fact, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Bounded, Bounds, Missing } from '../../console/components/value.tsx';
-import { count, percent, plural, score, signed } from '../../console/format.ts';
+import { Badge, Bounded, Bounds, Missing } from '../../console/components/values.tsx';
+import { count, plural, score, signed } from '../../console/format.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import type { Review, ReviewedSet } from '../../status/read-review.ts';
+import { percent } from '../../text/number-text.ts';
 import type { SegmentScore } from '../rules/run.ts';
 import { charted, pointsOf } from './golden-page.tsx';
 import { verdicts } from './score-table.tsx';

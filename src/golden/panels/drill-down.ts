@@ -1,8 +1,7 @@
 /** Tables of PostgreSQL that say which queries, labels and changes are behind a number. Ids only, never a text. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { sqlTable } from '../../dashboards/panels.ts';
-import { verdictColors } from '../../dashboards/states.ts';
+import { sqlTable, verdictColors } from '../../dashboards/panels.ts';
 
 const chosenPipelines = 'pipeline in (${pipeline:sqlstring})';
 const chosenSets = `${chosenPipelines} and golden_set in (\${golden_set:sqlstring})`;

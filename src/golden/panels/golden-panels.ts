@@ -1,10 +1,8 @@
 /** Panels of golden measures: a score with its bounds and floors, a difference with its bounds and its limit. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { withBand } from '../../dashboards/confidence-band.ts';
-import { graph } from '../../dashboards/panels.ts';
-import { maxBy } from '../../dashboards/promql.ts';
-import type { PromQuery } from '../../dashboards/query.ts';
+import { graph, withBand } from '../../dashboards/panels.ts';
+import { maxBy, type PromQuery } from '../../dashboards/promql.ts';
 import { type GoldenMeasure, goldenMeasures } from '../rules/score-run.ts';
 
 export const measureTitles: Readonly<Record<GoldenMeasure, string>> = {

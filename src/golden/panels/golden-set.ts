@@ -1,12 +1,11 @@
 /** Golden set detail: one golden set of one pipeline, from its scores down to single queries. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { frame } from '../../dashboards/frame.ts';
+import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../dashboards/frame.ts';
 import { graph, metricTable, stat } from '../../dashboards/panels.ts';
 import { maxBy } from '../../dashboards/promql.ts';
 import type { DashboardSettings } from '../../dashboards/settings.ts';
-import { cutoff, oneGoldenSet, onePipeline, segmentOf } from '../../dashboards/variables.ts';
-import { dashboardUids } from '../../metrics/alert-rules/rule.ts';
+import { dashboardUids } from '../../metrics/alert-rules.ts';
 import { goldenMeasures } from '../rules/score-run.ts';
 import {
   comparisonsTable,

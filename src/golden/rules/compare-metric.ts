@@ -1,15 +1,12 @@
 /** Paired comparison of one metric of two runs over the same queries. */
 import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
-import { chiSquareQuantile } from '../../stats/chi-square.ts';
-import type { Interval } from '../../stats/interval.ts';
-import { mcnemarExact } from '../../stats/mcnemar.ts';
-import { mean } from '../../stats/mean.ts';
+import { mean } from '../../stats/descriptive.ts';
+import { chiSquareQuantile, studentTCdf, studentTQuantile } from '../../stats/distributions.ts';
+import { type Interval, newcombePairedInterval, type PairedHits } from '../../stats/intervals.ts';
 import { meanInterval } from '../../stats/mean-interval.ts';
-import { newcombePairedInterval, type PairedHits } from '../../stats/newcombe.ts';
 import { smallestDetectableDifference } from '../../stats/paired-power.ts';
-import { type PairedT, pairedT } from '../../stats/paired-t.ts';
+import { mcnemarExact, type PairedT, pairedT } from '../../stats/paired-tests.ts';
 import { signFlipTest } from '../../stats/sign-flip.ts';
-import { studentTCdf, studentTQuantile } from '../../stats/student-t.ts';
 import type { RerunNoise } from './rerun-noise.ts';
 import {
   type ComparisonSettings,

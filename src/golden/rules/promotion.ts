@@ -1,6 +1,6 @@
 /** Which live questions are worth a judgment, and the documents that a person is to judge for each. */
 
-import type { Sentiment } from '../../live/rules/feedback/sentiment-mapping.ts';
+import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
 import type { RetrievedDocument } from '../../model.ts';
 import { type Question, questionKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';

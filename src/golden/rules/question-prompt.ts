@@ -1,6 +1,6 @@
 /** What the model is told, the shape of what it must answer, and what it made of it. */
 import { createRandom } from '../../stats/random.ts';
-import { parseBoundedJson } from '../../text/bounded-json.ts';
+import { parseBoundedJson } from '../../text/json.ts';
 
 /** Who asks, how, and at what length: people do not ask alike, and a model left alone always does. */
 interface QuestionStyle {

@@ -1,11 +1,10 @@
 /** How well a golden set stands for what users ask, and what its scores would be with the mix of live traffic. */
-import { effectiveClusters } from '../../live/rules/sampling/clusters.ts';
-import { median } from '../../stats/median.ts';
+import { effectiveClusters } from '../../live/rules/sampling/cluster-variance.ts';
+import { median } from '../../stats/descriptive.ts';
+import { studentTQuantile } from '../../stats/distributions.ts';
+import { wilsonInterval } from '../../stats/intervals.ts';
 import { createRandom } from '../../stats/random.ts';
-import { studentTQuantile } from '../../stats/student-t.ts';
-import { wilsonInterval } from '../../stats/wilson.ts';
-import { type Matrix, rowOf } from '../../vector/matrix.ts';
-import { cosineSimilarity } from '../../vector/similarity.ts';
+import { cosineSimilarity, type Matrix, rowOf } from '../../vector/matrix.ts';
 import { seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
 
 /** A live query that was sampled; its vector is the row of the same index. */

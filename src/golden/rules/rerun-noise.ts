@@ -1,10 +1,9 @@
+/** How much the mean of a metric moves between runs of one retriever over one unchanged index. */
 import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
-import { mean } from '../../stats/mean.ts';
-import { moments } from '../../stats/moments.ts';
+import { mean, moments } from '../../stats/descriptive.ts';
 import type { Segment } from './segments.ts';
 
-/** How much the mean of a metric moves between runs of one retriever over one unchanged index. */
 export interface RerunNoise {
   /** Number of reruns, >= 2. */
   readonly reruns: number;

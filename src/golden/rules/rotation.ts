@@ -1,6 +1,6 @@
 /** A new version of a golden set beside the old one: what its level is, and how far the checks move when it takes over. */
 
-import type { CheckShift, CheckShifts } from '../../checks/rules/check-shift.ts';
+import type { CheckShift, CheckShifts } from '../../checks/rules/check-result.ts';
 import { floorCheckName, type GoldenChecks } from '../../checks/rules/golden-checks.ts';
 import {
   type ComparedWithBaseline,

@@ -1,7 +1,7 @@
 /** The end of a golden run: scores, the state of the labels, comparisons, verdicts. */
 import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
 import type { Clock } from '../../clock.ts';
-import type { Deployments } from '../../deployments/ports/deployments.ts';
+import type { Deployments } from '../../deployments/deployments.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { probeStoredLabels } from '../../probes/probe-labels.ts';
 import { type ComparedSide, type StoredComparison, toCompared } from '../rules/compare-golden-runs.ts';

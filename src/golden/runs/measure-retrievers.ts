@@ -1,9 +1,8 @@
 /** Golden runs that ended -> how often and how slowly their retriever answered, as measurements over time. */
-
 import type { Clock } from '../../clock.ts';
-import type { LatestMeasurement, Measurements } from '../../measures/ports/measurements.ts';
+import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
-import { wilsonInterval } from '../../stats/wilson.ts';
+import { wilsonInterval } from '../../stats/intervals.ts';
 import { failedShare, type GoldenRun } from '../rules/run.ts';
 import { goldenSegment } from '../rules/segments.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';

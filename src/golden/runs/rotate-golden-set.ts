@@ -1,6 +1,10 @@
 /** New versions of golden sets beside the old ones, until the new one may take over without anybody noticing. */
-import { type CheckResult, worstVerdict } from '../../checks/rules/check-result.ts';
-import { addShifts, type CheckShifts } from '../../checks/rules/check-shift.ts';
+import {
+  addShifts,
+  type CheckResult,
+  type CheckShifts,
+  worstVerdict,
+} from '../../checks/rules/check-result.ts';
 import {
   type GoldenChecks,
   historyNeeded,
@@ -9,8 +13,8 @@ import {
 } from '../../checks/rules/golden-checks.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { Clock } from '../../clock.ts';
-import type { Deployments } from '../../deployments/ports/deployments.ts';
-import type { TraitChange } from '../../deployments/rules/fingerprint.ts';
+import type { Deployments } from '../../deployments/deployments.ts';
+import type { TraitChange } from '../../deployments/rules/deployment.ts';
 import type { Logger } from '../../logger.ts';
 import type { Verdict } from '../../model.ts';
 import { toCompared } from '../rules/compare-golden-runs.ts';

@@ -1,8 +1,8 @@
 /** Looks a golden set over: labels, duplicates, contradictions, size, and how well it stands for live traffic. */
 
-import { embedTexts } from '../../embedders/embed-texts.ts';
+import { embedTexts } from '../../embedders/embedder.ts';
 import { RecalldError } from '../../errors.ts';
-import type { LiveSamples } from '../../live/ports/live-samples.ts';
+import type { LiveSamples } from '../../live/sql/live-samples.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { probeStoredLabels } from '../../probes/probe-labels.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';

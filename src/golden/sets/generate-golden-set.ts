@@ -1,5 +1,4 @@
 /** Questions of a model about the chunks of a store -> a golden set of its own, or a review file. */
-
 import { RecalldError } from '../../errors.ts';
 import { writeText } from '../../files/text-file.ts';
 import type { GoldenQuery } from '../../model.ts';

@@ -1,8 +1,8 @@
 /** How well golden sets stand for live traffic, and their scores with its mix. */
 
-import { embedTexts } from '../../embedders/embed-texts.ts';
+import { embedTexts } from '../../embedders/embedder.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
-import type { DrawnSample, LiveSamples } from '../../live/ports/live-samples.ts';
+import type { DrawnSample, LiveSamples } from '../../live/sql/live-samples.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from '../../probes/probes.ts';

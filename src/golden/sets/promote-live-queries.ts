@@ -1,6 +1,5 @@
 /** Turns live queries into questions for a person to judge. */
-import type { LiveCandidates } from '../../live/ports/live-candidates.ts';
-import type { LiveSamples } from '../../live/ports/live-samples.ts';
+import type { LiveCandidates, LiveSamples } from '../../live/sql/live-samples.ts';
 import type { GoldenQuery } from '../../model.ts';
 import {
   type ChosenQuery,

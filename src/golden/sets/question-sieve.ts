@@ -1,7 +1,7 @@
 /** One question of the model about one chunk, and whether it is worth keeping. */
 
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../models/chat-model.ts';
-import { cosineSimilarity } from '../../vector/similarity.ts';
+import { cosineSimilarity } from '../../vector/matrix.ts';
 import {
   estimateTokens,
   MOST_OUTPUT_TOKENS,

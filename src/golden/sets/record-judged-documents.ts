@@ -1,7 +1,7 @@
 /** Keeps what the judged documents say while they are in the store, so that they can be found again when they are gone. */
 
 import type { Clock } from '../../clock.ts';
-import { embedTexts } from '../../embedders/embed-texts.ts';
+import { embedTexts } from '../../embedders/embedder.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { ProbedPipeline } from '../../probes/probes.ts';
 import { DAY_MS } from '../../time.ts';

@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { RecalldError } from '../../errors.ts';
-import { unreadable } from '../../files/system-failure.ts';
+import { unreadable } from '../../files/text-file.ts';
 import type { GoldenFormat, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 
 const choices = 'choose with --format beir, trec, csv or jsonl';

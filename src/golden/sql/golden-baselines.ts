@@ -1,7 +1,6 @@
 /** The runs that others are compared with, pinned by people: at most one for each pipeline and golden set. */
 import type { Pool } from 'pg';
-import { takeTurn } from '../../postgres/advisory-lock.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
+import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
 import type { NoiseTable } from '../rules/rerun-noise.ts';
 
 /** A run that others are compared with. */

@@ -3,7 +3,7 @@
  * be found again. A text longer than 20,000 characters is kept up to there.
  */
 import type { Pool } from 'pg';
-import { wellFormed } from '../../postgres/text.ts';
+import { wellFormed } from '../../postgres/values.ts';
 
 /** A judged document with the text that it had. */
 export interface SeenDocument {

@@ -1,7 +1,7 @@
 /** Where golden queries come from, and their way out of golden sets when people or live queries are erased. */
 import type { Pool, PoolClient } from 'pg';
-import type { ErasureSubject } from '../../live/ports/live-traffic.ts';
-import { takeTurn } from '../../postgres/advisory-lock.ts';
+import type { ErasureSubject } from '../../live/sql/erase-live.ts';
+import { takeTurn } from '../../postgres/transaction.ts';
 import { ERASED_TEXT, type NewGoldenSet, type QueryOrigin } from '../rules/golden-set.ts';
 
 /**

@@ -1,9 +1,7 @@
 /** New versions of golden sets that run beside the old ones. Of each pipeline and golden set at most one is open. */
 import type { Pool } from 'pg';
-import type { CheckResult } from '../../checks/rules/check-result.ts';
-import type { CheckShifts } from '../../checks/rules/check-shift.ts';
-import { takeTurn } from '../../postgres/advisory-lock.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
+import type { CheckResult, CheckShifts } from '../../checks/rules/check-result.ts';
+import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
 import type { Levels } from '../rules/rotation.ts';
 import { replaceChecks } from './run-results.ts';
 

@@ -8,8 +8,8 @@ import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/check-result.ts';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { RunStatus } from '../../model.ts';
-import { wellFormed } from '../../postgres/text.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
+import { wellFormed } from '../../postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { StaleLabel } from '../rules/labels.ts';
 import {

@@ -1,9 +1,8 @@
 /** Golden sets by name and version. A version never changes once it is there. */
 import type pg from 'pg';
 import type { GoldenQuery, Judgment } from '../../model.ts';
-import { takeTurn } from '../../postgres/advisory-lock.ts';
-import { wellFormed } from '../../postgres/text.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
+import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
+import { wellFormed } from '../../postgres/values.ts';
 import {
   type GoldenSetVersion,
   type NewGoldenSet,

@@ -3,8 +3,7 @@
  * is the only one that counts.
  */
 import type { Pool } from 'pg';
-import { takeTurn } from '../../postgres/advisory-lock.ts';
-import { inTransaction } from '../../postgres/transaction.ts';
+import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
 import { shareOf } from '../rules/retriever-pace.ts';
 
 interface ShareRow {

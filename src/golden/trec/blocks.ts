@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
 import { RecalldError } from '../../errors.ts';
-import { unreadable } from '../../files/system-failure.ts';
+import { unreadable } from '../../files/text-file.ts';
 import type { ColumnScanner } from '../../ir/trec-line.ts';
 
 /** Also the longest line: a text file with a longer one is no list of judgments or results. */

@@ -8,14 +8,11 @@ import type {
   SpanStatus,
   TelemetryResource,
 } from '../rules/otel/span.ts';
-import type { OtlpContent } from './content.ts';
 import { messageType } from './descriptor.ts';
-import type { OtlpLimits } from './limits.ts';
-import { parseMessage } from './parse.ts';
-import { tooLarge } from './refusal.ts';
+import { type OtlpContent, type OtlpLimits, parseMessage, tooLarge } from './parse.ts';
 import { attributesOf, count, elements, field, hexId, member, nanoseconds, text } from './value.ts';
 
-export interface Decoded<T> {
+interface Decoded<T> {
   readonly items: readonly T[];
   /** Items without a valid id; the answer tells how many there were. */
   readonly rejected: number;

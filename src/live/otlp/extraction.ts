@@ -1,12 +1,32 @@
-/** From the content of a request to live queries and feedback, in whichever thread. */
+/** From the content of a request to live queries and feedback in parts, in whichever thread. */
 import { createHash } from 'node:crypto';
+import { cut, ITEM_WEIGHT, pack, weightOfFeedback, weightOfQuery } from '../parts.ts';
 import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';
-import type { ExtractionOptions } from '../rules/otel/extraction-options.ts';
-import { extractLogFeedback, type LogExtraction } from '../rules/otel/log-feedback.ts';
+import { extractLogFeedback, type LogExtraction } from '../rules/otel/feedback.ts';
+import type { ExtractionOptions } from '../rules/otel/retrieved-documents.ts';
 import type { Telemetry } from '../rules/otel/span.ts';
-import type { OtlpContent } from './content.ts';
+import type { TraceFragment } from '../rules/otel/trace-fragment.ts';
 import { decodeLogs, decodeTraces } from './decode.ts';
-import { defaultOtlpLimits } from './limits.ts';
+import { defaultOtlpLimits, type OtlpContent } from './parse.ts';
+
+interface ReadingInput {
+  readonly content: OtlpContent;
+  readonly pipelines: readonly TracedPipeline[];
+}
+
+/** What was counted, and what was found in packed parts. */
+export type Packed<Read> = Omit<Read, keyof Found> & { readonly parts: readonly Uint8Array[] };
+
+export const tasks = {
+  traces({ content, pipelines }: ReadingInput): Packed<TracesRead> {
+    const { queries, fragments, feedback, ...counts } = readTraces(content, pipelines);
+    return { ...counts, parts: inParts({ queries, fragments, feedback }).map(pack) };
+  },
+  logs({ content, pipelines }: ReadingInput): Packed<LogsRead> {
+    const { feedback, ...counts } = readLogs(content, pipelines);
+    return { ...counts, parts: inParts({ queries: [], fragments: [], feedback }).map(pack) };
+  },
+} as const;
 
 /** A pipeline, as far as telemetry tells it from others: plain data, which can be given to a thread. */
 export interface TracedPipeline {
@@ -67,4 +87,29 @@ function pipelineFinder(pipelines: readonly TracedPipeline[]): (telemetry: Telem
     const service = resource.serviceName ?? '';
     return byService.get(service) ?? (names.has(service) ? service : only);
   };
+}
+
+export type Found = Pick<Extraction, 'queries' | 'fragments' | 'feedback'>;
+
+/** Queries first, feedback last; the fragments of a trace stay together, because what is kept of it is chosen of all. */
+export function inParts({ queries, fragments, feedback }: Found): Found[] {
+  const none = { queries: [], fragments: [], feedback: [] };
+  return [
+    ...cut(queries, weightOfQuery).map((part) => ({ ...none, queries: part })),
+    ...cut(byTrace(fragments), (trace) => ITEM_WEIGHT * trace.length).map((part) => ({
+      ...none,
+      fragments: part.flat(),
+    })),
+    ...cut(feedback, weightOfFeedback).map((part) => ({ ...none, feedback: part })),
+  ];
+}
+
+function byTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {
+  const traces = new Map<string, TraceFragment[]>();
+  for (const fragment of fragments) {
+    const trace = traces.get(fragment.traceId);
+    if (trace === undefined) traces.set(fragment.traceId, [fragment]);
+    else trace.push(fragment);
+  }
+  return [...traces.values()];
 }

@@ -3,10 +3,23 @@
 import type { Type } from 'protobufjs/light.js';
 import protobuf from 'protobufjs/light.js';
 import { RecalldError } from '../../errors.ts';
-import { JsonBeyondLimit, parseBoundedJson } from '../../text/bounded-json.ts';
-import type { OtlpFormat } from './content.ts';
-import type { OtlpLimits } from './limits.ts';
-import { malformed, tooLarge } from './refusal.ts';
+import { JsonBeyondLimit, parseBoundedJson } from '../../text/json.ts';
+
+/** How much one OTLP request may hold, beside its bytes. */
+export interface OtlpLimits {
+  /** Spans or log records. */
+  readonly maxItems: number;
+  /** Protobuf fields, or arrays and objects of JSON: each costs memory, however few bytes it has. */
+  readonly maxFields: number;
+  /** How deep the value of an attribute may nest. */
+  readonly maxDepth: number;
+}
+
+export const defaultOtlpLimits: OtlpLimits = {
+  maxItems: 10_000,
+  maxFields: 2_000_000,
+  maxDepth: 16,
+};
 
 /**
  * A message of OTLP as JSON has it, save that protobuf has bytes for ids and {low, high} for 64-bit integers.
@@ -73,4 +86,48 @@ function parseJson(bytes: Uint8Array, limits: OtlpLimits): object {
 
 function tooManyFields(): RecalldError {
   return tooLarge('The OTLP body holds more fields than are taken.');
+}
+
+export type OtlpFormat = 'protobuf' | 'json';
+
+/**
+ * The format of a request by its `Content-Type`; parameters such as a charset are ignored.
+ *
+ * @returns null for a type that OTLP/HTTP does not have.
+ */
+export function otlpFormat(contentType: string | undefined): OtlpFormat | null {
+  switch (contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '') {
+    case 'application/x-protobuf':
+    case 'application/protobuf':
+      return 'protobuf';
+    case 'application/json':
+      return 'json';
+    default:
+      return null;
+  }
+}
+
+/** A body without its compression. */
+export interface OtlpContent {
+  readonly format: OtlpFormat;
+  readonly bytes: Uint8Array;
+}
+
+/** @throws RecalldError for a type that OTLP/HTTP does not have */
+export function contentOf(bytes: Uint8Array, contentType: string | undefined): OtlpContent {
+  const format = otlpFormat(contentType);
+  if (format === null)
+    throw malformed('The Content-Type of an OTLP request is application/x-protobuf or application/json.');
+  return { format, bytes };
+}
+
+/** The bytes are not what the headers say; the same request can never succeed. */
+export function malformed(message: string, cause?: unknown): RecalldError {
+  return new RecalldError('otlp_malformed', message, { cause });
+}
+
+/** The request is larger than we take. */
+export function tooLarge(message: string, cause?: unknown): RecalldError {
+  const wayOut = 'Let the exporter send smaller batches (OTEL_BSP_MAX_EXPORT_BATCH_SIZE).';
+  return new RecalldError('body_too_large', `${message} ${wayOut}`, { cause });
 }

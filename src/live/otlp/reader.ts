@@ -2,15 +2,23 @@
 import { createBytesInHand } from '../../threads/bytes-in-hand.ts';
 import { createThreadPool, movable } from '../../threads/thread-pool.ts';
 import { eachUnpacked } from '../parts.ts';
-import { contentOf, type OtlpContent } from './content.ts';
-import { type LogsRead, readLogs, readTraces, type TracedPipeline, type TracesRead } from './extraction.ts';
-import { type Found, inParts } from './parts.ts';
-import type { Packed, tasks } from './tasks.ts';
+import {
+  type Found,
+  inParts,
+  type LogsRead,
+  type Packed,
+  readLogs,
+  readTraces,
+  type TracedPipeline,
+  type TracesRead,
+  type tasks,
+} from './extraction.ts';
+import { contentOf, type OtlpContent } from './parse.ts';
 
 /** What was counted, and what was found, to be taken in part by part. A part is unpacked when it is asked for. */
-export type InParts<Read> = Omit<Read, keyof Found> & { readonly parts: Iterable<Found> };
+type InParts<Read> = Omit<Read, keyof Found> & { readonly parts: Iterable<Found> };
 
-export interface OtlpReader {
+interface OtlpReader {
   /**
    * @throws RecalldError as `contentOf` and `decodeTraces`; overloaded when too many large bodies wait
    */

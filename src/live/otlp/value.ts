@@ -1,6 +1,6 @@
 /** Reads single fields of a parsed message, whose types nobody has checked. */
 import type { Attributes, AttributeValue } from '../rules/otel/span.ts';
-import { malformed } from './refusal.ts';
+import { malformed } from './parse.ts';
 
 /** A field of a message; undefined when there is no such field or no message. */
 export function field(message: unknown, name: string): unknown {

@@ -1,5 +1,5 @@
 /** The thread that reads large bodies. */
 import { answerTasks } from '../../threads/tasks.ts';
-import { tasks } from './tasks.ts';
+import { tasks } from './extraction.ts';
 
 answerTasks(tasks);

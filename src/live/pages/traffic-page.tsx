@@ -1,12 +1,9 @@
 /** Live traffic and what users think of the answers. */
-
-import { measuredPoints } from '../../console/charts/trend.ts';
-import { TrendChart, type TrendSeries } from '../../console/charts/trend-chart.tsx';
+import { measuredPoints, TrendChart, type TrendSeries } from '../../console/charts/trend-chart.tsx';
 import { Empty, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Age } from '../../console/components/time.tsx';
-import { Bounded, Missing } from '../../console/components/value.tsx';
-import { count, duration, percent } from '../../console/format.ts';
+import { Age, Bounded, Missing } from '../../console/components/values.tsx';
+import { count, duration } from '../../console/format.ts';
 import { type Frame, Page } from '../../console/page.tsx';
 import { deploymentMark } from '../../deployments/deployment-table.tsx';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
@@ -14,9 +11,10 @@ import { gapWords } from '../../measures/rules/measure-table.ts';
 import type { Measurement } from '../../measures/rules/measurement.ts';
 import { inReadingOrder, shownMeasure } from '../../measures/shown-measures.ts';
 import type { MeasurementStatus } from '../../status/pipeline-status.ts';
-import type { FeedbackSummary } from '../feedback-summary.ts';
-import type { TrafficBucket } from '../ports/traffic-reads.ts';
+import { percent } from '../../text/number-text.ts';
+import type { FeedbackSummary } from '../feedback-summary-routes.ts';
 import type { PositiveRatioOutcome } from '../rules/feedback/positive-ratio.ts';
+import type { TrafficBucket } from '../sql/traffic-reads.ts';
 
 export interface TrafficPageData {
   readonly pipeline: string;

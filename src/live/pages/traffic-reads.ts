@@ -1,7 +1,7 @@
 /** What the pages of live traffic and its coverage are made from. */
 
 import type { ConsoleDeps, ConsolePipeline } from '../../app/console/deps.ts';
-import { distributions } from '../../console/charts/distribution.ts';
+import { distributions } from '../../console/charts/distribution-chart.tsx';
 import type { TimeRange } from '../../console/time-range.ts';
 import type { DensityPageData } from '../../density/density-page.tsx';
 import { deploymentsWithin } from '../../golden/pages/golden-reads.ts';

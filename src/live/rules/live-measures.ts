@@ -1,19 +1,17 @@
 /** What a window of sampled live queries says of all of them: how many fail, how many find nothing, what is clicked. */
-
 import { groupBySegment } from '../../golden/rules/segments.ts';
 import { ALL_SEGMENT, type QueryOutcome } from '../../model.ts';
 import {
+  type ClickedQuery,
   type ClickRateOutcome,
   clickedQueryRate,
   clickedReciprocalRank,
   clickThroughRate,
+  type InsufficientFeedback,
 } from './feedback/click-rates.ts';
-import type { ClickedQuery } from './feedback/clicked-ranks.ts';
 import { clicksOverExpectedClicks } from './feedback/clicks-over-expected-clicks.ts';
-import type { InsufficientFeedback } from './feedback/insufficient-data.ts';
 import { DEFAULT_CLICK_CUTOFF, type ReferenceCtr } from './feedback/reference-ctr.ts';
-import { hajekProportion } from './sampling/bounded-mean.ts';
-import { type EstimateOutcome, horvitzThompsonTotal } from './sampling/estimate.ts';
+import { type EstimateOutcome, hajekProportion, horvitzThompsonTotal } from './sampling/estimate.ts';
 
 /** A sampled live query as these measures need it. */
 export interface SampledQuery extends ClickedQuery {
@@ -49,12 +47,7 @@ export interface WindowTraits {
   readonly hasClicks: boolean;
 }
 
-export type LiveGapReason =
-  | 'no_queries'
-  | 'no_clicks'
-  | 'no_reference'
-  | 'too_few_sessions'
-  | 'too_few_clicks';
+type LiveGapReason = 'no_queries' | 'no_clicks' | 'no_reference' | 'too_few_sessions' | 'too_few_clicks';
 
 export type LiveMeasureOutcome =
   | {

@@ -4,16 +4,27 @@ import { RecalldError } from '../../errors.ts';
 import { createPartitions, dayAfter, dropPartitionsBefore } from '../../postgres/partitions.ts';
 import { unreachable } from '../../postgres/pool.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
-import type { Arrival, LiveTraffic, StoredFeedback } from '../ports/live-traffic.ts';
-import type { HeldFragment } from '../ports/trace-fragments.ts';
-import { closeMinutes } from './close-minutes.ts';
-import { areErased, eraseLate, forgetErased } from './erase-live.ts';
-import { readCountedHours, readOpinions } from './feedback-reads.ts';
-import { insertFeedback, renewFeedback } from './feedback-rows.ts';
+import { DAY_MS } from '../../time.ts';
+import type { FeedbackWindow, OpinionTally } from '../rules/feedback/positive-ratio.ts';
+import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
+import { type AskedQuery, areErased, type ErasureReport, eraseLate, forgetErased } from './erase-live.ts';
+import {
+  insertFeedback,
+  readCountedHours,
+  readOpinions,
+  renewFeedback,
+  type StoredFeedback,
+} from './feedback-rows.ts';
 import { createMicroBatch } from './micro-batch.ts';
-import { raiseProbabilities, recordArrivals } from './record-arrivals.ts';
+import {
+  type Arrival,
+  closeMinutes,
+  type LiveSample,
+  raiseProbabilities,
+  recordArrivals,
+} from './record-arrivals.ts';
 import { settleTraces, type TraceToSettle } from './settle-traces.ts';
-import { insertFragments, releaseFragments } from './trace-fragments.ts';
+import { type HeldFragment, insertFragments, releaseFragments } from './trace-fragments.ts';
 
 /** Rows in one statement; more gain nothing. */
 const BATCH_ROWS = 250;
@@ -22,11 +33,65 @@ const BATCHES_IN_FLIGHT = 3;
 /** About 40 MB of queries with vectors. */
 const MOST_WAITING = 10_000;
 
-const DAY_MS = 86_400_000;
 /** Users may judge an answer long after it. */
 const OPINION_DAYS = 30;
 
 type OfTrace = Pick<StoredFeedback, 'traceId' | 'receivedAt'>;
+
+/** Live queries and feedback, written once each, kept for their retention. */
+export interface LiveTraffic {
+  /**
+   * Stores an arrival and completes its samples with what is held of their traces. Resolves when that is committed,
+   * with whether each sample is new; one that was stored before, today or yesterday (UTC), is left as it is, save that
+   * of two inclusion probabilities of today the larger holds. Rejects with RecalldError database_unreachable when
+   * something was not stored; all of it may then be sent again.
+   */
+  record(arrival: Arrival): Promise<{ readonly isNew: readonly boolean[] }>;
+  /** Gives samples of today a larger inclusion probability; one that is not there, or erased, stays away. */
+  raiseProbabilities(samples: readonly LiveSample[]): Promise<void>;
+  /**
+   * Stores feedback in the same way. A repeat may be a user who changed back to an earlier opinion; it is then the
+   * latest.
+   */
+  recordFeedback(feedback: readonly StoredFeedback[]): Promise<{ readonly isNew: readonly boolean[] }>;
+  /**
+   * Completes the stored live queries of the fragments' traces, and holds the fragments for those that come later.
+   * Resolves when that is committed; holding them again changes nothing. Rejects likewise.
+   */
+  holdFragments(fragments: readonly HeldFragment[]): Promise<void>;
+  /** Lets go of the fragments that have been held for 10 to 20 minutes. */
+  releaseFragments(now: Date): Promise<void>;
+  /** What people have counted on some days, for the cap on each. */
+  countedHours(days: readonly CapDay[]): Promise<readonly CountedHour[]>;
+  /**
+   * What was said of a pipeline by feedback that occurred within the window, by the segments of these keys. An opinion
+   * that changed after the window is what it was then, and late feedback corrects a window that is read again.
+   */
+  opinions(
+    pipeline: string,
+    window: FeedbackWindow,
+    segmentKeys: readonly string[],
+  ): Promise<readonly OpinionTally[]>;
+  /** The length of the vectors of a pipeline, null while none is known. Learns `dimensions` when it is given. */
+  dimensions(pipeline: string, learn: number | null): Promise<number | null>;
+  /** Makes the length of the vectors of a pipeline what its config says. */
+  fixDimensions(pipeline: string, dimensions: number): Promise<void>;
+  /** How many processes took in live queries since then; at least 1. */
+  replicas(since: Date): Promise<number>;
+  /** Makes the samples of past minutes what the closing level of their minute says. @returns how many were dropped */
+  closeMinutes(before: Date): Promise<number>;
+  /** Makes the partitions that the next days need. */
+  createPartitions(now: Date): Promise<void>;
+  /**
+   * Drops what is older than the retention of its pipeline, and forgets whom erasures were about when the longest
+   * retention is over: what had happened before them is refused by then.
+   */
+  prune(retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void>;
+  /** Erases what came today and yesterday (UTC) of what had been erased before it came. */
+  eraseLate(pipelines: readonly string[], now: Date): Promise<Pick<ErasureReport, 'queries' | 'feedback'>>;
+  /** Which of these queries were erased, as themselves or with who asked, after they were asked. */
+  areErased(queries: readonly AskedQuery[]): Promise<readonly boolean[]>;
+}
 
 /** @param replica names this process among those that share the database */
 export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
@@ -56,26 +121,8 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
     maxWaiting: MOST_WAITING,
     concurrency: 1,
   });
-  const writeFragments = createMicroBatch<HeldFragment, true>({
-    write: async (items) => {
-      await insertFragments(pool, items);
-      return items.map(() => true);
-    },
-    maxItems: BATCH_ROWS,
-    maxWaitMs: BATCH_WAIT_MS,
-    maxWaiting: MOST_WAITING,
-    concurrency: 1,
-  });
-  const settleInBatches = createMicroBatch<TraceToSettle, true>({
-    write: async (traces) => {
-      await settleTraces(pool, traces);
-      return traces.map(() => true);
-    },
-    maxItems: BATCH_ROWS,
-    maxWaitMs: BATCH_WAIT_MS,
-    maxWaiting: MOST_WAITING,
-    concurrency: 1,
-  });
+  const writeFragments = oneAtATime((items: readonly HeldFragment[]) => insertFragments(pool, items));
+  const settleInBatches = oneAtATime((traces: readonly TraceToSettle[]) => settleTraces(pool, traces));
   /** Only after what came of the traces is committed. */
   const settle = async (arrived: readonly OfTrace[], daysBack: number): Promise<void> => {
     const traces = new Map(
@@ -122,6 +169,20 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
     eraseLate: (pipelines, now) => eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
     areErased: (queries) => explained(areErased(pool, queries)),
   };
+}
+
+/** Collects items for a statement that gives nothing back; the next one begins when it is over. */
+function oneAtATime<Item>(write: (items: readonly Item[]) => Promise<void>) {
+  return createMicroBatch<Item, true>({
+    write: async (items) => {
+      await write(items);
+      return items.map(() => true);
+    },
+    maxItems: BATCH_ROWS,
+    maxWaitMs: BATCH_WAIT_MS,
+    maxWaiting: MOST_WAITING,
+    concurrency: 1,
+  });
 }
 
 async function writeFeedbackItems(

@@ -1,7 +1,7 @@
 /** Joins the writes of requests that arrive together into one statement, and tells each when its part is committed. */
 import { RecalldError } from '../../errors.ts';
 
-export interface MicroBatchSettings<Item, Result> {
+interface MicroBatchSettings<Item, Result> {
   /** Writes a batch; what it resolves with is handed out item by item, in order. */
   readonly write: (items: readonly Item[]) => Promise<readonly Result[]>;
   /** What an item counts for; 1 unless told otherwise. */

@@ -1,12 +1,67 @@
-/** The one statement that stores what arrived: samples, counts and sampling levels, all of it or nothing. */
+/** Live queries in PostgreSQL: what arrived is stored by one statement, and what a minute kept is made even when it closes. */
 import type { Pool } from 'pg';
-import { binaryArray, type Element, type ElementType } from '../../postgres/binary-arrays.ts';
-import { columnsOf } from '../../postgres/columns.ts';
+import type { QueryOutcome, RetrievedDocument } from '../../model.ts';
 import { dayAfter } from '../../postgres/partitions.ts';
-import { orDenied } from '../../postgres/transaction.ts';
-import { bytesOfVector } from '../../postgres/vector-bytes.ts';
-import type { Arrival, ArrivalCount, LiveSample, MinuteLevel } from '../ports/live-traffic.ts';
-import { areNew, type RowKey } from './row-key.ts';
+import { inTransaction, orDenied } from '../../postgres/transaction.ts';
+import {
+  binaryArray,
+  bytesOfVector,
+  columnsOf,
+  type Element,
+  type ElementType,
+} from '../../postgres/values.ts';
+
+export interface LiveSample {
+  readonly pipeline: string;
+  readonly id: string;
+  readonly receivedAt: Date;
+  readonly occurredAt: Date;
+  /** Keyed hash of the session, else of the trace, else of the query. */
+  readonly sessionHash: string;
+  readonly traceId: string | null;
+  readonly text: string | null;
+  readonly textHash: string | null;
+  readonly embedding: Float32Array | null;
+  readonly topK: number | null;
+  readonly outcome: QueryOutcome;
+  readonly error: string | null;
+  readonly results: readonly RetrievedDocument[];
+  readonly latencyMs: number | null;
+  readonly segments: Readonly<Record<string, string>>;
+  readonly userHash: string | null;
+  readonly indexVersion: string | null;
+  readonly embedderVersion: string | null;
+  readonly retrieverVersion: string | null;
+  /** Inclusion probability; every estimate over samples is weighted by its inverse. */
+  readonly probability: number;
+  readonly keepReason: string;
+  /** What closing the minute needs: the draw of the session, its rate, and the halvings that held at its arrival. */
+  readonly unitHash: number;
+  readonly rateProbability: number;
+  readonly level: number;
+}
+
+/** How many live queries of an outcome arrived in a minute, sampled or not. */
+export interface ArrivalCount {
+  readonly pipeline: string;
+  readonly minute: Date;
+  readonly outcome: QueryOutcome;
+  readonly queries: number;
+}
+
+/** How often this replica halved the sampling rate of a minute so far. */
+export interface MinuteLevel {
+  readonly pipeline: string;
+  readonly minute: Date;
+  readonly level: number;
+}
+
+/** What one ingest request adds. */
+export interface Arrival {
+  readonly samples: readonly LiveSample[];
+  readonly counts: readonly ArrivalCount[];
+  readonly levels: readonly MinuteLevel[];
+}
 
 const MINUTE_MS = 60_000;
 
@@ -189,4 +244,67 @@ export async function raiseProbabilities(pool: Pool, samples: readonly LiveSampl
       ]),
     ),
   );
+}
+
+/** By what a live query or its feedback is told from another, within the days in which it may be sent again. */
+export interface RowKey {
+  readonly pipeline: string;
+  readonly id: string;
+}
+
+/** Which of the rows that were sent are among those that were inserted; of equal ones only the first can be. */
+export function areNew(sent: readonly RowKey[], inserted: readonly RowKey[]): boolean[] {
+  const fresh = new Set(inserted.map(keyOf));
+  return sent.map((row) => fresh.delete(keyOf(row)));
+}
+
+/** No text of PostgreSQL has the character in between. */
+function keyOf({ pipeline, id }: RowKey): string {
+  return `${pipeline}\0${id}`;
+}
+
+/**
+ * Closes the minutes before `before` that no one closed yet: the most halvings of any replica hold for the whole
+ * minute, so samples that only a higher rate kept are deleted and the others store the final probability. The same
+ * arithmetic as core/sampling `closeSample`; halving is exact in binary, so both give the same numbers.
+ *
+ * @returns how many samples were deleted
+ */
+export async function closeMinutes(pool: Pool, before: Date): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    const { rows: minutes } = await client.query<{ pipeline: string; minute: Date; level: number }>(
+      `with closed as (
+         update sampling_minutes set closed_at = clock_timestamp()
+          where minute < $1::timestamptz and closed_at is null
+          returning pipeline, minute)
+       select pipeline, minute, max(level)::integer as level
+         from sampling_minutes join (select distinct pipeline, minute from closed) c using (pipeline, minute)
+        group by pipeline, minute`,
+      [before],
+    );
+    let dropped = 0;
+    for (const { pipeline, minute, level } of minutes) {
+      const range = [pipeline, minute, level];
+      const { rowCount } = await client.query(
+        `delete from live_queries
+          where pipeline = $1::text and received_on = ($2::timestamptz at time zone 'utc')::date
+            and received_at >= $2::timestamptz and received_at < $2::timestamptz + interval '1 minute'
+            and keep_reason = 'rate' and level < $3::integer
+            and unit_hash >= rate_probability * power(2::double precision, level - $3::integer)`,
+        range,
+      );
+      dropped += rowCount ?? 0;
+      await client.query(
+        `update live_queries
+            set probability = case when keep_reason = 'rate' then probability * power(2::double precision, level - $3::integer) else probability end,
+                rate_probability = rate_probability * power(2::double precision, level - $3::integer),
+                level = $3::integer
+          where pipeline = $1::text and received_on = ($2::timestamptz at time zone 'utc')::date
+            and received_at >= $2::timestamptz and received_at < $2::timestamptz + interval '1 minute'
+            and level < $3::integer`,
+        range,
+      );
+    }
+    return dropped;
+  });
 }

@@ -1,8 +1,7 @@
 /** Brings together what came of one trace in several exports: live queries, what completes them, feedback on them. */
 import type { Pool, PoolClient } from 'pg';
-import { columnsOf } from '../../postgres/columns.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
-import { bytesOfVector } from '../../postgres/vector-bytes.ts';
+import { bytesOfVector, columnsOf } from '../../postgres/values.ts';
 import { type Completable, completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
 import { readFragments, type StoredFragment } from './trace-fragments.ts';
 

@@ -1,8 +1,7 @@
 /** Fragments of traces, held in a ring of partitions until the live queries that they complete have come. */
 import type { Pool, PoolClient } from 'pg';
-import { columnsOf } from '../../postgres/columns.ts';
-import { bytesOfVector, vectorOfBytes } from '../../postgres/vector-bytes.ts';
-import type { HeldFragment } from '../ports/trace-fragments.ts';
+import type { RetrievedDocument } from '../../model.ts';
+import { bytesOfVector, columnsOf, vectorOfBytes } from '../../postgres/values.ts';
 import type { TraceFragment } from '../rules/otel/trace-fragment.ts';
 
 /** As many as the migration makes: one is written, the one before it is kept, the one after it is empty. */
@@ -131,4 +130,22 @@ export async function releaseFragments(pool: Pool, now: Date): Promise<void> {
 
 function slotAt(time: Date): number {
   return Math.floor(time.getTime() / SLOT_MS) % SLOTS;
+}
+
+/** A fragment of a trace as it is held until its live queries come: text redacted, users and sessions hashed. */
+export interface HeldFragment
+  extends Pick<TraceFragment, 'kind' | 'traceId' | 'spanId' | 'endedAtUnixNano' | 'pipeline' | 'within'> {
+  /** Numbers the fragments of one span from 0. */
+  readonly part: number;
+  readonly receivedAt: Date;
+  readonly text: string | null;
+  readonly textHash: string | null;
+  readonly embedding: Float32Array | null;
+  readonly embedderVersion: string | null;
+  readonly topK: number | null;
+  readonly results: readonly RetrievedDocument[] | null;
+  readonly sessionHash: string | null;
+  /** What stands for the session of a query of this trace that has none; null unless `sessionHash` is told. */
+  readonly traceHash: string | null;
+  readonly userHash: string | null;
 }

@@ -1,7 +1,6 @@
 /** Live traffic as people look into it. */
 import type { Pool } from 'pg';
 import { type QueryOutcome, queryOutcomes } from '../../model.ts';
-import type { TrafficBucket, TrafficReads } from '../ports/traffic-reads.ts';
 
 interface BucketRow {
   start: Date;
@@ -79,4 +78,44 @@ function toBuckets(rows: readonly BucketRow[]): TrafficBucket[] {
     buckets.set(start.getTime(), bucket);
   }
   return [...buckets.values()];
+}
+
+/** How many live queries arrived in a stretch of time, sampled or not. */
+export interface TrafficBucket {
+  readonly start: Date;
+  readonly outcomes: Readonly<Record<QueryOutcome, number>>;
+}
+
+/** Weights of measured queries by how well the store covers them, in bins of one width from `low` to `high`. */
+interface CoverageHistogram {
+  readonly low: number;
+  readonly high: number;
+  /** Of each bin; a query weighs the inverse of its chance to be sampled and measured. */
+  readonly weights: readonly number[];
+  /** Measured queries behind it. */
+  readonly queries: number;
+}
+
+/** What people who look into live traffic ask beyond its measures. */
+export interface TrafficReads {
+  /** Buckets of a pipeline that hold a query, oldest first; the first starts at `from` or later. */
+  buckets(request: {
+    readonly pipeline: string;
+    readonly from: Date;
+    readonly until: Date;
+    /** At least a minute. */
+    readonly bucketSeconds: number;
+  }): Promise<readonly TrafficBucket[]>;
+  /**
+   * Coverage of the queries that occurred within a time; null without any.
+   *
+   * @param within scores that must lie between `low` and `high`, beside those of the queries
+   */
+  coverage(request: {
+    readonly pipeline: string;
+    readonly from: Date;
+    readonly until: Date;
+    readonly within: readonly [number, number] | null;
+    readonly bins: number;
+  }): Promise<CoverageHistogram | null>;
 }

@@ -10,7 +10,7 @@ import { trafficMeasures } from './traffic-measures.ts';
 /** In reading order: traffic, feedback, density, then the store, its index and the embedder, then golden runs. */
 export const measureTable = { ...trafficMeasures, ...partMeasures } as const;
 
-export type MeasureName = keyof typeof measureTable;
+type MeasureName = keyof typeof measureTable;
 
 type Rows = typeof measureTable;
 

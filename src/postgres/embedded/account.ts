@@ -60,3 +60,9 @@ async function systemUsers(): Promise<Account[]> {
     return name && uid && gid ? [{ name, uid: Number(uid), gid: Number(gid) }] : [];
   });
 }
+
+/** Code of an error of the system (`ENOENT`) or of PostgreSQL (`3D000`); undefined for any other error. */
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

@@ -13,11 +13,10 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RecalldError } from '../../errors.ts';
-import { type Account, handOver } from './account.ts';
+import { type Account, errorCode, handOver } from './account.ts';
 import { majorVersion, type PostgresBinaries } from './binaries.ts';
 import { clusterOf, openServerLog, unusable } from './data-dir.ts';
 import { pathFromInside, runGuarded } from './guardian.ts';
-import { errorCode } from './system-error.ts';
 
 // Makes the database cluster of a data folder. It is made in a folder beside its place and renamed when complete, so
 // a cluster that is in its place is a whole one, and what a crash left beside it is thrown away.

@@ -1,17 +1,74 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
 import { RecalldError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { messageOf } from '../../text/error-message.ts';
-import { databaseAccount } from './account.ts';
-import { locateBinaries } from './binaries.ts';
+import { databaseAccount, errorCode } from './account.ts';
+import { locateBinaries, reachableBinaries } from './binaries.ts';
 import { ensureCluster, readPassword, role } from './cluster.ts';
-import { type Connection, database, ensureDatabase, probe } from './connection.ts';
-import { clusterOf, explained, prepareDataDir } from './data-dir.ts';
-import { host } from './free-port.ts';
-import { claimOwnership, type Owner, type Ownership, type Purpose } from './ownership.ts';
-import { endPostmaster, runningPostmaster } from './postmaster.ts';
-import { reachableBinaries } from './reachable-binaries.ts';
-import { startServer } from './server.ts';
+import {
+  claimOwnership,
+  clusterOf,
+  explained,
+  type Owner,
+  type Ownership,
+  type Purpose,
+  prepareDataDir,
+} from './data-dir.ts';
+import { endPostmaster, host, runningPostmaster, startServer } from './server.ts';
+
+/** How to reach the database, in the words of `pg`. The password must not reach a log. */
+export interface Connection {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  /** The server speaks on loopback only and has no certificate, whatever PGSSLMODE says. */
+  readonly ssl: false;
+}
+
+/** Name of the database in every cluster. */
+const database = 'recalld';
+
+const invalidCatalogName = '3D000';
+
+/** Whether the database answers, now. */
+async function probe(connection: Connection): Promise<boolean> {
+  try {
+    await query(connection, 'select 1');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Creates the database unless it is there. */
+async function ensureDatabase(connection: Connection, signal?: AbortSignal): Promise<void> {
+  try {
+    await query(connection, 'select 1');
+  } catch (error) {
+    if (errorCode(error) !== invalidCatalogName) throw error;
+    signal?.throwIfAborted();
+    await query({ ...connection, database: 'postgres' }, `create database ${database} template template0`);
+  }
+}
+
+async function query(connection: Connection, sql: string): Promise<void> {
+  const client = new Client({
+    ...connection,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'recalld start',
+  });
+  // Without a listener the end of the server would end this process, too. The pending call rejects anyway.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query(sql);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;

@@ -3,19 +3,21 @@
  *
  * Source: API_Reference_MDX/milvus-restful/v2.6.x/v2 and the page "Random sampling" of github.com/milvus-io/web-content.
  */
-
 import type { JsonApiSettings } from '../../outbound/json-api.ts';
-import { fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
-import { createReservoir } from '../../stats/reservoir.ts';
-import { sizeClass } from '../../vector/size-class.ts';
-import { knownIds } from '../known-ids.ts';
-import { needsVectors, toNearest } from '../neighbours.ts';
-import { type Attempt, failureCode, outcomeOf, outcomeOfScan, unsupported } from '../outcome.ts';
-import { rememberShape } from '../remembered-shape.ts';
-import { inPortions, type StoredVector, toSample, vectorsPerCall } from '../sampled-vectors.ts';
-import type { NearestRequest, VectorStore } from '../vector-store.ts';
-import { createMilvusCalls } from './calls.ts';
-import { anyOf, equality, type MilvusShape, readMilvusCollection } from './collection.ts';
+import { type Fields, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
+import { createReservoir } from '../../stats/random.ts';
+import { type Entry, type Hit, knownIds, needsVectors, readSample, vectorsPerCall } from '../entries.ts';
+import { type Attempt, failureCode, unsupported } from '../outcome.ts';
+import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
+import type { NearestRequest, SampledVectors, SampleRequest, VectorStore } from '../vector-store.ts';
+import {
+  anyOf,
+  createMilvusCalls,
+  equality,
+  type MilvusCalls,
+  type MilvusShape,
+  readMilvusCollection,
+} from './collection.ts';
 
 export interface MilvusSettings {
   /** With the header `Authorization: Bearer TOKEN`. */
@@ -49,164 +51,168 @@ const LARGEST_DRAW = 14_000;
  * @throws RecalldError config_invalid for an address that cannot be called
  */
 export function createMilvusStore(settings: MilvusSettings): VectorStore {
-  const { database, collection: collectionName, embedding, id: idField, content } = settings;
-  const calls = createMilvusCalls(settings.api, database);
+  const calls = createMilvusCalls(settings.api, settings.database);
   const shapes = rememberShape(calls.service, (attempt) =>
-    readMilvusCollection(calls, collectionName, embedding, attempt),
+    readMilvusCollection(calls, settings.collection, settings.embedding, attempt),
   );
-  const query = async (
-    filter: string,
-    limit: number,
-    outputFields: readonly string[],
-    purpose: string,
-    attempt: Attempt,
-  ) => {
-    const body = { collectionName, filter, limit, outputFields };
-    return listOf(await calls.data('/entities/query', body, purpose, attempt)).map(fieldsOf);
-  };
-  const count = async (attempt: Attempt): Promise<number> => {
-    const body = { collectionName, filter: '', outputFields: ['count(*)'] };
-    const [row] = listOf(await calls.data('/entities/query', body, 'count', attempt));
-    const counted = numberOf(fieldsOf(row)['count(*)']);
-    if (counted === null) throw calls.unexpected('count', 'count(*)');
-    return counted;
-  };
-  const contentField = (withContent: boolean): readonly string[] =>
-    withContent && content !== undefined ? [content] : [];
-
-  const search = async (shape: MilvusShape, request: NearestRequest, attempt: Attempt) => {
-    if (request.exact && !shape.isFlat) {
-      throw unsupported(
-        `The index of ${embedding} is approximate; only one of type FLAT compares with all vectors.`,
-      );
-    }
-    const conditions = Object.entries(request.filter).map(([name, value]) =>
-      equality(shape.types, name, value),
-    );
-    if (conditions.includes(null)) return { neighbours: [], isShort: true };
-    const withVector = needsVectors(shape.scoreKind);
-    const body = {
-      collectionName,
-      data: [[...request.vector]],
-      annsField: embedding,
-      limit: request.k,
-      ...(conditions.length === 0 ? {} : { filter: conditions.join(' and ') }),
-      outputFields: [idField, ...contentField(request.withContent), ...(withVector ? [embedding] : [])],
-    };
-    const rows = listOf(await calls.data('/entities/search', body, 'search', attempt)).map(fieldsOf);
-    const hits = rows.map((row) => {
-      const [id, score] = [textOf(row[idField]), numberOf(row['distance'])];
-      if (score === null) throw calls.unexpected('search', 'data[].distance');
-      if (id === null) throw calls.unexpected('search', `field ${idField} of an entity`);
-      const text = content === undefined ? null : textOf(row[content]);
-      return { id, score, vector: withVector ? vectorOf(row[embedding]) : null, content: text };
-    });
-    const nearest = toNearest(hits, shape.scoreKind, request);
-    if (nearest === null) throw calls.unexpected('search', `field ${embedding} of an entity`);
-    return nearest;
-  };
-
-  const allKeys = async (n: number, seed: number, key: string, attempt: Attempt): Promise<string[]> => {
-    const rows = await query('', WINDOW, [key], 'sample', attempt);
-    const reservoir = createReservoir<string>(n, seed);
-    for (const id of rows.flatMap((row) => textOf(row[key]) ?? []).toSorted()) reservoir.offer(id);
-    return reservoir.chosen();
-  };
-
-  const drawnKeys = async (
-    n: number,
-    seed: number,
-    key: string,
-    total: number,
-    attempt: Attempt,
-  ): Promise<string[]> => {
-    const wanted = Math.ceil(1.25 * n) + 50;
-    if (wanted > LARGEST_DRAW) {
-      throw unsupported(
-        `Milvus draws at most ${Math.floor((LARGEST_DRAW - 50) / 1.25)} entities of a large collection.`,
-      );
-    }
-    const share = `RANDOM_SAMPLE(${Math.min(0.99, wanted / total).toFixed(9)})`;
-    const keys = new Set<string>();
-    for (let draw = 0; draw < MOST_DRAWS && keys.size < n; draw += 1) {
-      const rows = await orOlder(query(share, WINDOW, [key], 'sample', attempt));
-      for (const row of rows) {
-        const id = textOf(row[key]);
-        if (id !== null) keys.add(id);
-      }
-    }
-    const reservoir = createReservoir<string>(n, seed);
-    for (const id of keys) reservoir.offer(id);
-    return reservoir.chosen();
-  };
-
-  return {
+  const store: Milvus = { ...settings, calls, shapes };
+  return createRemoteStore({
     kind: 'milvus',
+    shapes,
+    search: (shape, request, attempt) => search(store, shape, request, attempt),
+    placeOf: {
+      score: 'data[].distance',
+      id: `field ${settings.id} of an entity`,
+      vector: `field ${settings.embedding} of an entity`,
+    },
+    unexpected: calls.unexpected,
+    sample: (request, attempt) => sample(store, request, attempt),
+    describe: async (_, attempt) => ({ count: await count(store, attempt), isExactCount: true }),
+    existing: (ids, attempt) => existing(store, ids, attempt),
+    close: calls.close,
+  });
+}
 
-    nearest: (request, signal) =>
-      (request.exact ? outcomeOfScan : outcomeOf)(signal, (attempt) =>
-        shapes.search(request.vector, attempt, (shape, inner) => search(shape, request, inner)),
-      ),
+interface Milvus extends MilvusSettings {
+  readonly calls: MilvusCalls;
+  readonly shapes: RememberedShape<MilvusShape>;
+}
 
-    sample: ({ n, seed, withContent }, signal) =>
-      outcomeOfScan(signal, async (attempt) => {
-        const { dimensions, key, types } = await shapes.fresh(attempt);
-        const total = await count(attempt);
-        const isSmall = total <= WINDOW;
-        const chosen =
-          n < 1 || total === 0
-            ? []
-            : isSmall
-              ? await allKeys(n, seed, key, attempt)
-              : await drawnKeys(n, seed, key, total, attempt);
-        const stored: StoredVector[] = [];
-        const fields = [...new Set([key, idField, embedding, ...contentField(withContent)])];
-        for (const portion of inPortions(chosen, vectorsPerCall(dimensions, IDS_PER_CALL))) {
-          const rows = await query(
-            anyOf(types, key, portion) ?? '',
-            portion.length,
-            fields,
-            'sample',
-            attempt,
-          );
-          const byKey = new Map(rows.map((row) => [textOf(row[key]), row]));
-          for (const row of portion.map((entity) => byKey.get(entity))) {
-            const [id, vector] = [textOf(row?.[idField]), vectorOf(row?.[embedding])];
-            // It may have been deleted between the two calls.
-            if (id === null || vector === null) continue;
-            const text = withContent && content !== undefined ? textOf(row?.[content]) : null;
-            stored.push({ id, vector, content: text });
-          }
-        }
-        return toSample(stored, isSmall);
-      }),
+interface EntityQuery {
+  readonly filter: string;
+  readonly limit: number;
+  readonly outputFields: readonly string[];
+}
 
-    describe: (signal) =>
-      outcomeOfScan(signal, async (attempt) => {
-        const { dimensions, metric, traits } = await shapes.fresh(attempt);
-        const total = await count(attempt);
-        return {
-          count: total,
-          isExactCount: true,
-          dimensions,
-          metric,
-          traits: { ...traits, size_class: sizeClass(total) },
-        };
-      }),
+async function query(
+  { calls, collection: collectionName }: Milvus,
+  asked: EntityQuery,
+  purpose: string,
+  attempt: Attempt,
+): Promise<Fields[]> {
+  const body = { collectionName, ...asked };
+  return listOf(await calls.data('/entities/query', body, purpose, attempt)).map(fieldsOf);
+}
 
-    existing: (ids, signal) =>
-      outcomeOf(signal, async (attempt) => {
-        if (ids.length === 0) return new Set<string>();
-        const { types } = await shapes.current(attempt);
-        return knownIds(ids, IDS_PER_CALL, WINDOW, async (wanted, limit) => {
-          const filter = anyOf(types, idField, wanted);
-          if (filter === null) return [];
-          const rows = await query(filter, limit, [idField], 'check of ids', attempt);
-          return rows.flatMap((row) => textOf(row[idField]) ?? []);
-        });
-      }),
+async function count({ calls, collection: collectionName }: Milvus, attempt: Attempt): Promise<number> {
+  const body = { collectionName, filter: '', outputFields: ['count(*)'] };
+  const [row] = listOf(await calls.data('/entities/query', body, 'count', attempt));
+  const counted = numberOf(fieldsOf(row)['count(*)']);
+  if (counted === null) throw calls.unexpected('count', 'count(*)');
+  return counted;
+}
 
-    close: async () => calls.close(),
+async function search(
+  store: Milvus,
+  shape: MilvusShape,
+  request: NearestRequest,
+  attempt: Attempt,
+): Promise<Hit[] | null> {
+  const { calls, collection: collectionName, embedding, id } = store;
+  if (request.exact && !shape.isFlat) {
+    throw unsupported(
+      `The index of ${embedding} is approximate; only one of type FLAT compares with all vectors.`,
+    );
+  }
+  const conditions = Object.entries(request.filter).map(([name, value]) =>
+    equality(shape.types, name, value),
+  );
+  if (conditions.includes(null)) return null;
+  const withVector = needsVectors(shape.scoreKind);
+  const body = {
+    collectionName,
+    data: [[...request.vector]],
+    annsField: embedding,
+    limit: request.k,
+    ...(conditions.length === 0 ? {} : { filter: conditions.join(' and ') }),
+    outputFields: [id, ...contentField(store, request.withContent), ...(withVector ? [embedding] : [])],
+  };
+  const rows = listOf(await calls.data('/entities/search', body, 'search', attempt)).map(fieldsOf);
+  return rows.map((row) => ({ ...entryOf(store, row), score: numberOf(row['distance']) }));
+}
+
+async function sample(store: Milvus, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
+  const { n, withContent } = request;
+  const { dimensions, key, types } = await store.shapes.fresh(attempt);
+  const total = await count(store, attempt);
+  const isSmall = total <= WINDOW;
+  const draw = () =>
+    isSmall ? allKeys(store, request, key, attempt) : drawnKeys(store, request, { key, total }, attempt);
+  const chosen = n < 1 || total === 0 ? [] : await draw();
+  const outputFields = [...new Set([key, store.id, store.embedding, ...contentField(store, withContent)])];
+  const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
+  return readSample(chosen, perCall, { withContent, isSeeded: isSmall }, async (portion) => {
+    const asked = { filter: anyOf(types, key, portion) ?? '', limit: portion.length, outputFields };
+    const rows = await query(store, asked, 'sample', attempt);
+    const byKey = new Map(rows.map((row) => [textOf(row[key]), row]));
+    return portion.map((entity) => entryOf(store, byKey.get(entity) ?? {}));
+  });
+}
+
+async function allKeys(
+  store: Milvus,
+  { n, seed }: SampleRequest,
+  key: string,
+  attempt: Attempt,
+): Promise<string[]> {
+  const rows = await query(store, { filter: '', limit: WINDOW, outputFields: [key] }, 'sample', attempt);
+  const reservoir = createReservoir<string>(n, seed);
+  for (const id of rows.flatMap((row) => textOf(row[key]) ?? []).toSorted()) reservoir.offer(id);
+  return reservoir.chosen();
+}
+
+async function drawnKeys(
+  store: Milvus,
+  { n, seed }: SampleRequest,
+  { key, total }: { readonly key: string; readonly total: number },
+  attempt: Attempt,
+): Promise<string[]> {
+  const wanted = Math.ceil(1.25 * n) + 50;
+  if (wanted > LARGEST_DRAW) {
+    throw unsupported(
+      `Milvus draws at most ${Math.floor((LARGEST_DRAW - 50) / 1.25)} entities of a large collection.`,
+    );
+  }
+  const filter = `RANDOM_SAMPLE(${Math.min(0.99, wanted / total).toFixed(9)})`;
+  const keys = new Set<string>();
+  for (let draw = 0; draw < MOST_DRAWS && keys.size < n; draw += 1) {
+    const rows = await orOlder(
+      query(store, { filter, limit: WINDOW, outputFields: [key] }, 'sample', attempt),
+    );
+    for (const row of rows) {
+      const id = textOf(row[key]);
+      if (id !== null) keys.add(id);
+    }
+  }
+  const reservoir = createReservoir<string>(n, seed);
+  for (const id of keys) reservoir.offer(id);
+  return reservoir.chosen();
+}
+
+async function existing(
+  store: Milvus,
+  ids: readonly string[],
+  attempt: Attempt,
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set<string>();
+  const { types } = await store.shapes.current(attempt);
+  return knownIds(ids, IDS_PER_CALL, WINDOW, async (wanted, limit) => {
+    const filter = anyOf(types, store.id, wanted);
+    if (filter === null) return [];
+    const rows = await query(store, { filter, limit, outputFields: [store.id] }, 'check of ids', attempt);
+    return rows.flatMap((row) => textOf(row[store.id]) ?? []);
+  });
+}
+
+function contentField({ content }: Milvus, withContent: boolean): readonly string[] {
+  return withContent && content !== undefined ? [content] : [];
+}
+
+function entryOf({ id, embedding, content }: Milvus, row: Fields): Entry {
+  return {
+    id: textOf(row[id]),
+    vector: vectorOf(row[embedding]),
+    content: content === undefined ? null : textOf(row[content]),
   };
 }
 

@@ -2,13 +2,9 @@
 import { RecalldError } from '../../errors.ts';
 import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../outcome.ts';
 import type { StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
-import { describeTable } from './describe.ts';
-import { existingIds } from './existing.ts';
-import { classifyFailure, type Place } from './failure.ts';
-import { sampleRows } from './sample.ts';
-import { searchNearest } from './search.ts';
-import { createSession, type Query } from './session.ts';
-import { lookUpTable, type Table } from './table.ts';
+import { existingIds, sampleRows, searchNearest } from './rows.ts';
+import { classifyFailure, createSession, type Place, type Query } from './session.ts';
+import { describeTable, lookUpTable, type Table } from './table.ts';
 
 /** `vector_store` of kind `pgvector`. */
 export interface PgvectorSettings {

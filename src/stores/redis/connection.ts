@@ -3,8 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { Command, Redis } from 'ioredis';
 import { RecalldError } from '../../errors.ts';
 import { classifyConnectionFailure } from '../../outbound/connection-failure.ts';
-import { type Attempt, failed, failureCode, Refused } from '../outcome.ts';
-import { refusalOfReply } from './reply-error.ts';
+import { type Attempt, failed, failureCode, Refused, unsupported } from '../outcome.ts';
 
 export interface RedisSettings {
   /** `redis://` or `rediss://`, with user and password. */
@@ -29,7 +28,7 @@ export interface RedisConnection {
   /** Sends the commands at once and gives their replies in the same order. @throws Refused */
   send(commands: readonly RedisCommand[], purpose: string, attempt: Attempt): Promise<readonly Reply[]>;
   /** Closes the connection, whatever is under way. */
-  close(): void;
+  readonly close: () => void;
 }
 
 /** How long a server that does not answer may take to close its end. */
@@ -176,4 +175,82 @@ function labelOf(url: string, configField: string): string {
     );
   }
   return `${address.protocol}//${address.hostname}:${address.port || '6379'}`;
+}
+
+interface CommandPlace {
+  /** Scheme, host and port. */
+  readonly label: string;
+  readonly purpose: string;
+  readonly configField: string;
+  readonly command: string;
+  readonly needs: string;
+}
+
+/** The text of the reply is never shown, since it may repeat an argument. */
+function refusalOfReply(
+  reply: string,
+  { label, purpose, configField, command, needs }: CommandPlace,
+): Refused {
+  const start = `Redis ${purpose} failed: ${label}`;
+  if (/unknown command/i.test(reply)) {
+    return unsupported(`A ${purpose} needs ${needs}, and ${label} does not know ${command}.`);
+  }
+  if (/^(NOAUTH|WRONGPASS)|invalid password|without any password|DENIED/i.test(reply)) {
+    return failed('auth_failed', `${start} refuses the user or the password; check ${configField}.url.`);
+  }
+  if (reply.startsWith('NOPERM')) {
+    return failed('no_permission', `${start} does not let this user run ${command}; allow it, or +@read.`);
+  }
+  if (/unknown index|no such index|index not found/i.test(reply)) {
+    return failed('collection_missing', `${start} has no such index; check ${configField}.index.`);
+  }
+  if (/^WRONGTYPE|wrong (type|kind) of value/i.test(reply)) {
+    return failed('wrong_type', `${start} holds another type of value there; check ${configField}.`);
+  }
+  if (/^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)/.test(reply)) {
+    return failed(
+      'cluster',
+      `${start} is a node of a cluster without this key; give the address of its node.`,
+    );
+  }
+  if (/^(LOADING|BUSY|TRYAGAIN|OOM|MASTERDOWN)/.test(reply)) {
+    return failed('busy', `${start} is busy or loading its data; try again later.`);
+  }
+  return failed(
+    'request_refused',
+    `${start} refused ${command}; check ${configField} and the fields of filters.`,
+  );
+}
+
+/** Reading of RESP2 replies. */
+export function repliesOf(reply: Reply | undefined): readonly Reply[] {
+  return Array.isArray(reply) ? (reply as readonly Reply[]) : [];
+}
+
+export function replyText(reply: Reply | undefined): string | null {
+  if (Buffer.isBuffer(reply)) return reply.toString('utf8');
+  return typeof reply === 'number' ? String(reply) : null;
+}
+
+export function replyNumber(reply: Reply | undefined): number | null {
+  const text = replyText(reply);
+  if (text === null || text.trim() === '' || Number.isNaN(Number(text))) return null;
+  return Number(text);
+}
+
+/** The value behind a name in a list of names and values, where lone flags may stand among them. */
+export function valueAfter(list: readonly Reply[], name: string): Reply | undefined {
+  const place = list.findIndex((reply) => replyText(reply) === name);
+  return place < 0 ? undefined : list[place + 1];
+}
+
+/** Little-endian, as every command of Redis takes and gives vectors in bytes. */
+export function float32Bytes(vector: Float32Array): Buffer {
+  const bytes = Buffer.alloc(vector.length * 4);
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
+  return bytes;
+}
+
+export function float32Of(bytes: Buffer): Float32Array {
+  return Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
 }

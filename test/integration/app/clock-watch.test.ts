@@ -6,8 +6,7 @@ import { createGoldenRotations } from '../../../src/golden/sql/golden-rotations.
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
-import { lookAtClocks } from '../../../src/postgres/database-clock.ts';
-import { createPool } from '../../../src/postgres/pool.ts';
+import { createPool, lookAtClocks } from '../../../src/postgres/pool.ts';
 import { clockSkew } from '../../../src/schedule/clock-skew.ts';
 import { latestOccurrence } from '../../../src/schedule/occurrences.ts';
 import { systemClock } from '../../../src/system-clock.ts';

@@ -2,18 +2,18 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { baselinesTable } from '../../../src/density/baselines-table.ts';
 import { type CoverageTable, coverageTable } from '../../../src/density/coverage-table.ts';
+import { densityTables } from '../../../src/density/dependencies.ts';
 import {
   admitLiveQueries,
   type MeasureCoverageDeps,
   measureCoverage,
 } from '../../../src/density/measure-coverage.ts';
 import type { DensityPlan } from '../../../src/density/plan.ts';
-import { densityTables } from '../../../src/density/tables.ts';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
 import { erase } from '../../../src/erasure/erase.ts';
 import { createRetrieverLimits } from '../../../src/golden/sql/retriever-limits.ts';
-import type { LiveSample, LiveTraffic } from '../../../src/live/ports/live-traffic.ts';
-import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { createLiveTraffic, type LiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { type LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';

@@ -1,6 +1,6 @@
 /** The same traffic through the watch over query density, however late samples and windows come. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LiveSample } from '../../../src/live/ports/live-traffic.ts';
+import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { useDatabase } from '../../support/database.ts';
 import { evenly, HOUR, WatchedStream, withTopic } from '../../support/watched-stream.ts';
 

@@ -4,7 +4,7 @@ import { createCheckStore } from '../../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
 import { readCheckGauges } from '../../../src/checks/gauges.ts';
 import { readDensityGauges } from '../../../src/density/gauges.ts';
-import { requestRebaseline } from '../../../src/density/request-rebaseline.ts';
+import { requestRebaseline } from '../../../src/density/learn-baseline.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { rowsOf } from '../../support/stored-gauges.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { StoredSnapshot } from '../../../src/probes/probe-tables.ts';
-import { snapshotsTable } from '../../../src/probes/probe-tables.ts';
+import { type StoredSnapshot, snapshotsTable } from '../../../src/probes/probe-tables.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hours } from '../../support/measurements.ts';
 

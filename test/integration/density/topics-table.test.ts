@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SeenTopic } from '../../../src/density/rules/uncovered-topic.ts';
-import type { TopicSearch } from '../../../src/density/topics-table.ts';
-import { topicsTable } from '../../../src/density/topics-table.ts';
+import { type TopicSearch, topicsTable } from '../../../src/density/topics-table.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hours } from '../../support/measurements.ts';
 import { aTopic } from '../../support/uncovered-topics.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createDeployments } from '../../../src/deployments/deployments.ts';
-import type { Observation } from '../../../src/deployments/ports/deployments.ts';
-import { fingerprintOf } from '../../../src/deployments/rules/fingerprint.ts';
+import { createDeployments, type Observation } from '../../../src/deployments/deployments.ts';
+import { fingerprintOf } from '../../../src/deployments/rules/deployment.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hours } from '../../support/measurements.ts';
 

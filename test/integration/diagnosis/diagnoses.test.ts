@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createDiagnoses } from '../../../src/diagnosis/diagnoses.ts';
+import { createDiagnoses, readDiagnosisGauges } from '../../../src/diagnosis/diagnoses.ts';
 import { aDiagnosis } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hours } from '../../support/measurements.ts';
@@ -89,5 +89,24 @@ describe('diagnoses in PostgreSQL', () => {
     const left = await diagnoses().list({ pipeline, limit: 10 });
     expect(left.map(({ openedAt }) => openedAt)).toEqual([hours(3)]);
     expect((await diagnoses().open()).map((one) => one.pipeline)).toContain(pipeline);
+  });
+});
+
+describe('the gauge of diagnoses', () => {
+  it('names the cause of every open one on a pipeline of the config, and is gone with the alarm', async () => {
+    const pipeline = aPipeline();
+    await diagnoses().keep(aDiagnosis({ pipeline }), hours(0));
+    await diagnoses().keep(aDiagnosis({ pipeline: aPipeline() }), hours(0));
+    const read = async () =>
+      (await readDiagnosisGauges({ diagnoses: diagnoses(), pipelines: [pipeline] }))(hours(0));
+    expect(await read()).toEqual([
+      {
+        name: 'recalld_diagnosis_info',
+        labels: { pipeline, cause: 'retriever_outage', confidence: 'high' },
+        value: 1,
+      },
+    ]);
+    await diagnoses().close(pipeline, hours(1));
+    expect(await read()).toEqual([]);
   });
 });

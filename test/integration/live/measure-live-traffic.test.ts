@@ -1,11 +1,12 @@
 /** Traffic of which everything is known goes through sampling and PostgreSQL; the measures must find it again. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { measureLiveTraffic } from '../../../src/live/measure-live-traffic.ts';
-import type { LiveSample, StoredFeedback } from '../../../src/live/ports/live-traffic.ts';
 import { type LiveMeasure, liveMeasures } from '../../../src/live/rules/live-measures.ts';
 import { decide, type SamplingPolicy } from '../../../src/live/rules/sampling/decision.ts';
+import { type StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
+import { type LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import type { Measurement } from '../../../src/measures/rules/measurement.ts';
 import type { QueryOutcome } from '../../../src/model.ts';

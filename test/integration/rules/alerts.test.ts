@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { defaultRuleSettings } from '../../../src/app/alerts/rule-catalogue.ts';
 import { ruleFile } from '../../../src/app/alerts/rule-file.ts';
-import type { RuleSettings } from '../../../src/metrics/alert-rules/rule.ts';
+import type { RuleSettings } from '../../../src/metrics/alert-rules.ts';
 import {
   inputSeries,
   missing,

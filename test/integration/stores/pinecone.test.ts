@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { createPineconeStore } from '../../../src/stores/pinecone/store.ts';
+import { createPineconeStore } from '../../../src/stores/pinecone.ts';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
 import type { StoreService } from '../../contract/vector-store-bench.ts';
 import { startFakePinecone } from '../../support/fake-pinecone.ts';

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { createQdrantStore } from '../../../src/stores/qdrant/store.ts';
+import { createQdrantStore } from '../../../src/stores/qdrant.ts';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
 import type { StoreService } from '../../contract/vector-store-bench.ts';
 import { startFakeQdrant } from '../../support/fake-qdrant.ts';

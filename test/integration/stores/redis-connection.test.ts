@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterEach, expect, it } from 'vitest';
-import { createRedisSearchStore } from '../../../src/stores/redis-search/store.ts';
-import { createRedisVectorSetStore } from '../../../src/stores/redis-vector-set/store.ts';
+import { createRedisSearchStore } from '../../../src/stores/redis/search.ts';
+import { createRedisVectorSetStore } from '../../../src/stores/redis/vector-set.ts';
 import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import { freePort } from '../../support/free-port.ts';
 import { describeWithRedis, useRedis } from '../../support/redis.ts';

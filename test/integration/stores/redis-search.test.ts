@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
-import { float32Bytes } from '../../../src/stores/redis/reply.ts';
-import { createRedisSearchStore } from '../../../src/stores/redis-search/store.ts';
+import { float32Bytes } from '../../../src/stores/redis/connection.ts';
+import { createRedisSearchStore } from '../../../src/stores/redis/search.ts';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
 import type { StoreService } from '../../contract/vector-store-bench.ts';
 import { startFakeRedisSearch } from '../../support/fake-redis-search.ts';

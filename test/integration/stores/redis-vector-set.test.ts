@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
-import { float32Bytes } from '../../../src/stores/redis/reply.ts';
-import { createRedisVectorSetStore } from '../../../src/stores/redis-vector-set/store.ts';
+import { float32Bytes } from '../../../src/stores/redis/connection.ts';
+import { createRedisVectorSetStore } from '../../../src/stores/redis/vector-set.ts';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
 import type { StoreService } from '../../contract/vector-store-bench.ts';
 import { startFakeVectorSets } from '../../support/fake-vector-set.ts';

@@ -1,6 +1,8 @@
 import { describe } from 'vitest';
-import { createElasticsearchStore } from '../../../src/stores/search-engine/elasticsearch.ts';
-import { createOpenSearchStore } from '../../../src/stores/search-engine/opensearch.ts';
+import {
+  createElasticsearchStore,
+  createOpenSearchStore,
+} from '../../../src/stores/search-engine/dialects.ts';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
 import type { StoreService } from '../../contract/vector-store-bench.ts';
 import { startFakeSearchEngine } from '../../support/fake-search-engine.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { allows, apiScopes } from '../../../src/access/api-key.ts';
+import { allows, apiScopes } from '../../../src/access/api-keys.ts';
 
 it.each(apiScopes)('a key with scope %s may do what needs it', (scope) => {
   expect(allows([scope], scope)).toBe(true);

@@ -9,7 +9,7 @@ import { type ComparedWithBaseline, judgeRegression } from '../../../src/checks/
 import { storedComparison } from '../../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../../src/golden/rules/compare-metric.ts';
 import { rerunNoise } from '../../../src/golden/rules/rerun-noise.ts';
-import { mean } from '../../../src/stats/mean.ts';
+import { mean } from '../../../src/stats/descriptive.ts';
 
 describe('a simulated stream of golden runs', () => {
   it.each(noiseLevels)('is judged as the daemon would with every comparison made: $name', (noise) => {

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readFlushTimeout, readOptions } from '../../../src/client/options.ts';
-import { version } from '../../../src/client/version.ts';
+import { readFlushTimeout, readOptions, version } from '../../../src/client/options.ts';
 import { junk } from './junk.ts';
 
 const url = 'http://127.0.0.1:8321';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { retryAfterMs, retryDelayMs } from '../../../src/client/retry-delay.ts';
+import { retryAfterMs, retryDelayMs } from '../../../src/client/delivery.ts';
 
 const now = Date.parse('2026-11-20T15:45:00Z');
 const almostOne = 1 - Number.EPSILON;

@@ -1,13 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createFeedbackRecord, feedbackKinds } from '../../../src/client/feedback-record.ts';
 import { InvalidField } from '../../../src/client/fields.ts';
-import { createQueryRecord } from '../../../src/client/query-record.ts';
-import { recordToJson } from '../../../src/client/record.ts';
+import {
+  createFeedbackRecord,
+  createQueryRecord,
+  feedbackKinds,
+  recordToJson,
+} from '../../../src/client/records.ts';
 import type { TrackedFeedback, TrackedQuery } from '../../../src/client/types.ts';
+import { feedbackSchema, liveQuerySchema } from '../../../src/live/ingest-schema.ts';
 import { feedbackKinds as kindsOfTheDaemon } from '../../../src/live/rules/live-query.ts';
-import { feedbackSchema } from '../../../src/live/schema/feedback.ts';
-import { liveQuerySchema } from '../../../src/live/schema/live-query.ts';
 
 const now = Date.parse('2026-11-20T15:45:00Z');
 const context = { id: 'q-1', pipeline: 'support-docs', now, sampleRate: 1 };

@@ -1,7 +1,7 @@
 import { array, assert, double, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { distributions } from '../../../src/console/charts/distribution.ts';
-import { chartSize, trendGeometry } from '../../../src/console/charts/trend.ts';
+import { distributions } from '../../../src/console/charts/distribution-chart.tsx';
+import { chartSize, trendGeometry } from '../../../src/console/charts/trend-chart.tsx';
 import { signed, withoutZeros } from '../../../src/console/format.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 10, 20, hour));

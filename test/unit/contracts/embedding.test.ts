@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { embeddingSchema } from '../../../src/live/schema/embedding.ts';
+import { embeddingSchema } from '../../../src/live/ingest-schema.ts';
 
 function parsed(value: unknown): Float32Array | null {
   const result = embeddingSchema.safeParse(value);

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { identifier } from '../../../src/http/fields.ts';
-import { resultsSchema } from '../../../src/live/schema/results.ts';
+import { resultsSchema } from '../../../src/live/ingest-schema.ts';
 
 /** What results are, said without regard to cost. */
 const plain = z.array(z.strictObject({ id: identifier, score: z.number().optional() })).max(1000);

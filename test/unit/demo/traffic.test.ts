@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { divideQuestions } from '../../../src/demo/questions.ts';
 import { readDemoAnswers } from '../../../src/demo/rag/corpus.ts';
 import { isOfMissingArticle } from '../../../src/demo/rag/fault.ts';
-import { createDemoTraffic, questionOf } from '../../../src/demo/traffic.ts';
+import { createDemoTraffic, divideQuestions, questionOf } from '../../../src/demo/traffic.ts';
 
 const FROM = new Date('2026-03-02T00:00:00Z');
 const search = async (text: string) => ({

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { environmentVariables } from '../../../src/app/config/environment.ts';
 import { configJsonSchema, parseConfig } from '../../../src/app/config/parse.ts';
 import { roles } from '../../../src/app/monitor.ts';
-import { postgresSource, prometheusSource } from '../../../src/dashboards/query.ts';
+import { postgresSource, prometheusSource } from '../../../src/dashboards/promql.ts';
 import { type ComposeService, readCompose } from '../../support/compose-file.ts';
 import { missing } from '../../support/promtool.ts';
 

@@ -1,10 +1,57 @@
 import { describe, expect, it } from 'vitest';
+import { statesOf } from '../../../src/checks/check-store.ts';
+import type { CheckStanding } from '../../../src/checks/rules/check-state.ts';
 import { type AlarmFacts, alarmsOf, trusted } from '../../../src/diagnosis/alarms.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
+import type { Verdict } from '../../../src/model.ts';
 import { aFloor, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 import { statesAt } from '../../support/check-states.ts';
 import { aMeasurement, hours } from '../../support/measurements.ts';
 import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+
+const NAME = 'retriever_latency_p95_seconds above 0.3';
+const thresholdPipeline = aWatchedPipeline({
+  thresholds: [
+    {
+      measure: 'retriever_latency_p95_seconds',
+      threshold: 0.3,
+      severity: 'critical',
+      segments: 'all',
+      leastN: 20,
+      confirm: 1,
+      noData: 'silent',
+    },
+  ],
+});
+
+function alarmsOfVerdict(verdict: Verdict, minutes: number) {
+  const now = new Date(NOON.getTime() + minutes * 60_000);
+  const trustedUntil = new Date(NOON.getTime() + 15 * 60_000);
+  const standing = {
+    pipeline: thresholdPipeline.name,
+    name: NAME,
+    verdict,
+    since: NOON,
+    trustedUntil,
+  } as CheckStanding;
+  const checks = statesOf({ pipelines: [thresholdPipeline], densityPlans: [] }, [standing], now);
+  return alarmsOf(
+    thresholdPipeline,
+    { latest: [], checks, measurements: [], intervalSeconds: () => null },
+    now,
+  );
+}
+
+it('takes a threshold that is breached as in alarm, as bad as it stands', () => {
+  expect(alarmsOfVerdict('critical', 1)).toEqual([{ name: NAME, severity: 'critical', goldenSet: null }]);
+  expect(alarmsOfVerdict('warning', 1)).toEqual([{ name: NAME, severity: 'warning', goldenSet: null }]);
+});
+
+it('takes one that is well, or was judged too long ago, as none', () => {
+  expect(alarmsOfVerdict('ok', 1)).toEqual([]);
+  expect(alarmsOfVerdict('no_data', 1)).toEqual([]);
+  expect(alarmsOfVerdict('critical', 60)).toEqual([]);
+});
 
 const pipeline = aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) });
 const FLOOR = 'ndcg@10 below 0.8 on faq';

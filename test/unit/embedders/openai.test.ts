@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createOpenAiEmbedder } from '../../../src/embedders/openai.ts';
+import { createOpenAiEmbedder } from '../../../src/embedders/open-embedder.ts';
 import {
   type FaultServer,
   hang,

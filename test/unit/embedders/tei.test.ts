@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTeiEmbedder } from '../../../src/embedders/tei.ts';
+import { createTeiEmbedder } from '../../../src/embedders/open-embedder.ts';
 import {
   type FaultServer,
   json,

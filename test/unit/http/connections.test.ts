@@ -5,11 +5,11 @@ import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAuthentication, identifyCallers, requireScope } from '../../../src/access/authentication.ts';
 import { limitConnections } from '../../../src/http/connections.ts';
-import { createMemoryBudget, type MemoryBudget } from '../../../src/http/memory-budget.ts';
+import { createMemoryBudget, type MemoryBudget } from '../../../src/http/request-bodies.ts';
 import { recordLog } from '../../support/log.ts';
 
 /** 64 MB of 128 kB each. */
-const MOST_KEYLESS = 512;
+const MAX_KEYLESS = 512;
 const patiently = { timeout: 20_000 };
 
 let app: FastifyInstance;
@@ -74,11 +74,11 @@ describe('connections that have shown no key', () => {
   it('are 512 at most: the oldest is closed for a new one, which is served', async () => {
     const first = await aConnection();
     const closed = once(first, 'close');
-    for (let i = 1; i < MOST_KEYLESS; i += 1) await aConnection();
+    for (let i = 1; i < MAX_KEYLESS; i += 1) await aConnection();
     expect(first.destroyed).toBe(false);
     expect(await ask(await aConnection(), '/')).toBe('200');
     await closed;
-    await expect.poll(connected, patiently).toBe(MOST_KEYLESS);
+    await expect.poll(connected, patiently).toBe(MAX_KEYLESS);
   });
 
   it('are not closed while they wait for an answer of ours', async () => {
@@ -87,7 +87,7 @@ describe('connections that have shown no key', () => {
     await expect.poll(() => waiting.length, patiently).toBe(1);
     const second = await aConnection();
     const closed = once(second, 'close');
-    for (let i = 2; i < MOST_KEYLESS + 1; i += 1) await aConnection();
+    for (let i = 2; i < MAX_KEYLESS + 1; i += 1) await aConnection();
     await closed;
     waiting[0]?.();
     expect(await answer).toBe('200');
@@ -97,7 +97,7 @@ describe('connections that have shown no key', () => {
     const keyed = await aConnection();
     expect(await ask(keyed, '/v1/keyed', bearer)).toBe('200');
     const next = await aConnection();
-    for (let i = 1; i < MOST_KEYLESS; i += 1) await aConnection();
+    for (let i = 1; i < MAX_KEYLESS; i += 1) await aConnection();
     expect(next.destroyed).toBe(false);
     const closed = once(next, 'close');
     await aConnection();

@@ -7,8 +7,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAuthentication, identifyCallers, requireScope } from '../../../src/access/authentication.ts';
 import { RecalldError } from '../../../src/errors.ts';
-import { createMemoryBudget, type MemoryBudget } from '../../../src/http/memory-budget.ts';
-import { addRequestBodies } from '../../../src/http/request-bodies.ts';
+import { addRequestBodies, createMemoryBudget, type MemoryBudget } from '../../../src/http/request-bodies.ts';
 import { silentLogger } from '../../support/log.ts';
 
 const MB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createFragmentHold } from '../../../src/live/hold-fragments.ts';
-import type { HeldFragment } from '../../../src/live/ports/trace-fragments.ts';
 import type { TraceFragment } from '../../../src/live/rules/otel/trace-fragment.ts';
+import type { HeldFragment } from '../../../src/live/sql/trace-fragments.ts';
 import { createPersonalData } from '../../../src/privacy/personal-data.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';

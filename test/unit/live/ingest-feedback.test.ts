@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { privacySchema } from '../../../src/live/config.ts';
 import { ingestFeedback } from '../../../src/live/ingest-feedback.ts';
-import type { StoredFeedback } from '../../../src/live/ports/live-traffic.ts';
 import type { TracedFeedback } from '../../../src/live/rules/otel/feedback.ts';
+import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createPersonalData } from '../../../src/privacy/personal-data.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemoryLiveTraffic } from '../../support/memory-live-traffic.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type LivePlan, measureLiveTraffic } from '../../../src/live/measure-live-traffic.ts';
-import type { WindowQuery } from '../../../src/live/ports/live-windows.ts';
+import type { WindowQuery } from '../../../src/live/sql/live-windows.ts';
 import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
 import { NOON } from '../../support/builders.ts';
 import { MemoryLiveWindows } from '../../support/memory-live-windows.ts';

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ChatRequest } from '../../../src/models/chat-model.ts';
-import { createOpenAiChatModel } from '../../../src/models/openai-chat.ts';
+import { type ChatRequest, createOpenAiChatModel } from '../../../src/models/chat-model.ts';
 import type { JsonApiSettings } from '../../../src/outbound/json-api.ts';
 import {
   type FaultServer,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_RETRY_DELAY_MS, retryDelayMs } from '../../../src/outbound/retry-delay.ts';
+import { MAX_RETRY_DELAY_MS, retryDelayMs } from '../../../src/outbound/send.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
 

@@ -1,7 +1,7 @@
 /** Samples of live queries with values that do not matter, so that a test names only those that do. */
 
-import type { WindowQuery } from '../../../src/live/ports/live-windows.ts';
-import type { Click } from '../../../src/live/rules/feedback/clicked-ranks.ts';
+import type { Click } from '../../../src/live/rules/feedback/click-rates.ts';
+import type { WindowQuery } from '../../../src/live/sql/live-windows.ts';
 import { NOON } from '../../support/builders.ts';
 
 /** A time so many hours before noon. */

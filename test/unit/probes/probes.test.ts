@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { canaryTexts } from '../../../src/density/rules/embedding-canary.ts';
 import type { Embedder } from '../../../src/embedders/embedder.ts';
-import type { DrawnSample } from '../../../src/live/ports/live-samples.ts';
-import { measureAnnRecall } from '../../../src/probes/measure-ann-recall.ts';
-import { probeEmbedder } from '../../../src/probes/probe-embedder.ts';
-import { probePipelines } from '../../../src/probes/probe-pipelines.ts';
-import { probeStore } from '../../../src/probes/probe-store.ts';
+import type { DrawnSample } from '../../../src/live/sql/live-samples.ts';
+import { probePipelines } from '../../../src/probes/probe-jobs.ts';
+import { measureAnnRecall, probeEmbedder, probeStore } from '../../../src/probes/probe-parts.ts';
 import type { StoreDescription } from '../../../src/stores/vector-store.ts';
 import { sizeClass } from '../../../src/vector/size-class.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';

@@ -7,7 +7,6 @@ import type { GoldenRun } from '../../../src/golden/rules/run.ts';
 import { createJobRunner } from '../../../src/queue/run-job.ts';
 import { aGoldenRun, aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { MemoryDeployments } from '../../support/memory-deployments.ts';
-import { MemoryDiagnoses } from '../../support/memory-diagnoses.ts';
 import { MemoryEmbeddingCanaries } from '../../support/memory-embedding-canaries.ts';
 import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
 import { MemoryGoldenBatches } from '../../support/memory-golden-batches.ts';
@@ -93,7 +92,12 @@ async function aWorker() {
       deployments,
       densityStates: { find: async () => null, events: async () => [] },
       topics: { list: async () => [] },
-      diagnoses: new MemoryDiagnoses(),
+      // Nothing is in alarm, and nothing was.
+      diagnoses: {
+        current: async () => null,
+        close: async () => false,
+        prune: async () => undefined,
+      } as unknown as JobDeps['diagnose']['diagnoses'],
       densityPlans: [],
       intervalSeconds: () => null,
       clock,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../src/errors.ts';
-import { compileAddress } from '../../../src/retrievers/address.ts';
+import { compileAddress } from '../../../src/retrievers/http.ts';
 import { anyText } from './any-text.ts';
 
 const request = { text: 'a&b=c #1?', k: 5, tags: { course: 'x/y', up: '..' } };

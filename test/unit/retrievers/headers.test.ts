@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../src/errors.ts';
-import { compileHeaders } from '../../../src/retrievers/headers.ts';
+import { compileHeaders } from '../../../src/retrievers/http.ts';
 import { anyText } from './any-text.ts';
 
 const request = { text: 'q', k: 5, tags: { tenant: 'Acme Corp' } };

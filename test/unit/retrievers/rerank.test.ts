@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RerankCandidate, Reranker, RerankerAnswer } from '../../../src/models/reranker.ts';
-import { createRerankRetriever } from '../../../src/retrievers/rerank.ts';
+import { createRerankRetriever } from '../../../src/retrievers/open-retriever.ts';
 import type {
   FoundDocument,
   Retriever,

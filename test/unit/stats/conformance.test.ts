@@ -1,11 +1,15 @@
 /** Against reference values of SciPy and exact arithmetic; provenance in the README beside the file. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { bcaInterval } from '../../../src/stats/bootstrap.ts';
-import { moments } from '../../../src/stats/moments.ts';
-import { normalCdf, normalQuantile } from '../../../src/stats/normal.ts';
-import { studentTCdf, studentTInterval, studentTQuantile } from '../../../src/stats/student-t.ts';
-import { wilsonInterval } from '../../../src/stats/wilson.ts';
+import { moments } from '../../../src/stats/descriptive.ts';
+import {
+  normalCdf,
+  normalQuantile,
+  studentTCdf,
+  studentTQuantile,
+} from '../../../src/stats/distributions.ts';
+import { studentTInterval, wilsonInterval } from '../../../src/stats/intervals.ts';
+import { bcaInterval } from '../../../src/stats/mean-interval.ts';
 
 interface Reference {
   readonly distributions: {

@@ -1,9 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { incompleteBeta, logBeta } from '../../../src/stats/incomplete-beta.ts';
-import { normalCdf, normalQuantile } from '../../../src/stats/normal.ts';
-import { studentTCdf, studentTInterval, studentTQuantile } from '../../../src/stats/student-t.ts';
-import { wilsonInterval } from '../../../src/stats/wilson.ts';
+import {
+  binomialUpperTail,
+  chiSquareQuantile,
+  chiSquareTail,
+  hypergeometricUpperTail,
+  incompleteBeta,
+  logBeta,
+  normalCdf,
+  normalQuantile,
+  studentTCdf,
+  studentTQuantile,
+} from '../../../src/stats/distributions.ts';
+import { studentTInterval, wilsonInterval } from '../../../src/stats/intervals.ts';
 
 const probability = fc.double({ min: 1e-12, max: 1 - 1e-12, noNaN: true });
 
@@ -111,5 +120,111 @@ describe('wilsonInterval', () => {
         expect(high).toBeLessThanOrEqual(1);
       }),
     );
+  });
+});
+
+/** By repeated convolution, without logarithms. */
+function probabilities(n: number, p: number): number[] {
+  let row = [1];
+  for (let trial = 0; trial < n; trial++) {
+    row = Array.from({ length: row.length + 1 }, (_, k) => (row[k] ?? 0) * (1 - p) + (row[k - 1] ?? 0) * p);
+  }
+  return row;
+}
+
+describe('the binomial distribution', () => {
+  it('agrees with the sum of its probabilities', () => {
+    const trials = fc.integer({ min: 0, max: 60 });
+    const chance = fc.constantFrom(0.5, 0.1, 0.3, 0.75, 0.987);
+    fc.assert(
+      fc.property(trials, fc.nat(60), chance, (n, drawn, p) => {
+        const k = Math.min(drawn, n);
+        const atLeast = probabilities(n, p).slice(k);
+        const sum = atLeast.reduce((total, value) => total + value, 0);
+        expect(binomialUpperTail(k, n, p)).toBeCloseTo(sum, 12);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('keeps the digits of a far tail', () => {
+    expect(binomialUpperTail(1000, 1000, 0.5) / 2 ** -1000).toBeCloseTo(1, 9);
+  });
+});
+
+describe('chi-square tail, as SciPy', () => {
+  it.each([
+    [0.5, 1, 0.47950012218695337],
+    [3.84, 1, 0.05004352124870519],
+    [20, 1, 7.744216431044088e-6],
+    [1, 2, 0.6065306597126334],
+    [11.07, 5, 0.050009618622405425],
+    [133.6, 31, 1.065697302302912e-14],
+    [500, 400, 0.00048221275959343273],
+    [1600, 1000, 1.7420398244388335e-30],
+    [1000, 1001, 0.5029742172681295],
+  ])('P(X > %d) with df %d', (value, df, p) => {
+    expect(Math.abs(chiSquareTail(value, df) / p - 1)).toBeLessThan(1e-11);
+  });
+
+  it('is certain at 0', () => {
+    expect(chiSquareTail(0, 1)).toBe(1);
+    expect(chiSquareTail(0, 4)).toBe(1);
+  });
+});
+
+describe('chi-square quantile, as SciPy', () => {
+  it.each([
+    [0.05, 1, 0.003932140000019522],
+    [0.05, 9, 3.325112843066815],
+    [0.5, 4, 3.3566939800333224],
+    [0.975, 8, 17.534546139484647],
+  ])('of %d with df %d', (p, df, value) => {
+    expect(Math.abs(chiSquareQuantile(p, df) / value - 1)).toBeLessThan(1e-9);
+  });
+});
+
+function choose(n: number, k: number): bigint {
+  if (k < 0 || k > n) return 0n;
+  let ways = 1n;
+  for (let i = 1; i <= k; i++) ways = (ways * BigInt(n - k + i)) / BigInt(i);
+  return ways;
+}
+
+describe('hypergeometricUpperTail', () => {
+  it('agrees with counting, in whole numbers', () => {
+    const urn = fc.integer({ min: 1, max: 60 }).chain((size) =>
+      fc.record({
+        size: fc.constant(size),
+        marked: fc.nat(size),
+        draws: fc.nat(size),
+        least: fc.nat(size),
+      }),
+    );
+    fc.assert(
+      fc.property(urn, ({ least, ...urn }) => {
+        let ways = 0n;
+        for (let k = least; k <= urn.draws; k++) {
+          ways += choose(urn.marked, k) * choose(urn.size - urn.marked, urn.draws - k);
+        }
+        const exact = Number(ways) / Number(choose(urn.size, urn.draws));
+        expect(Math.abs(hypergeometricUpperTail(least, urn) - exact)).toBeLessThan(1e-12);
+        if (exact > 0 && exact < 0.5) expect(hypergeometricUpperTail(least, urn) / exact).toBeCloseTo(1, 10);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is certain at the smallest and impossible above the largest count', () => {
+    const urn = { size: 10, marked: 8, draws: 5 };
+    expect(hypergeometricUpperTail(3, urn)).toBe(1);
+    expect(hypergeometricUpperTail(4, urn)).toBeLessThan(1);
+    expect(hypergeometricUpperTail(6, urn)).toBe(0);
+  });
+
+  it('keeps the digits of a large urn', () => {
+    // All 300 marked of 1,000 drawn in 300 draws: 1 in choose(1000, 300).
+    const p = hypergeometricUpperTail(300, { size: 1000, marked: 300, draws: 300 });
+    expect(Math.log10(p)).toBeCloseTo(-Math.log10(Number(choose(1000, 300))), 9);
   });
 });

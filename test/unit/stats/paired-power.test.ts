@@ -1,14 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mcnemarSampleSize } from '../../../src/stats/mcnemar-sample-size.ts';
-import { noncentralTUpperTail } from '../../../src/stats/noncentral-t.ts';
+import { studentTCdf } from '../../../src/stats/distributions.ts';
 import {
+  noncentralTUpperTail,
   pairedTPower,
   pairedTSampleSize,
   smallestDetectableDifference,
   type TestPlan,
 } from '../../../src/stats/paired-power.ts';
-import { studentTCdf } from '../../../src/stats/student-t.ts';
 
 const USUAL: TestPlan = { alpha: 0.05, sided: 2, power: 0.8 };
 
@@ -107,30 +106,5 @@ describe('smallestDetectableDifference', () => {
   it('does not exist for one query, and is 0 without spread', () => {
     expect(smallestDetectableDifference(0.3, 1, USUAL)).toBeNull();
     expect(smallestDetectableDifference(0, 50, USUAL)).toBe(0);
-  });
-});
-
-describe('mcnemarSampleSize', () => {
-  it('is the least by which the hits that get lost are enough', () => {
-    // Without gains the test refuses from 6 losses on: P(at least 6 of n) >= 0.8 at a rate of 0.02.
-    const atLeastSix = (n: number): number => {
-      let term = 0.98 ** n;
-      let below = term;
-      for (let k = 1; k < 6; k++) {
-        term *= ((n - k + 1) / k) * (0.02 / 0.98);
-        below += term;
-      }
-      return 1 - below;
-    };
-    const n = mcnemarSampleSize({ lostRate: 0.02, gainedRate: 0 }, USUAL);
-    expect(atLeastSix(n)).toBeGreaterThanOrEqual(0.8);
-    expect(atLeastSix(n - 1)).toBeLessThan(0.8);
-  });
-
-  it('is smaller for a test on one side, and larger for more power', () => {
-    const changes = { lostRate: 0.07, gainedRate: 0.02 };
-    const usual = mcnemarSampleSize(changes, USUAL);
-    expect(mcnemarSampleSize(changes, { ...USUAL, sided: 1 })).toBeLessThan(usual);
-    expect(mcnemarSampleSize(changes, { ...USUAL, power: 0.9 })).toBeGreaterThan(usual);
   });
 });

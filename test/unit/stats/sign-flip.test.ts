@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mcnemarExact } from '../../../src/stats/mcnemar.ts';
-import { pairedT } from '../../../src/stats/paired-t.ts';
+import { mcnemarExact, pairedT } from '../../../src/stats/paired-tests.ts';
 import { type SignFlip, signFlipTest } from '../../../src/stats/sign-flip.ts';
 import { uniforms } from '../../support/uniforms.ts';
 

@@ -4,7 +4,7 @@
  * 2026-07-30 (QueryRequest, ScoredVector, IndexDescription, ListResponse, FetchResponse, FetchByMetadataRequest).
  */
 import { describe, expect, it } from 'vitest';
-import { createPineconeStore, type PineconeSettings } from '../../../src/stores/pinecone/store.ts';
+import { createPineconeStore, type PineconeSettings } from '../../../src/stores/pinecone.ts';
 import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import { status } from '../../support/fault-server.ts';
 import { type RecordedApi, replay } from '../../support/recorded-api.ts';

@@ -3,7 +3,7 @@
  * 2026-08-04 (QueryRequest, ScoredPoint, CollectionInfo, ScrollRequest, PointRequest).
  */
 import { describe, expect, it } from 'vitest';
-import { createQdrantStore, type QdrantSettings } from '../../../src/stores/qdrant/store.ts';
+import { createQdrantStore, type QdrantSettings } from '../../../src/stores/qdrant.ts';
 import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import { hang, status } from '../../support/fault-server.ts';
 import { type RecordedApi, replay } from '../../support/recorded-api.ts';

@@ -4,9 +4,9 @@
  * a vector in FT.INFO src/info/info_command.c of github.com/RediSearch/RediSearch.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { float32Bytes } from '../../../src/stores/redis/reply.ts';
-import { createRedisSearchStore } from '../../../src/stores/redis-search/store.ts';
-import { createRedisVectorSetStore } from '../../../src/stores/redis-vector-set/store.ts';
+import { float32Bytes } from '../../../src/stores/redis/connection.ts';
+import { createRedisSearchStore } from '../../../src/stores/redis/search.ts';
+import { createRedisVectorSetStore } from '../../../src/stores/redis/vector-set.ts';
 import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import { type Resp, type RespServer, startRespServer } from '../../support/fake-redis.ts';
 

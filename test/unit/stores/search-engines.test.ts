@@ -9,9 +9,9 @@
 import { describe, expect, it } from 'vitest';
 import {
   createElasticsearchStore,
+  createOpenSearchStore,
   type ElasticsearchSettings,
-} from '../../../src/stores/search-engine/elasticsearch.ts';
-import { createOpenSearchStore } from '../../../src/stores/search-engine/opensearch.ts';
+} from '../../../src/stores/search-engine/dialects.ts';
 import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import { status } from '../../support/fault-server.ts';
 import { type RecordedApi, replay } from '../../support/recorded-api.ts';

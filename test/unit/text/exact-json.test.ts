@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatExactJson, parseExactJson } from '../../../src/text/exact-json.ts';
+import { formatExactJson, parseExactJson } from '../../../src/text/json.ts';
 import { anyText } from '../retrievers/any-text.ts';
 
 const anyLeaf = fc.oneof(

@@ -8,6 +8,13 @@ import {
   seededSphericalKMeans,
   sphericalKMeans,
 } from '../../../src/vector/spherical-k-means.ts';
+import {
+  differences,
+  driftCases,
+  type ScaledVectors,
+  scaledMatrix,
+  scaledNumbers,
+} from '../../support/drift-conformance.ts';
 import { evenQuestions, queryWorld } from '../../support/query-world.ts';
 import { uniforms } from '../../support/uniforms.ts';
 
@@ -166,5 +173,34 @@ describe('regions', () => {
     expect(() => assignRegions(matrixOf([[1, 0, 0]]), findRegions(matrixOf([[1, 0]]), 1))).toThrow(
       'The queries have 3 dimensions and the baseline has 2',
     );
+  });
+});
+
+/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+describe('spherical k-means', () => {
+  interface Input {
+    readonly points: ScaledVectors;
+    readonly initial_centroids: ScaledVectors;
+    readonly scale: number;
+    readonly iterations: number;
+  }
+  interface Spherical {
+    readonly centroids: ScaledVectors;
+    readonly labels: readonly number[];
+    readonly objective_sum_cosine: number;
+    readonly medoids: readonly number[];
+  }
+
+  it.each(driftCases<Input, Spherical>('spherical_kmeans'))('$name', ({ input, expected }) => {
+    const points = scaledMatrix(input.points, input.scale);
+    const clusters = sphericalKMeans(
+      points,
+      scaledNumbers(input.initial_centroids, input.scale),
+      input.iterations,
+    );
+    expect([...clusters.labels]).toEqual(expected.labels);
+    expect(differences(clusters.centroids, expected.centroids.flat())).toEqual([]);
+    expect(differences([clusters.objective], [expected.objective_sum_cosine])).toEqual([]);
+    expect(medoids(clusters)).toEqual(expected.medoids);
   });
 });

@@ -1,10 +1,46 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { distinctRows } from '../../../src/vector/distinct-rows.ts';
 import { dotProducts } from '../../../src/vector/dot-products.ts';
-import { matrixOf } from '../../../src/vector/matrix.ts';
-import { meanSimilarities, nearestNeighbours } from '../../../src/vector/nearest-neighbours.ts';
+import { distinctRows, matrixOf } from '../../../src/vector/matrix.ts';
+import {
+  meanSimilarities,
+  nearestNeighbours,
+  neighbourRecall,
+} from '../../../src/vector/nearest-neighbours.ts';
+import {
+  differences,
+  driftCases,
+  type ScaledVectors,
+  scaledMatrix,
+} from '../../support/drift-conformance.ts';
 import { uniforms } from '../../support/uniforms.ts';
+
+const ranked = (...similarities: readonly [string, number][]) =>
+  similarities.map(([id, similarity]) => ({ id, similarity }));
+
+describe('the recall of an approximate search', () => {
+  const exact = ranked(['a', 0.9], ['b', 0.8], ['c', 0.7], ['d', 0.6]);
+
+  it('is the share of the exact neighbours that it found', () => {
+    expect(neighbourRecall(exact, exact)).toBe(1);
+    expect(neighbourRecall(ranked(['a', 0.9], ['c', 0.7], ['x', 0.1]), exact)).toBe(0.5);
+    expect(neighbourRecall([], exact)).toBe(0);
+  });
+
+  it('takes an equally near neighbour for the last one', () => {
+    const other = ranked(['a', 0.9], ['b', 0.8], ['c', 0.7], ['twin-of-d', 0.6]);
+    expect(neighbourRecall(other, exact)).toBe(1);
+  });
+
+  it('never exceeds 1, however many equals come back', () => {
+    const equals = ranked(['x', 0.6], ['y', 0.6], ['z', 0.6], ['a', 0.9], ['b', 0.8], ['c', 0.7]);
+    expect(neighbourRecall(equals, exact)).toBe(1);
+  });
+
+  it('is unknown where there is nothing to find', () => {
+    expect(neighbourRecall([], [])).toBeNull();
+  });
+});
 
 function randomRows(rows: number, columns: number, seed: number): number[][] {
   const uniform = uniforms(seed);
@@ -136,5 +172,31 @@ describe('distinctRows', () => {
         ]),
       ),
     ]).toEqual([0, 1, 2]);
+  });
+});
+
+/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+describe('exact top-k', () => {
+  interface Input {
+    readonly store: ScaledVectors;
+    readonly queries: ScaledVectors;
+    readonly scale: number;
+    readonly k: number;
+  }
+  interface Expected {
+    readonly indices: ScaledVectors;
+    readonly similarities: ScaledVectors;
+    readonly score_mean_topk: readonly number[];
+    readonly score_top1: readonly number[];
+  }
+
+  it.each(driftCases<Input, Expected>('knn_topk'))('$name', ({ input, expected }) => {
+    const queries = scaledMatrix(input.queries, input.scale);
+    const found = nearestNeighbours(scaledMatrix(input.store, input.scale), queries, input.k);
+    expect([...found.indices]).toEqual(expected.indices.flat());
+    expect(differences(found.similarities, expected.similarities.flat())).toEqual([]);
+    expect(differences(meanSimilarities(found, queries.rows), expected.score_mean_topk)).toEqual([]);
+    const best = found.similarities.filter((_, i) => i % found.k === 0);
+    expect(differences(best, expected.score_top1)).toEqual([]);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dotProductModule } from '../../../src/vector/dot-product-module.ts';
-import { i32, wasmModule } from '../../../src/vector/wasm-code.ts';
+import { dotProductModule, i32, wasmModule } from '../../../src/vector/dot-product-module.ts';
 
 describe('the assembler of WebAssembly', () => {
   it.each([

@@ -4,14 +4,186 @@
  * eight did in absolute terms): they tell that something changed, golden runs tell whether it is worse.
  */
 
-import type { Interval } from '../../../stats/interval.ts';
-import { normalQuantile } from '../../../stats/normal.ts';
-import { studentTQuantile } from '../../../stats/student-t.ts';
-import { wilsonInterval } from '../../../stats/wilson.ts';
-import type { ClusterMember } from '../sampling/clusters.ts';
-import type { ClickedQuery } from './clicked-ranks.ts';
-import type { InsufficientFeedback } from './insufficient-data.ts';
-import { type RatioTerm, type SessionRatio, sessionRatio } from './session-ratio.ts';
+import { normalQuantile, studentTQuantile } from '../../../stats/distributions.ts';
+import { type Interval, wilsonInterval } from '../../../stats/intervals.ts';
+import { MINUTE_MS } from '../../../time.ts';
+import { type ClusterMember, effectiveClusters } from '../sampling/cluster-variance.ts';
+
+/** A sampled query with what was shown for it, best first. */
+export interface ShownQuery extends ClusterMember {
+  readonly id: string;
+  readonly occurredAt: Date;
+  /** Empty when the retrieval found nothing or failed. */
+  readonly documentIds: readonly string[];
+}
+
+/** A counted click. */
+export interface Click {
+  readonly queryId: string;
+  readonly documentId: string | null;
+  /** From 1; used when the document is not named. */
+  readonly rank: number | null;
+  readonly occurredAt: Date;
+}
+
+/** A sampled query as the click measures need it. */
+export interface ClickedQuery extends ClusterMember {
+  /** Number of documents that were shown, at the ranks 1 to `shown`. */
+  readonly shown: number;
+  /** Ranks of the clicked ones, ascending, each once. */
+  readonly clickedRanks: readonly number[];
+}
+
+interface ClickAttribution {
+  /** One per query, in their order. */
+  readonly queries: readonly ClickedQuery[];
+  /** Clicks that are not in `queries`, by why. */
+  readonly leftOut: {
+    /** Of a query that is not among these: not sampled, or of another window. */
+    readonly otherQuery: number;
+    /** On a document that was not shown, or without document and rank. */
+    readonly notShown: number;
+    readonly late: number;
+  };
+}
+
+/** How long after its query a click counts: half an hour, the usual end of a session. */
+export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
+
+/**
+ * Assigns clicks to the documents of sampled queries. A document counts as clicked once, however often it was.
+ *
+ * Services send the clicks of all queries, but what was shown is known only for the sampled ones. So only clicks of
+ * sampled queries are used, with the weight of their query: clicks and impressions are then those of the same queries.
+ * All clicks over the impressions of a tenth of the queries would give a rate ten times too high.
+ *
+ * A click counts only within `attributionMs` of its query, so that an old window has had no more time to gather clicks
+ * than a new one; the newest windows must wait for theirs, see `settledUntil`.
+ *
+ * @param queries of one pipeline
+ * @param clicks latest opinions of kind `click` of that pipeline, within their caps
+ */
+export function clickedQueries(
+  queries: readonly ShownQuery[],
+  clicks: readonly Click[],
+  attributionMs = CLICK_ATTRIBUTION_MS,
+): ClickAttribution {
+  const entries = queries.map((query) => ({ query, ranks: new Set<number>() }));
+  const byId = new Map(entries.map((entry) => [entry.query.id, entry]));
+  const leftOut = { otherQuery: 0, notShown: 0, late: 0 };
+  for (const click of clicks) {
+    const entry = byId.get(click.queryId);
+    if (entry === undefined) {
+      leftOut.otherQuery++;
+      continue;
+    }
+    const rank = shownRank(click, entry.query.documentIds);
+    if (rank === null) leftOut.notShown++;
+    else if (click.occurredAt.getTime() - entry.query.occurredAt.getTime() > attributionMs) leftOut.late++;
+    else entry.ranks.add(rank);
+  }
+  return {
+    queries: entries.map(({ query: { cluster, probability, documentIds }, ranks }) => ({
+      cluster,
+      probability,
+      shown: documentIds.length,
+      clickedRanks: [...ranks].toSorted((a, b) => a - b),
+    })),
+    leftOut,
+  };
+}
+
+/**
+ * Queries before this time have all the clicks that they can get; windows that end later should not be measured yet.
+ */
+export function settledUntil(now: Date, attributionMs = CLICK_ATTRIBUTION_MS): Date {
+  return new Date(now.getTime() - attributionMs);
+}
+
+/** The document's rank among those that were shown; the rank that was sent only where no document was named. */
+function shownRank({ documentId, rank }: Click, documentIds: readonly string[]): number | null {
+  if (documentId !== null) {
+    const index = documentIds.indexOf(documentId);
+    return index < 0 ? null : index + 1;
+  }
+  return rank !== null && rank >= 1 && rank <= documentIds.length ? rank : null;
+}
+
+/** Ratios over sampled queries whose users might have acted otherwise. */
+export interface RatioTerm extends ClusterMember {
+  readonly numerator: number;
+  /** >= 0; 0 only where the numerator is 0 as well. */
+  readonly denominator: number;
+}
+
+export interface SessionRatio {
+  readonly kind: 'ratio';
+  readonly value: number;
+  /** Sums of the weighted terms; `value` is their ratio. */
+  readonly numerator: number;
+  readonly denominator: number;
+  /** Of `value`. */
+  readonly variance: number;
+  /** Terms with a part in it. */
+  readonly n: number;
+  readonly sessions: number;
+  /** Kish's effective number of sessions. */
+  readonly effectiveSessions: number;
+}
+
+/** One session has no spread. */
+const MIN_SESSIONS = 2;
+
+/**
+ * Sum of numerator / probability over sum of denominator / probability, with the variance that the sums have because
+ * other sessions might have come and their users might have clicked otherwise:
+ *
+ *     m / (m - 1)  sum over sessions of (sum of (numerator - value * denominator) / probability)^2 / denominator^2
+ *
+ * It is the linearised variance of a ratio (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
+ * section 5.6) between ultimate clusters (Hansen, Hurwitz and Madow 1953), close to what a bootstrap over sessions would
+ * give. Queries of a session may depend on each other in any way. Unlike `hajekRatio` it does not vanish when every
+ * query was kept: a click is chance even then.
+ *
+ * @throws RangeError for a probability outside (0, 1] or a sum that is not finite
+ */
+export function sessionRatio(terms: readonly RatioTerm[]): SessionRatio | InsufficientFeedback {
+  const members = terms.filter(({ denominator }) => denominator > 0);
+  let numerator = 0;
+  let denominator = 0;
+  for (const member of members) {
+    if (!(member.probability > 0 && member.probability <= 1)) {
+      throw new RangeError(`An inclusion probability must lie in (0, 1], not be ${member.probability}.`);
+    }
+    numerator += member.numerator / member.probability;
+    denominator += member.denominator / member.probability;
+  }
+  const value = denominator === 0 ? 0 : numerator / denominator;
+  const residuals = new Map<string | number, number>();
+  for (const { cluster, probability, numerator, denominator } of members) {
+    const residual = (numerator - value * denominator) / probability;
+    residuals.set(cluster, (residuals.get(cluster) ?? 0) + residual);
+  }
+  const sessions = residuals.size;
+  if (sessions < MIN_SESSIONS) return tooFew('sessions', sessions, MIN_SESSIONS);
+  let squares = 0;
+  for (const residual of residuals.values()) squares += (residual / denominator) ** 2;
+  const variance = (sessions / (sessions - 1)) * squares;
+  const effectiveSessions = effectiveClusters(members);
+  if (![numerator, denominator, variance, effectiveSessions].every(Number.isFinite)) {
+    throw new RangeError('A ratio over sessions overflowed; a probability is too small.');
+  }
+  return {
+    kind: 'ratio',
+    value,
+    numerator,
+    denominator,
+    variance,
+    n: members.length,
+    sessions,
+    effectiveSessions,
+  };
+}
 
 /** 95 % bounds; 0 <= low <= value <= high <= 1. */
 export interface ClickRate {
@@ -91,4 +263,18 @@ function boundsOf(value: number, { variance, sessions, effectiveSessions }: Sess
   const upper = (1 + CONFIDENCE) / 2;
   const t = studentTQuantile(upper, sessions - 1);
   return wilsonInterval(value, trials * (normalQuantile(upper) / t) ** 2, CONFIDENCE);
+}
+
+/** The outcome of a measure of feedback when there is too little to say anything; never NaN. */
+export interface InsufficientFeedback {
+  readonly kind: 'insufficient_data';
+  /** What there is too little of. */
+  readonly of: 'opinions' | 'sessions' | 'clicks';
+  readonly have: number;
+  readonly need: number;
+}
+
+/** The outcome for `have` of what there should be `need` of. */
+export function tooFew(of: InsufficientFeedback['of'], have: number, need: number): InsufficientFeedback {
+  return { kind: 'insufficient_data', of, have, need };
 }

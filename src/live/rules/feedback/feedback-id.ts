@@ -5,7 +5,7 @@ import type { Feedback } from '../live-query.ts';
  * A keyed hash such as HMAC-SHA-256, written in characters that an id may hold. Keyed, because the hashed text holds
  * the comment, which somebody could otherwise guess and confirm.
  */
-export type KeyedHash = (text: string) => string;
+type KeyedHash = (text: string) => string;
 
 /** Separates these hashes from every other use of the same key. */
 const DOMAIN = 'recalld/feedback-id/v1';

@@ -1,10 +1,10 @@
 /** The share of positive opinions among those that are positive or negative. */
 import { ALL_SEGMENT } from '../../../model.ts';
-import { wilsonInterval } from '../../../stats/wilson.ts';
+import { wilsonInterval } from '../../../stats/intervals.ts';
 import type { FeedbackKind } from '../live-query.ts';
-import { type InsufficientFeedback, tooFew } from './insufficient-data.ts';
-import { type FeedbackBasis, kindsOf } from './kind-group.ts';
-import type { Sentiment } from './sentiment-mapping.ts';
+import { type InsufficientFeedback, tooFew } from './click-rates.ts';
+import type { Sentiment } from './sentiment.ts';
+import { type FeedbackBasis, kindsOf } from './user-cap.ts';
 
 /** Counted latest opinions; neutral ones are in neither number. */
 export interface OpinionCounts {

@@ -1,7 +1,6 @@
 /** How often a document is clicked at each rank in the pipeline's own baseline: what clicks are expected. */
-import { effectiveClusters } from '../sampling/clusters.ts';
-import type { ClickedQuery } from './clicked-ranks.ts';
-import { type InsufficientFeedback, tooFew } from './insufficient-data.ts';
+import { effectiveClusters } from '../sampling/cluster-variance.ts';
+import { type ClickedQuery, type InsufficientFeedback, tooFew } from './click-rates.ts';
 
 /** Plain numbers, so that it can be stored with the baseline. */
 export interface ReferenceCtr {
@@ -131,4 +130,33 @@ function covarianceOf(queries: readonly ClickedQuery[], ranks: readonly RankTota
       return correction * sum;
     }),
   );
+}
+
+/** Plain JSON. */
+export function storeReference(reference: ReferenceCtr): Readonly<Record<string, unknown>> {
+  return { ...reference };
+}
+
+/** Null for what is not a reference that can be used, as another version may have stored it. */
+export function readReference(details: Readonly<Record<string, unknown>>): ReferenceCtr | null {
+  const { kind, rates, covariance, queries, sessions, clicks } = details;
+  if (kind !== 'reference' || !isNumbers(rates) || rates.length === 0) return null;
+  if (!rates.every((rate) => rate > 0 && rate <= 1)) return null;
+  if (!Array.isArray(covariance) || covariance.length !== rates.length) return null;
+  if (!covariance.every((row) => isNumbers(row) && row.length === rates.length)) return null;
+  const counts = [queries, sessions, clicks];
+  if (!isNumbers(counts)) return null;
+  const [queryCount = 0, sessionCount = 0, clickCount = 0] = counts;
+  return {
+    kind,
+    rates,
+    covariance: covariance as number[][],
+    queries: queryCount,
+    sessions: sessionCount,
+    clicks: clickCount,
+  };
+}
+
+function isNumbers(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((item) => Number.isFinite(item));
 }

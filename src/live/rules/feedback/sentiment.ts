@@ -1,7 +1,96 @@
 /** What one feedback says: positive, negative or neutral, and the number that is stored for it. */
-import type { Feedback } from '../live-query.ts';
-import type { Scale, Sentiment, SentimentMapping, ThumbRule } from './sentiment-mapping.ts';
-import { thumbOf } from './thumb.ts';
+import type { Feedback, FeedbackKind } from '../live-query.ts';
+
+/** How a pipeline's config says what its feedback means. */
+export const sentiments = ['positive', 'negative', 'neutral'] as const;
+
+export type Sentiment = (typeof sentiments)[number];
+
+/** What the number 0 means as a thumb; `true`, `false`, 1, -1 and words mean the same for everybody. */
+interface ThumbRule {
+  /** `negative` where thumbs are 1 and 0, `neutral` where they are 1, 0 and -1. */
+  readonly zero: 'negative' | 'neutral';
+}
+
+/** Numbers from `min` to `max`; what lies between `negativeTo` and `positiveFrom` is neutral. */
+export interface Scale {
+  readonly min: number;
+  /** Infinity: no upper end. */
+  readonly max: number;
+  readonly positiveFrom: number;
+  readonly negativeTo: number;
+}
+
+/**
+ * What each kind means. A plain sentiment holds for every feedback of its kind, whatever its value: `click: 'neutral'`
+ * leaves clicks out of the positive ratio.
+ */
+export interface SentimentMapping extends Readonly<Record<FeedbackKind, Sentiment | ThumbRule | Scale>> {
+  readonly thumb: Sentiment | ThumbRule;
+  readonly rating: Sentiment | Scale;
+  readonly relevance: Sentiment | Scale;
+  readonly click: Sentiment;
+  readonly copy: Sentiment;
+  readonly reformulation: Sentiment;
+  readonly abandonment: Sentiment;
+  readonly no_answer: Sentiment;
+}
+
+/** What is wrong with a scale, as the end of a sentence in the words of the config; null when it is sound. */
+export function scaleProblem({ min, max, positiveFrom, negativeTo }: Scale): string | null {
+  if (![min, positiveFrom, negativeTo].every(Number.isFinite)) return 'must be made of finite numbers';
+  if (!(min < max)) return 'must have min below max';
+  if (!(negativeTo < positiveFrom)) return 'must have negative_to below positive_from';
+  if (!(min <= negativeTo)) return 'must have negative_to no lower than min, or nothing is negative';
+  if (!(positiveFrom <= max)) return 'must have positive_from no higher than max, or nothing is positive';
+  return null;
+}
+
+/** The many spellings of a thumb. */
+const up = [
+  'up',
+  'thumb_up',
+  'thumbup',
+  'thumbs_up',
+  'thumbsup',
+  'like',
+  'liked',
+  'good',
+  'helpful',
+  'positive',
+];
+const alsoUp = ['yes', 'true', '1', '+1'];
+const down = ['down', 'thumb_down', 'thumbdown', 'thumbs_down', 'thumbsdown', 'dislike', 'disliked', 'bad'];
+const alsoDown = ['unhelpful', 'not_helpful', 'negative', 'no', 'false', '-1'];
+const takenBack = ['none', 'neutral'];
+
+const words: ReadonlyMap<string, -1 | 0 | 1> = new Map([
+  ...[...up, ...alsoUp].map((word) => [word, 1] as const),
+  ...[...down, ...alsoDown].map((word) => [word, -1] as const),
+  ...takenBack.map((word) => [word, 0] as const),
+]);
+
+/**
+ * 1 for a thumb up, -1 for one down, 0 for one that was taken back, null for what is no thumb.
+ *
+ * - up: true, 1, and the words up, thumb up, thumbs up, like, liked, good, helpful, positive, yes, true, 1, +1
+ * - down: false, -1, and down, thumb down, thumbs down, dislike, disliked, bad, unhelpful, not helpful, negative, no,
+ *   false, -1
+ * - taken back: none and neutral
+ * - the number 0 and the word 0: as `zero` says
+ *
+ * Words count in any case, the two of `thumbs up` apart, with a blank, hyphen or underscore between them, or together.
+ */
+function thumbOf(value: Feedback['value'], zero: ThumbRule['zero']): -1 | 0 | 1 | null {
+  const ofZero = zero === 'negative' ? -1 : 0;
+  if (typeof value === 'boolean') return value ? 1 : -1;
+  if (typeof value === 'number') return value === 0 ? ofZero : value === 1 || value === -1 ? value : null;
+  if (value === null) return null;
+  const word = value.trim().toLowerCase();
+  if (word === '0') return ofZero;
+  // The hyphen of -1 is a sign and stays.
+  return words.get(word) ?? words.get(word.replaceAll(/(?<=[a-z])[\s-]+(?=[a-z])/g, '_')) ?? null;
+}
 
 /** The outcome for a value that fits its kind. */
 export interface SentimentReading {
@@ -15,7 +104,7 @@ export interface SentimentReading {
 }
 
 /** The value does not fit its kind; at the edge this is the rejection `invalid_field`. */
-export interface SentimentRefusal {
+interface SentimentRefusal {
   readonly kind: 'refused';
   /** One sentence that names the field and what fits; it never quotes what was sent. */
   readonly message: string;

@@ -6,12 +6,47 @@
  * against its own hour, deciding again gives the same answer, and no window of a measure holds more of one user than
  * the caps of its hours, whatever times were sent.
  */
-
 import { DAY_MS, HOUR_MS } from '../../../time.ts';
-import type { FeedbackKind } from '../live-query.ts';
-import { type KindGroup, kindGroupOf } from './kind-group.ts';
+import { type FeedbackKind, feedbackKinds } from '../live-query.ts';
 
-export interface UserCap {
+/**
+ * - `explicit`: the user said what they think (thumb, rating, relevance)
+ * - `engagement`: the user went on with an answer (click, copy)
+ * - `struggle`: the user did not get on (reformulation, abandonment, no_answer)
+ */
+export type KindGroup = 'explicit' | 'engagement' | 'struggle';
+
+const groups = {
+  thumb: 'explicit',
+  rating: 'explicit',
+  relevance: 'explicit',
+  click: 'engagement',
+  copy: 'engagement',
+  reformulation: 'struggle',
+  abandonment: 'struggle',
+  no_answer: 'struggle',
+} as const satisfies Record<FeedbackKind, KindGroup>;
+
+/** The group of a kind. */
+export function kindGroupOf(kind: FeedbackKind): KindGroup {
+  return groups[kind];
+}
+
+/**
+ * Which feedback a measure is taken from. Explicit opinions are rare and come from the pleased and the angry; implicit
+ * ones come from everybody and say less. A measure over both follows the clicks, which are the most.
+ */
+export const feedbackBases = ['all', 'explicit', 'implicit'] as const;
+
+export type FeedbackBasis = (typeof feedbackBases)[number];
+
+/** The kinds of a basis, in the order of the contract. */
+export function kindsOf(basis: FeedbackBasis): readonly FeedbackKind[] {
+  if (basis === 'all') return feedbackKinds;
+  return feedbackKinds.filter((kind) => (groups[kind] === 'explicit') === (basis === 'explicit'));
+}
+
+interface UserCap {
   readonly perHour: number;
   readonly perDay: number;
 }
@@ -38,7 +73,7 @@ export interface CapCandidate {
 }
 
 /** Feedback that is counted together: that of one subject, of one group of kinds, on one pipeline. */
-export interface CapSubject {
+interface CapSubject {
   readonly pipeline: string;
   /** From `capSubjectOf`. */
   readonly subject: string;

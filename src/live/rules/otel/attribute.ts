@@ -1,7 +1,5 @@
 /** Reads one attribute as the type that is wanted of it; whatever does not fit is null, never an error. */
-
-import { parseBoundedJson } from '../../../text/bounded-json.ts';
-import { parseExactJson } from '../../../text/exact-json.ts';
+import { parseBoundedJson, parseExactJson } from '../../../text/json.ts';
 import type { Attributes, AttributeValue } from './span.ts';
 
 /** What OpenInference writes in place of a value that its privacy settings hide. */

@@ -1,8 +1,9 @@
-/** The documents that a retriever or reranker span tells of, wherever its instrumentation put them. */
+/** What a retriever or reranker span tells of its query and documents, wherever its instrumentation put them. */
 import type { RetrievedDocument } from '../../../model.ts';
 import {
   isObject,
   readArray,
+  readCount,
   readFirst,
   readFlattened,
   readId,
@@ -10,8 +11,87 @@ import {
   readObject,
   readString,
   readStructure,
+  readText,
+  readVector,
 } from './attribute.ts';
-import type { Attributes, AttributeValue, OtlpSpan } from './span.ts';
+import type { Attributes, AttributeValue, OtlpSpan, Telemetry } from './span.ts';
+
+/** Their values are the query itself, or JSON with the query in it. */
+const inputs = [
+  'gen_ai.retrieval.query.text',
+  'input.value',
+  'langfuse.observation.input',
+  'gen_ai.task.input',
+  'traceloop.entity.input',
+  'db.marqo.search.query',
+];
+
+/** Names of the query in a JSON input; `query_str` and `str_or_query_bundle` are LlamaIndex. */
+const queryNames = [
+  'query',
+  'query_str',
+  'str_or_query_bundle',
+  'query_text',
+  'question',
+  'search_query',
+  'input',
+  'text',
+];
+
+/**
+ * The text of the query, from the first of `gen_ai.retrieval.query.text`, `input.value`, `langfuse.observation.input`
+ * and OpenLLMetry's inputs that has one. Null when none has, or when privacy settings hide it.
+ */
+export function readQueryText(span: OtlpSpan): string | null {
+  return readFirst(span.attributes, inputs, readInputText);
+}
+
+/**
+ * An object without a query by a usual name is not the query, and its JSON would not be either. A JSON number or
+ * string is the query as it stands: people search for years, and for phrases in quotes.
+ */
+function readInputText(value: AttributeValue | undefined): string | null {
+  const input = readStructure(value);
+  if (input === null) return readText(value);
+  if (!isObject(input)) return input.length === 1 ? readText(input[0]) : null;
+  return readFirst(input, queryNames, (inner) =>
+    isObject(inner) ? readFirst(inner, queryNames, readText) : readText(inner),
+  );
+}
+
+/** `gen_ai.request.top_k` is what OTel GenAI called it before; the rest is OpenLLMetry. */
+const topKNames = [
+  'gen_ai.retrieval.top_k',
+  'gen_ai.request.top_k',
+  'db.vector.query.top_k',
+  'pinecone.query.top_k',
+  'db.chroma.query.n_results',
+  'db.milvus.search.limit',
+];
+
+/** How many documents were asked for; null when the span does not tell. */
+export function readTopK(span: OtlpSpan): number | null {
+  const input = readFirst(span.attributes, ['input.value', 'langfuse.observation.input'], readObject);
+  return (
+    readFirst(span.attributes, topKNames, readCount) ??
+    readFirst(input ?? {}, ['top_k', 'k', 'limit'], readCount)
+  );
+}
+
+const vectorNames = ['embedding.vector', 'db.vector.query.embeddings.vector'];
+const vectorEventNames = ['db.query.embeddings.vector', 'db.search.embeddings.vector'];
+
+/** The vector of the query, when the retriever's own span or one of its events holds it. */
+export function readQueryVector(span: OtlpSpan): Float32Array | null {
+  const own = readFirst(span.attributes, vectorNames, readVector);
+  if (own !== null) return own;
+  for (const { attributes } of span.events) {
+    const vector = readFirst(attributes, vectorEventNames, readVector);
+    if (vector !== null) return vector;
+  }
+  const embedded = readFlattened(span.attributes, 'embedding.embeddings') ?? [];
+  return embedded.length === 1 ? readVector(embedded[0]?.['embedding.vector']) : null;
+}
 
 /** A document as it was traced: each of its parts may be missing. */
 export interface TracedDocument {
@@ -183,4 +263,12 @@ function complete(known: TracedDocument, other: TracedDocument | undefined): Tra
     content: known.content ?? other.content,
     metadata: known.metadata ?? other.metadata,
   };
+}
+
+/** What the caller has to say for spans and log records to become live queries and feedback. */
+export interface ExtractionOptions extends DocumentIdentity {
+  /** The pipeline of a span or log record; null when it belongs to none, and is then no retriever of ours. */
+  pipelineOf(telemetry: Telemetry): string | null;
+  /** The segment keys of a pipeline. */
+  segmentKeysOf(pipeline: string): readonly string[];
 }

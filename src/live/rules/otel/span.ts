@@ -38,7 +38,7 @@ export interface SpanStatus {
   readonly message: string;
 }
 
-export interface SpanEvent {
+interface SpanEvent {
   readonly name: string;
   readonly timeUnixNano: bigint;
   readonly attributes: Attributes;

@@ -2,7 +2,7 @@
 
 import type { RetrievedDocument } from '../../../model.ts';
 import type { LiveQuery, VersionStamps } from '../live-query.ts';
-import type { Person } from './person.ts';
+import type { Person } from './span-origin.ts';
 
 interface InTrace {
   readonly traceId: string;
@@ -16,7 +16,7 @@ interface InTrace {
 }
 
 /** The vector of a text, from an embedding span. */
-export interface EmbeddingFragment extends InTrace {
+interface EmbeddingFragment extends InTrace {
   readonly kind: 'embedding';
   /** Null: not told. */
   readonly text: string | null;
@@ -25,7 +25,7 @@ export interface EmbeddingFragment extends InTrace {
 }
 
 /** The final order, from a reranker span. */
-export interface RerankFragment extends InTrace {
+interface RerankFragment extends InTrace {
   readonly kind: 'rerank';
   readonly text: string | null;
   readonly topK: number | null;

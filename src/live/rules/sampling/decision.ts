@@ -1,8 +1,49 @@
 /** Whether a live query is kept, and with which probability it was. */
+
+import { hash } from 'node:crypto';
 import type { QueryOutcome } from '../../../model.ts';
 import { countArrival, type MinuteLoad } from './minute-load.ts';
-import { rateFor, type SamplingRates } from './rate.ts';
-import { samplingHash, samplingUnit } from './sampling-unit.ts';
+
+/** The queries that share one draw. Kinds never mix: the session `7` and the trace `7` are two units. */
+interface SamplingUnit {
+  readonly kind: 'session' | 'trace' | 'query';
+  readonly id: string;
+}
+
+/** Separates these hashes from every other use of SHA-256 on the same ids. */
+const DOMAIN = 'recalld/sampling/v1';
+
+/**
+ * The unit of a live query: its session, else its trace, else the query itself. A blank id counts as none, because
+ * clients send one for everybody who has no session, and all of them would be kept or left together.
+ */
+export function samplingUnit(query: {
+  readonly id: string;
+  readonly sessionId: string | null;
+  readonly traceId: string | null;
+}): SamplingUnit {
+  if (query.sessionId !== null && query.sessionId.trim() !== '')
+    return { kind: 'session', id: query.sessionId };
+  if (query.traceId !== null && query.traceId.trim() !== '') return { kind: 'trace', id: query.traceId };
+  return { kind: 'query', id: query.id };
+}
+
+/**
+ * The draw of a unit: the first 53 bits of SHA-256 of (domain, pipeline, kind, id), as a number in [0, 1).
+ *
+ * It is the same on every replica and every retry, and over units it behaves as independent uniform draws. A unit is
+ * kept iff its hash is below its probability, so that raising a probability never drops a unit that was kept. All
+ * queries of a unit share it, and two units share one with probability 2^-53, so it also names the unit where
+ * estimates need one (`SampledValue.cluster`) without the session id being stored.
+ *
+ * Whoever samples upstream must not draw by this very hash: probabilities multiply only between independent draws.
+ */
+export function samplingHash(pipeline: string, unit: SamplingUnit): number {
+  // JSON keeps the four parts apart whatever characters they hold.
+  const digest = hash('sha256', JSON.stringify([DOMAIN, pipeline, unit.kind, unit.id]), 'hex');
+  const [high, low] = [Number.parseInt(digest.slice(0, 8), 16), Number.parseInt(digest.slice(8, 16), 16)];
+  return (high * 2 ** 21 + (low >>> 11)) / 2 ** 53;
+}
 
 /** Keeps every query that it fires for, outside the rate and the cap. */
 export type AlwaysKeepRule =
@@ -132,4 +173,32 @@ function fires(rule: AlwaysKeepRule, query: SamplingTraits): boolean {
     case 'low_similarity':
       return query.similarity !== null && query.similarity < rule.below;
   }
+}
+
+/** How often live queries of a pipeline are kept, before the cap on samples a minute. */
+interface SamplingRates {
+  /** Rate of a query that no entry of `segments` matches, in [0, 1]; 0 and 1 are exact: none and all. */
+  readonly rate: number;
+  /** Rates by segment, written `key=value`; each takes the place of `rate`, upwards or downwards. */
+  readonly segments: Readonly<Record<string, number>>;
+}
+
+/**
+ * The rate of a query with these segments. When several entries match, the largest counts: whoever asked to see more
+ * of a segment gets it, whatever other segments the query is in.
+ *
+ * @throws RangeError for a rate outside [0, 1], which the config schema refuses
+ */
+export function rateFor(segments: Readonly<Record<string, string>>, rates: SamplingRates): number {
+  let largest: number | null = null;
+  for (const [key, value] of Object.entries(segments)) {
+    const rate = rates.segments[`${key}=${value}`];
+    if (rate !== undefined) largest = Math.max(largest ?? 0, checkedRate(rate));
+  }
+  return largest ?? checkedRate(rates.rate);
+}
+
+function checkedRate(rate: number): number {
+  if (rate >= 0 && rate <= 1) return rate;
+  throw new RangeError(`A sampling rate must lie in [0, 1], not be ${rate}.`);
 }

@@ -1,15 +1,14 @@
 /** A small server in the place of recalld: decodes with the adapter under test and keeps what came. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import { contentOf, otlpFormat } from '../../../../src/live/otlp/content.ts';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
 import {
   encodeFailure,
   encodeSuccess,
   type OtlpAnswer,
   type PartialSuccess,
-} from '../../../../src/live/otlp/encode.ts';
-import { defaultOtlpLimits } from '../../../../src/live/otlp/limits.ts';
+} from '../../../../src/live/otlp/descriptor.ts';
+import { contentOf, defaultOtlpLimits, otlpFormat } from '../../../../src/live/otlp/parse.ts';
 import type { OtlpLogRecord, OtlpSpan } from '../../../../src/live/rules/otel/span.ts';
 
 export interface Collector {

@@ -1,10 +1,8 @@
 /** What other exporters than those of JavaScript write, by the words of the OTLP specification. */
 import { describe, expect, it } from 'vitest';
-import { contentOf } from '../../../../src/live/otlp/content.ts';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
-import { messageType } from '../../../../src/live/otlp/descriptor.ts';
-import { encodeFailure, encodeSuccess } from '../../../../src/live/otlp/encode.ts';
-import { defaultOtlpLimits } from '../../../../src/live/otlp/limits.ts';
+import { encodeFailure, encodeSuccess, messageType } from '../../../../src/live/otlp/descriptor.ts';
+import { contentOf, defaultOtlpLimits } from '../../../../src/live/otlp/parse.ts';
 
 const traceId = '5B8EFFF798038103D269B633813FC60C';
 const spanId = 'EEE19B7EC3C1B174';

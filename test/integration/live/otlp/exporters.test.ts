@@ -18,7 +18,7 @@ import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs
 import { BatchSpanProcessor, NodeTracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace-node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { extractLiveQueries } from '../../../../src/live/rules/otel/extract.ts';
-import { extractLogFeedback } from '../../../../src/live/rules/otel/log-feedback.ts';
+import { extractLogFeedback } from '../../../../src/live/rules/otel/feedback.ts';
 import { options } from '../../../unit/live/rules/otel/telemetry.ts';
 import { type Collector, startCollector } from './collector.ts';
 

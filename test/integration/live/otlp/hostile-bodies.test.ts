@@ -1,4 +1,5 @@
 /** Bodies that are broken, or made to cost as much as they can: refused, and never a crash. */
+
 import { OTLPTraceExporter as JsonTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { NodeTracerProvider, SimpleSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-node';
@@ -6,10 +7,9 @@ import * as fc from 'fast-check';
 import protobuf from 'protobufjs/light.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../../src/errors.ts';
-import { contentOf } from '../../../../src/live/otlp/content.ts';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
 import { messageType } from '../../../../src/live/otlp/descriptor.ts';
-import { defaultOtlpLimits, type OtlpLimits } from '../../../../src/live/otlp/limits.ts';
+import { contentOf, defaultOtlpLimits, type OtlpLimits } from '../../../../src/live/otlp/parse.ts';
 import { startCollector } from './collector.ts';
 
 const protobufType = 'application/x-protobuf';

@@ -1,8 +1,9 @@
 /** What comes after an erasure of what had happened before it, on a real database, and what is remembered for that. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { erase } from '../../../../src/erasure/erase.ts';
-import type { ErasureSubject, LiveSample, LiveTraffic } from '../../../../src/live/ports/live-traffic.ts';
-import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import { type ErasureSubject } from '../../../../src/live/sql/erase-live.ts';
+import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import { type LiveSample } from '../../../../src/live/sql/record-arrivals.ts';
 import { NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import {

@@ -1,9 +1,10 @@
 /** Live traffic on a real database: what is stored once, what a later arrival may change, what an erasure reaches. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { erase } from '../../../../src/erasure/erase.ts';
-import type { LiveSample, LiveTraffic, StoredFeedback } from '../../../../src/live/ports/live-traffic.ts';
-import type { HeldFragment } from '../../../../src/live/ports/trace-fragments.ts';
-import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import { type StoredFeedback } from '../../../../src/live/sql/feedback-rows.ts';
+import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import { type LiveSample } from '../../../../src/live/sql/record-arrivals.ts';
+import type { HeldFragment } from '../../../../src/live/sql/trace-fragments.ts';
 import { NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import {

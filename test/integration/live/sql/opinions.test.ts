@@ -1,9 +1,9 @@
 /** What people said in a window, as it is tallied in a real database. */
 import * as fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { LiveTraffic, StoredFeedback } from '../../../../src/live/ports/live-traffic.ts';
 import type { OpinionTally } from '../../../../src/live/rules/feedback/positive-ratio.ts';
-import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
+import { type StoredFeedback } from '../../../../src/live/sql/feedback-rows.ts';
+import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aSample, aStoredFeedback } from '../../../support/live-traffic.ts';

@@ -2,9 +2,8 @@ import { chmod, cp, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 
 import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { databaseAccount } from '../../../../src/postgres/embedded/account.ts';
-import { locateBinaries } from '../../../../src/postgres/embedded/binaries.ts';
+import { locateBinaries, reachableBinaries } from '../../../../src/postgres/embedded/binaries.ts';
 import { openEmbeddedPostgres } from '../../../../src/postgres/embedded/open.ts';
-import { reachableBinaries } from '../../../../src/postgres/embedded/reachable-binaries.ts';
 import { silentLogger } from '../../../support/log.ts';
 import {
   cleanUp,

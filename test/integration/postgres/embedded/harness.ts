@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import type { Connection } from '../../../../src/postgres/embedded/connection.ts';
+import type { Connection } from '../../../../src/postgres/embedded/open.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 // What the tests of the embedded database share: folders, other processes that open it, and a look at what runs.

@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { claimOwnership } from '../../../../src/postgres/embedded/data-dir.ts';
+import { sendSignal } from '../../../../src/postgres/embedded/guardian.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../../src/postgres/embedded/open.ts';
-import { claimOwnership } from '../../../../src/postgres/embedded/ownership.ts';
-import { sendSignal } from '../../../../src/postgres/embedded/processes.ts';
 import { silentLogger } from '../../../support/log.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import {

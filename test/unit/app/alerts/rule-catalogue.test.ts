@@ -3,7 +3,7 @@ import { documentedAlerts } from '../../../../docs/build/runbooks-page.ts';
 import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule-catalogue.ts';
 import { prometheusRule, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
 import { staleLabelsCheckName } from '../../../../src/checks/rules/golden-checks.ts';
-import { duration, type RuleSettings } from '../../../../src/metrics/alert-rules/rule.ts';
+import { duration, type RuleSettings } from '../../../../src/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
 
 const settings: RuleSettings = {

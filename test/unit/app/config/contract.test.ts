@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inactiveFields } from '../../../../src/app/config/inspect.ts';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 
 const contract = readFileSync(
@@ -20,10 +19,6 @@ describe('the config of the contract', () => {
       golden: [{ set: 'support-faq', cron: '0 * * * *', cutoffs: [1, 3, 5, 10], max_per_second: 20 }],
       sampling: { rate: 0.1, max_per_minute: 600 },
     });
-  });
-
-  it('has no part that waits for its feature', () => {
-    expect(inactiveFields(parse(contract, { OPENAI_API_KEY: 'sk-1' }))).toEqual([]);
   });
 });
 

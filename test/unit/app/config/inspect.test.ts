@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
-import { inactiveFields, redactConfig } from '../../../../src/app/config/inspect.ts';
+import { redactConfig } from '../../../../src/app/config/inspect.ts';
 import { branches, isMapping, type JsonSchema } from '../../../../src/app/config/json-schema.ts';
 import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
 import type { Config } from '../../../../src/app/config/schema.ts';
@@ -154,21 +154,5 @@ describe('the printed config', () => {
       'server: {port: 1}\npipelines: [{name: p, retriever: {kind: http, url: "http://rag/"}, golden: [{set: s}]}]',
     );
     expect(redactConfig(config)).toEqual(config);
-  });
-});
-
-describe('fields that this version does not act on', () => {
-  it('are none in a config of what it does act on', () => {
-    expect(
-      inactiveFields(
-        parse(
-          'pipelines: [{name: p, retriever: {kind: http, url: u}, golden: [{set: s}], checks: [{measure: mrr@5, below: 0.5}]}]',
-        ),
-      ),
-    ).toEqual([]);
-  });
-
-  it('are none in the example either', () => {
-    expect(inactiveFields(parse(configExample, exampleEnvironment))).toEqual([]);
   });
 });

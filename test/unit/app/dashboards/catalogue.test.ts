@@ -1,7 +1,7 @@
 import { parser } from '@prometheus-io/lezer-promql';
 import { describe, expect, it } from 'vitest';
 import { excusedMetrics } from '../../../../src/app/dashboards/catalogue.ts';
-import { dashboardUids } from '../../../../src/metrics/alert-rules/rule.ts';
+import { dashboardUids } from '../../../../src/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../../../src/metrics/definition.ts';
 import {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { randomNumbers } from '../../../../bench/random-numbers.ts';
+import { type SteadyVerdict, steadyVerdict } from '../../../../src/checks/rules/check-state.ts';
 import {
   falseBreaches,
   falseRegressions,
@@ -12,8 +13,7 @@ import {
   judgeRegression,
   type RegressionCheck,
 } from '../../../../src/checks/rules/regression.ts';
-import { type SteadyVerdict, steadyVerdict } from '../../../../src/checks/rules/standing.ts';
-import { normalCdf } from '../../../../src/stats/normal.ts';
+import { normalCdf } from '../../../../src/stats/distributions.ts';
 
 const hourly = 24 * 90;
 

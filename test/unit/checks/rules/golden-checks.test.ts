@@ -1,10 +1,58 @@
 import { describe, expect, it } from 'vitest';
+import { addShifts, NO_SHIFT, shiftOf, worstVerdict } from '../../../../src/checks/rules/check-result.ts';
 import {
+  floorCheckName,
   historyNeeded,
+  judgeFloor,
   judgeGoldenRun,
+  judgeStaleLabels,
   listGoldenChecks,
 } from '../../../../src/checks/rules/golden-checks.ts';
+import type { LabelProbe } from '../../../../src/golden/rules/labels.ts';
+import type { Severity, Verdict } from '../../../../src/model.ts';
 import { aFloor, aScore, goldenChecks } from '../../../support/builders.ts';
+
+const probe = (stale: number, probed: number): LabelProbe => ({
+  kind: 'probed',
+  probed,
+  stale,
+  labels: [],
+  touched: new Set(),
+  dead: new Set(),
+});
+const check = { above: 0.02, severity: 'warning' } as const;
+
+describe('the check on stale labels', () => {
+  it.each([
+    [0, 100, 'ok'],
+    [2, 100, 'ok'],
+    [3, 100, 'warning'],
+    [0, 0, 'ok'],
+  ] as const)('of %d gone of %d is %s', (stale, probed, verdict) => {
+    expect(judgeStaleLabels(check, 'faq', probe(stale, probed)).verdict).toBe(verdict);
+  });
+
+  it('says how many are gone and what to do', () => {
+    expect(judgeStaleLabels({ ...check, severity: 'critical' }, 'faq', probe(7, 50))).toEqual({
+      name: 'stale labels above 0.02 on faq',
+      severity: 'critical',
+      verdict: 'critical',
+      value: 0.14,
+      threshold: 0.02,
+      explanation:
+        '7 of 50 judged documents (0.1400) are gone from the store, above 0.0200: mend the labels of faq before you trust a fall of its scores.',
+    });
+  });
+
+  it('has no data, and says why, when nobody could look', () => {
+    const result = judgeStaleLabels(check, 'faq', { kind: 'unknown', reason: 'The store did not answer.' });
+    expect(result).toMatchObject({
+      verdict: 'no_data',
+      value: null,
+      explanation: 'The store did not answer.',
+    });
+  });
+});
 
 const checks = goldenChecks({
   floors: [aFloor()],
@@ -30,5 +78,131 @@ describe('the checks of a pipeline', () => {
   it('look back as far as the longest confirmation takes', () => {
     expect(historyNeeded(checks)).toBe(2);
     expect(historyNeeded(goldenChecks())).toBe(0);
+  });
+});
+
+function explain(mean: number, ciLow: number, ciHigh: number): string {
+  return judgeFloor(aFloor({ below: 0.8 }), 'faq', [aScore({ mean, ciLow, ciHigh, n: 40 })]).explanation;
+}
+
+describe('a floor', () => {
+  const cases: readonly [string, Severity, { mean: number; ciLow: number; ciHigh: number }, Verdict][] = [
+    [
+      'a critical floor is critical when even the upper bound is below',
+      'critical',
+      { mean: 0.6, ciLow: 0.5, ciHigh: 0.7 },
+      'critical',
+    ],
+    [
+      'a critical floor only warns when the bounds still hold it',
+      'critical',
+      { mean: 0.75, ciLow: 0.6, ciHigh: 0.85 },
+      'warning',
+    ],
+    [
+      'a critical floor only warns when the upper bound is just on it',
+      'critical',
+      { mean: 0.75, ciLow: 0.7, ciHigh: 0.8 },
+      'warning',
+    ],
+    [
+      'a critical floor is ok when the mean is just on it',
+      'critical',
+      { mean: 0.8, ciLow: 0.7, ciHigh: 0.9 },
+      'ok',
+    ],
+    [
+      'a critical floor is ok above it, whatever the lower bound',
+      'critical',
+      { mean: 0.81, ciLow: 0.1, ciHigh: 0.99 },
+      'ok',
+    ],
+    ['a warning floor never gets critical', 'warning', { mean: 0.1, ciLow: 0, ciHigh: 0.2 }, 'warning'],
+    [
+      'a warning floor warns when the mean is below, whatever the bounds',
+      'warning',
+      { mean: 0.79, ciLow: 0.7, ciHigh: 0.9 },
+      'warning',
+    ],
+    ['a warning floor is ok on it', 'warning', { mean: 0.8, ciLow: 0.7, ciHigh: 0.9 }, 'ok'],
+  ];
+
+  it.each(cases)('%s', (_, severity, bounds, verdict) => {
+    const result = judgeFloor(aFloor({ below: 0.8, severity }), 'faq', [aScore(bounds)]);
+    expect(result).toMatchObject({
+      verdict,
+      severity,
+      value: bounds.mean,
+      threshold: 0.8,
+      name: 'ndcg@10 below 0.8 on faq',
+    });
+  });
+
+  it('without a score has no data, which is not the same as ok', () => {
+    expect(judgeFloor(aFloor(), 'faq', [])).toMatchObject({
+      verdict: 'no_data',
+      value: null,
+      explanation: 'ndcg@10 has no score, so nobody knows.',
+    });
+  });
+
+  it.each([
+    ['another cut-off', aScore({ k: 5 })],
+    ['another measure', aScore({ measure: 'mrr' })],
+    ['a segment', aScore({ segment: 'lang=en' })],
+  ])('is not judged by %s', (_, score) => {
+    expect(judgeFloor(aFloor(), 'faq', [score]).verdict).toBe('no_data');
+  });
+
+  it('explains its verdict with the numbers behind it', () => {
+    expect(explain(0.9, 0.85, 0.95)).toBe(
+      'ndcg@10 is 0.9000 (95 % 0.8500 to 0.9500, n = 40), not below 0.8000.',
+    );
+    expect(explain(0.6, 0.5, 0.7)).toBe(
+      'ndcg@10 is 0.6000 (95 % 0.5000 to 0.7000, n = 40): even the upper bound is below 0.8000.',
+    );
+    expect(explain(0.75, 0.6, 0.85)).toBe(
+      'ndcg@10 is 0.7500 (95 % 0.6000 to 0.8500, n = 40): the mean is below 0.8000, though its bounds still hold it.',
+    );
+  });
+
+  it('does not speak of doubt when a warning floor is certainly breached', () => {
+    const { explanation } = judgeFloor(aFloor({ severity: 'warning' }), 'faq', [
+      aScore({ mean: 0.6, ciLow: 0.5, ciHigh: 0.7 }),
+    ]);
+    expect(explanation).toBe('ndcg@10 is 0.6000 (95 % 0.5000 to 0.7000, n = 40): the mean is below 0.8000.');
+  });
+
+  it('has a name of its own on each golden set', () => {
+    expect(floorCheckName(aFloor(), 'a')).not.toBe(floorCheckName(aFloor(), 'b'));
+  });
+});
+
+describe('the worst of some verdicts', () => {
+  it.each<[Verdict[], Verdict]>([
+    [[], 'ok'],
+    [['ok', 'ok'], 'ok'],
+    [['ok', 'warning'], 'warning'],
+    [['warning', 'no_data', 'ok'], 'no_data'],
+    [['no_data', 'critical', 'warning'], 'critical'],
+  ])('of %j is %s', (verdicts, worst) => {
+    expect(worstVerdict(verdicts)).toBe(worst);
+    expect(worstVerdict(verdicts.toReversed())).toBe(worst);
+  });
+});
+
+describe('the shift of a threshold', () => {
+  it('is the sum of those of all rotations, check by check', () => {
+    const shifts = addShifts([
+      { a: { mean: -0.05, upper: -0.06 } },
+      { a: { mean: 0.02, upper: 0.01 }, b: { mean: 0.5, upper: 0.5 } },
+    ]);
+    expect(shiftOf(shifts, 'a').mean).toBeCloseTo(-0.03, 12);
+    expect(shiftOf(shifts, 'a').upper).toBeCloseTo(-0.05, 12);
+    expect(shiftOf(shifts, 'b')).toEqual({ mean: 0.5, upper: 0.5 });
+  });
+
+  it('is none for a check that no rotation knew', () => {
+    expect(shiftOf(addShifts([]), 'a')).toEqual(NO_SHIFT);
   });
 });

@@ -1,11 +1,35 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { acceptedFalsePages } from '../../../../src/checks/rules/false-pages.ts';
 import {
   incidentsOf,
+  pageStatistics,
   type StandingCheck,
   type VerdictChange,
 } from '../../../../src/checks/rules/incidents.ts';
 import type { Verdict } from '../../../../src/model.ts';
+
+const atMinute = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute));
+
+describe('pageStatistics', () => {
+  it('counts every change to critical, and once what is both unexplained and brief', () => {
+    expect(
+      pageStatistics([
+        { criticalAt: [atMinute(0), atMinute(50)], closedAt: atMinute(60), cause: 'retriever_outage' },
+        { criticalAt: [atMinute(0)], closedAt: atMinute(30), cause: 'unknown' },
+        { criticalAt: [atMinute(0)], closedAt: null, cause: null },
+        { criticalAt: [], closedAt: atMinute(1), cause: null },
+      ]),
+    ).toEqual({ pages: 4, unexplained: 2, brief: 2, suspect: 3 });
+  });
+});
+
+describe('acceptedFalsePages', () => {
+  it('is the share of the budget that falls into the span', () => {
+    const day = 86_400_000;
+    expect(acceptedFalsePages({ count: 2, periodMs: 28 * day }, 7 * day)).toBe(0.5);
+  });
+});
 
 const HOUR_MS = 3_600_000;
 const at = (hour: number) => new Date(Date.UTC(2026, 10, 20, hour));

@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { readCause, topicCause } from '../../../../src/density/rules/cause.ts';
-import { embeddingCanary, searchCanary } from '../../../../src/density/rules/embedding-canary.ts';
+import {
+  familiarity,
+  novelBelow,
+  noveltyOf,
+  readCause,
+  topicCause,
+} from '../../../../src/density/rules/cause.ts';
+import {
+  canaryTexts,
+  embeddingCanary,
+  searchCanary,
+} from '../../../../src/density/rules/embedding-canary.ts';
 import {
   fingerprintDifferences,
   type MeasurementFingerprint,
@@ -8,6 +18,48 @@ import {
   rebaselineDecision,
   replayAgrees,
 } from '../../../../src/density/rules/measurement-change.ts';
+import { differences, driftCases, type ScaledVectors } from '../../../support/drift-conformance.ts';
+import { evenQuestions, queryWorld } from '../../../support/query-world.ts';
+
+const NOW = new Date('2026-11-02T00:00:00Z');
+const HOUR = 3_600_000;
+const world = queryWorld(9, 7, 6);
+const asked = (count: number, topics: readonly number[]) =>
+  world.ask(evenQuestions(count, topics, NOW, HOUR)).vectors;
+const baseline = asked(600, [0, 1, 2, 3, 4, 5]);
+const threshold = novelBelow(baseline) ?? 0;
+
+const novelty = (topics: readonly number[], excess: number) =>
+  noveltyOf(familiarity(asked(400, topics), baseline), threshold, excess);
+
+describe('live queries beside those of the baseline', () => {
+  it('are as novel as those are among themselves, about one in twenty', () => {
+    const { share, explains } = novelty([0, 1, 2, 3, 4, 5], 0);
+    expect(share).toBeGreaterThan(0.01);
+    expect(share).toBeLessThan(0.1);
+    expect(explains).toBe(false);
+  });
+
+  it('are novel when a fifth of them ask for something else, which explains what is uncovered', () => {
+    const { share, low, explains } = novelty([0, 1, 2, 3, 6], 0.2);
+    expect(share).toBeGreaterThan(0.2);
+    expect(low).toBeGreaterThan(0.05);
+    expect(explains).toBe(true);
+  });
+
+  it('are not novel when they only ask in other shares, so that a loss is no new demand', () => {
+    expect(novelty([0, 0, 0, 1], 0.2).explains).toBe(false);
+  });
+
+  it('do not explain a loss that is much larger than what is new', () => {
+    expect(novelty([0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 6], 0.6).explains).toBe(false);
+  });
+
+  it('cannot be told apart from a handful', () => {
+    expect(novelBelow(asked(11, [0]))).toBeNull();
+    expect(novelBelow(asked(12, [0]))).not.toBeNull();
+  });
+});
 
 describe('readCause', () => {
   it.each([
@@ -170,5 +222,57 @@ describe('the rule for a new baseline', () => {
   it('offers none when the baseline itself reads above 1, as repeated questions make it', () => {
     const repeated = Array.from({ length: 14 }, () => 1.2);
     expect(outgrewBaseline(repeated, 1.18)).toBe(false);
+  });
+});
+
+it('are twenty different texts that no edit changes unseen', () => {
+  expect(new Set(canaryTexts).size).toBe(20);
+  expect(canaryTexts).toMatchSnapshot();
+});
+
+/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+describe('canary', () => {
+  interface Input {
+    readonly stored: ScaledVectors;
+    readonly recomputed: ScaledVectors;
+    readonly scale: number;
+    readonly topk_before: ScaledVectors;
+    readonly topk_after: ScaledVectors;
+    readonly score_before: readonly number[];
+    readonly score_after: readonly number[];
+  }
+  interface Expected {
+    readonly cosine: readonly number[];
+    readonly cosine_median: number;
+    readonly cosine_min: number;
+    readonly overlap_at_k: readonly number[];
+    readonly overlap_mean: number;
+    readonly score_change_mean: number;
+    readonly share_worse: number;
+    readonly sign_test_p_less: number;
+  }
+
+  it.each(driftCases<Input, Expected>('canary'))('$name', ({ input, expected }) => {
+    const embeddings = embeddingCanary(
+      input.stored.map((stored, i) => ({ stored, recomputed: input.recomputed[i] ?? [] })),
+    );
+    expect(differences(embeddings.cosines, expected.cosine)).toEqual([]);
+    expect(
+      differences([embeddings.median, embeddings.least], [expected.cosine_median, expected.cosine_min]),
+    ).toEqual([]);
+    const searches = searchCanary(
+      input.topk_before.map((chunks, i) => ({
+        before: { chunks, score: input.score_before[i] ?? 0 },
+        after: { chunks: input.topk_after[i] ?? [], score: input.score_after[i] ?? 0 },
+      })),
+      input.topk_before[0]?.length ?? 0,
+    );
+    expect(differences(searches.overlaps, expected.overlap_at_k)).toEqual([]);
+    expect(
+      differences(
+        [searches.meanOverlap, searches.meanScoreChange, searches.shareWorse, searches.signTestP],
+        [expected.overlap_mean, expected.score_change_mean, expected.share_worse, expected.sign_test_p_less],
+      ),
+    ).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import { buildBaseline } from '../../../../src/density/rules/baseline.ts';
 import { measureWindow } from '../../../../src/density/rules/measure-window.ts';
 import {
   clusterCount,
+  clusterExcess,
   mergeLike,
   type TailQuery,
   type TailSide,
@@ -10,6 +11,7 @@ import {
 } from '../../../../src/density/rules/tail-clusters.ts';
 import { matrixOf } from '../../../../src/vector/matrix.ts';
 import { sphericalKMeans } from '../../../../src/vector/spherical-k-means.ts';
+import { differences, driftCases } from '../../../support/drift-conformance.ts';
 import { evenQuestions, queryWorld } from '../../../support/query-world.ts';
 
 const HOUR = 3_600_000;
@@ -161,5 +163,49 @@ describe('mergeLike', () => {
   it('leaves out clusters that were not chosen, and the links through them', () => {
     expect(mergeLike(rows, clustering, [0, 2, 3]).map(({ labels }) => labels)).toEqual([[0], [2], [3]]);
     expect(mergeLike(rows, clustering, [])).toEqual([]);
+  });
+});
+
+/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+describe('tail clusters', () => {
+  interface Input {
+    readonly tail_current: readonly number[];
+    readonly tail_baseline: readonly number[];
+    readonly window_sessions: number;
+    readonly baseline_sessions: number;
+  }
+  interface Expected {
+    readonly p: readonly number[];
+    readonly holm: readonly number[];
+    readonly bh: readonly number[];
+    readonly traffic_share: readonly number[];
+    readonly baseline_share: readonly number[];
+    readonly excess_points: readonly number[];
+  }
+
+  it.each(driftCases<Input, Expected>('tail_clusters'))('$name', ({ input, expected }) => {
+    const clusters = clusterExcess(
+      input.tail_current.map((current, i) => ({ current, baseline: input.tail_baseline[i] ?? 0 })),
+      { current: input.window_sessions, baseline: input.baseline_sessions },
+    );
+    const columns = [
+      ['p', expected.p],
+      ['holm', expected.holm],
+      ['benjaminiHochberg', expected.bh],
+      ['trafficShare', expected.traffic_share],
+      ['baselineShare', expected.baseline_share],
+      ['excessPoints', expected.excess_points],
+    ] as const;
+    for (const [column, reference] of columns) {
+      expect(
+        differences(
+          clusters.map((cluster) => cluster[column]),
+          reference,
+        ),
+        column,
+      ).toEqual([]);
+    }
+    // Tails far below the tolerance keep their digits as well.
+    for (const [i, { p }] of clusters.entries()) expect(p / (expected.p[i] ?? 0)).toBeCloseTo(1, 9);
   });
 });

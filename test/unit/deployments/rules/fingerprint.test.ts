@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fingerprintOf, traitChanges } from '../../../../src/deployments/rules/fingerprint.ts';
+import { fingerprintOf, traitChanges } from '../../../../src/deployments/rules/deployment.ts';
 
 const traits = fc.dictionary(fc.string(), fc.string());
 

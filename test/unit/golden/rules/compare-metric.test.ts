@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { compareMetric, type MetricComparison } from '../../../../src/golden/rules/compare-metric.ts';
 import type { RerunNoise } from '../../../../src/golden/rules/rerun-noise.ts';
 import type { MetricKey } from '../../../../src/ir/metric-key.ts';
-import { mcnemarExact } from '../../../../src/stats/mcnemar.ts';
-import { newcombePairedInterval } from '../../../../src/stats/newcombe.ts';
+import { newcombePairedInterval } from '../../../../src/stats/intervals.ts';
+import { mcnemarExact } from '../../../../src/stats/paired-tests.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 import { pairOfRuns, pattern, SETTINGS, score } from './scores.ts';
 

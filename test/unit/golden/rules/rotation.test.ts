@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shiftOf } from '../../../../src/checks/rules/check-shift.ts';
+import { shiftOf } from '../../../../src/checks/rules/check-result.ts';
 import { judgeFloor } from '../../../../src/checks/rules/golden-checks.ts';
 import { judgeRegression, type RegressionCheck } from '../../../../src/checks/rules/regression.ts';
 import {

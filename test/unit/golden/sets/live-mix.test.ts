@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../../src/embedders/embedder.ts';
 import { measureGoldenRepresentativeness } from '../../../../src/golden/sets/live-mix.ts';
-import type { DrawnSample } from '../../../../src/live/ports/live-samples.ts';
+import type { DrawnSample } from '../../../../src/live/sql/live-samples.ts';
 import { aGoldenQuery, aGoldenRun, anAnswer, aWatchedPipeline, NOON } from '../../../support/builders.ts';
 import { MemoryGoldenDocuments } from '../../../support/memory-golden-documents.ts';
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';

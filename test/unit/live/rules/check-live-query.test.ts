@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkLiveQuery, checkOccurredAt } from '../../../../src/live/rules/check-live-query.ts';
-import type { LiveQuery } from '../../../../src/live/rules/live-query.ts';
+import { checkLiveQuery, checkOccurredAt, type LiveQuery } from '../../../../src/live/rules/live-query.ts';
 import { aLiveQuery } from '../../../support/builders.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');

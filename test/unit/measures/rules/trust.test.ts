@@ -3,7 +3,7 @@ import {
   isRunTooOld,
   measurementTrustSeconds,
   runTrustSeconds,
-} from '../../../../src/measures/rules/trust.ts';
+} from '../../../../src/measures/rules/measurement.ts';
 import { NOON } from '../../../support/builders.ts';
 import { aMeasurement, hours } from '../../../support/measurements.ts';
 

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createCohereReranker } from '../../../../src/models/reranker/cohere.ts';
-import { createTeiReranker } from '../../../../src/models/reranker/tei.ts';
-import type { Reranker } from '../../../../src/models/reranker.ts';
+import { createCohereReranker, createTeiReranker, type Reranker } from '../../../../src/models/reranker.ts';
 import {
   type FaultServer,
   hang,

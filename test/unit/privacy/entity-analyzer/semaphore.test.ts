@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSemaphore } from '../../../../src/privacy/entity-analyzer/semaphore.ts';
+import { createSemaphore } from '../../../../src/privacy/entity-analyzer.ts';
 
 /** A task that runs until it is let go. */
 function aTask() {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { foldText } from '../../../../src/privacy/rules/folded-text.ts';
+import { foldText } from '../../../../src/privacy/rules/redactor.ts';
 
 /** Characters that fold in some way, and any others, halves of surrogate pairs among them. */
 const anyText = fc

@@ -1,12 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../../src/errors.ts';
-import { email } from '../../../../src/privacy/rules/email.ts';
-import { ip } from '../../../../src/privacy/rules/network-address.ts';
-import { card, iban } from '../../../../src/privacy/rules/payment.ts';
-import { phone } from '../../../../src/privacy/rules/phone.ts';
+import { card, email, iban, ip, phone } from '../../../../src/privacy/rules/personal-detectors.ts';
 import { createRedactor, type Redactor } from '../../../../src/privacy/rules/redactor.ts';
-import { credentials, privateKey, secret, token } from '../../../../src/privacy/rules/secret.ts';
+import { credentials, privateKey, secret, token } from '../../../../src/privacy/rules/secret-detectors.ts';
 import { negatives, positives } from './examples.ts';
 
 const redact = createRedactor();

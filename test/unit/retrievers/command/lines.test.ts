@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLineCutter } from '../../../../src/retrievers/command/lines.ts';
+import { createLineCutter } from '../../../../src/retrievers/command-program.ts';
 
 function cut(chunks: readonly Buffer[], maxBytes = 1000): { lines: string[]; tooLong: number } {
   const lines: string[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CallFailure, classifyFailure, TimeOver } from '../../../../src/stores/pgvector/failure.ts';
+import { CallFailure, classifyFailure, TimeOver } from '../../../../src/stores/pgvector/session.ts';
 
 const place = {
   address: 'db.internal:5432',

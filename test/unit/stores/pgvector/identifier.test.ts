@@ -1,6 +1,6 @@
 import { array, assert, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { quoted, tableParts } from '../../../../src/stores/pgvector/identifier.ts';
+import { quoted, tableParts } from '../../../../src/stores/pgvector/table.ts';
 
 describe('the name of a table', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { assert, float32Array, property } from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseVector, vectorText } from '../../../../src/stores/pgvector/vector-text.ts';
+import { parseVector, vectorText } from '../../../../src/stores/pgvector/rows.ts';
 
 it('a vector comes back from its text to the last bit', () => {
   assert(

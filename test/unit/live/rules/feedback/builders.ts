@@ -1,6 +1,6 @@
-import type { ClickedQuery } from '../../../../../src/live/rules/feedback/clicked-ranks.ts';
+import type { ClickedQuery } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import type { ReferenceCtr } from '../../../../../src/live/rules/feedback/reference-ctr.ts';
-import type { SentimentMapping } from '../../../../../src/live/rules/feedback/sentiment-mapping.ts';
+import type { SentimentMapping } from '../../../../../src/live/rules/feedback/sentiment.ts';
 import type { CapCandidate } from '../../../../../src/live/rules/feedback/user-cap.ts';
 import type { Feedback } from '../../../../../src/live/rules/live-query.ts';
 

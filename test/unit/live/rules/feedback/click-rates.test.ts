@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  type ClickedQuery,
   type ClickRate,
   type ClickRateOutcome,
   clickedQueryRate,
   clickedReciprocalRank,
   clickThroughRate,
 } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import type { ClickedQuery } from '../../../../../src/live/rules/feedback/clicked-ranks.ts';
-import { wilsonInterval } from '../../../../../src/stats/wilson.ts';
+import { wilsonInterval } from '../../../../../src/stats/intervals.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aClickedQuery } from './builders.ts';
 

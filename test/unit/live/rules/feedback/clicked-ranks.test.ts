@@ -5,7 +5,7 @@ import {
   clickedQueries,
   type ShownQuery,
   settledUntil,
-} from '../../../../../src/live/rules/feedback/clicked-ranks.ts';
+} from '../../../../../src/live/rules/feedback/click-rates.ts';
 import { minutesAfterNoon, NOON } from './builders.ts';
 
 const query: ShownQuery = {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ClickedQuery } from '../../../../../src/live/rules/feedback/clicked-ranks.ts';
+import type { ClickedQuery } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import {
   type ClicksOverExpectedClicks,
   clicksOverExpectedClicks,

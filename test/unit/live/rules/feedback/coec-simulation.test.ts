@@ -1,7 +1,6 @@
 /** Users who click by known chances, so that what the click measures should say is known. */
 import { describe, expect, it } from 'vitest';
-import { clickThroughRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import type { ClickedQuery } from '../../../../../src/live/rules/feedback/clicked-ranks.ts';
+import { type ClickedQuery, clickThroughRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import { clicksOverExpectedClicks } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import { type ReferenceCtr, referenceCtr } from '../../../../../src/live/rules/feedback/reference-ctr.ts';
 import { uniforms } from '../../../../support/uniforms.ts';

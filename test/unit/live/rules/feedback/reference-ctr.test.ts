@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClickedQuery } from '../../../../../src/live/rules/feedback/clicked-ranks.ts';
+import type { ClickedQuery } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import { type ReferenceCtr, referenceCtr } from '../../../../../src/live/rules/feedback/reference-ctr.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aClickedQuery } from './builders.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { sentimentOf } from '../../../../../src/live/rules/feedback/sentiment.ts';
 import {
   type Scale,
   type SentimentMapping,
   scaleProblem,
-} from '../../../../../src/live/rules/feedback/sentiment-mapping.ts';
+  sentimentOf,
+} from '../../../../../src/live/rules/feedback/sentiment.ts';
 import { type Feedback, type FeedbackKind, feedbackKinds } from '../../../../../src/live/rules/live-query.ts';
 import { aFeedback, usualSentimentMapping } from './builders.ts';
 

@@ -4,7 +4,7 @@ import {
   type RatioTerm,
   type SessionRatio,
   sessionRatio,
-} from '../../../../../src/live/rules/feedback/session-ratio.ts';
+} from '../../../../../src/live/rules/feedback/click-rates.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 
 function ratioOf(terms: readonly RatioTerm[]): SessionRatio {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readReference, storeReference } from '../../../../../src/live/rules/feedback/stored-reference.ts';
+import { readReference, storeReference } from '../../../../../src/live/rules/feedback/reference-ctr.ts';
 import { aReference } from './builders.ts';
 
 describe('a stored reference', () => {

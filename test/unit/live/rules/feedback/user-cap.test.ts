@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { kindGroupOf } from '../../../../../src/live/rules/feedback/kind-group.ts';
 import {
   type CapCandidate,
   type CountedHour,
@@ -8,6 +7,7 @@ import {
   capSubjectOf,
   defaultFeedbackCaps,
   type FeedbackCaps,
+  kindGroupOf,
   withinCaps,
 } from '../../../../../src/live/rules/feedback/user-cap.ts';
 import { aCandidate, minutesAfterNoon, NOON } from './builders.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { weightedCountInterval } from '../../../../../src/live/rules/feedback/weighted-count-interval.ts';
+import { weightedCountInterval } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 
 const Z = 1.959963984540054;
 

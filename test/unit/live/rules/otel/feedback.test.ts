@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { extractLogFeedback } from '../../../../../src/live/rules/otel/log-feedback.ts';
+import { extractLogFeedback } from '../../../../../src/live/rules/otel/feedback.ts';
 import type { Attributes } from '../../../../../src/live/rules/otel/span.ts';
 import {
   aLogRecord,

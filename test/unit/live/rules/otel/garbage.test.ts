@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readId, readText, readVector } from '../../../../../src/live/rules/otel/attribute.ts';
-import { extractLogFeedback } from '../../../../../src/live/rules/otel/log-feedback.ts';
+import { extractLogFeedback } from '../../../../../src/live/rules/otel/feedback.ts';
 import type { Attributes, AttributeValue } from '../../../../../src/live/rules/otel/span.ts';
 import { aLogRecord, aSpan, extract, options } from './telemetry.ts';
 

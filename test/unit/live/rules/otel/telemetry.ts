@@ -1,7 +1,7 @@
 /** Spans as tests need them: everything that a test does not name is as an SDK leaves it. */
 import { createHash } from 'node:crypto';
 import { type Extraction, extractLiveQueries } from '../../../../../src/live/rules/otel/extract.ts';
-import type { ExtractionOptions } from '../../../../../src/live/rules/otel/extraction-options.ts';
+import type { ExtractionOptions } from '../../../../../src/live/rules/otel/retrieved-documents.ts';
 import type { Attributes, OtlpLogRecord, OtlpSpan } from '../../../../../src/live/rules/otel/span.ts';
 
 export const traceId = '5b8efff798038103d269b633813fc60c';

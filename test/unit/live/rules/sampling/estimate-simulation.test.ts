@@ -1,6 +1,5 @@
 /** Draws many samples of populations that are fully known and holds the estimates against the truth. */
 import { describe, expect, it } from 'vitest';
-import { hajekProportion } from '../../../../../src/live/rules/sampling/bounded-mean.ts';
 import {
   decide,
   inclusionProbability,
@@ -9,11 +8,12 @@ import {
 import {
   type EstimateOutcome,
   hajekMean,
+  hajekProportion,
   hajekRatio,
   horvitzThompsonTotal,
   type SampledValue,
 } from '../../../../../src/live/rules/sampling/estimate.ts';
-import { moments } from '../../../../../src/stats/moments.ts';
+import { moments } from '../../../../../src/stats/descriptive.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aPolicy, aQuery } from './builders.ts';
 

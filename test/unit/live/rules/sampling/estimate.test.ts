@@ -1,11 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hajekBoundedMean, hajekProportion } from '../../../../../src/live/rules/sampling/bounded-mean.ts';
-import { clusterVariance } from '../../../../../src/live/rules/sampling/cluster-variance.ts';
-import { effectiveClusters } from '../../../../../src/live/rules/sampling/clusters.ts';
+import {
+  clusterVariance,
+  effectiveClusters,
+} from '../../../../../src/live/rules/sampling/cluster-variance.ts';
 import {
   type EstimateOutcome,
+  hajekBoundedMean,
   hajekMean,
+  hajekProportion,
   hajekRatio,
   horvitzThompsonTotal,
   type WeightedEstimate,

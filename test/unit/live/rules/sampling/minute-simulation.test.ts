@@ -12,7 +12,7 @@ import {
   closingLevel,
   type MinuteLoad,
 } from '../../../../../src/live/rules/sampling/minute-load.ts';
-import { moments } from '../../../../../src/stats/moments.ts';
+import { moments } from '../../../../../src/stats/descriptive.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aPolicy, aQuery } from './builders.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rateFor } from '../../../../../src/live/rules/sampling/rate.ts';
+import { rateFor } from '../../../../../src/live/rules/sampling/decision.ts';
 
 const rates = { rate: 0.1, segments: { 'tenant=acme': 0.5, 'language=de': 0.01, 'tenant=quiet': 0 } };
 

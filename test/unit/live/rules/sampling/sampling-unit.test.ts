@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { samplingHash, samplingUnit } from '../../../../../src/live/rules/sampling/sampling-unit.ts';
+import { samplingHash, samplingUnit } from '../../../../../src/live/rules/sampling/decision.ts';
 
 describe('the sampling unit', () => {
   it.each([

@@ -1,0 +1,249 @@
+/** What the queue holds: an item as JSON, made in the host's call, and its vector, which is encoded when it is sent. */
+import { Buffer } from 'node:buffer';
+import {
+  InvalidField,
+  MAX_SHORT_TEXT,
+  MAX_TEXT,
+  readCount,
+  readIdentifier,
+  readNumber,
+  readObject,
+  readText,
+  readTime,
+  required,
+} from './fields.ts';
+import type { TrackedFeedback } from './types.ts';
+
+/** The kinds that the daemon knows. */
+export const feedbackKinds: ReadonlySet<unknown> = new Set<TrackedFeedback['kind']>([
+  'thumb',
+  'rating',
+  'click',
+  'copy',
+  'reformulation',
+  'abandonment',
+  'no_answer',
+  'relevance',
+]);
+
+/** What the client adds to the words of the host. */
+interface FeedbackContext {
+  readonly id: string;
+  readonly pipeline: string | undefined;
+  readonly now: number;
+}
+
+/** One item of `POST /v1/feedback`; throws InvalidField when a field cannot be used. */
+export function createFeedbackRecord(
+  feedback: Readonly<Record<string, unknown>>,
+  context: FeedbackContext,
+): ClientRecord {
+  const kind = feedback['kind'];
+  if (!feedbackKinds.has(kind))
+    throw new InvalidField(`kind must be one of ${[...feedbackKinds].join(', ')}`);
+  return createRecord({
+    id: readIdentifier(feedback['id'], 'id') ?? context.id,
+    query_id: required(readIdentifier(feedback['queryId'], 'queryId'), 'queryId'),
+    pipeline: required(readIdentifier(feedback['pipeline'], 'pipeline') ?? context.pipeline, 'pipeline'),
+    occurred_at: readTime(feedback['occurredAt'] ?? context.now, 'occurredAt'),
+    kind,
+    value: readValue(feedback['value']),
+    document_id: readIdentifier(feedback['documentId'], 'documentId'),
+    rank: readCount(feedback['rank'], 'rank'),
+    user_id: readIdentifier(feedback['userId'], 'userId'),
+    comment: readText(feedback['comment'], 'comment', MAX_TEXT),
+  });
+}
+
+function readValue(value: unknown): number | boolean | string | undefined {
+  if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value;
+  if (typeof value === 'number') throw new InvalidField('value must be finite');
+  return readText(value, 'value', MAX_SHORT_TEXT);
+}
+
+const MAX_RESULTS = 1000;
+const MAX_SEGMENTS = 16;
+const DAY_MS = 86_400_000;
+
+/** What the client adds to the words of the host. */
+interface QueryContext {
+  readonly id: string;
+  readonly pipeline: string | undefined;
+  readonly now: number;
+  /** Probability with which the client keeps a query. */
+  readonly sampleRate: number;
+}
+
+/** One item of `POST /v1/queries`; throws InvalidField when a field cannot be used. */
+export function createQueryRecord(
+  query: Readonly<Record<string, unknown>>,
+  context: QueryContext,
+): ClientRecord {
+  // Its value is taken from the context; here it only must be one.
+  readIdentifier(query['id'], 'id');
+  const error = readError(query['error']);
+  const results = readResults(query['results']);
+  if (results === undefined && error === undefined) {
+    throw new InvalidField('results is missing, which only goes with an error');
+  }
+  const fields = {
+    id: context.id,
+    pipeline: required(readIdentifier(query['pipeline'], 'pipeline') ?? context.pipeline, 'pipeline'),
+    occurred_at: readTime(query['occurredAt'] ?? context.now, 'occurredAt'),
+    text: readText(query['text'], 'text', MAX_TEXT),
+    top_k: readCount(query['topK'], 'topK'),
+    session_id: readIdentifier(query['sessionId'], 'sessionId'),
+    trace_id: readIdentifier(query['traceId'], 'traceId'),
+    results: results ?? [],
+    latency_ms: readNumber(query['latencyMs'], 'latencyMs', 0, DAY_MS),
+    error,
+    segments: readSegments(query['segments']),
+    user_id: readIdentifier(query['userId'], 'userId'),
+    versions: readVersions(query['versions']),
+    sampling: readSampling(query['sampling'], context.sampleRate),
+  };
+  return createRecord(fields, copyEmbedding(query['embedding']));
+}
+
+interface WireResult {
+  readonly id: string;
+  readonly score: number | undefined;
+}
+
+function readResults(value: unknown): WireResult[] | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (!Array.isArray(value)) throw new InvalidField('results must be an array');
+  const { length } = value;
+  if (length > MAX_RESULTS) throw new InvalidField(`results has more than ${MAX_RESULTS} documents`);
+  const results: WireResult[] = [];
+  for (let i = 0; i < length; i++) results.push(readResult(value[i]));
+  return results;
+}
+
+function readResult(value: unknown): WireResult {
+  if (typeof value !== 'object' || value === null) {
+    return { id: required(readIdentifier(value, 'results[].id'), 'results[].id'), score: undefined };
+  }
+  const { id, score } = value as { readonly id?: unknown; readonly score?: unknown };
+  return { id: required(readIdentifier(id, 'results[].id'), 'results[].id'), score: readScore(score) };
+}
+
+/** The ranking is worth keeping without a score that JSON cannot carry. */
+function readScore(value: unknown): number | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value !== 'number') throw new InvalidField('results[].score must be a number');
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** An empty text is no error; an Error without a message is one, by its name. */
+function readError(value: unknown): string | undefined {
+  const error = isErrorLike(value) ? value.message || value.name : value;
+  if (error === null || error === undefined || error === '') return undefined;
+  if (typeof error !== 'string') throw new InvalidField('error must be a string or an Error');
+  return error.slice(0, MAX_SHORT_TEXT);
+}
+
+/** Not instanceof: an Error may come from another realm, as in a sandbox. */
+function isErrorLike(value: unknown): value is { readonly message: unknown; readonly name?: unknown } {
+  return typeof value === 'object' && value !== null && 'message' in value;
+}
+
+function readSegments(value: unknown): Record<string, string> | undefined {
+  const segments = readObject(value, 'segments');
+  if (segments === undefined) return undefined;
+  const entries = Object.entries(segments).filter(([, label]) => label !== null && label !== undefined);
+  if (entries.length > MAX_SEGMENTS) throw new InvalidField(`segments has more than ${MAX_SEGMENTS} keys`);
+  return Object.fromEntries(
+    entries.map(([key, label]) => [required(readText(key, 'segments', 64), 'segments'), readLabel(label)]),
+  );
+}
+
+function readLabel(value: unknown): string {
+  const label = typeof value === 'boolean' || Number.isFinite(value) ? String(value) : value;
+  return required(readText(label, 'segments', 256), 'segments');
+}
+
+function readVersions(value: unknown): Record<string, string | undefined> | undefined {
+  const versions = readObject(value, 'versions');
+  if (versions === undefined) return undefined;
+  const read = (name: string) => readText(versions[name], `versions.${name}`, MAX_SHORT_TEXT);
+  return { index: read('index'), embedder: read('embedder'), retriever: read('retriever') };
+}
+
+/** Product of the host's own sampling and ours; undefined when everything is told. */
+function readSampling(value: unknown, sampleRate: number): { readonly probability: number } | undefined {
+  const sampling = readObject(value, 'sampling');
+  const upstream =
+    sampling === undefined
+      ? 1
+      : required(readNumber(sampling['probability'], 'sampling.probability', 0, 1), 'sampling.probability');
+  if (upstream === 0) throw new InvalidField('sampling.probability must be more than 0');
+  const probability = upstream * sampleRate;
+  return probability === 1 ? undefined : { probability };
+}
+
+/** A query's vector: copied when the host calls, written as base64 when it is sent. */
+const MAX_DIMENSIONS = 16_384;
+
+/** A copy in single precision. Throws InvalidField for anything but 1 to 16,384 numbers that are finite there. */
+export function copyEmbedding(value: unknown): Float32Array | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (!Array.isArray(value) && !(value instanceof Float32Array) && !(value instanceof Float64Array)) {
+    throw new InvalidField('embedding must be an array of numbers, a Float32Array or a Float64Array');
+  }
+  if (value.length === 0 || value.length > MAX_DIMENSIONS) {
+    throw new InvalidField(`embedding must have 1 to ${MAX_DIMENSIONS} numbers`);
+  }
+  const copy = new Float32Array(value.length);
+  let zero = 0;
+  for (let i = 0; i < copy.length; i++) {
+    const component: unknown = value[i];
+    if (typeof component !== 'number') throw new InvalidField('embedding holds something that is no number');
+    copy[i] = component;
+    // Zero stays zero unless a value is NaN or infinite; one check at the end is twice as fast as one for each.
+    zero += 0 * (copy[i] ?? 0);
+  }
+  if (zero !== 0) throw new InvalidField('embedding holds a number that is not finite in single precision');
+  return copy;
+}
+
+/** Base64 of the float32 values, little-endian on every machine. */
+function encodeEmbedding(embedding: Float32Array): string {
+  const bytes = Buffer.alloc(embedding.byteLength);
+  for (const [i, component] of embedding.entries()) bytes.writeFloatLE(component, i * 4);
+  return bytes.toString('base64');
+}
+
+/** The record itself, and the heads of its text and its vector. */
+const OVERHEAD_BYTES = 256;
+
+/** Per number, as float32 or as base64 of it. */
+const EMBEDDING_BYTES = 6;
+
+export interface ClientRecord {
+  /** What it takes in memory and on the wire, whichever is more, a little rounded up. */
+  readonly bytes: number;
+  readonly json: string;
+  readonly embedding: Float32Array | undefined;
+}
+
+/**
+ * A text of its own is made at once: it costs microseconds, no later change by the host reaches it, its size is known,
+ * and it keeps no larger text alive, as a slice of one would.
+ *
+ * @param fields under their names on the wire; undefined ones are left out
+ */
+export function createRecord(
+  fields: Readonly<Record<string, unknown>>,
+  embedding?: Float32Array,
+): ClientRecord {
+  const json = JSON.stringify(fields);
+  // Engines store one byte per character, or two when any is beyond Latin-1.
+  const textBytes = Buffer.byteLength(json) === json.length ? json.length : 2 * json.length;
+  return { bytes: OVERHEAD_BYTES + textBytes + EMBEDDING_BYTES * (embedding?.length ?? 0), json, embedding };
+}
+
+/** The item with its vector as base64 of float32 values. */
+export function recordToJson({ json, embedding }: ClientRecord): string {
+  return embedding === undefined ? json : `${json.slice(0, -1)},"embedding":"${encodeEmbedding(embedding)}"}`;
+}

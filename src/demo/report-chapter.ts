@@ -1,0 +1,213 @@
+/** The parts of the story: healthy hours; and each fault, which comes, raises alarms, is diagnosed and mended. */
+import type { TimeLapse } from '../app/time-lapse.ts';
+import { minuteOf } from '../console/time-range.ts';
+import { topicName, type UncoveredTopic } from '../density/rules/uncovered-topic.ts';
+import { ALL_SEGMENT } from '../model.ts';
+import { percent } from '../text/number-text.ts';
+import { type AlarmLog, type RaisedAlarm, seenSince } from './alarm-log.ts';
+import { type Chapter, MISSING_TITLE } from './chapters.ts';
+import { type ClosingRow, falseAlarmsIn, seenText } from './closing-table.ts';
+import { alarmLabel, GOLDEN_SET, HEADLINE, PIPELINE } from './demo-config.ts';
+import { type Output, reportPart } from './output.ts';
+import { readDemoAnswers } from './rag/corpus.ts';
+import { isOfMissingArticle } from './rag/fault.ts';
+import { questionOf } from './traffic.ts';
+import type { World } from './world.ts';
+
+/** What a part of the story plays in. */
+interface Scene {
+  readonly world: World;
+  readonly log: AlarmLog;
+  readonly output: Output;
+}
+
+/** Shown of the uncovered topic. */
+const EXAMPLES = 2;
+
+/** The uncovered topic of the story, as the daemon found it. @returns what is not as it should: most examples of the largest topic must be of the article that is missing */
+async function reportTopic({ topics }: TimeLapse, output: Output): Promise<readonly string[]> {
+  const [topic] = await topics.list({ pipeline: PIPELINE, states: ['open'], limit: 5 });
+  if (topic === undefined) {
+    reportPart(output, 'topic', 'none', 'red');
+    return ['no uncovered topic was found.'];
+  }
+  const texts = await topics.texts(PIPELINE, topic.examples);
+  const asked = topic.examples.slice(0, EXAMPLES).flatMap((id) => texts.get(id) ?? []);
+  reportPart(output, 'topic', `"${topicName(topic)}", ${shareText(topic)}: ${asked.join(' ')}`);
+  const answers = await readDemoAnswers();
+  const hits = topic.examples.filter((id) => isOfMissingArticle(answers.get(questionOf(id)) ?? ''));
+  return 2 * hits.length > topic.examples.length
+    ? []
+    : [`only ${hits.length} of ${topic.examples.length} examples of the topic are about ${MISSING_TITLE}.`];
+}
+
+function shareText({ trafficShare, shareLow, shareHigh }: UncoveredTopic): string {
+  return `${percent(trafficShare)} of the traffic (95 % ${percent(shareLow)} to ${percent(shareHigh)})`;
+}
+
+export interface ChapterTold {
+  readonly row: ClosingRow;
+  /** What did not happen as it should, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+type Diagnosis = NonNullable<Awaited<ReturnType<World['lapse']['diagnoses']['current']>>>;
+
+/**
+ * @param before how many alarms were raised up to the end of the fault before
+ * @param place of the chapter in the story, such as `1 of 6`
+ */
+export async function reportChapter(
+  scene: Scene,
+  chapter: Chapter,
+  before: number,
+  place: string,
+): Promise<ChapterTold> {
+  const { world, log, output } = scene;
+  const { lapse } = world;
+  await pass(scene, chapter.leadHours, `${place}, `, async () => {
+    log.look(await lapse.alarms(PIPELINE), world.seen(), null);
+  });
+  const falseBefore = falseAlarmsIn(log.raised.slice(before));
+  const start = world.seen();
+  const startedAt = world.now();
+  output.print(`\n${output.styled('bold', `${place}  ${chapter.happens}`)}`);
+  if (chapter.missingShare !== null) world.askAboutMissing(chapter.missingShare);
+  await world.setFault(chapter.ragFault);
+
+  const raised: RaisedAlarm[] = [];
+  await pass(scene, chapter.faultHours, `${place}, `, async () => {
+    raised.push(...log.look(await lapse.alarms(PIPELINE), world.seen(), chapter));
+  });
+  reportAlarms(raised, start, output);
+  const diagnosis = await lapse.diagnoses.current(PIPELINE);
+  reportPart(output, 'diagnosis', diagnosis?.summary ?? 'none', 'bold');
+  const topicProblems = chapter.name === 'topic' ? await reportTopic(lapse, output) : [];
+  reportPart(output, 'look', linkOf(world, chapter, diagnosis, startedAt));
+
+  if (chapter.bringsArticle) world.bringArticle();
+  await world.setFault('none');
+  const wellAfter = await recover(scene, chapter, place);
+  reportPart(
+    output,
+    'mended',
+    wellAfter === null
+      ? `${chapter.mended} ${chapter.recoveryHours} hours later something is still in alarm.`
+      : `${chapter.mended} Nothing is in alarm any more after ${wellAfter} h.`,
+    wellAfter === null ? 'red' : 'green',
+  );
+  const own = raised.filter(({ isFalse }) => !isFalse);
+  const [alarm = null] = own;
+  return {
+    row: {
+      fault: chapter.short,
+      alarm: alarm === null ? null : { name: alarmLabel(alarm.name), severity: alarm.severity },
+      detectedAfter: alarm === null ? null : seenSince(start, alarm.seen),
+      cause: diagnosis?.cause ?? null,
+      falseAlarms: falseBefore,
+    },
+    problems: [
+      ...chapter.mustFire
+        .filter((name) => !own.some((one) => one.name === name))
+        .map((name) => `"${name}" was not raised.`),
+      ...causeProblems(chapter, diagnosis),
+      ...topicProblems,
+      ...(wellAfter === null ? ['it was mended, and something is still in alarm.'] : []),
+    ].map((problem) => `${chapter.short}: ${problem}`),
+  };
+}
+
+async function pass(
+  { world, output }: Scene,
+  hours: number,
+  what: string,
+  look: () => Promise<void>,
+): Promise<void> {
+  for (let hour = 1; hour <= hours; hour += 1) {
+    output.progress(`${what}hour ${hour} of ${hours}`);
+    await world.passHour();
+    await look();
+  }
+  output.progress(null);
+}
+
+function reportAlarms(
+  raised: readonly RaisedAlarm[],
+  start: Parameters<typeof seenSince>[0],
+  output: Output,
+): void {
+  if (raised.length === 0) reportPart(output, 'alarm', 'none', 'red');
+  for (const { name, severity, explanation, seen } of raised) {
+    const text = `${alarmLabel(name)} after ${seenText(seenSince(start, seen))}. ${explanation ?? ''}`;
+    reportPart(output, severity, text.trimEnd(), severity === 'critical' ? 'red' : 'yellow');
+  }
+}
+
+function causeProblems({ cause }: Chapter, diagnosis: Diagnosis | null): string[] {
+  if (diagnosis === null) return ['it was not diagnosed.'];
+  return diagnosis.cause === cause ? [] : [`the diagnosis is ${diagnosis.cause}, not ${cause}.`];
+}
+
+/** @returns after how many hours nothing was in alarm, null when something still is */
+async function recover(scene: Scene, chapter: Chapter, place: string): Promise<number | null> {
+  const { world, log } = scene;
+  let wellAfter: number | null = null;
+  let hours = 0;
+  await pass(scene, chapter.recoveryHours, `${place}, mended, `, async () => {
+    hours += 1;
+    const open = await world.lapse.alarms(PIPELINE);
+    // What a fault leaves behind is not false.
+    log.look(open, world.seen(), wellAfter === null ? chapter : null);
+    if (open.length > 0) wellAfter = null;
+    else wellAfter ??= hours;
+  });
+  return wellAfter;
+}
+
+/** The page that shows it, over the time of the fault. */
+function linkOf(world: World, { page }: Chapter, diagnosis: Diagnosis | null, from: Date): string {
+  const { url } = world.lapse;
+  if (page === 'run' && diagnosis?.runId != null) return `${url}/runs/${diagnosis.runId}`;
+  const span = new URLSearchParams({ from: minuteOf(from), until: minuteOf(world.now()) });
+  return `${url}/pipelines/${PIPELINE}/density?${span.toString()}`;
+}
+
+/** @returns what did not happen as it should */
+export async function reportHealthy(scene: Scene, hours: number): Promise<readonly string[]> {
+  const { world, log, output } = scene;
+  output.print(`\n${output.styled('bold', 'Healthy.')} ${hours} hours pass in a moment.`);
+  await pass(scene, hours, '', async () => {
+    log.look(await world.lapse.alarms(PIPELINE), world.seen(), null);
+  });
+  const { goldenRuns, liveQueries } = world.seen();
+  const [score, baseline] = await Promise.all([headline(world), baselineSessions(world)]);
+  reportPart(output, 'golden', `${goldenRuns} runs; ${HEADLINE} ${score ?? 'has no value'}`);
+  reportPart(
+    output,
+    'live',
+    `${liveQueries} queries; the first ${baseline ?? 'no'} sessions are the baseline of query density`,
+  );
+  const alarms = log.raised.map(({ name }) => name);
+  reportPart(output, 'alarms', alarms.length === 0 ? 'none' : alarms.join(', '));
+  return [
+    ...(score === null ? [`no golden run has ${HEADLINE}.`] : []),
+    ...(baseline === null ? ['query density has no baseline that is good for pages.'] : []),
+    ...alarms.map((name) => `"${name}" was in alarm while nothing was wrong.`),
+  ];
+}
+
+/** Of the latest golden run. */
+async function headline({ lapse }: World): Promise<string | null> {
+  const found = (await lapse.runs.latest()).find(({ goldenSet }) => goldenSet === GOLDEN_SET);
+  const score = found?.completed?.scores.find(
+    ({ segment, measure, k }) => segment === ALL_SEGMENT && `${measure}@${k}` === HEADLINE,
+  );
+  return score === undefined
+    ? null
+    : `${score.mean.toFixed(2)} (95 % ${score.ciLow.toFixed(2)} to ${score.ciHigh.toFixed(2)})`;
+}
+
+async function baselineSessions({ lapse }: World): Promise<number | null> {
+  const phase = (await lapse.densityStates.find(PIPELINE))?.state.phase;
+  return phase?.kind === 'watching' && phase.grade === 'page' ? phase.sessions : null;
+}

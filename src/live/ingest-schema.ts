@@ -1,0 +1,272 @@
+/** The bodies of `POST /v1/queries` and `POST /v1/feedback`: their limits, and their way to live queries and feedback. */
+import { z } from 'zod';
+import { RecalldError } from '../errors.ts';
+import {
+  identifier,
+  isIdentifier,
+  refuse,
+  segmentsSchema,
+  shortText,
+  text,
+  timestamp,
+  wireSchema,
+} from '../http/fields.ts';
+import type { Rejection, RejectionCode } from '../rejection.ts';
+import { DAY_MS } from '../time.ts';
+import { type Feedback, feedbackKinds, type LiveQuery } from './rules/live-query.ts';
+
+export const feedbackSchema = z.strictObject({
+  id: identifier.optional().describe('Idempotency key; left out, it is derived from what the feedback says.'),
+  query_id: identifier.describe('Id of the live query that it is about; the query may come later, or never.'),
+  pipeline: identifier.describe('Pipeline of the config.'),
+  kind: z.enum(feedbackKinds).describe('What the user did; the config says what each kind means.'),
+  value: z
+    .union([z.number(), z.boolean(), shortText])
+    .optional()
+    .describe(
+      'thumb: true or false, up or down, 1 or -1; rating: a number on the scale of the config; relevance: a grade.',
+    ),
+  document_id: identifier.optional().describe('The document that was clicked, copied or judged.'),
+  rank: z.int().min(1).max(10_000).optional().describe('Its rank when it was shown, from 1.'),
+  occurred_at: timestamp.optional().describe('When the user did it; left out, when it was received.'),
+  user_id: identifier.optional().describe('Stored as a keyed hash only.'),
+  comment: text.optional().describe('Stored as the text of the query is.'),
+});
+
+type FeedbackBody = z.infer<typeof feedbackSchema>;
+
+/** Wire form -> core form. */
+function toFeedback(body: FeedbackBody): Feedback {
+  return {
+    id: body.id ?? null,
+    queryId: body.query_id,
+    pipeline: body.pipeline,
+    kind: body.kind,
+    value: body.value ?? null,
+    documentId: body.document_id ?? null,
+    rank: body.rank ?? null,
+    occurredAt: body.occurred_at === undefined ? null : new Date(body.occurred_at),
+    userId: body.user_id ?? null,
+    comment: body.comment ?? null,
+  };
+}
+
+/** The feedback of a body. @throws RecalldError body_unreadable */
+export function readFeedback(body: unknown): ParsedItems<Feedback> {
+  return parseItems(body, feedbackSchema, toFeedback);
+}
+
+/** Most items in a body. */
+const MAX_ITEMS = 1000;
+
+export interface ParsedItems<Item> {
+  readonly items: readonly Item[];
+  /** Where each item stood in the body. */
+  readonly positions: readonly number[];
+  readonly rejected: readonly (Rejection & { readonly index: number })[];
+}
+
+/**
+ * @param toItem wire form -> core form
+ * @throws RecalldError body_unreadable when the body is neither an object nor a list of at most 1,000
+ */
+function parseItems<Schema extends z.ZodType, Item>(
+  body: unknown,
+  schema: Schema,
+  toItem: (parsed: z.infer<Schema>) => Item,
+): ParsedItems<Item> {
+  const list: readonly unknown[] = Array.isArray(body) ? body : [body];
+  if (typeof body !== 'object' || body === null) {
+    throw new RecalldError('body_unreadable', 'The body must be a JSON object, or a list of them.');
+  }
+  if (list.length > MAX_ITEMS)
+    throw new RecalldError(
+      'body_unreadable',
+      `The body has ${list.length} items; send at most ${MAX_ITEMS}.`,
+    );
+  const items: Item[] = [];
+  const positions: number[] = [];
+  const rejected: (Rejection & { index: number })[] = [];
+  for (const [index, value] of list.entries()) {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) {
+      items.push(toItem(parsed.data));
+      positions.push(index);
+    } else rejected.push({ index, ...rejectionOf(parsed.error.issues[0]) });
+  }
+  return { items, positions, rejected };
+}
+
+/** The code and sentence of an issue. Never holds a value of the item, which may be what a user asked. */
+function rejectionOf(issue: z.core.$ZodIssue | undefined): Rejection {
+  if (issue === undefined)
+    return { code: 'invalid_field', message: 'The item is not what the contract says.' };
+  const field = issue.path.length === 0 ? 'The item' : issue.path.join('.');
+  if (issue.code === 'unrecognized_keys') {
+    return {
+      code: 'unknown_field',
+      message: `${field} has ${issue.keys.length} fields that are not part of the contract; see /openapi.json.`,
+    };
+  }
+  if (issue.code === 'custom') {
+    const code = issue.params?.['rejection'] as RejectionCode | undefined;
+    return { code: code ?? 'invalid_field', message: `${field} ${issue.message}.` };
+  }
+  return {
+    code: 'invalid_field',
+    message: `${field} is missing, has the wrong type or is out of range; see /openapi.json.`,
+  };
+}
+
+const MOST_RESULTS = 1000;
+
+const resultSchema = z.strictObject({
+  id: identifier.describe('Document id.'),
+  score: z.number().optional().describe('As the retriever gave it.'),
+});
+
+type Result = z.infer<typeof resultSchema>;
+
+const listSchema = z.array(resultSchema).max(MOST_RESULTS);
+
+/**
+ * Results are most of a live query, so they are judged by hand first: a schema for each of them would cost as much as all
+ * of its other fields. What is not plainly right goes through the schema, which says what is wrong.
+ */
+export const resultsSchema = z
+  .custom<readonly Result[]>()
+  .check((context) => {
+    if (areResults(context.value)) return;
+    const { error } = listSchema.safeParse(context.value);
+    for (const issue of error?.issues ?? []) context.issues.push({ ...issue, input: undefined });
+  })
+  .meta({ wire: wireSchema(listSchema) });
+
+function areResults(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= MOST_RESULTS && value.every(isResult);
+}
+
+function isResult(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  for (const key in value) if (key !== 'id' && key !== 'score') return false;
+  const { id, score } = value as Partial<Record<'id' | 'score', unknown>>;
+  return isIdentifier(id) && (score === undefined || Number.isFinite(score));
+}
+
+/** Longest vector that is taken. */
+const MAX_DIMENSIONS = 16_384;
+
+/** Parses to a Float32Array. Written by hand, since a schema for each number of each vector would cost more than all else. */
+export const embeddingSchema = z
+  .custom<readonly number[] | string>((value) => Array.isArray(value) || typeof value === 'string', {
+    error: 'must be a list of numbers or a base64 text',
+  })
+  .transform((value, context): Float32Array => {
+    const vector = typeof value === 'string' ? fromBase64(value) : fromNumbers(value);
+    if (vector !== null) return vector;
+    refuse(
+      context,
+      'embedding_malformed',
+      `must be 1 to ${MAX_DIMENSIONS} numbers, or base64 of float32 values, little-endian`,
+    );
+    return z.NEVER;
+  })
+  .meta({
+    wire: {
+      oneOf: [
+        { type: 'array', items: { type: 'number' } },
+        { type: 'string', contentEncoding: 'base64' },
+      ],
+    },
+  });
+
+function fromNumbers(values: readonly unknown[]): Float32Array | null {
+  if (values.length === 0 || values.length > MAX_DIMENSIONS) return null;
+  const vector = new Float32Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    if (typeof value !== 'number') return null;
+    vector[i] = value;
+  }
+  return vector;
+}
+
+function fromBase64(value: string): Float32Array | null {
+  const bytes = Buffer.byteLength(value, 'base64');
+  if (bytes === 0 || bytes % 4 !== 0 || bytes / 4 > MAX_DIMENSIONS) return null;
+  // Node.js reads the alphabet for URLs as well.
+  if (value.includes('-') || value.includes('_')) return null;
+  // Little-endian, as every machine that Node.js runs on keeps them.
+  const vector = new Float32Array(bytes / 4);
+  // It steps over what is no base64, and then there are fewer bytes than the length promised.
+  return Buffer.from(vector.buffer).write(value, 'base64') === bytes ? vector : null;
+}
+
+export const liveQuerySchema = z.strictObject({
+  id: identifier.describe('Idempotency key within the pipeline.'),
+  pipeline: identifier.describe('Pipeline of the config.'),
+  occurred_at: timestamp.optional().describe('When the user asked; left out, when it was received.'),
+  text: text.optional().describe('What the user asked.'),
+  embedding: embeddingSchema
+    .optional()
+    .describe('Vector of the query: numbers, or base64 of float32 little-endian.'),
+  top_k: z.int().min(1).max(10_000).optional().describe('How many documents were asked for.'),
+  session_id: identifier.optional().describe('Sessions are sampled whole.'),
+  trace_id: identifier.optional().describe('Trace of the request, to join what OpenTelemetry tells of it.'),
+  results: resultsSchema.describe('What was retrieved, best first; empty when nothing was.'),
+  latency_ms: z.number().min(0).max(DAY_MS).optional().describe('How long the retrieval took.'),
+  error: shortText
+    .optional()
+    .describe('What went wrong, in short; left out when the retrieval succeeded. Stored as the text is.'),
+  segments: segmentsSchema.optional().describe('Slices of the traffic, such as tenant or language.'),
+  user_id: identifier.optional().describe('Stored as a keyed hash only.'),
+  versions: z
+    .strictObject({
+      index: shortText.optional(),
+      embedder: shortText.optional(),
+      retriever: shortText.optional(),
+    })
+    .optional()
+    .describe('Versions of the parts that answered.'),
+  sampling: z
+    .strictObject({
+      probability: z.number().gt(0).max(1).describe('Probability with which the service sent this query.'),
+    })
+    .optional()
+    .describe('Set when the service sends only a sample of its queries.'),
+});
+
+type LiveQueryBody = z.infer<typeof liveQuerySchema>;
+
+/** Wire form -> core form. */
+export function toLiveQuery(body: LiveQueryBody): LiveQuery {
+  return {
+    id: body.id,
+    pipeline: body.pipeline,
+    occurredAt: body.occurred_at === undefined ? null : new Date(body.occurred_at),
+    text: body.text ?? null,
+    embedding: body.embedding ?? null,
+    topK: body.top_k ?? null,
+    sessionId: body.session_id ?? null,
+    traceId: body.trace_id ?? null,
+    results: body.results.map(({ id, score }) => ({ id, score: score ?? null })),
+    latencyMs: body.latency_ms ?? null,
+    error: body.error ?? null,
+    segments: body.segments ?? {},
+    userId: body.user_id ?? null,
+    versions: {
+      index: body.versions?.index ?? null,
+      embedder: body.versions?.embedder ?? null,
+      retriever: body.versions?.retriever ?? null,
+    },
+    upstreamProbability: body.sampling?.probability ?? 1,
+  };
+}
+
+/** The live queries of a body. @throws RecalldError body_unreadable */
+export function readLiveQueries(body: unknown): ParsedItems<LiveQuery> {
+  return parseItems(body, liveQuerySchema, toLiveQuery);
+}
+
+/** The path of the erasure of a live query: what can be no id of one is refused. */
+export const erasedQueryParams = z.strictObject({ id: identifier });

@@ -1,0 +1,176 @@
+/** OpenTelemetry in: decode, find live queries and feedback, take them in like any others, answer as OTLP asks. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type AuthenticationSettings, requireScope } from '../../access/authentication.ts';
+import type { Config } from '../../app/config/schema.ts';
+import type { CleanupStack } from '../../cleanup-stack.ts';
+import { type ErrorCode, RecalldError } from '../../errors.ts';
+import type { RequestBodies } from '../../http/request-bodies.ts';
+import type { Meter } from '../../metrics/meter.ts';
+import { type ShedReason, shedReason } from '../ingest-routes.ts';
+import type { LiveIngest } from '../live-ingest.ts';
+import { encodeFailure, encodeSuccess } from './descriptor.ts';
+import type { Found } from './extraction.ts';
+import { otlpFormat } from './parse.ts';
+import { createOtlpReader, type OtlpRequest } from './reader.ts';
+
+type OtlpSignal = 'traces' | 'logs';
+
+interface OtlpReceiver {
+  /** Takes a body in and says what to answer. Rejects only for bugs of ours. */
+  take(signal: OtlpSignal, body: Uint8Array, contentType: string | undefined): Promise<OtlpAnswer>;
+  /** The answer when the body could not be read. */
+  refuse(error: RecalldError, contentType: string | undefined): OtlpAnswer;
+}
+
+interface OtlpAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+  /** Why the sender may send it again later. */
+  readonly shed?: ErrorCode;
+}
+
+export interface OtlpDeps {
+  readonly authentication: AuthenticationSettings;
+  readonly otlp: OtlpReceiver;
+  onShed(reason: ShedReason): void;
+}
+
+/**
+ * Room for a full batch of 512 spans of which each tenth holds a vector of 3072 numbers, or each a document list of
+ * 30 kB. A body that is made to cost as much as it can takes some 300 MB while it is read.
+ */
+const LIMIT_BYTES = 16 * 1024 * 1024;
+
+export function addOtlp(
+  app: FastifyInstance,
+  deps: OtlpDeps,
+  bodies: RequestBodies,
+  retryAfterSeconds: number,
+): void {
+  const send = (reply: FastifyReply, answer: OtlpAnswer): FastifyReply => {
+    if (answer.shed !== undefined) {
+      deps.onShed(shedReason(answer.shed));
+      reply.header('retry-after', retryAfterSeconds);
+    }
+    return reply
+      .code(answer.status)
+      .header('content-type', answer.contentType)
+      .send(Buffer.from(answer.body));
+  };
+
+  void app.register(async (scope) => {
+    // Any type: which of them there are is said in the format of OTLP.
+    scope.addContentTypeParser('*', async (request: FastifyRequest) =>
+      Buffer.concat(await bodies.read(request, LIMIT_BYTES)),
+    );
+    scope.setErrorHandler((error, request, reply) => {
+      const isOfBody = error instanceof RecalldError && !['unauthorized', 'forbidden'].includes(error.kind);
+      if (!isOfBody) throw error;
+      reply.removeHeader('connection');
+      return send(reply, deps.otlp.refuse(error, request.headers['content-type']));
+    });
+    for (const signal of ['traces', 'logs'] as const) {
+      scope.post(
+        `/v1/${signal}`,
+        { preParsing: requireScope('ingest', deps.authentication) },
+        async (request, reply) => {
+          const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+          return send(reply, await deps.otlp.take(signal, body, request.headers['content-type']));
+        },
+      );
+    }
+  });
+}
+
+/** Codes of gRPC, which OTLP uses in its failures. */
+const INVALID_ARGUMENT = 3;
+const UNAVAILABLE = 14;
+
+/** The thread that reads large bodies ends with the cleanups. */
+export function createOtlpReceiver(
+  config: Config,
+  ingest: LiveIngest,
+  meter: Meter,
+  cleanups: CleanupStack,
+): OtlpReceiver {
+  const reader = createOtlpReader(
+    config.pipelines.map(({ name, service_names: serviceNames, segments }) => ({
+      name,
+      serviceNames,
+      segmentKeys: segments.keys,
+    })),
+  );
+  cleanups.defer('reader of OpenTelemetry', () => reader.close());
+
+  const count = (outcome: string, spans: number): void =>
+    meter.increment('recalld_otlp_spans_total', { outcome }, spans);
+
+  const takeTraces = async (...request: OtlpRequest): Promise<Outcome> => {
+    const found = await reader.traces(...request);
+    count('truncated', found.truncatedSpans);
+    count('ignored', found.ignoredSpans);
+    count('without_pipeline', found.spansWithoutPipeline);
+    count('without_documents', found.spansWithoutDocuments);
+    count('live_query', found.liveQueries);
+    const refused = await takeAll(ingest, found.parts);
+    return {
+      rejected: found.rejected + refused.length,
+      message: refused[0] ?? (found.rejected > 0 ? 'spans without a valid id' : null),
+    };
+  };
+
+  const takeLogs = async (...request: OtlpRequest): Promise<Outcome> => {
+    const { parts, rejected } = await reader.logs(...request);
+    const refused = await takeAll(ingest, parts);
+    return { rejected: rejected + refused.length, message: refused[0] ?? null };
+  };
+
+  return {
+    async take(signal, body, type) {
+      try {
+        const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type);
+        const partial =
+          rejected === 0 ? null : { rejected, message: message ?? 'some items were not accepted' };
+        return { status: 200, ...encodeSuccess(signal, otlpFormat(type) ?? 'json', partial) };
+      } catch (error) {
+        if (error instanceof RecalldError) return refuse(error, type);
+        throw error;
+      }
+    },
+    refuse,
+  };
+}
+
+interface Outcome {
+  readonly rejected: number;
+  readonly message: string | null;
+}
+
+/**
+ * Part by part, so that other requests have their turn.
+ *
+ * @returns the sentences for what was refused
+ */
+async function takeAll(ingest: LiveIngest, parts: Iterable<Found>): Promise<readonly string[]> {
+  const refused: string[] = [];
+  for (const { queries, fragments, feedback } of parts) {
+    if (queries.length > 0)
+      refused.push(...(await ingest.ingestQueries(queries)).rejected.map(({ message }) => message));
+    if (fragments.length > 0) await ingest.holdFragments(fragments);
+    if (feedback.length > 0)
+      refused.push(...(await ingest.ingestFeedback(feedback)).rejected.map(({ message }) => message));
+  }
+  return refused;
+}
+
+function refuse(error: RecalldError, type: string | undefined): OtlpAnswer {
+  const format = otlpFormat(type) ?? 'json';
+  if (error.retryable)
+    return { status: 503, shed: error.code, ...encodeFailure(format, UNAVAILABLE, error.message) };
+  return {
+    status: error.kind === 'too_large' ? 413 : 400,
+    ...encodeFailure(format, INVALID_ARGUMENT, error.message),
+  };
+}

@@ -1,0 +1,141 @@
+/** Confidence intervals in closed form: of a mean, of a proportion, of the difference of two paired ones. */
+import { normalQuantile, studentTQuantile } from './distributions.ts';
+
+/** The two ends of a confidence interval; `low <= high`, neither is NaN. */
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * Confidence interval of a mean: mean -+ t * sd / sqrt(n), t the quantile with n - 1 degrees of freedom.
+ *
+ * @param standardDeviation of the values, with n - 1 in the denominator
+ * @param n number of values; 1 tells nothing of the spread and gives the whole line
+ */
+export function studentTInterval(
+  mean: number,
+  standardDeviation: number,
+  n: number,
+  confidence: number,
+): Interval {
+  if (n < 2) return { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
+  const reach = (-studentTQuantile((1 - confidence) / 2, n - 1) * standardDeviation) / Math.sqrt(n);
+  return { low: mean - reach, high: mean + reach };
+}
+
+/**
+ * Score interval of a proportion, Wilson 1927:
+ * (p + z^2/2n -+ z sqrt(p(1 - p)/n + z^2/4n^2)) / (1 + z^2/n). It lies in [0, 1] and does not shrink to a point when
+ * every trial, or none, is a success.
+ *
+ * @param rate share of successes, in [0, 1]
+ * @param n number of trials, >= 1
+ */
+export function wilsonInterval(rate: number, n: number, confidence: number): Interval {
+  const z = -normalQuantile((1 - confidence) / 2);
+  const shrink = 1 + (z * z) / n;
+  const centre = (rate + (z * z) / (2 * n)) / shrink;
+  const reach = (z * Math.sqrt((rate * (1 - rate)) / n + (z * z) / (4 * n * n))) / shrink;
+  return {
+    low: rate === 0 ? 0 : Math.max(0, centre - reach),
+    high: rate === 1 ? 1 : Math.min(1, centre + reach),
+  };
+}
+
+/** Queries by what two runs did with them. */
+export interface PairedHits {
+  readonly both: number;
+  readonly onlyBaseline: number;
+  readonly onlyCandidate: number;
+  readonly neither: number;
+}
+
+/**
+ * Confidence interval of the difference candidate - baseline of two paired proportions: method 10 of Newcombe,
+ * Statistics in Medicine 17, 1998, 2635-2650. The Wilson intervals of both rates are joined with their correlation
+ * phi, which is corrected for continuity when positive, and 0 when a margin is empty.
+ *
+ * @throws RangeError without queries
+ */
+export function newcombePairedInterval(hits: PairedHits, confidence: number): Interval {
+  const { both, onlyBaseline, onlyCandidate, neither } = hits;
+  const n = both + onlyBaseline + onlyCandidate + neither;
+  if (n === 0) throw new RangeError('The difference of two rates of no queries is not defined.');
+  const candidate = scored(both + onlyCandidate, n, confidence);
+  const baseline = scored(both + onlyBaseline, n, confidence);
+  return differenceInterval(candidate, baseline, correlation(hits, n));
+}
+
+interface ScoredRate extends Interval {
+  readonly rate: number;
+}
+
+function scored(hits: number, n: number, confidence: number): ScoredRate {
+  const rate = hits / n;
+  return { rate, ...wilsonInterval(rate, n, confidence) };
+}
+
+function differenceInterval(first: ScoredRate, second: ScoredRate, phi: number): Interval {
+  const difference = first.rate - second.rate;
+  const below = joined(first.rate - first.low, second.high - second.rate, phi);
+  const above = joined(first.high - first.rate, second.rate - second.low, phi);
+  return { low: Math.max(-1, difference - below), high: Math.min(1, difference + above) };
+}
+
+function joined(reach1: number, reach2: number, phi: number): number {
+  return Math.sqrt(Math.max(0, reach1 * reach1 - 2 * phi * reach1 * reach2 + reach2 * reach2));
+}
+
+function correlation({ both, onlyBaseline, onlyCandidate, neither }: PairedHits, n: number): number {
+  const margins =
+    (both + onlyBaseline) * (onlyCandidate + neither) * (both + onlyCandidate) * (onlyBaseline + neither);
+  if (margins === 0) return 0;
+  const covariance = both * neither - onlyBaseline * onlyCandidate;
+  const corrected = covariance > 0 ? Math.max(covariance - n / 2, 0) : covariance;
+  return corrected / Math.sqrt(margins);
+}
+
+/**
+ * Bounds of a share at another confidence than they were computed at, exactly for Wilson's interval.
+ *
+ * Wilson's interval reaches the same way up and down on the logit scale, by h = 2 asinh(z / (2 sqrt(n p (1 - p))))
+ * (Newcombe 1998), so that h at one z gives h at another without n. At a share of 0 or 1, where it reaches only one
+ * way, n follows from the bound itself: it is z^2 / (n + z^2) away.
+ *
+ * @param share in [0, 1]
+ * @param bounds of the share, at `confidence`
+ * @param wanted the confidence of the result, in (0, 1)
+ */
+export function rescaledInterval(
+  share: number,
+  { low, high }: Interval,
+  confidence: number,
+  wanted: number,
+): Interval {
+  const z = normalQuantile((1 + confidence) / 2);
+  const other = normalQuantile((1 + wanted) / 2);
+  if (share <= 0) return { low, high: reachFromEnd(high, z, other) };
+  if (share >= 1) return { low: 1 - reachFromEnd(1 - low, z, other), high };
+  return {
+    low: moved(share, low, z, other, 0),
+    high: moved(share, high, z, other, 1),
+  };
+}
+
+function reachFromEnd(reach: number, z: number, other: number): number {
+  if (reach <= 0 || reach >= 1) return reach;
+  const n = (z * z * (1 - reach)) / reach;
+  return (other * other) / (n + other * other);
+}
+
+/** A bound at an end of the range stays there. */
+function moved(share: number, bound: number, z: number, other: number, end: 0 | 1): number {
+  if (bound <= 0 || bound >= 1) return end;
+  const reach = logit(bound) - logit(share);
+  return 1 / (1 + Math.exp(-(logit(share) + 2 * Math.asinh((other / z) * Math.sinh(reach / 2)))));
+}
+
+function logit(share: number): number {
+  return Math.log(share) - Math.log1p(-share);
+}

@@ -1,0 +1,163 @@
+/** What FT.INFO says of an index. */
+import { failed, unsupported } from '../outcome.ts';
+import { settingsHash } from '../store-calls.ts';
+import type { NearestRequest, ScoreKind, VectorMetric } from '../vector-store.ts';
+import { type Reply, repliesOf, replyNumber, replyText, valueAfter } from './connection.ts';
+
+export interface SearchQuery {
+  readonly text: string;
+  /** Names and values in turn. */
+  readonly params: readonly (string | Buffer)[];
+}
+
+/** Name of the distance in the answer. */
+export const DISTANCE = '__recalld_distance';
+
+/**
+ * `(@topic:{$f0})=>[KNN 10 @embedding $vector AS ...]`. Null when nothing can match: a TAG has no empty values unless
+ * it was made with INDEXEMPTY.
+ *
+ * @throws Refused for a field that is not indexed as TAG or NUMERIC
+ */
+export function nearestQuery(info: IndexInfo, request: NearestRequest, vector: Buffer): SearchQuery | null {
+  const params: (string | Buffer)[] = ['vector', vector];
+  const conditions: string[] = [];
+  for (const [name, value] of Object.entries(request.filter)) {
+    const field = info.fields.find(({ attribute, identifier }) => attribute === name || identifier === name);
+    const param = `f${conditions.length}`;
+    const condition = equality(field, name, value, param);
+    if (condition === null) return null;
+    if (condition.includes(`$${param}`)) params.push(param, value);
+    conditions.push(condition);
+  }
+  const filter = conditions.length === 0 ? '*' : `(${conditions.join(' ')})`;
+  return {
+    text: `${filter}=>[KNN ${request.k} @${escaped(info.vector.attribute)} $vector AS ${DISTANCE}]`,
+    params,
+  };
+}
+
+/** Any of these values of a TAG. */
+export function anyOfQuery(field: IndexedField, values: readonly string[]): SearchQuery {
+  const params = values.flatMap((value, place) => [`v${place}`, value]);
+  return {
+    text: `@${escaped(field.attribute)}:{${values.map((_, place) => `$v${place}`).join(' | ')}}`,
+    params,
+  };
+}
+
+function equality(
+  field: IndexedField | undefined,
+  name: string,
+  value: string,
+  param: string,
+): string | null {
+  if (field?.type === 'TAG') {
+    const start = `@${escaped(field.attribute)}:`;
+    if (value !== '') return `${start}{$${param}}`;
+    return field.hasEmptyValues ? `${start}{""}` : null;
+  }
+  if (field?.type === 'NUMERIC') {
+    return value.trim() === '' || Number.isNaN(Number(value))
+      ? null
+      : `@${escaped(field.attribute)}:[$${param} $${param}]`;
+  }
+  throw unsupported(`A filter on ${name} needs an index of the field as TAG or NUMERIC.`);
+}
+
+function escaped(name: string): string {
+  return name.replaceAll(/[^\w]/gu, String.raw`\$&`);
+}
+
+export interface IndexedField {
+  /** Name in queries. */
+  readonly attribute: string;
+  /** Field of a hash, or path into a JSON document. */
+  readonly identifier: string;
+  /** TAG, TEXT, NUMERIC, VECTOR, ... */
+  readonly type: string;
+  readonly hasEmptyValues: boolean;
+}
+
+export interface IndexInfo {
+  readonly dimensions: number;
+  readonly count: number;
+  readonly metric: VectorMetric;
+  readonly scoreKind: ScoreKind;
+  readonly keyType: 'HASH' | 'JSON';
+  readonly prefixes: readonly string[];
+  /** FLAT compares with every vector. */
+  readonly isFlat: boolean;
+  readonly vector: IndexedField;
+  readonly fields: readonly IndexedField[];
+  readonly traits: Readonly<Record<string, string>>;
+}
+
+const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreKind }>> = {
+  COSINE: { metric: 'cosine', scoreKind: 'cosine_distance' },
+  L2: { metric: 'l2', scoreKind: 'squared_l2' },
+  IP: { metric: 'dot', scoreKind: 'one_minus_dot' },
+};
+
+/**
+ * Source: content/commands/ft.info.md of github.com/redis/docs, and src/info/info_command.c of
+ * github.com/RediSearch/RediSearch for the fields of vectors.
+ *
+ * @param name of the vector field, as attribute or as identifier
+ */
+export function readIndexInfo(reply: Reply, name: string, configField: string): IndexInfo {
+  const info = repliesOf(reply);
+  const definition = repliesOf(valueAfter(info, 'index_definition'));
+  const attributes = repliesOf(valueAfter(info, 'attributes')).map(repliesOf);
+  const isNamed = (attribute: readonly Reply[]) =>
+    ['attribute', 'identifier'].some((key) => replyText(valueAfter(attribute, key)) === name);
+  const vector = attributes.find((attribute) => isNamed(attribute) && typeOf(attribute) === 'VECTOR');
+  if (vector === undefined) {
+    throw failed(
+      'vector_unknown',
+      `Redis description failed: the index has no vector field ${name}; check ${configField}.embedding.`,
+    );
+  }
+  const text = (key: string) => replyText(valueAfter(vector, key)) ?? 'unknown';
+  const kinds = metrics[text('distance_metric')];
+  const dimensions = replyNumber(valueAfter(vector, 'dim'));
+  if (kinds === undefined || dimensions === null || text('data_type') !== 'FLOAT32') {
+    throw unsupported(`The vectors of ${name} are not of type FLOAT32 under COSINE, L2 or IP.`);
+  }
+  const keyType = replyText(valueAfter(definition, 'key_type')) === 'JSON' ? 'JSON' : 'HASH';
+  const prefixes = repliesOf(valueAfter(definition, 'prefixes')).map((prefix) => replyText(prefix) ?? '');
+  const settings = vector.map((value) => replyText(value) ?? '');
+  return {
+    dimensions,
+    count: replyNumber(valueAfter(info, 'num_docs')) ?? 0,
+    ...kinds,
+    keyType,
+    prefixes: prefixes.length === 0 ? [''] : prefixes,
+    isFlat: text('algorithm') === 'FLAT',
+    vector: fieldOf(vector),
+    fields: attributes.map(fieldOf),
+    traits: {
+      index: replyText(valueAfter(info, 'index_name')) ?? '',
+      key_type: keyType,
+      prefixes: settingsHash(prefixes),
+      vector: settingsHash(settings),
+      algorithm: text('algorithm'),
+      metric: text('distance_metric'),
+      dimensions: String(dimensions),
+    },
+  };
+}
+
+function fieldOf(attribute: readonly Reply[]): IndexedField {
+  const identifier = replyText(valueAfter(attribute, 'identifier')) ?? '';
+  return {
+    identifier,
+    attribute: replyText(valueAfter(attribute, 'attribute')) ?? identifier,
+    type: typeOf(attribute),
+    hasEmptyValues: attribute.some((value) => replyText(value) === 'INDEXEMPTY'),
+  };
+}
+
+function typeOf(attribute: readonly Reply[]): string {
+  return replyText(valueAfter(attribute, 'type')) ?? '';
+}

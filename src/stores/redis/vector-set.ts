@@ -1,0 +1,215 @@
+/**
+ * A vector set of Redis 8.
+ *
+ * Source: content/commands/{vsim,vrange,vemb,vinfo,vismember,vgetattr}.md of github.com/redis/docs, and
+ * modules/vector-sets of github.com/redis/redis.
+ */
+
+import { fieldAt, textOf } from '../../outbound/json-value.ts';
+import { createReservoir } from '../../stats/random.ts';
+import { parseBoundedJson } from '../../text/json.ts';
+import { type Hit, inPortions, readSample } from '../entries.ts';
+import { type Attempt, failed, unsupported } from '../outcome.ts';
+import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
+import type { NearestRequest, SampledVectors, SampleRequest, VectorStore } from '../vector-store.ts';
+import {
+  createRedisConnection,
+  float32Bytes,
+  type RedisCommand,
+  type RedisConnection,
+  type RedisSettings,
+  type Reply,
+  repliesOf,
+  replyNumber,
+  replyText,
+  valueAfter,
+} from './connection.ts';
+
+interface RedisVectorSetSettings {
+  readonly redis: RedisSettings;
+  /** Key of the vector set. */
+  readonly key: string;
+  /** Attribute of the text of a chunk. */
+  readonly content?: string | undefined;
+}
+
+interface SetShape {
+  readonly dimensions: number | null;
+  readonly count: number;
+  /** Vectors are kept under a random projection to fewer numbers. */
+  readonly isProjected: boolean;
+  readonly metric: 'cosine';
+  readonly scoreKind: 'shifted_cosine';
+  readonly traits: Readonly<Record<string, string>>;
+}
+
+const IDS_PER_CALL = 1000;
+const MOST_PAGES = 5000;
+const VECTORS_PER_CALL = 250;
+
+/**
+ * Creates the store; nothing is sent before the first call.
+ *
+ * A sample reads all names of elements by VRANGE, 1,000 a call and up to 5,000,000, through a reservoir with the
+ * seed, then VEMB for each chosen one. VRANDMEMBER would be one call, but it walks the graph at random from its entry
+ * point, so that well connected elements come more often. Vectors come back as they are kept, by default quantised
+ * to 8 bits. A key without a set is an empty store, since Redis keeps no empty sets.
+ *
+ * @throws RecalldError config_invalid for an address that cannot be called
+ */
+export function createRedisVectorSetStore(settings: RedisVectorSetSettings): VectorStore {
+  const redis = createRedisConnection(settings.redis);
+  const shapes = rememberShape<SetShape>('Redis', async (attempt) => {
+    const [info] = await redis.send([command(settings.key, 'VINFO', [])], 'description', attempt);
+    return readShape(settings.key, repliesOf(info));
+  });
+  const store: VectorSet = { ...settings, connection: redis, shapes };
+  return createRemoteStore({
+    kind: 'redis_vector_set',
+    shapes,
+    search: (_, request, attempt) => search(store, request, attempt),
+    placeOf: { score: 'score', id: 'element', vector: 'vector' },
+    unexpected: (purpose) =>
+      failed('unexpected_answer', `Redis ${purpose} failed: VSIM gave no pairs of element and score.`),
+    sample: (request, attempt) => sample(store, request, attempt),
+    describe: async ({ count }) => ({ count, isExactCount: true }),
+    existing: (ids, attempt) => existing(store, ids, attempt),
+    close: redis.close,
+  });
+}
+
+interface VectorSet extends RedisVectorSetSettings {
+  readonly connection: RedisConnection;
+  readonly shapes: RememberedShape<SetShape>;
+}
+
+function command(key: string, name: string, args: RedisCommand['args'], version = '8.0'): RedisCommand {
+  return { name, args: [key, ...args], needs: `Redis ${version} or later` };
+}
+
+async function search(store: VectorSet, request: NearestRequest, attempt: Attempt): Promise<Hit[]> {
+  const filter = filterExpression(request.filter);
+  const args = ['FP32', float32Bytes(request.vector), 'WITHSCORES', 'COUNT', request.k];
+  const options = [...(filter === null ? [] : ['FILTER', filter]), ...(request.exact ? ['TRUTH'] : [])];
+  const asked = command(store.key, 'VSIM', [...args, ...options]);
+  const [reply] = await store.connection.send([asked], 'search', attempt);
+  const hits = inPortions(repliesOf(reply), 2).map(([id, score]) => ({
+    id: replyText(id),
+    score: replyNumber(score),
+    vector: null,
+    content: null,
+  }));
+  if (!request.withContent) return hits;
+  const ids = hits.map(({ id }) => id ?? '');
+  const contents = await contentsOf(store, ids, attempt);
+  return hits.map((hit, place) => ({ ...hit, content: contents[place] ?? null }));
+}
+
+async function contentsOf(
+  { key, content, connection }: VectorSet,
+  ids: readonly string[],
+  attempt: Attempt,
+): Promise<(string | null)[]> {
+  if (content === undefined) return ids.map(() => null);
+  const commands = ids.map((id) => command(key, 'VGETATTR', [id]));
+  const attributes = await connection.send(commands, 'look-up of texts', attempt);
+  return attributes.map((reply) => textOf(fieldAt(parsed(replyText(reply)), content)));
+}
+
+async function sample(store: VectorSet, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
+  const { n, seed, withContent } = request;
+  const { count, isProjected } = await store.shapes.fresh(attempt);
+  if (isProjected)
+    throw unsupported('This vector set keeps its vectors projected (REDUCE), not as they came.');
+  if (count > MOST_PAGES * IDS_PER_CALL) {
+    throw unsupported(`A uniform sample of a vector set reads every name, and ${count} are too many.`);
+  }
+  const drawn = n < 1 || count === 0 ? [] : await walkedIds(store, n, seed, attempt);
+  return readSample(drawn, VECTORS_PER_CALL, { withContent, isSeeded: true }, async (ids) => {
+    const embeddings = ids.map((id) => command(store.key, 'VEMB', [id]));
+    const vectors = await store.connection.send(embeddings, 'sample', attempt);
+    const contents = withContent ? await contentsOf(store, ids, attempt) : [];
+    return ids.map((id, place) => {
+      const numbers = repliesOf(vectors[place]).map((reply) => replyNumber(reply) ?? 0);
+      // It may have been removed between the two calls.
+      const vector = numbers.length === 0 ? null : Float32Array.from(numbers);
+      return { id, vector, content: contents[place] ?? null };
+    });
+  });
+}
+
+async function walkedIds(store: VectorSet, n: number, seed: number, attempt: Attempt): Promise<string[]> {
+  const reservoir = createReservoir<string>(n, seed);
+  let start: string | Buffer = '-';
+  for (;;) {
+    const asked: RedisCommand = command(store.key, 'VRANGE', [start, '+', IDS_PER_CALL], '8.4');
+    const [reply]: readonly Reply[] = await store.connection.send([asked], 'sample', attempt);
+    const page = repliesOf(reply);
+    for (const name of page) reservoir.offer(replyText(name) ?? '');
+    if (page.length < IDS_PER_CALL) return reservoir.chosen();
+    const last = page.at(-1);
+    start = Buffer.concat([Buffer.from('('), Buffer.isBuffer(last) ? last : Buffer.alloc(0)]);
+  }
+}
+
+async function existing(
+  { key, connection }: VectorSet,
+  ids: readonly string[],
+  attempt: Attempt,
+): Promise<ReadonlySet<string>> {
+  const known = new Set<string>();
+  for (const portion of inPortions(ids, IDS_PER_CALL)) {
+    const commands = portion.map((id) => command(key, 'VISMEMBER', [id]));
+    const replies = await connection.send(commands, 'check of ids', attempt);
+    for (const [place, id] of portion.entries()) if (replyNumber(replies[place]) === 1) known.add(id);
+  }
+  return known;
+}
+
+/** `vset-uid` and `hnsw-max-node-uid` are left out: a restart and a write change them. */
+function readShape(key: string, info: readonly Reply[]): SetShape {
+  const kept = replyNumber(valueAfter(info, 'vector-dim'));
+  const input = replyNumber(valueAfter(info, 'projection-input-dim')) ?? 0;
+  const trait = (name: string) => replyText(valueAfter(info, name)) ?? 'unknown';
+  return {
+    dimensions: input > 0 ? input : kept,
+    count: replyNumber(valueAfter(info, 'size')) ?? 0,
+    isProjected: input > 0,
+    metric: 'cosine',
+    scoreKind: 'shifted_cosine',
+    traits: {
+      key,
+      quant_type: trait('quant-type'),
+      hnsw_m: trait('hnsw-m'),
+      dimensions: kept === null ? 'unknown' : String(kept),
+    },
+  };
+}
+
+/**
+ * `.name == "value"` for each field. A string of this language has no escapes: it ends at the next quote of its kind,
+ * and a backslash stays in it.
+ *
+ * @throws Refused for a value that cannot be written
+ */
+function filterExpression(filter: NearestRequest['filter']): string | null {
+  const conditions = Object.entries(filter).map(([name, value]) => {
+    if (!/^\w+$/.test(name)) throw unsupported(`Filters of vector sets know no attribute named ${name}.`);
+    const quote = [`"`, `'`].find((mark) => !value.includes(mark));
+    if (quote === undefined || value.includes('\\')) {
+      throw unsupported(
+        'Filters of vector sets take no value with both kinds of quotes or with a backslash.',
+      );
+    }
+    return `.${name} == ${quote}${value}${quote}`;
+  });
+  return conditions.length === 0 ? null : conditions.join(' and ');
+}
+
+function parsed(json: string | null): unknown {
+  try {
+    return json === null ? null : parseBoundedJson(json);
+  } catch {
+    return null;
+  }
+}

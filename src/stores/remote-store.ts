@@ -1,0 +1,160 @@
+/** A vector store made of what one product is asked, with what all products have in common. */
+import { sizeClass } from '../vector/size-class.ts';
+import { type Hit, toNearest } from './entries.ts';
+import {
+  type Attempt,
+  dimensionMismatch,
+  failureCode,
+  outcomeOf,
+  outcomeOfScan,
+  unsupported,
+} from './outcome.ts';
+import type {
+  Nearest,
+  NearestRequest,
+  SampledVectors,
+  SampleRequest,
+  ScoreKind,
+  StoreDescription,
+  VectorStore,
+} from './vector-store.ts';
+
+/** What a store is made of, as far as every product says it. */
+export interface StoreShape extends Shape, Pick<StoreDescription, 'metric' | 'traits'> {
+  readonly scoreKind: ScoreKind;
+}
+
+/** What one product is asked: each operation makes its requests and reads their answers. @throws Refused */
+export interface StoreOperations<S extends StoreShape> {
+  readonly kind: string;
+  readonly shapes: RememberedShape<S>;
+  /** Why it cannot be asked for an exact search, where that is known without asking it. */
+  readonly noExactSearch?: string;
+  /** Best first, as the store orders them; null when nothing can match. */
+  search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
+  /** Where the answer to a search should have what a hit lacks, for `unexpected`. */
+  readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
+  /** The refusal of an answer that is not what the product promises. */
+  unexpected(purpose: string, lacking: string): Error;
+  sample(request: SampleRequest, attempt: Attempt): Promise<SampledVectors>;
+  /** What the shape does not say; how large the store is becomes a trait beside these and those of the shape. */
+  describe(
+    shape: S,
+    attempt: Attempt,
+  ): Promise<Pick<StoreDescription, 'count' | 'isExactCount'> & Partial<Pick<StoreDescription, 'traits'>>>;
+  existing(ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>>;
+  close(): void;
+}
+
+export function createRemoteStore<S extends StoreShape>(operations: StoreOperations<S>): VectorStore {
+  const { kind, shapes, noExactSearch } = operations;
+  return {
+    kind,
+    nearest: (request, signal) =>
+      (request.exact ? outcomeOfScan : outcomeOf)(signal, async (attempt) => {
+        if (request.exact && noExactSearch !== undefined) throw unsupported(noExactSearch);
+        return shapes.search(request.vector, attempt, (shape, inner) =>
+          searchNearest(operations, shape, request, inner),
+        );
+      }),
+    sample: (request, signal) => outcomeOfScan(signal, (attempt) => operations.sample(request, attempt)),
+    describe: (signal) =>
+      outcomeOfScan(signal, async (attempt) => {
+        const shape = await shapes.fresh(attempt);
+        const { count, isExactCount, traits } = await operations.describe(shape, attempt);
+        const { dimensions, metric } = shape;
+        return {
+          count,
+          isExactCount,
+          dimensions,
+          metric,
+          traits: { ...shape.traits, ...traits, size_class: sizeClass(count) },
+        };
+      }),
+    existing: (ids, signal) => outcomeOf(signal, (attempt) => operations.existing(ids, attempt)),
+    close: async () => operations.close(),
+  };
+}
+
+async function searchNearest<S extends StoreShape>(
+  operations: StoreOperations<S>,
+  shape: S,
+  request: NearestRequest,
+  attempt: Attempt,
+): Promise<Nearest> {
+  const hits = await operations.search(shape, request, attempt);
+  if (hits === null) return { neighbours: [], isShort: true };
+  const nearest = toNearest(hits, shape.scoreKind, request);
+  if (typeof nearest !== 'string') return nearest;
+  throw operations.unexpected('search', operations.placeOf[nearest]);
+}
+
+interface Shape {
+  /** Length of the vectors, null when the store does not say. */
+  readonly dimensions: number | null;
+}
+
+export interface RememberedShape<S extends Shape> {
+  /** Asks the store at the first call only. */
+  current(attempt: Attempt): Promise<S>;
+  /** Asks the store, whatever is remembered. */
+  fresh(attempt: Attempt): Promise<S>;
+  /**
+   * Runs a search by the remembered shape. A vector of the wrong length is refused before anything is sent; since a
+   * store may have been built anew, the shape is asked for once more before that, and after a search that failed
+   * for another reason than the connection.
+   */
+  search<Value>(
+    vector: Float32Array,
+    attempt: Attempt,
+    run: (shape: S, attempt: Attempt) => Promise<Value>,
+  ): Promise<Value>;
+}
+
+/** What a search must know of a store before it is sent, asked once. */
+export function rememberShape<S extends Shape>(
+  service: string,
+  ask: (attempt: Attempt) => Promise<S>,
+): RememberedShape<S> {
+  let remembered: S | undefined;
+  const fresh = async (attempt: Attempt): Promise<S> => {
+    remembered = undefined;
+    // What a store is made of is known at once, so that one that hangs is noticed before the patience of a scan.
+    remembered = await ask({ ...attempt, patience: 1 });
+    return remembered;
+  };
+  const current = async (attempt: Attempt): Promise<S> => remembered ?? fresh(attempt);
+  const check = (shape: S, vector: Float32Array): void => {
+    if (shape.dimensions !== null && shape.dimensions !== vector.length) {
+      throw dimensionMismatch(service, shape.dimensions, vector.length);
+    }
+  };
+
+  return {
+    current,
+    fresh,
+    async search(vector, attempt, run) {
+      const isKnown = remembered !== undefined;
+      let shape = await current(aside(attempt));
+      if (isKnown && shape.dimensions !== vector.length) shape = await fresh(aside(attempt));
+      check(shape, vector);
+      try {
+        return await run(shape, attempt);
+      } catch (error) {
+        if (isKnown && isAboutTheRequest(error)) {
+          check(await fresh(aside(attempt)), vector);
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+function isAboutTheRequest(error: unknown): boolean {
+  return /^(http_4(00|22)|collection_missing|request_refused)$/.test(failureCode(error) ?? '');
+}
+
+/** The latency of a search is that of the search alone. */
+function aside(attempt: Attempt): Attempt {
+  return { ...attempt, stopwatch: { latencyMs: 0 } };
+}

@@ -1,0 +1,117 @@
+/**
+ * JSON that others sent, parsed only when that can cost no more than its bytes say. JSON.parse keeps some 300 bytes for
+ * each level that is open, so four megabytes of `[` take more than a gigabyte and block the thread for seconds.
+ */
+
+type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+
+/**
+ * Parses JSON like JSON.parse, but an integer that a double cannot hold exactly (beyond 2^53 - 1, as in 64-bit ids)
+ * becomes a string of its digits. JSON.parse would round it, and a rounded id matches no judgment, or the wrong one.
+ *
+ * @throws SyntaxError when the text is not JSON; JsonBeyondLimit as parseBoundedJson does
+ */
+export function parseExactJson(text: string): JsonValue {
+  const value = parseBoundedJson(text) as JsonValue;
+  return /\d{16}/.test(text) ? (JSON.parse(quoteLongIntegers(text)) as JsonValue) : value;
+}
+
+/** Puts quotes around each unsafe integer of valid JSON; strings are stepped over. */
+function quoteLongIntegers(json: string): string {
+  const token = /"|-?\d[\d.eE+-]*/g;
+  let quoted = '';
+  let copied = 0;
+  for (let match = token.exec(json); match !== null; match = token.exec(json)) {
+    const [number] = match;
+    if (number === '"') {
+      token.lastIndex = endOfString(json, match.index);
+    } else if (/^-?\d+$/.test(number) && !Number.isSafeInteger(Number(number))) {
+      quoted += `${json.slice(copied, match.index)}"${number}"`;
+      copied = token.lastIndex;
+    }
+  }
+  return quoted + json.slice(copied);
+}
+
+/** Stands before the digits of a long integer until the quotes around it are taken away; no text of ours has it. */
+const LONG_INTEGER = '\u{f8ff}long:';
+
+/** JSON.stringify, but a bigint becomes its digits: the id of 64 bits that parseExactJson made a string of. */
+export function formatExactJson(value: unknown): string {
+  let hasLong = false;
+  const text = JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner !== 'bigint') return inner;
+    hasLong = true;
+    return `${LONG_INTEGER}${inner}`;
+  });
+  return hasLong ? text.replaceAll(new RegExp(`"${LONG_INTEGER}(-?\\d+)"`, 'g'), '$1') : text;
+}
+
+interface JsonLimits {
+  /** Arrays and objects within each other. */
+  readonly depth: number;
+  /** Arrays and objects of the whole text: each costs memory, however few bytes it has. */
+  readonly containers: number;
+}
+
+/** No contract of ours and no service that we know nests more than ten levels; a full batch has a million results. */
+export const jsonLimits: JsonLimits = { depth: 100, containers: 2_000_000 };
+
+/** JSON that is not parsed, whether it is valid or not. */
+export class JsonBeyondLimit extends Error {
+  readonly code: 'too_deep' | 'too_large';
+  /** To be read behind a subject, such as "the answer". */
+  readonly problem: string;
+
+  constructor(code: 'too_deep' | 'too_large', limits: JsonLimits) {
+    const problem =
+      code === 'too_deep'
+        ? `nests arrays and objects more than ${limits.depth} levels deep`
+        : `holds more than ${limits.containers} arrays and objects`;
+    super(`The JSON ${problem}.`);
+    this.code = code;
+    this.problem = problem;
+  }
+}
+
+/**
+ * Parses JSON like JSON.parse.
+ *
+ * @throws SyntaxError when the text is not JSON; JsonBeyondLimit, before anything is parsed
+ */
+export function parseBoundedJson(text: string, limits: JsonLimits = jsonLimits): unknown {
+  assertWithin(text, limits);
+  return JSON.parse(text);
+}
+
+/** As far as the text is valid JSON, it counts what JSON.parse would open; behind that JSON.parse does not go. */
+function assertWithin(text: string, limits: JsonLimits): void {
+  // The pattern engine walks over long vectors several times as fast as a loop does.
+  const mark = /["[\]{}]/g;
+  let depth = 0;
+  let containers = 0;
+  while (mark.test(text)) {
+    const character = text[mark.lastIndex - 1];
+    if (character === '"') mark.lastIndex = endOfString(text, mark.lastIndex - 1);
+    else if (character === ']' || character === '}') depth -= 1;
+    else {
+      depth += 1;
+      containers += 1;
+      if (depth > limits.depth) throw new JsonBeyondLimit('too_deep', limits);
+      if (containers > limits.containers) throw new JsonBeyondLimit('too_large', limits);
+    }
+  }
+}
+
+/** The index behind the quote that ends the string which starts at `start`; that behind the text when none does. */
+function endOfString(json: string, start: number): number {
+  let quote = json.indexOf('"', start + 1);
+  while (quote !== -1) {
+    let before = quote - 1;
+    while (json[before] === '\\') before -= 1;
+    // Backslashes escape one another in pairs.
+    if ((quote - before) % 2 === 1) return quote + 1;
+    quote = json.indexOf('"', quote + 1);
+  }
+  return json.length;
+}

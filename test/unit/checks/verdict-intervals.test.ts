@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { verdictIntervals } from '../../../src/checks/check-history.tsx';
+import { hours } from '../../support/measurements.ts';
+
+const change = (
+  hour: number,
+  from: 'ok' | 'critical' | null,
+  to: 'ok' | 'critical',
+  ended: number | null,
+) => ({ occurredAt: hours(hour), from, to, endedAt: ended === null ? null : hours(ended) });
+
+const unjudged = { verdict: 'no_data', since: null } as const;
+
+describe('how a check stood over time', () => {
+  it('is told from its changes, and before the first one by what it changed from', () => {
+    const changes = [change(4, 'critical', 'ok', null), change(2, 'ok', 'critical', 4)];
+    expect(verdictIntervals(changes, unjudged, hours(0), hours(6))).toEqual([
+      { verdict: 'ok', from: hours(0), until: hours(2) },
+      { verdict: 'critical', from: hours(2), until: hours(4) },
+      { verdict: 'ok', from: hours(4), until: hours(6) },
+    ]);
+  });
+
+  it('does not reach beyond the time that is looked at', () => {
+    expect(verdictIntervals([change(2, 'ok', 'critical', 9)], unjudged, hours(0), hours(6)).at(-1)).toEqual({
+      verdict: 'critical',
+      from: hours(2),
+      until: hours(6),
+    });
+  });
+
+  it('is as it is now for a check that did not change, and nothing before it was first judged', () => {
+    const standing = { verdict: 'critical', since: hours(3) } as const;
+    expect(verdictIntervals([], standing, hours(4), hours(6))).toEqual([
+      { verdict: 'critical', from: hours(4), until: hours(6) },
+    ]);
+    expect(verdictIntervals([], standing, hours(0), hours(6))).toEqual([
+      { verdict: 'critical', from: hours(3), until: hours(6) },
+    ]);
+    expect(verdictIntervals([], standing, hours(0), hours(2))).toEqual([]);
+    expect(verdictIntervals([], unjudged, hours(0), hours(6))).toEqual([]);
+    expect(verdictIntervals([change(2, null, 'ok', null)], unjudged, hours(0), hours(6))).toEqual([
+      { verdict: 'ok', from: hours(2), until: hours(6) },
+    ]);
+  });
+});

@@ -1,0 +1,36 @@
+import { PanelBuilder } from '@grafana/grafana-foundation-sdk/text';
+import { describe, expect, it } from 'vitest';
+import { arrange } from '../../../src/dashboards/frame.ts';
+
+const panel = (title: string, width: number, height: number) =>
+  new PanelBuilder().title(title).span(width).height(height);
+
+const places = (sections: Parameters<typeof arrange>[0]) =>
+  arrange(sections).map(({ id, title, gridPos }) => ({ id, title, ...gridPos }));
+
+describe('the layout', () => {
+  it('goes on in a new line where a panel does not fit, below the tallest of the line before', () => {
+    const panels = [panel('a', 6, 4), panel('b', 12, 9), panel('c', 12, 3), panel('d', 12, 3)];
+    expect(places([{ title: 'Row', panels }])).toEqual([
+      { id: 1, title: 'Row', x: 0, y: 0, w: 24, h: 1 },
+      { id: 2, title: 'a', x: 0, y: 1, w: 6, h: 4 },
+      { id: 3, title: 'b', x: 6, y: 1, w: 12, h: 9 },
+      { id: 4, title: 'c', x: 0, y: 10, w: 12, h: 3 },
+      { id: 5, title: 'd', x: 12, y: 10, w: 12, h: 3 },
+    ]);
+  });
+
+  it('puts each section below the one before, and leaves out those without panels', () => {
+    const sections = [
+      { title: 'First', panels: [panel('a', 24, 5)] },
+      { title: 'Empty', panels: [] },
+      { title: 'Last', panels: [panel('b', 4, 2)] },
+    ];
+    expect(places(sections).map(({ title, y }) => [title, y])).toEqual([
+      ['First', 0],
+      ['a', 1],
+      ['Last', 6],
+      ['b', 7],
+    ]);
+  });
+});

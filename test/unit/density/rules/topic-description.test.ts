@@ -1,0 +1,174 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  concernedSegments,
+  distinctExamples,
+  labelTopic,
+  nearestChunks,
+} from '../../../../src/density/rules/topic-description.ts';
+import { absorbedTopics, matchTopics, topicName } from '../../../../src/density/rules/uncovered-topic.ts';
+
+const direction = (angle: number): Float64Array => Float64Array.of(Math.cos(angle), Math.sin(angle));
+const found = (angle: number, cohesion = 0.9) => ({ centroid: direction(angle), cohesion });
+
+describe('a topic that is found again', () => {
+  it('is the known one that it is most like, each known one once', () => {
+    const known = [
+      { id: 'a', centroid: direction(0) },
+      { id: 'b', centroid: direction(1) },
+    ];
+    const matches = matchTopics([found(0.2), found(0.1), found(1.1), found(2.5)], known);
+    expect(matches.map((match) => match.known)).toEqual([null, 'a', 'b', null]);
+    expect(matches[1]?.similarity).toBeCloseTo(Math.cos(0.1), 12);
+  });
+
+  it('is known by less when its queries are less like each other', () => {
+    const known = [{ id: 'a', centroid: direction(0) }];
+    const matches = matchTopics([found(1, 0.9)], known);
+    expect(matches[0]?.known).toBeNull();
+    expect(matchTopics([found(1, 0.5)], known)[0]?.known).toBe('a');
+    expect(matchTopics([found(1.2, 0.5)], known)[0]?.known).toBeNull();
+  });
+
+  it('takes in those that are no longer found apart from it, and no others', () => {
+    const known = [0, 0.1, 0.2, 2].map((angle) => ({ id: `at ${angle}`, centroid: direction(angle) }));
+    const matches = matchTopics([found(0.12), found(0.01)], known);
+    expect(matches.map((match) => match.known)).toEqual(['at 0.1', 'at 0']);
+    expect([...absorbedTopics(matches, known)]).toEqual([['at 0.2', 0]]);
+  });
+
+  it('is new when another model made the vectors', () => {
+    const other = { id: 'a', centroid: Float64Array.of(1, 0, 0) };
+    expect(matchTopics([found(0)], [other])[0]).toMatchObject({ known: null, similarity: null });
+  });
+
+  it('is matched alike in whatever order', () => {
+    const angles = fc.uniqueArray(fc.integer({ min: 0, max: 628 }), { maxLength: 6 });
+    fc.assert(
+      fc.property(angles, angles, (some, others) => {
+        const topics = some.map((angle) => found(angle / 100));
+        const known = others.map((angle) => ({ id: `k${angle}`, centroid: direction(angle / 100) }));
+        const forwards = matchTopics(topics, known).map((match) => match.known);
+        const backwards = matchTopics(topics.toReversed(), known.toReversed()).map((match) => match.known);
+        expect(new Set(forwards)).toEqual(new Set(backwards));
+        const named = forwards.filter((id) => id !== null);
+        expect(new Set(named).size).toBe(named.length);
+      }),
+    );
+  });
+});
+
+describe('the label of a topic', () => {
+  const background = [
+    'How do I reset my password?',
+    'Where can I find the invoice of last month?',
+    'How do I change the address of my account?',
+    'Which plan is the cheapest for a small team?',
+    'How do I delete my account?',
+    'Can I get a refund for the last month?',
+  ];
+
+  it('is what its queries speak of and others do not', () => {
+    const topic = [
+      'How do I apply for parental leave?',
+      'How long is parental leave for fathers?',
+      'Does parental leave count for my pension?',
+      'When do I have to ask for leave?',
+    ];
+    expect(labelTopic(topic, background).slice(0, 2).toSorted()).toEqual(['leave', 'parental']);
+  });
+
+  it('holds no plain words, numbers or redacted places', () => {
+    const label = labelTopic(['what is [EMAIL] 2024 krypton', 'who is [EMAIL] 2024 krypton'], background);
+    expect(label).toEqual(['krypton']);
+  });
+
+  it('is empty without texts, and made of the topic alone without a background', () => {
+    expect(labelTopic([], background)).toEqual([]);
+    expect(labelTopic(['photosynthesis in plants', 'photosynthesis at night'], [])[0]).toBe('photosynthesis');
+  });
+});
+
+it('a topic is called by its words, and by its id where no texts are kept', () => {
+  expect(topicName({ id: 't-1', label: ['parental', 'leave'] })).toBe('parental leave');
+  expect(topicName({ id: 't-1', label: [] })).toBe('t-1');
+});
+
+describe('the chunks nearest to a topic', () => {
+  it('are those of most queries, of equally many the most similar, with their mean cosine', () => {
+    expect(
+      nearestChunks([
+        [
+          ['a', 0.5],
+          ['b', 0.4],
+        ],
+        [
+          ['b', 0.2],
+          ['c', 0.1],
+        ],
+        [],
+      ]),
+    ).toEqual([
+      ['b', expect.closeTo(0.3, 12)],
+      ['a', 0.5],
+      ['c', 0.1],
+    ]);
+  });
+
+  it('are at most five, in whatever order the queries come', () => {
+    const chunk = fc.tuple(
+      fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'),
+      fc.integer({ min: 0, max: 8 }).map((n) => n / 8),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.array(chunk, { maxLength: 3 }), { maxLength: 8 }), (nearest) => {
+        const chunks = nearestChunks(nearest);
+        expect(chunks.length).toBeLessThanOrEqual(5);
+        expect(nearestChunks(nearest.toReversed())).toEqual(chunks);
+      }),
+    );
+  });
+});
+
+describe('the examples of a topic', () => {
+  const members = ['a', 'b', 'c', 'd', 'e'];
+
+  it('differ in their texts, the most typical first', () => {
+    const texts = new Map([
+      ['a', 'when is it'],
+      ['b', 'when is it'],
+      ['c', 'who won'],
+      ['d', 'who won'],
+      ['e', 'where is it'],
+    ]);
+    expect(distinctExamples(['a', 'b', 'e'], members, texts)).toEqual(['a', 'c', 'e']);
+    expect(distinctExamples(members, members, texts)).toEqual(['a', 'c', 'e']);
+  });
+
+  it('are those that were chosen where no texts are kept', () => {
+    expect(distinctExamples(['a', 'b', 'e'], members, new Map())).toEqual(['a', 'b', 'e']);
+  });
+});
+
+describe('the segments most concerned', () => {
+  const many = (count: number, tags: Record<string, string>) => Array.from({ length: count }, () => tags);
+  const traffic = [
+    ...many(80, { tenant: 'acme', plan: 'free' }),
+    ...many(20, { tenant: 'beta', plan: 'free' }),
+  ];
+
+  it('have more of the topic than of the traffic, surely', () => {
+    const topic = [
+      ...many(18, { tenant: 'beta', plan: 'free' }),
+      ...many(2, { tenant: 'acme', plan: 'free' }),
+    ];
+    expect(concernedSegments(topic, traffic, ['tenant', 'plan'])).toEqual([['tenant=beta', 0.9]]);
+  });
+
+  it('are none where the topic is asked about by all alike, or nobody tags the queries', () => {
+    expect(concernedSegments(traffic.slice(70), traffic, ['plan'])).toEqual([]);
+    expect(concernedSegments(many(1, { tenant: 'acme' }), traffic, ['tenant'])).toEqual([]);
+    expect(concernedSegments(many(20, {}), traffic, ['tenant'])).toEqual([]);
+    expect(concernedSegments([], traffic, ['tenant'])).toEqual([]);
+  });
+});

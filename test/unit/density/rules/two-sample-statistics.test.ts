@@ -1,0 +1,342 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  kolmogorovSmirnov,
+  kolmogorovTail,
+  mannWhitney,
+  populationStabilityIndex,
+  shareDivergence,
+  wassersteinDistance,
+} from '../../../../src/density/rules/two-sample-statistics.ts';
+import { aScoreSample, near, referenceCases, type ScoreInput } from './two-sample-reference.ts';
+
+// Those with weights are of no concern here.
+const wassersteinCases = referenceCases<ScoreInput, { readonly W1: number }>('wasserstein_1d').filter(
+  ({ input }) => !('wx' in input),
+);
+
+describe('Wasserstein-1, as SciPy', () => {
+  it.each(wassersteinCases)('$name', ({ input: { x, y }, expected }) => {
+    expect(wassersteinDistance(x, y)).toEqual(near(expected.W1));
+  });
+});
+
+describe('Wasserstein-1', () => {
+  it('is the distance that all scores were shifted by', () => {
+    fc.assert(
+      fc.property(aScoreSample, fc.integer({ min: -64, max: 64 }), (x, sixteenths) => {
+        const shift = sixteenths / 16;
+        const moved = x.map((value) => value + shift);
+        expect(wassersteinDistance(x, moved)).toBeCloseTo(Math.abs(shift), 12);
+      }),
+    );
+  });
+
+  it('does not change when both samples are shifted, and grows with their scale', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, (x, y) => {
+        const distance = wassersteinDistance(x, y);
+        const plus = (value: number): number => value + 3;
+        const times = (value: number): number => value * -2;
+        expect(wassersteinDistance(x.map(plus), y.map(plus))).toBeCloseTo(distance, 12);
+        expect(wassersteinDistance(x.map(times), y.map(times))).toBeCloseTo(2 * distance, 12);
+      }),
+    );
+  });
+
+  it('is symmetric, 0 for equal samples, and no detour is shorter', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, aScoreSample, (x, y, z) => {
+        const distance = wassersteinDistance(x, y);
+        expect(wassersteinDistance(x, x.toReversed())).toBe(0);
+        expect(wassersteinDistance(y, x)).toBeCloseTo(distance, 12);
+        expect(wassersteinDistance(x, z) + wassersteinDistance(z, y)).toBeGreaterThanOrEqual(
+          distance - 1e-12,
+        );
+      }),
+    );
+  });
+
+  it('refuses a sample without scores', () => {
+    expect(() => wassersteinDistance([1], [])).toThrow(RangeError);
+  });
+});
+
+const mannWhitneyCases = referenceCases<ScoreInput, Readonly<Record<string, number>>>('mann_whitney');
+
+describe('Mann-Whitney, as SciPy', () => {
+  it.each(mannWhitneyCases)('$name', ({ input, expected }) => {
+    const { 'p_exact_two-sided': _, ...asymptotic } = expected;
+    const result = mannWhitney(input.x, input.y);
+    expect({
+      U1: result.u,
+      A: result.a,
+      cliffs_delta: result.cliffsDelta,
+      'p_asymptotic_two-sided': result.pTwoSided,
+      p_asymptotic_less: result.pLess,
+      p_asymptotic_greater: result.pGreater,
+    }).toMatchObject(Object(near(asymptotic)));
+  });
+});
+
+describe('Mann-Whitney', () => {
+  it('counts the pairs, ties half', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, (x, y) => {
+        const u = x.reduce(
+          (sum, a) => sum + y.reduce((wins, b) => wins + (a > b ? 1 : a === b ? 0.5 : 0), 0),
+          0,
+        );
+        expect(mannWhitney(x, y).u).toBe(u);
+      }),
+    );
+  });
+
+  it('is turned around by exchanging the samples', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, (x, y) => {
+        const forth = mannWhitney(x, y);
+        const back = mannWhitney(y, x);
+        expect(back.a).toBeCloseTo(1 - forth.a, 12);
+        expect(back.pTwoSided).toBeCloseTo(forth.pTwoSided, 12);
+        expect(back.pLess).toBeCloseTo(forth.pGreater, 12);
+      }),
+    );
+  });
+
+  it('sees only the order of the scores', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, (x, y) => {
+        expect(mannWhitney(x.map(Math.exp), y.map(Math.exp))).toEqual(mannWhitney(x, y));
+      }),
+    );
+  });
+
+  it('is 0.5 and certain of nothing for a sample against itself, and for scores that are all equal', () => {
+    fc.assert(
+      fc.property(aScoreSample, (x) => {
+        expect(mannWhitney(x, x)).toMatchObject({ a: 0.5, cliffsDelta: 0, pTwoSided: 1 });
+      }),
+    );
+    expect(mannWhitney([0.5, 0.5], [0.5])).toMatchObject({ a: 0.5, pTwoSided: 1 });
+  });
+
+  it('keeps A when every score is doubled', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, (x, y) => {
+        expect(mannWhitney([...x, ...x], [...y, ...y]).a).toBeCloseTo(mannWhitney(x, y).a, 12);
+      }),
+    );
+  });
+
+  it('refuses an empty sample', () => {
+    expect(() => mannWhitney([], [1])).toThrow('Both samples need at least one value.');
+  });
+});
+
+const cases = referenceCases<ScoreInput, Readonly<Record<string, number>>>('ks_2samp');
+
+describe('Kolmogorov-Smirnov, as SciPy', () => {
+  it.each(cases)('$name', ({ input: { x, y }, expected }) => {
+    const { p_exact: _, ...asymptotic } = expected;
+    const result = kolmogorovSmirnov(x, y);
+    expect({
+      D: result.d,
+      D_plus: result.dPlus,
+      D_minus: result.dMinus,
+      p_kolmogorov: result.pKolmogorov,
+      p_stephens: result.pStephens,
+    }).toMatchObject(Object(near(asymptotic)));
+  });
+
+  it.each([
+    [0.3, 0.9999906941986655],
+    [0.999, 0.27107316411506394],
+    [1, 0.26999967167735456],
+    [1.5, 0.022217962616525127],
+    [3, 3.045995948942525e-8],
+  ])('P(K > %d)', (z, p) => {
+    expect(Math.abs(kolmogorovTail(z) / p - 1)).toBeLessThan(1e-12);
+  });
+});
+
+describe('Kolmogorov-Smirnov', () => {
+  it('is the largest gap of the distribution functions', () => {
+    const share = (sample: readonly number[], value: number): number =>
+      sample.filter((other) => other <= value).length / sample.length;
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, (x, y) => {
+        const gaps = [...x, ...y].map((value) => share(x, value) - share(y, value));
+        const { d, dPlus, dMinus } = kolmogorovSmirnov(x, y);
+        expect(dPlus).toBeCloseTo(Math.max(0, ...gaps), 12);
+        expect(dMinus).toBeCloseTo(Math.max(0, ...gaps.map((gap) => -gap)), 12);
+        expect(d).toBe(Math.max(dPlus, dMinus));
+      }),
+    );
+  });
+
+  it('is symmetric, 0 for equal samples, and sees only the order of the scores', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, (x, y) => {
+        const result = kolmogorovSmirnov(x, y);
+        expect(kolmogorovSmirnov(y, x).d).toBe(result.d);
+        expect(kolmogorovSmirnov(x, x.toReversed())).toMatchObject({ d: 0, pKolmogorov: 1, pStephens: 1 });
+        expect(kolmogorovSmirnov(x.map(Math.exp), y.map(Math.exp))).toEqual(result);
+      }),
+    );
+  });
+
+  it('does not change when every score is doubled', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, (x, y) => {
+        expect(kolmogorovSmirnov([...x, ...x], [...y, ...y]).d).toBeCloseTo(kolmogorovSmirnov(x, y).d, 12);
+      }),
+    );
+  });
+
+  it('refuses an empty sample', () => {
+    expect(() => kolmogorovSmirnov([], [1])).toThrow(RangeError);
+  });
+});
+
+interface Input {
+  readonly current_counts: readonly number[];
+  readonly baseline_counts: readonly number[];
+}
+
+describe('divergence of shares, as SciPy', () => {
+  it.each(referenceCases<Input, Readonly<Record<string, number>>>('share_divergence'))(
+    '$name',
+    ({ input, expected }) => {
+      const result = shareDivergence(input.current_counts, input.baseline_counts);
+      expect({
+        JS_divergence_bits: result.jensenShannonBits,
+        JS_distance: result.jensenShannonDistance,
+        TVD: result.totalVariation,
+        chi2: result.chiSquare,
+        df: result.df,
+        p: result.p,
+        cramers_v: result.cramersV,
+      }).toMatchObject(Object(near(expected)));
+    },
+  );
+});
+
+const counts = fc.array(fc.tuple(fc.nat(20), fc.nat(20)), { minLength: 1, maxLength: 8 }).map((pairs) => ({
+  current: [1, ...pairs.map(([count]) => count)],
+  baseline: [2, ...pairs.map(([, count]) => count)],
+}));
+
+describe('divergence of shares', () => {
+  it('is 0 when the shares are equal, whatever the totals', () => {
+    fc.assert(
+      fc.property(counts, ({ current }) => {
+        const result = shareDivergence(
+          current.map((count) => 3 * count),
+          current,
+        );
+        expect(result.jensenShannonBits).toBeCloseTo(0, 12);
+        expect(result.chiSquare).toBeCloseTo(0, 12);
+        expect(result.p).toBeCloseTo(1, 9);
+      }),
+    );
+  });
+
+  it('is symmetric, does not depend on the order of the categories, and ignores empty ones', () => {
+    fc.assert(
+      fc.property(counts, ({ current, baseline }) => {
+        const result = shareDivergence(current, baseline);
+        const others = [
+          shareDivergence(baseline, current),
+          shareDivergence(current.toReversed(), baseline.toReversed()),
+          shareDivergence([0, ...current], [0, ...baseline]),
+        ];
+        for (const other of others) {
+          expect(other.df).toBe(result.df);
+          expect(other.jensenShannonBits).toBeCloseTo(result.jensenShannonBits, 12);
+          expect(other.chiSquare).toBeCloseTo(result.chiSquare, 9);
+        }
+      }),
+    );
+  });
+
+  it('is 1 bit and a total variation of 1 when nothing is shared', () => {
+    expect(shareDivergence([5, 0], [0, 9])).toMatchObject({
+      jensenShannonBits: 1,
+      jensenShannonDistance: 1,
+      totalVariation: 1,
+      cramersV: 1,
+    });
+  });
+
+  it('knows that a single category cannot differ', () => {
+    expect(shareDivergence([5], [9])).toMatchObject({ jensenShannonBits: 0, df: 0, p: 1 });
+  });
+
+  it('refuses lists that count nothing or differ in length', () => {
+    expect(() => shareDivergence([0], [1])).toThrow(RangeError);
+    expect(() => shareDivergence([1, 2], [1])).toThrow(RangeError);
+  });
+});
+
+interface PsiInput {
+  readonly baseline: readonly number[];
+  readonly current: readonly number[];
+  readonly bins: number;
+}
+
+interface PsiExpected {
+  readonly edges: readonly number[];
+  readonly baseline_counts: readonly number[];
+  readonly current_counts: readonly number[];
+  readonly PSI: number;
+  readonly PSI_chi2_scaled: number;
+  readonly PSI_null_mean: number;
+}
+
+describe('population stability index, as NumPy', () => {
+  it.each(referenceCases<PsiInput, PsiExpected>('psi'))('$name', ({ input, expected }) => {
+    const result = populationStabilityIndex(input.baseline, input.current, input.bins);
+    expect([...result.edges]).toEqual(near(expected.edges));
+    expect([...result.baselineCounts]).toEqual(expected.baseline_counts);
+    expect([...result.currentCounts]).toEqual(expected.current_counts);
+    expect(result.psi).toEqual(near(expected.PSI));
+    expect(result.chiSquareScaled).toEqual(near(expected.PSI_chi2_scaled));
+    expect(result.nullMean).toEqual(near(expected.PSI_null_mean));
+  });
+});
+
+describe('population stability index', () => {
+  it('is 0 for equal samples and never negative', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, fc.integer({ min: 2, max: 12 }), (x, y, bins) => {
+        expect(populationStabilityIndex(x, x.toReversed(), bins).psi).toBe(0);
+        expect(populationStabilityIndex(x, y, bins).psi).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+
+  it('counts every value once, also where most values are equal', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, (x, y) => {
+        const { baselineCounts, currentCounts } = populationStabilityIndex(x, y, 10);
+        expect(baselineCounts.reduce((sum, count) => sum + count, 0)).toBe(x.length);
+        expect(currentCounts.reduce((sum, count) => sum + count, 0)).toBe(y.length);
+      }),
+    );
+  });
+
+  it('does not change with the unit of the score', () => {
+    fc.assert(
+      fc.property(aScoreSample, aScoreSample, (x, y) => {
+        const inOtherUnit = (value: number): number => 4 * value + 1;
+        const { psi } = populationStabilityIndex(x, y, 4);
+        expect(populationStabilityIndex(x.map(inOtherUnit), y.map(inOtherUnit), 4).psi).toBe(psi);
+      }),
+    );
+  });
+
+  it('refuses an empty sample', () => {
+    expect(() => populationStabilityIndex([1], [], 10)).toThrow(RangeError);
+  });
+});

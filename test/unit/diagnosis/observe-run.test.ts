@@ -1,0 +1,161 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { StoredDensityState } from '../../../src/density/watch-table.ts';
+import { observeDensity } from '../../../src/diagnosis/observe-parts.ts';
+import { lastGood, latestEnded } from '../../../src/diagnosis/observe-run.ts';
+import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
+import type { Verdict } from '../../../src/model.ts';
+import {
+  aFailedAnswer,
+  aGoldenRun,
+  anAnswer,
+  aSchedule,
+  aWatchedPipeline,
+  NOON,
+} from '../../support/builders.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { aMeasurement, hours } from '../../support/measurements.ts';
+import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
+import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
+import { MemoryMeasurements } from '../../support/memory-measurements.ts';
+
+const noEvents = { events: async () => [] };
+
+async function observed(value: number, scope: 'global' | number) {
+  const incident = { scope, openedMs: NOON.getTime(), raisedMs: NOON.getTime(), raisedHigh: 0.9 };
+  const phase = { kind: 'watching', alarms: { page: { incident } } };
+  const stored = { state: { phase }, revision: 1, updatedAt: NOON } as unknown as StoredDensityState;
+  const measurements = new MemoryMeasurements();
+  const density = { measure: 'query_density', value, ciLow: value - 0.1, ciHigh: value + 0.1 };
+  await measurements.record([aMeasurement(density)]);
+  return observeDensity(noEvents, 'docs', stored, await measurements.latest(NOON));
+}
+
+it('takes density as fallen while an alarm of it is open', async () => {
+  expect(await observed(0.8, 'global')).toMatchObject({ value: 0.8, hasFallen: true });
+});
+
+it('takes it as back once it is, although the alarm is open for a day more', async () => {
+  expect(await observed(1.02, 'global')).toMatchObject({ value: 1.02, hasFallen: false, questions: null });
+});
+
+it('takes a region in alarm as fallen, whatever the rest of the traffic does', async () => {
+  expect(await observed(1.02, 3)).toMatchObject({ hasFallen: true });
+});
+
+let runs: MemoryGoldenRuns;
+let baselines: MemoryGoldenBaselines;
+
+beforeEach(() => {
+  runs = new MemoryGoldenRuns(new HandClock(hours(0)));
+  baselines = new MemoryGoldenBaselines();
+});
+
+/** A run that started so many hours after noon and ended at once. */
+async function ran(
+  hour: number,
+  verdict: Verdict,
+  {
+    status = 'completed',
+    set = 'faq',
+    failed = 0,
+  }: { status?: RunEnd['status']; set?: string; failed?: number } = {},
+): Promise<string> {
+  const id = `run-${hour}`;
+  const answers = Array.from({ length: 10 }, (_, i) => {
+    const queryId = `q${i}`;
+    return i < failed ? aFailedAnswer({ queryId }) : anAnswer({ queryId });
+  });
+  runs.put(aGoldenRun({ id, goldenSet: set, startedAt: hours(hour) }), answers);
+  const check = {
+    name: 'a floor',
+    severity: 'critical',
+    value: 0.5,
+    threshold: 0.8,
+    explanation: '',
+  } as const;
+  await runs.finish(id, {
+    status,
+    reason: null,
+    finishedAt: hours(hour),
+    scores: [],
+    checks: [{ ...check, verdict }],
+    segmentsOverflow: 0,
+    labels: null,
+    fingerprints: {},
+    comparisons: [],
+  });
+  return id;
+}
+
+const goodBefore = async (id: string, known: string | null = null): Promise<string | null> => {
+  const run = await runs.find(id);
+  if (run === null) throw new Error(`there is no ${id}`);
+  return (await lastGood({ runs, baselines }, run, known))?.id ?? null;
+};
+
+describe('the run that shows what is wrong', () => {
+  const pipeline = aWatchedPipeline({ golden: [aSchedule(), aSchedule({ set: 'other' })] });
+  const shown = async (goldenSet: string | null) => {
+    const alarm = { name: 'an alarm', severity: 'critical', goldenSet } as const;
+    return (await latestEnded({ runs, baselines }, pipeline, [alarm]))?.id ?? null;
+  };
+
+  it('is the latest that ended of the set in alarm, and none that somebody cancelled', async () => {
+    await ran(1, 'critical', { set: 'other' });
+    await ran(2, 'ok');
+    await ran(3, 'critical', { set: 'other', status: 'cancelled' });
+    runs.put(aGoldenRun({ id: 'running', goldenSet: 'other', startedAt: hours(4) }));
+    expect(await shown('other')).toBe('run-1');
+  });
+
+  it('is one of the first set when the alarm is about no set, as a control', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'ok', { set: 'other' });
+    expect(await shown(null)).toBe('run-1');
+  });
+
+  it('is none before the first run', async () => {
+    expect(await shown(null)).toBeNull();
+  });
+});
+
+describe('the run that shows how it was', () => {
+  it('is the last before it with nothing in alarm', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'no_data');
+    await ran(3, 'critical');
+    await ran(4, 'ok', { status: 'void' });
+    expect(await goodBefore(await ran(5, 'critical'))).toBe('run-2');
+  });
+
+  it('is none in which the retriever failed, though its checks held', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'ok', { failed: 1 });
+    expect(await goodBefore(await ran(3, 'critical'))).toBe('run-1');
+  });
+
+  it('stays the one that the episode began with, also when a later one would do', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'ok');
+    expect(await goodBefore(await ran(3, 'critical'), 'run-1')).toBe('run-1');
+  });
+
+  it('is the pinned baseline when no run was good', async () => {
+    await ran(1, 'critical');
+    await ran(2, 'critical');
+    const pin = {
+      pipeline: 'docs',
+      goldenSet: 'faq',
+      runId: 'run-1',
+      note: null,
+      noise: {},
+      pinnedAt: hours(1),
+    };
+    await baselines.pin(pin);
+    expect(await goodBefore(await ran(3, 'critical'))).toBe('run-1');
+  });
+
+  it('is none when there is neither', async () => {
+    expect(await goodBefore(await ran(1, 'critical'))).toBeNull();
+  });
+});

@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest';
+import { labelValues } from '../../../src/metrics/catalogue.ts';
+import { sourceFiles } from '../../architecture/source-files.ts';
+
+describe('a label value that rules may match on', () => {
+  const code = sourceFiles('src')
+    .filter(({ path }) => !path.startsWith('src/metrics/'))
+    .map(({ text }) => text)
+    .join('\n');
+
+  it.each(Object.entries(labelValues))('of %s is one that the code writes', (_, labels) => {
+    const values = Object.values(labels).flat() as readonly string[];
+    expect(values.filter((value) => !code.includes(`'${value}'`))).toEqual([]);
+  });
+});
