@@ -2,15 +2,16 @@
  * Whether a key or a session that somebody presents is a good one. The database is asked about few unknown ones a
  * minute for each address, and what it does not know pushes nothing out of what it does.
  */
+
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import { RecalldError } from '../errors.ts';
+import { MINUTE_MS } from '../time.ts';
 
 /** Different wrong keys and sessions of one address. */
 const WRONG_A_MINUTE = 20;
-const MINUTE_MS = 60_000;
 /** Of good credentials, of wrong ones and of addresses; beyond it the oldest is forgotten. */
 const MOST_REMEMBERED = 10_000;
 

@@ -41,6 +41,8 @@ interface OpenAiEmbedderSettings {
 }
 
 /**
+ * Embedders that speak as OpenAI does: OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama and gateways.
+ *
  * `POST {base}/embeddings {model, input, encoding_format: "float", dimensions?}`. Vectors are put in order by their
  * `index`. Some gateways answer in base64 whatever was asked for, so that form is read too.
  */
@@ -110,7 +112,11 @@ interface TeiEmbedderSettings {
   readonly batchSize: number;
 }
 
-/** `POST {base}/embed {inputs, truncate: true, prompt_name?}`; it answers a list of vectors in the order of the texts. */
+/**
+ * Hugging Face Text Embeddings Inference by its own API.
+ *
+ * `POST {base}/embed {inputs, truncate: true, prompt_name?}`; it answers a list of vectors in the order of the texts.
+ */
 export function createTeiEmbedder({ api, promptName, batchSize }: TeiEmbedderSettings): Embedder {
   return {
     // The service runs one model, chosen at its start, and the calls do not name it.

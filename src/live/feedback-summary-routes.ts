@@ -4,6 +4,7 @@ import { type AuthenticationSettings, requireScope } from '../access/authenticat
 import type { Clock } from '../clock.ts';
 import { parseRequest } from '../http/fields.ts';
 import { feedbackSummaryQuery } from '../status/schema.ts';
+import { HOUR_MS } from '../time.ts';
 import { type FeedbackSource, withinSegments } from './measure-feedback.ts';
 import {
   type FeedbackWindow,
@@ -15,8 +16,6 @@ import type { Sentiment } from './rules/feedback/sentiment.ts';
 import { type FeedbackBasis, kindsOf } from './rules/feedback/user-cap.ts';
 import type { FeedbackKind } from './rules/live-query.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
-
-const HOUR_MS = 3_600_000;
 
 export interface FeedbackSummaryDeps {
   readonly authentication: AuthenticationSettings;

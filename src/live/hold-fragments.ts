@@ -3,13 +3,12 @@
 import type { Clock } from '../clock.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { PersonalData } from '../privacy/personal-data.ts';
+import { MINUTE_MS } from '../time.ts';
 import type { LivePipeline } from './ingest-queries.ts';
 import { checkEmbedding } from './rules/live-query.ts';
 import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 import type { HeldFragment } from './sql/trace-fragments.ts';
-
-const MINUTE_MS = 60_000;
 
 interface FragmentBudget {
   /** What this process holds of one minute at most, estimated; what is beyond it is dropped and counted. */

@@ -59,6 +59,7 @@ export function readFeedback(body: unknown): ParsedItems<Feedback> {
 /** Most items in a body. */
 const MAX_ITEMS = 1000;
 
+/** A body of one item or many: each item is judged on its own, so that one bad item costs only itself. */
 export interface ParsedItems<Item> {
   readonly items: readonly Item[];
   /** Where each item stood in the body. */
@@ -156,7 +157,11 @@ function isResult(value: unknown): boolean {
 /** Longest vector that is taken. */
 const MAX_DIMENSIONS = 16_384;
 
-/** Parses to a Float32Array. Written by hand, since a schema for each number of each vector would cost more than all else. */
+/**
+ * A vector on the wire: a list of numbers, or base64 of float32 little-endian.
+ *
+ * Parses to a Float32Array. Written by hand, since a schema for each number of each vector would cost more than all else.
+ */
 export const embeddingSchema = z
   .custom<readonly number[] | string>((value) => Array.isArray(value) || typeof value === 'string', {
     error: 'must be a list of numbers or a base64 text',

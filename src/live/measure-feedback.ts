@@ -1,8 +1,10 @@
 /** Opinions of the last day -> measurements, so that checks and backtests see them over time. */
+
 import type { Clock } from '../clock.ts';
 import { OTHER_SEGMENT } from '../golden/rules/segments.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import { DAY_MS, MINUTE_MS } from '../time.ts';
 import {
   type OpinionCounts,
   type OpinionTally,
@@ -19,8 +21,7 @@ export interface MeasureFeedbackDeps {
 }
 
 /** What is said of feedback is of so long a time. */
-const WINDOW_MS = 86_400_000;
-const MINUTE_MS = 60_000;
+const WINDOW_MS = DAY_MS;
 
 /** How many opinions of each basis there were, beside the value over both. */
 export interface FeedbackDetails extends Readonly<Record<string, unknown>> {
@@ -73,6 +74,7 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails): Value
   return { kind: 'value', value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
 }
 
+/** Of whom feedback is measured, and within which of the segments that occur. */
 export interface FeedbackSource {
   readonly pipeline: string;
   /** Tags whose values are measured apart, and how many of them at most. */

@@ -1,8 +1,10 @@
 /** Live traffic of a trailing window -> measurements: failures, empty answers and clicks, per pipeline and segment. */
+
 import type { Clock } from '../clock.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
+import { MINUTE_MS } from '../time.ts';
 import {
   currentReference,
   REFERENCE,
@@ -33,8 +35,6 @@ export interface MeasureLiveDeps extends ReadLiveWindowDeps {
 
 /** Share of the samples of the window that were read, below 1 when there were too many. */
 export const SAMPLES_READ = 'samples_read_ratio';
-
-const MINUTE_MS = 60_000;
 
 /**
  * Measures every pipeline in turn; doing it again changes nothing but what came in since.

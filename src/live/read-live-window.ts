@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import { ALL_SEGMENT } from '../model.ts';
+import { HOUR_MS } from '../time.ts';
 import { clickedQueries, clickThroughRate } from './rules/feedback/click-rates.ts';
 import {
   DEFAULT_CLICK_CUTOFF,
@@ -18,7 +19,6 @@ import type { LiveWindow, LiveWindows, WindowQuery } from './sql/live-windows.ts
 /** The measure that it is stored as: its value is the raw CTR of the baseline. */
 export const REFERENCE = 'reference_click_through_ratio';
 
-const HOUR_MS = 3_600_000;
 /** A reference is taken anew after a day, and used for three at most. */
 const REFERENCE_INTERVAL_MS = 24 * HOUR_MS;
 const REFERENCE_INTERVALS_TO_TRUST = 3;

@@ -11,6 +11,8 @@ type ResponseForm = 'json_schema' | 'json_object';
 const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
 
 /**
+ * Chat models that speak as OpenAI does: OpenAI, Azure, vLLM, Ollama, llama.cpp and gateways.
+ *
  * `POST {base}/chat/completions` with a strict JSON schema and temperature 1 (questions shall vary). A service that
  * refuses the schema is asked again for any JSON object, and from then on for that at once.
  */

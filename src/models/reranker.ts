@@ -13,6 +13,8 @@ interface TeiRerankerSettings {
 const BATCH_SIZE = 32;
 
 /**
+ * The reranker of Hugging Face Text Embeddings Inference.
+ *
  * `POST {base}{path} {query, texts, truncate: true}`; it answers `[{index, score}]`. A cross-encoder scores each pair
  * on its own, so that more candidates than the service takes at a time are scored in several calls, one after the
  * other.
@@ -131,7 +133,11 @@ interface CohereRerankerSettings {
   readonly model: string;
 }
 
-/** `POST {base}{path} {model, query, documents, top_n}`; it answers `{results: [{index, relevance_score}]}`. */
+/**
+ * Rerankers that speak as Cohere does: Cohere, Jina, vLLM.
+ *
+ * `POST {base}{path} {model, query, documents, top_n}`; it answers `{results: [{index, relevance_score}]}`.
+ */
 export function createCohereReranker({ api, path, model }: CohereRerankerSettings): Reranker {
   return {
     async rerank({ text, candidates, k }, signal) {

@@ -30,7 +30,11 @@ type RedactText = (text: string) => Promise<string | null>;
 /** A service that is down fails with every text; once a minute is enough to know. */
 const LOG_EVERY_MS = 60_000;
 
-/** The service sees a text only after our own rules took out what they find. */
+/**
+ * Texts -> redacted texts, by our own rules and then by a service that knows names. It never fails open.
+ *
+ * The service sees a text only after our own rules took out what they find.
+ */
 function createRedactText(deps: RedactTextDeps): RedactText {
   const { pipeline, redact, analyzer, meter, logger, clock } = deps;
   let loggedAtMs: number | null = null;

@@ -5,12 +5,12 @@ import type { Embedder } from '../embedders/embedder.ts';
 import type { DrawnSample } from '../live/sql/live-samples.ts';
 import { summarize } from '../stats/summary.ts';
 import type { StoreDescription, VectorStore } from '../stores/vector-store.ts';
+import { DAY_MS } from '../time.ts';
 import { neighbourRecall } from '../vector/nearest-neighbours.ts';
 import { steadySizeClass } from '../vector/size-class.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from './probes.ts';
 
 const MEASURE = 'ann_recall';
-const DAY_MS = 86_400_000;
 
 /**
  * Measures `ann_recall`: the mean share of the k exact nearest neighbours that the approximate search returns, over

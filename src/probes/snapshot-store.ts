@@ -4,6 +4,7 @@ import { type StoreSnapshot, type StoreTraffic, storeShift } from '../density/ru
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { wilsonInterval } from '../stats/intervals.ts';
 import type { SampledVectors, VectorStore } from '../stores/vector-store.ts';
+import { DAY_MS } from '../time.ts';
 import { type Matrix, matrixOf } from '../vector/matrix.ts';
 import type { SnapshotsTable } from './probe-tables.ts';
 import { gapNow, type ProbeDeps, valueNow } from './probes.ts';
@@ -26,7 +27,6 @@ const SAMPLED_QUERIES = 1000;
 /** Vectors whose nearest neighbour is looked at, to see whether it is a copy. */
 const TRIED_FOR_COPIES = 100;
 const COPY = 1 - 1e-6;
-const DAY_MS = 86_400_000;
 
 /**
  * Measures `store_sample_vectors`, `store_centroid_shift` and `store_length_ratio` against the snapshot before,

@@ -5,6 +5,8 @@ import process from 'node:process';
 const LINE_FEED = 10;
 
 /**
+ * Cuts a stream of bytes into lines.
+ *
  * Takes chunks and hands over each line that is complete, as UTF-8 without its line end; empty lines are left out.
  * What is not ended after `maxBytes` is handed to `onTooLong`, and nothing after it: no more than that is ever kept.
  */

@@ -62,7 +62,11 @@ export function createStoreCalls(settings: JsonApiSettings): StoreCalls {
   };
 }
 
-/** A short hash of settings, whatever the order of their keys. */
+/**
+ * A value of a trait that stays the same while documents come and go.
+ *
+ * A short hash of settings, whatever the order of their keys.
+ */
 export function settingsHash(settings: unknown): string {
   return createHash('sha256').update(canonicalText(settings)).digest('hex').slice(0, 12);
 }

@@ -6,6 +6,7 @@ import type { Pool, PoolClient } from 'pg';
 import { dayAfter } from '../../postgres/partitions.ts';
 import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
 import { columnsOf } from '../../postgres/values.ts';
+import { DAY_MS, HOUR_MS } from '../../time.ts';
 import type { LiveSample } from './record-arrivals.ts';
 
 export type AskedQuery = Pick<LiveSample, 'pipeline' | 'id' | 'traceId' | 'userHash' | 'occurredAt'>;
@@ -199,9 +200,8 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRo
   );
 }
 
-const DAY_MS = 86_400_000;
 /** A request that was accepted just before the end of its time is stored by then. */
-const UNDER_WAY_MS = 3_600_000;
+const UNDER_WAY_MS = HOUR_MS;
 
 /** Erases all there is. To be called when it is this transaction's turn to erase. */
 export async function eraseLive(

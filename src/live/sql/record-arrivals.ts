@@ -10,7 +10,9 @@ import {
   type Element,
   type ElementType,
 } from '../../postgres/values.ts';
+import { MINUTE_MS } from '../../time.ts';
 
+/** A sampled live query as it is stored: text redacted, user and session hashed, with its inclusion probability. */
 export interface LiveSample {
   readonly pipeline: string;
   readonly id: string;
@@ -62,8 +64,6 @@ export interface Arrival {
   readonly counts: readonly ArrivalCount[];
   readonly levels: readonly MinuteLevel[];
 }
-
-const MINUTE_MS = 60_000;
 
 /** Each column of a sample with its type on the wire and what of the sample it holds. */
 const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSample) => Element])[] = [
@@ -265,8 +265,8 @@ function keyOf({ pipeline, id }: RowKey): string {
 
 /**
  * Closes the minutes before `before` that no one closed yet: the most halvings of any replica hold for the whole
- * minute, so samples that only a higher rate kept are deleted and the others store the final probability. The same
- * arithmetic as core/sampling `closeSample`; halving is exact in binary, so both give the same numbers.
+ * minute, so samples that only a higher rate kept are deleted and the others store the final probability.
+ * Halving is exact in binary, so that closing in two steps gives the numbers of closing in one.
  *
  * @returns how many samples were deleted
  */

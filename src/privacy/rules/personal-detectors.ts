@@ -169,7 +169,10 @@ const phoneRules: readonly Rule[] = [
   },
 ];
 
-/** Phone numbers in international and common national forms; plain digits only after a word that announces them. */
+/**
+ * Phone numbers in international and common national forms, told from years, prices, dates and ids by how people write
+ * them; plain digits only after a word that announces them.
+ */
 export const phone: Detector = {
   kind: 'phone',
   find: (text) => (hasDigits(text, FEWEST_PHONE_DIGITS) ? findByRules(text, phoneRules) : []),

@@ -19,6 +19,7 @@ const meanings: Readonly<Record<string, { code: string; problem: string; field: 
   1800: { code: 'http_401', problem: 'the token is refused', field: 'token' },
 };
 
+/** Milvus answers 200 to everything and says in `code` whether it worked. */
 export function createMilvusCalls(settings: JsonApiSettings, database: string | undefined): MilvusCalls {
   const calls = createStoreCalls(settings);
   const { service, configField } = calls;

@@ -4,6 +4,7 @@ import { settingsHash } from '../store-calls.ts';
 import type { NearestRequest, ScoreKind, VectorMetric } from '../vector-store.ts';
 import { type Reply, repliesOf, replyNumber, replyText, valueAfter } from './connection.ts';
 
+/** A query in the language of FT.SEARCH, dialect 2; values travel as parameters, never in the text. */
 export interface SearchQuery {
   readonly text: string;
   /** Names and values in turn. */

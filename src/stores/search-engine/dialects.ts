@@ -1,9 +1,4 @@
-/**
- * OpenSearch 2 and 3 with its k-NN plugin, over REST.
- *
- * Source: github.com/opensearch-project/documentation-website (_query-dsl/specialized/k-nn/index.md,
- * _mappings/supported-field-types/knn-spaces.md, _vector-search/vector-search-techniques/painless-functions.md).
- */
+/** Where the query languages of Elasticsearch and OpenSearch part. */
 import { at, fieldAt, fieldsOf, numberOf, textOf } from '../../outbound/json-value.ts';
 import { unsupported } from '../outcome.ts';
 import type { VectorStore } from '../vector-store.ts';
@@ -31,6 +26,11 @@ const similarities: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreK
 };
 
 /**
+ * Elasticsearch 8 and 9 over REST.
+ *
+ * Source: github.com/elastic/elasticsearch-specification (specification/_types/Knn.ts, query_dsl/compound.ts,
+ * mapping/DenseVectorProperty.ts) and the page "Dense vector field type" of www.elastic.co/docs/reference.
+ *
  * Creates the store; nothing is sent before the first call.
  *
  * A sample is drawn by `random_score` over `_seq_no` with a seed, uniform over the documents that have a vector, and
@@ -122,6 +122,11 @@ const sources: Readonly<Record<Scoring, string>> = {
 };
 
 /**
+ * OpenSearch 2 and 3 with its k-NN plugin, over REST.
+ *
+ * Source: github.com/opensearch-project/documentation-website (_query-dsl/specialized/k-nn/index.md,
+ * _mappings/supported-field-types/knn-spaces.md, _vector-search/vector-search-techniques/painless-functions.md).
+ *
  * Creates the store; nothing is sent before the first call.
  *
  * A sample is drawn by `random_score` over `_seq_no` with a seed, uniform over the documents that have a vector, and

@@ -131,6 +131,7 @@ export interface VectorField {
   readonly isIndexed: boolean;
 }
 
+/** Where Elasticsearch and OpenSearch differ; everything else they have in common. */
 export interface Dialect {
   readonly kind: string;
   /**

@@ -119,7 +119,11 @@ function literalOf(property: Property | undefined, name: string, value: string):
   }
 }
 
-/** @throws Refused for a text that is no name in GraphQL, which could be something else then */
+/**
+ * Names in GraphQL are checked; values are written as its strings, which JSON strings are too.
+ *
+ * @throws Refused for a text that is no name in GraphQL, which could be something else then
+ */
 export function graphqlName(name: string): string {
   if (!/^[_A-Za-z]\w*$/.test(name)) throw unsupported(`GraphQL of Weaviate knows no name like ${name}.`);
   return name;

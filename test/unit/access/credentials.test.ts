@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { allows, apiScopes } from '../../../src/access/api-keys.ts';
 import { createAttempts, createCheck } from '../../../src/access/credentials.ts';
 import type { RecalldError } from '../../../src/errors.ts';
 
@@ -92,4 +93,15 @@ describe('keys that somebody presents', () => {
     mend();
     expect((await all(21)).filter((one) => one === 'unknown')).toHaveLength(20);
   });
+});
+
+it.each(apiScopes)('a key with scope %s may do what needs it', (scope) => {
+  expect(allows([scope], scope)).toBe(true);
+});
+
+it('an admin key may do everything, and no other key may do what it was not given', () => {
+  expect(apiScopes.every((scope) => allows(['admin'], scope))).toBe(true);
+  expect(allows(['ingest'], 'read')).toBe(false);
+  expect(allows(['ingest', 'read'], 'admin')).toBe(false);
+  expect(allows([], 'read')).toBe(false);
 });

@@ -1,6 +1,89 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonBeyondLimit, jsonLimits, parseBoundedJson } from '../../../src/text/json.ts';
+import {
+  formatExactJson,
+  JsonBeyondLimit,
+  jsonLimits,
+  parseBoundedJson,
+  parseExactJson,
+} from '../../../src/text/json.ts';
+import { anyText } from '../retrievers/any-text.ts';
+
+const anyLeaf = fc.oneof(
+  anyText,
+  fc.maxSafeInteger(),
+  fc.double({ noNaN: true, noDefaultInfinity: true, noInteger: true }),
+  fc.constantFrom(null, true, false),
+);
+const anyJson = fc.array(fc.oneof(anyLeaf, fc.array(anyLeaf), fc.dictionary(anyText, anyLeaf)));
+
+describe('JSON with long integers', () => {
+  it('keeps every digit of an id, and the other values as they are', () => {
+    const text =
+      '{"id": 1234567890123456789, "n": [-9007199254740993, 9007199254740991], "f": 0.1234567890123456}';
+    expect(parseExactJson(text)).toStrictEqual({
+      id: '1234567890123456789',
+      n: ['-9007199254740993', 9007199254740991],
+      f: 0.1234567890123456,
+    });
+  });
+
+  it('does not touch digits inside strings, behind escapes or in keys', () => {
+    const value = {
+      '1234567890123456789': 'say \\"1234567890123456789\\',
+      b: '\\',
+      c: '"1234567890123456789',
+    };
+    expect(parseExactJson(JSON.stringify(value))).toStrictEqual(value);
+  });
+
+  it('gives what JSON.parse gives when all integers are safe', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        // The long run of digits makes it take the exact way.
+        const text = JSON.stringify([value, 'x1234567890123456789']);
+        expect(parseExactJson(text)).toStrictEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it('gives back every integer in digits', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (integer) => {
+        expect(parseExactJson(`[${integer}]`)).toStrictEqual([
+          Number.isSafeInteger(Number(integer)) ? Number(integer) : String(integer),
+        ]);
+      }),
+    );
+  });
+
+  it.each(['', '{', '{"a": 01234567890123456789}', '[1234567890123456789,]', '[NaN]'])(
+    'refuses %j',
+    (text) => {
+      expect(() => parseExactJson(text)).toThrowError(SyntaxError);
+    },
+  );
+});
+
+describe('writing JSON', () => {
+  it('is that of JSON.stringify', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(formatExactJson(value)).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+
+  it('gives back the digits of long ids that were read', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }), (id) => {
+        const text = formatExactJson({ ids: [id, 1, `${id}`] });
+        expect(text).toBe(`{"ids":[${id},1,"${id}"]}`);
+        expect(parseExactJson(text)).toEqual({ ids: [String(id), 1, String(id)] });
+      }),
+    );
+  });
+});
 
 const limits = { depth: 3, containers: 5 };
 

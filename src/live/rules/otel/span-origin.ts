@@ -7,6 +7,8 @@ const THRESHOLD_DIGITS = 14;
 const MAX_ADJUSTED_COUNT = 2 ** 56;
 
 /**
+ * With what probability the service's own tracing kept a span: every estimate over sampled spans needs it.
+ *
  * The probability with which a span was kept, in (0, 1], by the first of:
  *
  * - the rejection threshold T of W3C `tracestate` `ot=th:T` (OTel probability sampling): 1 - T / 2^56;

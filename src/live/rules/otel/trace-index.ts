@@ -85,6 +85,8 @@ const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Time
 const MAX_MESSAGE = 20_000;
 
 /**
+ * What went wrong in a span, as a class of errors: messages of errors quote the query, so they are never read out.
+ *
  * Null when the span succeeded. Else the first of `error.type`, the `exception.type` of an exception event, and the
  * class of the exception that the status message, the exception message or Langfuse's status message is printed from;
  * `error` when none of them tells a class.

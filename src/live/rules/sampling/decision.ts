@@ -14,6 +14,8 @@ interface SamplingUnit {
 const DOMAIN = 'recalld/sampling/v1';
 
 /**
+ * What is sampled together: the live queries of one session, so that a session is kept or left whole.
+ *
  * The unit of a live query: its session, else its trace, else the query itself. A blank id counts as none, because
  * clients send one for everybody who has no session, and all of them would be kept or left together.
  */
@@ -138,23 +140,6 @@ export function inclusionProbability(query: SamplingTraits, policy: SamplingPoli
   }
   if (firedRule(query, policy.alwaysKeep) !== null) return upstream;
   return upstream * rateFor(query.segments, policy.rates) * 2 ** -level;
-}
-
-/**
- * What becomes of a stored sample when its minute closes: the decision that the closing level would have made at
- * once. A sample that a rule keeps stays, with its probability.
- *
- * @param level at which the sample was taken
- * @param closing level of its minute, from `closingLevel`; never below `level`
- */
-export function closeSample(sample: SamplingDecision, level: number, closing: number): SamplingDecision {
-  // Factors of two are exact, so closing in two steps gives the very numbers of closing in one.
-  const factor = 2 ** (level - closing);
-  const rateProbability = sample.rateProbability * factor;
-  if (sample.reason !== 'rate') return { ...sample, rateProbability };
-  const kept = sample.hash < rateProbability;
-  const probability = sample.probability * factor;
-  return { ...sample, kept, probability, reason: kept ? 'rate' : 'not_sampled', rateProbability };
 }
 
 /** The first rule of the policy that fires. */

@@ -62,11 +62,6 @@ export function countArrival(
   return { minute: open.minute, expected, level: neededLevel(expected, budget, open.level) };
 }
 
-/** The level that holds for a minute in the end: the highest that any replica reported, 0 without a report. */
-export function closingLevel(reports: readonly MinuteLoad[]): number {
-  return reports.reduce((highest, report) => Math.max(highest, report.level), 0);
-}
-
 /** After a minute without traffic nothing is known, so the rate starts unhalved. */
 function openMinute(previous: MinuteLoad | null, minute: number, budget: number): MinuteLoad {
   const follows = previous !== null && previous.minute + 1 === minute;

@@ -1,16 +1,90 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  CLICK_ATTRIBUTION_MS,
+  type Click,
   type ClickedQuery,
   type ClickRate,
   type ClickRateOutcome,
+  clickedQueries,
   clickedQueryRate,
   clickedReciprocalRank,
   clickThroughRate,
+  type RatioTerm,
+  type SessionRatio,
+  type ShownQuery,
+  sessionRatio,
+  settledUntil,
 } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import { wilsonInterval } from '../../../../../src/stats/intervals.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
-import { aClickedQuery } from './builders.ts';
+import { aClickedQuery, minutesAfterNoon, NOON } from './builders.ts';
+
+const query: ShownQuery = {
+  id: 'q1',
+  occurredAt: NOON,
+  documentIds: ['d1', 'd2', 'd3'],
+  cluster: 's1',
+  probability: 0.1,
+};
+
+function aClick(parts: Partial<Click>): Click {
+  return { queryId: 'q1', documentId: null, rank: null, occurredAt: minutesAfterNoon(1), ...parts };
+}
+
+function ranksOf(...clicks: readonly Click[]): readonly number[] | undefined {
+  return clickedQueries([query], clicks).queries[0]?.clickedRanks;
+}
+
+describe('the clicked ranks of a query', () => {
+  it('are those of the clicked documents, ascending, each once', () => {
+    expect(
+      ranksOf(aClick({ documentId: 'd3' }), aClick({ documentId: 'd1' }), aClick({ documentId: 'd3' })),
+    ).toEqual([1, 3]);
+  });
+
+  it('are where a document was shown rather than where the click says', () => {
+    expect(ranksOf(aClick({ documentId: 'd2', rank: 1 }))).toEqual([2]);
+  });
+
+  it('are those of the clicks where no document is named', () => {
+    expect(ranksOf(aClick({ rank: 2 }))).toEqual([2]);
+  });
+
+  it('count a document that was shown twice where it was shown first', () => {
+    const twice = { ...query, documentIds: ['d1', 'd2', 'd2'] };
+    expect(clickedQueries([twice], [aClick({ documentId: 'd2' })]).queries[0]?.clickedRanks).toEqual([2]);
+  });
+
+  it.each([
+    ['a document that was not shown', aClick({ documentId: 'd9', rank: 1 }), 'notShown'],
+    ['a rank that was not shown', aClick({ rank: 4 }), 'notShown'],
+    ['neither document nor rank', aClick({}), 'notShown'],
+    ['a query that was not sampled', aClick({ queryId: 'q9', rank: 1 }), 'otherQuery'],
+    ['a query of long ago', aClick({ rank: 1, occurredAt: minutesAfterNoon(31) }), 'late'],
+  ] as const)('leave out and tell a click on %s', (_what, click, reason) => {
+    const { queries, leftOut } = clickedQueries([query], [click]);
+    expect(queries).toEqual([{ cluster: 's1', probability: 0.1, shown: 3, clickedRanks: [] }]);
+    expect(leftOut).toEqual({ otherQuery: 0, notShown: 0, late: 0, [reason]: 1 });
+  });
+
+  it('hold a click at the very end of its time, and one from a clock that is behind', () => {
+    expect(ranksOf(aClick({ rank: 1, occurredAt: minutesAfterNoon(30) }))).toEqual([1]);
+    expect(ranksOf(aClick({ rank: 1, occurredAt: minutesAfterNoon(-1) }))).toEqual([1]);
+  });
+
+  it('are none for a query without results', () => {
+    const empty = { ...query, documentIds: [] };
+    expect(clickedQueries([empty], [aClick({ rank: 1 })]).queries).toEqual([
+      { cluster: 's1', probability: 0.1, shown: 0, clickedRanks: [] },
+    ]);
+  });
+});
+
+it('windows are settled once the clicks of their last query can no longer come', () => {
+  const last = settledUntil(NOON);
+  expect(NOON.getTime() - last.getTime()).toBe(CLICK_ATTRIBUTION_MS);
+});
 
 function rateOf(outcome: ClickRateOutcome): ClickRate {
   if (outcome.kind !== 'rate') throw new Error('There were too few sessions.');
@@ -168,5 +242,88 @@ describe('raw click rates', () => {
     ]) {
       expect(outcome).toEqual({ kind: 'insufficient_data', of: 'sessions', have: 0, need: 2 });
     }
+  });
+});
+
+function ratioOf(terms: readonly RatioTerm[]): SessionRatio {
+  const ratio = sessionRatio(terms);
+  if (ratio.kind !== 'ratio') throw new Error('There were too few sessions.');
+  return ratio;
+}
+
+/** Sessions of 1 to 5 queries that are alike within a session. */
+function sessions(count: number, seed: number): RatioTerm[] {
+  const uniform = uniforms(seed);
+  return Array.from({ length: count }, (_, cluster) => cluster).flatMap((cluster) => {
+    const mood = uniform();
+    const probability = uniform() < 0.3 ? 1 : 0.25;
+    return Array.from({ length: 1 + Math.floor(uniform() * 5) }, () => {
+      const denominator = 0.2 + uniform();
+      return { cluster, probability, numerator: mood * denominator + uniform(), denominator };
+    });
+  });
+}
+
+describe('a ratio over sessions', () => {
+  it('is worked out by hand for two sessions', () => {
+    // Sums 2 + 2/0.5 = 6 and 4 + 4/0.5 = 12, so 1/2. Residuals of s1: 1 - 0.5 * 3 + 1 - 0.5 = 0; of s2: (2 - 2)/0.5.
+    const even = [
+      { cluster: 's1', probability: 1, numerator: 1, denominator: 3 },
+      { cluster: 's1', probability: 1, numerator: 1, denominator: 1 },
+      { cluster: 's2', probability: 0.5, numerator: 2, denominator: 4 },
+    ];
+    expect(ratioOf(even)).toMatchObject({
+      value: 0.5,
+      numerator: 6,
+      denominator: 12,
+      variance: 0,
+      n: 3,
+      sessions: 2,
+    });
+    // Ratio 2/4; residuals 1 - 0.5 and 1 - 1.5, so 2/(2 - 1) (0.25 + 0.25) / 4^2.
+    const uneven = [
+      { cluster: 's1', probability: 1, numerator: 1, denominator: 1 },
+      { cluster: 's2', probability: 1, numerator: 1, denominator: 3 },
+    ];
+    expect(ratioOf(uneven)).toMatchObject({ value: 0.5, variance: 1 / 16, effectiveSessions: 2 });
+  });
+
+  it('has the variance that leaving out one session at a time gives', () => {
+    const terms = sessions(300, 1);
+    const names = [...new Set(terms.map(({ cluster }) => cluster))];
+    const values = names.map((name) => ratioOf(terms.filter(({ cluster }) => cluster !== name)).value);
+    const centre = values.reduce((sum, value) => sum + value, 0) / names.length;
+    const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
+    const jackknife = ((names.length - 1) / names.length) * squares;
+    expect(ratioOf(terms).variance / jackknife).toBeCloseTo(1, 1);
+  });
+
+  it('is the same when all probabilities are halved', () => {
+    const terms = sessions(20, 2);
+    const halved = terms.map((term) => ({ ...term, probability: term.probability / 2 }));
+    expect(ratioOf(halved).value).toBeCloseTo(ratioOf(terms).value, 12);
+    expect(ratioOf(halved).variance).toBeCloseTo(ratioOf(terms).variance, 12);
+  });
+
+  it('does not change with queries for which nothing was shown', () => {
+    const terms = sessions(20, 3);
+    const empty = { cluster: 'empty', probability: 1, numerator: 0, denominator: 0 };
+    expect(ratioOf([...terms, empty])).toEqual(ratioOf(terms));
+  });
+
+  it('of fewer than two sessions is insufficient data and never NaN', () => {
+    const one = { cluster: 's1', probability: 1, numerator: 1, denominator: 1 };
+    const outcome = { kind: 'insufficient_data', of: 'sessions', need: 2 };
+    expect(sessionRatio([])).toEqual({ ...outcome, have: 0 });
+    expect(sessionRatio([one, one])).toEqual({ ...outcome, have: 1 });
+  });
+
+  it('refuses a probability that is none, and one so small that weights overflow', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(0, -0.1, 1.1, Number.NaN, 1e-160, 1e-320), (probability) => {
+        const terms = ['s1', 's2'].map((cluster) => ({ cluster, probability, numerator: 1, denominator: 2 }));
+        expect(() => sessionRatio(terms)).toThrow(RangeError);
+      }),
+    );
   });
 });

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ClickedQuery } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import { type ReferenceCtr, referenceCtr } from '../../../../../src/live/rules/feedback/reference-ctr.ts';
+import {
+  type ReferenceCtr,
+  readReference,
+  referenceCtr,
+  storeReference,
+} from '../../../../../src/live/rules/feedback/reference-ctr.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
-import { aClickedQuery } from './builders.ts';
+import { aClickedQuery, aReference } from './builders.ts';
 
 /** So many sessions of one query, of which every fifth clicks at rank 1 and every tenth at rank 2. */
 function baseline(sessions: number, parts: Partial<ClickedQuery> = {}): ClickedQuery[] {
@@ -100,5 +105,37 @@ describe('the reference CTR', () => {
 
   it.each([0, 2, Number.NaN, 1e-160])('refuses a probability of %d', (probability) => {
     expect(() => referenceCtr(baseline(200, { probability }))).toThrow(RangeError);
+  });
+});
+
+describe('a stored reference', () => {
+  const reference = aReference([0.3, 0.1]);
+
+  it('is read as it was, also after a way through JSON', () => {
+    const stored = JSON.parse(JSON.stringify(storeReference(reference))) as Record<string, unknown>;
+    expect(readReference(stored)).toEqual(reference);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['nothing', { kind: undefined }],
+    ['no rates', { rates: [], covariance: [] }],
+    ['a rate of 0, by which nothing can be divided', { rates: [0.3, 0] }],
+    ['a rate above 1', { rates: [0.3, 1.1] }],
+    ['a rate that is a text', { rates: [0.3, '0.1'] }],
+    ['rates without their covariance', { covariance: undefined }],
+    ['a covariance of fewer rates', { covariance: [[0]] }],
+    ['a covariance that is not square', { covariance: [[0, 0], [0]] }],
+    [
+      'a covariance with a hole',
+      {
+        covariance: [
+          [0, 0],
+          [0, null],
+        ],
+      },
+    ],
+    ['no number of clicks', { clicks: 'many' }],
+  ])('is none when it holds %s', (_what, parts) => {
+    expect(readReference({ ...storeReference(reference), ...parts })).toBeNull();
   });
 });

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   budgetShare,
-  closingLevel,
   countArrival,
   type MinuteLoad,
 } from '../../../../../src/live/rules/sampling/minute-load.ts';
@@ -94,11 +93,5 @@ describe('the level of a minute', () => {
         },
       ),
     );
-  });
-
-  it('closes at the highest of any replica, so that closing only deletes', () => {
-    const reports = [2, 0, 3].map((level) => ({ minute: 1, expected: 1, level }));
-    expect(closingLevel(reports)).toBe(3);
-    expect(closingLevel([])).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createCohereReranker, createTeiReranker, type Reranker } from '../../../../src/models/reranker.ts';
+import { createCohereReranker, createTeiReranker, type Reranker } from '../../../src/models/reranker.ts';
 import {
   type FaultServer,
   hang,
@@ -10,8 +10,8 @@ import {
   startFaultServer,
   status,
   tooManyRequests,
-} from '../../../support/fault-server.ts';
-import { aJsonApi, never } from '../../../support/json-api.ts';
+} from '../../support/fault-server.ts';
+import { aJsonApi, never } from '../../support/json-api.ts';
 
 let server: FaultServer;
 beforeEach(async () => {

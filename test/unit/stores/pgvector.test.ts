@@ -1,5 +1,8 @@
+import { array, assert, float32Array, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CallFailure, classifyFailure, TimeOver } from '../../../../src/stores/pgvector/session.ts';
+import { parseVector, vectorText } from '../../../src/stores/pgvector/rows.ts';
+import { CallFailure, classifyFailure, TimeOver } from '../../../src/stores/pgvector/session.ts';
+import { quoted, tableParts } from '../../../src/stores/pgvector/table.ts';
 
 const place = {
   address: 'db.internal:5432',
@@ -53,4 +56,42 @@ describe('what PostgreSQL failed of', () => {
     expect(failure.code).toBe(code);
     expect(failure.problem).toMatch(/\.$/);
   });
+});
+
+describe('the name of a table', () => {
+  it.each([
+    ['chunks', ['chunks']],
+    ['Chunks', ['Chunks']],
+    ['rag.chunks', ['rag', 'chunks']],
+    ['"a.b"."say ""hi"""', ['a.b', 'say "hi"']],
+    [' my table ', ['my table']],
+    ['', null],
+    ['a.b.c', null],
+    ['a..b', null],
+    ['a.', null],
+    ['"a', null],
+    ['"a"b', null],
+    ['a"b', null],
+  ])('%j has the parts %j', (name, parts) => {
+    expect(tableParts(name)).toEqual(parts);
+  });
+
+  it('comes back from its quoted form, whatever is in it', () => {
+    const part = string({ minLength: 1 });
+    assert(
+      property(array(part, { minLength: 1, maxLength: 2 }), (parts) => {
+        expect(tableParts(parts.map(quoted).join('.'))).toEqual(parts);
+      }),
+    );
+  });
+});
+
+it('a vector comes back from its text to the last bit', () => {
+  assert(
+    property(float32Array({ noNaN: true, noDefaultInfinity: true }), (vector) => {
+      // PostgreSQL knows one zero.
+      const positive = vector.map((value) => value + 0);
+      expect(parseVector(vectorText(vector))).toEqual(positive);
+    }),
+  );
 });

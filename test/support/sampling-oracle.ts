@@ -1,0 +1,25 @@
+/** What the statements that close minutes do, in plain arithmetic. */
+import type { SamplingDecision } from '../../src/live/rules/sampling/decision.ts';
+import type { MinuteLoad } from '../../src/live/rules/sampling/minute-load.ts';
+
+/** The level that holds for a minute in the end: the highest that any replica reported, 0 without a report. */
+export function closingLevel(reports: readonly MinuteLoad[]): number {
+  return reports.reduce((highest, report) => Math.max(highest, report.level), 0);
+}
+
+/**
+ * What becomes of a stored sample when its minute closes: the decision that the closing level would have made at
+ * once. A sample that a rule keeps stays, with its probability.
+ *
+ * @param level at which the sample was taken
+ * @param closing level of its minute, from `closingLevel`; never below `level`
+ */
+export function closeSample(sample: SamplingDecision, level: number, closing: number): SamplingDecision {
+  // Factors of two are exact, so closing in two steps gives the very numbers of closing in one.
+  const factor = 2 ** (level - closing);
+  const rateProbability = sample.rateProbability * factor;
+  if (sample.reason !== 'rate') return { ...sample, rateProbability };
+  const kept = sample.hash < rateProbability;
+  const probability = sample.probability * factor;
+  return { ...sample, kept, probability, reason: kept ? 'rate' : 'not_sampled', rateProbability };
+}
