@@ -1,4 +1,4 @@
-/** Hours of the day as people write them: `22:00`. */
+/** What the config of golden sets needs beside plain fields. */
 import { z } from 'zod';
 
 const time = z

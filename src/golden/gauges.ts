@@ -1,4 +1,5 @@
-/** When golden runs are due, what became of their ticks, where their sentinels stand: known without any scheduler. */
+/** When golden runs are due, what became of their ticks, where sentinels stand, and how well sets stand for live traffic. */
+
 import type { Clock } from '../clock.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
 import { boundedSamples, type MeasuredRows } from '../measures/gauges.ts';

@@ -1,4 +1,4 @@
-/** `/v1/golden-runs`: started, listed, shown, query by query and side by side. */
+/** `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`. */
 import type { FastifyInstance } from 'fastify';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { worstVerdict } from '../checks/rules/check-result.ts';

@@ -1,3 +1,4 @@
+/** What is computed of golden runs, in worker threads or at once. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GoldenQuery } from '../model.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';

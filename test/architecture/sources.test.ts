@@ -54,11 +54,11 @@ describe('JSON that others sent', () => {
 /** Pure files that are tested through what is built on them, elsewhere. */
 const testedThrough: Readonly<Record<string, string>> = {
   'src/errors.ts': 'test/architecture/catalogues.test.ts',
-  'src/golden/rules/csv-table.ts': 'test/unit/golden/files/csv.test.ts',
-  'src/golden/rules/golden-set-builder.ts': 'test/unit/golden/files/csv.test.ts',
-  'src/golden/rules/golden-set.ts': 'test/unit/golden/files/csv-refusals.test.ts',
-  'src/golden/rules/judgment-lines.ts': 'test/unit/golden/files/beir-and-trec.test.ts',
-  'src/text/source-line.ts': 'test/unit/golden/files/csv-refusals.test.ts',
+  'src/golden/rules/csv-table.ts': 'test/unit/golden/sets/csv.test.ts',
+  'src/golden/rules/golden-set-builder.ts': 'test/unit/golden/sets/csv.test.ts',
+  'src/golden/rules/golden-set.ts': 'test/unit/golden/sets/csv.test.ts',
+  'src/golden/rules/judgment-lines.ts': 'test/unit/golden/sets/beir-and-trec.test.ts',
+  'src/text/source-line.ts': 'test/unit/golden/sets/csv.test.ts',
 };
 
 /** Paths of the relative imports of a file, from the root of the repository. */

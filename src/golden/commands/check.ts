@@ -1,3 +1,4 @@
+/** `recalld golden check`: looks a golden set over, and mends its labels as a person accepts. */
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';

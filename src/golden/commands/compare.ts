@@ -1,3 +1,4 @@
+/** `recalld compare`, and how a comparison is written down for people. */
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
@@ -11,7 +12,6 @@ import { comparisonJson } from '../runs/run-summary.ts';
 import { compareTrecFiles, type OfflineComparison } from '../trec/evaluate-trec.ts';
 import { scoringSettings, TREC_HELP, type TrecOptions, trecCommand, writeAll } from './trec-options.ts';
 
-/** How a comparison is written down for people. */
 const MOST_QUERIES = 10;
 
 /** A table of the metrics, the verdict and its rule, the queries that lost most, and advice on the size of the set. */

@@ -1,3 +1,4 @@
+/** `recalld eval`, and how an evaluation is written down: one JSON document, or tables for people. */
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { formatTable } from '../../cli/output.ts';

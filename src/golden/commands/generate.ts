@@ -1,3 +1,4 @@
+/** `recalld golden generate`: questions of a chat model about the chunks of a store. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandSettings } from '../../app/commands/command-settings.ts';
 import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';

@@ -1,3 +1,4 @@
+/** `recalld golden import` and `recalld golden export`. */
 import { type Command, Option } from 'commander';
 import { commandSettings } from '../../app/commands/command-settings.ts';
 import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';

@@ -1,3 +1,4 @@
+/** `recalld golden promote`: live queries -> a review file. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandSettings } from '../../app/commands/command-settings.ts';
 import {

@@ -1,4 +1,4 @@
-/** A golden run as text for people. */
+/** Golden runs, one or two side by side, as text for people. */
 
 import { formatTable } from '../../cli/output.ts';
 import { sparkline, verdictText } from '../../cli/style.ts';
@@ -11,7 +11,6 @@ import type { ComparedJson, MetricJson, RunSummaryJson } from '../run-summary-sc
 import type { RunsCompared } from '../runs/stored-runs.ts';
 import { metricsTable, signed } from './compare.ts';
 
-/** Two golden runs side by side, as text for people. */
 const LONGEST_TEXT = 60;
 
 /** A measure over the last runs of the set that completed, oldest first. */

@@ -1,3 +1,4 @@
+/** `recalld golden run` and `recalld golden cancel`: by hand, in this process or by the workers of a daemon. */
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { commandSettings } from '../../app/commands/command-settings.ts';
@@ -80,7 +81,6 @@ function isSilent({ queries }: RunSummaryJson): boolean {
   return queries.ok === 0 && queries.empty === 0 && queries.error + queries.timeout > 0;
 }
 
-/** `recalld golden cancel`: ends a running run, wherever it runs. */
 export function cancelCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'cancel',
@@ -97,7 +97,6 @@ export function cancelCommand(signal: AbortSignal): Command {
     });
 }
 
-/** A golden run by hand: in this process, or handed to the workers of a daemon. */
 interface GoldenRunRequest {
   readonly pipeline: string;
   readonly set: string;

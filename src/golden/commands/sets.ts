@@ -1,3 +1,4 @@
+/** `recalld golden list` and `recalld golden show`. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandSettings } from '../../app/commands/command-settings.ts';
 import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';

@@ -17,7 +17,6 @@ import type { QueryPageData, QuerySide } from './query-page.tsx';
 import type { QueryRow, QueryTableData } from './query-table.tsx';
 import { chartedOfRun, type RunPageData } from './run-page.tsx';
 
-/** The queries of a golden run as its page lists them. */
 const PAGE_SIZE = 25;
 
 /** @param against the run that its queries are held against; null without one */

@@ -1,4 +1,4 @@
-/** Paired comparison of two runs over all judged queries, and over segments of them. */
+/** Paired comparison of two runs over all judged queries and over segments of them, and what the size of the set allows. */
 import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { pairedTSampleSize } from '../../stats/paired-power.ts';

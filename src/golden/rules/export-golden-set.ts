@@ -5,7 +5,6 @@ import { quoted } from '../../text/source-line.ts';
 import { csvRoleOf, guardCell } from './csv-table.ts';
 import { type GoldenFormat, goldenLimits } from './golden-set.ts';
 
-/** What an export is made of, and how a format says that it cannot hold something. */
 const notTrec = 'use --format jsonl, beir or csv';
 
 /**

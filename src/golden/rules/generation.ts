@@ -1,9 +1,9 @@
-/** What generating questions costs, estimated on the high side before any is generated. */
+/** Questions of a model: what they cost, in which order chunks are asked about, and which know their source. */
 import { createRandom } from '../../stats/random.ts';
 import type { Matrix } from '../../vector/matrix.ts';
 import { seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
 import { goldenLimits } from './golden-set.ts';
-import { commonCount, shinglesOf, wordsOf } from './judgment-problems.ts';
+import { commonCount, shinglesOf, wordsOf } from './similar-texts.ts';
 
 /** Questions that no person would ask: they know the source. */
 export type QuestionProblem = 'quotes_chunk' | 'points_at_text' | 'unfit_length';
@@ -42,7 +42,6 @@ export function questionProblem(question: string, chunk: string): QuestionProble
   return commonCount(runs, shinglesOf(wordsOf(chunk), QUOTED_RUN)) > 0 ? 'quotes_chunk' : null;
 }
 
-/** The order in which questions are asked about chunks: wherever it stops, all topics of the store have their share. */
 const STARTS = 2;
 const ITERATIONS = 15;
 const MOST_CLUSTERS = 50;

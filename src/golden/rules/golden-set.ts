@@ -1,4 +1,4 @@
-/** What reading a golden set from files gives, and the choices a reader is given. */
+/** What a golden set is, who asked its questions, what it may hold, and what reading one from files gives. */
 
 import { RecalldError } from '../../errors.ts';
 import type { GoldenQuery } from '../../model.ts';

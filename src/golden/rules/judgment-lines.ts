@@ -1,4 +1,4 @@
-/** Lines of query files: BEIR's JSON objects and `id<TAB>text`. */
+/** Lines of query files and of qrels files, those of BEIR and those of TREC. */
 import { malformed, parseJson, quoted, type SourceLine } from '../../text/source-line.ts';
 import { goldenLimits, parseGrade, type QueryDraft, tagKeyProblem, tagValueProblem } from './golden-set.ts';
 
@@ -89,7 +89,6 @@ function scalarText(value: unknown): string | null {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
 }
 
-/** Lines of qrels files: TREC's four columns and BEIR's three. */
 interface QrelsLine {
   readonly queryId: string;
   readonly documentId: string;

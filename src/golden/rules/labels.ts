@@ -1,6 +1,6 @@
-/** Which judged documents are still in the store. */
+/** Judgments whose document left the store: which they are, what took its place, and what people accept of it. */
 import type { GoldenQuery, Judgment } from '../../model.ts';
-import { containment, normalisedText, shinglesOf, wordsOf } from './judgment-problems.ts';
+import { containment, normalisedText, shinglesOf, wordsOf } from './similar-texts.ts';
 
 /** A chunk that may have taken the place. */
 interface ChunkCandidate {

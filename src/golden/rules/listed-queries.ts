@@ -1,4 +1,4 @@
-/** The queries of a golden run as people look through them: which ones, in which order, with what they scored before. */
+/** Queries of golden runs as people look through them: which ones, in which order, and what they scored before. */
 
 import type { GoldenQuery, QueryOutcome } from '../../model.ts';
 import { type ComparedSide, sharedQueries } from './compare-golden-runs.ts';

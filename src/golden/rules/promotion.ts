@@ -1,9 +1,9 @@
-/** Which live questions are worth a judgment. */
+/** Which live questions are worth a judgment, and the documents that a person is to judge for each. */
 
 import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
 import type { RetrievedDocument } from '../../model.ts';
 import { type Question, questionKey } from './golden-set-builder.ts';
-import { nearDuplicates, normalisedText } from './judgment-problems.ts';
+import { nearDuplicates, normalisedText } from './similar-texts.ts';
 
 /** Why a question was chosen, in the order in which the choice goes round. */
 export const choiceReasons = [

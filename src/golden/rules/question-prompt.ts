@@ -1,4 +1,4 @@
-/** What the model is told, and the shape of what it must answer. */
+/** What the model is told, the shape of what it must answer, and what it made of it. */
 import { createRandom } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 

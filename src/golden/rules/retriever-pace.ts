@@ -1,4 +1,4 @@
-/** Slows down when the retriever does, so that measuring it does not make its trouble worse. */
+/** The queries that a retriever may have in flight: divided among those who ask it, and fewer when it slows down. */
 
 /** Number of latencies that are judged together. */
 export const WINDOW = 20;

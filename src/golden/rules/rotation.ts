@@ -1,4 +1,5 @@
-/** A new version of a golden set beside the old one: when it may take over, and what its level is. */
+/** A new version of a golden set beside the old one: what its level is, and how far the checks move when it takes over. */
+
 import type { CheckShift, CheckShifts } from '../../checks/rules/check-result.ts';
 import { floorCheckName, type GoldenChecks } from '../../checks/rules/golden-checks.ts';
 import {

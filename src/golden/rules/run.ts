@@ -1,4 +1,4 @@
-/** What a golden run is made of: how it asks and scores, what became of each query, what it came to. */
+/** A golden run: how it asks and scores, how long it may take, what became of it and of each query. */
 import type { Measure } from '../../ir/metric-key.ts';
 import type { QueryOutcome, RetrievedDocument, RunStatus } from '../../model.ts';
 import type { MetricSummary } from '../../stats/summary.ts';

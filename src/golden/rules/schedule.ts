@@ -1,4 +1,4 @@
-/** Hours of the day in which a set is left alone, by the clock on the wall. */
+/** When a run may start: hours of the day in which a set is left alone, and how many queries a day it may cost. */
 import { firstWhere } from '../../stats/numerics.ts';
 import { MINUTE_MS } from '../../time.ts';
 

@@ -1,4 +1,4 @@
-/** Scores of a golden run query by query: what means, comparisons and lists of the worst are made from. */
+/** Scores of a golden run: query by query, and with bounds over all of them and over each segment. */
 import { createEvaluator } from '../../ir/evaluate.ts';
 import type { Measure, MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy } from '../../ir/ranking.ts';

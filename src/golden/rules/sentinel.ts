@@ -1,4 +1,4 @@
-/** Which queries of a golden set stand for it between two full runs. */
+/** Which queries of a golden set stand for it between two full runs, and whether they stand or have fallen. */
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import { mean, moments } from '../../stats/descriptive.ts';
 import { percent } from '../../text/number-text.ts';

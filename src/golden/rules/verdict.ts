@@ -1,4 +1,4 @@
-/** The verdict on a difference of two runs, from its size, its bounds and its p value. */
+/** The verdict on a difference of two runs, from its size, its bounds and its p value; and when a regression is confirmed. */
 import type { Measure } from '../../ir/metric-key.ts';
 import { holm } from '../../stats/multiple-testing.ts';
 import type { TestPlan } from '../../stats/paired-power.ts';

@@ -1,4 +1,4 @@
-/** Finds golden runs that nobody works on: their worker died, or their job was lost. None stays `running` for ever. */
+/** Ends of golden runs without scores: cancelled by hand, or failed. None stays `running` for ever. */
 import type { Clock } from '../../clock.ts';
 import { RecalldError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
@@ -65,7 +65,6 @@ export function endWithoutScores(status: RunEnd['status'], reason: string | null
   return { status, reason, finishedAt, ...nothing };
 }
 
-/** Ends a running golden run by hand. */
 interface CancelGoldenRunDeps {
   readonly runs: Pick<GoldenRuns, 'find' | 'finish'>;
   readonly clock: Pick<Clock, 'now'>;

@@ -1,4 +1,4 @@
-/** The second half of a golden run: ask what has no answer yet, score, judge, end. Idempotent and resumable. */
+/** Golden runs at work, batch by batch or whole: ask what has no answer yet, score, judge, end. Idempotent and resumable. */
 import type { Logger } from '../../logger.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { messageOf } from '../../text/error-message.ts';

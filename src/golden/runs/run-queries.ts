@@ -19,8 +19,6 @@ export interface RunQuery {
 export interface RunQuerySelection {
   /** Only queries that came to this. */
   readonly outcome: QueryOutcome | null;
-  /** Only queries of these ids; left out or null, all. */
-  readonly only?: ReadonlySet<string> | null;
   /** Lowest first by this metric, ties by id; null for the order of the set. */
   readonly orderBy: RunMetricKey | null;
   /** Place of the first one, from 0. */
@@ -32,17 +30,14 @@ export interface RunQuerySelection {
 export async function readRunQueries(
   deps: StoredRuns,
   run: GoldenRun,
-  { outcome, only = null, orderBy, from, limit }: RunQuerySelection,
+  { outcome, orderBy, from, limit }: RunQuerySelection,
 ): Promise<{ readonly page: readonly RunQuery[]; readonly total: number }> {
   const [{ queries, answers }, stale] = await Promise.all([
     readComparedSide(deps, run),
     deps.runs.staleLabels(run.id),
   ]);
   const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
-  const selected = queries.filter(
-    ({ id }) =>
-      (outcome === null || answerOf.get(id)?.outcome === outcome) && (only === null || only.has(id)),
-  );
+  const selected = queries.filter(({ id }) => outcome === null || answerOf.get(id)?.outcome === outcome);
   const ordered = orderBy === null ? selected : lowestScoresFirst(selected, answers, run, orderBy);
   const page = ordered.slice(from, from + limit);
   const { keys, columns } = scoreQueries(page, answers, run.settings);

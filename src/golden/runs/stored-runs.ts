@@ -1,4 +1,4 @@
-/** A run against another one, both read back from the store. */
+/** Golden runs as they are read back from the store, one by one and two side by side. */
 
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';

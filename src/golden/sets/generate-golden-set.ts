@@ -13,8 +13,8 @@ import {
   type Tokens,
 } from '../rules/generation.ts';
 import { type GoldenSetVersion, originMismatch, type QueryOrigin } from '../rules/golden-set.ts';
-import { wordsOf } from '../rules/judgment-problems.ts';
 import { promptIdentity } from '../rules/question-prompt.ts';
+import { wordsOf } from '../rules/similar-texts.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { type Generation, generateQuestions, type SettledChunk } from './generate-questions.ts';

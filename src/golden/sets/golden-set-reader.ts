@@ -1,3 +1,4 @@
+/** Golden sets in files: a BEIR folder, TREC files, a CSV table or JSON lines. */
 import { extname } from 'node:path';
 import { parse } from 'csv-parse';
 import { malformed, parseJson, type SourceLine, type SourcePlace } from '../../text/source-line.ts';

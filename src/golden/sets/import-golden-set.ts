@@ -1,4 +1,4 @@
-/** Files, or queries that came over HTTP -> a new version of a golden set. */
+/** Golden sets from files and into files, and those that came over HTTP. */
 
 import { join } from 'node:path';
 import { RecalldError } from '../../errors.ts';

@@ -1,4 +1,4 @@
-/** Measures on a schedule how well golden sets stand for live traffic, and their scores with its mix. */
+/** How well golden sets stand for live traffic, and their scores with its mix. */
 
 import { embedTexts } from '../../embedders/embedder.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
@@ -20,7 +20,6 @@ import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { type RecordDocumentsDeps, recordJudgedDocuments } from './record-judged-documents.ts';
 
-/** How well a golden set stands for the live traffic of a pipeline. */
 interface LiveMix extends Representativeness {
   readonly kind: 'measured';
   readonly queries: number;

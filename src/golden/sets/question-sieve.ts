@@ -1,4 +1,4 @@
-/** Which generated questions are worth keeping. */
+/** One question of the model about one chunk, and whether it is worth keeping. */
 
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../models/chat-model.ts';
 import { cosineSimilarity } from '../../vector/matrix.ts';
@@ -9,7 +9,6 @@ import {
   questionProblem,
   type Tokens,
 } from '../rules/generation.ts';
-import { jaccard, wordsOf } from '../rules/judgment-problems.ts';
 import {
   questionMessages,
   questionSchema,
@@ -17,6 +16,7 @@ import {
   readQuestion,
   repairMessages,
 } from '../rules/question-prompt.ts';
+import { jaccard, wordsOf } from '../rules/similar-texts.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 
 /** A piece of a document, as the store has it. */

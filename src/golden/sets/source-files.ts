@@ -1,3 +1,4 @@
+/** The files of a golden set as they are read and hashed. */
 import { createHash, type Hash } from 'node:crypto';
 import { sourceLines } from '../../files/source-lines.ts';
 import type { SourceLine } from '../../text/source-line.ts';

@@ -1,3 +1,4 @@
+/** Which format lies at a path, and which of its files make up the golden set. */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { RecalldError } from '../../errors.ts';

@@ -1,4 +1,4 @@
-/** Scores TREC runs against judgments, as offline evaluation and comparison both need it. */
+/** Scores a TREC run against judgments, and compares two of them, without a database. */
 
 import { createEvaluator, type GradeByDocument } from '../../ir/evaluate.ts';
 import type { MetricKey } from '../../ir/metric-key.ts';

@@ -1,3 +1,4 @@
+/** The results of a run file, kept as numbers. */
 import type { ScoredDocuments } from '../../ir/ranking.ts';
 import type { Block } from './blocks.ts';
 

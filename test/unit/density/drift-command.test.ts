@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { driftCommand } from '../../../src/density/drift-command.ts';
 import { npyBytes } from '../../support/npy.ts';
 import { uniforms } from '../../support/uniforms.ts';
-import { CollectedOutput } from '../cli/eval-output.ts';
+import { CollectedOutput } from '../golden/commands/eval-output.ts';
 
 type Rows = readonly (readonly number[])[];
 

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { compareCommand } from '../../../../src/golden/commands/compare.ts';
 import type { ComparisonJson } from '../../../../src/golden/run-summary-schema.ts';
-import { CollectedOutput } from '../../cli/eval-output.ts';
+import { CollectedOutput } from './eval-output.ts';
 
 const cases = fileURLToPath(new URL('../../../fixtures/conformance/ir/cases', import.meta.url));
 

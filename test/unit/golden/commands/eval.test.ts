@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evalCommand } from '../../../../src/golden/commands/eval.ts';
-import { CollectedOutput } from '../../cli/eval-output.ts';
+import { CollectedOutput } from './eval-output.ts';
 
 const QRELS = 'q10 0 a 1\nq10 0 b 2\nq9 0 c 1\nq8 0 d 1\n';
 const RUN = 'q9 Q0 x 1 2 t\nq9 Q0 c 2 1 t\nq10 Q0 a 1 5 t\nq10 Q0 b 2 5 t\nq10 Q0 a 3 4 t\nzz Q0 a 1 1 t\n';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ComparedSide } from '../../../../src/golden/rules/compare-golden-runs.ts';
-import { listQueries, type QueryView } from '../../../../src/golden/rules/listed-queries.ts';
+import { changedQueries, listQueries, type QueryView } from '../../../../src/golden/rules/listed-queries.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
 
@@ -92,5 +92,26 @@ describe('the queries of a run', () => {
     expect(rows('failed').map(([id]) => id)).toEqual(['failed']);
     expect(list('stale')).toMatchObject([{ query: { id: 'stale' }, staleDocuments: 2 }]);
     expect(list('newly_empty', null)).toEqual([]);
+  });
+});
+
+describe('the queries that changed between two runs', () => {
+  it('come most regressed first, without those whose labels are stale, and tell which became empty', () => {
+    const earlier = aSide({ rose: ['x', 'd'], emptied: ['x'] });
+    const after = aSide({ lost: ['x'], fell: ['x', 'd'], stale: ['x'], emptied: [] });
+    const changed = changedQueries(earlier, after, new Set(['stale']), { measure: 'mrr', k: 10 });
+    expect(
+      changed.map(({ queryId, difference, isNewlyEmpty }) => [queryId, difference, isNewlyEmpty]),
+    ).toEqual([
+      ['lost', -1, false],
+      ['fell', -0.5, false],
+      ['emptied', 0, true],
+      ['rose', 0.5, false],
+    ]);
+    expect(changed[1]).toMatchObject({ text: 'What is fell?', baseline: 1, candidate: 0.5 });
+  });
+
+  it('are none between equal runs', () => {
+    expect(changedQueries(aSide({}), aSide({}), new Set(), { measure: 'ndcg', k: 10 })).toEqual([]);
   });
 });

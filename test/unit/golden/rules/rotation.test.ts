@@ -1,6 +1,111 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byKey, describeLevels, overlapLevels } from '../../../../src/golden/rules/rotation.ts';
-import { aScore } from '../../../support/builders.ts';
+import { shiftOf } from '../../../../src/checks/rules/check-result.ts';
+import { judgeFloor } from '../../../../src/checks/rules/golden-checks.ts';
+import { judgeRegression, type RegressionCheck } from '../../../../src/checks/rules/regression.ts';
+import {
+  byKey,
+  describeLevels,
+  overlapLevels,
+  rotationShifts,
+} from '../../../../src/golden/rules/rotation.ts';
+import { aFloor, aScore, goldenChecks } from '../../../support/builders.ts';
+import { aDifference } from '../../../support/golden-runs.ts';
+
+const severities = ['ok', 'warning', 'critical'];
+const none = { from: null, to: null };
+
+const anyScore = fc
+  .tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 0.3, noNaN: true }))
+  .map(([mean, width]) => aScore({ mean, ciLow: mean - width, ciHigh: mean + width }));
+
+describe('floors when a new version takes over', () => {
+  it('keep their distance to the scores', () => {
+    const pairs = [
+      { from: [aScore({ mean: 0.9, ciHigh: 0.95 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] },
+    ];
+    const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, none);
+    const { mean, upper } = shiftOf(shifts, 'ndcg@10 below 0.8 on faq');
+    expect(mean).toBeCloseTo(-0.3, 12);
+    expect(upper).toBeCloseTo(-0.3, 12);
+    const judged = judgeFloor(aFloor(), 'faq', [aScore({ mean: 0.6 })], { mean, upper });
+    expect(judged).toMatchObject({
+      verdict: 'ok',
+      explanation: expect.stringContaining('0.8000 at the level'),
+    });
+    expect(judged.threshold).toBeCloseTo(0.5, 12);
+  });
+
+  it('still find a real fall after it', () => {
+    const pairs = [{ from: [aScore({ mean: 0.9 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] }];
+    const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, none);
+    const shift = shiftOf(shifts, 'ndcg@10 below 0.8 on faq');
+    const fallen = judgeFloor(aFloor(), 'faq', [aScore({ mean: 0.4, ciHigh: 0.45 })], shift);
+    expect(fallen.verdict).toBe('critical');
+  });
+
+  it('never judge the new version more harshly than the old one on any overlapping run', () => {
+    const anyPairs = fc.array(fc.record({ from: anyScore, to: anyScore }), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(anyPairs, fc.double({ min: 0.01, max: 1, noNaN: true }), (scores, below) => {
+        const check = aFloor({ below });
+        const pairs = scores.map(({ from, to }) => ({ from: [from], to: [to] }));
+        const shifts = rotationShifts(goldenChecks({ floors: [check] }), 'faq', pairs, none);
+        const shift = shiftOf(shifts, `ndcg@10 below ${below} on faq`);
+        for (const { from, to } of pairs) {
+          const before = severities.indexOf(judgeFloor(check, 'faq', from).verdict);
+          const after = severities.indexOf(judgeFloor(check, 'faq', to, shift).verdict);
+          expect(after).toBeLessThanOrEqual(before);
+        }
+      }),
+    );
+  });
+});
+
+describe('regressions when a new version takes over', () => {
+  const check: RegressionCheck = {
+    measure: 'ndcg@10',
+    drop: 0.02,
+    alpha: 0.01,
+    severity: 'critical',
+    runs: 1,
+  };
+  const name = 'ndcg@10 regression by 0.02 on faq';
+  const checks = goldenChecks({ regressions: [check] });
+  const against = (difference: number, p: number) => ({
+    runId: 'r',
+    baselineRunId: 'b',
+    metrics: [aDifference({ difference, p, ciLow: difference - 0.01, ciHigh: difference + 0.01 })],
+  });
+
+  it('count from where the new version stood when the old one showed none', () => {
+    const overlap = { from: against(-0.005, 0.4), to: against(-0.03, 0.001) };
+    const shift = shiftOf(rotationShifts(checks, 'faq', [], overlap), name);
+    expect(judgeRegression(check, 'faq', overlap.to, []).verdict).toBe('critical');
+    expect(judgeRegression(check, 'faq', overlap.to, [], shift)).toMatchObject({
+      verdict: 'ok',
+      explanation: expect.stringContaining('came with the latest version of the set'),
+    });
+    expect(judgeRegression(check, 'faq', against(-0.06, 0.001), [], shift).verdict).toBe('critical');
+  });
+
+  it('stay where they are when the old version showed one too', () => {
+    const overlap = { from: against(-0.04, 0.001), to: against(-0.05, 0.001) };
+    expect(rotationShifts(checks, 'faq', [], overlap)).toEqual({});
+  });
+
+  it('never begin with the switch', () => {
+    const any = fc.tuple(fc.double({ min: -0.5, max: 0.5, noNaN: true }), fc.constantFrom(0.0001, 0.5));
+    fc.assert(
+      fc.property(any, any, ([before, p], [after, q]) => {
+        const overlap = { from: against(before, p), to: against(after, q) };
+        fc.pre(judgeRegression(check, 'faq', overlap.from, []).verdict === 'ok');
+        const shift = shiftOf(rotationShifts(checks, 'faq', [], overlap), name);
+        expect(judgeRegression(check, 'faq', overlap.to, [], shift).verdict).toBe('ok');
+      }),
+    );
+  });
+});
 
 describe('the overlap of two versions', () => {
   it('has the mean level of each, metric by metric, over all queries', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { GoldenRun } from '../../../../src/golden/rules/run.ts';
-import { recoverGoldenRuns } from '../../../../src/golden/runs/end-golden-run.ts';
+import { cancelGoldenRun, recoverGoldenRuns } from '../../../../src/golden/runs/end-golden-run.ts';
 import { aGoldenRun, anAnswer, NOON } from '../../../support/builders.ts';
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
+import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
 import { MemoryLogger } from '../../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
 
@@ -85,4 +86,26 @@ describe('a golden run that has ended', () => {
     expect(resumed).toEqual([]);
     expect(run?.status).toBe('completed');
   });
+});
+
+function parts() {
+  const clock = new SteerableClock();
+  return { clock, runs: new MemoryGoldenRuns(clock, new MemoryGoldenSets()) };
+}
+
+it('a running run is ended as cancelled, with the reason', async () => {
+  const deps = parts();
+  deps.runs.put(aGoldenRun({ status: 'running', finishedAt: null }));
+  expect(await cancelGoldenRun(deps, 'run-1')).toMatchObject({
+    status: 'cancelled',
+    reason: 'It was cancelled by hand.',
+  });
+});
+
+it('a run that has ended stays as it is, and one that never was is told apart from it', async () => {
+  const deps = parts();
+  deps.runs.put(aGoldenRun({ status: 'completed', finishedAt: NOON }));
+  await expect(cancelGoldenRun(deps, 'run-1')).rejects.toMatchObject({ code: 'run_not_running' });
+  expect(await deps.runs.find('run-1')).toMatchObject({ status: 'completed' });
+  await expect(cancelGoldenRun(deps, 'run-2')).rejects.toMatchObject({ code: 'run_unknown' });
 });

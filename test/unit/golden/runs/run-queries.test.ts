@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readRunQueries } from '../../../../src/golden/runs/run-queries.ts';
+import { readRunQueries, readRunTable } from '../../../../src/golden/runs/run-queries.ts';
 import {
   aFailedAnswer,
   aGoldenRun,
@@ -12,6 +12,42 @@ import {
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
+
+const wanted = { view: 'regressed', key: { measure: 'mrr', k: 10 }, from: 0, limit: 100 } as const;
+
+async function aWorld() {
+  const sets = new MemoryGoldenSets();
+  await sets.add(aNewGoldenSet({ queries: goldenQueries(4) }), NOON);
+  const runs = new MemoryGoldenRuns(new SteerableClock(), sets);
+  const answer = (queryId: string, ...found: string[]) =>
+    anAnswer({ queryId, documents: documents(...found) });
+  const run = aGoldenRun({ id: 'now' });
+  runs.put(run, [answer('q1', 'd1'), answer('q2', 'x', 'd2'), answer('q3', 'x'), answer('q4', 'd4')]);
+  const good = aGoldenRun({ id: 'good' });
+  const right = ['1', '2', '3', '4'].map((n) => answer(`q${n}`, `d${n}`));
+  runs.put(good, right);
+  return { deps: { sets, runs }, run, good, right };
+}
+
+it('the queries of a run are read a page at a time, held against another run of the set', async () => {
+  const { deps, run, good } = await aWorld();
+  const { page, total } = await readRunTable(deps, run, good, { ...wanted, limit: 1 });
+  expect(total).toBe(2);
+  expect(page).toMatchObject([{ query: { id: 'q3' }, score: 0, before: 1 }]);
+  const second = await readRunTable(deps, run, good, { ...wanted, from: 1, limit: 1 });
+  expect(second.page).toMatchObject([{ query: { id: 'q2' }, score: 0.5, before: 1 }]);
+  expect((await readRunTable(deps, run, null, wanted)).total).toBe(0);
+});
+
+it('a run of another version is held against by the questions that both have', async () => {
+  const { deps, run, right } = await aWorld();
+  const changed = goldenQueries(4).map((query) => (query.id === 'q3' ? { ...query, text: 'New?' } : query));
+  await deps.sets.add(aNewGoldenSet({ contentHash: 'hash-2', queries: changed }), NOON);
+  const other = aGoldenRun({ id: 'other', goldenSetVersion: 2 });
+  deps.runs.put(other, right);
+  const { page } = await readRunTable(deps, run, other, wanted);
+  expect(page.map(({ query }) => query.id)).toEqual(['q2']);
+});
 
 const everything = { outcome: null, orderBy: null, from: 0, limit: 100 };
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
-import { summarizeRun, summarizeRunSoFar } from '../../../../src/golden/runs/run-summary.ts';
+import {
+  metricJson,
+  metricsJson,
+  summarizeRun,
+  summarizeRunSoFar,
+} from '../../../../src/golden/runs/run-summary.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { aGoldenRun, aNewGoldenSet, anAnswer, aScore, NOON } from '../../../support/builders.ts';
@@ -120,5 +125,22 @@ describe('the summary of a golden run', () => {
       metrics: {},
       verdict: 'no_data',
     });
+  });
+});
+
+describe('scores as JSON', () => {
+  it('are a mean with n, bounds and the method of the bounds', () => {
+    expect(metricJson(aScore())).toEqual({ mean: 0.9, n: 40, ci_low: 0.85, ci_high: 0.95, ci_method: 'bca' });
+  });
+
+  it('are keyed as on the command line, those of one segment apart from those of all queries', () => {
+    const scores = [
+      aScore(),
+      aScore({ measure: 'mrr', k: 1, mean: 0.5 }),
+      aScore({ segment: 'lang=en', mean: 0.1 }),
+    ];
+    expect(Object.keys(metricsJson(scores))).toEqual(['ndcg@10', 'mrr@1']);
+    expect(metricsJson(scores, 'lang=en')['ndcg@10']?.mean).toBe(0.1);
+    expect(metricsJson(scores, 'lang=fr')).toEqual({});
   });
 });

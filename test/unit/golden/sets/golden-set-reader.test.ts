@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { fixture, read } from '../files/golden-files.ts';
+import { fixture, read } from './golden-files.ts';
 
 const support = [
   {

@@ -7,7 +7,7 @@ import {
   normalisedText,
   shinglesOf,
   wordsOf,
-} from '../../../../src/golden/rules/judgment-problems.ts';
+} from '../../../../src/golden/rules/similar-texts.ts';
 
 describe('texts', () => {
   it('are equal whatever their case, punctuation, spaces and encoding of accents', () => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { evalCommand } from '../../../src/golden/commands/eval.ts';
+import { evalCommand } from '../../../../src/golden/commands/eval.ts';
 import { CollectedOutput } from './eval-output.ts';
 
 type Columns = Readonly<Record<string, readonly number[]>>;
@@ -29,7 +29,7 @@ interface Report {
   readonly per_query: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
-const folder = fileURLToPath(new URL('../../fixtures/conformance/ir/cases/', import.meta.url));
+const folder = fileURLToPath(new URL('../../../fixtures/conformance/ir/cases', import.meta.url));
 const names = readdirSync(folder);
 const ours = /^(hit_rate|precision|recall|f1|mrr|map|dcg|ndcg|ndcg_exp|unjudged)(@\d+)?$/;
 

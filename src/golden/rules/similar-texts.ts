@@ -1,0 +1,93 @@
+/** When two texts say the same: words and runs of words, without regard to case, accents' encoding and punctuation. */
+
+/** NFKC, lower case, every run of what is neither letter, mark nor digit as one space. */
+export function normalisedText(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
+    .trim();
+}
+
+/**
+ * The words of a text. Scripts that write without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar) give a
+ * word for each letter.
+ */
+export function wordsOf(text: string): string[] {
+  const unspaced =
+    /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*/gu;
+  const spaced = normalisedText(text).replaceAll(unspaced, ' $& ');
+  return spaced.split(' ').filter((word) => word !== '');
+}
+
+/** Runs of `length` words that follow each other; a shorter text is one run (Broder 1997). */
+export function shinglesOf(words: readonly string[], length: number): Set<string> {
+  if (words.length === 0) return new Set();
+  const runs = new Set<string>();
+  for (let start = 0; start + length <= words.length || start === 0; start++) {
+    runs.add(words.slice(start, start + length).join(' '));
+  }
+  return runs;
+}
+
+/** Size of the intersection of two sets. */
+export function commonCount<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
+  const [small, large] = a.size <= b.size ? [a, b] : [b, a];
+  let common = 0;
+  for (const one of small) if (large.has(one)) common += 1;
+  return common;
+}
+
+/** |A and B| / |A or B| (Jaccard 1912), 0..1; 0 for two empty sets. */
+export function jaccard<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
+  const common = commonCount(a, b);
+  return common === 0 ? 0 : common / (a.size + b.size - common);
+}
+
+/** Share of A that is in B (containment, Broder 1997), 0..1; 0 for an empty A. */
+export function containment<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
+  return a.size === 0 ? 0 : commonCount(a, b) / a.size;
+}
+
+interface NearPair {
+  /** Positions in the list of texts, `first` before `second`. */
+  readonly first: number;
+  readonly second: number;
+  /** Jaccard similarity of their sets of words; 1 for texts that differ in case, order or punctuation alone. */
+  readonly similarity: number;
+}
+
+/**
+ * All pairs of texts whose sets of words have a Jaccard similarity of at least `least`, by the position of the second,
+ * then of the first. Only pairs that share one of their rarest words are compared: two sets of that similarity must
+ * have a word in common among the first |A| - ceil(least |A|) + 1 of an order of all words (prefix filter, Chaudhuri,
+ * Ganti and Kaushik 2006). Texts without words are never alike.
+ *
+ * @param least in (0, 1]
+ */
+export function nearDuplicates(texts: readonly string[], least: number): NearPair[] {
+  const sets = texts.map((text) => new Set(wordsOf(text)));
+  const frequency = new Map<string, number>();
+  for (const set of sets) for (const word of set) frequency.set(word, (frequency.get(word) ?? 0) + 1);
+  const byRarity = (a: string, b: string): number =>
+    (frequency.get(a) ?? 0) - (frequency.get(b) ?? 0) || (a < b ? -1 : 1);
+  const seenWith = new Map<string, number[]>();
+  const pairs: NearPair[] = [];
+  for (const [second, set] of sets.entries()) {
+    const prefix = [...set].toSorted(byRarity).slice(0, set.size - Math.ceil(least * set.size - 1e-9) + 1);
+    const candidates = new Set(set.size === 0 ? [] : prefix.flatMap((word) => seenWith.get(word) ?? []));
+    for (const first of [...candidates].toSorted((a, b) => a - b)) {
+      const other = sets[first];
+      if (other === undefined || Math.min(set.size, other.size) < least * Math.max(set.size, other.size))
+        continue;
+      const similarity = jaccard(set, other);
+      if (similarity >= least) pairs.push({ first, second, similarity });
+    }
+    for (const word of prefix) {
+      const seen = seenWith.get(word);
+      if (seen === undefined) seenWith.set(word, [second]);
+      else seen.push(second);
+    }
+  }
+  return pairs;
+}
