@@ -1,9 +1,9 @@
 /** 95 % bounds of what a simulation counted. */
 
-import { chiSquareQuantile } from '../src/stats/distributions.ts';
 import { mean } from '../src/stats/descriptive.ts';
-import { meanInterval } from '../src/stats/mean-interval.ts';
+import { chiSquareQuantile } from '../src/stats/distributions.ts';
 import { wilsonInterval } from '../src/stats/intervals.ts';
+import { meanInterval } from '../src/stats/mean-interval.ts';
 
 export interface ShareWithBounds {
   readonly share: number;
