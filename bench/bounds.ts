@@ -1,9 +1,7 @@
 /** 95 % bounds of what a simulation counted. */
-
-import { mean } from '../src/stats/descriptive.ts';
+import { mean, meanInterval } from '../src/stats/descriptive.ts';
 import { chiSquareQuantile } from '../src/stats/distributions.ts';
 import { wilsonInterval } from '../src/stats/intervals.ts';
-import { meanInterval } from '../src/stats/mean-interval.ts';
 
 export interface ShareWithBounds {
   readonly share: number;

@@ -8,7 +8,7 @@
  * What is exported here follows semantic versioning; nothing else inside of the package does.
  */
 
-export { loadConfig } from './app/config/config-file.ts';
+export { loadConfig } from './app/config/parse.ts';
 export { type Monitor, type MonitorSettings, type Role, roles, startMonitor } from './app/monitor.ts';
 export { version } from './app/version.ts';
 export {
@@ -46,4 +46,4 @@ export {
   type ScoredDocuments,
 } from './ir/ranking.ts';
 export type { Logger } from './logger.ts';
-export { type MetricSummary, summarize } from './stats/summary.ts';
+export { type MetricSummary, summarize } from './stats/descriptive.ts';

@@ -1,5 +1,4 @@
 /** What the daemon would know of a broken pipeline: real answers, real measures of core, nothing told by the fault. */
-
 import { readCause, topicCause } from '../../src/density/rules/cause.ts';
 import { canaryTexts, embeddingCanary } from '../../src/density/rules/embedding-canary.ts';
 import { densityInterval, densityOf, uncoveredShareOf } from '../../src/density/rules/query-density.ts';
@@ -15,9 +14,8 @@ import { changedAnswers } from '../../src/diagnosis/rules/changed-answers.ts';
 import type { Observations, ObservedDensity, ObservedTopic } from '../../src/diagnosis/rules/observations.ts';
 import { judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
 import type { QueryAnswer, RunSettings } from '../../src/golden/rules/run.ts';
-import { mean } from '../../src/stats/descriptive.ts';
+import { mean, summarize } from '../../src/stats/descriptive.ts';
 import { drawn } from '../../src/stats/random.ts';
-import { summarize } from '../../src/stats/summary.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import { type Broken, type Fault, healthyLatency, outcomeOf } from './faults.ts';
 import {

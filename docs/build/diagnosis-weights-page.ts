@@ -1,7 +1,6 @@
 /** docs/diagnosis-weights.md: what each sign says of each cause. */
 import { causeTexts, namedCauses } from '../../src/diagnosis/rules/cause.ts';
-import { type Sign, signNames, signStates } from '../../src/diagnosis/rules/signs.ts';
-import { weightOf } from '../../src/diagnosis/rules/weights.ts';
+import { type Sign, signNames, signStates, weightOf } from '../../src/diagnosis/rules/weights.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function diagnosisWeightsPage(): Page {

@@ -1,7 +1,7 @@
 /** docs/http.md: every endpoint with its parameters and fields, from the table that /openapi.json is made from. */
 import { z } from 'zod';
 import { branches, isMapping, type JsonSchema } from '../../src/app/config/json-schema.ts';
-import { endpoints } from '../../src/app/http/endpoints.ts';
+import { endpoints } from '../../src/app/http/openapi.ts';
 import { type Endpoint, type EndpointTag, endpointTags } from '../../src/http/endpoint.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
@@ -32,7 +32,7 @@ export function httpPage(): Page {
   const tags = Object.keys(endpointTags).filter((tag): tag is EndpointTag => tag in endpointTags);
   return generatedPage(
     'docs/http.md',
-    ['src/app/http/endpoints.ts'],
+    ['src/app/http/openapi.ts'],
     [
       '# HTTP API',
       rules,

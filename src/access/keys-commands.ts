@@ -1,7 +1,6 @@
 /** `recalld keys`: who may call the HTTP API. */
 import { Command, InvalidArgumentError } from 'commander';
-import { commandSettings } from '../app/commands/command-settings.ts';
-import { withCommandStore } from '../app/commands/command-store.ts';
+import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
 import { formatTable, note, printJson, printLine } from '../cli/output.ts';
 import { RecalldError } from '../errors.ts';

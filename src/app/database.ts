@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { createApiKeys } from '../access/api-keys.ts';
 import { createConsoleSessions } from '../access/console-sessions.ts';
 import { createCheckStore } from '../checks/check-store.ts';
-import { type DensityTables, densityTables } from '../density/index.ts';
+import { type DensityTables, densityTables } from '../density/dependencies.ts';
 import { createAnnotations } from '../deployments/annotations.ts';
 import { createDeployments } from '../deployments/deployments.ts';
 import { createDiagnoses } from '../diagnosis/diagnoses.ts';

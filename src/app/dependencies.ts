@@ -2,14 +2,12 @@
 import { readCheckGauges } from '../checks/gauges.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
 import type { Clock } from '../clock.ts';
-import {
-  createDensityPlans,
-  type DensityPlan,
-  readDensityGauges,
-  readTopicGauges,
-} from '../density/index.ts';
+import { createDensityCompute, type DensityCompute } from '../density/compute.ts';
+import { readDensityGauges, readTopicGauges } from '../density/gauges.ts';
+import { createDensityPlans, type DensityPlan } from '../density/plan.ts';
 import { readDiagnosisGauges } from '../diagnosis/diagnoses.ts';
 import { liveMixGauges, readScheduleGauges } from '../golden/gauges.ts';
+import { createGoldenStatistics, type GoldenStatistics } from '../golden/golden-statistics.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import type { FeedbackSource } from '../live/measure-feedback.ts';
@@ -18,13 +16,13 @@ import type { Logger } from '../logger.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { createExporter, type Exporter } from '../metrics/prometheus.ts';
 import { storedHashKey } from '../privacy/personal-data.ts';
-import { readProbeGauges } from '../probes/publish-probes.ts';
+import { readProbeGauges } from '../probes/probes.ts';
 import { openJobQueue } from '../queue/bullmq.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import { createSchedule, type Schedule } from '../queue/node-cron.ts';
 import { readStoredGauges } from '../status/publish.ts';
 import { systemClock } from '../system-clock.ts';
-import { type Compute, openCompute } from './compute.ts';
+import { createComputePool } from './compute/compute-pool.ts';
 import type { Config } from './config/schema.ts';
 import { type Database, openDatabase } from './database.ts';
 import { jobCatalogue } from './job-catalogue.ts';
@@ -33,6 +31,32 @@ import { queueBackend } from './queue-settings.ts';
 import { openStorage, type Storage } from './storage.ts';
 import { createTimetable, intervalsOf } from './timetable.ts';
 import { version } from './version.ts';
+
+/** One thread leaves the other core of a small machine to requests. */
+const THREADS = 1;
+const MOST_WAITING = 16;
+
+interface Compute {
+  readonly density: DensityCompute;
+  readonly statistics: GoldenStatistics;
+}
+
+/** The threads start with the first work for them and end with the cleanups. */
+function openCompute(logger: Logger, cleanups: CleanupStack): Compute {
+  const pool = createComputePool({
+    threads: THREADS,
+    mostWaiting: MOST_WAITING,
+    onDone: ({ task, computeMs, totalMs, processBytes }) =>
+      logger.debug('a computation is done', {
+        task,
+        compute_ms: Math.round(computeMs),
+        total_ms: Math.round(totalMs),
+        process_bytes: processBytes,
+      }),
+  });
+  cleanups.defer('compute threads', () => pool.close());
+  return { density: createDensityCompute(pool), statistics: createGoldenStatistics(pool) };
+}
 
 export interface Dependencies extends Database {
   readonly config: Config;

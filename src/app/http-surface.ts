@@ -19,7 +19,6 @@ import { createConsoleApi } from './console/console-api.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type HttpDeps, type HttpServer, startHttpServer } from './http/server.ts';
 import { showIngestCounters } from './known-counters.ts';
-import { sharedReading } from './shared-reading.ts';
 import { version } from './version.ts';
 
 /** How long a service may take to answer before it counts as not ready. */
@@ -193,5 +192,19 @@ async function dependenciesReady(
       ...away.filter(({ name }) => name === 'replica'),
       ...(trouble === null ? [] : [{ name: 'clock', reason: trouble }]),
     ],
+  };
+}
+
+/**
+ * A read that whoever asks while it is under way shares. Such a caller may get what stood there before it asked: for
+ * readers of one moment, such as the gauges of a scrape, and for nobody who has just written.
+ */
+export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | null = null;
+  return () => {
+    reading ??= read().finally(() => {
+      reading = null;
+    });
+    return reading;
   };
 }

@@ -1,6 +1,6 @@
 /** Every job that recalld knows: the only place that says how often it is tried, how long it may take, what it does. */
 
-import { type CheckJobDeps, evaluateChecksJob } from '../checks/job.ts';
+import { type CheckJobDeps, evaluateChecksJob } from '../checks/evaluate-checks.ts';
 import { type DensityJobDeps, densityJobs } from '../density/jobs.ts';
 import { type DiagnosisJobDeps, diagnosisJobs } from '../diagnosis/diagnosis-jobs.ts';
 import { type GoldenJobDeps, goldenJobs } from '../golden/golden-jobs.ts';

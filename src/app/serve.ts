@@ -1,10 +1,13 @@
 /** The daemon from start to stop, with what it says about itself. */
 
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { RecalldError } from '../errors.ts';
-import { loadConfig } from './config/config-file.ts';
+import { clusterOf } from '../postgres/embedded/data-dir.ts';
+import { loadConfig } from './config/parse.ts';
+import type { Config } from './config/schema.ts';
 import { createLogger } from './logger.ts';
 import { type Monitor, type Role, startMonitor } from './monitor.ts';
-import { leftBehind } from './orphaned-data-dir.ts';
 import { version } from './version.ts';
 
 export interface ServeSettings {
@@ -61,4 +64,12 @@ async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** What to say of it, and how its data are moved; null when there is none. */
+export function leftBehind({ storage }: Pick<Config, 'storage'>): string | null {
+  if (storage.url === 'embedded') return null;
+  const cluster = clusterOf(path.resolve(storage.data_dir));
+  if (!existsSync(path.join(cluster, 'PG_VERSION'))) return null;
+  return `${storage.data_dir} holds an embedded database that this config does not use; deploy/postgres/move-embedded.sh copies it into the PostgreSQL of storage.url, as deploy/README.md tells. Once that is done, or not wanted, remove the folder.`;
 }

@@ -1,13 +1,10 @@
 /** `recalld backtest`: how often the configured checks would have fired on stored history. */
-
 import type { Command } from 'commander';
-import { commandSettings } from '../app/commands/command-settings.ts';
-import { type CommandSettings, withCommandStore } from '../app/commands/command-store.ts';
+import { type CommandSettings, commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import { goldenChecks, thresholdChecks } from '../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { type ConfiguredOptions, configuredCommand, parseTime } from '../cli/configured-command.ts';
 import { formatTable, note, printJson, printLine } from '../cli/output.ts';
-import { parseTime } from '../cli/parse-time.ts';
 import { RecalldError } from '../errors.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { runTrustSeconds } from '../measures/rules/measurement.ts';

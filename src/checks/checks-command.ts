@@ -1,15 +1,20 @@
 /** `recalld checks`: where every check stands, and when it changed. */
 import type { Command } from 'commander';
-import { commandSettings } from '../app/commands/command-settings.ts';
-import { type CommandSettings, withCommandStore } from '../app/commands/command-store.ts';
-import { withWatchedStore } from '../app/commands/watched-store.ts';
+import {
+  type CommandSettings,
+  commandSettings,
+  withCommandStore,
+  withWatchedStore,
+} from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  parseCount,
+  parseTime,
+} from '../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
-import { formatTable, printJson, printLine } from '../cli/output.ts';
-import { parseCount } from '../cli/parse-count.ts';
-import { parseTime } from '../cli/parse-time.ts';
-import { ageText } from '../cli/style.ts';
+import { ageText, formatTable, printJson, printLine } from '../cli/output.ts';
 import { createCheckStore, readCheckStates, type TransitionFilter } from './check-store.ts';
 import { type CheckStateJson, checkStateJson, type TransitionJson, transitionJson } from './routes.ts';
 

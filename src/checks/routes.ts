@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
-import { nameSchema } from '../config/name.ts';
+import { nameSchema } from '../config/connection.ts';
 import { severityField, verdictField } from '../golden/run-summary-schema.ts';
 import { parseRequest } from '../http/fields.ts';
 import { numberedPageShape, sliceAt, toPage } from '../http/paging.ts';

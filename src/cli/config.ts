@@ -2,10 +2,9 @@
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { createAlertRules } from '../app/commands/alert-rules.ts';
-import { commandLogger } from '../app/commands/command-settings.ts';
-import { loadConfig } from '../app/config/config-file.ts';
+import { commandLogger } from '../app/commands/command-store.ts';
 import { redactConfig } from '../app/config/inspect.ts';
-import { configJsonSchema } from '../app/config/parse.ts';
+import { configJsonSchema, loadConfig } from '../app/config/parse.ts';
 import { createPipelines } from '../app/pipelines.ts';
 import { expectFalsePagesOf, falsePagesJson, formatFalsePages } from '../checks/false-pages-command.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 
 /** Options of every command that works on a config. */
 export interface ConfiguredOptions {
@@ -13,4 +13,18 @@ export function configuredCommand(name: string, description: string, example: st
     .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
     .option('--json', 'print one JSON document')
     .addHelpText('after', `\nExample:\n  ${example}`);
+}
+
+/** How many rows a command shall list. */
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= 10_000) return count;
+  throw new InvalidArgumentError('It must be a whole number from 1 to 10000.');
+}
+
+/** @throws InvalidArgumentError */
+export function parseTime(text: string): Date {
+  const time = new Date(text);
+  if (!Number.isNaN(time.getTime())) return time;
+  throw new InvalidArgumentError(`"${text}" is no time; write it like 2026-11-20T15:45:00Z.`);
 }

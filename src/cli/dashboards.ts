@@ -1,6 +1,6 @@
 /** `recalld dashboards`: the Grafana dashboards for a config. */
 import type { Command } from 'commander';
-import { loadConfig } from '../app/config/config-file.ts';
+import { loadConfig } from '../app/config/parse.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { note, printJson, printLine } from './output.ts';
 

@@ -6,9 +6,8 @@ import { RecalldError } from '../errors.ts';
 import { EXIT_CHECK_FAILED } from './exit-code.ts';
 import { parentGone } from './interrupt.ts';
 import { requireDemoPackages } from './missing-package.ts';
-import { printLine } from './output.ts';
+import { printLine, styled } from './output.ts';
 import { showProgressLine } from './progress.ts';
-import { styled } from './style.ts';
 
 interface DemoOptions {
   readonly port: number;

@@ -1,8 +1,8 @@
 /** `recalld doctor`: is everything there that the config speaks of? */
 import type { Command } from 'commander';
-import { commandSettings } from '../app/commands/command-settings.ts';
+import { commandSettings } from '../app/commands/command-store.ts';
 import { examine } from '../app/doctor/examine.ts';
-import type { Finding } from '../app/doctor/finding.ts';
+import type { Finding } from '../app/doctor/foundations.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit-code.ts';
 import { printJson, printLine } from './output.ts';

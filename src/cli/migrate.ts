@@ -1,7 +1,11 @@
 /** `recalld migrate`: the database schema. */
 import type { Command } from 'commander';
-import { commandSettings } from '../app/commands/command-settings.ts';
-import { migrateDatabase } from '../app/commands/migrate-database.ts';
+import { type CommandSettings, commandSettings } from '../app/commands/command-store.ts';
+import { queueBackend } from '../app/queue-settings.ts';
+import { migrateStorage } from '../app/storage.ts';
+import { createCleanupStack } from '../cleanup-stack.ts';
+import { grantRights, type MigrationReport } from '../postgres/migrate.ts';
+import { openJobQueue } from '../queue/bullmq.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { printJson, printLine } from './output.ts';
 
@@ -19,4 +23,32 @@ export function migrateCommand(signal: AbortSignal): Command {
         printLine(`The database is at version ${report.version}; nothing to do.`);
       else printLine(`Applied ${report.applied.join(', ')}; the database is at version ${report.version}.`);
     });
+}
+
+/**
+ * Migrates the database of the config, wherever it is, and the schema of the job queue when that is in it too: the
+ * daemon may run as a role that makes neither.
+ *
+ * @param grants whether that role is given its rights then
+ * @throws RecalldError as migrateStorage and grantRights, and queue_unreachable
+ */
+async function migrateDatabase(settings: CommandSettings, grants: boolean): Promise<MigrationReport> {
+  const { config, logger } = settings;
+  const cleanups = createCleanupStack(logger);
+  try {
+    const { storage, report } = await migrateStorage({
+      ...settings,
+      purpose: 'command',
+      name: 'recalld migrate',
+      cleanups,
+    });
+    if (config.queue.backend === 'postgres') {
+      const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: [], logger });
+      await queue.close();
+    }
+    if (grants) await grantRights(storage.pool);
+    return report;
+  } finally {
+    await cleanups.run();
+  }
 }

@@ -1,6 +1,11 @@
 /** What every service that a pipeline calls has in common. */
 import { z } from 'zod';
 
+/** The form of the names of pipelines and golden sets, which become labels of metrics and parts of URLs. */
+export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
+  error: 'must be 1 to 100 of letters, digits, dot, dash and underscore',
+});
+
 export const headersSchema = z
   .record(z.string(), z.string().meta({ secret: 'all' }))
   .default({})

@@ -3,7 +3,7 @@ import type { TimeLapse } from '../app/time-lapse.ts';
 import { minuteOf } from '../console/time-range.ts';
 import { topicName, type UncoveredTopic } from '../density/rules/uncovered-topic.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import { percent } from '../text/number-text.ts';
+import { percent } from '../text/spelling.ts';
 import { type AlarmLog, type RaisedAlarm, seenSince } from './alarm-log.ts';
 import { type Chapter, MISSING_TITLE } from './chapters.ts';
 import { type ClosingRow, falseAlarmsIn, seenText } from './closing-table.ts';

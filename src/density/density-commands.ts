@@ -1,18 +1,24 @@
 /** `recalld density`: how well the store covers what people ask. `recalld topics`: what it does not cover. */
-
 import { Command } from 'commander';
-import { commandSettings } from '../app/commands/command-settings.ts';
-import { type CommandSettings, type CommandStore, withCommandStore } from '../app/commands/command-store.ts';
-import { withWatchedStore } from '../app/commands/watched-store.ts';
+import {
+  type CommandSettings,
+  type CommandStore,
+  commandSettings,
+  withCommandStore,
+  withWatchedStore,
+} from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { readDensityVerdict } from '../checks/check-store.ts';
-import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  parseCount,
+  parseTime,
+} from '../cli/configured-command.ts';
 import { formatTable, printJson, printLine } from '../cli/output.ts';
-import { parseCount } from '../cli/parse-count.ts';
-import { parseTime } from '../cli/parse-time.ts';
 import { RecalldError } from '../errors.ts';
 import { systemClock } from '../system-clock.ts';
-import { percent } from '../text/number-text.ts';
+import { percent } from '../text/spelling.ts';
 import { DAY_MS } from '../time.ts';
 import { densityTables } from './dependencies.ts';
 import { describeDensity } from './describe-density.ts';

@@ -1,5 +1,4 @@
 /** Sampled live queries -> which are admitted -> how well the store covers each, within a budget of searches. */
-
 import type { Clock } from '../clock.ts';
 import { createBookedTurns } from '../golden/runs/retriever-gate.ts';
 import {

@@ -1,7 +1,6 @@
 /** What is measured with changed: an annotated new reference, never drift. */
 
 import { fingerprintOf } from '../deployments/rules/deployment.ts';
-import { createPace } from '../outbound/rate-limiter.ts';
 import { drawn } from '../stats/random.ts';
 import { DAY_MS } from '../time.ts';
 import { rowOf } from '../vector/matrix.ts';
@@ -20,7 +19,7 @@ import {
 } from './rules/measurement-change.ts';
 import { hasIncident } from './rules/watch.ts';
 import type { DensityPhase, DensityState, RepeatedSearches, WatchObservation } from './rules/watch-state.ts';
-import { searchCoverage } from './search-store.ts';
+import { createPace, searchCoverage } from './search-store.ts';
 
 /** Vectors of before are of no use with the embedding of now. */
 const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set([

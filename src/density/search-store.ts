@@ -1,5 +1,6 @@
 /** One live query against the store: how near are its k best distinct chunks? */
 
+import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Neighbour, VectorStore } from '../stores/vector-store.ts';
 import { lengthOf } from '../vector/matrix.ts';
@@ -99,4 +100,16 @@ export async function findLostChunks(
   }
   const missing = ids.filter((id) => !answer.value.has(id));
   return { probed: ids.length, missing: missing.length, ids: missing.slice(0, MAX_NAMED) };
+}
+
+/** Evenly spaced turns, at most `perSecond` of them in any second. */
+export function createPace(clock: Clock, perSecond: number): (signal: AbortSignal) => Promise<void> {
+  const gapMs = 1000 / perSecond;
+  let next = clock.monotonicMs();
+  return async (signal) => {
+    const now = clock.monotonicMs();
+    const turn = Math.max(now, next);
+    next = turn + gapMs;
+    if (turn > now) await clock.sleep(turn - now, signal);
+  };
 }

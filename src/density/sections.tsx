@@ -12,7 +12,7 @@ import { Age, agoOf, Badge, Instant, type Tone } from '../console/components/val
 import { compact, plural } from '../console/format.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
 import type { Review, ReviewedMeasure, ReviewedTopic } from '../status/read-review.ts';
-import { percent } from '../text/number-text.ts';
+import { percent } from '../text/spelling.ts';
 import type { DensityEventKind } from './rules/watch-state.ts';
 
 interface TopicsProps {

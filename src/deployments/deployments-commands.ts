@@ -1,14 +1,16 @@
 /** `recalld deployments`: what was changed in a pipeline, and when. */
 import { Command, Option } from 'commander';
-import { commandSettings } from '../app/commands/command-settings.ts';
-import { withCommandStore } from '../app/commands/command-store.ts';
+import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import {
+  type ConfiguredOptions,
+  configuredCommand,
+  parseCount,
+  parseTime,
+} from '../cli/configured-command.ts';
 import { formatTable, printJson, printLine } from '../cli/output.ts';
-import { parseCount } from '../cli/parse-count.ts';
-import { parseTime } from '../cli/parse-time.ts';
+import { deploymentJson } from './routes.ts';
 import { type Deployment, type DeploymentKind, deploymentKinds } from './rules/deployment.ts';
-import { deploymentJson } from './schema.ts';
 
 interface AddOptions extends ConfiguredOptions {
   readonly pipeline: string;

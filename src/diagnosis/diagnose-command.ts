@@ -1,16 +1,13 @@
 /** `recalld diagnose`: what is likely behind what is in alarm. */
 import type { Command } from 'commander';
-import { commandSettings } from '../app/commands/command-settings.ts';
-import type { CommandSettings } from '../app/commands/command-store.ts';
-import { withWatchedStore } from '../app/commands/watched-store.ts';
+import { type CommandSettings, commandSettings, withWatchedStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
-import { printJson, printLine } from '../cli/output.ts';
-import { styled } from '../cli/style.ts';
+import { printJson, printLine, styled } from '../cli/output.ts';
 import { diagnoseNow } from './diagnose-pipeline.ts';
+import { type DiagnosisJson, diagnosisJson, type FindingsJson, findingsJson } from './routes.ts';
 import { probabilityText } from './rules/cause.ts';
-import { type DiagnosisJson, diagnosisJson, type FindingsJson, findingsJson } from './schema.ts';
 
 interface DiagnoseOptions extends ConfiguredOptions {
   readonly pipeline?: string | null;

@@ -18,14 +18,17 @@ import { type Alarm, type AlarmFacts, alarmsOf } from './alarms.ts';
 import type { Diagnoses, DiagnosisStored } from './diagnoses.ts';
 import {
   type Interval,
+  lastGood,
+  latestEnded,
   observeCanary,
   observeDensity,
   observeLive,
+  observeOwnWork,
   observeRecall,
+  observeRun,
   observeStore,
   observeTopics,
 } from './observe-parts.ts';
-import { lastGood, latestEnded, observeOwnWork, observeRun } from './observe-run.ts';
 import { diagnose, type Findings } from './rules/diagnose.ts';
 import type { Diagnosis, StoredDiagnosis } from './rules/episode.ts';
 import type { Observations } from './rules/observations.ts';

@@ -1,6 +1,6 @@
 /** `/v1/golden-runs`: runs, what became of their queries, two of them side by side; and what they are compared with. */
 import { z } from 'zod';
-import { nameSchema } from '../config/name.ts';
+import { nameSchema } from '../config/connection.ts';
 import { RecalldError } from '../errors.ts';
 import { idField, shortText } from '../http/fields.ts';
 import { limitField, nextCursor, numberedPageShape, pageQueryShape } from '../http/paging.ts';

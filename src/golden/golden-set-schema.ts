@@ -1,6 +1,6 @@
 /** `/v1/golden-sets`: versions of golden sets, with their queries and judgments. */
 import { z } from 'zod';
-import { nameSchema } from '../config/name.ts';
+import { nameSchema } from '../config/connection.ts';
 import { wireSchema } from '../http/fields.ts';
 import { nextCursor, numberedPageShape } from '../http/paging.ts';
 import type { GoldenQuery } from '../model.ts';

@@ -1,5 +1,6 @@
 /** What is computed of golden runs, in worker threads or at once. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MetricKey } from '../ir/metric-key.ts';
 import type { GoldenQuery } from '../model.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import {
@@ -11,6 +12,7 @@ import {
   runsOfPair,
   storedComparison,
 } from './rules/compare-golden-runs.ts';
+import { compareRuns, type RunsToCompare } from './rules/compare-runs.ts';
 import { measureNoise, type NoiseTable } from './rules/rerun-noise.ts';
 import type { QueryAnswer, RunSettings } from './rules/run.ts';
 import {
@@ -20,9 +22,23 @@ import {
   scoreQueries,
   scoreRun,
   segmentsToScore,
+  summarizeSegments,
 } from './rules/score-run.ts';
-import { groupBySegment } from './rules/segments.ts';
-import type { goldenTasks } from './tasks.ts';
+import { groupBySegment, type Segment } from './rules/segments.ts';
+import type { ComparisonSettings } from './rules/verdict.ts';
+
+/** What threads compute of golden runs. */
+export const goldenTasks = {
+  summarizeSegments: (input: { perQuery: QueryScores; segments: readonly Segment[] }) =>
+    summarizeSegments(input.perQuery, input.segments),
+  compareRuns: (input: { runs: RunsToCompare; settings: ComparisonSettings }) =>
+    compareRuns(input.runs, input.settings),
+  measureNoise: (input: {
+    keys: readonly MetricKey[];
+    runs: readonly (readonly Float64Array[])[];
+    segments: readonly Segment[];
+  }) => measureNoise(input.keys, input.runs, input.segments),
+} as const;
 
 /** Some milliseconds of scoring with 100 results a query. */
 const QUERIES_PER_TURN = 250;

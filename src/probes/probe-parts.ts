@@ -3,7 +3,7 @@ import { canaryTexts, embeddingCanary } from '../density/rules/embedding-canary.
 import { fingerprintOf } from '../deployments/rules/deployment.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { DrawnSample } from '../live/sql/live-samples.ts';
-import { summarize } from '../stats/summary.ts';
+import { summarize } from '../stats/descriptive.ts';
 import type { StoreDescription, VectorStore } from '../stores/vector-store.ts';
 import { DAY_MS } from '../time.ts';
 import { neighbourRecall } from '../vector/nearest-neighbours.ts';

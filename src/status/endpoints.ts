@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { checkListQuery, checkStateSchema, transitionListQuery, transitionSchema } from '../checks/routes.ts';
-import { deploymentListQuery, deploymentSchema, newDeploymentSchema } from '../deployments/schema.ts';
-import { diagnosisListQuery, diagnosisSchema } from '../diagnosis/schema.ts';
+import { deploymentListQuery, deploymentSchema, newDeploymentSchema } from '../deployments/routes.ts';
+import { diagnosisListQuery, diagnosisSchema } from '../diagnosis/routes.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { pageOf } from '../http/paging.ts';
 import { erasedQueryParams } from '../live/ingest-schema.ts';

@@ -1,22 +1,23 @@
 /** `recalld report`: the review of a pipeline as one file. */
-
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { commandSettings } from '../app/commands/command-settings.ts';
-import type { CommandSettings } from '../app/commands/command-store.ts';
-import { withWatchedStore } from '../app/commands/watched-store.ts';
+import { type CommandSettings, commandSettings, withWatchedStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { version } from '../app/version.ts';
-import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { type ConfiguredOptions, configuredCommand, parseTime } from '../cli/configured-command.ts';
 import { printJson, printLine } from '../cli/output.ts';
-import { parseTime } from '../cli/parse-time.ts';
+import { topicJson } from '../density/http-contract.ts';
+import { deploymentJson } from '../deployments/routes.ts';
+import { diagnosisJson } from '../diagnosis/routes.ts';
 import { RecalldError } from '../errors.ts';
 import { writeText } from '../files/text-file.ts';
+import { goldenSetVersionJson } from '../golden/golden-set-schema.ts';
+import type { SegmentScore } from '../golden/rules/run.ts';
+import type { Measurement } from '../measures/rules/measurement.ts';
 import { systemClock } from '../system-clock.ts';
-import { type Review, readReview } from './read-review.ts';
+import { type Review, type ReviewedIncident, type ReviewedSet, readReview } from './read-review.ts';
 import { renderReport } from './report/report-page.tsx';
-import { reviewJson } from './review-json.ts';
 
 /** Writes the review of one pipeline as a file. */
 interface ReportRequest {
@@ -84,4 +85,74 @@ export function reportCommand(signal: AbortSignal): Command {
       if (json === true) printJson({ file: out, ...reviewJson(review) });
       else printLine(`The review of ${pipeline} is in ${out}.`);
     });
+}
+
+/** In the words and units of the HTTP API; times are ISO 8601 in UTC. */
+function reviewJson(review: Review) {
+  const { pipeline, from, until, sets, incidents, density, topics, deployments, cut } = review;
+  return {
+    pipeline,
+    from: from.toISOString(),
+    to: until.toISOString(),
+    golden_sets: sets.map(setJson),
+    incidents: incidents.map(incidentJson),
+    density: {
+      watched: density.isWatched,
+      query_density: density.series.query_density.map(valueJson),
+      query_uncovered_ratio: density.series.query_uncovered_ratio.map(valueJson),
+      events: density.events.map(({ kind, occurredAt, sentence }) => ({
+        kind,
+        occurred_at: occurredAt.toISOString(),
+        sentence,
+      })),
+    },
+    topics: topics.map(({ topic, texts, windows }) => topicJson(topic, texts, windows)),
+    deployments: deployments.map(deploymentJson),
+    incomplete: [...cut],
+  };
+}
+
+function setJson({ goldenSet, version, runs, last, representativeness }: ReviewedSet) {
+  return {
+    golden_set: goldenSet,
+    version: version === null ? null : goldenSetVersionJson(version),
+    runs: runs.map(({ runId, goldenSetVersion, status, startedAt, scores }) => ({
+      run_id: runId,
+      golden_set_version: goldenSetVersion,
+      status,
+      started_at: startedAt.toISOString(),
+      scores: scores.map(scoreJson),
+    })),
+    last:
+      last === null
+        ? null
+        : {
+            run_id: last.run.id,
+            scores: last.scores.map(scoreJson),
+            baseline_run_id: last.baseline?.against ?? null,
+          },
+    representativeness: representativeness === null ? null : valueJson(representativeness),
+  };
+}
+
+function scoreJson({ segment, measure, k, mean, n, ciLow, ciHigh, ciMethod }: SegmentScore) {
+  return { segment, measure, k, mean, n, ci_low: ciLow, ci_high: ciHigh, ci_method: ciMethod };
+}
+
+function incidentJson(incident: ReviewedIncident) {
+  const { check, severity, worst, openedAt, closedAt, durationMs, explanation, diagnoses } = incident;
+  return {
+    check,
+    severity,
+    worst,
+    opened_at: openedAt?.toISOString() ?? null,
+    closed_at: closedAt?.toISOString() ?? null,
+    duration_seconds: durationMs / 1000,
+    explanation,
+    diagnoses: diagnoses.map(diagnosisJson),
+  };
+}
+
+function valueJson({ windowEnd, value, ciLow, ciHigh, n }: Measurement) {
+  return { window_end: windowEnd.toISOString(), value, ci_low: ciLow, ci_high: ciHigh, n };
 }

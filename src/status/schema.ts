@@ -1,8 +1,8 @@
 /** `/v1/pipelines`, `/v1/checks` and `/v1/feedback/summary`: how things stand. */
 import { z } from 'zod';
 import { checkStateSchema } from '../checks/routes.ts';
-import { nameSchema } from '../config/name.ts';
-import { deploymentSchema } from '../deployments/schema.ts';
+import { nameSchema } from '../config/connection.ts';
+import { deploymentSchema } from '../deployments/routes.ts';
 import { baselineSchema } from '../golden/golden-run-schema.ts';
 import { metricsSchema, runStatusField, verdictField } from '../golden/run-summary-schema.ts';
 import { numberedPageShape } from '../http/paging.ts';

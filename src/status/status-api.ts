@@ -5,7 +5,7 @@ import { type AuthenticationSettings, requireScope } from '../access/authenticat
 import { type Dependencies, feedbackSources } from '../app/dependencies.ts';
 import { readCheckStates } from '../checks/check-store.ts';
 import { type ChecksDeps, checkStateJson } from '../checks/routes.ts';
-import { deploymentJson } from '../deployments/schema.ts';
+import { deploymentJson } from '../deployments/routes.ts';
 import { baselineJson } from '../golden/golden-routes.ts';
 import { metricsJson } from '../golden/runs/run-summary.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';

@@ -1,12 +1,9 @@
 /** `recalld status`: how every pipeline stands, at one glance. */
 import type { Command } from 'commander';
-import { commandSettings } from '../app/commands/command-settings.ts';
-import type { CommandSettings } from '../app/commands/command-store.ts';
-import { withWatchedStore } from '../app/commands/watched-store.ts';
+import { type CommandSettings, commandSettings, withWatchedStore } from '../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
-import { formatTable, printJson, printLine } from '../cli/output.ts';
-import { ageText, sparkline, styled, verdictText } from '../cli/style.ts';
+import { ageText, formatTable, printJson, printLine, sparkline, styled, verdictText } from '../cli/output.ts';
 import type { SegmentScore } from '../golden/rules/run.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import { ALL_SEGMENT, type Verdict } from '../model.ts';

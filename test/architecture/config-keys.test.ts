@@ -3,9 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { environmentVariables } from '../../src/app/config/environment.ts';
 import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/json-schema.ts';
-import { configJsonSchema } from '../../src/app/config/parse.ts';
+import { configJsonSchema, environmentVariables } from '../../src/app/config/parse.ts';
 import { sourceFiles } from './source-files.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../src/app/config/parse.ts';
-import { endpoints } from '../../src/app/http/endpoints.ts';
+import { endpoints } from '../../src/app/http/openapi.ts';
 import { RecalldError } from '../../src/errors.ts';
 import { metricCatalogue } from '../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/metrics/definition.ts';

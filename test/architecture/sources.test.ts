@@ -38,7 +38,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
   'src/golden/commands/check.ts': 'a file of the person who runs the command',
   'src/app/version.ts': 'our package.json',
-  'src/client/answer.ts': 'an answer of recalld, cut to some kilobytes',
+  'src/client/delivery.ts': 'an answer of recalld, cut to some kilobytes',
   'src/text/json.ts': 'after it has looked',
   'src/text/source-line.ts': 'a file of the person who runs the command',
   'src/demo/rag/corpus.ts': 'a file of the demo',

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endpoints } from '../../src/app/http/endpoints.ts';
+import { endpoints } from '../../src/app/http/openapi.ts';
 import { aFolder, type Daemon, startRecalld } from '../support/recalld.ts';
 import { wellFormed } from '../support/well-formed.ts';
 

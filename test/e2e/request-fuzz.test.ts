@@ -7,7 +7,7 @@ import path from 'node:path';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { endpoints } from '../../src/app/http/endpoints.ts';
+import { endpoints } from '../../src/app/http/openapi.ts';
 import { manners, type RawRequest, rawClientsOf } from '../support/raw-request.ts';
 import { aFolder, type Daemon, logLines, runRecalld, startRecalld } from '../support/recalld.ts';
 

@@ -3,7 +3,7 @@
  * it, or a body with other fields than its schema, fails the test.
  */
 import { expect } from 'vitest';
-import { endpoints } from '../../src/app/http/endpoints.ts';
+import { endpoints } from '../../src/app/http/openapi.ts';
 import type { Endpoint } from '../../src/http/endpoint.ts';
 
 export interface ApiAnswer {

@@ -5,8 +5,7 @@ import {
   statesOf,
   type WatchedChecks,
 } from '../../src/checks/check-store.ts';
-import { type EvaluateChecksDeps, judgeChecks } from '../../src/checks/evaluate-checks.ts';
-import type { CheckFacts } from '../../src/checks/readings.ts';
+import { type CheckFacts, type EvaluateChecksDeps, judgeChecks } from '../../src/checks/evaluate-checks.ts';
 import type { CheckState } from '../../src/checks/rules/check-state.ts';
 
 type Watched = Pick<WatchedChecks, 'pipelines'> & Partial<Pick<EvaluateChecksDeps, 'densityPlans'>>;

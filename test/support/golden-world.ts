@@ -4,7 +4,7 @@ import { createTimetable } from '../../src/app/timetable.ts';
 import { createCheckStore } from '../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../src/checks/evaluate-checks.ts';
 import { readCheckGauges } from '../../src/checks/gauges.ts';
-import { densityTables } from '../../src/density/index.ts';
+import { densityTables } from '../../src/density/dependencies.ts';
 import { createDeployments } from '../../src/deployments/deployments.ts';
 import { readScheduleGauges } from '../../src/golden/gauges.ts';
 import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';

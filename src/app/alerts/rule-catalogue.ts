@@ -6,9 +6,8 @@ import { checksGroup } from '../../checks/alerts.ts';
 import { goldenGroup } from '../../golden/alerts.ts';
 import { objectivesGroup } from '../../golden/objectives.ts';
 import { feedbackGroup, liveGroup } from '../../live/alerts.ts';
-import type { RuleGroup, RuleSettings } from '../../metrics/alert-rules.ts';
+import { type RuleGroup, type RuleSettings, series } from '../../metrics/alert-rules.ts';
 import { partsGroup } from '../../probes/alerts.ts';
-import { configuredGroup } from './configured-rules.ts';
 import { itselfGroup } from './recalld-service.ts';
 
 /** What rules assume that are not made for a config. */
@@ -33,4 +32,24 @@ export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
     configuredGroup(settings),
     itselfGroup(settings),
   ].filter(({ recordings, alerts }) => recordings.length + alerts.length > 0);
+}
+
+/** Alerts that only a config can give: what it names must be there. */
+function configuredGroup({ pipelines }: RuleSettings): RuleGroup {
+  const alerts = pipelines.flatMap(({ name, goldenSets }) =>
+    goldenSets.map((goldenSet) => ({
+      alert: 'RecalldPipelineMissing',
+      severity: 'critical' as const,
+      expr: `absent(${series('recalld_golden_run_interval_seconds', { pipeline: name, golden_set: goldenSet })})
+and on () group(${series('recalld_build_info')})`,
+      for: '10m',
+      by: ['pipeline', 'golden_set'],
+      labels: { pipeline: name, golden_set: goldenSet },
+      dashboard: 'health' as const,
+      summary: 'No recalld watches {{ $labels.golden_set }} on {{ $labels.pipeline }}.',
+      description:
+        'recalld runs, but for 10 minutes none of its replicas has known the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }} (absent = {{ $value }}), which these rules were made for.',
+    })),
+  );
+  return { name: 'recalld-configured', recordings: [], alerts };
 }

@@ -1,10 +1,23 @@
 /** What a command of the CLI works on: golden sets and runs in the database of the config. */
+
+import type { EvaluateChecksDeps } from '../../checks/evaluate-checks.ts';
 import { createCleanupStack } from '../../cleanup-stack.ts';
+import { createDensityPlans } from '../../density/plan.ts';
+import type { DiagnoseDeps } from '../../diagnosis/diagnose-pipeline.ts';
 import { type GoldenStatistics, statisticsOfCommands } from '../../golden/golden-statistics.ts';
+import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { liveIntervalSeconds } from '../../live/live-jobs.ts';
 import type { Logger } from '../../logger.ts';
+import type { ReadReviewDeps } from '../../status/read-review.ts';
+import type { ReadStatusDeps } from '../../status/read-status.ts';
+import { systemClock } from '../../system-clock.ts';
+import { loadConfig } from '../config/parse.ts';
 import type { Config } from '../config/schema.ts';
 import { type Database, openDatabase } from '../database.ts';
+import { createLogger } from '../logger.ts';
+import { closePipelines, createPipelines } from '../pipelines.ts';
 import { openStorage, type Storage } from '../storage.ts';
+import { createTimetable, intervalsOf } from '../timetable.ts';
 
 /** What the connections of a command are called in `pg_stat_activity`. */
 export const COMMAND_NAME = 'recalld command';
@@ -35,5 +48,64 @@ export async function withCommandStore<T>(
     return await work({ ...openDatabase(storage), statistics: statisticsOfCommands, storage });
   } finally {
     await cleanups.run();
+  }
+}
+
+/** @throws RecalldError config_not_found, config_invalid */
+export function commandSettings(configFile: string | undefined, signal: AbortSignal): CommandSettings {
+  const { config } = loadConfig(configFile);
+  return { config, logger: commandLogger(config), signal };
+}
+
+/** The log of a command: that of a daemon, but silent about what is as it should be. */
+export function commandLogger({ log }: Config): Logger {
+  return createLogger(log.level === 'info' ? 'warn' : log.level);
+}
+
+/** @throws RecalldError config_invalid, pipeline_unknown, and what `work` throws */
+export async function withPipeline<T>(
+  { config, logger }: CommandSettings,
+  name: string,
+  work: (pipeline: WatchedPipeline) => Promise<T>,
+): Promise<T> {
+  const pipelines = createPipelines(config, logger);
+  try {
+    return await work(findPipeline(pipelines, name));
+  } finally {
+    await closePipelines(pipelines);
+  }
+}
+
+/** What a command needs to say how the pipelines of the config stand, beside a daemon or without one. */
+type WatchedStore = ReadStatusDeps & DiagnoseDeps & ReadReviewDeps & EvaluateChecksDeps;
+
+/** Opens the store for the length of `work`. @throws RecalldError as createPipelines and withCommandStore */
+export function withWatchedStore<T>(
+  settings: CommandSettings,
+  work: (store: WatchedStore) => Promise<T>,
+): Promise<T> {
+  return withCommandStore(settings, (store) => watching(settings, store, work));
+}
+
+/** Over a store that is open. @throws RecalldError as createPipelines */
+export async function watching<T>(
+  { config, logger }: CommandSettings,
+  store: CommandStore,
+  work: (store: WatchedStore) => Promise<T>,
+): Promise<T> {
+  const clock = systemClock;
+  const pipelines = createPipelines(config, logger);
+  try {
+    return await work({
+      ...store,
+      pipelines,
+      densityPlans: createDensityPlans(config, pipelines),
+      intervalSeconds: intervalsOf(pipelines, createTimetable(clock.now())),
+      liveIntervalSeconds: liveIntervalSeconds(clock),
+      clock,
+      logger,
+    });
+  } finally {
+    await closePipelines(pipelines);
   }
 }

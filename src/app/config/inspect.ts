@@ -1,8 +1,80 @@
 /** A parsed config for people: without its secrets. */
-import { redactAll, redactBody, redactCommand, redactUrl } from '../../privacy/redact-config.ts';
 import { branches, childSchemas, isMapping, type JsonSchema } from './json-schema.ts';
 import { configJsonSchema } from './parse.ts';
 import type { Config } from './schema.ts';
+
+/** What is shown in the place of a secret. */
+const REDACTED = '[redacted]';
+/** In a URL, where brackets would be escaped. */
+const REDACTED_IN_URL = 'redacted';
+
+/** Parameters of connection strings that people need to see and that are no secret. */
+const harmlessParameters: ReadonlySet<string> = new Set(['sslmode', 'application_name', 'connect_timeout']);
+
+const placeholder = /\{\{[^{}]*\}\}/g;
+
+const secretName = /pass|pwd|secret|token|key|auth|cred|bearer|signature/i;
+
+/** Every text and number within the value goes; its shape stays. */
+function redactAll(value: unknown): unknown {
+  return mapScalars(value, () => REDACTED);
+}
+
+/**
+ * A URL without user info that could be a credential, without the values of its query and without a fragment.
+ * Placeholders such as `{{text}}` stay. What is no URL goes as a whole, as it may be a password with a slash in it.
+ */
+function redactUrl(text: string): string {
+  if (text === 'embedded') return text;
+  const placeholders: string[] = [];
+  const plain = text.replaceAll(placeholder, (found) => `recalldplaceholder${placeholders.push(found) - 1}x`);
+  const restore = (redacted: string): string =>
+    redacted.replaceAll(/recalldplaceholder(\d+)x/g, (_, index: string) => placeholders[Number(index)] ?? '');
+  if (!URL.canParse(plain) || !/^[a-z][a-z+]*:\/\//i.test(plain)) return REDACTED;
+  const url = new URL(plain);
+  const before = url.href;
+  // Databases have user names; in front of a web address a name alone is a token.
+  if (url.username !== '' && /^https?:$/.test(url.protocol)) url.username = REDACTED_IN_URL;
+  if (url.password !== '') url.password = REDACTED_IN_URL;
+  if (url.hash !== '') url.hash = REDACTED_IN_URL;
+  for (const name of new Set(url.searchParams.keys())) {
+    const hasConstant = url.searchParams.getAll(name).some((value) => isConstant(restore(value)));
+    if (hasConstant && !harmlessParameters.has(name)) url.searchParams.set(name, REDACTED_IN_URL);
+  }
+  return url.href === before ? text : restore(url.href);
+}
+
+/** A command without its arguments: its program stays, since people need to see it. */
+function redactCommand(value: unknown): unknown {
+  if (!Array.isArray(value)) return redactAll(value);
+  return value.map((part: unknown, index) => (index === 0 ? part : redactAll(part)));
+}
+
+/** A request body without what stands under a name that sounds like a secret, such as `api_key`. */
+function redactBody(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redactBody);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, child]) => [
+      name,
+      secretName.test(name)
+        ? mapScalars(child, (scalar) => (isConstant(scalar) ? REDACTED : scalar))
+        : redactBody(child),
+    ]),
+  );
+}
+
+/** Whether there is something besides placeholders. */
+function isConstant(scalar: string | number): boolean {
+  return String(scalar).replaceAll(placeholder, '') !== '';
+}
+
+function mapScalars(value: unknown, replace: (scalar: string | number) => string | number): unknown {
+  if (typeof value === 'string' || typeof value === 'number') return replace(value);
+  if (Array.isArray(value)) return value.map((item) => mapScalars(item, replace));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, mapScalars(child, replace)]));
+}
 
 /** The config with every secret replaced; of a URL only the credentials go, of a request body what sounds like one. */
 export function redactConfig(config: Config): unknown {

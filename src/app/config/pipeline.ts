@@ -1,8 +1,8 @@
 /** One pipeline of recalld.yaml: what it is made of, how it is sampled, what is expected of it. */
 import { z } from 'zod';
 import { checkSchema, refuseUnjudgeableChecks } from '../../checks/config.ts';
+import { nameSchema } from '../../config/connection.ts';
 import { cronSchema, timezoneSchema } from '../../config/cron.ts';
-import { nameSchema } from '../../config/name.ts';
 import { densitySchema } from '../../density/config.ts';
 import { embedderSchema } from '../../embedders/config.ts';
 import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';

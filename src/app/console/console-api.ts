@@ -1,5 +1,5 @@
 /** Composes what the pages for people need beyond the API. */
-import type { BaselinesTable } from '../../density/index.ts';
+import { type BaselinesTable } from '../../density/baselines-table.ts';
 import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { version } from '../version.ts';

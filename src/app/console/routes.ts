@@ -6,24 +6,127 @@ import { addSignIn } from '../../access/sign-in.tsx';
 import { readChecksPage } from '../../checks/checks-data.ts';
 import { ChecksPage } from '../../checks/checks-page.tsx';
 import { addAssets } from '../../console/http/assets.ts';
+import { secure } from '../../console/http/defences.ts';
 import { addErrorPages } from '../../console/http/error-pages.tsx';
+import { acceptFormsOf, fieldsOf, ownPath, valuesOf } from '../../console/http/forms.ts';
 import { frameOf, type Query, queryOf, sendPage } from '../../console/http/visit.ts';
+import { address, labelsPath } from '../../console/links.ts';
 import type { Frame } from '../../console/page.tsx';
 import { DensityPage } from '../../density/density-page.tsx';
+import { annotationSubjects } from '../../deployments/annotations.ts';
 import { DeploymentsPage } from '../../deployments/deployments-page.tsx';
+import { LONGEST_NOTE } from '../../deployments/notes.tsx';
 import { RecalldError } from '../../errors.ts';
 import { GoldenPage } from '../../golden/pages/golden-page.tsx';
 import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/pages/golden-reads.ts';
-import { LabelsPage } from '../../golden/pages/labels-page.tsx';
+import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.tsx';
 import { QueryPage } from '../../golden/pages/query-page.tsx';
 import { RunPage } from '../../golden/pages/run-page.tsx';
+import type { Acceptance } from '../../golden/rules/labels.ts';
 import { TrafficPage } from '../../live/pages/traffic-page.tsx';
 import { readDensityPage, readTrafficPage } from '../../live/pages/traffic-reads.ts';
 import { OverviewPage } from '../../status/overview-page.tsx';
 import { StatusPage } from '../../status/status-page.tsx';
 import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../status/status-reads.ts';
-import { addActions, readLabelsPage } from './actions.ts';
+import { parseBoundedJson } from '../../text/json.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';
+
+/** What people may do on the pages, with scope admin: pin a baseline, note something, accept mended labels. */
+const LONGEST_REASON = 500;
+
+function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions): void {
+  const { clock, site } = deps;
+
+  void app.register(async (scope) => {
+    await acceptFormsOf(scope, site.publicUrl, async (request, reply) => {
+      const visitor = await sessions.visitorOf(request, reply);
+      if (visitor.canAct) return visitor;
+      throw new RecalldError(
+        'key_lacks_scope',
+        `The API key "${visitor.keyName ?? ''}" has no scope admin, which this needs.`,
+      );
+    });
+
+    scope.post('/actions/pin-baseline', async (request, reply) => {
+      const { run_id: runId = '', note = '', back } = fieldsOf(request);
+      await deps.pinBaseline(runId, note.trim() === '' ? null : note.trim().slice(0, LONGEST_REASON));
+      return goBack(reply, back, 'pinned');
+    });
+
+    scope.post('/actions/annotate', async (request, reply) => {
+      const { subject: kind, id = '', text = '', back } = fieldsOf(request);
+      const subject = annotationSubjects.find((one) => one === kind) ?? 'run';
+      const words = text.trim().slice(0, LONGEST_NOTE);
+      if (words === '') throw new RecalldError('body_unreadable', 'The note has no words.');
+      const note = {
+        subject,
+        subjectId: id,
+        text: words,
+        author: request.visitor?.keyName ?? null,
+        createdAt: clock.now(),
+      };
+      if (!(await deps.annotations.add(note))) {
+        throw subject === 'run'
+          ? new RecalldError('run_unknown', `There is no golden run ${id}.`)
+          : new RecalldError('deployment_unknown', `There is no deployment ${id}.`);
+      }
+      return goBack(reply, back, 'noted');
+    });
+
+    scope.post('/pipelines/:pipeline/golden/:set/labels', async (request, reply) => {
+      const { pipeline = '', set = '' } = request.params as Record<string, string>;
+      const found = await deps.findLabelFixes(pipeline, set);
+      const frame = frameOf(request, request.visitor, clock.now(), site.version);
+      const data = { ...(await readLabelsPage(deps, pipeline, set)), found };
+      return sendPage(reply, LabelsPage({ frame, data }));
+    });
+
+    scope.post('/pipelines/:pipeline/golden/:set/labels/accept', async (request, reply) => {
+      const { pipeline = '', set = '' } = request.params as Record<string, string>;
+      const acceptances = valuesOf(request, 'accept').map(readAcceptance);
+      if (acceptances.length === 0)
+        throw new RecalldError(
+          'body_unreadable',
+          'No proposal was chosen; go back and tick those that you accept.',
+        );
+      await deps.acceptLabelFixes(pipeline, set, Number(fieldsOf(request)['version']), acceptances);
+      return goBack(reply, labelsPath(pipeline, set), 'mended');
+    });
+  });
+}
+
+/** @throws RecalldError pipeline_unknown */
+async function readLabelsPage(
+  deps: ConsoleDeps,
+  pipeline: string,
+  goldenSet: string,
+): Promise<LabelsPageData> {
+  deps.assertPipeline(pipeline);
+  const [run] = await deps.runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 });
+  const known =
+    run === undefined
+      ? null
+      : { runId: run.id, labels: await deps.runs.staleLabels(run.id), gap: run.labels.gap };
+  return { pipeline, goldenSet, known, found: null };
+}
+
+/** @throws RecalldError body_unreadable for what no form of ours holds */
+function readAcceptance(text: string): Acceptance {
+  try {
+    const [queryId, from, to] = parseBoundedJson(text) as unknown[];
+    if (typeof queryId === 'string' && typeof from === 'string' && Array.isArray(to))
+      return { queryId, from, to: to.map(String) };
+  } catch {
+    // Said below.
+  }
+  throw new RecalldError('body_unreadable', 'A chosen proposal cannot be read; look for proposals again.');
+}
+
+function goBack(reply: FastifyReply, back: string | undefined, done: string): FastifyReply {
+  secure(reply);
+  const [path = '/', query = ''] = ownPath(back).split('?');
+  return reply.redirect(address(path, { ...Object.fromEntries(new URLSearchParams(query)), done }), 303);
+}
 
 /** A page, from what its address says. */
 type Show = (

@@ -1,10 +1,9 @@
 /** `recalld doctor`: reaches every service of a config and says what is wrong. */
 import { createCleanupStack } from '../../cleanup-stack.ts';
 import type { CommandSettings, CommandStore } from '../commands/command-store.ts';
-import { leftBehind } from '../orphaned-data-dir.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
-import type { Report } from './finding.ts';
-import { examineQueue, withDatabase } from './foundations.ts';
+import { leftBehind } from '../serve.ts';
+import { examineQueue, type Report, withDatabase } from './foundations.ts';
 import { examinePipeline, type Probe } from './pipeline.ts';
 
 const plainProbe: Probe = { text: 'How do I reset my password?', tags: {} };

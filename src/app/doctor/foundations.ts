@@ -3,7 +3,8 @@ import type { Pool } from 'pg';
 import { RecalldError } from '../../errors.ts';
 import { createPool, unreachable } from '../../postgres/pool.ts';
 import { inspectReplica } from '../../postgres/replica.ts';
-import { readUpkeep } from '../../postgres/upkeep.ts';
+import { readUpkeep, type Upkeep } from '../../postgres/upkeep.ts';
+import { openJobQueue } from '../../queue/bullmq.ts';
 import { inspectRedis, type RedisState } from '../../queue/redis-connection.ts';
 import {
   COMMAND_NAME,
@@ -12,10 +13,52 @@ import {
   withCommandStore,
 } from '../commands/command-store.ts';
 import type { Config } from '../config/schema.ts';
-import { redisSettings } from '../queue-settings.ts';
-import { examineFailedJobs } from './failed-jobs.ts';
-import type { Report } from './finding.ts';
-import { judgeUpkeep } from './upkeep.ts';
+import { jobCatalogue } from '../job-catalogue.ts';
+import { queueBackend, redisSettings } from '../queue-settings.ts';
+import type { Storage } from '../storage.ts';
+
+/** Autovacuum comes when about a sixth of the rows is dead; fewer than these are nothing to speak of. */
+const MANY_DEAD = { rows: 50_000, share: 0.4 };
+const LONG_IDLE_SECONDS = 300;
+
+type Judgement = Pick<Finding, 'status' | 'message'>;
+
+/** What must be mended of it, or that all is well. */
+export function judgeUpkeep({ isAutovacuumOn, neglected, worst, idle }: Upkeep, now: Date): Judgement[] {
+  const found: Judgement[] = [];
+  if (!isAutovacuumOn) {
+    const message = 'Autovacuum is off on the server, so that dead rows pile up; set autovacuum = on there.';
+    found.push({ status: 'wrong', message });
+  }
+  const [first] = neglected;
+  if (first !== undefined) {
+    const others = neglected.length === 1 ? '' : ` and ${neglected.length - 1} more`;
+    const message = `Autovacuum is off for the table ${first}${others}; \`alter table ${first} reset (autovacuum_enabled)\` turns it on.`;
+    found.push({ status: 'wrong', message });
+  }
+  if (worst !== null && worst.deadRows >= MANY_DEAD.rows && worst.deadShare >= MANY_DEAD.share) {
+    const last =
+      worst.vacuumedAt === null
+        ? 'no vacuum is known'
+        : `the last vacuum was ${minutes((now.getTime() - worst.vacuumedAt.getTime()) / 1000)} ago`;
+    const message = `${Math.round(100 * worst.deadShare)} % of the rows of ${worst.table} are dead and ${last}; run \`vacuum ${worst.table}\`, and if they stay, end old transactions and unused replication slots.`;
+    found.push({ status: 'warning', message });
+  }
+  const longest = idle.find(({ seconds }) => seconds >= LONG_IDLE_SECONDS);
+  if (longest !== undefined) {
+    const { pid, application, seconds } = longest;
+    const message = `A session${application === '' ? '' : ` of "${application}"`} has waited within a transaction for ${minutes(seconds)} and keeps dead rows alive; end it there, or with \`select pg_terminate_backend(${pid})\`.`;
+    found.push({ status: 'warning', message });
+  }
+  return found.length > 0
+    ? found
+    : [{ status: 'ok', message: 'Autovacuum is on and no table has many dead rows.' }];
+}
+
+function minutes(seconds: number): string {
+  const count = Math.round(seconds / 60);
+  return count === 1 ? '1 minute' : `${count} minutes`;
+}
 
 const PATIENCE_MS = 5000;
 /** Below it BullMQ lacks commands that it works with. */
@@ -147,3 +190,42 @@ function isOlder(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
 }
+
+/** A queue that does not answer was reported before. */
+async function examineFailedJobs(
+  { config, logger }: CommandSettings,
+  storage: Storage,
+  report: Report,
+): Promise<void> {
+  try {
+    const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: jobCatalogue, logger });
+    try {
+      const failed = (await queue.counts()).filter(({ state, count }) => state === 'failed' && count > 0);
+      for (const latest of await queue.failures(1)) {
+        const count = failed.find((one) => one.queue === latest.queue)?.count ?? 1;
+        const which = count === 1 ? `A job of ${latest.queue}` : `${count} jobs of ${latest.queue}`;
+        const reason = latest.reason.replace(/\.$/, '');
+        const message = `${which} failed for good, the latest, ${latest.id}, with "${reason}"; the log of its worker says more, and what ticks comes again by itself.`;
+        report({ service: 'jobs', status: 'warning', ms: null, message });
+      }
+    } finally {
+      await queue.close();
+    }
+  } catch (error) {
+    if (!(error instanceof RecalldError)) throw error;
+  }
+}
+
+/** What the doctor says of one service. */
+export interface Finding {
+  /** `database`, `queue`, or a part of a pipeline such as `support-docs retriever`. */
+  readonly service: string;
+  /** `unreachable`: it does not answer; `wrong`: it answers, and something must be mended; `skipped`: not in the config. */
+  readonly status: 'ok' | 'warning' | 'wrong' | 'unreachable' | 'skipped';
+  /** How long it took to answer, in milliseconds; null when it was not asked. */
+  readonly ms: number | null;
+  /** One sentence: what was seen, or what is wrong and how to mend it. */
+  readonly message: string;
+}
+
+export type Report = (finding: Finding) => void;

@@ -3,7 +3,7 @@ import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { StoreDescription, VectorStore } from '../../stores/vector-store.ts';
 import { dotProduct, rowOf } from '../../vector/matrix.ts';
-import type { Finding, Report } from './finding.ts';
+import type { Finding, Report } from './foundations.ts';
 
 const SAMPLED_VECTORS = 3;
 const K = 5;

@@ -1,7 +1,23 @@
 /** OpenAPI 3.1 from the table of endpoints. */
+
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { densityEndpoints } from '../../density/http-contract.ts';
+import { goldenEndpoints } from '../../golden/endpoints.ts';
 import { type Endpoint, endpointTags } from '../../http/endpoint.ts';
-import { endpoints } from './endpoints.ts';
+import { operationsEndpoints } from '../../http/operations.ts';
+import { ingestEndpoints } from '../../live/endpoints.ts';
+import { changeEndpoints, statusEndpoints } from '../../status/endpoints.ts';
+
+/** Every endpoint of the HTTP API. /openapi.json and docs/http.md are made from here. */
+export const endpoints: readonly Endpoint[] = [
+  ...ingestEndpoints,
+  ...statusEndpoints,
+  ...goldenEndpoints,
+  ...changeEndpoints,
+  ...densityEndpoints,
+  ...operationsEndpoints,
+];
 
 const problem = {
   description: 'A problem document (RFC 9457).',
@@ -118,4 +134,11 @@ function inlineSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string,
     },
   });
   return json;
+}
+
+/** `/openapi.json`. */
+export function addOpenApi(app: FastifyInstance, version: string): void {
+  // The same bytes for everybody, however many do not take them.
+  const document = Buffer.from(JSON.stringify(openApiDocument(version)));
+  app.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(document));
 }

@@ -31,7 +31,7 @@ import type { Logger } from '../../logger.ts';
 import { addPipelines } from '../../status/status-api.ts';
 import type { ConsoleDeps } from '../console/deps.ts';
 import { addConsole } from '../console/routes.ts';
-import { addOpenApi } from './openapi-route.ts';
+import { addOpenApi } from './openapi.ts';
 
 export interface ApiDeps
   extends IngestDeps,

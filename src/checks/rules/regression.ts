@@ -3,7 +3,7 @@ import type { MetricComparison } from '../../golden/rules/compare-metric.ts';
 import { type ComparedRun, confirmRegression, judgeDifference } from '../../golden/rules/verdict.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import type { Severity } from '../../model.ts';
-import { signed } from '../../text/number-text.ts';
+import { signed } from '../../text/spelling.ts';
 import { type CheckResult, type CheckShift, decimals, NO_SHIFT } from './check-result.ts';
 
 export interface RegressionCheck {

@@ -1,7 +1,7 @@
 /** Two distributions over each other: that of the reference as a line, that of now as bars. */
 import { scaleLinear } from 'd3-scale';
 import { curveStepAfter, line } from 'd3-shape';
-import { percent } from '../../text/number-text.ts';
+import { percent } from '../../text/spelling.ts';
 import { compact } from '../format.ts';
 import { chartSize } from './trend-chart.tsx';
 

@@ -9,7 +9,7 @@ import type { QueryView } from '../../golden/rules/listed-queries.ts';
 import type { Verdict } from '../../model.ts';
 import { type Cause, causeTexts, probabilityText } from '../rules/cause.ts';
 import type { StoredDiagnosis } from '../rules/episode.ts';
-import type { Sign } from '../rules/signs.ts';
+import type { Sign } from '../rules/weights.ts';
 
 type Ranked = StoredDiagnosis['ranked'][number];
 

@@ -1,5 +1,4 @@
 /** From what is known around an alarm to a diagnosis: a cause or `unknown`, how far to trust it, and why. */
-
 import { logAdd } from '../../stats/numerics.ts';
 import {
   type Cause,
@@ -12,8 +11,7 @@ import {
 } from './cause.ts';
 import type { Observations } from './observations.ts';
 import { readPartSigns, readRunSigns } from './read-signs.ts';
-import type { Sign, SignName } from './signs.ts';
-import { weightOf } from './weights.ts';
+import { type Sign, type SignName, weightOf } from './weights.ts';
 
 /** Prior of `unknown`, as much as that of two and a half named causes; the named ones share the rest equally. */
 const PRIOR_OF_UNKNOWN = 0.2;

@@ -1,7 +1,7 @@
 /** Signs: of a golden run and live queries, and of the parts of a pipeline beside them. */
 
 import type { Deployment } from '../../deployments/rules/deployment.ts';
-import { percent, signed } from '../../text/number-text.ts';
+import { percent, signed } from '../../text/spelling.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
 import type {
   Observations,
@@ -14,7 +14,7 @@ import type {
   ObservedTopic,
   OwnWork,
 } from './observations.ts';
-import type { Sign } from './signs.ts';
+import type { Sign } from './weights.ts';
 
 /** A store whose count moves by less is as it was. */
 const SIZE_CHANGED = 0.02;

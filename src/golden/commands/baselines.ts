@@ -1,10 +1,8 @@
 /** `recalld baselines`: the runs that others are compared with. */
 import { Command, InvalidArgumentError } from 'commander';
-import { commandSettings } from '../../app/commands/command-settings.ts';
-import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
+import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
 import { formatTable, note, printJson, printLine } from '../../cli/output.ts';
-import { parseCount } from '../../cli/parse-count.ts';
 import { createProgressBar } from '../../cli/progress.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { type PinReport, pinRun, unpin } from '../runs/pin-baseline.ts';

@@ -1,13 +1,15 @@
 /** `recalld golden generate`: questions of a chat model about the chunks of a store. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { commandSettings } from '../../app/commands/command-settings.ts';
-import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
-import { withPipeline } from '../../app/commands/with-pipeline.ts';
+import {
+  type CommandSettings,
+  commandSettings,
+  withCommandStore,
+  withPipeline,
+} from '../../app/commands/command-store.ts';
 import type { Config } from '../../app/config/schema.ts';
-import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
 import { note, printJson, printLine } from '../../cli/output.ts';
-import { parseCount } from '../../cli/parse-count.ts';
 import { createProgressBar } from '../../cli/progress.ts';
 import { RecalldError } from '../../errors.ts';
 import { createChatModel } from '../../models/chat-model.ts';

@@ -1,10 +1,8 @@
 /** `recalld golden import` and `recalld golden export`. */
 import { type Command, Option } from 'commander';
-import { commandSettings } from '../../app/commands/command-settings.ts';
-import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
+import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
 import { note, printJson, printLine } from '../../cli/output.ts';
-import { parseCount } from '../../cli/parse-count.ts';
 import { goldenSetVersionJson } from '../golden-set-schema.ts';
 import { type GoldenFormat, goldenFormats } from '../rules/golden-set.ts';
 import { type ExportRequest, exportGoldenSetTo, importGoldenSet } from '../sets/import-golden-set.ts';

@@ -1,17 +1,15 @@
 /** `recalld golden promote`: live queries -> a review file. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { commandSettings } from '../../app/commands/command-settings.ts';
 import {
   type CommandSettings,
   type CommandStore,
+  commandSettings,
   withCommandStore,
+  withPipeline,
 } from '../../app/commands/command-store.ts';
-import { withPipeline } from '../../app/commands/with-pipeline.ts';
-import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
 import { printJson, printLine } from '../../cli/output.ts';
-import { parseCount } from '../../cli/parse-count.ts';
 import { createProgressBar } from '../../cli/progress.ts';
-/** Live queries -> a review file. */
 import { RecalldError } from '../../errors.ts';
 import { writeText } from '../../files/text-file.ts';
 import { storedHashKey } from '../../privacy/personal-data.ts';

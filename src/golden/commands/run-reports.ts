@@ -1,7 +1,5 @@
 /** Golden runs, one or two side by side, as text for people. */
-
-import { formatTable } from '../../cli/output.ts';
-import { sparkline, verdictText } from '../../cli/style.ts';
+import { formatTable, sparkline, verdictText } from '../../cli/output.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { type RunDifference, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
 import { adviseOnSetSize } from '../rules/compare-runs.ts';

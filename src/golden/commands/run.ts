@@ -1,14 +1,14 @@
 /** `recalld golden run` and `recalld golden cancel`: by hand, in this process or by the workers of a daemon. */
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { commandSettings } from '../../app/commands/command-settings.ts';
 import {
   type CommandSettings,
   type CommandStore,
+  commandSettings,
+  watching,
   withCommandStore,
+  withPipeline,
 } from '../../app/commands/command-store.ts';
-import { watching } from '../../app/commands/watched-store.ts';
-import { withPipeline } from '../../app/commands/with-pipeline.ts';
 import { jobCatalogue } from '../../app/job-catalogue.ts';
 import { queueBackend } from '../../app/queue-settings.ts';
 import { evaluateChecks } from '../../checks/evaluate-checks.ts';

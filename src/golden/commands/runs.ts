@@ -1,11 +1,9 @@
 /** `recalld runs`: the history of golden runs. */
 import { Command } from 'commander';
-import { commandSettings } from '../../app/commands/command-settings.ts';
-import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
+import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
 import { formatTable, printJson, printLine } from '../../cli/output.ts';
-import { parseCount } from '../../cli/parse-count.ts';
 import { readTrend } from '../../status/status-command.ts';
 import { changedQueryJson, queryAnswerJson } from '../golden-run-schema.ts';
 import { segmentOf } from '../rules/compare-golden-runs.ts';

@@ -1,7 +1,6 @@
 /** `recalld golden list` and `recalld golden show`. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { commandSettings } from '../../app/commands/command-settings.ts';
-import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
+import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
 import { formatTable, printJson, printLine } from '../../cli/output.ts';
 import { goldenQueryJson, goldenSetVersionJson } from '../golden-set-schema.ts';

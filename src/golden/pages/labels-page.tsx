@@ -4,7 +4,7 @@ import { Table } from '../../console/components/table.tsx';
 import { count, plural } from '../../console/format.ts';
 import { labelsPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
-import { percent } from '../../text/number-text.ts';
+import { percent } from '../../text/spelling.ts';
 import type { LabelProposal, StaleLabel } from '../rules/labels.ts';
 import type { FoundFixes } from '../sets/label-fixes.ts';
 

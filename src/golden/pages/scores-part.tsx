@@ -6,7 +6,7 @@ import { Badge, Bounded, Bounds, Missing } from '../../console/components/values
 import { count, plural, score, signed } from '../../console/format.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import type { Review, ReviewedSet } from '../../status/read-review.ts';
-import { percent } from '../../text/number-text.ts';
+import { percent } from '../../text/spelling.ts';
 import type { SegmentScore } from '../rules/run.ts';
 import { charted, pointsOf } from './golden-page.tsx';
 import { verdicts } from './score-table.tsx';

@@ -1,9 +1,8 @@
 /** Paired comparison of one metric of two runs over the same queries. */
 import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
-import { mean } from '../../stats/descriptive.ts';
+import { mean, meanInterval } from '../../stats/descriptive.ts';
 import { chiSquareQuantile, studentTCdf, studentTQuantile } from '../../stats/distributions.ts';
 import { type Interval, newcombePairedInterval, type PairedHits } from '../../stats/intervals.ts';
-import { meanInterval } from '../../stats/mean-interval.ts';
 import { smallestDetectableDifference } from '../../stats/paired-power.ts';
 import { mcnemarExact, type PairedT, pairedT } from '../../stats/paired-tests.ts';
 import { signFlipTest } from '../../stats/sign-flip.ts';

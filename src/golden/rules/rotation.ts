@@ -11,7 +11,7 @@ import {
 } from '../../checks/rules/regression.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
-import { signed } from '../../text/number-text.ts';
+import { signed } from '../../text/spelling.ts';
 import type { SegmentScore } from './run.ts';
 
 /** A completed run of each version for the same tick. */

@@ -1,7 +1,7 @@
 /** A golden run: how it asks and scores, how long it may take, what became of it and of each query. */
 import type { Measure } from '../../ir/metric-key.ts';
 import type { QueryOutcome, RetrievedDocument, RunStatus } from '../../model.ts';
-import type { MetricSummary } from '../../stats/summary.ts';
+import type { MetricSummary } from '../../stats/descriptive.ts';
 
 /** Queries of a batch: few enough to be lost without pain, enough to be worth the way through the queue. */
 export const BATCH_QUERIES = 50;

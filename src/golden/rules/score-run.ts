@@ -3,7 +3,7 @@ import { createEvaluator } from '../../ir/evaluate.ts';
 import type { Measure, MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy } from '../../ir/ranking.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
-import { summarize } from '../../stats/summary.ts';
+import { summarize } from '../../stats/descriptive.ts';
 import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
 import { groupBySegment, type Segment } from './segments.ts';
 

@@ -1,7 +1,7 @@
 /** Which queries of a golden set stand for it between two full runs, and whether they stand or have fallen. */
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import { mean, moments } from '../../stats/descriptive.ts';
-import { percent } from '../../text/number-text.ts';
+import { percent } from '../../text/spelling.ts';
 import type { RunDifference } from './compare-golden-runs.ts';
 import { failedShare, type OutcomeCounts } from './run.ts';
 import { groupBySegment } from './segments.ts';

@@ -3,7 +3,7 @@ import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.
 import type { Clock } from '../../clock.ts';
 import type { Deployments } from '../../deployments/deployments.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { probeStoredLabels } from '../../probes/probe-labels.ts';
+import { probeStoredLabels } from '../../probes/probes.ts';
 import { type ComparedSide, type StoredComparison, toCompared } from '../rules/compare-golden-runs.ts';
 import type { NoiseTable } from '../rules/rerun-noise.ts';
 import { failedShare, type GoldenRun, type OutcomeCounts } from '../rules/run.ts';

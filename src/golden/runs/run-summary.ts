@@ -3,7 +3,7 @@
 import { worstVerdict } from '../../checks/rules/check-result.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Verdict } from '../../model.ts';
-import type { MetricSummary } from '../../stats/summary.ts';
+import type { MetricSummary } from '../../stats/descriptive.ts';
 import {
   type ComparedRuns,
   type StoredComparison,

@@ -1,11 +1,9 @@
 /** Looks a golden set over: labels, duplicates, contradictions, size, and how well it stands for live traffic. */
-
 import { embedTexts } from '../../embedders/embedder.ts';
 import { RecalldError } from '../../errors.ts';
 import type { LiveSamples } from '../../live/sql/live-samples.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { probeStoredLabels } from '../../probes/probe-labels.ts';
-import type { ProbedPipeline } from '../../probes/probes.ts';
+import { type ProbedPipeline, probeStoredLabels } from '../../probes/probes.ts';
 import { DAY_MS } from '../../time.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import { findJudgmentProblems, type JudgmentProblems } from '../rules/judgment-problems.ts';

@@ -1,16 +1,236 @@
 /** Golden sets from files and into files, and those that came over HTTP. */
 
-import { join } from 'node:path';
+import { createHash, type Hash } from 'node:crypto';
+import { extname, join } from 'node:path';
+import { parse } from 'csv-parse';
 import { RecalldError } from '../../errors.ts';
+import { sourceLines } from '../../files/source-lines.ts';
 import { writeText } from '../../files/text-file.ts';
-import { malformed } from '../../text/source-line.ts';
+import { malformed, parseJson, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
 import { parseGoldenLine } from '../golden-set-schema.ts';
+import { addCsvRow, type CsvColumns, parseCsvHeader } from '../rules/csv-table.ts';
 import { type ExportFile, exportGoldenSet } from '../rules/export-golden-set.ts';
-import type { GoldenFormat, GoldenSetVersion, ReadGoldenSetOptions } from '../rules/golden-set.ts';
+import type {
+  GoldenFormat,
+  GoldenSetFile,
+  GoldenSetVersion,
+  ReadGoldenSetOptions,
+} from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
+import { parseCorpusId, parseQrelsLine, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
-import { readGoldenSet } from './golden-set-reader.ts';
-import { sha256 } from './source-files.ts';
+import { inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
+
+/** The files of a golden set as they are read and hashed. */
+type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';
+
+/** The files of one golden set. Each is read once, so that what is hashed is what was parsed. */
+export class SourceFiles {
+  readonly #read: { readonly role: SourceRole; readonly hash: Hash }[] = [];
+
+  /**
+   * The lines of a file, see `sourceLines`.
+   * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8.
+   */
+  lines(path: string, role: SourceRole): AsyncGenerator<SourceLine[]> {
+    const hash = createHash('sha256');
+    this.#read.push({ role, hash });
+    return sourceLines(path, (chunk) => hash.update(chunk));
+  }
+
+  /**
+   * SHA-256, hex, over the bytes of every file read, each with its role, and over `meaning`, the choices that change
+   * what the bytes say. To be called once, when every file has been read to its end.
+   */
+  contentHash(meaning: readonly string[]): string {
+    const files = this.#read.map(({ role, hash }) => [role, hash.digest('hex')]);
+    return sha256(JSON.stringify([MEANING_VERSION, meaning, files]));
+  }
+}
+
+/** Calls `use` for each line that holds more than white space, in order. */
+export async function eachLine(
+  batches: AsyncIterable<readonly SourceLine[]>,
+  use: (line: SourceLine) => void,
+): Promise<void> {
+  for await (const lines of batches) {
+    for (const line of lines) {
+      if (line.text.trim() !== '') use(line);
+    }
+  }
+}
+
+/** SHA-256 of the text, hex. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Golden sets in files: a BEIR folder, TREC files, a CSV table or JSON lines. */
+const delimiters = [',', ';', '\t'] as const;
+const MAX_ROW_LENGTH = 1024 * 1024;
+
+interface Row extends SourcePlace {
+  readonly cells: readonly string[];
+}
+
+/**
+ * Adds the rows of a CSV table (RFC 4180) whose first row names the columns. The delimiter is the one of comma,
+ * semicolon and tab that the header holds most often. Line ends inside quotes become LF, so that a file means the
+ * same with LF and with CRLF.
+ * @throws RecalldError `file_unreadable`, `file_malformed`.
+ */
+async function readCsv(
+  files: SourceFiles,
+  path: string,
+  builder: GoldenSetBuilder,
+  rowsAsQueries: boolean,
+): Promise<void> {
+  let delimiter: string | null = null;
+  let columns: CsvColumns | null = null;
+  for await (const rows of rowBatches(files.lines(path, 'table'))) {
+    delimiter ??= delimiterOf(rows[0]?.text ?? '');
+    for (const { cells, ...place } of await parseRows(rows, delimiter)) {
+      if (columns === null) columns = parseCsvHeader(cells, place);
+      else addCsvRow(builder, columns, cells, place, rowsAsQueries);
+    }
+  }
+}
+
+/**
+ * Joins lines into rows, each at the line it starts in: a row ends where the number of its double quotes is even.
+ * Empty lines between rows are left out; no batch is empty.
+ */
+async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<SourceLine[]> {
+  let open: SourceLine | null = null;
+  for await (const lines of batches) {
+    const rows: SourceLine[] = [];
+    for (const line of lines) {
+      const row: SourceLine = open === null ? line : { ...open, text: `${open.text}\n${line.text}` };
+      if (row.text === '') continue;
+      if (row.text.length > MAX_ROW_LENGTH) {
+        throw malformed(row, 'starts a row of more than 1 MiB; check that each double quote is closed');
+      }
+      // Only the quotes of the new line are counted: a row of many lines would otherwise be counted again and again.
+      const staysOpen: boolean = (open !== null) !== (quoteCount(line.text) % 2 === 1);
+      open = staysOpen ? row : null;
+      if (!staysOpen) rows.push(row);
+    }
+    if (rows.length > 0) yield rows;
+  }
+  if (open !== null) yield [open];
+}
+
+/** The cells of each row. The parser's own line numbers go wrong inside quotes, so a row keeps the line it has. */
+function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<Row[]> {
+  const text = rows.map((row) => row.text).join('\n');
+  const place = (index: number): SourcePlace => {
+    const { file = '', line = 0 } = rows[index] ?? {};
+    return { file, line };
+  };
+  return new Promise((resolve, reject) => {
+    parse(text, { delimiter, record_delimiter: '\n', relax_column_count: true }, (error, records) => {
+      if (error === undefined) resolve(records.map((cells, index) => ({ ...place(index), cells })));
+      else reject(malformed(place(Number(error['records'])), quotingProblem(error.code)));
+    });
+  });
+}
+
+function quoteCount(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) count += 1;
+  return count;
+}
+
+function delimiterOf(header: string): string {
+  const plain = header.replaceAll(/"[^"]*"/g, '');
+  let best: string = delimiters[0];
+  for (const delimiter of delimiters) {
+    if (plain.split(delimiter).length > plain.split(best).length) best = delimiter;
+  }
+  return best;
+}
+
+function quotingProblem(code: string): string {
+  switch (code) {
+    case 'CSV_QUOTE_NOT_CLOSED':
+      return 'starts a row with a double quote that is never closed; close it';
+    case 'INVALID_OPENING_QUOTE':
+      return 'has a double quote inside a cell; put the whole cell in double quotes and write the inner one twice';
+    case 'CSV_INVALID_CLOSING_QUOTE':
+      return 'has text after a closing double quote; write a double quote inside a cell twice';
+    default:
+      return `is not CSV (${code}); quote the cells as RFC 4180 says`;
+  }
+}
+
+/**
+ * Reads a golden set from a BEIR folder, TREC files, a CSV table or JSON lines.
+ *
+ * @param path the file, or for BEIR and TREC the folder
+ * @throws RecalldError `usage` when format and path do not fit or the format cannot be told, `file_unreadable`,
+ * `file_malformed` with file and line, `golden_set_empty`.
+ */
+export async function readGoldenSet(path: string, options: ReadGoldenSetOptions): Promise<GoldenSetFile> {
+  const sources = layOutSources(await inspectPath(path), options);
+  const files = new SourceFiles();
+  const builder = new GoldenSetBuilder(sha256);
+  const meaning: string[] = [sources.format];
+  switch (sources.format) {
+    case 'csv':
+      await readCsv(files, sources.path, builder, options.rowsAsQueries);
+      if (options.rowsAsQueries) meaning.push('rows as queries');
+      break;
+    case 'jsonl':
+      await readJsonLines(files, sources.path, builder);
+      break;
+    case 'beir':
+    case 'trec':
+      if (sources.note !== null) builder.warnings.note(sources.note);
+      await readJudgedQueries(files, sources, builder);
+      break;
+  }
+  return { format: sources.format, ...builder.finish(path), contentHash: files.contentHash(meaning) };
+}
+
+/**
+ * Adds one query with its judgments for each line that is not empty.
+ * @throws RecalldError `file_unreadable`, `file_malformed`.
+ */
+async function readJsonLines(files: SourceFiles, path: string, builder: GoldenSetBuilder): Promise<void> {
+  await eachLine(files.lines(path, 'lines'), (line) => {
+    const result = parseGoldenLine(parseJson(line));
+    if (!result.ok) throw malformed(line, result.problem);
+    builder.addLine(result.line, line);
+  });
+}
+
+/**
+ * Reads queries and judgments that lie in two files, BEIR's or TREC's. Of a corpus only the ids are read, to tell
+ * how many judged documents it lacks.
+ * @throws RecalldError `file_unreadable`, `file_malformed`.
+ */
+async function readJudgedQueries(
+  files: SourceFiles,
+  sources: JudgedQueriesSources,
+  builder: GoldenSetBuilder,
+): Promise<void> {
+  const isJson = ['.json', '.jsonl', '.ndjson'].includes(extname(sources.queries).toLowerCase());
+  await eachLine(files.lines(sources.queries, 'queries'), (line) => {
+    const draft = isJson
+      ? parseQueryObject(line, () => builder.warnings.count('metadata_skipped', line))
+      : parseQueryRow(line);
+    if (draft !== null) builder.addQuery(draft, line, 'reject');
+  });
+  await eachLine(files.lines(sources.qrels, 'qrels'), (line) => {
+    const judgment = parseQrelsLine(line);
+    if (judgment !== null) builder.addJudgment(judgment.queryId, judgment.documentId, judgment.grade, line);
+  });
+  if (sources.corpus === null) return;
+  const absent = builder.judgedDocuments();
+  await eachLine(files.lines(sources.corpus, 'corpus'), (line) => absent.delete(parseCorpusId(line)));
+  const [first = ''] = absent;
+  builder.warnings.set('document_absent', absent.size, first);
+}
 
 export interface ImportReport {
   readonly set: GoldenSetVersion;

@@ -1,7 +1,6 @@
 /** Labels that went stale, and what people accept in their place. */
-
 import { RecalldError } from '../../errors.ts';
-import { probeStoredLabels } from '../../probes/probe-labels.ts';
+import { probeStoredLabels } from '../../probes/probes.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import {
   type Acceptance,
@@ -14,8 +13,7 @@ import type { GoldenDocuments } from '../sql/golden-documents.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { findPipeline, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 import { type CheckedSet, findLostDocuments } from './check-golden-set.ts';
-import { findVersion } from './import-golden-set.ts';
-import { sha256 } from './source-files.ts';
+import { findVersion, sha256 } from './import-golden-set.ts';
 
 export interface FoundFixes {
   /** Of the set that was looked over. */

@@ -1,5 +1,4 @@
 /** Review files: one question on each line, for a person to edit and for `golden import --format review`. */
-
 import { z } from 'zod';
 import type { Config } from '../../app/config/schema.ts';
 import { RecalldError } from '../../errors.ts';
@@ -8,8 +7,7 @@ import { DAY_MS } from '../../time.ts';
 import type { GoldenOrigin, QueryOrigin } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
-import type { ImportReport } from './import-golden-set.ts';
-import { eachLine, SourceFiles, sha256 } from './source-files.ts';
+import { eachLine, type ImportReport, SourceFiles, sha256 } from './import-golden-set.ts';
 
 interface ReviewedJudgment {
   readonly documentId: string;

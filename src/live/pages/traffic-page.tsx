@@ -11,7 +11,7 @@ import { gapWords } from '../../measures/rules/measure-table.ts';
 import type { Measurement } from '../../measures/rules/measurement.ts';
 import { inReadingOrder, shownMeasure } from '../../measures/shown-measures.ts';
 import type { MeasurementStatus } from '../../status/pipeline-status.ts';
-import { percent } from '../../text/number-text.ts';
+import { percent } from '../../text/spelling.ts';
 import type { FeedbackSummary } from '../feedback-summary-routes.ts';
 import type { PositiveRatioOutcome } from '../rules/feedback/positive-ratio.ts';
 import type { TrafficBucket } from '../sql/traffic-reads.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeUpkeep } from '../../../src/app/doctor/upkeep.ts';
+import { judgeUpkeep } from '../../../src/app/doctor/foundations.ts';
 import type { Upkeep } from '../../../src/postgres/upkeep.ts';
 import { NOON } from '../../support/builders.ts';
 

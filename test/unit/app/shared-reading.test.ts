@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sharedReading } from '../../../src/app/shared-reading.ts';
+import { sharedReading } from '../../../src/app/http-surface.ts';
 
 it('reads once for all who ask while it is under way, and anew for who comes later', async () => {
   let reads = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ageText, sparkline, styled } from '../../../src/cli/style.ts';
+import { ageText, sparkline, styled } from '../../../src/cli/output.ts';
 
 describe('text for terminals', () => {
   it('draws a trend from the least to the largest, with gaps', () => {

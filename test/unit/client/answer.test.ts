@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { judgeReply } from '../../../src/client/answer.ts';
 import type { Reply } from '../../../src/client/connection.ts';
+import { judgeReply } from '../../../src/client/delivery.ts';
 
 const answer = (status: number, body: unknown = '', retryAfter: string | null = null): Reply => ({
   kind: 'answer',

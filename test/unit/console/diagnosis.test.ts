@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readTimeRange } from '../../../src/console/time-range.ts';
 import { DiagnosisOf, DiagnosisPanel } from '../../../src/diagnosis/pages/diagnosis.tsx';
 import type { StoredDiagnosis } from '../../../src/diagnosis/rules/episode.ts';
-import type { Sign } from '../../../src/diagnosis/rules/signs.ts';
+import type { Sign } from '../../../src/diagnosis/rules/weights.ts';
 import { aDiagnosis, NOON } from '../../support/builders.ts';
 
 const range = readTimeRange({ range: '7d' }, NOON);

@@ -1,7 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, it } from 'vitest';
-import { endpoints } from '../../../src/app/http/endpoints.ts';
-import { openApiDocument } from '../../../src/app/http/openapi.ts';
+import { endpoints, openApiDocument } from '../../../src/app/http/openapi.ts';
 
 it('the OpenAPI document is accepted by a linter', async () => {
   const config = await createConfig({ extends: ['recommended'] });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFragmentHold } from '../../../src/live/hold-fragments.ts';
+import { createFragmentHold } from '../../../src/live/live-ingest.ts';
 import type { TraceFragment } from '../../../src/live/rules/otel/trace-fragment.ts';
 import type { HeldFragment } from '../../../src/live/sql/trace-fragments.ts';
 import { createPersonalData } from '../../../src/privacy/personal-data.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Measurement } from '../../../src/measures/rules/measurement.ts';
-import { readProbeGauges } from '../../../src/probes/publish-probes.ts';
+import { readProbeGauges } from '../../../src/probes/probes.ts';
 import { aGap, aMeasurement } from '../../support/measurements.ts';
 import { MemoryDeployments } from '../../support/memory-deployments.ts';
 import { MemoryMeasurements } from '../../support/memory-measurements.ts';

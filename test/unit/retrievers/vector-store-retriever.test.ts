@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createVectorStoreRetriever } from '../../../src/retrievers/vector-store-retriever.ts';
+import { createVectorStoreRetriever } from '../../../src/retrievers/open-retriever.ts';
 import type { Nearest, NearestRequest, StoreOutcome, VectorStore } from '../../../src/stores/vector-store.ts';
 import { never } from '../../support/json-api.ts';
 import { memoryEmbedder } from '../../support/memory-embedder.ts';

@@ -1,8 +1,8 @@
 /** Tests of two runs against reference values of SciPy and exact arithmetic; provenance in the README beside the file. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { bcaInterval } from '../../../src/stats/descriptive.ts';
 import { newcombePairedInterval } from '../../../src/stats/intervals.ts';
-import { bcaInterval } from '../../../src/stats/mean-interval.ts';
 import { benjaminiHochberg, holm } from '../../../src/stats/multiple-testing.ts';
 import { pairedTSampleSize, type TestPlan } from '../../../src/stats/paired-power.ts';
 import { mcnemarExact, pairedT } from '../../../src/stats/paired-tests.ts';

@@ -1,7 +1,7 @@
 /** Against reference values of SciPy and exact arithmetic; provenance in the README beside the file. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { moments } from '../../../src/stats/descriptive.ts';
+import { bcaInterval, moments } from '../../../src/stats/descriptive.ts';
 import {
   normalCdf,
   normalQuantile,
@@ -9,7 +9,6 @@ import {
   studentTQuantile,
 } from '../../../src/stats/distributions.ts';
 import { studentTInterval, wilsonInterval } from '../../../src/stats/intervals.ts';
-import { bcaInterval } from '../../../src/stats/mean-interval.ts';
 
 interface Reference {
   readonly distributions: {

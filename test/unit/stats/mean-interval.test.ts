@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bcaInterval } from '../../../src/stats/mean-interval.ts';
+import { bcaInterval } from '../../../src/stats/descriptive.ts';
 import { createRandom } from '../../../src/stats/random.ts';
 
 const SETTINGS = { confidence: 0.95, replicates: 1999, seed: 1 };

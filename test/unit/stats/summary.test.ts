@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Measure } from '../../../src/ir/metric-key.ts';
-import { mean } from '../../../src/stats/descriptive.ts';
-import { summarize } from '../../../src/stats/summary.ts';
+import { mean, summarize } from '../../../src/stats/descriptive.ts';
 
 const sample = fc.array(fc.constantFrom(0, 0.1, 0.25, 1 / 3, 0.5, 0.63, 0.9, 1), {
   minLength: 1,

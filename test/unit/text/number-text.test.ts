@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { percent, signed } from '../../../src/text/number-text.ts';
+import { percent, signed } from '../../../src/text/spelling.ts';
 
 describe('a number in a sentence', () => {
   it.each([

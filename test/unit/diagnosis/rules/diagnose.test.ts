@@ -5,8 +5,13 @@ import { causes, causeTexts } from '../../../../src/diagnosis/rules/cause.ts';
 import type { ChangedAnswers } from '../../../../src/diagnosis/rules/changed-answers.ts';
 import { diagnose, MAX_SUMMARY_LENGTH, rankCauses } from '../../../../src/diagnosis/rules/diagnose.ts';
 import type { Observations, ObservedRun } from '../../../../src/diagnosis/rules/observations.ts';
-import { type Sign, signNames, signStates } from '../../../../src/diagnosis/rules/signs.ts';
-import { weightOf, weights } from '../../../../src/diagnosis/rules/weights.ts';
+import {
+  type Sign,
+  signNames,
+  signStates,
+  weightOf,
+  weights,
+} from '../../../../src/diagnosis/rules/weights.ts';
 
 const aSign = (name: Sign['name'], state: string): Sign => ({ name, state, sentence: 'It was so.' }) as Sign;
 

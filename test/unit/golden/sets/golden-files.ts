@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RecalldError } from '../../../../src/errors.ts';
 import type { GoldenSetFile, ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';
-import { readGoldenSet } from '../../../../src/golden/sets/golden-set-reader.ts';
+import { readGoldenSet } from '../../../../src/golden/sets/import-golden-set.ts';
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 

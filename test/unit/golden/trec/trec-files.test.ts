@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readQrels, readRun } from '../../../../src/golden/trec/trec-files.ts';
+import { readQrels, readRun } from '../../../../src/golden/trec/evaluate-trec.ts';
 
 let folder: string;
 

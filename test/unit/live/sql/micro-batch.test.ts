@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createMicroBatch } from '../../../../src/live/sql/micro-batch.ts';
+import { createMicroBatch } from '../../../../src/live/sql/live-traffic.ts';
 
 /** A batch of at most five items whose writes end when the test says so. */
 function aBatch() {
