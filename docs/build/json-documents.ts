@@ -95,7 +95,11 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     is: 'object',
     keys: ['kept', 'outcomes', 'tokens', 'cost', 'out', 'state', 'end', 'set'],
   },
-  'golden run': { is: 'object', keys: run, more: 'With `--no-wait` only `run_id` and `status`.' },
+  'golden run': {
+    is: 'object',
+    keys: run,
+    more: 'With `--no-wait` only `run_id` and `status`; with `--debug` `query`, `exchanges`, `outcome`, `error`, `latency_ms`, `documents`, `missed` and `scores` of the question.',
+  },
   'golden cancel': { is: 'object', keys: ['run_id', 'status'] },
   'runs list': { is: 'list', keys: run },
   'runs show': { is: 'object', keys: run, more: 'With `--per-query` also `answers`.' },

@@ -5,6 +5,7 @@
  * connection that stays idle, an abort while connecting keeps the process alive, and it refuses to call a list of
  * ports (6000 among them).
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp, STATUS_CODES } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
@@ -79,6 +80,22 @@ const MAX_DISCARDED_BYTES = 64 * 1024;
 
 class BodyTooLarge extends Error {}
 
+/** One attempt as it went out, and what it came to. */
+export interface SeenExchange {
+  readonly method: string;
+  /** Scheme, host and path of the service. */
+  readonly label: string;
+  readonly body: string | null;
+  readonly result: ExchangeResult;
+}
+
+const watching = new AsyncLocalStorage<(seen: SeenExchange) => void>();
+
+/** Does `work`, and shows every exchange with a service that it makes. */
+export function watchExchanges<T>(see: (seen: SeenExchange) => void, work: () => Promise<T>): Promise<T> {
+  return watching.run(see, work);
+}
+
 /**
  * Creates the sender for one address, with its own pool of connections. Idle ones close by themselves after 4 s and
  * do not keep the process alive; `close` spares the service that wait. Redirects are not followed: one could lead the
@@ -132,7 +149,11 @@ export function createExchange(target: ExchangeTarget, settings: ExchangeSetting
   };
 
   return {
-    send,
+    async send(request, signal) {
+      const result = await send(request, signal);
+      watching.getStore()?.({ method: request.method, label: target.label, body: request.body, result });
+      return result;
+    },
     close() {
       agent.maxFreeSockets = 0;
       for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();

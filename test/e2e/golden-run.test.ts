@@ -46,6 +46,64 @@ async function runAgainst(url: string, options: Partial<ConfigOptions> = {}): Pr
   return { ...ran, summary: JSON.parse(ran.stdout) as RunSummaryJson };
 }
 
+describe('one question of a golden set', () => {
+  const asked = async (responder: Responder, ...more: readonly string[]) => {
+    const server = await startFaultServer(responder);
+    onTestFinished(() => server.close());
+    const { recalld } = await anInstallation({
+      'recalld.yaml': aConfig({ url: server.url }),
+      'faq.jsonl': '{"id": "q7", "text": "question 7", "relevant": ["d7", "d8"]}\n',
+    });
+    await recalld('golden import faq.jsonl --set faq');
+    const shown = await recalld(`${RUN} --debug q7`, ...more);
+    return { shown, runs: await recalld('runs list --json') };
+  };
+
+  it('is shown from the request to its scores, and nothing is stored', async () => {
+    const { shown, runs } = await asked(documents(rightAnswer), '--json');
+    expect(shown.code).toBe(0);
+    const debugged = JSON.parse(shown.stdout) as Record<string, unknown>;
+    expect(debugged).toMatchObject({
+      query: { id: 'q7', text: 'question 7' },
+      exchanges: [
+        {
+          request: expect.stringMatching(/^POST http:.*"query":"question 7"/) as string,
+          answer: expect.stringContaining('"d7"') as string,
+        },
+      ],
+      outcome: 'ok',
+      documents: [
+        { rank: 1, id: 'd7', grade: 1 },
+        { rank: 2, id: 'd1007', grade: null },
+        { rank: 3, id: 'd2007', grade: null },
+      ],
+      missed: ['d8'],
+      scores: { 'hit_rate@10': 1, 'recall@10': 0.5, 'mrr@10': 1 },
+    });
+    expect(JSON.parse(runs.stdout)).toEqual([]);
+  });
+
+  it('shows what a broken retriever answered, in words', async () => {
+    const { shown } = await asked(html());
+    expect(shown.code).toBe(0);
+    expect(shown.stdout).toContain('question   q7: question 7');
+    expect(shown.stdout).toContain('<title>Sign in');
+    expect(shown.stdout).toContain('No documents were read from the answer.');
+  });
+
+  it('that is none of the set is refused with the way out', async () => {
+    const { recalld } = await anInstallation({
+      'recalld.yaml': aConfig({ url: 'http://127.0.0.1:9' }),
+      'faq.csv': aGoldenCsv(1),
+    });
+    await recalld(IMPORT);
+    expect(await recalld(`${RUN} --debug q99`)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('has no query "q99"') as string,
+    });
+  });
+});
+
 describe('a golden run', () => {
   it('scores a retriever that is always right with 1, with bounds and n', async () => {
     const { code, summary } = await runGolden(documents(rightAnswer), {

@@ -51,7 +51,7 @@ function redactCommand(value: unknown): unknown {
 }
 
 /** A request body without what stands under a name that sounds like a secret, such as `api_key`. */
-function redactBody(value: unknown): unknown {
+export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(

@@ -28,12 +28,14 @@ import { type RunProgress, runGoldenSet } from '../runs/run-golden-set.ts';
 import { summarizeRun } from '../runs/run-summary.ts';
 import { newRunId, startGoldenRun } from '../runs/start-golden-run.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
+import { debugQuery, formatDebuggedQuery } from './debug-query.ts';
 import { formatRunSummary } from './run-reports.ts';
 
 interface RunOptions extends ConfiguredOptions {
   readonly pipeline: string;
   readonly set: string;
   readonly wait: boolean;
+  readonly debug?: string;
 }
 
 export function runCommand(signal: AbortSignal): Command {
@@ -46,10 +48,20 @@ export function runCommand(signal: AbortSignal): Command {
     .requiredOption('--set <name>', 'name of the golden set')
     .option('--wait', 'run it here and wait for its end', true)
     .option('--no-wait', 'hand it to a running daemon and return at once')
+    .option(
+      '--debug <query-id>',
+      'ask this one question and show its request, answer, ranks and scores; stores nothing',
+    )
     .action((options: RunOptions) => run(commandSettings(options.config, signal), options));
 }
 
 async function run(settings: CommandSettings, options: RunOptions): Promise<void> {
+  if (options.debug !== undefined) {
+    const debugged = await debugQuery(settings, { ...options, id: options.debug });
+    if (options.json === true) printJson(debugged);
+    else printLine(formatDebuggedQuery(debugged));
+    return;
+  }
   if (!options.wait) {
     const queued = await withCommandStore(settings, (store) => queueGoldenRun(settings, store, options));
     if (options.json === true) printJson({ run_id: queued.id, status: queued.status });

@@ -146,7 +146,7 @@ export async function askRetriever(
   return hasGivenUp ? 'gave_up' : 'asked_all';
 }
 
-function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer): QueryAnswer {
+export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer): QueryAnswer {
   const common = { queryId: query.id, latencyMs: answer.latencyMs, attempts: answer.attempts };
   switch (answer.kind) {
     case 'documents': {
