@@ -79,7 +79,6 @@ async function send(
     headers: {
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       'user-agent': canary('user_agent'),
-      'x-request-id': canary('request_id'),
       referer: `${daemon.url}/?${canary('referer')}`,
     },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
