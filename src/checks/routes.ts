@@ -1,4 +1,5 @@
 /** `/v1/checks`: how every check stands, and when it changed. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
@@ -7,6 +8,7 @@ import { nameSchema } from '../config/connection.ts';
 import { severityField, verdictField } from '../golden/run-summary-schema.ts';
 import { parseRequest } from '../http/fields.ts';
 import { numberedPageShape, sliceAt, toPage } from '../http/paging.ts';
+import { toWire } from '../http/wire.ts';
 import { ageSeconds } from '../measures/rules/measurement.ts';
 import type { CheckStore, CheckTransition } from './check-store.ts';
 import type { CheckState } from './rules/check-state.ts';
@@ -64,26 +66,13 @@ export const checkListQuery = z.strictObject({
 });
 
 export function checkStateJson(check: CheckState, now: Date): CheckStateJson {
-  const { pipeline, goldenSet, name, severity, threshold, verdict, judgedAt, isTooOld, isQuiet } = check;
-  return {
-    pipeline,
-    golden_set: goldenSet,
-    name,
-    severity,
-    threshold,
-    verdict,
-    value: check.value,
-    explanation: check.explanation,
-    evaluated_at: judgedAt?.toISOString() ?? null,
-    age_seconds: judgedAt === null ? null : ageSeconds(judgedAt, now),
-    too_old: isTooOld,
-    quiet: isQuiet,
-  };
+  const { judgedAt, isTooOld: tooOld, isQuiet: quiet } = check;
+  const age = judgedAt === null ? null : ageSeconds(judgedAt, now);
+  return toWire(checkStateSchema, { ...check, tooOld, quiet, evaluatedAt: judgedAt, ageSeconds: age });
 }
 
 export function transitionJson(transition: CheckTransition): TransitionJson {
-  const { occurredAt, endedAt, ...rest } = transition;
-  return { ...rest, occurred_at: occurredAt.toISOString(), ended_at: endedAt?.toISOString() ?? null };
+  return toWire(transitionSchema, transition);
 }
 
 export interface ChecksDeps {

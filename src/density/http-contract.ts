@@ -1,9 +1,11 @@
 /** `/v1/density`: how well the store covers live queries. */
+
 import { z } from 'zod';
 import { verdictField } from '../golden/run-summary-schema.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { identifier, idField, shortText, timestamp } from '../http/fields.ts';
 import { pageOf, pageQueryShape } from '../http/paging.ts';
+import { toWire } from '../http/wire.ts';
 import { topicCauses } from './rules/cause.ts';
 import { type TopicWindow, topicName, topicStates, type UncoveredTopic } from './rules/uncovered-topic.ts';
 
@@ -170,13 +172,7 @@ export function topicJson(
 }
 
 function windowJson(window: TopicWindow): z.infer<typeof topicWindowSchema> {
-  return {
-    window_end: window.windowEnd.toISOString(),
-    sessions: window.sessions,
-    traffic_share: window.trafficShare,
-    excess_points: window.excessPoints,
-    density: window.density,
-  };
+  return toWire(topicWindowSchema, window);
 }
 
 /** How well the store covers what people ask. */

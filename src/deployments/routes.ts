@@ -1,10 +1,12 @@
 /** `/v1/deployments`. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
 import { identifier, parseRequest, shortText, timestamp } from '../http/fields.ts';
 import { numberedPageShape, toPage } from '../http/paging.ts';
+import { toWire } from '../http/wire.ts';
 import type { Deployments } from './deployments.ts';
 import { type Deployment, deploymentKinds, type NewDeployment } from './rules/deployment.ts';
 
@@ -41,17 +43,7 @@ function toNewDeployment(body: z.infer<typeof newDeploymentSchema>, now: Date): 
 }
 
 export function deploymentJson(deployment: Deployment): z.infer<typeof deploymentSchema> {
-  const { id, pipeline, kind, version, note, source, occurredAt, changes } = deployment;
-  return {
-    id,
-    pipeline,
-    kind,
-    version,
-    note,
-    source,
-    occurred_at: occurredAt.toISOString(),
-    changes: [...changes],
-  };
+  return toWire(deploymentSchema, deployment);
 }
 
 export interface DeploymentsDeps {

@@ -1,8 +1,10 @@
 /** `/v1/golden-sets`: versions of golden sets, with their queries and judgments. */
+
 import { z } from 'zod';
 import { nameSchema } from '../config/connection.ts';
 import { wireSchema } from '../http/fields.ts';
 import { nextCursor, numberedPageShape } from '../http/paging.ts';
+import { toWire } from '../http/wire.ts';
 import type { GoldenQuery } from '../model.ts';
 import type { GoldenLineResult, GoldenSetVersion, JudgmentDraft } from './rules/golden-set.ts';
 
@@ -164,30 +166,11 @@ export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
   warnings: z.array(z.string()).describe('What was left out, merged or looks wrong.'),
 });
 
-export function goldenQueryJson({
-  id,
-  text,
-  tags,
-  judgments,
-}: GoldenQuery): z.infer<typeof goldenQuerySchema> {
-  return {
-    id,
-    text,
-    tags,
-    judgments: judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
-  };
+export function goldenQueryJson(query: GoldenQuery): z.infer<typeof goldenQuerySchema> {
+  return toWire(goldenQuerySchema, query);
 }
 
 export function goldenSetVersionJson(set: GoldenSetVersion): z.infer<typeof goldenSetVersionSchema> {
-  return {
-    golden_set: set.name,
-    version: set.version,
-    format: set.format,
-    content_hash: set.contentHash,
-    imported_at: set.importedAt.toISOString(),
-    query_count: set.queries,
-    judgment_count: set.judgments,
-    origin: set.origin,
-    note: set.note,
-  };
+  const { name: goldenSet, queries: queryCount, judgments: judgmentCount } = set;
+  return toWire(goldenSetVersionSchema, { ...set, goldenSet, queryCount, judgmentCount });
 }
