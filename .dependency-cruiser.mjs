@@ -111,11 +111,7 @@ export default {
           [...tools, ...folders(earlier), ...allRules, wholeConfig],
           edgePackages,
         ),
-        ...allow({ path: `^src/${name}/${edge}`, pathNot: rulesOf(name) }, [
-          ...folders(subjects),
-          'app/',
-          'cli/',
-        ]),
+        ...allow({ path: `^src/${name}/${edge}`, pathNot: rulesOf(name) }, [...folders(subjects), 'app/', 'cli/']),
       ];
     }),
     ...allow({ path: '^src/(system-clock|cleanup-stack)[.]ts$' }, below, ['node']),
@@ -129,17 +125,7 @@ export default {
     ...allow(
       inFolder('app'),
       ['app/', ...tools, ...folders(subjects)],
-      [
-        'node',
-        'pg',
-        'zod',
-        'yaml',
-        'pino',
-        'fastify',
-        '@fastify/.*',
-        'preact',
-        '@grafana/grafana-foundation-sdk',
-      ],
+      ['node', 'pg', 'zod', 'yaml', 'pino', 'fastify', '@fastify/.*', 'preact', '@grafana/grafana-foundation-sdk'],
     ),
     ...allow(inFolder('client'), ['client/'], ['node']),
     ...allow(

@@ -21,14 +21,7 @@ import {
   watchQuiet,
 } from './density/streams.ts';
 import { type SyntheticSize, syntheticWorld } from './density/synthetic-world.ts';
-import {
-  commandOf,
-  type Provenance,
-  provenance,
-  readArguments,
-  readResult,
-  writeResult,
-} from './result-file.ts';
+import { commandOf, type Provenance, provenance, readArguments, readResult, writeResult } from './result-file.ts';
 
 export interface DensityResult {
   readonly provenance: Provenance;
@@ -124,11 +117,7 @@ export async function measureDensity(
   return resultSoFar();
 }
 
-async function worldsOf(
-  size: SyntheticSize,
-  kind: 'synthetic' | 'articles',
-  count: number,
-): Promise<MeasuredWorld[]> {
+async function worldsOf(size: SyntheticSize, kind: 'synthetic' | 'articles', count: number): Promise<MeasuredWorld[]> {
   const worlds: MeasuredWorld[] = [];
   for (let world = 0; world < count; world++) {
     const seed = SEED + world;

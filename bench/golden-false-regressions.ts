@@ -6,13 +6,7 @@
  * `--scale 4` takes four times as many streams.
  */
 import { pathToFileURL } from 'node:url';
-import {
-  type DropCell,
-  type NullCell,
-  noiseLevels,
-  simulateDrop,
-  simulateNull,
-} from './golden/false-regressions.ts';
+import { type DropCell, type NullCell, noiseLevels, simulateDrop, simulateNull } from './golden/false-regressions.ts';
 import type { NoiseLevel } from './golden/noisy-retriever.ts';
 import { defaultCheck, RERUNS } from './golden/watched-stream.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';

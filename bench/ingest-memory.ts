@@ -34,8 +34,7 @@ const WARM_UP = 0.2;
 const TOLERANCE = 0.15;
 
 const args = process.argv.slice(2);
-const valueOf = (flag: string): string | undefined =>
-  args.includes(flag) ? args[args.indexOf(flag) + 1] : undefined;
+const valueOf = (flag: string): string | undefined => (args.includes(flag) ? args[args.indexOf(flag) + 1] : undefined);
 const queries = Number(valueOf('--queries') ?? 1_000_000);
 const cleanups: (() => Promise<unknown>)[] = [];
 try {

@@ -77,9 +77,7 @@ export async function measureRowSizes(rows: number): Promise<RowSizes> {
     return {
       provenance: provenance(`npx tsx bench/row-sizes.ts --rows ${rows}`, SEED, startedAt),
       rows,
-      liveQuery: Object.fromEntries(
-        Object.entries(liveQuery).map(([key, bytes]) => [key, Math.round(bytes)]),
-      ),
+      liveQuery: Object.fromEntries(Object.entries(liveQuery).map(([key, bytes]) => [key, Math.round(bytes)])),
       coverage: Math.round(coverage),
       feedback: Math.round(feedback),
     };

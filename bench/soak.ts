@@ -123,9 +123,7 @@ async function run(
   });
 
   const requested = [...callers.runs];
-  const { rows: there } = await ask.query('select id from golden_runs where id = any($1::text[])', [
-    requested,
-  ]);
+  const { rows: there } = await ask.query('select id from golden_runs where id = any($1::text[])', [requested]);
   const command = `npx tsx bench/soak.ts --queue ${queue} --minutes ${minutes}`;
   return {
     provenance: provenance(command, seed, startedAt),

@@ -48,9 +48,7 @@ async function measure(quick: boolean, names: readonly string[]): Promise<SpeedR
       say(`  ${what}: ${round(median)} ${unit} (${round(low)} to ${round(high)})`);
     }
     for (const bar of row.bars) {
-      say(
-        `  ${isMet(bar) ? 'met' : 'MISSED'}: ${bar.what} ${round(bar.value)}, ${bar.side} ${bar.limit} ${bar.unit}`,
-      );
+      say(`  ${isMet(bar) ? 'met' : 'MISSED'}: ${bar.what} ${round(bar.value)}, ${bar.side} ${bar.limit} ${bar.unit}`);
     }
     measured.push(row);
   }

@@ -96,20 +96,17 @@ export const errorTable = {
   otlp_malformed: { kind: 'input', meaning: 'An OpenTelemetry request cannot be decoded.' },
   host_refused: {
     kind: 'forbidden',
-    meaning:
-      'A daemon without API keys was called under a name of another machine or by a page of another site.',
+    meaning: 'A daemon without API keys was called under a name of another machine or by a page of another site.',
   },
   key_missing: { kind: 'unauthorized', meaning: 'The call needs an API key.' },
   key_invalid: { kind: 'unauthorized', meaning: 'The API key is unknown or revoked.' },
   attempts_limited: {
     kind: 'too_many',
-    meaning:
-      'Too many wrong keys or sessions, or calls without a key, came from one address within a minute.',
+    meaning: 'Too many wrong keys or sessions, or calls without a key, came from one address within a minute.',
   },
   rate_limited: {
     kind: 'too_many',
-    meaning:
-      'One key, or one address where none is needed, sends more than `server.max_requests_per_minute`.',
+    meaning: 'One key, or one address where none is needed, sends more than `server.max_requests_per_minute`.',
   },
   key_unknown: { kind: 'not_found', meaning: 'No API key has that id.' },
   key_lacks_scope: { kind: 'forbidden', meaning: 'The API key may not do this.' },

@@ -1,13 +1,7 @@
 /** What the daemon can say of an alarm: which topic, and why. */
 
 import type { Baseline } from '../../src/density/rules/baseline.ts';
-import {
-  type CauseReading,
-  familiarity,
-  novelBelow,
-  noveltyOf,
-  readCause,
-} from '../../src/density/rules/cause.ts';
+import { type CauseReading, familiarity, novelBelow, noveltyOf, readCause } from '../../src/density/rules/cause.ts';
 import { type RepeatedSearch, searchCanary } from '../../src/density/rules/embedding-canary.ts';
 import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../src/density/rules/query-density.ts';
 import { tailClusters } from '../../src/density/rules/tail-clusters.ts';
@@ -108,11 +102,7 @@ function oneOfEachSession(hours: readonly MonitoredHour[]): number[] {
 }
 
 /** Questions of the uncovered topic with the largest excess. */
-function largestCluster(
-  { baseline, world }: Memory,
-  hours: readonly MonitoredHour[],
-  sessions: number,
-): number[] {
+function largestCluster({ baseline, world }: Memory, hours: readonly MonitoredHour[], sessions: number): number[] {
   const tail = hours.flatMap(({ queries }, hour) =>
     queries
       .filter(({ percentile, region }) => percentile <= TAIL && region >= 0)

@@ -72,25 +72,15 @@ export function watchQuiet({ memory, measured, volume, seed }: Pipeline, days: n
   const alarms = { page: 0, ticket: 0 };
   let sessions = 0;
   for (let hour = 0; hour < days * DAY; hour++) {
-    const closed = monitor.close(
-      live.hour(BASELINE_HOURS + hour, noChange),
-      measured.world.vectors,
-      measured.scores,
-    );
+    const closed = monitor.close(live.hour(BASELINE_HOURS + hour, noChange), measured.world.vectors, measured.scores);
     sessions += closed.sessions;
-    for (const level of ['page', 'ticket'] as const)
-      if (closed.events[level]?.kind === 'raised') alarms[level]++;
+    for (const level of ['page', 'ticket'] as const) if (closed.events[level]?.kind === 'raised') alarms[level]++;
   }
   return { alarms, sessionsPerHour: sessions / (days * DAY), overdispersion: memory.baseline.global.phi };
 }
 
 /** A change after a day or more, watched for so many days. */
-export function watchChange(
-  pipeline: Pipeline,
-  scenario: Scenario,
-  number: number,
-  days: number,
-): ChangeResult {
+export function watchChange(pipeline: Pipeline, scenario: Scenario, number: number, days: number): ChangeResult {
   const { memory, measured, volume, seed } = pipeline;
   const live = trafficOf(measured, volume, seed, 2 + number);
   const change = changeOf(pipeline, scenario, number);
@@ -106,9 +96,7 @@ export function watchChange(
   for (let hour = first; hour < onset + days * DAY && !(delays.page && delays.ticket); hour++) {
     const isAfter = hour >= onset;
     const asked = live.hour(hour, isAfter ? change.traffic : noChange);
-    const [vectors, scores] = isAfter
-      ? [change.vectors, change.scores]
-      : [measured.world.vectors, measured.scores];
+    const [vectors, scores] = isAfter ? [change.vectors, change.scores] : [measured.world.vectors, measured.scores];
     const closed = monitor.close(asked, vectors, scores);
     recent.push(closed);
     if (recent.length > POOL_HOURS) recent.shift();
@@ -157,9 +145,7 @@ function changeOf({ measured, seed }: Pipeline, scenario: Scenario, number: numb
         ...same,
         ...once(measured.changed, `deleted ${scenario.share} ${variant}`, () => {
           const missing = topicsWorth(world, scenario.share, randomNumbers(variant));
-          const kept = [...world.chunkTopics.keys()].filter(
-            (row) => !missing.has(world.chunkTopics[row] ?? -1),
-          );
+          const kept = [...world.chunkTopics.keys()].filter((row) => !missing.has(world.chunkTopics[row] ?? -1));
           return {
             missing,
             vectors: world.vectors,

@@ -33,12 +33,7 @@ export function syntheticWorld(
   const common = direction(random);
   const ownWeight = Math.sqrt(1 - COMMON_WEIGHT ** 2 - GROUP_WEIGHT ** 2);
   const topicIn = (group: number): number[] =>
-    added(
-      added(common, COMMON_WEIGHT, groupCentres[group] ?? [], GROUP_WEIGHT),
-      1,
-      direction(random),
-      ownWeight,
-    );
+    added(added(common, COMMON_WEIGHT, groupCentres[group] ?? [], GROUP_WEIGHT), 1, direction(random), ownWeight);
   const held = Array.from({ length: groups * topicsPerGroup }, (_, i) => Math.floor(i / topicsPerGroup));
   // One in a group that the store holds, one in a group of its own; then the chit-chat.
   const centres = [...held.map(topicIn), topicIn(0), topicIn(groups), direction(random)];
@@ -46,8 +41,7 @@ export function syntheticWorld(
   const offset = direction(random);
   // Uncovered topics are of middling difficulty: what sets them apart is the store.
   const difficulty = held.map(() => EASIEST + (HARDEST - EASIEST) * random.uniform());
-  const around = (centre: readonly number[], spread: number): number[] =>
-    added(centre, 1, direction(random), spread);
+  const around = (centre: readonly number[], spread: number): number[] => added(centre, 1, direction(random), spread);
   const popularity = held.map(() => Math.exp(POPULARITY_SPREAD * random.normal()));
   const total = popularity.reduce((sum, value) => sum + value, 0);
   return {
@@ -79,9 +73,7 @@ export function syntheticWorld(
         Array.from({ length: chunksPerTopic }, () => around(centres[topic] ?? [], CHUNK_SPREAD)),
       ),
     ),
-    chunkTopics: Int32Array.from({ length: held.length * chunksPerTopic }, (_, i) =>
-      Math.floor(i / chunksPerTopic),
-    ),
+    chunkTopics: Int32Array.from({ length: held.length * chunksPerTopic }, (_, i) => Math.floor(i / chunksPerTopic)),
   };
 }
 

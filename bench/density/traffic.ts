@@ -106,8 +106,7 @@ export function traffic(
       if (random.uniform() < BOTS_PER_HOUR) {
         const question = questionOf(drawTopic(world, cumulative, random), random.normal());
         const session = random.uniform() < 0.5 ? null : `bot${sessions++}`;
-        for (let left = Math.round(BOT_SHARE * expected); left > 0; left--)
-          queries.push({ question, session });
+        for (let left = Math.round(BOT_SHARE * expected); left > 0; left--) queries.push({ question, session });
       }
       return queries;
     },

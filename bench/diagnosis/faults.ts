@@ -161,9 +161,7 @@ export const faults: readonly Fault[] = [
 function mixedUp(seed: number): Broken {
   return {
     rerank: (results) =>
-      seed % 2 === 0
-        ? results.toReversed()
-        : [...results.slice(1 + (seed % 3)), ...results.slice(0, 1 + (seed % 3))],
+      seed % 2 === 0 ? results.toReversed() : [...results.slice(1 + (seed % 3)), ...results.slice(0, 1 + (seed % 3))],
   };
 }
 

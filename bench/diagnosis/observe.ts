@@ -56,11 +56,7 @@ const settings: RunSettings = {
 };
 
 /** What is known of one fault, by what the config has. */
-export function observeFault(
-  corpus: Corpus,
-  fault: Fault,
-  seed: number,
-): Readonly<Record<Sight, Observations>> {
+export function observeFault(corpus: Corpus, fault: Fault, seed: number): Readonly<Record<Sight, Observations>> {
   const random = randomNumbers(seed);
   const broken = fault.breakIt(corpus, seed, random);
   const world = splitUp(corpus, seed, broken.newTopic ?? 0);
@@ -71,8 +67,7 @@ export function observeFault(
       const latencyMs = how.latencyMs?.() ?? healthyLatency(random);
       const outcome = outcomeOf(how, latencyMs);
       const vector = how.embed?.(query.text) ?? corpus.embedder.embed(query.text);
-      const found =
-        outcome === 'ok' ? searchApproximately(chunks, pivots, vector, K, how.probes ?? PROBES) : [];
+      const found = outcome === 'ok' ? searchApproximately(chunks, pivots, vector, K, how.probes ?? PROBES) : [];
       const documents = (how.rerank?.(found) ?? found).map(({ id }) => ({ id, score: null }));
       return {
         queryId: query.id,
@@ -84,8 +79,7 @@ export function observeFault(
         errorMessage: null,
       };
     });
-  const golden =
-    broken.wrongLabels === undefined ? world.golden : mislabelled(world.golden, broken.wrongLabels, seed);
+  const golden = broken.wrongLabels === undefined ? world.golden : mislabelled(world.golden, broken.wrongLabels, seed);
   const before = { queries: world.golden, answers: run(world.golden, world.chunks, {}), settings };
   const after = { queries: golden, answers: run(golden, store, broken), settings };
   const labels = probeLabels(golden, new Set(store.map(({ id }) => id)), 1);
@@ -238,8 +232,7 @@ function observeCoverage(
     chunksMissing: null,
     canary,
   });
-  const questions =
-    reading.cause === 'content_gap' ? 'new' : reading.cause === 'lost_content' ? 'same' : null;
+  const questions = reading.cause === 'content_gap' ? 'new' : reading.cause === 'lost_content' ? 'same' : null;
   return {
     density: { value, ciLow: low, ciHigh: high, hasFallen, questions },
     topics: cause === null || share.excessLow < 0.01 ? [] : [{ id: 't-1', trafficShare: share.share, cause }],

@@ -65,11 +65,7 @@ export function embedderOf(fitted: InverseDocumentFrequencies, seed: number): Te
 }
 
 /** Exact nearest neighbours by cosine, ties by id. */
-export function search(
-  chunks: readonly Chunk[],
-  vector: Float32Array,
-  k: number,
-): readonly RankedSimilarity[] {
+export function search(chunks: readonly Chunk[], vector: Float32Array, k: number): readonly RankedSimilarity[] {
   return chunks
     .map(({ id, vector: other }) => ({ id, similarity: dot(vector, other) }))
     .toSorted((a, b) => b.similarity - a.similarity || (a.id < b.id ? -1 : 1))

@@ -81,10 +81,7 @@ export function simulateNull(
     noiseOfDifference: mean(spreads[measure]),
     falseRegressions: meanWithBounds(counts[measure]),
     streamsWithAny: shareWithBounds(counts[measure].filter((count) => count > 0).length, plan.streams),
-    streamsWithMoreThanOne: shareWithBounds(
-      counts[measure].filter((count) => count > 1).length,
-      plan.streams,
-    ),
+    streamsWithMoreThanOne: shareWithBounds(counts[measure].filter((count) => count > 1).length, plan.streams),
     most: Math.max(...counts[measure]),
   }));
 }

@@ -52,11 +52,7 @@ export function drawRetriever(queries: number, random: RandomNumbers): Retriever
  * One run. Restless queries move by up to three ranks. A shared fall takes its document from each query with the
  * same chance, as a shard that answers too late does; a shared rise brings it to the first rank.
  */
-export function runOnce(
-  retriever: Retriever,
-  { restless, shared }: NoiseLevel,
-  random: RandomNumbers,
-): ScoredRun {
+export function runOnce(retriever: Retriever, { restless, shared }: NoiseLevel, random: RandomNumbers): ScoredRun {
   const ndcg = retriever.scores.ndcg.slice();
   const hits = retriever.scores.hits.slice();
   const put = (query: number, rank: number): void => {

@@ -61,8 +61,7 @@ export function startWatch(measure: 'ndcg' | 'hit_rate', reruns: readonly Float6
         difference > -check.drop + ROUNDING
           ? null
           : pairedT(scores.map((score, query) => score - (baseline[query] ?? 0)));
-      const isClear =
-        test === null || test.p > CLEAR || (noise !== null && rerunNoiseP(test, noise) >= check.alpha);
+      const isClear = test === null || test.p > CLEAR || (noise !== null && rerunNoiseP(test, noise) >= check.alpha);
       if (isClear) {
         run.metric = { ...notCalled, key, n: scores.length, difference };
       }

@@ -55,9 +55,7 @@ export function selfTimes(
       busy += delta;
     }
   }
-  return [...micros]
-    .map(([where, time]) => ({ where, share: time / busy }))
-    .toSorted((a, b) => b.share - a.share);
+  return [...micros].map(([where, time]) => ({ where, share: time / busy })).toSorted((a, b) => b.share - a.share);
 }
 
 export function topOf(what: string, profiles: readonly Profiler.Profile[]): Profile {

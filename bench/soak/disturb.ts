@@ -36,11 +36,7 @@ export async function disturb(settings: DisturbSettings): Promise<ReadonlyMap<Ta
   }
 }
 
-async function strike(
-  { fleet, postgres, redis }: DisturbSettings,
-  target: Target,
-  downMs: number,
-): Promise<void> {
+async function strike({ fleet, postgres, redis }: DisturbSettings, target: Target, downMs: number): Promise<void> {
   if (target === 'postgres') {
     await postgres.crash();
     await pause(downMs);

@@ -39,9 +39,7 @@ export function costlyTraces(share: number): Readonly<Record<string, () => Buffe
     'queries with a thousand documents': () =>
       bodyOf(times(part(100), () => [text('input.value', 'question'), ...retrieved(1000)])),
     'one query with as many attributes as fit': () =>
-      bodyOf([
-        Array.from({ length: part(200_000) }, (_, i) => ({ key: `a${i}`, value: { boolValue: true } })),
-      ]),
+      bodyOf([Array.from({ length: part(200_000) }, (_, i) => ({ key: `a${i}`, value: { boolValue: true } }))]),
     'queries with long texts that are slow to redact': () =>
       bodyOf(times(part(140), () => [text('input.value', hostile), ...retrieved(1)])),
   };

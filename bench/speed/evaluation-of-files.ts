@@ -25,9 +25,7 @@ export function writeTrecFiles(folder: string, size: number) {
   const [qrels, results] = [path.join(folder, 'qrels.txt'), path.join(folder, 'run.txt')];
   writeFileSync(
     qrels,
-    queries
-      .flatMap(({ judgments }, q) => [...judgments].map(([id, grade]) => `q${q} 0 ${id} ${grade}\n`))
-      .join(''),
+    queries.flatMap(({ judgments }, q) => [...judgments].map(([id, grade]) => `q${q} 0 ${id} ${grade}\n`)).join(''),
   );
   writeFileSync(
     results,
@@ -45,11 +43,7 @@ export const evaluationOfFiles: MeasureRow = (quick) =>
     const { qrels, results, metrics } = writeTrecFiles(folder, size);
     const ours = () =>
       timed(() =>
-        run(
-          process.execPath,
-          [program, 'eval', '--qrels', qrels, '--run', results, '--metrics', metrics],
-          folder,
-        ),
+        run(process.execPath, [program, 'eval', '--qrels', qrels, '--run', results, '--metrics', metrics], folder),
       );
     const split = () => timed(() => run(process.execPath, ['-e', READ_ONLY, qrels, results], folder));
     const what = `${size} queries x 100 results`;

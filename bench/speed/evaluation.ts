@@ -12,10 +12,7 @@ export function judgedRankings(queries: number, seed: number) {
     const ids = Array.from({ length: RESULTS }, () => `doc-${random.below(1e9)}`);
     const judgments = new Map<string, number>();
     for (let i = 0; i < JUDGED; i++) {
-      judgments.set(
-        i % 2 === 0 ? (ids[random.below(RESULTS)] ?? '') : `doc-${random.below(1e9)}`,
-        random.below(4),
-      );
+      judgments.set(i % 2 === 0 ? (ids[random.below(RESULTS)] ?? '') : `doc-${random.below(1e9)}`, random.below(4));
     }
     return { ranking: ids, judgments };
   });
@@ -42,9 +39,7 @@ export const evaluation: MeasureRow = async (quick) => {
     row: 'evaluation in memory',
     name: 'evaluation',
     figures: [rate],
-    bars: [
-      { what: 'rate on one core', value: rate.median, side: 'at least', limit: 100_000, unit: 'queries/s' },
-    ],
+    bars: [{ what: 'rate on one core', value: rate.median, side: 'at least', limit: 100_000, unit: 'queries/s' }],
     notes: [],
   };
 };

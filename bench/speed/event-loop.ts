@@ -63,10 +63,7 @@ export const eventLoop: MeasureRow = async (quick) => {
     return {
       row: 'longest task of the main thread',
       name: 'event-loop',
-      figures: [
-        ...all,
-        figure('longest wait of a thread that does nothing, meanwhile', 'ms', [await idle.stop()]),
-      ],
+      figures: [...all, figure('longest wait of a thread that does nothing, meanwhile', 'ms', [await idle.stop()])],
       bars: [
         {
           what: 'longest wait',

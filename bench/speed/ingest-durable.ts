@@ -16,9 +16,7 @@ export const ingestDurable: MeasureRow = (quick) =>
     await client.connect();
     try {
       const seconds = quick ? 0.5 : 5;
-      const vector = Buffer.from(Float32Array.from({ length: 384 }, (_, i) => Math.sin(i)).buffer).toString(
-        'base64',
-      );
+      const vector = Buffer.from(Float32Array.from({ length: 384 }, (_, i) => Math.sin(i)).buffer).toString('base64');
       const ours = async (): Promise<number> => BATCH * (await sendBatches(daemon, seconds, vector));
       await ours();
       const rows = await copyOut(client, `select * from live_queries limit ${COPIED_ROWS}`);

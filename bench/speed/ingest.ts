@@ -35,8 +35,7 @@ export const ingest: MeasureRow = (quick) =>
         singles: () => rate(singles, daemon.url),
         bareSingles: () => rate(singles, bare.url),
       });
-      const send = (seconds: number) => (profiled: Daemon) =>
-        sendLoad({ ...singles, url: profiled.url, seconds });
+      const send = (seconds: number) => (profiled: Daemon) => sendLoad({ ...singles, url: profiled.url, seconds });
       const profile = await profileDaemon(liveConfig(0.1), send(quick ? 0.1 : 2), send(seconds));
       const inBatches = figure(`recalld, batches of ${BATCH}, 32 connections`, 'queries/s', rates.batches);
       const single = figure('recalld, one query a request, 256 connections', 'requests/s', rates.singles);

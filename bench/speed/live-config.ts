@@ -15,10 +15,7 @@ let sent = 0;
 /** A live query with ten results, as JSON; each has an id of its own. */
 export function liveQuery(extra = ''): string {
   sent += 1;
-  const results = Array.from(
-    { length: 10 },
-    (_, i) => `{"id":"chunk-${(sent * 7 + i) % 50_000}","score":0.${90 - i}}`,
-  );
+  const results = Array.from({ length: 10 }, (_, i) => `{"id":"chunk-${(sent * 7 + i) % 50_000}","score":0.${90 - i}}`);
   return `{"id":"bench-${process.pid}-${sent}","pipeline":"docs","text":"How do I change the delivery address of order ${sent}?","top_k":10,"latency_ms":42,"session_id":"session-${sent % 5000}","segments":{"tenant":"acme"}${extra},"results":[${results.join(',')}]}`;
 }
 

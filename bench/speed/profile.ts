@@ -54,8 +54,7 @@ export async function profileDaemon(
 
 function partOf({ functionName, url }: CallFrame): string {
   const known =
-    byFunction.find(([name]) => url === '' && name.test(functionName)) ??
-    byFile.find(([file]) => file.test(url));
+    byFunction.find(([name]) => url === '' && name.test(functionName)) ?? byFile.find(([file]) => file.test(url));
   return known?.[1] ?? 'native code of Node.js';
 }
 

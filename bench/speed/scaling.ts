@@ -107,8 +107,7 @@ export async function measureScaling(quick: boolean, say: (line: string) => void
   for (const { what, size, sizes, cost } of curves) {
     say(`scaling: ${what}`);
     const points: { size: number; ms: number }[] = [];
-    for (const value of quick ? sizes.slice(0, 2) : sizes)
-      points.push({ size: value, ms: await cost(value) });
+    for (const value of quick ? sizes.slice(0, 2) : sizes) points.push({ size: value, ms: await cost(value) });
     measured.push({ what, size, points, exponent: slope(points) });
   }
   return measured;

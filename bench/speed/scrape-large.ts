@@ -83,8 +83,7 @@ async function scrapeTimes(daemon: Daemon, rounds: number): Promise<Scrape[]> {
 async function scrapeUntil(daemon: Daemon, isSo: (ageSeconds: number) => boolean): Promise<void> {
   const giveUpAt = performance.now() + 120_000;
   while (!isSo((await scrape(daemon)).ageSeconds)) {
-    if (performance.now() > giveUpAt)
-      throw new Error('The rows behind /metrics were not read within two minutes.');
+    if (performance.now() > giveUpAt) throw new Error('The rows behind /metrics were not read within two minutes.');
     await pause(250);
   }
 }

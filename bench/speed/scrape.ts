@@ -24,8 +24,7 @@ export async function scrapeTimes(pipelines: number, segments: number, rounds: n
         scrapes.push(performance.now() - startedAt);
       }
       const load = { path: '/v1/queries', connections: 4, seconds: rounds > 5 ? 4 : 0.3, pauseMs: 20 };
-      const post = () =>
-        sendLoad({ ...load, url: daemon.url, body: () => liveQuery().replace('"docs"', '"p0"') });
+      const post = () => sendLoad({ ...load, url: daemon.url, body: () => liveQuery().replace('"docs"', '"p0"') });
       await post();
       const quiet = await post();
       const scraping = startScrapes(daemon);

@@ -81,17 +81,7 @@ function goldenParagraphs(result: GoldenResult): string[] {
     ),
     'A drop of 0.05 nDCG; with churn, a tenth of the queries also come out anew, better or worse. Share of the streams in which it is called by the second run, which is the first that can, and later:',
     table(
-      [
-        'Noise',
-        'Queries',
-        'Reruns',
-        'Churn',
-        'Streams',
-        '2 runs',
-        '24 runs',
-        '168 runs',
-        'Median delay, runs',
-      ],
+      ['Noise', 'Queries', 'Reruns', 'Churn', 'Streams', '2 runs', '24 runs', '168 runs', 'Median delay, runs'],
       dropped.map((cell) => [
         cell.noise,
         `${cell.queries}`,
@@ -149,17 +139,7 @@ function densityParagraphs(result: DensityResult): string[] {
     'The same pipelines with a change, watched for 14 days. Density is that of all traffic after the change. Found is the share of the streams with a page in that time, and delays are medians over all streams from the change to the page. The cause is the one that the first alarm names, counted over the streams; a topic is named when most members of the largest uncovered topic ask for what is missing.',
     ...[...new Set(changed.map(placeOf))].map((place) =>
       table(
-        [
-          place,
-          'Density',
-          'Found',
-          'Hours',
-          'Queries',
-          'Ticket found',
-          'Ticket hours',
-          'Cause',
-          'Topic named',
-        ],
+        [place, 'Density', 'Found', 'Hours', 'Queries', 'Ticket found', 'Ticket hours', 'Cause', 'Topic named'],
         changed.filter((cell) => placeOf(cell) === place).map(changeRow),
       ),
     ),
@@ -176,14 +156,7 @@ function densityParagraphs(result: DensityResult): string[] {
   ];
 }
 
-function quietRow({
-  world,
-  queriesPerHour,
-  streams,
-  sessionsPerHour,
-  overdispersion,
-  alarms,
-}: QuietCell): string[] {
+function quietRow({ world, queriesPerHour, streams, sessionsPerHour, overdispersion, alarms }: QuietCell): string[] {
   return [
     world,
     `${queriesPerHour}`,
@@ -225,15 +198,7 @@ function hours({ medianHours }: LevelDelays): string {
   return medianHours === null ? '-' : `${medianHours}`;
 }
 
-function bounded({
-  mean,
-  low,
-  high,
-}: {
-  readonly mean: number;
-  readonly low: number;
-  readonly high: number;
-}): string {
+function bounded({ mean, low, high }: { readonly mean: number; readonly low: number; readonly high: number }): string {
   return `${mean.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`;
 }
 

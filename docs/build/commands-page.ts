@@ -23,11 +23,7 @@ export async function commandsPage(): Promise<Page> {
 function sections(command: Command, parent: string): string[] {
   const name = `${parent}${command.name()}`;
   if (command.commands.length > 0)
-    return [
-      `## ${name}`,
-      command.description(),
-      ...command.commands.flatMap((child) => sections(child, `${name} `)),
-    ];
+    return [`## ${name}`, command.description(), ...command.commands.flatMap((child) => sections(child, `${name} `))];
   const json = jsonDocuments[name];
   return [
     `${parent === '' ? '##' : '###'} ${name}`,
@@ -47,10 +43,6 @@ function helpOf(command: Command): string {
 function jsonSentence({ is, keys, more }: JsonDocument): string {
   const names = keys.map(code).join(', ');
   const what =
-    is === 'list'
-      ? `a list; each element has ${names}`
-      : keys.length === 0
-        ? 'an object'
-        : `an object of ${names}`;
+    is === 'list' ? `a list; each element has ${names}` : keys.length === 0 ? 'an object' : `an object of ${names}`;
   return `\`--json\`: ${what}.${more === undefined ? '' : ` ${more}`}`;
 }

@@ -1,11 +1,7 @@
 /** docs/config.md: every key of recalld.yaml, from the JSON Schema. */
 
 import { branches, childSchemas, isMapping, type JsonSchema } from '../../src/app/config/json-schema.ts';
-import {
-  configJsonSchema,
-  type EnvironmentVariable,
-  environmentVariables,
-} from '../../src/app/config/parse.ts';
+import { configJsonSchema, type EnvironmentVariable, environmentVariables } from '../../src/app/config/parse.ts';
 import { configExample } from './config-example.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
@@ -35,9 +31,7 @@ const rules = `- **Strict.** A key that recalld does not know is an error, with 
 
 export function configPage(): Page {
   const schema = configJsonSchema();
-  const variables = new Map(
-    environmentVariables(schema).map((variable) => [variable.path.join('.'), variable]),
-  );
+  const variables = new Map(environmentVariables(schema).map((variable) => [variable.path.join('.'), variable]));
   return generatedPage(
     'docs/config.md',
     ['src/app/config', 'docs/build/config-example.ts'],
@@ -75,13 +69,10 @@ function sectionText(section: Section, variables: ReadonlyMap<string, Environmen
 }
 
 function leafCells(leaf: Leaf, variable: EnvironmentVariable | undefined): string[] {
-  const names =
-    variable === undefined ? [] : [variable.name, ...(variable.secret ? [`${variable.name}_FILE`] : [])];
+  const names = variable === undefined ? [] : [variable.name, ...(variable.secret ? [`${variable.name}_FILE`] : [])];
   const fallback =
     leaf.default === undefined ? (leaf.isRequired ? 'required' : '') : code(JSON.stringify(leaf.default));
-  const meaning = [leaf.schema.description ?? '', secretMark(leaf.schema)]
-    .filter((text) => text !== '')
-    .join(' ');
+  const meaning = [leaf.schema.description ?? '', secretMark(leaf.schema)].filter((text) => text !== '').join(' ');
   return [code(leaf.key), typeOf(leaf.schema), fallback, meaning, names.map(code).join(', ')];
 }
 

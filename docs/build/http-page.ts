@@ -102,14 +102,11 @@ function fieldsOf(schema: JsonSchema, prefix: string, depth: number): Field[] {
 
 function innerFields(schema: JsonSchema, path: string, depth: number): Field[] {
   const inner = branches(schema).find(
-    (branch) =>
-      branch.properties !== undefined || isMapping(branch.items) || isMapping(branch.additionalProperties),
+    (branch) => branch.properties !== undefined || isMapping(branch.items) || isMapping(branch.additionalProperties),
   );
   if (inner === undefined) return [];
   if (inner.properties !== undefined) return fieldsOf(inner, `${path}.`, depth);
-  const [item, mark] = isMapping(inner.items)
-    ? [inner.items, '[]']
-    : [inner.additionalProperties as JsonSchema, '.*'];
+  const [item, mark] = isMapping(inner.items) ? [inner.items, '[]'] : [inner.additionalProperties as JsonSchema, '.*'];
   const option = branches(item).find(({ properties }) => properties !== undefined);
   return option === undefined ? [] : fieldsOf(option, `${path}${mark}.`, depth);
 }

@@ -21,8 +21,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   queue: 'Name of the job whose queue it is.',
   kind: 'Kind of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`.',
   sentiment: 'What a feedback says of the answer: `positive`, `negative` or `neutral`.',
-  basis:
-    'Which kinds of feedback count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
+  basis: 'Which kinds of feedback count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
   reason:
     'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_reference`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...).',
   cause:

@@ -104,12 +104,7 @@ function metricTable(metrics: readonly Metric[]): string {
         metrics.some((metric) => metric.name === each),
       );
       const limits = buckets === undefined ? '' : ` Buckets: ${buckets.join(', ')}.`;
-      return [
-        names.map(code).join('<br>'),
-        `${type}, ${source}`,
-        labels.map(code).join(', '),
-        `${help}${limits}`,
-      ];
+      return [names.map(code).join('<br>'), `${type}, ${source}`, labels.map(code).join(', '), `${help}${limits}`];
     });
   return table(['Name', 'Type', 'Labels', 'Meaning'], rows);
 }

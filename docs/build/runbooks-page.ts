@@ -12,9 +12,7 @@ const everything: RulePipeline = {
 
 /** Each alert once, in order. */
 export function documentedAlerts(): readonly AlertRule[] {
-  const alerts = ruleGroups({ ...defaultRuleSettings, pipelines: [everything] }).flatMap(
-    (group) => group.alerts,
-  );
+  const alerts = ruleGroups({ ...defaultRuleSettings, pipelines: [everything] }).flatMap((group) => group.alerts);
   return [...new Map(alerts.map((alert) => [alert.alert, alert])).values()];
 }
 

@@ -62,8 +62,7 @@ export async function identifyCallers(
   app.decorateRequest('apiKey', null);
   app.addHook('onRequest', async (request) => {
     const text = request.routeOptions.url?.startsWith('/v1/') === true ? bearerOf(request) : null;
-    if (text !== null)
-      request.apiKey = (text === '' ? null : await checkKey(text, addressOf(request))) ?? 'unknown';
+    if (text !== null) request.apiKey = (text === '' ? null : await checkKey(text, addressOf(request))) ?? 'unknown';
   });
   await app.register(rateLimit, {
     global: false,

@@ -33,12 +33,9 @@ export function keysCommand(signal: AbortSignal): Command {
       'List the keys, never their texts, and how many are signed in at the console with each.',
       'recalld keys list',
     ).action(async (options: ConfiguredOptions) => {
-      const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
-        store.keys.list(),
-      );
+      const keys = await withCommandStore(commandSettings(options.config, signal), (store) => store.keys.list());
       if (options.json === true) printJson(keys.map(listedKeyJson));
-      else if (keys.length === 0)
-        printLine('No key yet; `recalld keys create --name NAME --scope ingest` makes one.');
+      else if (keys.length === 0) printLine('No key yet; `recalld keys create --name NAME --scope ingest` makes one.');
       else {
         const rows = keys.map((key) => [
           key.id,
@@ -64,10 +61,7 @@ export function keysCommand(signal: AbortSignal): Command {
           keys.revoke(id, new Date()),
         );
         if (!revoked)
-          throw new RecalldError(
-            'key_unknown',
-            `There is no key ${id}; \`recalld keys list\` shows those that exist.`,
-          );
+          throw new RecalldError('key_unknown', `There is no key ${id}; \`recalld keys list\` shows those that exist.`);
         if (options.json === true) printJson({ id, revoked });
         else printLine(`Key ${id} is revoked.`);
       }),

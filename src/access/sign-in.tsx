@@ -39,8 +39,8 @@ function SignInPage({ frame, next, problem }: SignInPageProps) {
           aria-describedby={problem === null ? 'hint' : 'problem hint'}
         />
         <p id="hint" class="lead">
-          Scope <code>read</code> shows, scope <code>admin</code> may also act.{' '}
-          <code>recalld keys create</code> makes keys.
+          Scope <code>read</code> shows, scope <code>admin</code> may also act. <code>recalld keys create</code> makes
+          keys.
         </p>
         <button type="submit">Sign in</button>
       </form>

@@ -7,13 +7,7 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
-import {
-  type ClockLook,
-  type ClockSkew,
-  clockSkew,
-  clockTrouble,
-  isClockRight,
-} from '../schedule/clock-skew.ts';
+import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight } from '../schedule/clock-skew.ts';
 import { messageOf } from '../text/error-message.ts';
 
 export interface ClockWatchDeps {

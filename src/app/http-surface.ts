@@ -45,11 +45,8 @@ export async function showFace(
   // Anybody may ask, as often as they like: one question is under way at a time.
   const askServices = sharedReading(() => dependenciesReady(dependencies, clockWatch));
   const readiness = async (): Promise<Readiness> =>
-    phase === 'ready'
-      ? askServices()
-      : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
-  const onShed: HttpDeps['onShed'] = (reason) =>
-    exporter.meter.increment('recalld_ingest_shed_total', { reason });
+    phase === 'ready' ? askServices() : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
+  const onShed: HttpDeps['onShed'] = (reason) => exporter.meter.increment('recalld_ingest_shed_total', { reason });
   const api = withApi ? await createApi(dependencies, onShed, cleanups) : null;
   const servers = await listen(dependencies.config, cleanups, {
     logger,
@@ -88,9 +85,7 @@ async function createApi(
   schedule.every({ expression: '50 * * * * *', timezone: 'UTC' }, () => {
     ingest
       .refresh()
-      .catch((error: unknown) =>
-        logger.warn('the number of replicas could not be read', { reason: String(error) }),
-      );
+      .catch((error: unknown) => logger.warn('the number of replicas could not be read', { reason: String(error) }));
   });
   return {
     ...ingest,
@@ -120,11 +115,7 @@ async function createApi(
 }
 
 /** One server, or one for the API and one for operations when `metrics_port` keeps them apart. */
-async function listen(
-  config: Config,
-  cleanups: CleanupStack,
-  deps: HttpDeps,
-): Promise<readonly HttpServer[]> {
+async function listen(config: Config, cleanups: CleanupStack, deps: HttpDeps): Promise<readonly HttpServer[]> {
   const { host, port, metrics_port: metricsPort } = config.server;
   const servers =
     metricsPort === null
@@ -144,8 +135,7 @@ async function listen(
 
 /** Only a daemon that nobody else can reach, on a database of its own, trusts every caller. Others come through a proxy. */
 function keysAreOptional({ server, storage }: Config): boolean {
-  const isLocal =
-    ['127.0.0.1', '::1', 'localhost'].includes(server.host) && server.trusted_proxies.length === 0;
+  const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(server.host) && server.trusted_proxies.length === 0;
   return storage.url === 'embedded' && isLocal;
 }
 

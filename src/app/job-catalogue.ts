@@ -9,12 +9,7 @@ import { type ProbeJobDeps, probeJobs } from '../probes/probe-jobs.ts';
 import type { JobDefinition } from '../queue/job-queue.ts';
 
 /** What all of their handlers work with. */
-export type JobDeps = CheckJobDeps &
-  DensityJobDeps &
-  DiagnosisJobDeps &
-  GoldenJobDeps &
-  LiveJobDeps &
-  ProbeJobDeps;
+export type JobDeps = CheckJobDeps & DensityJobDeps & DiagnosisJobDeps & GoldenJobDeps & LiveJobDeps & ProbeJobDeps;
 
 export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
   ...goldenJobs,

@@ -33,12 +33,7 @@ export interface Monitor {
 }
 
 /** Opens everything in order; when a step fails, what was opened before is closed again. */
-export async function startMonitor({
-  config,
-  roles: active,
-  logger,
-  signal,
-}: MonitorSettings): Promise<Monitor> {
+export async function startMonitor({ config, roles: active, logger, signal }: MonitorSettings): Promise<Monitor> {
   const cleanups = createCleanupStack(logger);
   try {
     const name = `recalld ${active.join('+')}`;

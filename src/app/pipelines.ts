@@ -94,9 +94,7 @@ function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineConfig): G
 export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): GoldenChecks {
   return {
     floors: checks.flatMap((check) => ('below' in check && !isThreshold(check) ? [check] : [])),
-    regressions: checks.flatMap((check) =>
-      'regression' in check ? [{ ...check, measure: check.regression }] : [],
-    ),
+    regressions: checks.flatMap((check) => ('regression' in check ? [{ ...check, measure: check.regression }] : [])),
     staleLabels: checks.flatMap((check) =>
       'stale_labels_above' in check ? [{ above: check.stale_labels_above, severity: check.severity }] : [],
     ),

@@ -32,9 +32,7 @@ function tlsOf(tls: NonNullable<RedisQueueConfig['tls']>): NonNullable<RedisSett
   return { ...readTls(tls, 'queue.tls'), ...(servername === undefined ? {} : { servername }) };
 }
 
-function topologyOf(
-  topology: NonNullable<RedisQueueConfig['topology']>,
-): NonNullable<RedisSettings['topology']> {
+function topologyOf(topology: NonNullable<RedisQueueConfig['topology']>): NonNullable<RedisSettings['topology']> {
   const others = topology.others.map(addressOf);
   if (topology.kind === 'cluster') return { kind: 'cluster', others };
   const { name, username, password } = topology;

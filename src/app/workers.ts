@@ -20,9 +20,7 @@ export async function startWorkers(dependencies: Dependencies, clockWatch: Clock
   const jobDeps = createJobDeps(dependencies);
   const shutdown = new AbortController();
   showJobCounters(meter);
-  await queue.work(
-    createJobRunner({ jobs: jobCatalogue, jobDeps, clock, logger, meter, shutdown: shutdown.signal }),
-  );
+  await queue.work(createJobRunner({ jobs: jobCatalogue, jobDeps, clock, logger, meter, shutdown: shutdown.signal }));
   // Not by the schedulers: they may all be gone, one of them right after it had made a run.
   const ticks = startTicks({ ...dependencies, meter, clockWatch }, ticksOfJob(queue, recoverGoldenRunsJob));
   return {

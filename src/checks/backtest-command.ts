@@ -45,17 +45,7 @@ export function formatBacktest(sets: readonly BacktestedChecks[]): string {
       firings.map(({ verdict, example }) => `${pipeline}, ${name}, ${verdict}: ${example}`),
     ),
   );
-  const head = [
-    'pipeline',
-    'check',
-    'judged',
-    'changes',
-    'verdict',
-    'times',
-    'total',
-    'longest',
-    'last began',
-  ];
+  const head = ['pipeline', 'check', 'judged', 'changes', 'verdict', 'times', 'total', 'longest', 'last began'];
   return [formatTable(head, rows, 5), ...(examples.length === 0 ? [] : ['', ...examples])].join('\n');
 }
 

@@ -27,9 +27,7 @@ export function CheckHistory({ frame, data }: { readonly frame: Frame; readonly 
     >
       <Strips frame={frame} data={data} />
       {transitions.length === 0 ? (
-        <p class="lead">
-          No check changed its verdict in this time. Choose a longer one to look further back.
-        </p>
+        <p class="lead">No check changed its verdict in this time. Choose a longer one to look further back.</p>
       ) : (
         <Table
           caption="Changes of verdicts, newest first"
@@ -71,9 +69,7 @@ function cellsOf(transition: CheckTransition, { range, now }: Frame, data: Check
     </>,
     <span class="instant">
       {duration(lasted)}
-      {endedAt === null ? (
-        <span class="severity">{isConfigured ? 'so far' : 'no longer configured'}</span>
-      ) : null}
+      {endedAt === null ? <span class="severity">{isConfigured ? 'so far' : 'no longer configured'}</span> : null}
     </span>,
     <>
       {value === null ? '' : score(value)}

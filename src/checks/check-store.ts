@@ -132,9 +132,7 @@ export function createCheckStore(pool: Pool) {
     async advance(steps: readonly CheckStep[]): Promise<readonly CheckStep[]> {
       if (steps.length === 0) return [];
       const rows = steps.map(({ standing, ...step }) => ({ ...standing, ...step }));
-      const { rows: taken } = await pool.query<{ pipeline: string; name: string }>(advanceSql, [
-        JSON.stringify(rows),
-      ]);
+      const { rows: taken } = await pool.query<{ pipeline: string; name: string }>(advanceSql, [JSON.stringify(rows)]);
       return steps.filter(({ standing }) =>
         taken.some(({ pipeline, name }) => pipeline === standing.pipeline && name === standing.name),
       );
@@ -168,11 +166,7 @@ export interface ReadChecksDeps extends WatchedChecks {
 }
 
 /** How every check of the config stands now, in the order of the config. */
-export async function readCheckStates({
-  checkStore,
-  clock,
-  ...watched
-}: ReadChecksDeps): Promise<CheckState[]> {
+export async function readCheckStates({ checkStore, clock, ...watched }: ReadChecksDeps): Promise<CheckState[]> {
   return statesOf(watched, await checkStore.standings(), clock.now());
 }
 
@@ -192,11 +186,7 @@ export function explain({ explanation, isTooOld }: Pick<CheckState, 'explanation
   return isTooOld ? `What judged it last is too old to trust: ${explanation}` : explanation;
 }
 
-export function statesOf(
-  watched: WatchedChecks,
-  standings: readonly CheckStanding[],
-  now: Date,
-): CheckState[] {
+export function statesOf(watched: WatchedChecks, standings: readonly CheckStanding[], now: Date): CheckState[] {
   const stored = new Map(standings.map((one) => [keyOf(one), one]));
   return configuredChecks(watched).map((check) => stateAt(check, stored.get(keyOf(check)) ?? null, now));
 }

@@ -51,11 +51,7 @@ export function CheckTable({ caption, checks, range, now, withPipeline }: CheckT
           ) : (
             <Lasting from={check.since} seconds={agoOf(check.since, now)} />
           ),
-          check.value === null ? (
-            <Missing>{check.isTooOld ? 'withheld' : 'none'}</Missing>
-          ) : (
-            score(check.value)
-          ),
+          check.value === null ? <Missing>{check.isTooOld ? 'withheld' : 'none'}</Missing> : score(check.value),
           score(check.threshold),
           check.judgedAt === null ? (
             <Missing>never</Missing>

@@ -7,12 +7,7 @@ import {
   withWatchedStore,
 } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  parseCount,
-  parseTime,
-} from '../cli/configured-command.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount, parseTime } from '../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { ageText, formatTable, printJson, printLine } from '../cli/output.ts';
 import { createCheckStore, readCheckStates, type TransitionFilter } from './check-store.ts';
@@ -104,10 +99,7 @@ function shown(value: number): string {
  * @param pipeline null for all
  * @throws RecalldError pipeline_unknown, and as withCommandStore
  */
-export async function listChecks(
-  settings: CommandSettings,
-  pipeline: string | null,
-): Promise<CheckStateJson[]> {
+export async function listChecks(settings: CommandSettings, pipeline: string | null): Promise<CheckStateJson[]> {
   if (pipeline !== null) assertConfiguredPipeline(settings.config, pipeline);
   return withWatchedStore(settings, async (store) => {
     const states = await readCheckStates(store);
@@ -122,10 +114,7 @@ export async function listChecks(
  *
  * @throws RecalldError pipeline_unknown, and as withCommandStore
  */
-export async function listTransitions(
-  settings: CommandSettings,
-  filter: TransitionFilter,
-): Promise<TransitionJson[]> {
+export async function listTransitions(settings: CommandSettings, filter: TransitionFilter): Promise<TransitionJson[]> {
   if (filter.pipeline !== undefined) assertConfiguredPipeline(settings.config, filter.pipeline);
   return withCommandStore(settings, async ({ storage: { pool } }) =>
     (await createCheckStore(pool).transitions(filter)).map(transitionJson),

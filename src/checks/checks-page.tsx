@@ -15,17 +15,9 @@ export function ChecksPage({ frame, data }: { readonly frame: Frame; readonly da
   const failing = checks.filter(({ verdict, isQuiet }) => verdict !== 'ok' && !isQuiet);
   const quiet = checks.filter(({ isQuiet }) => isQuiet);
   const holding = checks.filter(({ verdict, isQuiet }) => verdict === 'ok' && !isQuiet);
-  const inAlarm = new Set(
-    failing.flatMap(({ verdict, pipeline: own }) => (verdict === 'no_data' ? [] : [own])),
-  );
+  const inAlarm = new Set(failing.flatMap(({ verdict, pipeline: own }) => (verdict === 'no_data' ? [] : [own])));
   const table = (caption: string, shown: readonly CheckState[]) => (
-    <CheckTable
-      caption={caption}
-      checks={shown}
-      range={frame.range}
-      now={frame.now}
-      withPipeline={pipeline === null}
-    />
+    <CheckTable caption={caption} checks={shown} range={frame.range} now={frame.now} withPipeline={pipeline === null} />
   );
   return (
     <Page frame={frame} title="Checks" section="checks" {...(pipeline === null ? {} : { pipeline })}>

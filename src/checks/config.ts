@@ -37,9 +37,7 @@ function measureProblem(text: string): string | null {
   if (!runMeasures.includes(key.measure)) {
     return `is ${text}, which golden runs do not compute; use one of ${runMeasures.join(', ')}`;
   }
-  return key.k === null
-    ? `is ${text} without a cut-off; golden runs score at cut-offs, such as ${text}@10`
-    : null;
+  return key.k === null ? `is ${text} without a cut-off; golden runs score at cut-offs, such as ${text}@10` : null;
 }
 
 /** Null for what is not a metric key. */
@@ -77,17 +75,13 @@ const thresholdShape = {
     .int()
     .min(1)
     .optional()
-    .describe(
-      'A value of fewer queries, opinions or sessions is not judged; left out, the default of the measure.',
-    ),
+    .describe('A value of fewer queries, opinions or sessions is not judged; left out, the default of the measure.'),
   confirm: z
     .int()
     .min(1)
     .max(100)
     .optional()
-    .describe(
-      'New measurements in a row that it takes to change the verdict; left out, the default of the measure.',
-    ),
+    .describe('New measurements in a row that it takes to change the verdict; left out, the default of the measure.'),
   no_data: z
     .enum(['alarm', 'silent'])
     .default('silent')
@@ -212,8 +206,7 @@ function thresholdProblem(check: ThresholdConfig, pipeline: JudgedPipeline): str
   if (of === 'golden_sets' && pipeline.golden.length === 0)
     return `is ${check.measure}, which needs a golden set under \`golden\``;
   const isOfStore = of === 'pipeline' || check.measure.startsWith('query_');
-  if (isOfStore && pipeline.vector_store === undefined)
-    return `is ${check.measure}, which needs a \`vector_store\``;
+  if (isOfStore && pipeline.vector_store === undefined) return `is ${check.measure}, which needs a \`vector_store\``;
   const isWatched = pipeline.density !== undefined || pipeline.checks.some((one) => 'density_drift' in one);
   if (check.measure.startsWith('query_') && !isWatched)
     return `is ${check.measure}, which needs \`density\`, or the check density_drift`;

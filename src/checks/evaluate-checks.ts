@@ -79,12 +79,7 @@ const quietReasons: ReadonlySet<string> = new Set([
   'no_reference',
 ]);
 
-function readingsOf(
-  check: ThresholdCheck,
-  pipeline: ChecksOfPipeline,
-  facts: CheckFacts,
-  now: Date,
-): Readings {
+function readingsOf(check: ThresholdCheck, pipeline: ChecksOfPipeline, facts: CheckFacts, now: Date): Readings {
   if (check.measure === 'golden_run_age_seconds') {
     return { readings: runAges(pipeline, facts.latest, now), evidenceAt: now };
   }
@@ -92,10 +87,7 @@ function readingsOf(
     return { readings: sampleAge(pipeline, facts.measurements), evidenceAt: now };
   }
   const own = facts.measurements.filter(
-    (one) =>
-      one.pipeline === pipeline.name &&
-      one.measure === check.measure &&
-      isJudged(check, pipeline, one.segment),
+    (one) => one.pipeline === pipeline.name && one.measure === check.measure && isJudged(check, pipeline, one.segment),
   );
   const measured = own.map(({ newest, gap }) => (gap ?? newest)?.measuredAt.getTime() ?? 0);
   return {
@@ -147,9 +139,7 @@ function runAges({ name, golden }: ChecksOfPipeline, latest: readonly LatestRun[
 }
 
 function sampleAge({ name }: ChecksOfPipeline, measurements: readonly LatestMeasurement[]): Reading[] {
-  const sample = measurements.find(
-    ({ pipeline, measure }) => pipeline === name && measure === 'store_sample_vectors',
-  );
+  const sample = measurements.find(({ pipeline, measure }) => pipeline === name && measure === 'store_sample_vectors');
   const newest = sample?.newest ?? null;
   return newest === null ? [] : [exact(ALL_SEGMENT, newest.ageSeconds)];
 }
@@ -196,9 +186,7 @@ export async function evaluateChecks(deps: EvaluateChecksDeps, only?: readonly s
       const { pipeline, name: check, verdict } = standing;
       deps.logger.info('a check has changed', { pipeline, check, from, to: verdict, explanation: because });
     }
-    const left = new Set(
-      steps.filter((step) => !taken.includes(step)).map(({ standing }) => standing.pipeline),
-    );
+    const left = new Set(steps.filter((step) => !taken.includes(step)).map(({ standing }) => standing.pipeline));
     pipelines = pipelines.filter(({ name }) => left.has(name));
   }
 }
@@ -276,10 +264,7 @@ type Judged = Pick<
   | 'isQuiet'
 >;
 
-function judgedByRuns(
-  pipeline: ChecksOfPipeline,
-  { latest, shiftsOf, intervalSeconds }: CheckFacts,
-): Judged[] {
+function judgedByRuns(pipeline: ChecksOfPipeline, { latest, shiftsOf, intervalSeconds }: CheckFacts): Judged[] {
   const { name } = pipeline;
   return pipeline.golden.flatMap(({ set }) => {
     const ended = latest.find((run) => run.pipeline === name && run.goldenSet === set)?.ended ?? null;
@@ -318,8 +303,7 @@ function judgedByDensity(plan: DensityPlan | undefined, facts: CheckFacts, now: 
       ...found,
       pipeline,
       judgedAt: stored?.updatedAt ?? null,
-      trustedUntil:
-        stored === null || found.verdict === 'no_data' ? null : trustedUntil(plan, stored.state.closedMs),
+      trustedUntil: stored === null || found.verdict === 'no_data' ? null : trustedUntil(plan, stored.state.closedMs),
       // A baseline takes days to be learnt, and nothing is broken meanwhile.
       isQuiet: found.verdict === 'no_data' && phase !== 'watching',
     },

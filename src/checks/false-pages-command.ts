@@ -79,8 +79,7 @@ export function expectFalsePages(deps: ExpectFalsePagesDeps, pipeline: WatchedPi
         name: DENSITY_CHECK_NAME,
         looks: null,
         expected: acceptedFalsePages(budget, COUNTED_MS) / monitors,
-        proviso:
-          monitors > 1 ? `as its part of alerts.false_pages.drift, which ${monitors} pipelines share` : '',
+        proviso: monitors > 1 ? `as its part of alerts.false_pages.drift, which ${monitors} pipelines share` : '',
         remedy: 'lower `alerts.false_pages.drift`',
       })),
   ];
@@ -129,11 +128,7 @@ function ofFloor(
   return { expected: falseBreaches(bounded, room), proviso, remedy };
 }
 
-function withRoom(
-  looks: BoundedLooks,
-  what: string,
-  where: string,
-): Pick<Expectation, 'expected' | 'proviso'> {
+function withRoom(looks: BoundedLooks, what: string, where: string): Pick<Expectation, 'expected' | 'proviso'> {
   if (looks.looks === 0) return { expected: 0, proviso: UNSCHEDULED };
   const widths = (Math.ceil(roomNeeded(looks) * 10) / 10).toFixed(1);
   return {
@@ -241,10 +236,7 @@ export function formatFalsePages(pipelines: readonly ExpectedOfPipeline[], budge
 }
 
 /** A sentence with the way out when more is expected than accepted, else null. */
-function warningOf(
-  { pipeline, checks, expected, accepted }: ExpectedOfPipeline,
-  budget: string,
-): string | null {
+function warningOf({ pipeline, checks, expected, accepted }: ExpectedOfPipeline, budget: string): string | null {
   if (expected <= accepted) return null;
   const worst = checks.reduce((a, b) => ((b.expected ?? 0) > (a.expected ?? 0) ? b : a));
   return (

@@ -8,10 +8,7 @@ import type { CheckState } from './rules/check-state.ts';
 const verdicts: readonly Verdict[] = ['ok', 'warning', 'critical', 'no_data'];
 
 /** Every check of the config with its state; one that nobody has judged of late is `no_data`. */
-export async function readCheckGauges({
-  checkStore,
-  ...watched
-}: Omit<ReadChecksDeps, 'clock'>): Promise<GaugesAt> {
+export async function readCheckGauges({ checkStore, ...watched }: Omit<ReadChecksDeps, 'clock'>): Promise<GaugesAt> {
   const standings = await checkStore.standings();
   return (now) => statesOf(watched, standings, now).flatMap(gaugesOf);
 }
@@ -28,9 +25,7 @@ function gaugesOf({
   const labels = { pipeline, check };
   return [
     sample('recalld_threshold', { ...labels, severity }, threshold),
-    ...verdicts.map((state) =>
-      sample('recalld_check_state', { ...labels, state }, state === verdict ? 1 : 0),
-    ),
+    ...verdicts.map((state) => sample('recalld_check_state', { ...labels, state }, state === verdict ? 1 : 0)),
     sample('recalld_check_quiet', labels, isQuiet ? 1 : 0),
     ...(judgedAt === null
       ? []

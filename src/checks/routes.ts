@@ -92,8 +92,7 @@ export function addChecks(app: FastifyInstance, deps: ChecksDeps): void {
     if (pipeline !== undefined) deps.assertPipeline(pipeline);
     const states = (await deps.readCheckStates()).filter(
       (state) =>
-        (pipeline === undefined || state.pipeline === pipeline) &&
-        (verdict === undefined || state.verdict === verdict),
+        (pipeline === undefined || state.pipeline === pipeline) && (verdict === undefined || state.verdict === verdict),
     );
     const { items, next_cursor } = sliceAt(states, page);
     const now = deps.clock.now();

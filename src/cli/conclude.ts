@@ -13,13 +13,7 @@ export function conclude(thrown: unknown): number {
     return exitCodeOfKind[error.kind];
   }
   const detail =
-    error instanceof Error
-      ? process.env['RECALLD_DEBUG'] === undefined
-        ? error.message
-        : error.stack
-      : String(error);
-  process.stderr.write(
-    `recalld: this is a bug of recalld, please report it: ${detail} (RECALLD_DEBUG=1 shows more)\n`,
-  );
+    error instanceof Error ? (process.env['RECALLD_DEBUG'] === undefined ? error.message : error.stack) : String(error);
+  process.stderr.write(`recalld: this is a bug of recalld, please report it: ${detail} (RECALLD_DEBUG=1 shows more)\n`);
   return EXIT_BUG;
 }

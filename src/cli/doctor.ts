@@ -13,18 +13,14 @@ export function doctorCommand(signal: AbortSignal): Command {
     'Reach every service of a config, say what is wrong and how to mend it.',
     'recalld doctor --config recalld.yaml',
   )
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 all well, 1 something must be mended, 3 a service does not answer.',
-    )
+    .addHelpText('after', '\nExit codes: 0 all well, 1 something must be mended, 3 a service does not answer.')
     .action(async (options: ConfiguredOptions) => {
       const findings: Finding[] = [];
       await examine(commandSettings(options.config, signal), (finding) => {
         findings.push(finding);
         if (options.json !== true) printLine(formatFinding(finding));
       });
-      if (options.json === true)
-        printJson({ findings: findings.map(findingJson), verdict: verdictOf(findings) });
+      if (options.json === true) printJson({ findings: findings.map(findingJson), verdict: verdictOf(findings) });
       process.exitCode = exitCodes[verdictOf(findings)];
     });
 }

@@ -19,8 +19,7 @@ export function migrateCommand(signal: AbortSignal): Command {
     .action(async ({ config, json, grant }: ConfiguredOptions & { readonly grant: boolean }) => {
       const report = await migrateDatabase(commandSettings(config, signal), grant);
       if (json === true) printJson(report);
-      else if (report.applied.length === 0)
-        printLine(`The database is at version ${report.version}; nothing to do.`);
+      else if (report.applied.length === 0) printLine(`The database is at version ${report.version}; nothing to do.`);
       else printLine(`Applied ${report.applied.join(', ')}; the database is at version ${report.version}.`);
     });
 }

@@ -83,8 +83,6 @@ function applyToTree(command: Command): void {
 
 function optionDescription(option: Option): string {
   const shown =
-    option.defaultValue === false
-      ? Object.assign(Object.create(option), { defaultValue: undefined })
-      : option;
+    option.defaultValue === false ? Object.assign(Object.create(option), { defaultValue: undefined }) : option;
   return new Help().optionDescription(shown as Option);
 }

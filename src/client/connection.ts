@@ -5,12 +5,7 @@
  * alive until its time is over: with a frozen daemon every exit of the host would take that long.
  */
 import { Buffer } from 'node:buffer';
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  type IncomingMessage,
-  request as requestHttp,
-} from 'node:http';
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { startTimer } from './timers.ts';
 
@@ -40,11 +35,7 @@ export interface Connection {
 }
 
 /** Opens no socket yet. `headers` go with every request. */
-export function openConnection(
-  url: URL,
-  headers: Readonly<Record<string, string>>,
-  timeoutMs: number,
-): Connection {
+export function openConnection(url: URL, headers: Readonly<Record<string, string>>, timeoutMs: number): Connection {
   const isSecure = url.protocol === 'https:';
   const agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
   const request = isSecure ? requestHttps : requestHttp;

@@ -111,12 +111,7 @@ const BASE_DELAY_MS = 500;
  * @param now milliseconds since the epoch, for a Retry-After that is a date
  * Source: RFC 9110, section 10.2.3 for Retry-After.
  */
-export function retryDelayMs(
-  attempt: number,
-  retryAfter: string | null,
-  random: number,
-  now: number,
-): number {
+export function retryDelayMs(attempt: number, retryAfter: string | null, random: number, now: number): number {
   const jitterMs = random * Math.min(MAX_RETRY_DELAY_MS, BASE_DELAY_MS * 2 ** (attempt - 1));
   return Math.min(MAX_RETRY_DELAY_MS, retryAfterMs(retryAfter, now) + jitterMs);
 }
@@ -203,12 +198,7 @@ export class Delivery {
   #flushTarget = 0;
   readonly #waiters = new Set<Waiter>();
 
-  constructor(
-    outbox: Outbox<ClientRecord>,
-    tally: Tally,
-    connection: Connection,
-    settings: DeliverySettings,
-  ) {
+  constructor(outbox: Outbox<ClientRecord>, tally: Tally, connection: Connection, settings: DeliverySettings) {
     this.#outbox = outbox;
     this.#tally = tally;
     this.#connection = connection;
@@ -275,9 +265,7 @@ export class Delivery {
 
   #isDue(): boolean {
     const { waiting, waitingBytes, left } = this.#outbox;
-    return (
-      waiting >= this.#settings.batchSize || waitingBytes >= this.#batchBytes || left < this.#flushTarget
-    );
+    return waiting >= this.#settings.batchSize || waitingBytes >= this.#batchBytes || left < this.#flushTarget;
   }
 
   async #waitUntilDue(): Promise<void> {

@@ -42,8 +42,7 @@ export function readNumber(value: unknown, field: string, min: number, max: numb
 /** A whole number in [1, 10,000], as ranks and result counts are. */
 export function readCount(value: unknown, field: string): number | undefined {
   const count = readNumber(value, field, 1, 10_000);
-  if (count !== undefined && !Number.isInteger(count))
-    throw new InvalidField(`${field} must be a whole number`);
+  if (count !== undefined && !Number.isInteger(count)) throw new InvalidField(`${field} must be a whole number`);
   return count;
 }
 

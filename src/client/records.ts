@@ -39,8 +39,7 @@ export function createFeedbackRecord(
   context: FeedbackContext,
 ): ClientRecord {
   const kind = feedback['kind'];
-  if (!feedbackKinds.has(kind))
-    throw new InvalidField(`kind must be one of ${[...feedbackKinds].join(', ')}`);
+  if (!feedbackKinds.has(kind)) throw new InvalidField(`kind must be one of ${[...feedbackKinds].join(', ')}`);
   return createRecord({
     id: readIdentifier(feedback['id'], 'id') ?? context.id,
     query_id: required(readIdentifier(feedback['queryId'], 'queryId'), 'queryId'),
@@ -75,10 +74,7 @@ interface QueryContext {
 }
 
 /** One item of `POST /v1/queries`; throws InvalidField when a field cannot be used. */
-export function createQueryRecord(
-  query: Readonly<Record<string, unknown>>,
-  context: QueryContext,
-): ClientRecord {
+export function createQueryRecord(query: Readonly<Record<string, unknown>>, context: QueryContext): ClientRecord {
   // Its value is taken from the context; here it only must be one.
   readIdentifier(query['id'], 'id');
   const error = readError(query['error']);
@@ -233,10 +229,7 @@ export interface ClientRecord {
  *
  * @param fields under their names on the wire; undefined ones are left out
  */
-export function createRecord(
-  fields: Readonly<Record<string, unknown>>,
-  embedding?: Float32Array,
-): ClientRecord {
+export function createRecord(fields: Readonly<Record<string, unknown>>, embedding?: Float32Array): ClientRecord {
   const json = JSON.stringify(fields);
   // Engines store one byte per character, or two when any is beyond Latin-1.
   const textBytes = Buffer.byteLength(json) === json.length ? json.length : 2 * json.length;

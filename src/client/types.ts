@@ -52,15 +52,7 @@ export interface TrackedFeedback {
   /** What `track` returned for the query. */
   readonly queryId: Identifier;
   readonly pipeline?: Optional<string>;
-  readonly kind:
-    | 'thumb'
-    | 'rating'
-    | 'click'
-    | 'copy'
-    | 'reformulation'
-    | 'abandonment'
-    | 'no_answer'
-    | 'relevance';
+  readonly kind: 'thumb' | 'rating' | 'click' | 'copy' | 'reformulation' | 'abandonment' | 'no_answer' | 'relevance';
   /** Thumb: up or down, true or false, 1 or -1. Rating and relevance: a number. */
   readonly value?: Optional<number | string | boolean>;
   readonly documentId?: Optional<Identifier>;

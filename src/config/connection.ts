@@ -11,12 +11,7 @@ export const headersSchema = z
   .default({})
   .describe('Request headers; keep tokens in the environment as ${VAR}.');
 
-export const timeoutSchema = z
-  .int()
-  .min(1)
-  .max(600_000)
-  .default(2000)
-  .describe('Longest that one attempt may take.');
+export const timeoutSchema = z.int().min(1).max(600_000).default(2000).describe('Longest that one attempt may take.');
 
 export const retriesSchema = z
   .int()
@@ -36,10 +31,7 @@ export const tlsShape = {
     .describe('Needed where the service asks its clients for a certificate.'),
 };
 
-export const tlsSchema = z
-  .strictObject(tlsShape)
-  .optional()
-  .describe('TLS beyond the authorities that Node trusts.');
+export const tlsSchema = z.strictObject(tlsShape).optional().describe('TLS beyond the authorities that Node trusts.');
 
 export const keySchema = z
   .string()

@@ -35,12 +35,7 @@ export function runPath(runId: string): string {
 }
 
 /** @param against the run that queries are held against; null: what the run was compared with */
-export function runQueriesPath(
-  range: TimeRange,
-  runId: string,
-  view: string,
-  against: string | null,
-): string {
+export function runQueriesPath(range: TimeRange, runId: string, view: string, against: string | null): string {
   return `${within(range, runPath(runId), { view, against })}#queries`;
 }
 

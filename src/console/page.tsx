@@ -34,15 +34,7 @@ export interface PageProps {
   /** The pipeline that the page is about. */
   readonly pipeline?: string;
   /** Which of the pages the navigation marks. */
-  readonly section:
-    | 'status'
-    | 'overview'
-    | 'golden'
-    | 'density'
-    | 'traffic'
-    | 'checks'
-    | 'deployments'
-    | null;
+  readonly section: 'status' | 'overview' | 'golden' | 'density' | 'traffic' | 'checks' | 'deployments' | null;
   /** Beside the heading: a state, facts. */
   readonly aside?: ComponentChildren;
   /** False where no time range applies. */
@@ -91,9 +83,8 @@ export function Page(props: PageProps) {
         </main>
         <footer class="foot">
           <p>
-            recalld {frame.version} · as of{' '}
-            <time datetime={frame.now.toISOString()}>{minute(frame.now)}</time> UTC, in which all times are
-            shown · <a href="/openapi.json">API</a>
+            recalld {frame.version} · as of <time datetime={frame.now.toISOString()}>{minute(frame.now)}</time> UTC, in
+            which all times are shown · <a href="/openapi.json">API</a>
           </p>
         </footer>
       </body>
@@ -181,9 +172,7 @@ function RangePicker({ path, query, range }: RangePickerProps) {
         ))}
         <li>
           <details class="range-own">
-            <summary>
-              {range.preset === null ? `${minute(range.from)} to ${minute(range.until)}` : 'Other'}
-            </summary>
+            <summary>{range.preset === null ? `${minute(range.from)} to ${minute(range.until)}` : 'Other'}</summary>
             <form method="get" action={path}>
               {Object.entries(query).map(([name, value]) => (
                 <input key={name} type="hidden" name={name} value={value} />

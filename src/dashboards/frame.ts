@@ -43,8 +43,7 @@ export function manyGoldenSets(): QueryVariableBuilder {
 
 /** The largest cut-off comes first. */
 export function cutoff(): QueryVariableBuilder {
-  const query =
-    'label_values(recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}, k)';
+  const query = 'label_values(recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}, k)';
   return labelVariable('k', 'Cut-off', query, VariableSort.NumericalDesc);
 }
 
@@ -138,11 +137,7 @@ export function labelVariable(
   const variable = new QueryVariableBuilder(name);
   // oxlint-disable-next-line unicorn/no-array-sort -- a setting of the variable, not a list
   variable.sort(order);
-  return variable
-    .label(label)
-    .datasource(prometheusSource)
-    .query(query)
-    .refresh(VariableRefresh.OnTimeRangeChanged);
+  return variable.label(label).datasource(prometheusSource).query(query).refresh(VariableRefresh.OnTimeRangeChanged);
 }
 
 /** Any number of values of a label, all of them at first. */
@@ -152,9 +147,9 @@ export function allOf(variable: QueryVariableBuilder): QueryVariableBuilder {
 
 const targets = [
   allOf(labelVariable('job', 'Job', 'label_values(recalld_build_info, job)')).allValue('.+'),
-  allOf(
-    labelVariable('instance', 'Instance', 'label_values(recalld_build_info{job=~"$job"}, instance)'),
-  ).allValue('.+'),
+  allOf(labelVariable('instance', 'Instance', 'label_values(recalld_build_info{job=~"$job"}, instance)')).allValue(
+    '.+',
+  ),
 ];
 
 /** Changes of the chosen pipelines, as PostgreSQL knows them. */

@@ -38,9 +38,7 @@ function gaugeGraph(spec: GaugeGraph, metric: MetricName): Builder<Panel> {
     ...Object.fromEntries(Object.entries(chosen).filter(([label]) => definition.labels.includes(label))),
     ...spec.where,
   };
-  const by = definition.labels.filter(
-    (label) => where[label] === undefined && spec.without?.includes(label) !== true,
-  );
+  const by = definition.labels.filter((label) => where[label] === undefined && spec.without?.includes(label) !== true);
   const [low, high] = [`${metric}_ci_low`, `${metric}_ci_high`];
   const value = {
     expr: maxOf(by, metric, where),
@@ -51,11 +49,7 @@ function gaugeGraph(spec: GaugeGraph, metric: MetricName): Builder<Panel> {
   const { title, unit, width = 8, min, max } = spec;
   return graph({
     title,
-    description: [
-      definition.help,
-      ...(isBanded ? ['With its 95 % confidence interval.'] : []),
-      spec.note ?? '',
-    ]
+    description: [definition.help, ...(isBanded ? ['With its 95 % confidence interval.'] : []), spec.note ?? '']
       .join(' ')
       .trim(),
     unit,

@@ -191,9 +191,7 @@ export function stat(
 }
 
 /** States over time, one bar for each series. */
-export function stateTimeline(
-  spec: Measured & { readonly mappings: readonly ValueMapping[] },
-): Builder<Panel> {
+export function stateTimeline(spec: Measured & { readonly mappings: readonly ValueMapping[] }): Builder<Panel> {
   return new StateTimelineBuilder()
     .title(spec.title)
     .description(spec.description)
@@ -299,8 +297,7 @@ function steps(list: readonly Step[]): ThresholdsConfigBuilder {
 export function snapshotAge(width: number): Builder<Panel> {
   return stat({
     title: 'Age of the snapshot',
-    description:
-      'Age of the database rows behind the stored gauges; it grows while the database does not answer.',
+    description: 'Age of the database rows behind the stored gauges; it grows while the database does not answer.',
     unit: 's',
     width,
     steps: [

@@ -102,10 +102,7 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
 }
 
 /** How many of them were counted, by all replicas, between two points of a graph. */
-export function increaseBy<Name extends MetricsOfType<'counter'>>(
-  by: readonly LabelOf<Name>[],
-  name: Name,
-): string {
+export function increaseBy<Name extends MetricsOfType<'counter'>>(by: readonly LabelOf<Name>[], name: Name): string {
   return `sum ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
 }
 

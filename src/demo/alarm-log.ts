@@ -47,9 +47,7 @@ export function createAlarmLog(): AlarmLog {
     raised,
     look(open, seen, fault) {
       const isNew = ({ name, severity }: OpenAlarm): boolean =>
-        !before.some(
-          (one) => one.name === name && (one.severity === severity || one.severity === 'critical'),
-        );
+        !before.some((one) => one.name === name && (one.severity === severity || one.severity === 'critical'));
       const news = open.filter(isNew).map((alarm) => ({
         ...alarm,
         seen,

@@ -69,10 +69,7 @@ interface End {
   readonly stay: boolean;
 }
 
-export function reportEnd(
-  { rows, problems, seconds, url, configFile, stay }: End,
-  { print, styled }: Output,
-): void {
+export function reportEnd({ rows, problems, seconds, url, configFile, stay }: End, { print, styled }: Output): void {
   print('');
   if (rows.length > 0) {
     const [head = '', ...lines] = closingTable(rows);
@@ -89,9 +86,7 @@ export function reportEnd(
       : styled('red', 'Not every step happened as it should; see above.');
   print(`${verdict} It took ${Math.round(seconds)} s.`);
   if (!stay) return;
-  print(
-    `\nrecalld stays up until Ctrl-C, now in real time: users go on asking, golden runs start every minute.`,
-  );
+  print(`\nrecalld stays up until Ctrl-C, now in real time: users go on asking, golden runs start every minute.`);
   print(`  ${url}/pipelines/${PIPELINE}?range=7d`);
   for (const command of ['status', 'diagnose', 'runs list', 'topics list'])
     print(`  npx recalld ${command} --config ${configFile}`);

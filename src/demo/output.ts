@@ -15,12 +15,7 @@ export const WIDTH = 100;
 const LABEL = 12;
 
 /** Tells a text under a label, in lines that fit. */
-export function reportPart(
-  { print, styled }: Output,
-  label: string,
-  text: string,
-  emphasis: Emphasis = 'dim',
-): void {
+export function reportPart({ print, styled }: Output, label: string, text: string, emphasis: Emphasis = 'dim'): void {
   for (const [index, line] of wrapped(text, WIDTH - LABEL - 2).entries()) {
     const name = (index === 0 ? label : '').padEnd(LABEL);
     print(`  ${styled(emphasis, name)}${line}`);
@@ -32,8 +27,7 @@ export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${last} ${word}`;
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(word);
   }
   return lines;

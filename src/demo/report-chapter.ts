@@ -117,12 +117,7 @@ export async function reportChapter(
   };
 }
 
-async function pass(
-  { world, output }: Scene,
-  hours: number,
-  what: string,
-  look: () => Promise<void>,
-): Promise<void> {
+async function pass({ world, output }: Scene, hours: number, what: string, look: () => Promise<void>): Promise<void> {
   for (let hour = 1; hour <= hours; hour += 1) {
     output.progress(`${what}hour ${hour} of ${hours}`);
     await world.passHour();
@@ -131,11 +126,7 @@ async function pass(
   output.progress(null);
 }
 
-function reportAlarms(
-  raised: readonly RaisedAlarm[],
-  start: Parameters<typeof seenSince>[0],
-  output: Output,
-): void {
+function reportAlarms(raised: readonly RaisedAlarm[], start: Parameters<typeof seenSince>[0], output: Output): void {
   if (raised.length === 0) reportPart(output, 'alarm', 'none', 'red');
   for (const { name, severity, explanation, seen } of raised) {
     const text = `${alarmLabel(name)} after ${seenText(seenSince(start, seen))}. ${explanation ?? ''}`;

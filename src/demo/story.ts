@@ -97,9 +97,7 @@ async function causeProblems(url: string, causes: readonly Cause[], signal: Abor
   const { items } = (await response.json()) as { items: readonly DiagnosisJson[] };
   const named = items.map(({ cause }) => cause).toReversed();
   return [
-    ...(named.join() === causes.join()
-      ? []
-      : [`the diagnoses that the daemon lists are ${named.join(', ')}.`]),
+    ...(named.join() === causes.join() ? [] : [`the diagnoses that the daemon lists are ${named.join(', ')}.`]),
     ...(items.some(({ closed_at: closedAt }) => closedAt === null) ? ['a diagnosis still holds.'] : []),
   ];
 }
@@ -154,11 +152,7 @@ export async function reportStory(settings: StorySettings): Promise<boolean> {
   }
 }
 
-async function reportFaultsAndStay(
-  settings: StorySettings,
-  rag: DemoRagService,
-  folder: string,
-): Promise<boolean> {
+async function reportFaultsAndStay(settings: StorySettings, rag: DemoRagService, folder: string): Promise<boolean> {
   const { output, stay, signal } = settings;
   const startedMs = systemClock.monotonicMs();
   const told = await reportFaults(settings, rag, folder);
@@ -166,16 +160,13 @@ async function reportFaultsAndStay(
   const command = await writeConfig(rag, told.port, folder, EVERY_MINUTE, signal);
   const causes = told.rows.flatMap(({ cause }) => cause ?? []);
   let isTold = false;
-  await continueLive(
-    { command, ragUrl: rag.url, traffic: told.traffic, causes, signal },
-    async (url, found) => {
-      const problems = [...told.problems, ...found];
-      isTold = problems.length === 0;
-      const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
-      reportEnd({ rows: told.rows, problems, seconds, url, configFile: configFileIn(folder), stay }, output);
-      if (stay) await aborted(signal);
-    },
-  );
+  await continueLive({ command, ragUrl: rag.url, traffic: told.traffic, causes, signal }, async (url, found) => {
+    const problems = [...told.problems, ...found];
+    isTold = problems.length === 0;
+    const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
+    reportEnd({ rows: told.rows, problems, seconds, url, configFile: configFileIn(folder), stay }, output);
+    if (stay) await aborted(signal);
+  });
   return isTold;
 }
 
@@ -228,10 +219,7 @@ async function reportFaults(
 function timesOf(chapters: readonly Chapter[]): { readonly start: Date; readonly healthyHours: number } {
   const faultsMs =
     HOUR_MS *
-    chapters.reduce(
-      (sum, { leadHours, faultHours, recoveryHours }) => sum + leadHours + faultHours + recoveryHours,
-      0,
-    );
+    chapters.reduce((sum, { leadHours, faultHours, recoveryHours }) => sum + leadHours + faultHours + recoveryHours, 0);
   const endMs = Math.floor((systemClock.now().getTime() - QUARTER_MS) / HOUR_MS) * HOUR_MS;
   const latestMs = endMs - faultsMs - MIN_HEALTHY_HOURS * HOUR_MS;
   const noonMs = Math.floor((latestMs - NOON_MS) / DAY_MS) * DAY_MS + NOON_MS;

@@ -75,15 +75,9 @@ const MAX_QUESTIONS = 3;
 const SEED = 1;
 
 /** The same traffic in every run with the same first hour, whatever the time of day. */
-export function createDemoTraffic({
-  pipeline,
-  questions,
-  search,
-  firstHour,
-}: DemoTrafficSettings): DemoTraffic {
+export function createDemoTraffic({ pipeline, questions, search, firstHour }: DemoTrafficSettings): DemoTraffic {
   const uniform = uniforms();
-  const oneOf = <Item>(items: readonly Item[]): Item | undefined =>
-    items[Math.floor(uniform() * items.length)];
+  const oneOf = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(uniform() * items.length)];
   let sessions = 0;
   let hours = firstHour;
 

@@ -95,10 +95,10 @@ export function baselinesTable(pool: Pool) {
 
     /** Lets go of the queries of versions before this one; their numbers stay. */
     async releaseBefore(pipeline: string, version: number): Promise<void> {
-      await pool.query(
-        `delete from density_baseline_queries where pipeline = $1::text and version < $2::integer`,
-        [pipeline, version],
-      );
+      await pool.query(`delete from density_baseline_queries where pipeline = $1::text and version < $2::integer`, [
+        pipeline,
+        version,
+      ]);
     },
   };
 }
@@ -123,14 +123,7 @@ async function insertBaseline(
      select $1::text, coalesce(max(version), 0) + 1, $2::timestamptz, $3::text, $4::text, $5::jsonb, $6::bytea
        from density_baselines where pipeline = $1::text
      returning version`,
-    [
-      pipeline,
-      createdAt,
-      reason,
-      baseline.grade,
-      JSON.stringify(summary),
-      bytesOfArrays({ regions, scores }),
-    ],
+    [pipeline, createdAt, reason, baseline.grade, JSON.stringify(summary), bytesOfArrays({ regions, scores })],
   );
   const version = rows[0]?.version;
   if (version === undefined) throw new Error('a baseline was not given back by the database');
@@ -210,7 +203,6 @@ function arraysOfBytes(bytes: Uint8Array, shape: ArrayShape): BaselineArrays {
   const centroids = take(shape.regions * shape.columns);
   const all = take(shape.scores);
   const regions = shape.regionScores.map(take);
-  if (at !== numbers.length)
-    throw new RangeError('A stored baseline does not have the length that it tells.');
+  if (at !== numbers.length) throw new RangeError('A stored baseline does not have the length that it tells.');
   return { regions: { count: shape.regions, columns: shape.columns, centroids }, scores: { all, regions } };
 }

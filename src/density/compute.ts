@@ -14,10 +14,8 @@ const CLUSTER_SEED = 1;
 export const densityTasks = {
   buildBaseline: (input: { traffic: VectorisedQueries; settings: BaselineSettings }) =>
     buildBaseline(input.traffic.queries, input.traffic.vectors, input.settings),
-  measureWindow: (input: {
-    traffic: VectorisedQueries;
-    baseline: { regions: Regions; scores: BaselineScores };
-  }) => measureWindow(input.traffic.queries, input.traffic.vectors, input.baseline),
+  measureWindow: (input: { traffic: VectorisedQueries; baseline: { regions: Regions; scores: BaselineScores } }) =>
+    measureWindow(input.traffic.queries, input.traffic.vectors, input.baseline),
   compareWithBaseline: (input: { queries: Matrix; baseline: Matrix }) => {
     const threshold = novelBelow(input.baseline);
     return threshold === null

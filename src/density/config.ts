@@ -10,9 +10,7 @@ export const densitySchema = z
       .max(100)
       .default(5)
       .describe('The coverage of a query is its mean similarity to so many nearest distinct chunks.'),
-    window: durationSchema('5m', '1d')
-      .default('1h')
-      .describe('Length of the windows in which evidence is counted.'),
+    window: durationSchema('5m', '1d').default('1h').describe('Length of the windows in which evidence is counted.'),
     grace: durationSchema('5m', '1d')
       .default('10m')
       .describe('How long a window stays open after its end; queries that arrive later are no evidence.'),

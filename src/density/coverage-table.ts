@@ -4,13 +4,7 @@ import { type Admission, admissionChance } from '../live/rules/sampling/admissio
 import { namingOutage } from '../postgres/pool.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { bytesOfVector, vectorOfBytes } from '../postgres/values.ts';
-import {
-  type CoveragePeriod,
-  type CoveredQuery,
-  type PeriodTally,
-  readPeriod,
-  tallyPeriod,
-} from './coverage-reads.ts';
+import { type CoveragePeriod, type CoveredQuery, type PeriodTally, readPeriod, tallyPeriod } from './coverage-reads.ts';
 
 /** A live query that is to be searched in the store. */
 export interface ClaimedQuery {
@@ -117,14 +111,7 @@ export function coverageTable(pool: Pool) {
      * Takes queries that nobody else holds: the oldest first. Whatever their worker does, each has one row, and one
      * that dies keeps none from the others after its lease.
      */
-    claim: ({
-      pipeline,
-      from,
-      until,
-      limit,
-      now,
-      leaseUntil,
-    }: ClaimRequest): Promise<readonly ClaimedQuery[]> =>
+    claim: ({ pipeline, from, until, limit, now, leaseUntil }: ClaimRequest): Promise<readonly ClaimedQuery[]> =>
       namingOutage(pool, async () => {
         const { rows } = await pool.query<ClaimedRow>(
           `with due as (
@@ -159,8 +146,7 @@ export function coverageTable(pool: Pool) {
       { fingerprint, now }: { readonly fingerprint: string; readonly now: Date },
     ): Promise<void> => namingOutage(pool, () => recordOutcomes(pool, pipeline, outcomes, fingerprint, now)),
 
-    tally: (period: CoveragePeriod): Promise<PeriodTally> =>
-      namingOutage(pool, () => tallyPeriod(pool, period)),
+    tally: (period: CoveragePeriod): Promise<PeriodTally> => namingOutage(pool, () => tallyPeriod(pool, period)),
 
     /** The measured queries of sessions whose draw is below `chance`, in the order of their ids, in batches. */
     read: (period: CoveragePeriod, chance: number): AsyncIterable<readonly CoveredQuery[]> =>

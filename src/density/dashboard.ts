@@ -186,12 +186,8 @@ export function densityDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.density,
       title: 'recalld: density and topics',
-      description:
-        'How well the store covers what is asked, and whether the store and the model are what they were.',
-      variables: [
-        onePipeline(),
-        segmentOf('{__name__=~"recalld_query_.+", job=~"$job", pipeline=~"$pipeline"}'),
-      ],
+      description: 'How well the store covers what is asked, and whether the store and the model are what they were.',
+      variables: [onePipeline(), segmentOf('{__name__=~"recalld_query_.+", job=~"$job", pipeline=~"$pipeline"}')],
       hasDeployments: true,
       from: 'now-7d',
       sections: [
@@ -209,8 +205,7 @@ export function densityDashboard(settings: DashboardSettings): Dashboard {
 function leftOut(): Builder<Panel> {
   return graph({
     title: 'Samples left out',
-    description:
-      'Sampled live queries a second whose coverage is not measured, since more came than can be searched.',
+    description: 'Sampled live queries a second whose coverage is not measured, since more came than can be searched.',
     unit: 'ops',
     min: 0,
     width: 8,

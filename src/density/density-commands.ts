@@ -9,12 +9,7 @@ import {
 } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { readDensityVerdict } from '../checks/check-store.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  parseCount,
-  parseTime,
-} from '../cli/configured-command.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount, parseTime } from '../cli/configured-command.ts';
 import { formatTable, printJson, printLine } from '../cli/output.ts';
 import { RecalldError } from '../errors.ts';
 import { systemClock } from '../system-clock.ts';
@@ -100,9 +95,7 @@ function linesOf({ pipeline, phase, baseline, progress, check, ...rest }: Densit
         ]
       : []),
     formatTable(['measure', 'value', '95 %', 'sessions', 'until'], rows),
-    ...events
-      .slice(0, EVENTS_SHOWN)
-      .map(({ occurred_at: at, kind, sentence }) => `${at} ${kind}: ${sentence}`),
+    ...events.slice(0, EVENTS_SHOWN).map(({ occurred_at: at, kind, sentence }) => `${at} ${kind}: ${sentence}`),
   ];
 }
 
@@ -128,11 +121,7 @@ function standing(
 const WEEK_MS = 7 * DAY_MS;
 
 /** @throws RecalldError pipeline_unknown, and as withCommandStore */
-async function showDensity(
-  settings: CommandSettings,
-  pipeline: string,
-  segment: string,
-): Promise<DensityAnswer> {
+async function showDensity(settings: CommandSettings, pipeline: string, segment: string): Promise<DensityAnswer> {
   assertConfiguredPipeline(settings.config, pipeline);
   return withWatchedStore(settings, (store) => {
     const { densityStates: watch, densityPlans: plans, measurements, clock } = store;
@@ -166,11 +155,7 @@ interface ChangeOptions extends ConfiguredOptions {
 export function topicsCommand(signal: AbortSignal): Command {
   const command = new Command('topics').description('What people ask that the store does not cover.');
   command.addCommand(
-    configuredCommand(
-      'list',
-      'List uncovered topics, largest first.',
-      'recalld topics list --pipeline support-docs',
-    )
+    configuredCommand('list', 'List uncovered topics, largest first.', 'recalld topics list --pipeline support-docs')
       .option('--pipeline <name>', 'only those of this pipeline')
       .option('--all', 'closed ones too')
       .option('--limit <n>', 'at most so many', parseCount, 20)
@@ -179,9 +164,7 @@ export function topicsCommand(signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand('show', 'Show one topic with example queries.', 'recalld topics show t-3f9a1c2b')
       .argument('<id>', 'id of the topic')
-      .action((id: string, options: ConfiguredOptions) =>
-        show(commandSettings(options.config, signal), id, options),
-      ),
+      .action((id: string, options: ConfiguredOptions) => show(commandSettings(options.config, signal), id, options)),
   );
   for (const [name, state, what] of [
     ['acknowledge', 'acknowledged', 'Say that somebody looks after a topic.'],
@@ -200,8 +183,7 @@ export function topicsCommand(signal: AbortSignal): Command {
 }
 
 async function list(settings: CommandSettings, { pipeline, all, limit, json }: ListOptions): Promise<void> {
-  const states: readonly TopicState[] =
-    all === true ? ['open', 'acknowledged', 'closed'] : ['open', 'acknowledged'];
+  const states: readonly TopicState[] = all === true ? ['open', 'acknowledged', 'closed'] : ['open', 'acknowledged'];
   await withCommandStore(settings, async ({ topics }) => {
     const found = await topics.list({ states, limit, ...(pipeline === undefined ? {} : { pipeline }) });
     if (json === true) {
@@ -251,9 +233,7 @@ async function show(settings: CommandSettings, id: string, { json }: ConfiguredO
         `First seen ${topic.firstSeen.toISOString()}, last ${topic.windowEnd.toISOString()}, in ${windows.length} windows.`,
         ...(topic.segments.length === 0
           ? []
-          : [
-              `Mostly ${topic.segments.map(([segment, share]) => `${segment} (${percent(share)})`).join(', ')}.`,
-            ]),
+          : [`Mostly ${topic.segments.map(([segment, share]) => `${segment} (${percent(share)})`).join(', ')}.`]),
         '',
         'Example queries, the most typical first:',
         ...topic.examples.map((query) => `  ${texts.get(query) ?? query}`),

@@ -107,9 +107,7 @@ export function DensityPage({ frame, data }: { readonly frame: Frame; readonly d
           {distributions === null ? (
             <figure class="chart">
               <figcaption>Coverage of queries</figcaption>
-              <p class="chart-empty">
-                No live query was measured in this time, and there is no reference yet.
-              </p>
+              <p class="chart-empty">No live query was measured in this time, and there is no reference yet.</p>
             </figure>
           ) : (
             <DistributionChart
@@ -138,8 +136,8 @@ function State({ density, now }: { readonly density: DensityAnswer; readonly now
         why="The density of this pipeline is not watched."
         todo={
           <>
-            Name its <code>vector_store</code> in the config, and its <code>embedder</code> unless live
-            queries come with their vectors; then send live queries.
+            Name its <code>vector_store</code> in the config, and its <code>embedder</code> unless live queries come
+            with their vectors; then send live queries.
           </>
         }
       />
@@ -179,11 +177,7 @@ function State({ density, now }: { readonly density: DensityAnswer; readonly now
       detail: <Instant at={new Date(opened_at)} />,
     })),
   ];
-  return facts.length === 0 ? (
-    <p class="lead">The first window has not closed yet.</p>
-  ) : (
-    <Facts facts={facts} />
-  );
+  return facts.length === 0 ? <p class="lead">The first window has not closed yet.</p> : <Facts facts={facts} />;
 }
 
 const eventTones: Record<DensityAnswer['events'][number]['kind'], Tone> = {

@@ -37,17 +37,10 @@ export function searchIntervalMs({ windowMs }: Pick<DensityPlan, 'windowMs'>): n
 export async function detectUncoveredTopics(deps: DensityDeps, signal: AbortSignal): Promise<void> {
   const searches = await deps.tables.topics.latestSearches();
   const latest = new Map(searches.map((search) => [search.pipeline, search.until]));
-  await forEachPlan(deps.plans, signal, (plan) =>
-    detectIn(deps, plan, latest.get(plan.pipeline) ?? null, signal),
-  );
+  await forEachPlan(deps.plans, signal, (plan) => detectIn(deps, plan, latest.get(plan.pipeline) ?? null, signal));
 }
 
-async function detectIn(
-  deps: DensityDeps,
-  plan: DensityPlan,
-  latest: Date | null,
-  signal: AbortSignal,
-): Promise<void> {
+async function detectIn(deps: DensityDeps, plan: DensityPlan, latest: Date | null, signal: AbortSignal): Promise<void> {
   const { pipeline } = plan;
   const { tables } = deps;
   const stored = await tables.watch.find(pipeline);
@@ -62,9 +55,7 @@ async function detectIn(
   const settings = { most: MAX_QUERIES, columns: regions.count === 0 ? null : regions.columns };
   const traffic = await readTraffic(deps, period, settings, signal);
   const [tail, sample] = await Promise.all(
-    (['tail', 'sample'] as const).map((role) =>
-      tables.baselines.retained(pipeline, phase.baselineVersion, role),
-    ),
+    (['tail', 'sample'] as const).map((role) => tables.baselines.retained(pipeline, phase.baselineVersion, role)),
   );
   if (tail === undefined || sample === undefined) return;
   const found = await deps.compute.findTopics(traffic, topicBaseline(baseline, tail, sample), signal);
@@ -101,11 +92,7 @@ function isDue(plan: DensityPlan, { alarms }: WatchingPhase, closedMs: number, l
   return Object.values(alarms).some(({ incident }) => incident !== null && incident.raisedMs > latestMs);
 }
 
-function topicBaseline(
-  { baseline, tailSessions }: StoredBaseline,
-  tail: RetainedQueries,
-  sample: RetainedQueries,
-) {
+function topicBaseline({ baseline, tailSessions }: StoredBaseline, tail: RetainedQueries, sample: RetainedQueries) {
   const { regions, scores } = baseline;
   const queries = tail.queries.map(({ id, session, surprise }, row) => ({ id, row, session, surprise }));
   return {
@@ -203,11 +190,7 @@ async function topicPeriod(
 }
 
 /** Since when the coverage is worse by the open alarm, the latest when there are two; null without one. */
-async function fellAt(
-  { tables }: DensityDeps,
-  pipeline: string,
-  { alarms }: WatchingPhase,
-): Promise<number | null> {
+async function fellAt({ tables }: DensityDeps, pipeline: string, { alarms }: WatchingPhase): Promise<number | null> {
   const raised = Object.values(alarms).flatMap(({ incident }) => incident?.raisedMs ?? []);
   if (raised.length === 0) return null;
   const events = await tables.watch.events({ pipeline, limit: MAX_EVENTS });

@@ -34,10 +34,7 @@ export function driftCommand(signal: AbortSignal, output: Writable = process.std
     .requiredOption('--store <file>', 'vectors of the chunks')
     .requiredOption('--reference <file>', 'vectors of the queries to compare with')
     .requiredOption('--current <file>', 'vectors of the queries to judge')
-    .option(
-      '--sessions <file>',
-      'session of each current query, one name on each line (default: each is its own)',
-    )
+    .option('--sessions <file>', 'session of each current query, one name on each line (default: each is its own)')
     .option('--k <number>', 'nearest chunks whose mean cosine is the score of a query', '5')
     .option(
       '--regions <number>',
@@ -212,9 +209,7 @@ function notes(drift: OfflineDrift, { k, seed }: DriftSettings): string[] {
   if (density.sessions < MIN_SESSIONS) {
     lines.push(`Fewer than ${MIN_SESSIONS} sessions: only a large loss of coverage can be seen.`);
   }
-  lines.push(
-    'The measures of the vectors tell that the questions changed, which alone is no loss of coverage.',
-  );
+  lines.push('The measures of the vectors tell that the questions changed, which alone is no loss of coverage.');
   return lines;
 }
 

@@ -14,20 +14,9 @@ import { MAX_POOL_MS } from './rules/alarm.ts';
 import { noveltyOf, readCause } from './rules/cause.ts';
 import { segmentTotals, type WindowMeasurement } from './rules/measure-window.ts';
 import { type WindowSpan, windowsToClose, windowTotals } from './rules/pooled-density.ts';
-import {
-  densityOf,
-  UNCOVERED_PERCENTILE,
-  type UncoveredShare,
-  uncoveredShareOf,
-} from './rules/query-density.ts';
+import { densityOf, UNCOVERED_PERCENTILE, type UncoveredShare, uncoveredShareOf } from './rules/query-density.ts';
 import { type RegionRow, regionTable } from './rules/regions.ts';
-import {
-  isUpgradeDue,
-  lastClosable,
-  learningState,
-  MEASURING_PATIENCE_MS,
-  transition,
-} from './rules/watch.ts';
+import { isUpgradeDue, lastClosable, learningState, MEASURING_PATIENCE_MS, transition } from './rules/watch.ts';
 import { raisedEvent } from './rules/watch-sentences.ts';
 import type {
   AlarmToInvestigate,
@@ -73,8 +62,7 @@ async function investigateAlarm(
   const from = new Date(startMs);
   const period = { pipeline, from, until: new Date(endMs), scoredSince: timeOf(sinceMs) };
   const compared = await compareQuestions(deps, stored, sample, period, signal);
-  const novelty =
-    compared === null ? null : noveltyOf(compared.familiarity, compared.novelBelow, uncovered.excess);
+  const novelty = compared === null ? null : noveltyOf(compared.familiarity, compared.novelBelow, uncovered.excess);
   const trafficChanged = novelty?.explains ?? false;
   const goldenFell = await deps.goldenFell(pipeline);
   const isStoreSuspected = !trafficChanged || goldenFell === true;
@@ -97,11 +85,7 @@ function uncoveredOf(windows: readonly ClosedWindow[]): UncoveredShare {
     sessions += segments[ALL_SEGMENT]?.sessions ?? 0;
     sum += segments[ALL_SEGMENT]?.sumUncovered ?? 0;
   }
-  return uncoveredShareOf(
-    Math.min(1, sum / Math.max(1, sessions)),
-    Math.max(1, sessions),
-    UNCOVERED_PERCENTILE,
-  );
+  return uncoveredShareOf(Math.min(1, sum / Math.max(1, sessions)), Math.max(1, sessions), UNCOVERED_PERCENTILE);
 }
 
 /** Sessions with queries in several regions count in each, so that the shares are of the sum. */

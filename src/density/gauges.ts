@@ -27,10 +27,7 @@ const DAY_SECONDS = 86_400;
 const ADMISSION_TRUST_MS = 10 * MINUTE_MS;
 
 /** Every gauge of query density. */
-export async function readDensityGauges(
-  deps: DensityGaugesDeps,
-  { measurements }: MeasuredRows,
-): Promise<GaugesAt> {
+export async function readDensityGauges(deps: DensityGaugesDeps, { measurements }: MeasuredRows): Promise<GaugesAt> {
   if (deps.plans.length === 0) return () => [];
   const states = await deps.tables.watch.all();
   const admissions = new Map((await deps.tables.coverage.admissions()).map((one) => [one.pipeline, one]));
@@ -42,9 +39,7 @@ export async function readDensityGauges(
     watched.flatMap(({ plan, measured }) => [
       ...stateSamples(plan, states.get(plan.pipeline) ?? null, now),
       ...admissionSamples(admissions.get(plan.pipeline), now),
-      ...measured.flatMap((one) =>
-        isDensity(one.measure) ? measureSamples(plan, one, one.measure, now) : [],
-      ),
+      ...measured.flatMap((one) => (isDensity(one.measure) ? measureSamples(plan, one, one.measure, now) : [])),
     ]);
 }
 
@@ -104,9 +99,7 @@ function unmeasuredSamples(pipeline: string, details: Readonly<Record<string, un
   const reasons = details['not_measurable'];
   if (typeof reasons !== 'object' || reasons === null) return [];
   return Object.entries(reasons).flatMap(([reason, queries]) =>
-    typeof queries === 'number'
-      ? [sample('recalld_density_unmeasured_queries', { pipeline, reason }, queries)]
-      : [],
+    typeof queries === 'number' ? [sample('recalld_density_unmeasured_queries', { pipeline, reason }, queries)] : [],
   );
 }
 

@@ -66,10 +66,7 @@ const densityAnswer = z.object({
     })
     .nullable()
     .describe('How far the traffic is from a baseline, while there is none.'),
-  incidents: z.record(
-    z.string(),
-    z.object({ opened_at: z.iso.datetime(), scope: z.union([z.string(), z.int()]) }),
-  ),
+  incidents: z.record(z.string(), z.object({ opened_at: z.iso.datetime(), scope: z.union([z.string(), z.int()]) })),
   closed_until: z.iso.datetime().nullable().describe('End of the latest closed window.'),
   check: z.object({ verdict: verdictField, explanation: z.string() }).nullable(),
   outgrew_baseline: z
@@ -108,9 +105,7 @@ const topicSchema = topicWindowSchema.extend({
   name: z.string().describe('Distinctive words of its queries; the id where no texts are kept.'),
   state: z.enum(topicStates),
   note: z.string().nullable(),
-  cause: z
-    .enum(topicCauses)
-    .describe('Nobody asked it in the baseline, or people asked it before and found it.'),
+  cause: z.enum(topicCauses).describe('Nobody asked it in the baseline, or people asked it before and found it.'),
   first_seen: z.iso.datetime(),
   last_seen: z.iso.datetime(),
   share_low: z.number().describe('Lower 95 % bound of traffic_share.'),
@@ -126,10 +121,7 @@ const topicSchema = topicWindowSchema.extend({
   lost_chunks: z
     .array(z.string())
     .describe('Ids of chunks that baseline queries like it found and that are gone from the store.'),
-  windows: z
-    .array(topicWindowSchema)
-    .optional()
-    .describe('Its history, oldest first; of a single topic only.'),
+  windows: z.array(topicWindowSchema).optional().describe('Its history, oldest first; of a single topic only.'),
 });
 
 export const topicParams = z.strictObject({ id: idField });
@@ -191,8 +183,7 @@ export const densityEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/density/rebaseline',
     tag: 'density',
-    summary:
-      'Drop the baseline and learn a new one from now on: the coverage of today becomes the one to keep.',
+    summary: 'Drop the baseline and learn a new one from now on: the coverage of today becomes the one to keep.',
     scope: 'admin',
     body: rebaselineSchema,
     responses: { '202': { description: 'The next minute starts it.', body: rebaselineAnswer } },

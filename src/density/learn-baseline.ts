@@ -172,8 +172,7 @@ async function buildBaseline(
   const settings = { period, windowMs, seed: SEED, pageNeeds: needs };
   const built = await deps.compute.buildBaseline(traffic, settings, signal);
   if ('kind' in built) return tooLittle({ days: built.have, sessions, problem: built.of });
-  if (built.grade === 'insufficient')
-    return tooLittle({ ...NOTHING, days: built.days, sessions: built.sessions });
+  if (built.grade === 'insufficient') return tooLittle({ ...NOTHING, days: built.days, sessions: built.sessions });
   const { tail, ...frozen } = built;
   const retained = retainedTail(built, traffic);
   const version = await deps.tables.baselines.save(

@@ -1,12 +1,7 @@
 /** Sampled live queries -> which are admitted -> how well the store covers each, within a budget of searches. */
 import type { Clock } from '../clock.ts';
 import { createBookedTurns } from '../golden/runs/retriever-gate.ts';
-import {
-  type Admission,
-  admissionChance,
-  nextAdmission,
-  openAdmission,
-} from '../live/rules/sampling/admission.ts';
+import { type Admission, admissionChance, nextAdmission, openAdmission } from '../live/rules/sampling/admission.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { ClaimedQuery, CoverageOutcome } from './coverage-table.ts';
 import type { DensityDeps } from './dependencies.ts';
@@ -226,8 +221,7 @@ async function admit(
   const admission = nextAdmission(previous, load, now.getTime());
   const decidedUntil = decided?.until ?? null;
   const leftOut = await coverage.admit({ pipeline, from, until, now, admission, decidedUntil });
-  if (leftOut !== null && leftOut > 0)
-    meter.increment('recalld_density_left_out_total', { pipeline }, leftOut);
+  if (leftOut !== null && leftOut > 0) meter.increment('recalld_density_left_out_total', { pipeline }, leftOut);
   if (leftOut === null || (admission.level === previous.level && leftOut === 0)) return;
   logger.warn('more live queries wait for their coverage than the budget of searches can measure', {
     pipeline,

@@ -30,10 +30,9 @@ export const densityMetrics = {
     labels: ['pipeline'],
     source: 'process',
   },
-  recalld_density_window_end_timestamp_seconds: storedGauge(
-    'End of the latest closed window of live queries.',
-    ['pipeline'],
-  ),
+  recalld_density_window_end_timestamp_seconds: storedGauge('End of the latest closed window of live queries.', [
+    'pipeline',
+  ]),
   recalld_topics_uncovered: storedGauge(
     'Uncovered topics that are not closed: groups of live queries that the store covers badly and that the traffic has more of than the baseline. Absent while there is too little traffic to look.',
     ['pipeline'],
@@ -42,9 +41,7 @@ export const densityMetrics = {
     'The baseline that live queries are held against, and whether it is good for pages; always 1.',
     ['pipeline', 'version', 'grade'],
   ),
-  recalld_density_baseline_age_seconds: storedGauge('Time since the end of the period of the baseline.', [
-    'pipeline',
-  ]),
+  recalld_density_baseline_age_seconds: storedGauge('Time since the end of the period of the baseline.', ['pipeline']),
   recalld_density_baseline_sessions: storedGauge(
     'Sessions of the baseline; while there is none, those that were measured so far.',
     ['pipeline'],

@@ -71,9 +71,7 @@ export async function observeChange(
   }
   const at = deps.clock.now();
   const consequence = await consequenceOf(deps, plan, phase, { changed, at }, signal);
-  return consequence === 'unknown'
-    ? consequence
-    : { kind: 'parts_changed', fingerprint, changed, at, consequence };
+  return consequence === 'unknown' ? consequence : { kind: 'parts_changed', fingerprint, changed, at, consequence };
 }
 
 async function consequenceOf(

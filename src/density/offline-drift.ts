@@ -3,12 +3,7 @@ import { RecalldError } from '../errors.ts';
 import { distinctRows, type Matrix, selectRows } from '../vector/matrix.ts';
 import { meanSimilarities, nearestNeighbours } from '../vector/nearest-neighbours.ts';
 import { compareEmbeddings, type EmbeddingDrift } from './rules/embedding-drift.ts';
-import {
-  type CoverageVerdict,
-  judgeCoverage,
-  type QueryDensity,
-  queryDensity,
-} from './rules/query-density.ts';
+import { type CoverageVerdict, judgeCoverage, type QueryDensity, queryDensity } from './rules/query-density.ts';
 import { baselineScores, NO_REGION, percentile, surpriseOf } from './rules/query-score.ts';
 import { assignRegions, findRegions, regionCount } from './rules/regions.ts';
 import {

@@ -63,20 +63,16 @@ function addDensity(app: FastifyInstance, deps: DensityRouteDeps): void {
     return deps.describeDensity({ pipeline, segment, from: start, until: end });
   });
 
-  app.post(
-    '/v1/density/rebaseline',
-    { preParsing: requireScope('admin', authentication) },
-    async (request, reply) => {
-      const body = parseRequest(request.body, rebaselineSchema, 'body');
-      deps.assertPipeline(body.pipeline);
-      const status = await deps.rebaselineDensity({
-        pipeline: body.pipeline,
-        reason: body.reason ?? null,
-        since: body.since === undefined ? null : new Date(body.since),
-      });
-      return reply.code(202).send({ status });
-    },
-  );
+  app.post('/v1/density/rebaseline', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
+    const body = parseRequest(request.body, rebaselineSchema, 'body');
+    deps.assertPipeline(body.pipeline);
+    const status = await deps.rebaselineDensity({
+      pipeline: body.pipeline,
+      reason: body.reason ?? null,
+      since: body.since === undefined ? null : new Date(body.since),
+    });
+    return reply.code(202).send({ status });
+  });
 }
 
 function addUncoveredTopics(app: FastifyInstance, deps: DensityRouteDeps): void {
@@ -103,17 +99,13 @@ function addUncoveredTopics(app: FastifyInstance, deps: DensityRouteDeps): void 
     return topicJson(topic, texts, windows);
   });
 
-  app.post(
-    '/v1/uncovered-topics/:id',
-    { preParsing: requireScope('admin', authentication) },
-    async (request) => {
-      const { id } = parseRequest(request.params, topicParams, 'path');
-      const { state, note = null } = parseRequest(request.body, topicChangeSchema, 'body');
-      await topics.setState(id, state, note, clock.now());
-      const topic = await findTopic(topics, id);
-      return topicJson(topic, await topics.texts(topic.pipeline, topic.examples));
-    },
-  );
+  app.post('/v1/uncovered-topics/:id', { preParsing: requireScope('admin', authentication) }, async (request) => {
+    const { id } = parseRequest(request.params, topicParams, 'path');
+    const { state, note = null } = parseRequest(request.body, topicChangeSchema, 'body');
+    await topics.setState(id, state, note, clock.now());
+    const topic = await findTopic(topics, id);
+    return topicJson(topic, await topics.texts(topic.pipeline, topic.examples));
+  });
 }
 
 /** @throws RecalldError topic_unknown */

@@ -64,9 +64,7 @@ function Topic({
 }) {
   const name = showsText && topic.label.length > 0 ? topic.label.join(' ') : topic.id;
   const examples = showsText
-    ? topic.examples
-        .flatMap((id) => (texts.has(id) ? [{ id, text: texts.get(id) }] : []))
-        .slice(0, MAX_EXAMPLES)
+    ? topic.examples.flatMap((id) => (texts.has(id) ? [{ id, text: texts.get(id) }] : [])).slice(0, MAX_EXAMPLES)
     : [];
   const trend = windows.map(({ windowEnd, trafficShare }) => ({
     at: windowEnd,
@@ -80,8 +78,8 @@ function Topic({
         <h3 id={`topic-${topic.id}`}>{name}</h3>
         <Badge tone={topic.state === 'open' ? 'warning' : 'neutral'}>{topic.state}</Badge>
         <span class="of">
-          {topic.cause === 'lost_content' ? 'was covered before' : 'new'} · first seen{' '}
-          <Instant at={topic.firstSeen} />, last <Age seconds={agoOf(topic.windowEnd, now)} />
+          {topic.cause === 'lost_content' ? 'was covered before' : 'new'} · first seen <Instant at={topic.firstSeen} />,
+          last <Age seconds={agoOf(topic.windowEnd, now)} />
         </span>
       </div>
       <p>
@@ -206,11 +204,7 @@ export function DensityPart({ review: { density, from, until }, marks }: Density
           columns={[{ title: 'When (UTC)' }, { title: 'What' }, { title: 'In words' }]}
           rows={events.slice(0, MAX_EVENTS).map(({ id, occurredAt, kind, sentence }) => ({
             key: id,
-            cells: [
-              <Instant at={occurredAt} />,
-              <Badge tone={kinds[kind].tone}>{kinds[kind].text}</Badge>,
-              sentence,
-            ],
+            cells: [<Instant at={occurredAt} />, <Badge tone={kinds[kind].tone}>{kinds[kind].text}</Badge>, sentence],
           }))}
         />
       )}

@@ -2,13 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../postgres/transaction.ts';
 import { bytesOfNumbers, numbersOfBytes } from '../postgres/values.ts';
-import type {
-  KnownTopic,
-  SeenTopic,
-  TopicState,
-  TopicWindow,
-  UncoveredTopic,
-} from './rules/uncovered-topic.ts';
+import type { KnownTopic, SeenTopic, TopicState, TopicWindow, UncoveredTopic } from './rules/uncovered-topic.ts';
 
 /** One search for uncovered topics in the live queries of a pipeline. */
 export interface TopicSearch {
@@ -123,10 +117,9 @@ export function topicsTable(pool: Pool) {
     },
 
     async find(id: string): Promise<UncoveredTopic | null> {
-      const { rows } = await pool.query<TopicRow>(
-        `select ${topicColumns} from uncovered_topics where id = $1::text`,
-        [id],
-      );
+      const { rows } = await pool.query<TopicRow>(`select ${topicColumns} from uncovered_topics where id = $1::text`, [
+        id,
+      ]);
       return rows[0] === undefined ? null : toTopic(rows[0]);
     },
 
@@ -200,15 +193,7 @@ async function isTaken(client: PoolClient, search: TopicSearch, after: Date | nu
        set window_start = excluded.window_start, window_end = excluded.window_end,
            baseline_version = excluded.baseline_version, sessions = excluded.sessions, lacking = excluded.lacking
      where latest.window_end = $7::timestamptz`,
-    [
-      search.pipeline,
-      search.from,
-      search.until,
-      search.baselineVersion,
-      search.sessions,
-      search.lacking,
-      after,
-    ],
+    [search.pipeline, search.from, search.until, search.baselineVersion, search.sessions, search.lacking, after],
   );
   return rowCount === 1;
 }

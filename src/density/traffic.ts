@@ -83,9 +83,7 @@ function withoutVector(query: CoveredQuery): Omit<CoveredQuery, 'vector'> {
 
 /** In shared memory, so that a worker thread sees the vectors without a copy. */
 function sharedMatrix(rows: readonly Float32Array[], columns: number): Matrix {
-  const data = new Float32Array(
-    new SharedArrayBuffer(rows.length * columns * Float32Array.BYTES_PER_ELEMENT),
-  );
+  const data = new Float32Array(new SharedArrayBuffer(rows.length * columns * Float32Array.BYTES_PER_ELEMENT));
   for (const [index, vector] of rows.entries()) data.set(vector, index * columns);
   return { rows: rows.length, columns, data };
 }

@@ -49,18 +49,14 @@ export function watchTable(pool: Pool) {
       [pipeline],
     );
     return new Map(
-      rows.map(({ pipeline: name, revision, ...stored }) => [
-        name,
-        { ...stored, revision: Number(revision) },
-      ]),
+      rows.map(({ pipeline: name, revision, ...stored }) => [name, { ...stored, revision: Number(revision) }]),
     );
   };
   return {
     /** Of every pipeline that was ever watched. */
     all: (): Promise<ReadonlyMap<string, StoredDensityState>> => read(null),
 
-    find: async (pipeline: string): Promise<StoredDensityState | null> =>
-      (await read(pipeline)).get(pipeline) ?? null,
+    find: async (pipeline: string): Promise<StoredDensityState | null> => (await read(pipeline)).get(pipeline) ?? null,
 
     /**
      * Takes one step: state, windows and events, all or nothing.
@@ -114,10 +110,10 @@ async function advance(client: PoolClient, step: NextState): Promise<boolean> {
        on conflict (pipeline, window_end) do update set window_start = excluded.window_start, totals = excluded.totals`,
       [pipeline, new Date(window.endMs), new Date(window.startMs), JSON.stringify(window)],
     );
-    await client.query(
-      `delete from density_windows where pipeline = $1::text and window_end < $2::timestamptz`,
-      [pipeline, new Date(window.endMs - KEPT_MS)],
-    );
+    await client.query(`delete from density_windows where pipeline = $1::text and window_end < $2::timestamptz`, [
+      pipeline,
+      new Date(window.endMs - KEPT_MS),
+    ]);
   }
   for (const { kind, occurredAt, sentence, details } of events) {
     await client.query(

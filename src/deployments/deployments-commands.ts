@@ -2,12 +2,7 @@
 import { Command, Option } from 'commander';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  parseCount,
-  parseTime,
-} from '../cli/configured-command.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount, parseTime } from '../cli/configured-command.ts';
 import { formatTable, printJson, printLine } from '../cli/output.ts';
 import { deploymentJson } from './routes.ts';
 import { type Deployment, type DeploymentKind, deploymentKinds } from './rules/deployment.ts';
@@ -34,9 +29,7 @@ export function deploymentsCommand(signal: AbortSignal): Command {
       'recalld deployments add --pipeline support-docs --kind index --version 2026-11-20 --note "ef_search 40 -> 100"',
     )
       .requiredOption('--pipeline <name>', 'pipeline of the config')
-      .addOption(
-        new Option('--kind <kind>', 'what was changed').choices(deploymentKinds).makeOptionMandatory(),
-      )
+      .addOption(new Option('--kind <kind>', 'what was changed').choices(deploymentKinds).makeOptionMandatory())
       .requiredOption('--version <version>', 'what is there now')
       .option('--note <text>', 'why, in short')
       .option('--at <time>', 'when it took effect (default: now)', parseTime)
@@ -52,11 +45,7 @@ export function deploymentsCommand(signal: AbortSignal): Command {
       }),
   );
   command.addCommand(
-    configuredCommand(
-      'list',
-      'List changes, newest first.',
-      'recalld deployments list --pipeline support-docs',
-    )
+    configuredCommand('list', 'List changes, newest first.', 'recalld deployments list --pipeline support-docs')
       .option('--pipeline <name>', 'only those of this pipeline')
       .option('--limit <n>', 'at most so many', parseCount, 20)
       .action(async (options: ListOptions) => {
@@ -66,8 +55,7 @@ export function deploymentsCommand(signal: AbortSignal): Command {
         );
         if (options.json === true) printJson(found.map(deploymentJson));
         else if (found.length === 0) printLine('No change is known; `recalld deployments add` notes one.');
-        else
-          printLine(formatTable(['when', 'pipeline', 'kind', 'version', 'source', 'what'], found.map(rowOf)));
+        else printLine(formatTable(['when', 'pipeline', 'kind', 'version', 'source', 'what'], found.map(rowOf)));
       }),
   );
   return command;

@@ -17,22 +17,11 @@ export interface DeploymentsPageData {
   readonly pipeline: string | null;
 }
 
-export function DeploymentsPage({
-  frame,
-  data,
-}: {
-  readonly frame: Frame;
-  readonly data: DeploymentsPageData;
-}) {
+export function DeploymentsPage({ frame, data }: { readonly frame: Frame; readonly data: DeploymentsPageData }) {
   const { deployments, notes, pipelines, pipeline } = data;
   const { visitor, range } = frame;
   return (
-    <Page
-      frame={frame}
-      title="Deployments"
-      section="deployments"
-      {...(pipeline === null ? {} : { pipeline })}
-    >
+    <Page frame={frame} title="Deployments" section="deployments" {...(pipeline === null ? {} : { pipeline })}>
       <PipelineChoice frame={frame} path="/deployments" pipelines={pipelines} chosen={pipeline} />
       <Section
         id="deployments"

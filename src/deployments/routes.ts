@@ -57,16 +57,12 @@ export interface DeploymentsDeps {
 export function addDeployments(app: FastifyInstance, deps: DeploymentsDeps): void {
   const { authentication, clock, deployments } = deps;
 
-  app.post(
-    '/v1/deployments',
-    { preParsing: requireScope('admin', authentication) },
-    async (request, reply) => {
-      const body = parseRequest(request.body, newDeploymentSchema, 'body');
-      deps.assertPipeline(body.pipeline);
-      const deployment = await deployments.annotate(toNewDeployment(body, clock.now()));
-      return reply.code(201).send(deploymentJson(deployment));
-    },
-  );
+  app.post('/v1/deployments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
+    const body = parseRequest(request.body, newDeploymentSchema, 'body');
+    deps.assertPipeline(body.pipeline);
+    const deployment = await deployments.annotate(toNewDeployment(body, clock.now()));
+    return reply.code(201).send(deploymentJson(deployment));
+  });
 
   app.get('/v1/deployments', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, limit, cursor } = parseRequest(request.query, deploymentListQuery, 'query');

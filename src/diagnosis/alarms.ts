@@ -5,12 +5,7 @@ import { failedShare } from '../golden/rules/run.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
-import {
-  ageSeconds,
-  INTERVALS_TO_TRUST,
-  type IntervalOf,
-  probeTrustSeconds,
-} from '../measures/rules/measurement.ts';
+import { ageSeconds, INTERVALS_TO_TRUST, type IntervalOf, probeTrustSeconds } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT, type Severity } from '../model.ts';
 
 export interface Alarm {
@@ -36,9 +31,7 @@ const MIN_ANN_RECALL = 0.9;
 export function alarmsOf(pipeline: WatchedPipeline, facts: AlarmFacts, now: Date): Alarm[] {
   const alarms = [
     ...checkAlarms(pipeline, facts),
-    ...facts.latest
-      .filter((run) => run.pipeline === pipeline.name)
-      .flatMap((run) => runAlarms(run, facts, now)),
+    ...facts.latest.filter((run) => run.pipeline === pipeline.name).flatMap((run) => runAlarms(run, facts, now)),
     ...partAlarms(facts.measurements),
   ];
   const rank = ({ severity, name }: Alarm): string => `${severity === 'critical' ? 0 : 1}${name}`;

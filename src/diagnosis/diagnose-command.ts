@@ -40,10 +40,9 @@ function formatDiagnosis({ pipeline, latest, now }: PipelineDiagnosis): string {
   }
   if (latest === null) return `${name}: nothing is in alarm.`;
   const until = latest.closed_at ?? latest.revised_at;
-  return [
-    `${name}: nothing is in alarm. It last was from ${latest.opened_at} to ${until}.`,
-    ...linesOf(latest),
-  ].join('\n');
+  return [`${name}: nothing is in alarm. It last was from ${latest.opened_at} to ${until}.`, ...linesOf(latest)].join(
+    '\n',
+  );
 }
 
 function linesOf(findings: FindingsJson): string[] {
@@ -83,10 +82,7 @@ export interface PipelineDiagnosis {
  * @param only name of one pipeline; null for all of the config
  * @throws RecalldError pipeline_unknown, and as withWatchedStore
  */
-async function readDiagnoses(
-  settings: CommandSettings,
-  only: string | null,
-): Promise<readonly PipelineDiagnosis[]> {
+async function readDiagnoses(settings: CommandSettings, only: string | null): Promise<readonly PipelineDiagnosis[]> {
   if (only !== null) assertConfiguredPipeline(settings.config, only);
   return withWatchedStore(settings, async (store) => {
     const answers: PipelineDiagnosis[] = [];

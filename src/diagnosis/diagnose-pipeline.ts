@@ -74,8 +74,7 @@ export async function keepDiagnosis(
   if (alarms.length === 0) {
     // What is never seen well cannot be seen to have changed.
     if (lacksFirstLook(pipeline, facts)) await probeParts(pipeline, signal);
-    if (await diagnoses.close(name, clock.now()))
-      logger.info('nothing is in alarm any more', { pipeline: name });
+    if (await diagnoses.close(name, clock.now())) logger.info('nothing is in alarm any more', { pipeline: name });
     return null;
   }
   if (open === null) await probeParts(pipeline, signal);
@@ -106,8 +105,7 @@ function lacksFirstLook({ store, embedder }: WatchedPipeline, { latest, measurem
   const isMeasured = (measure: string): boolean => measurements.some((one) => one.measure === measure);
   return (
     latest.some(({ completed }) => completed !== null) &&
-    ((store !== null && !isMeasured('store_vectors')) ||
-      (embedder !== null && !isMeasured('embedding_canary_median')))
+    ((store !== null && !isMeasured('store_vectors')) || (embedder !== null && !isMeasured('embedding_canary_median')))
   );
 }
 
@@ -174,17 +172,16 @@ async function observe(
   const opened = open?.openedAt ?? run?.startedAt ?? now;
   const good = reference?.finishedAt ?? new Date(opened.getTime() - DAY_MS);
   const interval: Interval = { pipeline, good, opened };
-  const [observedRun, store, annRecall, canary, deployments, observedDensity, topics, sentinels] =
-    await Promise.all([
-      run === null ? null : observeRun(deps, run, reference),
-      observeStore(measurements, measured, interval),
-      observeRecall(measurements, measured, interval),
-      observeCanary(measurements, measured, interval),
-      deps.deployments.list({ pipeline, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
-      observeDensity(deps.densityStates, pipeline, density, measured),
-      plan === null ? null : observeTopics(deps.topics, pipeline),
-      deps.runs.latestSentinels(),
-    ]);
+  const [observedRun, store, annRecall, canary, deployments, observedDensity, topics, sentinels] = await Promise.all([
+    run === null ? null : observeRun(deps, run, reference),
+    observeStore(measurements, measured, interval),
+    observeRecall(measurements, measured, interval),
+    observeCanary(measurements, measured, interval),
+    deps.deployments.list({ pipeline, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
+    observeDensity(deps.densityStates, pipeline, density, measured),
+    plan === null ? null : observeTopics(deps.topics, pipeline),
+    deps.runs.latestSentinels(),
+  ]);
   const sentinel = sentinels.find((one) => one.pipeline === pipeline && one.goldenSet === run?.goldenSet);
   return {
     run: observedRun,
@@ -196,9 +193,7 @@ async function observe(
     density: observedDensity,
     topics,
     sentinel:
-      sentinel?.ended == null || sentinel.ended.finishedAt < good
-        ? null
-        : { hasFallen: sentinel.ended.hasFallen },
+      sentinel?.ended == null || sentinel.ended.finishedAt < good ? null : { hasFallen: sentinel.ended.hasFallen },
     ownWork: observeOwnWork(facts, observedRun, run, now),
   };
 }

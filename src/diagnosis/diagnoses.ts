@@ -142,8 +142,6 @@ export async function readDiagnosisGauges({ diagnoses, pipelines }: DiagnosisGau
   const watched = new Set(pipelines);
   const samples = (await diagnoses.open())
     .filter(({ pipeline }) => watched.has(pipeline))
-    .map(({ pipeline, cause, confidence }) =>
-      sample('recalld_diagnosis_info', { pipeline, cause, confidence }, 1),
-    );
+    .map(({ pipeline, cause, confidence }) => sample('recalld_diagnosis_info', { pipeline, cause, confidence }, 1));
   return () => samples;
 }

@@ -44,9 +44,7 @@ export async function latestEnded(
   if (goldenSet === undefined) return null;
   // However many runs wait behind a slow retriever.
   const found = await Promise.all(
-    (['completed', 'void', 'failed'] as const).map((status) =>
-      runs.list({ pipeline, goldenSet, status, limit: 1 }),
-    ),
+    (['completed', 'void', 'failed'] as const).map((status) => runs.list({ pipeline, goldenSet, status, limit: 1 })),
   );
   return found.flat().toSorted((a, b) => b.startedAt.getTime() - a.startedAt.getTime())[0] ?? null;
 }
@@ -75,16 +73,11 @@ export async function lastGood(
 async function isGood({ runs }: DiagnosedRunsDeps, run: GoldenRun): Promise<boolean> {
   const [checks, outcomes] = await Promise.all([runs.checks(run.id), runs.outcomes(run.id)]);
   return (
-    checks.every(({ verdict }) => verdict === 'ok' || verdict === 'no_data') &&
-    failedShare(outcomes) < FEW_FAILURES
+    checks.every(({ verdict }) => verdict === 'ok' || verdict === 'no_data') && failedShare(outcomes) < FEW_FAILURES
   );
 }
 
-export async function observeRun(
-  deps: StoredRuns,
-  run: GoldenRun,
-  reference: GoldenRun | null,
-): Promise<ObservedRun> {
+export async function observeRun(deps: StoredRuns, run: GoldenRun, reference: GoldenRun | null): Promise<ObservedRun> {
   const { runs } = deps;
   const [after, before, outcomes, latency95Ms, stale] = await Promise.all([
     readComparedSide(deps, run),
@@ -116,8 +109,7 @@ export async function observeRun(
 
 function commonError(answers: readonly QueryAnswer[]): string | null {
   const counts = new Map<string, number>();
-  for (const { errorCode } of answers)
-    if (errorCode !== null) counts.set(errorCode, (counts.get(errorCode) ?? 0) + 1);
+  for (const { errorCode } of answers) if (errorCode !== null) counts.set(errorCode, (counts.get(errorCode) ?? 0) + 1);
   const [first] = [...counts].toSorted(([, a], [, b]) => b - a);
   return first?.[0] ?? null;
 }
@@ -208,9 +200,7 @@ export async function observeCanary(
 
 export function observeLive(latest: readonly LatestMeasurement[]): ObservedLive | null {
   const newest = valueOf(latest, 'error_ratio');
-  return newest === null
-    ? null
-    : { errorRatio: newest.value, ciLow: newest.ciLow ?? newest.value, n: newest.n };
+  return newest === null ? null : { errorRatio: newest.value, ciLow: newest.ciLow ?? newest.value, n: newest.n };
 }
 
 export async function observeDensity(
@@ -232,8 +222,7 @@ export async function observeDensity(
   if (opened.length === 0) return { ...density, hasFallen: false, questions: null };
   const events = await states.events({ pipeline, limit: MAX_EVENTS });
   const raised = events.find(
-    ({ kind, occurredAt }) =>
-      (kind === 'page' || kind === 'ticket') && occurredAt.getTime() >= Math.min(...opened),
+    ({ kind, occurredAt }) => (kind === 'page' || kind === 'ticket') && occurredAt.getTime() >= Math.min(...opened),
   );
   return {
     ...density,

@@ -150,8 +150,7 @@ export function createTeiEmbedder({ api, promptName, batchSize }: TeiEmbedderSet
 }
 
 function readRows(json: unknown): VectorReading {
-  if (!Array.isArray(json))
-    return broken('no_vector', 'answered no list of vectors; check embedder.base_url');
+  if (!Array.isArray(json)) return broken('no_vector', 'answered no list of vectors; check embedder.base_url');
   const vectors: Float32Array[] = [];
   for (const [place, row] of (json as unknown[]).entries()) {
     const vector = readVector(row);

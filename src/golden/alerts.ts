@@ -1,11 +1,5 @@
 /** Alerts on golden runs. That they do not run and that they run and fail are different alerts with different owners. */
-import {
-  type AlertRule,
-  duration,
-  maxBy,
-  type RuleGroup,
-  type RuleSettings,
-} from '../metrics/alert-rules.ts';
+import { type AlertRule, duration, maxBy, type RuleGroup, type RuleSettings } from '../metrics/alert-rules.ts';
 
 const set = ['pipeline', 'golden_set'] as const;
 const onSet = 'on (pipeline, golden_set)';

@@ -23,11 +23,7 @@ export function minuteOfDay(text: string): number {
  *
  * @param field the field of each element that holds the name; left out, the elements are the names
  */
-export function refuseRepeats(
-  names: readonly string[],
-  context: z.core.$RefinementCtx,
-  field?: string,
-): void {
+export function refuseRepeats(names: readonly string[], context: z.core.$RefinementCtx, field?: string): void {
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name);
     if (first === index) continue;

@@ -118,8 +118,7 @@ export const goldenEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/golden-runs/{baseline}/compare/{candidate}',
     tag: 'golden',
-    summary:
-      'Two completed runs side by side. Segments are there when the two were compared as the candidate ended.',
+    summary: 'Two completed runs side by side. Segments are there when the two were compared as the candidate ended.',
     scope: 'read',
     params: comparedRunsParams,
     query: compareQuery,
@@ -130,8 +129,7 @@ export const goldenEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/baselines',
     tag: 'golden',
-    summary:
-      'Pin a completed run as the baseline of its pipeline and golden set, in place of the one before.',
+    summary: 'Pin a completed run as the baseline of its pipeline and golden set, in place of the one before.',
     scope: 'admin',
     body: newBaselineSchema,
     responses: { '201': { description: 'Pinned.', body: baselineSchema } },

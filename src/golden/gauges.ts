@@ -118,11 +118,7 @@ function sentinelSamples(
   const fixed = [
     sample('recalld_golden_sentinel_interval_seconds', labels, interval),
     ...timestamp('recalld_golden_sentinel_last_attempt_timestamp_seconds', labels, latest?.lastAttemptAt),
-    ...timestamp(
-      'recalld_golden_sentinel_last_success_timestamp_seconds',
-      labels,
-      latest?.completed?.finishedAt,
-    ),
+    ...timestamp('recalld_golden_sentinel_last_success_timestamp_seconds', labels, latest?.completed?.finishedAt),
     ...timestamp(
       'recalld_golden_sentinel_expected_by_timestamp_seconds',
       labels,

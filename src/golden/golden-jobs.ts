@@ -7,11 +7,7 @@ import { type RecoverGoldenRunsDeps, recoverGoldenRuns } from './runs/end-golden
 import { advanceRotation, type RotationDeps } from './runs/rotate-golden-set.ts';
 import { type AskBatchDeps, askGoldenBatch, runGoldenSet } from './runs/run-golden-set.ts';
 import { type EscalateDeps, escalateSentinel } from './runs/tick-golden-set.ts';
-import {
-  type GoldenUpkeepDeps,
-  measureGoldenRepresentativeness,
-  recordGoldenDocuments,
-} from './sets/live-mix.ts';
+import { type GoldenUpkeepDeps, measureGoldenRepresentativeness, recordGoldenDocuments } from './sets/live-mix.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
 
 export interface GoldenJobDeps extends AskBatchDeps {

@@ -57,35 +57,20 @@ export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void 
   const { authentication, runs } = deps;
   const read = { preParsing: requireScope('read', authentication) };
 
-  app.post(
-    '/v1/golden-runs',
-    { preParsing: requireScope('admin', authentication) },
-    async (request, reply) => {
-      const body = parseRequest(request.body, newGoldenRunSchema, 'body');
-      const run = await deps.startRun(body.pipeline, body.golden_set);
-      return reply
-        .code(202)
-        .header('location', `/v1/golden-runs/${run.id}`)
-        .send({ run_id: run.id, status: run.status });
-    },
-  );
+  app.post('/v1/golden-runs', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
+    const body = parseRequest(request.body, newGoldenRunSchema, 'body');
+    const run = await deps.startRun(body.pipeline, body.golden_set);
+    return reply.code(202).header('location', `/v1/golden-runs/${run.id}`).send({ run_id: run.id, status: run.status });
+  });
 
-  app.post(
-    '/v1/golden-runs/:id/cancel',
-    { preParsing: requireScope('admin', authentication) },
-    async (request) => {
-      const { id } = parseRequest(request.params, goldenRunParams, 'path');
-      const run = await deps.cancelRun((await findRun(runs, id)).id);
-      return { run_id: run.id, status: run.status };
-    },
-  );
+  app.post('/v1/golden-runs/:id/cancel', { preParsing: requireScope('admin', authentication) }, async (request) => {
+    const { id } = parseRequest(request.params, goldenRunParams, 'path');
+    const run = await deps.cancelRun((await findRun(runs, id)).id);
+    return { run_id: run.id, status: run.status };
+  });
 
   app.get('/v1/golden-runs', read, async (request) => {
-    const { pipeline, golden_set, status, limit, cursor } = parseRequest(
-      request.query,
-      goldenRunListQuery,
-      'query',
-    );
+    const { pipeline, golden_set, status, limit, cursor } = parseRequest(request.query, goldenRunListQuery, 'query');
     const found = await runs.list({
       limit,
       ...(pipeline === undefined ? {} : { pipeline }),
@@ -141,10 +126,7 @@ export function addGoldenRuns(app: FastifyInstance, deps: GoldenRunsDeps): void 
 export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> {
   const run = await runs.find(id);
   if (run !== null) return run;
-  throw new RecalldError(
-    'run_unknown',
-    `There is no golden run ${id}; GET /v1/golden-runs lists those that exist.`,
-  );
+  throw new RecalldError('run_unknown', `There is no golden run ${id}; GET /v1/golden-runs lists those that exist.`);
 }
 
 async function briefRun(runs: GoldenRuns, run: GoldenRun) {
@@ -267,11 +249,7 @@ export function addGoldenSets(app: FastifyInstance, deps: GoldenSetsDeps): void 
   );
 }
 
-function unknownSet(
-  name: string,
-  version: number | undefined,
-  versions: readonly GoldenSetVersion[],
-): RecalldError {
+function unknownSet(name: string, version: number | undefined, versions: readonly GoldenSetVersion[]): RecalldError {
   const sentence =
     versions[0] === undefined || version === undefined
       ? `There is no golden set "${name}"; GET /v1/golden-sets lists those that exist.`

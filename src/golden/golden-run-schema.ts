@@ -78,9 +78,7 @@ export const runQuerySchema = goldenQuerySchema.extend({
 });
 
 export const compareQuery = z.strictObject({
-  by: metricKeyField
-    .optional()
-    .describe('Orders the queries; left out, nDCG at the largest cut-off of the candidate.'),
+  by: metricKeyField.optional().describe('Orders the queries; left out, nDCG at the largest cut-off of the candidate.'),
   ...numberedPageShape,
 });
 

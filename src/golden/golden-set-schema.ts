@@ -110,9 +110,7 @@ const MOST_QUERIES = 100_000;
 export const goldenSetVersionSchema = z.object({
   golden_set: z.string(),
   version: z.int(),
-  format: z
-    .string()
-    .describe('What it was imported from: beir, trec, csv or jsonl; json came over this API.'),
+  format: z.string().describe('What it was imported from: beir, trec, csv or jsonl; json came over this API.'),
   content_hash: z.string(),
   imported_at: z.iso.datetime(),
   query_count: z.int(),

@@ -74,8 +74,7 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>): Go
 /** All at once, for commands: nobody else waits for the process. */
 export const statisticsOfCommands: GoldenStatistics = {
   scoreRun: async (queries, answers, settings, dead) => scoreRun(queries, answers, settings, dead),
-  compareRuns: async (baseline, candidate, stale, noise) =>
-    compareGoldenRuns(baseline, candidate, stale, noise),
+  compareRuns: async (baseline, candidate, stale, noise) => compareGoldenRuns(baseline, candidate, stale, noise),
   async measureNoise(queries, runs, settings) {
     const scored = runs.map((answers) => scoreQueries(queries, answers, settings));
     const { keys, runs: columns, segments } = noiseInput(queries, scored, settings);

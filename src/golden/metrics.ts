@@ -46,26 +46,20 @@ export const goldenMetrics = {
     'Two-sided p that recalld_golden_baseline_difference is luck, by sign-flip randomization.',
     compared,
   ),
-  recalld_golden_baseline_queries: storedGauge(
-    'Queries behind recalld_golden_baseline_difference (its n).',
-    compared,
-  ),
+  recalld_golden_baseline_queries: storedGauge('Queries behind recalld_golden_baseline_difference (its n).', compared),
   recalld_golden_scored_queries: storedGauge(
     'Queries behind the golden scores of the latest completed run (the n of every mean).',
     [...golden, 'segment'],
   ),
-  recalld_golden_queries: storedGauge(
-    'Queries of the latest ended run by outcome: ok, empty, error or timeout.',
-    [...golden, 'outcome'],
-  ),
+  recalld_golden_queries: storedGauge('Queries of the latest ended run by outcome: ok, empty, error or timeout.', [
+    ...golden,
+    'outcome',
+  ]),
   recalld_golden_run_last_success_timestamp_seconds: storedGauge(
     'When the latest completed run ended. A run that is void or failed does not move it.',
     golden,
   ),
-  recalld_golden_run_last_attempt_timestamp_seconds: storedGauge(
-    'When the latest run of any status started.',
-    golden,
-  ),
+  recalld_golden_run_last_attempt_timestamp_seconds: storedGauge('When the latest run of any status started.', golden),
   recalld_golden_run_interval_seconds: storedGauge(
     'Longest gap between two runs by the schedule; scores older than 3 of it are withheld.',
     golden,
@@ -111,8 +105,5 @@ export const goldenMetrics = {
     '1 when the latest scores are too old to trust and are therefore not exported, else 0.',
     golden,
   ),
-  recalld_golden_segments_overflow: storedGauge(
-    'Segments folded into `other` in the latest completed run.',
-    golden,
-  ),
+  recalld_golden_segments_overflow: storedGauge('Segments folded into `other` in the latest completed run.', golden),
 } as const satisfies Record<string, MetricDefinition>;

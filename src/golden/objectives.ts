@@ -74,9 +74,7 @@ const by = ['pipeline'] as const;
 const LEAST_QUERIES = 20;
 
 export function objectivesGroup({ pipelines }: RuleSettings): RuleGroup {
-  const objectives = pipelines.flatMap((pipeline) =>
-    pipeline.objectives.map((objective) => ({ pipeline, objective })),
-  );
+  const objectives = pipelines.flatMap((pipeline) => pipeline.objectives.map((objective) => ({ pipeline, objective })));
   return {
     name: 'recalld-objectives',
     recordings: objectives.flatMap(({ pipeline, objective }) => recordingsOf(pipeline, objective)),
@@ -129,21 +127,12 @@ function badShare(pipeline: string, objective: Objective, window: string): strin
   const all = rateBy(by, 'recalld_queries_total', window, { pipeline });
   switch (objective.slo) {
     case 'success':
-      return ratio(
-        rateBy(by, 'recalld_queries_total', window, { pipeline, outcome: ['error', 'timeout'] }),
-        all,
-      );
+      return ratio(rateBy(by, 'recalld_queries_total', window, { pipeline, outcome: ['error', 'timeout'] }), all);
     case 'results':
       return ratio(rateBy(by, 'recalld_query_zero_results_total', window, { pipeline }), all);
     case 'latency': {
       const timed = observedBy(by, 'recalld_query_latency_seconds', window, { pipeline }, null);
-      const quick = observedBy(
-        by,
-        'recalld_query_latency_seconds',
-        window,
-        { pipeline },
-        objective.withinSeconds,
-      );
+      const quick = observedBy(by, 'recalld_query_latency_seconds', window, { pipeline }, objective.withinSeconds);
       return `1 - ${ratio(quick, timed)}`;
     }
   }

@@ -94,9 +94,7 @@ export const runSummarySchema = z.object({
   segments: z.record(z.string(), metricsSchema).describe('The same by segment, such as `language=en`.'),
   labels: z.object({ probed: count.nullable(), stale: count.nullable(), reason: z.string().nullable() }),
   baseline: comparedSchema.nullable().describe('Against the pinned baseline.'),
-  deployment: comparedSchema
-    .nullable()
-    .describe('Against the last run before the store or the model changed.'),
+  deployment: comparedSchema.nullable().describe('Against the last run before the store or the model changed.'),
   checks: z.array(checkResultSchema),
   verdict: verdictField,
 });

@@ -63,9 +63,7 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
   app.server.on('connection', admit);
   app.addHook('onListen', (done) => {
     // Such as a connection that the system has no room for; without a listener it would end the process.
-    app.server.on('error', (error) =>
-      logger.warn('a connection could not be taken', { reason: error.message }),
-    );
+    app.server.on('error', (error) => logger.warn('a connection could not be taken', { reason: error.message }));
     done();
   });
 

@@ -27,7 +27,5 @@ export interface Endpoint {
   readonly query?: z.ZodObject;
   /** Parameters in the path, where they are not any text. */
   readonly params?: z.ZodObject;
-  readonly responses: Readonly<
-    Record<string, { readonly description: string; readonly body: z.ZodType | null }>
-  >;
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly body: z.ZodType | null }>>;
 }

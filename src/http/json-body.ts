@@ -28,17 +28,11 @@ export function acceptJson(app: FastifyInstance, bodies: RequestBodies): void {
 /** Likewise, or a `LargeBody`. */
 export function acceptLargeJson(app: FastifyInstance, bodies: RequestBodies): void {
   accept(app, bodies, (pieces) =>
-    pieces.reduce((sum, { length }) => sum + length, 0) > SMALL_BYTES
-      ? new LargeBody(pieces)
-      : parsed(pieces),
+    pieces.reduce((sum, { length }) => sum + length, 0) > SMALL_BYTES ? new LargeBody(pieces) : parsed(pieces),
   );
 }
 
-function accept(
-  app: FastifyInstance,
-  bodies: RequestBodies,
-  read: (pieces: readonly Buffer[]) => unknown,
-): void {
+function accept(app: FastifyInstance, bodies: RequestBodies, read: (pieces: readonly Buffer[]) => unknown): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
     read(await bodies.read(request, LIMIT_BYTES)),

@@ -5,13 +5,7 @@ const cursorMeaning = '`next_cursor` of the page before.';
 
 /** `limit`, at most `most` and `usual` when it is left out. */
 export function limitField(most: number, usual = 50) {
-  return z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(most)
-    .default(usual)
-    .describe(`Most items of the page, up to ${most}.`);
+  return z.coerce.number().int().min(1).max(most).default(usual).describe(`Most items of the page, up to ${most}.`);
 }
 
 export const pageQueryShape = {

@@ -33,11 +33,7 @@ export function problemOf(code: ErrorCode, detail: string): Problem {
 }
 
 /** Tells a client that may try again when to. */
-export function sayWhen(
-  reply: FastifyReply,
-  { kind, retryable }: RecalldError,
-  seconds = RETRY_AFTER_SECONDS,
-): void {
+export function sayWhen(reply: FastifyReply, { kind, retryable }: RecalldError, seconds = RETRY_AFTER_SECONDS): void {
   const isOften = kind === 'too_many';
   if ((!retryable && !isOften) || reply.hasHeader('retry-after')) return;
   reply.header('retry-after', isOften ? WINDOW_SECONDS : seconds);

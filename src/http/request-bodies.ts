@@ -171,8 +171,5 @@ function unreadable(message: string): RecalldError {
 }
 
 function tooLarge(limit: number, when: string): RecalldError {
-  return new RecalldError(
-    'body_too_large',
-    `The body has more than ${limit} bytes${when}; send smaller batches.`,
-  );
+  return new RecalldError('body_too_large', `The body has more than ${limit} bytes${when}; send smaller batches.`);
 }

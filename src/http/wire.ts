@@ -1,9 +1,7 @@
 /** What goes over the wire, from what the program holds: by its schema, and nothing that the schema does not name. */
 import { z } from 'zod';
 
-type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : Key;
+type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
 /** What a wire form is within the program: names in camelCase, moments as dates. */
 export type Inside<Wire> = Wire extends string
@@ -24,20 +22,15 @@ export type Inside<Wire> = Wire extends string
  *
  * @throws TypeError for a schema of a kind that is not told by name: a mapping must be an object, a list or a record
  */
-export function toWire<Schema extends z.ZodType>(
-  schema: Schema,
-  value: Inside<z.output<Schema>>,
-): z.output<Schema> {
+export function toWire<Schema extends z.ZodType>(schema: Schema, value: Inside<z.output<Schema>>): z.output<Schema> {
   return wireOf(schema, value) as z.output<Schema>;
 }
 
 function wireOf(schema: z.core.$ZodType, value: unknown): unknown {
   if (value === null || value === undefined) return value;
   if (value instanceof Date) return value.toISOString();
-  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional)
-    return wireOf(schema.unwrap(), value);
-  if (schema instanceof z.ZodArray)
-    return (value as readonly unknown[]).map((item) => wireOf(schema.element, item));
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return wireOf(schema.unwrap(), value);
+  if (schema instanceof z.ZodArray) return (value as readonly unknown[]).map((item) => wireOf(schema.element, item));
   if (schema instanceof z.ZodRecord) {
     const entries = Object.entries(value);
     return Object.fromEntries(entries.map(([key, item]) => [key, wireOf(schema.valueType, item)]));

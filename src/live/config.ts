@@ -13,9 +13,7 @@ export const samplingSchema = z
     segments: z
       .record(z.string().regex(/^[^=]+=./, { error: 'must be written key=value' }), rate)
       .default({})
-      .describe(
-        'Rates by segment, such as `tenant=acme: 1`; the largest that matches a query replaces `rate`.',
-      ),
+      .describe('Rates by segment, such as `tenant=acme: 1`; the largest that matches a query replaces `rate`.'),
     max_per_minute: z
       .int()
       .min(1)
@@ -58,9 +56,7 @@ const presidioSchema = z
       .min(10)
       .max(10_000)
       .default(500)
-      .describe(
-        'Longest that an ingest request waits for it; texts that are not back by then are not stored.',
-      ),
+      .describe('Longest that an ingest request waits for it; texts that are not back by then are not stored.'),
     concurrency: z.int().min(1).max(256).default(8).describe('Most texts with the service at a time.'),
   })
   .describe('A Presidio analyzer that looks for names and more in what our own rules left.');
@@ -73,12 +69,7 @@ export const privacySchema = z
       .describe(
         'How texts are stored: `redact` takes personal data out, `hash` keeps only a keyed hash, `keep` stores them as they are.',
       ),
-    retention_days: z
-      .int()
-      .min(1)
-      .max(3650)
-      .default(30)
-      .describe('Days until live queries and feedback are deleted.'),
+    retention_days: z.int().min(1).max(3650).default(30).describe('Days until live queries and feedback are deleted.'),
     patterns: z
       .array(
         z.strictObject({
@@ -156,12 +147,8 @@ export const feedbackPolicySchema = z
       .describe(
         'What the number 0 means as a thumb: negative where thumbs are 1 and 0, neutral where they are 1, 0 and -1.',
       ),
-    rating: scale
-      .prefault({ min: 1, max: 5, positive_from: 4, negative_to: 2 })
-      .describe('Scale of ratings.'),
-    relevance: scale
-      .prefault({ min: 0, positive_from: 1, negative_to: 0 })
-      .describe('Scale of relevance grades.'),
+    rating: scale.prefault({ min: 1, max: 5, positive_from: 4, negative_to: 2 }).describe('Scale of ratings.'),
+    relevance: scale.prefault({ min: 0, positive_from: 1, negative_to: 0 }).describe('Scale of relevance grades.'),
     click: sentiment.default('positive').describe('What a click says.'),
     copy: sentiment.default('positive').describe('What copying an answer says.'),
     reformulation: sentiment.default('negative').describe('What asking again in other words says.'),

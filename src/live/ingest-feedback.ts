@@ -77,11 +77,7 @@ interface Judging {
   readonly reading: SentimentReading;
 }
 
-function judge(
-  deps: IngestFeedbackDeps,
-  feedback: Feedback | TracedFeedback,
-  now: Date,
-): Judging | Rejection {
+function judge(deps: IngestFeedbackDeps, feedback: Feedback | TracedFeedback, now: Date): Judging | Rejection {
   const policy = deps.feedbackPolicy(feedback.pipeline);
   if (policy === null) {
     return {

@@ -106,12 +106,7 @@ function take(
   const outcome = outcomeOf(query);
   const traits = traitsOf(query, outcome, deps.recent.isUnhappy(query));
   const minute = Math.floor(now.getTime() / MINUTE_MS);
-  const { decision, load } = sampleArrival(
-    traits,
-    pipeline.sampling,
-    loads.get(pipeline.name) ?? null,
-    minute,
-  );
+  const { decision, load } = sampleArrival(traits, pipeline.sampling, loads.get(pipeline.name) ?? null, minute);
   loads.set(pipeline.name, load);
   if (!decision.kept) deps.recent.hold({ query, receivedAt: now, isKept: false });
   else if (decision.reason === 'rate') {
@@ -188,8 +183,7 @@ function observe(meter: Meter, query: LiveQuery, outcome: QueryOutcome): void {
   const labels = { pipeline: query.pipeline };
   meter.increment('recalld_queries_total', { ...labels, outcome });
   if (outcome === 'empty') meter.increment('recalld_query_zero_results_total', labels);
-  if (query.latencyMs !== null)
-    meter.observe('recalld_query_latency_seconds', labels, query.latencyMs / 1000);
+  if (query.latencyMs !== null) meter.observe('recalld_query_latency_seconds', labels, query.latencyMs / 1000);
   const best = similarityOf(query);
   if (best !== null) meter.observe('recalld_query_top1_similarity', labels, best);
 }
@@ -201,10 +195,7 @@ function similarityOf({ results }: LiveQuery): number | null {
 }
 
 /** Sums a batch by pipeline and outcome, so that it costs one row each and not one per query. */
-function countArrivals(
-  taken: readonly Taken[],
-  now: Date,
-): { counts: ArrivalCount[]; levels: MinuteLevel[] } {
+function countArrivals(taken: readonly Taken[], now: Date): { counts: ArrivalCount[]; levels: MinuteLevel[] } {
   const minute = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
   const counts = new Map<string, ArrivalCount>();
   const levels = new Map<string, MinuteLevel>();

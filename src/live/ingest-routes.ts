@@ -37,8 +37,7 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
     acceptLargeJson(scope, bodies);
 
     scope.post('/v1/queries', options, async ({ body }, reply) => {
-      const parts =
-        body instanceof LargeBody ? await deps.largeBodies.queries(body.pieces) : [readLiveQueries(body)];
+      const parts = body instanceof LargeBody ? await deps.largeBodies.queries(body.pieces) : [readLiveQueries(body)];
       let all: QueriesReport = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
       for (const part of parts) {
         const report = await deps.ingestQueries(part.items);
@@ -49,8 +48,7 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
     });
 
     scope.post('/v1/feedback', options, async ({ body }, reply) => {
-      const parts =
-        body instanceof LargeBody ? await deps.largeBodies.feedback(body.pieces) : [readFeedback(body)];
+      const parts = body instanceof LargeBody ? await deps.largeBodies.feedback(body.pieces) : [readFeedback(body)];
       let all: Report = { accepted: 0, duplicates: 0, rejected: [] };
       for (const part of parts) all = sumOf(all, part, await deps.ingestFeedback(part.items));
       return answer(reply, all, deps);
@@ -72,11 +70,7 @@ function sumOf(before: Report, part: ParsedItems<unknown>, report: Report): Repo
 }
 
 /** 202 when anything was taken; 422 when all was refused. */
-function answer(
-  reply: FastifyReply,
-  report: Report & { readonly sampled?: number },
-  deps: IngestDeps,
-): FastifyReply {
+function answer(reply: FastifyReply, report: Report & { readonly sampled?: number }, deps: IngestDeps): FastifyReply {
   const rejected = report.rejected.toSorted((a, b) => a.index - b.index);
   for (const { code } of rejected) deps.onRejected(code);
   const taken = report.accepted + report.duplicates > 0 || rejected.length === 0;

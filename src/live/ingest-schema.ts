@@ -81,10 +81,7 @@ function parseItems<Schema extends z.ZodType, Item>(
     throw new RecalldError('body_unreadable', 'The body must be a JSON object, or a list of them.');
   }
   if (list.length > MAX_ITEMS)
-    throw new RecalldError(
-      'body_unreadable',
-      `The body has ${list.length} items; send at most ${MAX_ITEMS}.`,
-    );
+    throw new RecalldError('body_unreadable', `The body has ${list.length} items; send at most ${MAX_ITEMS}.`);
   const items: Item[] = [];
   const positions: number[] = [];
   const rejected: (Rejection & { index: number })[] = [];
@@ -100,8 +97,7 @@ function parseItems<Schema extends z.ZodType, Item>(
 
 /** The code and sentence of an issue. Never holds a value of the item, which may be what a user asked. */
 function rejectionOf(issue: z.core.$ZodIssue | undefined): Rejection {
-  if (issue === undefined)
-    return { code: 'invalid_field', message: 'The item is not what the contract says.' };
+  if (issue === undefined) return { code: 'invalid_field', message: 'The item is not what the contract says.' };
   const field = issue.path.length === 0 ? 'The item' : issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
     return {
@@ -212,9 +208,7 @@ export const liveQuerySchema = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
   occurred_at: timestamp.optional().describe('When the user asked; left out, when it was received.'),
   text: text.optional().describe('What the user asked.'),
-  embedding: embeddingSchema
-    .optional()
-    .describe('Vector of the query: numbers, or base64 of float32 little-endian.'),
+  embedding: embeddingSchema.optional().describe('Vector of the query: numbers, or base64 of float32 little-endian.'),
   top_k: z.int().min(1).max(10_000).optional().describe('How many documents were asked for.'),
   session_id: identifier.optional().describe('Sessions are sampled whole.'),
   trace_id: identifier.optional().describe('Trace of the request, to join what OpenTelemetry tells of it.'),

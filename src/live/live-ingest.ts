@@ -4,11 +4,7 @@ import type { CleanupStack } from '../cleanup-stack.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Meter } from '../metrics/meter.ts';
-import {
-  createPersonalData,
-  type PersonalData,
-  type PersonalDataSettings,
-} from '../privacy/personal-data.ts';
+import { createPersonalData, type PersonalData, type PersonalDataSettings } from '../privacy/personal-data.ts';
 import { createRedactionThread } from '../privacy/redaction/redaction-thread.ts';
 import { MINUTE_MS } from '../time.ts';
 import { type FeedbackPolicy, ingestFeedback } from './ingest-feedback.ts';
@@ -51,9 +47,7 @@ interface HoldFragmentsDeps {
  *
  * @throws RecalldError database_unreachable: something was not stored, and all of it may be sent again
  */
-export function createFragmentHold(
-  deps: HoldFragmentsDeps,
-): (fragments: readonly TraceFragment[]) => Promise<void> {
+export function createFragmentHold(deps: HoldFragmentsDeps): (fragments: readonly TraceFragment[]) => Promise<void> {
   let minute = 0;
   let bytes = 0;
   const fitsBudget = (fragment: HeldFragment, now: Date): boolean => {
@@ -70,11 +64,7 @@ export function createFragmentHold(
     // All of an export are made private at once.
     const holding = await Promise.all(last.map((fragment) => toHeld(deps, fragment, now)));
     const held = numbered(holding).filter((one) => fitsBudget(one, now));
-    deps.meter.increment(
-      'recalld_otlp_spans_total',
-      { outcome: 'fragment_dropped' },
-      usable.length - held.length,
-    );
+    deps.meter.increment('recalld_otlp_spans_total', { outcome: 'fragment_dropped' }, usable.length - held.length);
     await deps.traffic.holdFragments(held);
   };
 }
@@ -202,10 +192,7 @@ export async function createLiveIngest(settings: LiveIngestSettings): Promise<Li
   }));
   const build = (replicas: number): void => {
     for (const { pipeline, personalData } of personal) {
-      live.set(
-        pipeline.name,
-        livePipeline(pipeline, personalData, dimensions.get(pipeline.name) ?? null, replicas),
-      );
+      live.set(pipeline.name, livePipeline(pipeline, personalData, dimensions.get(pipeline.name) ?? null, replicas));
       feedback.set(pipeline.name, feedbackPolicy(pipeline, personalData));
     }
   };

@@ -32,10 +32,7 @@ function livePlan({ name, live, segments, sampling }: PipelineConfig): LivePlan 
 
 /** Longest gap between two measurements of live traffic. */
 export function liveIntervalSeconds(clock: Clock): number {
-  return longestGapSeconds(
-    { expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' },
-    clock.now(),
-  );
+  return longestGapSeconds({ expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' }, clock.now());
 }
 
 /** What can be told to forget what is older. */

@@ -66,8 +66,7 @@ async function measurePipeline(
   const until = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
   const from = new Date(until.getTime() - plan.windowMs);
   const known = latest.find(
-    ({ pipeline, measure, segment }) =>
-      pipeline === plan.pipeline && measure === REFERENCE && segment === ALL_SEGMENT,
+    ({ pipeline, measure, segment }) => pipeline === plan.pipeline && measure === REFERENCE && segment === ALL_SEGMENT,
   );
   const reference = await currentReference(deps, plan, known ?? null, from, signal);
   const window = { pipeline: plan.pipeline, from, until };

@@ -7,10 +7,12 @@ export const liveUpkeepMetrics = {
     'segment',
     'measure',
   ]),
-  recalld_live_measure_no_data: storedGauge(
-    '1 while a measure of live traffic cannot be taken, with the reason why.',
-    ['pipeline', 'segment', 'measure', 'reason'],
-  ),
+  recalld_live_measure_no_data: storedGauge('1 while a measure of live traffic cannot be taken, with the reason why.', [
+    'pipeline',
+    'segment',
+    'measure',
+    'reason',
+  ]),
   recalld_live_measure_samples_read_ratio: storedGauge(
     'Share of the stored samples of the window that was read; below 1 when there were too many, which widens the bounds.',
     ['pipeline'],

@@ -134,9 +134,7 @@ export async function readLiveWindow(
     }
     return { ...reading, halvings, samples };
   }
-  throw new Error(
-    `the samples of ${window.pipeline} do not come down to ${most} however often they are halved`,
-  );
+  throw new Error(`the samples of ${window.pipeline} do not come down to ${most} however often they are halved`);
 }
 
 /** Null when there are more than `most`. */
@@ -182,9 +180,7 @@ async function readHalved(
 function createTagReader(keys: readonly string[]): (query: WindowQuery) => Readonly<Record<string, string>> {
   const known = new Map<string, Readonly<Record<string, string>>>();
   return ({ segments }) => {
-    const entries = keys
-      .filter((key) => Object.hasOwn(segments, key))
-      .map((key) => [key, segments[key] ?? '']);
+    const entries = keys.filter((key) => Object.hasOwn(segments, key)).map((key) => [key, segments[key] ?? '']);
     const identity = JSON.stringify(entries);
     const tags = known.get(identity) ?? (Object.fromEntries(entries) as Record<string, string>);
     known.set(identity, tags);

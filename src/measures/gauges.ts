@@ -26,11 +26,7 @@ export function valueSamples({
 export function boundedSamples(
   name: GaugeSample['name'],
   labels: GaugeSample['labels'],
-  {
-    value,
-    ciLow,
-    ciHigh,
-  }: { readonly value: number; readonly ciLow: number | null; readonly ciHigh: number | null },
+  { value, ciLow, ciHigh }: { readonly value: number; readonly ciLow: number | null; readonly ciHigh: number | null },
 ): GaugeSample[] {
   const bound = (side: 'low' | 'high', of: number | null): GaugeSample[] =>
     of === null ? [] : [{ name: `${name}_ci_${side}` as GaugeSample['name'], labels, value: of }];

@@ -44,9 +44,7 @@ export function MeasuresTable({ caption, golden, measurements, trends }: Measure
 function goldenRows({ goldenSet, completed }: GoldenSetStatus, trend: readonly TrendPoint[]): TableRow[] {
   const key = (measure: string) => `${goldenSet}/${measure}`;
   if (completed === null) {
-    return [
-      row(key('none'), `Golden set ${goldenSet}`, <Missing>no run has completed</Missing>, '', '', null),
-    ];
+    return [row(key('none'), `Golden set ${goldenSet}`, <Missing>no run has completed</Missing>, '', '', null)];
   }
   const { scores, ageSeconds, isTooOld } = completed;
   const all = scores.filter(({ segment }) => segment === ALL_SEGMENT);
@@ -65,9 +63,7 @@ function goldenRows({ goldenSet, completed }: GoldenSetStatus, trend: readonly T
       </>
     );
     const age = <Age seconds={ageSeconds} isTooOld={isTooOld} />;
-    return [
-      row(key(measure), name, value, count(found.n), age, index === 0 ? <Sparkline points={trend} /> : null),
-    ];
+    return [row(key(measure), name, value, count(found.n), age, index === 0 ? <Sparkline points={trend} /> : null)];
   });
 }
 

@@ -31,14 +31,7 @@ export const labelValues = {
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
   recalld_redaction_service_total: { outcome: ['ok', 'failed', 'timeout', 'malformed', 'overloaded'] },
   recalld_otlp_spans_total: {
-    outcome: [
-      'live_query',
-      'ignored',
-      'truncated',
-      'without_documents',
-      'without_pipeline',
-      'fragment_dropped',
-    ],
+    outcome: ['live_query', 'ignored', 'truncated', 'without_documents', 'without_pipeline', 'fragment_dropped'],
   },
   recalld_feedback_total: { sentiment: sentiments },
   recalld_feedback_positive_ratio: { basis: feedbackBases },
@@ -56,18 +49,16 @@ export const metricCatalogue = {
   ...probeMetrics,
   ...diagnosisMetrics,
   recalld_threshold: storedGauge('Configured threshold of a check.', ['pipeline', 'check', 'severity']),
-  recalld_check_state: storedGauge(
-    'Verdict of a check: exactly one of ok, warning, critical and no_data is 1.',
-    ['pipeline', 'check', 'state'],
-  ),
+  recalld_check_state: storedGauge('Verdict of a check: exactly one of ok, warning, critical and no_data is 1.', [
+    'pipeline',
+    'check',
+    'state',
+  ]),
   recalld_check_quiet: storedGauge(
     '1 while a check has no verdict for a reason that its config takes as no alarm, such as too little traffic or a baseline that is still learnt; else 0.',
     ['pipeline', 'check'],
   ),
-  recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last judged.', [
-    'pipeline',
-    'check',
-  ]),
+  recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last judged.', ['pipeline', 'check']),
   recalld_queries_total: {
     type: 'counter',
     help: 'Live queries received by this process, sampled or not, by outcome: ok, empty, error or timeout.',

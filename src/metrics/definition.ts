@@ -15,10 +15,7 @@ export interface StoredGauge<Labels extends readonly string[] = readonly string[
   readonly source: 'stored';
 }
 
-export function storedGauge<const Labels extends readonly string[]>(
-  help: string,
-  labels: Labels,
-): StoredGauge<Labels> {
+export function storedGauge<const Labels extends readonly string[]>(help: string, labels: Labels): StoredGauge<Labels> {
   return { type: 'gauge', help, labels, source: 'stored' };
 }
 

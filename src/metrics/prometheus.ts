@@ -39,10 +39,7 @@ export function createStoredGaugesWriter(
       parts.push(lines);
     }
     for (const { dropped } of parts) dropped.forEach(onDropped);
-    return headings.flatMap(([name, heading]) => [
-      heading,
-      ...parts.flatMap(({ byName }) => byName.get(name) ?? []),
-    ]);
+    return headings.flatMap(([name, heading]) => [heading, ...parts.flatMap(({ byName }) => byName.get(name) ?? [])]);
   };
 }
 
@@ -109,11 +106,7 @@ interface Snapshot<T> {
  *
  * @param onFailure told why a reading failed; what was read before it stays
  */
-function createSnapshot<T>(
-  read: () => Promise<T>,
-  clock: Clock,
-  onFailure: (reason: string) => void,
-): Snapshot<T> {
+function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (reason: string) => void): Snapshot<T> {
   let latest: { readonly value: T; readonly askedAtMs: number } | null = null;
   let closed = false;
   const startedAtMs = clock.monotonicMs();
@@ -173,11 +166,7 @@ export interface ExporterSettings {
 }
 
 /** Gauges of prom-client that end in _total, which Prometheus keeps for counters; each has a sibling without it. */
-const misnamedGauges = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-];
+const misnamedGauges = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export function createExporter(settings: ExporterSettings): Exporter {
   const registry = new Registry();

@@ -16,13 +16,7 @@ const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
  * `POST {base}/chat/completions` with a strict JSON schema and temperature 1 (questions shall vary). A service that
  * refuses the schema is asked again for any JSON object, and from then on for that at once.
  */
-export function createOpenAiChatModel({
-  api,
-  model,
-}: {
-  readonly api: JsonApi;
-  readonly model: string;
-}): ChatModel {
+export function createOpenAiChatModel({ api, model }: { readonly api: JsonApi; readonly model: string }): ChatModel {
   let form: ResponseForm = 'json_schema';
   const send = (request: ChatRequest, as: ResponseForm, signal: AbortSignal): Promise<JsonAnswer> =>
     api.call(
@@ -34,8 +28,7 @@ export function createOpenAiChatModel({
     async answer(request, signal) {
       const asked = form;
       const first = await send(request, asked, signal);
-      if (first.kind === 'answer' || asked === 'json_object' || !refusals.has(first.status))
-        return read(first);
+      if (first.kind === 'answer' || asked === 'json_object' || !refusals.has(first.status)) return read(first);
       const second = await send(request, 'json_object', signal);
       if (second.kind === 'answer') form = 'json_object';
       return read(second);
@@ -64,8 +57,7 @@ function read(answer: JsonAnswer): ChatAnswer {
   const usage = usageOf(at(answer.json, 'usage'));
   const reason = at(choice, 'finish_reason');
   const refusal = at(choice, 'message', 'refusal');
-  if ((typeof refusal === 'string' && refusal !== '') || reason === 'content_filter')
-    return { kind: 'refused', usage };
+  if ((typeof refusal === 'string' && refusal !== '') || reason === 'content_filter') return { kind: 'refused', usage };
   const text = at(choice, 'message', 'content');
   if (typeof text === 'string') return { kind: 'text', text, isWhole: reason !== 'length', usage };
   const problem = 'gave an answer without choices[0].message.content; check that llm.base_url ends in /v1';

@@ -34,14 +34,8 @@ const failures = new Map<string, ConnectionFailure>([
   ['EHOSTUNREACH', UNREACHABLE],
   ['ENETUNREACH', UNREACHABLE],
   ['EADDRNOTAVAIL', UNREACHABLE],
-  [
-    'ENOTFOUND',
-    { code: 'dns_not_found', problem: 'has a host name that does not resolve', isRetryable: true },
-  ],
-  [
-    'EAI_AGAIN',
-    { code: 'dns_failed', problem: 'cannot be looked up: DNS does not answer', isRetryable: true },
-  ],
+  ['ENOTFOUND', { code: 'dns_not_found', problem: 'has a host name that does not resolve', isRetryable: true }],
+  ['EAI_AGAIN', { code: 'dns_failed', problem: 'cannot be looked up: DNS does not answer', isRetryable: true }],
   ['ETIMEDOUT', TIMEOUT],
 ]);
 

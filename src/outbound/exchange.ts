@@ -178,8 +178,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
 function decompress(response: IncomingMessage): Readable {
   const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   // An error reaches the reader through the stream itself.
-  const through = (decoder: NodeJS.ReadWriteStream & Readable) =>
-    pipeline(response, decoder, () => undefined);
+  const through = (decoder: NodeJS.ReadWriteStream & Readable) => pipeline(response, decoder, () => undefined);
   if (encoding === 'gzip' || encoding === 'x-gzip') return through(createGunzip());
   if (encoding === 'deflate') return through(createInflate());
   if (encoding === 'br') return through(createBrotliDecompress());
@@ -199,11 +198,7 @@ async function discardBody(response: IncomingMessage): Promise<void> {
   }
 }
 
-function describeStatus(
-  status: number,
-  { headers }: IncomingMessage,
-  target: ExchangeTarget,
-): ExchangeResult {
+function describeStatus(status: number, { headers }: IncomingMessage, target: ExchangeTarget): ExchangeResult {
   // The phrase of the standard, since the one that was sent may say anything.
   const phrase = STATUS_CODES[status];
   const answered = `${target.label} answered ${status}${phrase === undefined ? '' : ` ${phrase}`}`;

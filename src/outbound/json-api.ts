@@ -135,10 +135,8 @@ export function createJsonApi(settings: JsonApiSettings): JsonApi {
 }
 
 function checkedBase({ url, configField, urlKey = 'url' }: JsonApiSettings): URL {
-  const invalid = (problem: string) =>
-    new RecalldError('config_invalid', `${configField}.${urlKey}: ${problem}.`);
-  if (!URL.canParse(url))
-    throw invalid('this is not an absolute URL; write it like http://store.internal:6333');
+  const invalid = (problem: string) => new RecalldError('config_invalid', `${configField}.${urlKey}: ${problem}.`);
+  if (!URL.canParse(url)) throw invalid('this is not an absolute URL; write it like http://store.internal:6333');
   const base = new URL(url);
   if (base.protocol !== 'http:' && base.protocol !== 'https:') {
     throw invalid(`the scheme is ${base.protocol}; only http: and https: can be called`);

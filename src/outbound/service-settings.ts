@@ -65,10 +65,7 @@ export function basic(username: string | undefined, password = ''): Record<strin
 }
 
 /** Where an API key and a user with a password can stand: the key of the config that messages point to. */
-export function loginKey(login: {
-  readonly api_key?: string | undefined;
-  readonly username?: string | undefined;
-}) {
+export function loginKey(login: { readonly api_key?: string | undefined; readonly username?: string | undefined }) {
   return login.api_key === undefined && login.username !== undefined ? 'password' : 'api_key';
 }
 

@@ -51,10 +51,7 @@ export interface MigrationReport {
  *
  * @throws RecalldError schema_too_new, migration_changed, database_busy
  */
-export async function migrate(
-  pool: pg.Pool,
-  patience: MigrationPatience = patient,
-): Promise<MigrationReport> {
+export async function migrate(pool: pg.Pool, patience: MigrationPatience = patient): Promise<MigrationReport> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await inTransaction(pool, (client) => migrateOnce(client, patience));

@@ -27,9 +27,7 @@ export async function createPartitions(pool: Pool, now: Date): Promise<void> {
 /** Drops the partitions of the days before `day` (UTC, YYYY-MM-DD). @returns their names */
 export async function dropPartitionsBefore(pool: Pool, day: string): Promise<readonly string[]> {
   return inTransaction(pool, async (client) => {
-    const old = [...(await lockPartitions(client, daily))].filter(
-      (name) => name.slice(-8) < day.replaceAll('-', ''),
-    );
+    const old = [...(await lockPartitions(client, daily))].filter((name) => name.slice(-8) < day.replaceAll('-', ''));
     for (const name of old) await client.query(`drop table ${name}`);
     return old;
   });
@@ -84,9 +82,7 @@ async function createPartition(
   from: string,
   until: string,
 ): Promise<void> {
-  await client.query(
-    `create table ${name} partition of ${table} for values from ('${from}') to ('${until}')`,
-  );
+  await client.query(`create table ${name} partition of ${table} for values from ('${from}') to ('${until}')`);
 }
 
 /** Waits for others who make or drop partitions. @returns the names of those that are there */

@@ -47,13 +47,7 @@ export interface PoolSettings {
  * the next query opens a new one. Every query is bounded, by the server and, should that fall silent, by ourselves,
  * so that a stuck database is an error and never a hang.
  */
-export function createPool({
-  connection,
-  size,
-  logger,
-  name = 'recalld',
-  queryLimitMs = 60_000,
-}: PoolSettings): Pool {
+export function createPool({ connection, size, logger, name = 'recalld', queryLimitMs = 60_000 }: PoolSettings): Pool {
   const pool = new Pool({
     ...connection,
     max: size,
@@ -110,17 +104,13 @@ export function unreachable(
   const server = `PostgreSQL at ${host || 'localhost'}:${port || 5432}`;
   if (cause instanceof Error && 'code' in cause && cause.code === DISK_FULL) {
     const advice = 'free or add space there; a shorter privacy.retention_days keeps less';
-    return new RecalldError(
-      'database_full',
-      `${server} has no space left to store in (${reason}); ${advice}.`,
-      { cause },
-    );
+    return new RecalldError('database_full', `${server} has no space left to store in (${reason}); ${advice}.`, {
+      cause,
+    });
   }
-  return new RecalldError(
-    'database_unreachable',
-    `${server} does not answer (${reason}); start it or mend ${field}.`,
-    { cause },
-  );
+  return new RecalldError('database_unreachable', `${server} does not answer (${reason}); start it or mend ${field}.`, {
+    cause,
+  });
 }
 
 /** SQLSTATE classes of a server that is away, starting, stopping, full or has no connection left. */

@@ -31,9 +31,7 @@ export async function inspectReplica(replica: pg.Pool, primary: pg.Pool): Promis
 /** Replicas of some hosted databases do not know these functions. */
 async function readLag(replica: pg.Pool, primary: pg.Pool): Promise<number | null> {
   try {
-    const { rows } = await primary.query<{ position: string }>(
-      'select pg_current_wal_lsn()::text as position',
-    );
+    const { rows } = await primary.query<{ position: string }>('select pg_current_wal_lsn()::text as position');
     let seconds = 0;
     for (let look = 0; look < LOOKS; look += 1) {
       const lag = await replica.query<{ hasIt: boolean; seconds: number | null }>(

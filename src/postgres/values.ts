@@ -71,10 +71,7 @@ function writeElement(bytes: Buffer, at: number, type: ElementType, value: NonNu
 }
 
 /** What `unnest` wants: one array for each column. */
-export function columnsOf<Row>(
-  rows: readonly Row[],
-  columns: readonly ((row: Row) => unknown)[],
-): unknown[][] {
+export function columnsOf<Row>(rows: readonly Row[], columns: readonly ((row: Row) => unknown)[]): unknown[][] {
   return columns.map((column) => rows.map(column));
 }
 

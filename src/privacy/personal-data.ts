@@ -38,8 +38,7 @@ const LOG_EVERY_MS = 60_000;
 function createRedactText(deps: RedactTextDeps): RedactText {
   const { pipeline, redact, analyzer, meter, logger, clock } = deps;
   let loggedAtMs: number | null = null;
-  const count = (outcome: string): void =>
-    meter.increment('recalld_redaction_service_total', { pipeline, outcome });
+  const count = (outcome: string): void => meter.increment('recalld_redaction_service_total', { pipeline, outcome });
   const refuse = (outcome: string, reason: string): null => {
     count(outcome);
     const nowMs = clock.monotonicMs();
@@ -64,8 +63,7 @@ function createRedactText(deps: RedactTextDeps): RedactText {
   };
 }
 
-export interface PersonalDataSettings
-  extends Pick<RedactTextDeps, 'pipeline' | 'meter' | 'logger' | 'clock'> {
+export interface PersonalDataSettings extends Pick<RedactTextDeps, 'pipeline' | 'meter' | 'logger' | 'clock'> {
   readonly privacy: Pick<PipelineConfig['privacy'], 'text' | 'patterns' | 'presidio'>;
   /** Key of the hashes. */
   readonly key: string;
@@ -101,8 +99,7 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
   // What went wrong is for operators, and may quote what was asked: in one word, too, where that names a class of errors.
   const shownError = async (error: string): Promise<string | null> =>
     privacy.text === 'hash' ? null : ((await redactText(error)) ?? REFUSED);
-  const userHash = (userId: string | null): string | null =>
-    userId === null ? null : userIdHmac(userId, key);
+  const userHash = (userId: string | null): string | null => (userId === null ? null : userIdHmac(userId, key));
   const ofPeople: PersonalData['ofPeople'] = ({ id, sessionId, traceId, userId }) => ({
     sessionHash: userIdHmac(sessionId ?? traceId ?? id, key),
     userHash: userHash(userId),

@@ -4,9 +4,7 @@ import { type MetricDefinition, storedGauge } from '../metrics/definition.ts';
 const searched = ['pipeline', 'k'] as const;
 
 export const probeMetrics = {
-  recalld_store_sample_age_seconds: storedGauge('Age of the latest uniform sample of the vector store.', [
-    'pipeline',
-  ]),
+  recalld_store_sample_age_seconds: storedGauge('Age of the latest uniform sample of the vector store.', ['pipeline']),
   recalld_ann_recall_queries: storedGauge('Live queries behind recalld_ann_recall_ratio (its n).', searched),
   recalld_index_info: storedGauge(
     'What the vector store is made of, as a fingerprint of its kind, index, settings and size class; always 1.',

@@ -34,8 +34,7 @@ const probeEmbeddersJob = defineCronJob({
     probePipelines(
       probes,
       pipelines,
-      async ({ name, embedder }) =>
-        embedder === null ? undefined : probeEmbedder(probes, name, embedder, signal),
+      async ({ name, embedder }) => (embedder === null ? undefined : probeEmbedder(probes, name, embedder, signal)),
       signal,
     ),
 });

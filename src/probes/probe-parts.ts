@@ -16,11 +16,7 @@ const MEASURE = 'ann_recall';
  * Measures `ann_recall`: the mean share of the k exact nearest neighbours that the approximate search returns, over
  * random live queries of the last day. The bounds are those of a mean over queries.
  */
-export async function measureAnnRecall(
-  deps: ProbeDeps,
-  pipeline: ProbedPipeline,
-  signal: AbortSignal,
-): Promise<void> {
+export async function measureAnnRecall(deps: ProbeDeps, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
   const { store, name, annRecall: settings } = pipeline;
   if (store === null || settings.queries === 0) return;
   const now = deps.clock.now();

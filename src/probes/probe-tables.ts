@@ -16,12 +16,7 @@ export function canariesTable(pool: Pool) {
     },
 
     /** Stores the vectors; those that are there already stay. */
-    async save(
-      pipeline: string,
-      embedder: string,
-      vectors: readonly Float32Array[],
-      now: Date,
-    ): Promise<void> {
+    async save(pipeline: string, embedder: string, vectors: readonly Float32Array[], now: Date): Promise<void> {
       await pool.query(
         `insert into embedding_canaries (pipeline, embedder, position, vector, stored_at)
          select $1::text, $2::text, position - 1, vector, $4::timestamptz
@@ -41,8 +36,7 @@ export function canariesTable(pool: Pool) {
 export type CanariesTable = ReturnType<typeof canariesTable>;
 
 /** A snapshot as it is stored: with ids in place of rows of a sample that is gone. */
-export interface StoredSnapshot
-  extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
+export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
   readonly takenAt: Date;
   /** Sampled vectors with a direction. */

@@ -55,8 +55,7 @@ function probeSamples({ pipeline, measure, newest, gap }: LatestMeasurement, now
   const age = ageSeconds(newest.measuredAt, now);
   if (age > trustSeconds) return samples;
   const own = valueSamples({ pipeline, segment: ALL_SEGMENT, measure, newest });
-  if (measure === 'store_sample_vectors')
-    own.push(sample('recalld_store_sample_age_seconds', { pipeline }, age));
+  if (measure === 'store_sample_vectors') own.push(sample('recalld_store_sample_age_seconds', { pipeline }, age));
   if (measure === 'ann_recall')
     own.push(sample('recalld_ann_recall_queries', { pipeline, k: String(newest.details['k']) }, newest.n));
   return [...samples, ...own];
@@ -119,8 +118,7 @@ export function valueNow(
   pipeline: string,
   measure: string,
   now: Date,
-  value: Pick<Measurement, 'value' | 'n'> &
-    Partial<Pick<Measurement, 'ciLow' | 'ciHigh' | 'ciMethod' | 'details'>>,
+  value: Pick<Measurement, 'value' | 'n'> & Partial<Pick<Measurement, 'ciLow' | 'ciHigh' | 'ciMethod' | 'details'>>,
 ): MeasurementOutcome {
   const when = { windowStart: now, windowEnd: now, measuredAt: now };
   const unknown = { ciLow: null, ciHigh: null, ciMethod: null, details: {} };

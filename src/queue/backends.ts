@@ -13,13 +13,7 @@ import {
 } from 'bullmq';
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { RecalldError } from '../errors.ts';
-import {
-  createRedisConnection,
-  keepTrying,
-  keyPrefix,
-  nameOfRedis,
-  type RedisSettings,
-} from './redis-connection.ts';
+import { createRedisConnection, keepTrying, keyPrefix, nameOfRedis, type RedisSettings } from './redis-connection.ts';
 
 export type BackendSettings =
   | {
@@ -199,8 +193,7 @@ export async function openRedisBackend(
           const blocking = await bullmqWorker.getBackend().blockingClient;
           if (worker.isCluster) {
             isClosing = true;
-            if (blocking !== undefined)
-              await within(PATIENCE * answerLimitMs, untilSettled(blocking)).catch(report);
+            if (blocking !== undefined) await within(PATIENCE * answerLimitMs, untilSettled(blocking)).catch(report);
           } else if (blocking !== undefined) wake(blocking);
           await bullmqWorker.close();
         },

@@ -47,9 +47,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
     await backend.close();
   };
   let closed: Promise<void> | undefined;
-  const inEach = async <Found>(
-    read: (queue: JobsOfOneName, name: string) => Promise<Found[]>,
-  ): Promise<Found[]> =>
+  const inEach = async <Found>(read: (queue: JobsOfOneName, name: string) => Promise<Found[]>): Promise<Found[]> =>
     (await Promise.all([...queues.values()].map(({ spec, queue }) => read(queue, spec.name)))).flat();
 
   return {
@@ -99,11 +97,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
 type Queues = ReadonlyMap<string, { readonly spec: JobSpec; readonly queue: JobsOfOneName }>;
 
 /** @throws RecalldError queue_unreachable */
-async function openQueues(
-  backend: Backend,
-  jobs: readonly JobSpec[],
-  report: (error: Error) => void,
-): Promise<Queues> {
+async function openQueues(backend: Backend, jobs: readonly JobSpec[], report: (error: Error) => void): Promise<Queues> {
   const queues = new Map(jobs.map((spec) => [spec.name, { spec, queue: backend.queue(spec.name) }]));
   for (const { queue } of queues.values()) queue.on('error', report);
   try {
@@ -117,10 +111,7 @@ async function openQueues(
 }
 
 /** The workers of this process, and what they have in hand. */
-function createWorkers(
-  backend: Backend,
-  { answerLimitMs, report }: Pick<BackendOptions, 'answerLimitMs' | 'report'>,
-) {
+function createWorkers(backend: Backend, { answerLimitMs, report }: Pick<BackendOptions, 'answerLimitMs' | 'report'>) {
   const workers: WorkerOfOneName[] = [];
   const running = new Map<Promise<unknown>, string>();
   return {

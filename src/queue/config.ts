@@ -2,9 +2,7 @@
 import { z } from 'zod';
 import { tlsShape } from '../config/connection.ts';
 
-const node = z
-  .string()
-  .regex(/^(\[[0-9A-Fa-f:]+\]|[^\s:/@]+):\d{1,5}$/, { error: 'must be written host:port' });
+const node = z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^\s:/@]+):\d{1,5}$/, { error: 'must be written host:port' });
 
 const sentinel = z.strictObject({
   kind: z.literal('sentinel').describe('Redis behind sentinels; `queue.url` names one of them.'),

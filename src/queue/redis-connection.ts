@@ -59,8 +59,7 @@ export function createRedisConnection(
   const tls = isSecure || settings.tls !== undefined ? { tls: { ...settings.tls } } : {};
   const common = { ...manner, ...login, ...tls, lazyConnect: true };
   const { topology } = settings;
-  if (topology === undefined)
-    return guarded(new Redis({ ...common, ...address, db, retryStrategy: retryDelay }));
+  if (topology === undefined) return guarded(new Redis({ ...common, ...address, db, retryStrategy: retryDelay }));
   const known = [address, ...topology.others];
   if (topology.kind === 'sentinel') {
     const { name, username, password } = topology;
@@ -183,10 +182,7 @@ export interface RedisState {
  *
  * @throws RecalldError queue_unreachable
  */
-export async function inspectRedis(
-  settings: RedisSettings,
-  timeoutMs: number,
-): Promise<readonly RedisState[]> {
+export async function inspectRedis(settings: RedisSettings, timeoutMs: number): Promise<readonly RedisState[]> {
   const options = { connectTimeout: timeoutMs, commandTimeout: timeoutMs, maxRetriesPerRequest: 0 };
   const redis = createRedisConnection(settings, options, () => null);
   // What goes wrong is told by the call that it breaks, save by which sentinel or node it was.

@@ -36,8 +36,7 @@ function readAnswerLine(line: string): AnswerLine {
     if (error instanceof JsonBeyondLimit) {
       return { kind: 'broken', code: error.code, problem: `wrote a line of JSON that ${error.problem}` };
     }
-    const problem =
-      'wrote a line that is not JSON; what it has to say to people belongs on its standard error';
+    const problem = 'wrote a line that is not JSON; what it has to say to people belongs on its standard error';
     return { kind: 'broken', code: 'not_json', problem };
   }
   const fields = fieldsOf(json);
@@ -55,8 +54,7 @@ function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
     return {
       kind: 'error',
       code: typeof code === 'string' && /^[a-z0-9_]{1,40}$/.test(code) ? code : 'command_error',
-      message:
-        typeof message === 'string' && message.trim() !== '' ? message : 'The command reports an error.',
+      message: typeof message === 'string' && message.trim() !== '' ? message : 'The command reports an error.',
     };
   }
   const list = fields['documents'];
@@ -183,8 +181,7 @@ export function createCommandRetriever(settings: CommandSettings): Retriever & {
     }
     // An answer that comes too late is no breach.
     const wasAsked = /^[1-9]\d{0,15}$/.test(answer.id) && Number(answer.id) <= lastId;
-    if (!wasAsked)
-      giveUp(from, 'unknown_id', 'answered an id that it was never asked; repeat that of the request');
+    if (!wasAsked) giveUp(from, 'unknown_id', 'answered an id that it was never asked; repeat that of the request');
   };
 
   const start = (): Session => {
@@ -193,14 +190,12 @@ export function createCommandRetriever(settings: CommandSettings): Retriever & {
         { ...settings, maxLineBytes: settings.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES },
         {
           onLine: (line) => takeLine(started, line),
-          onTooLong: () =>
-            giveUp(started, 'line_too_long', 'wrote a line of too many bytes; ask for fewer results'),
+          onTooLong: () => giveUp(started, 'line_too_long', 'wrote a line of too many bytes; ask for fewer results'),
           onComplaint: () =>
             logger.debug('the command of a retriever wrote to its standard error, which is not kept', {
               command: name,
             }),
-          onEnd: ({ code, reason }) =>
-            giveUp(started, code, `${reason}; try it by hand, and check retriever.command`),
+          onEnd: ({ code, reason }) => giveUp(started, code, `${reason}; try it by hand, and check retriever.command`),
         },
       ),
       questions: new Map(),

@@ -35,11 +35,7 @@ const http = z.strictObject({
         .nullable()
         .default('score')
         .describe('JMESPath to the score, from one element; null if there is none.'),
-      text: z
-        .string()
-        .min(1)
-        .optional()
-        .describe('JMESPath to the text, from one element; only a reranker needs it.'),
+      text: z.string().min(1).optional().describe('JMESPath to the text, from one element; only a reranker needs it.'),
     })
     .prefault({})
     .describe('Where the documents are in the answer.'),
@@ -73,9 +69,7 @@ const searchEngineShape = {
   fields: z.array(z.string().min(1)).min(1).default(['text']).describe('Fields that words are searched in.'),
   query: templatedBody
     .optional()
-    .describe(
-      'Query in the language of the engine in place of a match on `fields`; takes {{text}} and {{tags.NAME}}.',
-    ),
+    .describe('Query in the language of the engine in place of a match on `fields`; takes {{text}} and {{tags.NAME}}.'),
   embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
   num_candidates: z
     .int()
@@ -143,9 +137,7 @@ const rerank = z.strictObject({
   kind: z.literal('rerank').describe('Asks another retriever for candidates and orders them by a reranker.'),
   candidates: z.int().min(1).max(1000).default(50).describe('How many documents the first stage gives.'),
   of: z.discriminatedUnion('kind', stages).describe('The first stage; its results must hold their texts.'),
-  reranker: z
-    .discriminatedUnion('kind', [teiReranker, cohereReranker])
-    .describe('The service that orders them.'),
+  reranker: z.discriminatedUnion('kind', [teiReranker, cohereReranker]).describe('The service that orders them.'),
   timeout_ms: timeoutSchema.describe('Longest that both stages may take together.'),
 });
 

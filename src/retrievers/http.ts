@@ -72,9 +72,7 @@ function checkLiteral(value: string, field: string): void {
 
 function encodeFieldText(value: string): string {
   return value.replace(/[^\x20-\x7e]+|%|^ +| +$/gu, (run) =>
-    [...Buffer.from(run, 'utf8')]
-      .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
-      .join(''),
+    [...Buffer.from(run, 'utf8')].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
   );
 }
 
@@ -172,10 +170,7 @@ interface RetrieverAddress extends ExchangeTarget {
  */
 export function compileAddress(url: string, configField = 'retriever'): RetrieverAddress {
   const parts = parseTemplate(url, `${configField}.url`);
-  const sample = checkedUrl(
-    parts.map((part) => (typeof part === 'string' ? part : 'x')).join(''),
-    configField,
-  );
+  const sample = checkedUrl(parts.map((part) => (typeof part === 'string' ? part : 'x')).join(''), configField);
   const [head] = parts;
   const hasPlaceholder = parts.some((part) => typeof part === 'function');
   if (hasPlaceholder && !(typeof head === 'string' && /^\s*https?:\/\/[^/?\\]+[/?]/i.test(head))) {
@@ -227,16 +222,10 @@ function checkedUrl(text: string, configField: string): URL {
     throw invalid(configField, `has the scheme ${url.protocol}; only http: and https: can be called`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid(
-      configField,
-      `holds a user name or a password; put them in ${configField}.headers.authorization`,
-    );
+    throw invalid(configField, `holds a user name or a password; put them in ${configField}.headers.authorization`);
   }
   if (url.href.includes('#')) {
-    throw invalid(
-      configField,
-      'has a "#", and what follows it is never sent; write %23 for the character itself',
-    );
+    throw invalid(configField, 'has a "#", and what follows it is never sent; write %23 for the character itself');
   }
   return url;
 }

@@ -28,11 +28,7 @@ type ConfigOf<Kind extends RetrieverConfig['kind']> = Extract<RetrieverConfig, {
  * @param field where the config describes it
  * @throws RecalldError config_invalid when a template, an expression, an address or a file of it is wrong
  */
-export function createRetriever(
-  config: RetrieverConfig,
-  parts: RetrieverParts,
-  field = 'retriever',
-): Retriever {
+export function createRetriever(config: RetrieverConfig, parts: RetrieverParts, field = 'retriever'): Retriever {
   switch (config.kind) {
     case 'http':
       return httpRetriever(config, field);

@@ -48,10 +48,7 @@ type Expression = ReturnType<typeof compile>;
  * @param field where the config describes the retriever
  * @throws RecalldError `config_invalid` for an expression that is not JMESPath.
  */
-export function compileResults(
-  expressions: ResultExpressions,
-  field = 'retriever',
-): (body: AnswerBody) => Reading {
+export function compileResults(expressions: ResultExpressions, field = 'retriever'): (body: AnswerBody) => Reading {
   const compiled = (key: 'list' | 'id' | 'score' | 'text', text: string | null | undefined) =>
     text === null || text === undefined ? null : compileExpression(text, `${field}.results.${key}`);
   const list = compileExpression(expressions.list, `${field}.results.list`);
@@ -120,9 +117,7 @@ function compileExpression(text: string, field: string): Expression {
 function calledFunctions(node: unknown): readonly string[] {
   if (typeof node !== 'object' || node === null) return [];
   const called = Object.values(node).flatMap(calledFunctions);
-  return 'type' in node && node.type === 'Function' && 'name' in node
-    ? [String(node.name), ...called]
-    : called;
+  return 'type' in node && node.type === 'Function' && 'name' in node ? [String(node.name), ...called] : called;
 }
 
 /** Evaluates on a parsed JSON value; an expression that does not fit it, such as a sum over text, gives null. */
@@ -144,11 +139,7 @@ function readText(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function hasId(document: {
-  id: string | null;
-  score: number | null;
-  text?: string | null;
-}): document is FoundDocument {
+function hasId(document: { id: string | null; score: number | null; text?: string | null }): document is FoundDocument {
   return document.id !== null;
 }
 
@@ -169,9 +160,7 @@ function describe(value: unknown, queryText = ''): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value !== 'object') return `a ${typeof value}`;
   const query = queryText.trim().toLowerCase();
-  const names = Object.keys(value).filter(
-    (key) => /^[\w.$-]{1,40}$/.test(key) && key.toLowerCase() !== query,
-  );
+  const names = Object.keys(value).filter((key) => /^[\w.$-]{1,40}$/.test(key) && key.toLowerCase() !== query);
   const shown = names.slice(0, 10).join(', ');
   return shown === '' ? 'an object without keys that can be shown' : `an object with the keys ${shown}`;
 }

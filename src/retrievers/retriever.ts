@@ -82,11 +82,7 @@ export async function withinDeadline(
  * @param earlierMs what the stages before it took
  */
 export function failureOf(
-  {
-    code,
-    message,
-    latencyMs,
-  }: { readonly code: string; readonly message: string; readonly latencyMs: number },
+  { code, message, latencyMs }: { readonly code: string; readonly message: string; readonly latencyMs: number },
   earlierMs = 0,
 ): RetrieverAnswer {
   const common = { latencyMs: earlierMs + latencyMs, attempts: 1 };

@@ -65,9 +65,7 @@ export const opensearch: Dialect = {
 };
 
 /** How documents are found: by words alone, or with the vectors of an embedder. */
-export type SearchMode =
-  | { readonly kind: 'bm25' }
-  | { readonly kind: 'knn' | 'hybrid'; readonly embedder: Embedder };
+export type SearchMode = { readonly kind: 'bm25' } | { readonly kind: 'knn' | 'hybrid'; readonly embedder: Embedder };
 
 export interface SearchEngineSettings {
   readonly api: JsonApi;
@@ -164,10 +162,7 @@ export function createSearchEngineRetriever(settings: SearchEngineSettings): Ret
     signal: AbortSignal,
   ): Promise<RetrieverAnswer> => {
     const size = Math.min(MOST_CANDIDATES, Math.max(request.k, settings.candidates));
-    const answers = await Promise.all([
-      byWords(request, size, signal),
-      byVectors(request, size, embedder, signal),
-    ]);
+    const answers = await Promise.all([byWords(request, size, signal), byVectors(request, size, embedder, signal)]);
     const failed = answers.find((answer) => answer.kind !== 'documents');
     if (failed !== undefined) return failed;
     const rankings = answers.map((answer) => (answer.kind === 'documents' ? answer.documents : []));

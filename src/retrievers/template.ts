@@ -6,13 +6,7 @@ import { RecalldError } from '../errors.ts';
 import type { RetrieverRequest } from './retriever.ts';
 
 /** A value that JSON can hold. */
-export type JsonValue =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly JsonValue[]
-  | { readonly [key: string]: JsonValue };
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** The value of one placeholder for a request; null when the query has no such tag. */
 type Placeholder = (request: RetrieverRequest) => string | number | null;
@@ -53,9 +47,7 @@ export function renderText(
   request: RetrieverRequest,
   encode: (value: string) => string,
 ): string {
-  return parts
-    .map((part) => (typeof part === 'string' ? part : encode(String(part(request) ?? ''))))
-    .join('');
+  return parts.map((part) => (typeof part === 'string' ? part : encode(String(part(request) ?? '')))).join('');
 }
 
 /**

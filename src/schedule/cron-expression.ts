@@ -37,14 +37,9 @@ export function readCronExpression(text: string): CronExpression | null {
   const fields = text.replace(/^ +| +$/g, '').split(/ +/);
   if (fields.length === 5) fields.unshift('0');
   if (fields.length !== 6) return null;
-  const [seconds, minutes, hours, days, months, weekdays] = [
-    second,
-    second,
-    hour,
-    dayOfMonth,
-    month,
-    weekday,
-  ].map((field, position) => valuesOf(fields[position] ?? '', field));
+  const [seconds, minutes, hours, days, months, weekdays] = [second, second, hour, dayOfMonth, month, weekday].map(
+    (field, position) => valuesOf(fields[position] ?? '', field),
+  );
   if (!seconds || !minutes || !hours || !days || !months || !weekdays) return null;
   const isDay = (day: number): boolean => {
     const date = new Date(day * DAY_MS);
@@ -68,8 +63,7 @@ function valuesOf(text: string, field: Field): ReadonlySet<number> | null {
   const values = new Set<number>();
   for (const part of text.split(',')) {
     const [matched, first, last, step] = PART.exec(part) ?? [];
-    if (matched === undefined || (first !== undefined && last === undefined && step !== undefined))
-      return null;
+    if (matched === undefined || (first !== undefined && last === undefined && step !== undefined)) return null;
     const from = first === undefined ? field.least : valueOf(first, field);
     const to = first === undefined ? field.most : valueOf(last ?? first, field);
     const by = Number(step ?? 1);

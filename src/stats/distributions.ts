@@ -58,8 +58,7 @@ export function logBeta(a: number, b: number): number {
   let q = b;
   for (; p < 10; p++) factor *= (p + q) / p;
   for (; q < 10; q++) factor *= (p + q) / q;
-  const stirling =
-    Math.log((2 * Math.PI * (p + q)) / (p * q)) / 2 - p * Math.log1p(q / p) - q * Math.log1p(p / q);
+  const stirling = Math.log((2 * Math.PI * (p + q)) / (p * q)) / 2 - p * Math.log1p(q / p) - q * Math.log1p(p / q);
   return Math.log(factor) + stirling + stirlingRest(p) + stirlingRest(q) - stirlingRest(p + q);
 }
 

@@ -13,12 +13,7 @@ export interface Interval {
  * @param standardDeviation of the values, with n - 1 in the denominator
  * @param n number of values; 1 tells nothing of the spread and gives the whole line
  */
-export function studentTInterval(
-  mean: number,
-  standardDeviation: number,
-  n: number,
-  confidence: number,
-): Interval {
+export function studentTInterval(mean: number, standardDeviation: number, n: number, confidence: number): Interval {
   if (n < 2) return { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
   const reach = (-studentTQuantile((1 - confidence) / 2, n - 1) * standardDeviation) / Math.sqrt(n);
   return { low: mean - reach, high: mean + reach };
@@ -88,8 +83,7 @@ function joined(reach1: number, reach2: number, phi: number): number {
 }
 
 function correlation({ both, onlyBaseline, onlyCandidate, neither }: PairedHits, n: number): number {
-  const margins =
-    (both + onlyBaseline) * (onlyCandidate + neither) * (both + onlyCandidate) * (onlyBaseline + neither);
+  const margins = (both + onlyBaseline) * (onlyCandidate + neither) * (both + onlyCandidate) * (onlyBaseline + neither);
   if (margins === 0) return 0;
   const covariance = both * neither - onlyBaseline * onlyCandidate;
   const corrected = covariance > 0 ? Math.max(covariance - n / 2, 0) : covariance;
@@ -107,12 +101,7 @@ function correlation({ both, onlyBaseline, onlyCandidate, neither }: PairedHits,
  * @param bounds of the share, at `confidence`
  * @param wanted the confidence of the result, in (0, 1)
  */
-export function rescaledInterval(
-  share: number,
-  { low, high }: Interval,
-  confidence: number,
-  wanted: number,
-): Interval {
+export function rescaledInterval(share: number, { low, high }: Interval, confidence: number, wanted: number): Interval {
   const z = normalQuantile((1 + confidence) / 2);
   const other = normalQuantile((1 + wanted) / 2);
   if (share <= 0) return { low, high: reachFromEnd(high, z, other) };

@@ -79,11 +79,7 @@ export function pairedTSampleSize(difference: number, standardDeviation: number,
  * @param standardDeviation of the differences, >= 0; without any spread every difference is found, so that it is 0
  * @param n number of pairs, >= 1
  */
-export function smallestDetectableDifference(
-  standardDeviation: number,
-  n: number,
-  plan: TestPlan,
-): number | null {
+export function smallestDetectableDifference(standardDeviation: number, n: number, plan: TestPlan): number | null {
   if (n < 2) return null;
   if (standardDeviation === 0) return 0;
   if (lastEffect?.n !== n || !isSamePlan(lastEffect.plan, plan)) {

@@ -127,8 +127,7 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
   return [
     stateTimeline({
       title: 'Verdicts of the checks',
-      description:
-        'What each check said over time. The reason of each verdict stands in the table of verdicts below.',
+      description: 'What each check said over time. The reason of each verdict stands in the table of verdicts below.',
       unit: 'none',
       width: 16,
       height: 9,
@@ -141,9 +140,7 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
         'Alerts of recalld that Prometheus has pending or firing. The name leads to the runbook; the watchdog always fires.',
       width: 8,
       height: 9,
-      queries: [
-        { expr: 'max by (alertname, alertstate, severity, pipeline) (ALERTS{alertname=~"Recalld.+"})' },
-      ],
+      queries: [{ expr: 'max by (alertname, alertstate, severity, pipeline) (ALERTS{alertname=~"Recalld.+"})' }],
       show: { alertname: 'Alert', alertstate: 'State', severity: 'Severity', pipeline: 'Pipeline' },
       columns: [{ name: 'Alert', links: [runbook] }],
     }),

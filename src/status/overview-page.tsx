@@ -128,8 +128,8 @@ function LatestRuns({ status, frame }: { readonly status: DetailedStatus; readon
     <ul class="latest-runs">
       {runs.map((run) => (
         <li key={run.id}>
-          Latest run of {run.goldenSet}: <a href={within(frame.range, runPath(run.id))}>{run.id}</a>,{' '}
-          {run.status}, <Instant at={run.startedAt} exact />
+          Latest run of {run.goldenSet}: <a href={within(frame.range, runPath(run.id))}>{run.id}</a>, {run.status},{' '}
+          <Instant at={run.startedAt} exact />
           {run.reason === null ? '' : `: ${run.reason}`}
         </li>
       ))}

@@ -7,12 +7,7 @@ import { SAMPLES_READ } from '../live/measure-live-traffic.ts';
 import { REFERENCE } from '../live/read-live-window.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { gapWords } from '../measures/rules/measure-table.ts';
-import {
-  ageSeconds,
-  type IntervalOf,
-  isRunTooOld,
-  measurementTrustSeconds,
-} from '../measures/rules/measurement.ts';
+import { ageSeconds, type IntervalOf, isRunTooOld, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT, type Verdict } from '../model.ts';
 
 export interface GoldenSetStatus {
@@ -132,8 +127,7 @@ function goldenFindings(
   const verdict = 'no_data';
   const completed = golden.find(({ goldenSet }) => goldenSet === set)?.completed ?? null;
   if (completed === null) return [{ verdict, reason: `No run of ${set} has completed yet.` }];
-  if (completed.isTooOld)
-    return [{ verdict, reason: `The last run of ${set} that completed is too old to trust.` }];
+  if (completed.isTooOld) return [{ verdict, reason: `The last run of ${set} that completed is too old to trust.` }];
   const ended = latest.find((run) => run.pipeline === pipeline && run.goldenSet === set)?.ended ?? null;
   if (ended !== null && ended.finishedAt > completed.finishedAt)
     return [{ verdict, reason: `The last run of ${set} is void or failed.` }];
@@ -155,10 +149,7 @@ function requiredMeasures({ store, embedder }: WatchedPipeline): RequiredMeasure
   ];
 }
 
-function measureFindings(
-  { measure, part }: RequiredMeasure,
-  measurements: readonly MeasurementStatus[],
-): Finding[] {
+function measureFindings({ measure, part }: RequiredMeasure, measurements: readonly MeasurementStatus[]): Finding[] {
   const verdict = 'no_data';
   const found = measurements.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
   if (found === undefined) return [{ verdict, reason: `${part} has not been measured yet.` }];
@@ -174,7 +165,5 @@ function isMeasurementTooOld({ measure, newest, gap }: LatestMeasurement, facts:
   const last = gap ?? newest;
   if (last === null) return true;
   const { windowStart, windowEnd } = last;
-  return (
-    last.ageSeconds > measurementTrustSeconds({ measure, windowStart, windowEnd }, facts.liveIntervalSeconds)
-  );
+  return last.ageSeconds > measurementTrustSeconds({ measure, windowStart, windowEnd }, facts.liveIntervalSeconds);
 }

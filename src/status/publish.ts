@@ -81,9 +81,7 @@ function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): Stored
     const { outcomes, durationSeconds } = run.ended;
     current.push(
       sample('recalld_golden_run_duration_seconds', set, durationSeconds),
-      ...queryOutcomes.map((outcome) =>
-        sample('recalld_golden_queries', { ...set, outcome }, outcomes[outcome]),
-      ),
+      ...queryOutcomes.map((outcome) => sample('recalld_golden_queries', { ...set, outcome }, outcomes[outcome])),
     );
   }
   if (run.completed === null) return { current, kept: [] };
@@ -94,10 +92,7 @@ function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): Stored
     sample('recalld_golden_scores_withheld', set, withheld ? 1 : 0),
   );
   if (withheld) return { current, kept: [] };
-  current.push(
-    sample('recalld_golden_segments_overflow', set, segmentsOverflow),
-    ...labelSamples(set, labels),
-  );
+  current.push(sample('recalld_golden_segments_overflow', set, segmentsOverflow), ...labelSamples(set, labels));
   const kept: KeptGauges[] = [{ of: scores, samples: () => samplesOfScores(set, scores) }];
   if (baseline !== null) {
     const { differences } = baseline;
@@ -109,9 +104,7 @@ function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): Stored
 
 function samplesOfScores(set: SetLabels, scores: readonly SegmentScore[]): GaugeSample[] {
   return [
-    ...segmentSizes(scores).map(([segment, n]) =>
-      sample('recalld_golden_scored_queries', { ...set, segment }, n),
-    ),
+    ...segmentSizes(scores).map(([segment, n]) => sample('recalld_golden_scored_queries', { ...set, segment }, n)),
     ...scores.flatMap((score) => scoreSamples(set, score)),
   ];
 }

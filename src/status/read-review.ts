@@ -122,11 +122,7 @@ export async function readReview(deps: ReadReviewDeps, request: ReviewRequest): 
       deps.checkStore.standings(),
       deps.diagnoses.list({ pipeline, limit: MAX_LISTED }),
       deps.measurements.series({ pipeline, measure: 'query_density', segment: ALL_SEGMENT }, from, until),
-      deps.measurements.series(
-        { pipeline, measure: 'query_uncovered_ratio', segment: ALL_SEGMENT },
-        from,
-        until,
-      ),
+      deps.measurements.series({ pipeline, measure: 'query_uncovered_ratio', segment: ALL_SEGMENT }, from, until),
       deps.densityStates.events({ pipeline, limit: MAX_LISTED }),
       deps.densityStates.find(pipeline),
       readTopics(deps, request),

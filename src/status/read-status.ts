@@ -13,9 +13,7 @@ import { type PipelineStatus, pipelineStatus, type StatusFacts } from './pipelin
 const DEPLOYMENTS_MS = 7 * DAY_MS;
 const MAX_DEPLOYMENTS = 100;
 
-export interface ReadStatusDeps
-  extends ReadChecksDeps,
-    Pick<StatusFacts, 'intervalSeconds' | 'liveIntervalSeconds'> {
+export interface ReadStatusDeps extends ReadChecksDeps, Pick<StatusFacts, 'intervalSeconds' | 'liveIntervalSeconds'> {
   readonly pipelines: readonly WatchedPipeline[];
   readonly measurements: Pick<Measurements, 'latest'>;
   readonly runs: Pick<GoldenRuns, 'latest' | 'list'>;
@@ -58,9 +56,7 @@ export async function readStatus(deps: ReadStatusDeps, pipeline: WatchedPipeline
     }),
   ]);
   const status = pipelineStatus(pipeline, facts, at);
-  const runs = await Promise.all(
-    status.golden.map(({ goldenSet }) => readRuns(deps, pipeline.name, goldenSet)),
-  );
+  const runs = await Promise.all(status.golden.map(({ goldenSet }) => readRuns(deps, pipeline.name, goldenSet)));
   return { ...status, at, runs, deployments };
 }
 

@@ -49,8 +49,7 @@ async function writeReport(settings: CommandSettings, request: ReportRequest): P
   const showsText = privacy?.text !== 'hash';
   const review = await withWatchedStore(settings, (store) => {
     const watched = store.pipelines.find(({ name }) => name === pipeline);
-    if (watched === undefined)
-      throw new RangeError(`The pipeline ${pipeline} is in the config but not watched.`);
+    if (watched === undefined) throw new RangeError(`The pipeline ${pipeline} is in the config but not watched.`);
     return readReview(store, { pipeline: watched, from, until, showsText });
   });
   const sheets = ['style.css', 'report.css'].map((name) => readFile(path.join(assets, name), 'utf8'));

@@ -47,12 +47,8 @@ const goldenSetStatusSchema = z.object({
       run_id: z.string().nullable(),
       finished_at: z.iso.datetime(),
       age_seconds: age,
-      too_old: z
-        .boolean()
-        .describe('Older than three intervals of its schedule, three days for one by hand.'),
-      metrics: metricsSchema
-        .nullable()
-        .describe('Over all queries; withheld when they are too old to trust.'),
+      too_old: z.boolean().describe('Older than three intervals of its schedule, three days for one by hand.'),
+      metrics: metricsSchema.nullable().describe('Over all queries; withheld when they are too old to trust.'),
     })
     .nullable(),
   baseline: baselineSchema.nullable(),
@@ -61,10 +57,7 @@ const goldenSetStatusSchema = z.object({
 const measurementSchema = z.object({
   measure: z.string(),
   segment: z.string(),
-  value: z
-    .number()
-    .nullable()
-    .describe('Withheld when it is too old to trust, or a later attempt came to nothing.'),
+  value: z.number().nullable().describe('Withheld when it is too old to trust, or a later attempt came to nothing.'),
   ci_low: z.number().nullable(),
   ci_high: z.number().nullable(),
   ci_method: z.string().nullable(),

@@ -11,11 +11,7 @@ import { metricsJson } from '../golden/runs/run-summary.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';
 import { parseRequest } from '../http/fields.ts';
 import { sliceAt } from '../http/paging.ts';
-import {
-  type FeedbackSummary,
-  type FeedbackSummaryDeps,
-  summarizeFeedback,
-} from '../live/feedback-summary-routes.ts';
+import { type FeedbackSummary, type FeedbackSummaryDeps, summarizeFeedback } from '../live/feedback-summary-routes.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import type { GoldenSetStatus, MeasurementStatus, PipelineStatus } from './pipeline-status.ts';
 import { type DetailedStatus, type GoldenSetRuns, readStatus, readStatuses } from './read-status.ts';

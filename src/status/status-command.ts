@@ -86,10 +86,7 @@ export async function readTrend(
   const values = await Promise.all(
     found.map(async ({ id }) => {
       const scores = await runs.scores(id);
-      return (
-        scores.find((one) => one.segment === ALL_SEGMENT && one.measure === 'ndcg' && one.k === k)?.mean ??
-        null
-      );
+      return scores.find((one) => one.segment === ALL_SEGMENT && one.measure === 'ndcg' && one.k === k)?.mean ?? null;
     }),
   );
   return values.toReversed();

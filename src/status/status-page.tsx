@@ -55,8 +55,8 @@ export function StatusPage({
           why="The config names no pipeline, so there is nothing to watch."
           todo={
             <>
-              Write a <code>recalld.yaml</code> with your retriever under <code>pipelines</code>, check it
-              with <code>recalld config check</code> and start the daemon again.
+              Write a <code>recalld.yaml</code> with your retriever under <code>pipelines</code>, check it with{' '}
+              <code>recalld config check</code> and start the daemon again.
             </>
           }
         />
@@ -100,8 +100,7 @@ export function StatusPage({
 /** How a pipeline stands: its state, and every reason why it is not well. */
 export function Reasons({ status }: { readonly status: Pick<PipelineStatus, 'state' | 'reasons'> }) {
   const { state, reasons } = status;
-  if (reasons.length === 0)
-    return <p class="reason-none">Every check holds, and everything that must be fresh is.</p>;
+  if (reasons.length === 0) return <p class="reason-none">Every check holds, and everything that must be fresh is.</p>;
   return (
     <ul class={`reasons ${state}`}>
       {reasons.map((reason) => (

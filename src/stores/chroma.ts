@@ -74,8 +74,8 @@ function readRecords(answer: unknown): Stored[] | null {
 
 /** The answer to a query with one vector, whose parts have a list for each vector; null when it is none. */
 function readHits(answer: unknown): Hit[] | null {
-  const [ids, embeddings, documents, distances] = ['ids', 'embeddings', 'documents', 'distances'].map(
-    (part) => at(answer, part, 0),
+  const [ids, embeddings, documents, distances] = ['ids', 'embeddings', 'documents', 'distances'].map((part) =>
+    at(answer, part, 0),
   );
   const records = readRecords({ ids, embeddings, documents });
   return records?.map((record, place) => ({ ...record, score: numberOf(at(distances, place)) })) ?? null;
@@ -156,11 +156,7 @@ interface Chroma extends ChromaSettings {
   mostPerRequest: number;
 }
 
-async function findCollection(
-  settings: ChromaSettings,
-  calls: StoreCalls,
-  attempt: Attempt,
-): Promise<Collection> {
+async function findCollection(settings: ChromaSettings, calls: StoreCalls, attempt: Attempt): Promise<Collection> {
   const { collection: name, database, tenant } = settings;
   const place = `${name} in the database ${database} of ${tenant}`;
   const missing = `there is no collection ${place}; check ${calls.configField}.collection, .database, .tenant and .url`;
@@ -222,12 +218,7 @@ async function getPage(
 /** Hands every id over, page by page. */
 async function listIds(store: Chroma, take: (id: string) => void, attempt: Attempt): Promise<void> {
   for (let offset = 0; ; ) {
-    const page = await getPage(
-      store,
-      { include: [], limit: store.mostPerRequest, offset },
-      'sample',
-      attempt,
-    );
+    const page = await getPage(store, { include: [], limit: store.mostPerRequest, offset }, 'sample', attempt);
     if (page?.length === 0) return;
     for (const { id } of page ?? []) take(id);
     offset += page?.length ?? 0;

@@ -57,9 +57,7 @@ const elasticsearch = z.strictObject({
     .min(1)
     .max(10_000)
     .optional()
-    .describe(
-      'Candidates of each shard in a search, as your service asks; left out, twice k and at least 100.',
-    ),
+    .describe('Candidates of each shard in a search, as your service asks; left out, twice k and at least 100.'),
 });
 
 const opensearch = z.strictObject({
@@ -95,11 +93,7 @@ const pinecone = z.strictObject({
   url: httpServiceShape.url.describe('Host of the index, `https://NAME-PROJECT.svc.REGION.pinecone.io`.'),
   api_key: keySchema,
   namespace: z.string().default('').describe('Namespace.'),
-  id: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Metadata key of the document id; left out, the id of the vector.'),
+  id: z.string().min(1).optional().describe('Metadata key of the document id; left out, the id of the vector.'),
   content: content.describe('Metadata key of the text of a chunk, if it is stored.'),
 });
 
@@ -124,11 +118,7 @@ const redisSearch = z.strictObject({
   ...redisShape,
   index: z.string().min(1).describe('Name of the index.'),
   embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
-  id: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Field of the document id; left out, the key without the prefix.'),
+  id: z.string().min(1).optional().describe('Field of the document id; left out, the key without the prefix.'),
   content,
 });
 

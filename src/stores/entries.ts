@@ -1,13 +1,6 @@
 /** Entries as a product gives them -> the neighbours, samples and known ids of the port, asked for in bounded portions. */
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../vector/matrix.ts';
-import type {
-  Nearest,
-  NearestRequest,
-  Neighbour,
-  SampledVectors,
-  SampleRequest,
-  ScoreKind,
-} from './vector-store.ts';
+import type { Nearest, NearestRequest, Neighbour, SampledVectors, SampleRequest, ScoreKind } from './vector-store.ts';
 
 /** What an answer says of one chunk; null is what it does not say. */
 export interface Entry {
@@ -46,12 +39,7 @@ export function toNearest(
   return { neighbours, isShort: neighbours.length < request.k };
 }
 
-function similarityOf(
-  score: number,
-  vector: Float32Array | null,
-  kind: ScoreKind,
-  query: Float32Array,
-): number | null {
+function similarityOf(score: number, vector: Float32Array | null, kind: ScoreKind, query: Float32Array): number | null {
   if (kind === 'cosine' || kind === 'cosine_distance' || kind === 'shifted_cosine') {
     return cosineOfScore(score, kind);
   }

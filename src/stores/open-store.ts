@@ -27,10 +27,7 @@ type Build<K extends Kind> = (config: ConfigOf<K>, configField: string) => Vecto
 const builders: { readonly [K in Kind]: Build<K> } = {
   pgvector: ({ timeout_ms: timeoutMs, content = null, ...config }, configField) =>
     createPgvectorStore({ ...config, content, timeoutMs, configField }),
-  qdrant: (
-    { collection, vector_name: vectorName, id: idKey, content: contentKey, ...config },
-    configField,
-  ) => {
+  qdrant: ({ collection, vector_name: vectorName, id: idKey, content: contentKey, ...config }, configField) => {
     const api = settingsOf('Qdrant', config, configField, keyHeader('api-key', config.api_key));
     return createQdrantStore({ api, collection, vectorName, idKey, contentKey });
   },
@@ -38,10 +35,7 @@ const builders: { readonly [K in Kind]: Build<K> } = {
     const api = settingsOf('Chroma', config, configField, keyHeader('x-chroma-token', config.api_key));
     return createChromaStore({ api, tenant, database, collection });
   },
-  elasticsearch: (
-    { index, embedding, id, content, num_candidates: numCandidates, ...config },
-    configField,
-  ) => {
+  elasticsearch: ({ index, embedding, id, content, num_candidates: numCandidates, ...config }, configField) => {
     const api = settingsOf('Elasticsearch', config, configField, searchEngineLogin(config), loginKey(config));
     return createElasticsearchStore({ api, index, embedding, id, content, numCandidates });
   },

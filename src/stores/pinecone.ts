@@ -127,8 +127,7 @@ async function search(
   request: NearestRequest,
   attempt: Attempt,
 ): Promise<Hit[]> {
-  if (request.exact)
-    throw unsupported('Pinecone compares with the vectors of its index only, never with all.');
+  if (request.exact) throw unsupported('Pinecone compares with the vectors of its index only, never with all.');
   const conditions = Object.entries(request.filter).map(([key, value]) => [key, { $eq: value }]);
   const body = {
     namespace: store.namespace,
@@ -165,10 +164,7 @@ async function walkedIds(store: Pinecone, n: number, seed: number, attempt: Atte
   do {
     const next: Record<string, string> = token === null ? {} : { paginationToken: token };
     const query = { namespace: store.namespace, limit: String(PAGE), ...next };
-    const answer = await store.ask(
-      { method: 'GET', path: '/vectors/list', query, purpose: 'sample' },
-      attempt,
-    );
+    const answer = await store.ask({ method: 'GET', path: '/vectors/list', query, purpose: 'sample' }, attempt);
     for (const vector of listOf(at(answer, 'vectors'))) {
       const id = textOf(at(vector, 'id'));
       if (id !== null) reservoir.offer(id);
@@ -179,12 +175,7 @@ async function walkedIds(store: Pinecone, n: number, seed: number, attempt: Atte
 }
 
 /** Vectors by id, in the order of the ids. */
-async function fetched(
-  store: Pinecone,
-  ids: readonly string[],
-  purpose: string,
-  attempt: Attempt,
-): Promise<unknown[]> {
+async function fetched(store: Pinecone, ids: readonly string[], purpose: string, attempt: Attempt): Promise<unknown[]> {
   const vectors: unknown[] = [];
   for (const portion of inAddresses(ids)) {
     const query = { ids: portion, namespace: store.namespace };
@@ -195,11 +186,7 @@ async function fetched(
   return vectors;
 }
 
-async function existing(
-  store: Pinecone,
-  ids: readonly string[],
-  attempt: Attempt,
-): Promise<ReadonlySet<string>> {
+async function existing(store: Pinecone, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
   const { idKey, namespace } = store;
   const possible = ids.filter((id) => id !== '');
   if (idKey === undefined) {
@@ -210,9 +197,7 @@ async function existing(
     const body = { namespace, filter: { [idKey]: { $in: wanted } }, limit };
     const path = '/vectors/fetch_by_metadata';
     const answer = await store.ask({ method: 'POST', path, body, purpose: 'check of ids' }, attempt);
-    return Object.values(fieldsOf(at(answer, 'vectors'))).flatMap(
-      (vector) => entryOf(store, vector).id ?? [],
-    );
+    return Object.values(fieldsOf(at(answer, 'vectors'))).flatMap((vector) => entryOf(store, vector).id ?? []);
   });
 }
 

@@ -5,26 +5,9 @@
  */
 
 import type { JsonApiSettings } from '../outbound/json-api.ts';
-import {
-  at,
-  type Fields,
-  fieldAt,
-  fieldsOf,
-  listOf,
-  numberOf,
-  textOf,
-  vectorOf,
-} from '../outbound/json-value.ts';
+import { at, type Fields, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
 import { createReservoir } from '../stats/random.ts';
-import {
-  type Entry,
-  type Hit,
-  inPortions,
-  knownIds,
-  needsVectors,
-  readSample,
-  vectorsPerCall,
-} from './entries.ts';
+import { type Entry, type Hit, inPortions, knownIds, needsVectors, readSample, vectorsPerCall } from './entries.ts';
 import { type Attempt, failed, unsupported } from './outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
 import { createStoreCalls, type StoreCalls, settingsHash, unlessForbidden } from './store-calls.ts';
@@ -94,12 +77,7 @@ async function readCollection(
   };
 }
 
-function chooseVector(
-  vectors: unknown,
-  name: string | undefined,
-  collection: string,
-  calls: StoreCalls,
-): Fields {
+function chooseVector(vectors: unknown, name: string | undefined, collection: string, calls: StoreCalls): Fields {
   const named = fieldsOf(vectors);
   if (numberOf(named['size']) !== null) return named;
   if (Object.keys(named).length === 0) throw calls.unexpected('description', 'config.params.vectors');
@@ -221,22 +199,15 @@ async function sample(store: Qdrant, request: SampleRequest, attempt: Attempt): 
   const { n, seed, withContent } = request;
   const { dimensions, hasCustomShards, count } = await store.shapes.fresh(attempt);
   if (hasCustomShards && count > MOST_PAGES * IDS_PER_CALL) {
-    throw unsupported(
-      `A uniform sample over custom shards of Qdrant reads every id, and ${count} are too many.`,
-    );
+    throw unsupported(`A uniform sample over custom shards of Qdrant reads every id, and ${count} are too many.`);
   }
   const draw = () => (hasCustomShards ? walkedIds(store, n, seed, attempt) : randomIds(store, n, attempt));
   const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
-  return readSample(
-    n < 1 ? [] : await draw(),
-    perCall,
-    { withContent, isSeeded: hasCustomShards },
-    async (ids) => {
-      const body = { ids, with_payload: payloadOf(store, withContent), with_vector: withVector(store) };
-      const result = await post(store, { path: '', body, purpose: 'sample' }, attempt);
-      return listOf(result).map((point) => entryOf(store, point));
-    },
-  );
+  return readSample(n < 1 ? [] : await draw(), perCall, { withContent, isSeeded: hasCustomShards }, async (ids) => {
+    const body = { ids, with_payload: payloadOf(store, withContent), with_vector: withVector(store) };
+    const result = await post(store, { path: '', body, purpose: 'sample' }, attempt);
+    return listOf(result).map((point) => entryOf(store, point));
+  });
 }
 
 async function randomIds(store: Qdrant, n: number, attempt: Attempt): Promise<PointId[]> {
@@ -245,12 +216,7 @@ async function randomIds(store: Qdrant, n: number, attempt: Attempt): Promise<Po
   return listOf(at(result, 'points')).flatMap((point) => pointId(textOf(at(point, 'id'))));
 }
 
-async function walkedIds(
-  store: Qdrant,
-  n: number,
-  seed: number,
-  attempt: Attempt,
-): Promise<readonly PointId[]> {
+async function walkedIds(store: Qdrant, n: number, seed: number, attempt: Attempt): Promise<readonly PointId[]> {
   const reservoir = createReservoir<PointId>(n, seed);
   let offset: PointId | undefined;
   do {
@@ -281,11 +247,7 @@ function existingKeys(
 }
 
 /** Documents by the ids of their points. */
-async function existingPoints(
-  store: Qdrant,
-  ids: readonly string[],
-  attempt: Attempt,
-): Promise<ReadonlySet<string>> {
+async function existingPoints(store: Qdrant, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
   const known = new Set<string>();
   const possible = ids.filter((id) => pointId(id).length > 0);
   for (const portion of inPortions(possible, IDS_PER_CALL)) {

@@ -1,14 +1,7 @@
 /** A vector store made of what one product is asked, with what all products have in common. */
 import { sizeClass } from '../vector/size-class.ts';
 import { type Hit, toNearest } from './entries.ts';
-import {
-  type Attempt,
-  dimensionMismatch,
-  failureCode,
-  outcomeOf,
-  outcomeOfScan,
-  unsupported,
-} from './outcome.ts';
+import { type Attempt, dimensionMismatch, failureCode, outcomeOf, outcomeOfScan, unsupported } from './outcome.ts';
 import type {
   Nearest,
   NearestRequest,

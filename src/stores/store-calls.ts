@@ -54,10 +54,7 @@ export function createStoreCalls(settings: JsonApiSettings): StoreCalls {
     },
     unexpected(purpose, lacking) {
       const wayOut = `check that ${configField}.url is that of ${service}, and its version`;
-      return failed(
-        'unexpected_answer',
-        `${service} ${purpose} failed: its answer has no ${lacking}; ${wayOut}.`,
-      );
+      return failed('unexpected_answer', `${service} ${purpose} failed: its answer has no ${lacking}; ${wayOut}.`);
     },
   };
 }

@@ -184,9 +184,7 @@ function startWorker(folder: string): Worker {
   const file = join(folder, `worker${extension}`);
   if (extension !== '.ts') return new Worker(file);
   // In a thread tsx does not register itself.
-  const [tsx, entry] = [import.meta.resolve('tsx/esm/api'), pathToFileURL(file).href].map((url) =>
-    JSON.stringify(url),
-  );
+  const [tsx, entry] = [import.meta.resolve('tsx/esm/api'), pathToFileURL(file).href].map((url) => JSON.stringify(url));
   return new Worker(`import(${tsx}).then(({ register }) => { register(); return import(${entry}); });`, {
     eval: true,
     execArgv: [],

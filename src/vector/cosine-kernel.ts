@@ -80,14 +80,7 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
   const floats = new Float32Array(memory.buffer);
   let rightEnd = rightStart;
 
-  const copy = (
-    target: number,
-    tile: number,
-    rows: DirectionRows,
-    from: number,
-    to: number,
-    scales: Float64Array,
-  ) => {
+  const copy = (target: number, tile: number, rows: DirectionRows, from: number, to: number, scales: Float64Array) => {
     const start = target / FLOAT_SIZE;
     for (let row = from; row < to; row++) {
       copyScaled(rows.data, row * columns, columns, scales[row] ?? 0, floats, start + (row - from) * width);

@@ -72,13 +72,7 @@ interface WasmFunction {
 }
 
 /** The bytes of a module that exports the function and imports the memory `env.memory`. */
-export function wasmModule({
-  name,
-  parameters,
-  integers,
-  vectors,
-  body,
-}: WasmFunction): Uint8Array<ArrayBuffer> {
+export function wasmModule({ name, parameters, integers, vectors, body }: WasmFunction): Uint8Array<ArrayBuffer> {
   const functionType = [0x60, vectorOf(Array.from({ length: parameters }, () => types.i32)), 0];
   const locals = [2, unsigned(integers), types.i32, unsigned(vectors), types.v128];
   return Uint8Array.from(
@@ -155,14 +149,7 @@ export function dotProductModule(): Uint8Array<ArrayBuffer> {
       local.set(leftVector),
       rightVectors.map((vector, j) => {
         const sum = sums[i]?.[j] as number;
-        return [
-          local.get(sum),
-          local.get(leftVector),
-          local.get(vector),
-          f32x4.mul,
-          f32x4.add,
-          local.set(sum),
-        ];
+        return [local.get(sum), local.get(leftVector), local.get(vector), f32x4.mul, f32x4.add, local.set(sum)];
       }),
     ]),
     [...lefts, ...rights].map((address) => advance(address, i32.const(VECTOR_SIZE))),

@@ -20,8 +20,7 @@ export function dotProducts(
     for (let i = 0; i < aTiled; i += 2) tile(a, i, b, j, bRows, columns, out);
   }
   for (let i = 0; i < aRows; i++) {
-    for (let j = i < aTiled ? bTiled : 0; j < bRows; j++)
-      out[i * bRows + j] = rowProduct(a, i, b, j, columns);
+    for (let j = i < aTiled ? bTiled : 0; j < bRows; j++) out[i * bRows + j] = rowProduct(a, i, b, j, columns);
   }
 }
 

@@ -41,10 +41,7 @@ export function sphericalKMeans(rows: Matrix, start: ArrayLike<number>, iteratio
  * distance). The same rows and settings give the same clusters. With fewer distinct rows than `k`, some clusters stay
  * empty.
  */
-export function seededSphericalKMeans(
-  rows: Matrix,
-  { k, starts, iterations, seed }: SeededStarts,
-): SphericalKMeans {
+export function seededSphericalKMeans(rows: Matrix, { k, starts, iterations, seed }: SeededStarts): SphericalKMeans {
   const unit = uniformsOf(seed);
   let best = sphericalKMeans(rows, plusPlusStart(rows, k, unit), iterations);
   for (let start = 1; start < starts; start++) {
@@ -195,10 +192,7 @@ function assign(
       const first = (row - from) * blocks.stride;
       let atLeast = Number.NEGATIVE_INFINITY;
       for (let j = 0; j < k; j++) {
-        atLeast = Math.max(
-          atLeast,
-          (sizes[j] as number) * ((cosines[first + j] as number) - blocks.tolerance),
-        );
+        atLeast = Math.max(atLeast, (sizes[j] as number) * ((cosines[first + j] as number) - blocks.tolerance));
       }
       let label = 0;
       let best = Number.NEGATIVE_INFINITY;
@@ -216,12 +210,7 @@ function assign(
   return { labels, closeness };
 }
 
-function moveCentroids(
-  rows: Matrix,
-  scales: Float64Array,
-  centroids: Float64Array,
-  labels: Int32Array,
-): void {
+function moveCentroids(rows: Matrix, scales: Float64Array, centroids: Float64Array, labels: Int32Array): void {
   const { columns, data } = rows;
   const sums = new Float64Array(centroids.length);
   const counts = new Uint32Array(columns === 0 ? 0 : centroids.length / columns);

@@ -20,9 +20,7 @@ function drawing(title: string): string[] {
 
 function importsOf(file: string): string[] {
   const text = src.find((source) => source.path === `src/${file}`)?.text ?? '';
-  return [...text.matchAll(/from '(\.[^']+)'/g)].map(([, to = '']) =>
-    path.posix.join(path.posix.dirname(file), to),
-  );
+  return [...text.matchAll(/from '(\.[^']+)'/g)].map(([, to = '']) => path.posix.join(path.posix.dirname(file), to));
 }
 
 describe.each([

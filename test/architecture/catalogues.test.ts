@@ -32,8 +32,7 @@ describe('a metric', () => {
   });
 
   it('is in base units, which its name tells', () => {
-    const notBase =
-      /_(ms|milliseconds|micros|nanos|minutes|hours|days|percent|pct|kb|kilobytes|mb|megabytes)(_|$)/;
+    const notBase = /_(ms|milliseconds|micros|nanos|minutes|hours|days|percent|pct|kb|kilobytes|mb|megabytes)(_|$)/;
     const inSeconds = /_(duration|latency|age|interval|timestamp)(_|$)/;
     const wrong = metrics.filter(
       ({ name }) => notBase.test(name) || (inSeconds.test(name) && !/_seconds(_total)?$/.test(name)),
@@ -42,9 +41,7 @@ describe('a metric', () => {
   });
 
   it('says what it means in sentences', () => {
-    const wrong = metrics.filter(
-      ({ help }) => !/^[A-Z0-9`].*[a-z0-9)`]\.$/.test(help) || help.includes('\n'),
-    );
+    const wrong = metrics.filter(({ help }) => !/^[A-Z0-9`].*[a-z0-9)`]\.$/.test(help) || help.includes('\n'));
     expect(wrong.map(({ name, help }) => `${name}: ${help}`)).toEqual([]);
   });
 
@@ -52,13 +49,9 @@ describe('a metric', () => {
     const labels = new Set(metrics.flatMap((metric) => metric.labels));
     const unbounded = [...labels].filter((label) => labelMeanings[label] === undefined);
     expect(
-      unbounded.map(
-        (label) => `say in docs/build/label-meanings.ts what bounds the label ${label}, or drop it`,
-      ),
+      unbounded.map((label) => `say in docs/build/label-meanings.ts what bounds the label ${label}, or drop it`),
     ).toEqual([]);
-    expect(
-      [...labels].filter((label) => /query|document|user|session|run|text|message|url/.test(label)),
-    ).toEqual([]);
+    expect([...labels].filter((label) => /query|document|user|session|run|text|message|url/.test(label))).toEqual([]);
   });
 
   it('has each label once and none that Prometheus keeps for itself', () => {
@@ -95,9 +88,7 @@ describe('a metric', () => {
 function isWrittenIn(code: string, name: string): boolean {
   const score = name.replace(/_ci_(low|high)$/, '');
   const hasBounds = `${score}_ci_low` in metricCatalogue && `${score}_ci_high` in metricCatalogue;
-  return (
-    code.includes(`'${name}'`) || (hasBounds && (score.startsWith('recalld_golden_') || code.includes(score)))
-  );
+  return code.includes(`'${name}'`) || (hasBounds && (score.startsWith('recalld_golden_') || code.includes(score)));
 }
 
 describe('a job', () => {
@@ -112,9 +103,7 @@ describe('a job', () => {
   it('is enqueued by its definition and never by a name in the code, so that each queue has its worker', () => {
     const calls = src
       .filter(({ path }) => !path.startsWith('src/queue/'))
-      .flatMap(({ path, text }) =>
-        [...text.matchAll(/\benqueue\(\s*([^,)]+)/g)].map(([, job]) => `${path}: ${job}`),
-      );
+      .flatMap(({ path, text }) => [...text.matchAll(/\benqueue\(\s*([^,)]+)/g)].map(([, job]) => `${path}: ${job}`));
     expect(calls.length).toBeGreaterThan(0);
     expect(calls.filter((call) => !/: \w+\.name$/.test(call))).toEqual([]);
   });
@@ -129,14 +118,9 @@ describe('a job', () => {
     expect(job.cron === null || cronSchema.safeParse(job.cron).success).toBe(true);
   });
 
-  it.each(jobs)(
-    '$name refuses a payload with more than it knows, so that no text slips into the queue',
-    (job) => {
-      expect(job.payload.safeParse({ run_id: 'r', query_id: 'q', text: 'What is my PIN?' }).success).toBe(
-        false,
-      );
-    },
-  );
+  it.each(jobs)('$name refuses a payload with more than it knows, so that no text slips into the queue', (job) => {
+    expect(job.payload.safeParse({ run_id: 'r', query_id: 'q', text: 'What is my PIN?' }).success).toBe(false);
+  });
 });
 
 describe('an error code', () => {

@@ -19,9 +19,7 @@ const filesOf = (ending: RegExp): Page[] =>
   ['README.md', '.env.example', 'docker-compose.yml', 'Dockerfile']
     .concat(
       ['docs', 'deploy', 'examples', 'bench'].flatMap((folder) =>
-        readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map(
-          (name) => `${folder}/${name}`,
-        ),
+        readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
       ),
     )
     .filter((file) => ending.test(file))
@@ -80,9 +78,7 @@ describe('a command that is written down', () => {
     }));
     const problems = [...files, ...alerts].flatMap(({ file, text }) =>
       [...text.matchAll(quoted)]
-        .flatMap(([, escaped, plain]) =>
-          callsIn((escaped ?? plain ?? '').replaceAll(/\$\{[^}]*\}/g, 'VALUE')),
-        )
+        .flatMap(([, escaped, plain]) => callsIn((escaped ?? plain ?? '').replaceAll(/\$\{[^}]*\}/g, 'VALUE')))
         .flatMap((words) => mistakeIn(program, words) ?? [])
         .map((problem) => `${file}: ${problem}`),
     );

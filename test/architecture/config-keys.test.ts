@@ -24,8 +24,7 @@ const below = (schemas: readonly JsonSchema[], part: PropertyKey) =>
 
 const config = branches(configJsonSchema());
 const pipeline = below(below(config, 'pipelines'), 0);
-const namesOf = (schemas: readonly JsonSchema[]) =>
-  schemas.flatMap(({ properties }) => Object.keys(properties ?? {}));
+const namesOf = (schemas: readonly JsonSchema[]) => schemas.flatMap(({ properties }) => Object.keys(properties ?? {}));
 /** What a key may begin with: prose leaves out that a part of a pipeline stands in one. */
 const starts = new Map<string, readonly JsonSchema[]>([
   ...namesOf(pipeline).map((name) => [name, pipeline] as const),
@@ -76,9 +75,7 @@ function mistakesIn(span: string): string[] {
   const [, name = ''] = /^([a-z_]+): \S/.exec(span) ?? [];
   const schemas = starts.get(name);
   if (schemas === undefined) return [];
-  return unknownIn(parse(span.replaceAll(/\b[A-Z][A-Z_]+\b|…|\.\.\./g, '0')), schemas).map(
-    (key) => `${span}: ${key}`,
-  );
+  return unknownIn(parse(span.replaceAll(/\b[A-Z][A-Z_]+\b|…|\.\.\./g, '0')), schemas).map((key) => `${span}: ${key}`);
 }
 
 describe('a key of the config that is written down', () => {
@@ -99,9 +96,7 @@ describe('a key of the config that is written down', () => {
   it('is there as a variable of the environment', () => {
     const known = new Set(environmentVariables(configJsonSchema()).map(({ name }) => name));
     // Those of tests, examples and benches are read where they are.
-    const code = ['src', 'test', 'bench']
-      .flatMap((folder) => sourceFiles(folder).map(({ text }) => text))
-      .join('\n');
+    const code = ['src', 'test', 'bench'].flatMap((folder) => sourceFiles(folder).map(({ text }) => text)).join('\n');
     const examples = readdirSync(path.join(root, 'examples'), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(?:mjs|py|sh)$/.test(name))
       .map((name) => readFileSync(path.join(root, 'examples', name), 'utf8'))
@@ -110,8 +105,7 @@ describe('a key of the config that is written down', () => {
       [...text.matchAll(/\bRECALLD_[A-Z_]+\b/g)]
         .map(([name]) => name)
         .filter(
-          (name) =>
-            !name.startsWith('RECALLD_TEST_') && !known.has(name) && !known.has(name.replace(/_FILE$/, '')),
+          (name) => !name.startsWith('RECALLD_TEST_') && !known.has(name) && !known.has(name.replace(/_FILE$/, '')),
         )
         .filter((name) => !`${code}${examples}`.includes(name))
         .map((name) => `${page}: ${name}`),

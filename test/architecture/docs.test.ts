@@ -44,21 +44,14 @@ describe('the generated documentation', () => {
   it('names every metric and what each of its labels is', () => {
     const { text } = metricsPage();
     expect(Object.keys(metricCatalogue).filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
-    const labels = new Set(
-      Object.values<MetricDefinition>(metricCatalogue).flatMap((metric) => metric.labels),
-    );
+    const labels = new Set(Object.values<MetricDefinition>(metricCatalogue).flatMap((metric) => metric.labels));
     const unexplained = [...labels].filter((label) => labelMeanings[label] === undefined);
-    expect(unexplained.map((label) => `say in docs/build/label-meanings.ts what bounds ${label}`)).toEqual(
-      [],
-    );
+    expect(unexplained.map((label) => `say in docs/build/label-meanings.ts what bounds ${label}`)).toEqual([]);
   });
 
   it('names every key of the config and every variable of the environment', () => {
     const { text } = configPage();
-    const names = [
-      ...keysOf(configJsonSchema()),
-      ...environmentVariables(configJsonSchema()).map(({ name }) => name),
-    ];
+    const names = [...keysOf(configJsonSchema()), ...environmentVariables(configJsonSchema()).map(({ name }) => name)];
     expect(names.filter((name) => !new RegExp(`[\`.]${name}(\\[\\])?[\`.]`).test(text))).toEqual([]);
   });
 
@@ -92,13 +85,9 @@ describe('the generated documentation', () => {
     const lines = [metricsPage(), configPage(), errorsPage(), jobsPage(), httpPage()].flatMap(({ text }) =>
       text.split('\n\n'),
     );
-    const tables = lines
-      .filter((block) => block.startsWith('| '))
-      .map((block) => block.trimEnd().split('\n'));
+    const tables = lines.filter((block) => block.startsWith('| ')).map((block) => block.trimEnd().split('\n'));
     expect(tables.length).toBeGreaterThan(10);
-    expect(
-      tables.flatMap(([head = '', ...rows]) => rows.filter((row) => cellsIn(row) !== cellsIn(head))),
-    ).toEqual([]);
+    expect(tables.flatMap(([head = '', ...rows]) => rows.filter((row) => cellsIn(row) !== cellsIn(head)))).toEqual([]);
   });
 });
 

@@ -153,11 +153,7 @@ describe('the dependency rule', () => {
       },
       'src/stats/a.ts -> src/stats/x.ts (no-cycles)',
     ],
-    [
-      'something is imported that does not exist',
-      { 'stats/x.ts': importing('./nowhere.ts') },
-      'src/stats/x.ts -> ',
-    ],
+    ['something is imported that does not exist', { 'stats/x.ts': importing('./nowhere.ts') }, 'src/stats/x.ts -> '],
   ])('is seen to be broken when %s', async (_, files, violation) => {
     const found = violations(await cruiseSource(await aSource(files)));
     expect(found.filter((line) => line.startsWith(violation))).not.toEqual([]);

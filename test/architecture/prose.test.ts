@@ -82,8 +82,7 @@ function valueOf(variable: string): string {
 /** Why recalld would not take a block of YAML as its config; none when it is not one. Parts of a pipeline are allowed. */
 function refusalOf(block: string, file: string): string[] {
   const tree: unknown = parse(block.replaceAll(/: (\$\{\w+\})/g, ': "$1"'));
-  if (typeof tree !== 'object' || tree === null || !('pipelines' in tree) || !Array.isArray(tree.pipelines))
-    return [];
+  if (typeof tree !== 'object' || tree === null || !('pipelines' in tree) || !Array.isArray(tree.pipelines)) return [];
   const retriever = { kind: 'http', url: 'http://127.0.0.1/search', results: { list: 'results' } };
   const pipelines = tree.pipelines.map((part: object) => ({ retriever, ...part }));
   const variables = [...block.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, valueOf(name)]);

@@ -14,16 +14,9 @@ const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = ''
 function configOf(example: string) {
   const parts: unknown = parseYaml(example);
   const pipeline = { retriever: { kind: 'http', url: 'http://rag/' }, ...(isMapping(parts) ? parts : {}) };
-  const env = Object.fromEntries(
-    [...example.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, `value-${name}`]),
-  );
+  const env = Object.fromEntries([...example.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, `value-${name}`]));
   if ('CHUNKS_URL' in env) env['CHUNKS_URL'] = 'postgres://reader@db/chunks';
-  return parseConfig(
-    stringify({ pipelines: [{ name: 'docs', ...pipeline }] }),
-    'recalld.yaml',
-    env,
-    () => '',
-  );
+  return parseConfig(stringify({ pipelines: [{ name: 'docs', ...pipeline }] }), 'recalld.yaml', env, () => '');
 }
 
 /** The kinds that a key of a pipeline may have. */

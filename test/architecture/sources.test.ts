@@ -77,9 +77,7 @@ function folderOf(file: string): string {
 }
 
 describe('a rule of a subject, and what is pure beside them', () => {
-  const core = src.filter(({ path: file }) =>
-    /^src\/(stats|ir|vector|schedule|text|[a-z]+\/rules)\//.test(file),
-  );
+  const core = src.filter(({ path: file }) => /^src\/(stats|ir|vector|schedule|text|[a-z]+\/rules)\//.test(file));
   const tests = sourceFiles('test/unit');
 
   /** The files that the tests of their own folder import, and what those use of the same folder. */

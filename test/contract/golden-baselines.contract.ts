@@ -3,9 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { GoldenBaselines } from '../../src/golden/sql/golden-baselines.ts';
 import { createRun, type GoldenStores, minutes } from '../support/golden-runs.ts';
 
-export function describeGoldenBaselines(
-  open: () => GoldenStores & { readonly baselines: GoldenBaselines },
-): void {
+export function describeGoldenBaselines(open: () => GoldenStores & { readonly baselines: GoldenBaselines }): void {
   const noise = { all: { 'ndcg@10': { reruns: 5, standardDeviation: 0.01, sharedVariance: 0.0001 } } };
   const aPin = async (pipeline: string, at = minutes(0)) => {
     const { id: runId, goldenSet } = await createRun(open(), { pipeline });

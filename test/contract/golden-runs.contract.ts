@@ -61,9 +61,7 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
 
     it('is made by hand as often as one likes', async () => {
       await importSet(open(), 'faq');
-      const created = await Promise.all(
-        Array.from({ length: 5 }, () => runs().create(aRun({ pipeline: 'by-hand' }))),
-      );
+      const created = await Promise.all(Array.from({ length: 5 }, () => runs().create(aRun({ pipeline: 'by-hand' }))));
       expect(created).toEqual([true, true, true, true, true]);
     });
   });
@@ -78,9 +76,7 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
 
     it('is taken by exactly one of many who ask at once', async () => {
       const { id } = await create();
-      const held = await Promise.all(
-        Array.from({ length: 10 }, (_, index) => runs().hold(id, `worker-${index}`, 60)),
-      );
+      const held = await Promise.all(Array.from({ length: 10 }, (_, index) => runs().hold(id, `worker-${index}`, 60)));
       expect(held.filter(Boolean)).toHaveLength(1);
     });
 
@@ -145,14 +141,11 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
 
     it('are kept letter by letter and bit by bit, duplicates of a document too', async () => {
       await fc.assert(
-        fc.asyncProperty(
-          fc.uniqueArray(anyAnswer, { selector: (answer) => answer.queryId }),
-          async (answers) => {
-            const { id } = await create();
-            await runs().saveAnswers(id, answers);
-            expect(byQuery(await runs().answers(id))).toEqual(byQuery(answers));
-          },
-        ),
+        fc.asyncProperty(fc.uniqueArray(anyAnswer, { selector: (answer) => answer.queryId }), async (answers) => {
+          const { id } = await create();
+          await runs().saveAnswers(id, answers);
+          expect(byQuery(await runs().answers(id))).toEqual(byQuery(answers));
+        }),
         { numRuns: 40 },
       );
     });
@@ -202,10 +195,7 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
         { ...ndcg, measure: 'mrr' },
         { ...ndcg, segment: 'language=de', mean: 0, ciLow: 0 },
       ] as const;
-      const checks = [
-        floor,
-        { ...floor, name: 'mrr@10 below 0.5 on faq', verdict: 'no_data', value: null },
-      ] as const;
+      const checks = [floor, { ...floor, name: 'mrr@10 below 0.5 on faq', verdict: 'no_data', value: null }] as const;
       expect(await runs().finish(id, anEnd({ scores, checks, segmentsOverflow: 3 }))).toBe(true);
       expect(await runs().find(id)).toEqual({
         ...run,
@@ -266,10 +256,7 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
       'may be %s, with the reason and without scores',
       async (status) => {
         const { id } = await create();
-        await runs().finish(
-          id,
-          anEnd({ status, reason: 'Too many queries failed.', scores: [], checks: [] }),
-        );
+        await runs().finish(id, anEnd({ status, reason: 'Too many queries failed.', scores: [], checks: [] }));
         expect(await runs().find(id)).toMatchObject({ status, reason: 'Too many queries failed.' });
         expect(await runs().scores(id)).toEqual([]);
         expect(await runs().checks(id)).toEqual([]);
@@ -280,9 +267,7 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
       const { id } = await create();
       const statuses: readonly Exclude<RunStatus, 'running'>[] = ['completed', 'failed', 'void', 'cancelled'];
       const ended = await Promise.all(
-        statuses.map((status) =>
-          runs().finish(id, anEnd({ status, scores: status === 'completed' ? [ndcg] : [] })),
-        ),
+        statuses.map((status) => runs().finish(id, anEnd({ status, scores: status === 'completed' ? [ndcg] : [] }))),
       );
       expect(ended.filter(Boolean)).toHaveLength(1);
       const winner = statuses[ended.indexOf(true)];
@@ -332,9 +317,7 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
       expect(await idsOf({ pipeline: 'listed', limit: 2 })).toEqual([other.id, newer.id]);
       expect(await idsOf({ pipeline: 'listed', goldenSet: 'faq', limit: 10 })).toEqual([newer.id, faq.id]);
       expect(await idsOf({ goldenSet: 'other', limit: 1 })).toEqual([other.id]);
-      expect(await idsOf({ limit: 1000 })).toEqual(
-        expect.arrayContaining([faq.id, other.id, newer.id, stranger.id]),
-      );
+      expect(await idsOf({ limit: 1000 })).toEqual(expect.arrayContaining([faq.id, other.id, newer.id, stranger.id]));
       expect(await idsOf({ pipeline: 'no-such-pipeline', limit: 10 })).toEqual([]);
     });
 
@@ -358,15 +341,10 @@ function byQuery(answers: readonly QueryAnswer[]): Map<string, QueryAnswer> {
 
 /** Any text but the one character that no reader of answers lets through. */
 const anyText = fc
-  .oneof(
-    fc.string({ unit: 'binary' }),
-    fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'),
-  )
+  .oneof(fc.string({ unit: 'binary' }), fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'))
   .map((text) => text.replaceAll('\0', ''));
 
-const anyNumber = fc
-  .double({ noNaN: true, noDefaultInfinity: true })
-  .map((number) => (number === 0 ? 0 : number));
+const anyNumber = fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => (number === 0 ? 0 : number));
 
 const anyAnswer: fc.Arbitrary<QueryAnswer> = fc.record({
   queryId: anyText,

@@ -92,13 +92,9 @@ export function describeGoldenSets(store: () => GoldenSets): void {
     it('gets one version each from imports of different content at once', async () => {
       const set = aSet();
       const hashes = Array.from({ length: 8 }, (_, index) => `hash-${index}`);
-      const added = await Promise.all(
-        hashes.map((contentHash) => store().add({ ...set, contentHash }, monday)),
-      );
+      const added = await Promise.all(hashes.map((contentHash) => store().add({ ...set, contentHash }, monday)));
       expect(added.map(({ created }) => created)).toEqual(hashes.map(() => true));
-      expect(added.map(({ set: { version } }) => version).toSorted((a, b) => a - b)).toEqual([
-        1, 2, 3, 4, 5, 6, 7, 8,
-      ]);
+      expect(added.map(({ set: { version } }) => version).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     });
 
     it('gets one version from imports of the same content at once', async () => {
@@ -146,10 +142,7 @@ export function describeGoldenSets(store: () => GoldenSets): void {
       const set = aSet({ origins: [origin] });
       await store().add(set, monday);
       const later = { ...origin, pipeline: 'other' };
-      await store().add(
-        { ...set, contentHash: 'hash-b', origins: [later, { ...later, queryId: 'q1' }] },
-        tuesday,
-      );
+      await store().add({ ...set, contentHash: 'hash-b', origins: [later, { ...later, queryId: 'q1' }] }, tuesday);
       expect(await store().origins(set.name)).toEqual([{ ...later, queryId: 'q1' }, origin]);
       expect(await store().origins('never-imported')).toEqual([]);
     });
@@ -195,14 +188,11 @@ export function describeGoldenSets(store: () => GoldenSets): void {
 
     it('come back letter by letter, with their tags and judgments', async () => {
       await fc.assert(
-        fc.asyncProperty(
-          fc.uniqueArray(anyQuery, { selector: (query) => query.id, maxLength: 5 }),
-          async (queries) => {
-            const set = aSet({ queries });
-            await store().add(set, monday);
-            expect((await store().queries(set.name, 1)).map(comparable)).toEqual(queries.map(comparable));
-          },
-        ),
+        fc.asyncProperty(fc.uniqueArray(anyQuery, { selector: (query) => query.id, maxLength: 5 }), async (queries) => {
+          const set = aSet({ queries });
+          await store().add(set, monday);
+          expect((await store().queries(set.name, 1)).map(comparable)).toEqual(queries.map(comparable));
+        }),
         { numRuns: 40 },
       );
     });
@@ -239,10 +229,7 @@ export function describeGoldenSets(store: () => GoldenSets): void {
 
 /** Any text but the one character that no importer lets through. */
 const anyText = fc
-  .oneof(
-    fc.string({ unit: 'binary' }),
-    fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'),
-  )
+  .oneof(fc.string({ unit: 'binary' }), fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'))
   .map((text) => text.replaceAll('\0', ''));
 
 const anyQuery: fc.Arbitrary<GoldenQuery> = fc.record({

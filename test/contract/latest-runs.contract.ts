@@ -31,10 +31,7 @@ export function describeLatestRuns(open: () => GoldenStores): void {
 
     it('has its scores, outcomes, checks and duration when it completed', async () => {
       const { id } = await create({ pipeline: 'complete' });
-      await runs().saveAnswers(id, [
-        anAnswer(),
-        anAnswer({ queryId: 'q2', outcome: 'timeout', documents: [] }),
-      ]);
+      await runs().saveAnswers(id, [anAnswer(), anAnswer({ queryId: 'q2', outcome: 'timeout', documents: [] })]);
       await runs().finish(id, anEnd({ segmentsOverflow: 7 }));
       expect(await latestOf('complete')).toEqual({
         pipeline: 'complete',
@@ -90,10 +87,7 @@ export function describeLatestRuns(open: () => GoldenStores): void {
       const good = await create({ pipeline });
       await runs().finish(good.id, anEnd());
       const stopped = await create({ pipeline, startedAt: minutes(60) });
-      await runs().finish(
-        stopped.id,
-        anEnd({ status: 'cancelled', finishedAt: minutes(61), scores: [], checks: [] }),
-      );
+      await runs().finish(stopped.id, anEnd({ status: 'cancelled', finishedAt: minutes(61), scores: [], checks: [] }));
 
       const latest = await latestOf(pipeline);
       expect(latest?.lastAttemptAt).toEqual(minutes(60));

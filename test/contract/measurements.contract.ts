@@ -66,11 +66,7 @@ export function describeMeasurements(open: () => Measurements): void {
       const pipeline = 'range';
       const ends = [hours(2), hours(0), hours(1), hours(3)];
       await store().record(ends.map((windowEnd) => aMeasurement({ pipeline, windowEnd })));
-      const read = await store().series(
-        { pipeline, measure: 'error_ratio', segment: 'all' },
-        hours(1),
-        hours(3),
-      );
+      const read = await store().series({ pipeline, measure: 'error_ratio', segment: 'all' }, hours(1), hours(3));
       expect(read.map(({ windowEnd }) => windowEnd)).toEqual([hours(1), hours(2)]);
     });
 
@@ -157,9 +153,7 @@ export function describeMeasurements(open: () => Measurements): void {
       const pipeline = 'earlier-value';
       await store().record([aGap({ pipeline, windowEnd: hours(2) })]);
       await store().record([aMeasurement({ pipeline, windowEnd: hours(1) })]);
-      expect(await latestOf(pipeline)).toMatchObject([
-        { newest: { value: 0.2 }, gap: { windowEnd: hours(2) } },
-      ]);
+      expect(await latestOf(pipeline)).toMatchObject([{ newest: { value: 0.2 }, gap: { windowEnd: hours(2) } }]);
     });
   });
 }

@@ -53,11 +53,7 @@ export interface LargeIndex {
 export interface Bench {
   readonly abilities: StoreAbilities;
   /** Makes and fills an index that lives until the end of the suite. */
-  makeIndex(
-    documents: readonly VectorDocument[],
-    dimensions: number,
-    metric?: VectorMetric,
-  ): Promise<TestIndex>;
+  makeIndex(documents: readonly VectorDocument[], dimensions: number, metric?: VectorMetric): Promise<TestIndex>;
   /** An index of `manyDocuments`, made once. */
   large(): Promise<LargeIndex>;
   /** Closed at the end of the test. */

@@ -9,10 +9,7 @@ const documents = topicByTopic({ count: 60, dimensions, topics: 3 });
 const vector = documents[0]?.vector ?? new Float32Array(dimensions);
 const request = { vector, k: 5, filter: {}, exact: false, withContent: false };
 
-const calls: readonly [
-  string,
-  (store: VectorStore, signal: AbortSignal) => Promise<StoreOutcome<unknown>>,
-][] = [
+const calls: readonly [string, (store: VectorStore, signal: AbortSignal) => Promise<StoreOutcome<unknown>>][] = [
   ['search', (store, signal) => store.nearest(request, signal)],
   ['description', (store, signal) => store.describe(signal)],
   ['look-up of ids', (store, signal) => store.existing(['doc-00001'], signal)],
@@ -51,26 +48,21 @@ export function describeOutage(bench: Bench): void {
       }
     });
 
-    it.each(calls)(
-      'rejects a %s with the reason of the signal, before and while it waits',
-      async (_, call) => {
-        const outage = await bench.startOutage();
-        const store = bench.open(index, { url: outage.url });
-        const reason = new Error('the run was cancelled');
-        await expect(call(store, AbortSignal.abort(reason))).rejects.toBe(reason);
-        outage.hold();
-        const controller = new AbortController();
-        const pending = call(store, controller.signal);
-        pending.catch(() => undefined);
-        await waitFor(() => outage.openConnections > 0);
-        controller.abort(reason);
-        await expect(pending).rejects.toBe(reason);
-      },
-    );
+    it.each(calls)('rejects a %s with the reason of the signal, before and while it waits', async (_, call) => {
+      const outage = await bench.startOutage();
+      const store = bench.open(index, { url: outage.url });
+      const reason = new Error('the run was cancelled');
+      await expect(call(store, AbortSignal.abort(reason))).rejects.toBe(reason);
+      outage.hold();
+      const controller = new AbortController();
+      const pending = call(store, controller.signal);
+      pending.catch(() => undefined);
+      await waitFor(() => outage.openConnections > 0);
+      controller.abort(reason);
+      await expect(pending).rejects.toBe(reason);
+    });
 
-    it('is asked again when it is busy, as often as the config says, where it speaks HTTP', async ({
-      skip,
-    }) => {
+    it('is asked again when it is busy, as often as the config says, where it speaks HTTP', async ({ skip }) => {
       const outage = await bench.startOutage();
       if (outage.answer === undefined) return skip();
       const patient = bench.open(index, { url: outage.url, retries: 2 });

@@ -1,13 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Nearest, NearestRequest } from '../../src/stores/vector-store.ts';
 import { cosineSimilarity } from '../../src/vector/matrix.ts';
-import {
-  bruteForce,
-  queriesLike,
-  recallOf,
-  topicByTopic,
-  type VectorDocument,
-} from '../support/vector-documents.ts';
+import { bruteForce, queriesLike, recallOf, topicByTopic, type VectorDocument } from '../support/vector-documents.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
 
 const shape = { count: 600, dimensions: 16, topics: 12 };

@@ -70,8 +70,7 @@ describe('a daemon behind a proxy that it trusts', () => {
   let keys = 0;
 
   beforeAll(async () => {
-    const config =
-      'server: {port: 0, max_requests_per_minute: 100, trusted_proxies: [127.0.0.1]}\npipelines: []\n';
+    const config = 'server: {port: 0, max_requests_per_minute: 100, trusted_proxies: [127.0.0.1]}\npipelines: []\n';
     folder = await aFolder({ 'recalld.yaml': config }, atEnd);
     daemon = await startRecalld(['serve'], folder, {}, atEnd);
     database = await aDatabase(folder, atEnd);
@@ -107,9 +106,7 @@ describe('a daemon behind a proxy that it trusts', () => {
     it('at the sign-in too, and no colleague who comes by the same proxy', async () => {
       const origin = { origin: daemon.url };
       const [one, colleague] = [aClient(), aClient()];
-      const tries = times(30, (i) =>
-        call(daemon.url, '/sign-in', { ...origin, ...one }, { key: `rcl_typo_${i}` }),
-      );
+      const tries = times(30, (i) => call(daemon.url, '/sign-in', { ...origin, ...one }, { key: `rcl_typo_${i}` }));
       expect(await tally(tries)).toEqual({ 401: 20, 429: 10 });
       const { text: key } = await aKey('read');
       expect((await call(daemon.url, '/sign-in', { ...origin, ...one }, { key })).status).toBe(429);
@@ -227,11 +224,7 @@ describe('a daemon behind a proxy that it trusts', () => {
         const { rows } = await database.query<{ row: string }>(`select t::text as row from ${name} t`);
         told.push(...rows.map(({ row }) => row));
       }
-      const spellings = [
-        token,
-        Buffer.from(token).toString('hex'),
-        Buffer.from(token, 'base64url').toString('hex'),
-      ];
+      const spellings = [token, Buffer.from(token).toString('hex'), Buffer.from(token, 'base64url').toString('hex')];
       for (const spelling of spellings) expect(told.join('\n')).not.toContain(spelling);
 
       const isForged = async (made: string) =>
@@ -254,9 +247,7 @@ describe('a daemon behind a proxy that it trusts', () => {
     it('in cookies that scripts, other sites and, over TLS, other hosts cannot reach', async () => {
       const { text: key } = await aKey('read');
       const plain = await signIn(key);
-      expect(plain.set).toMatch(
-        /^recalld_session=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
-      );
+      expect(plain.set).toMatch(/^recalld_session=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/);
       const overTls = { 'x-forwarded-proto': 'https' };
       const { set, cookie } = await signIn(key, overTls);
       expect(set).toMatch(
@@ -268,10 +259,7 @@ describe('a daemon behind a proxy that it trusts', () => {
     });
 
     it('and takes a form from who was shown it, sent as a form of one of its pages', async () => {
-      const [reader, admin] = [
-        await signIn((await aKey('read')).text),
-        await signIn((await aKey('admin')).text),
-      ];
+      const [reader, admin] = [await signIn((await aKey('read')).text), await signIn((await aKey('admin')).text)];
       const [readers, admins] = [tokenIn(await look(reader.cookie)), tokenIn(await look(admin.cookie))];
       const note = { subject: 'run', id: 'none', text: 'hello' };
       const statuses = async (cookie: string, form_token: string) =>
@@ -282,9 +270,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect(await statuses(reader.cookie, readers)).toBe(403);
       const told = { origin: daemon.url, cookie: admin.cookie };
       const large = { ...note, form_token: admins, text: 'x'.repeat(300_000) };
-      expect((await call(daemon.url, '/actions/annotate', { ...told, ...aClient() }, large)).status).toBe(
-        413,
-      );
+      expect((await call(daemon.url, '/actions/annotate', { ...told, ...aClient() }, large)).status).toBe(413);
       const json = { ...told, ...aClient(), 'content-type': 'application/json' };
       expect((await call(daemon.url, '/actions/annotate', json, note)).status).toBe(415);
       // Where browsers reach it, by the word of the proxy.
@@ -316,9 +302,7 @@ describe('a daemon that trusts no proxy', () => {
     const config = 'server: {port: 0, host: 127.0.0.2}\npipelines: []\n';
     const folder = await aFolder({ 'recalld.yaml': config }, atEnd);
     const daemon = await startRecalld(['serve', '--roles', 'api'], folder, {}, atEnd);
-    const wrong = times(60, (i) =>
-      call(daemon.url, '/v1/pipelines', { ...aClient(), ...bearer(`rcl_wrong_${i}`) }),
-    );
+    const wrong = times(60, (i) => call(daemon.url, '/v1/pipelines', { ...aClient(), ...bearer(`rcl_wrong_${i}`) }));
     expect(await tally(wrong)).toEqual({ 401: 20, 429: 40 });
     await waitFor(() => logLines(daemon.stderr()).find((line) => line['address'] === '127.0.0.1'));
     const forged = { origin: 'https://recalld.example', 'x-forwarded-host': 'recalld.example' };

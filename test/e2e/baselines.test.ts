@@ -44,8 +44,7 @@ async function aMonitor(parts: object = {}) {
   return { recalld, run };
 }
 
-const verdictOf = (run: RunSummaryJson, name: string) =>
-  run.checks.find((check) => check.name.includes(name))?.verdict;
+const verdictOf = (run: RunSummaryJson, name: string) => run.checks.find((check) => check.name.includes(name))?.verdict;
 
 async function withFault(fault: 'index' | 'embedding'): Promise<void> {
   onTestFinished(async () => {

@@ -183,11 +183,7 @@ function openInference(canary: Canary) {
       { ...kind('RETRIEVER'), ...asked, 'error.type': canary('otlp_error_type') },
       { error: canary('otlp_status') },
     ),
-    span(
-      canary,
-      { ...kind('RETRIEVER'), ...asked },
-      { error: canary('otlp_status'), events: [exception(canary)] },
-    ),
+    span(canary, { ...kind('RETRIEVER'), ...asked }, { error: canary('otlp_status'), events: [exception(canary)] }),
     // These wait for a retriever that never comes.
     span(canary, embedding),
     span(canary, reranker),

@@ -65,10 +65,7 @@ describe('the command line', () => {
       name: 'a secret that is not in the environment',
       line: 'config check',
       files: {
-        'recalld.yaml': good.replace(
-          'kind: http,',
-          'kind: http, headers: {authorization: "Bearer ${NO_SUCH_TOKEN}"},',
-        ),
+        'recalld.yaml': good.replace('kind: http,', 'kind: http, headers: {authorization: "Bearer ${NO_SUCH_TOKEN}"},'),
       },
       code: 2,
       says: /pipelines\[0\]\.retriever\.headers\.authorization uses \$\{NO_SUCH_TOKEN\}, which is not set/,
@@ -195,8 +192,7 @@ describe('the command line', () => {
   });
 
   it('`dashboards` writes the dashboards into a folder, with the links of the config', async () => {
-    const links =
-      'alerts: {runbook_base_url: "https://wiki.internal/r", console_base_url: "https://recalld.internal"}';
+    const links = 'alerts: {runbook_base_url: "https://wiki.internal/r", console_base_url: "https://recalld.internal"}';
     const { folder, recalld } = await without({ 'recalld.yaml': links });
     const { code, stdout, stderr } = await recalld('dashboards --out boards');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -236,7 +232,6 @@ describe('the command line', () => {
     const { code, stdout } = await installed.recalld(`${command} --help`);
     expect(code).toBe(0);
     expect(stdout).toContain('Usage: recalld');
-    if (command !== 'golden' && command !== 'config')
-      expect(stdout).toContain(`Example:\n  recalld ${command}`);
+    if (command !== 'golden' && command !== 'config') expect(stdout).toContain(`Example:\n  recalld ${command}`);
   });
 });

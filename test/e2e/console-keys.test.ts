@@ -13,14 +13,7 @@ import { type FaultServer, json, startFaultServer } from '../support/fault-serve
 import { startTcpOutage } from '../support/outage.ts';
 import { startOwnPostgres } from '../support/own-postgres.ts';
 import { startPglite } from '../support/pgvector.ts';
-import {
-  aDatabase,
-  aFolder,
-  type Daemon,
-  runRecalld,
-  spawnRecalld,
-  startRecalld,
-} from '../support/recalld.ts';
+import { aDatabase, aFolder, type Daemon, runRecalld, spawnRecalld, startRecalld } from '../support/recalld.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 const atEnd = (clean: () => Promise<void>): void => void cleanups.unshift(clean);
@@ -64,10 +57,9 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     for (const args of [['golden', 'import', 'faq.csv', '--set', 'faq'], run])
       await spawnRecalld(args, folder, {}, atEnd).finished;
     const database = await aDatabase(folder, atEnd);
-    await database.query(
-      `insert into golden_documents values ('docs', 'd1', $1, now()) on conflict do nothing`,
-      [lostText],
-    );
+    await database.query(`insert into golden_documents values ('docs', 'd1', $1, now()) on conflict do nothing`, [
+      lostText,
+    ]);
   }, 240_000);
 
   const aKey = async (scope: string): Promise<string> => {
@@ -127,10 +119,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
         403,
         expect.stringContaining('has no scope admin'),
       ]);
-      expect(await send(admin, action, {}), action).toEqual([
-        403,
-        expect.stringContaining('older than your session'),
-      ]);
+      expect(await send(admin, action, {}), action).toEqual([403, expect.stringContaining('older than your session')]);
       const stolen = { form_token: await token(reader) };
       expect(await send(admin, action, stolen), action).toEqual([
         403,
@@ -158,16 +147,12 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     const { rows } = await database.query<{ id: string }>('select id from golden_runs order by started_at');
     const runs = rows.map(({ id }) => `/runs/${id}`);
     expect(runs.length).toBeGreaterThanOrEqual(2);
-    const { rows: queries } = await database.query<{ query_id: string }>(
-      'select query_id from golden_queries',
-    );
+    const { rows: queries } = await database.query<{ query_id: string }>('select query_id from golden_queries');
     const paths = [
       '/',
       '/checks',
       '/deployments',
-      ...['', '/golden', '/golden/faq/labels', '/density', '/traffic'].map(
-        (part) => `/pipelines/docs${part}`,
-      ),
+      ...['', '/golden', '/golden/faq/labels', '/density', '/traffic'].map((part) => `/pipelines/docs${part}`),
       ...runs.flatMap((one) => ['', '?view=failed', '?view=regressed'].map((view) => `${one}${view}`)),
       ...runs.flatMap((one) => queries.map(({ query_id: id }) => `${one}/queries/${id}`)),
     ];
@@ -216,8 +201,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
   });
 });
 
-const lostText =
-  'Open the settings, choose account, and press reset; a letter with a link arrives within minutes.';
+const lostText = 'Open the settings, choose account, and press reset; a letter with a link arrives within minutes.';
 
 const keyedGolden = 'question,document\nHow do I reset my password?,d1\nHow do I pay?,d2\n';
 
@@ -259,11 +243,7 @@ describeWithBrowser('the pages of a daemon whose database is away', () => {
     const env = { RECALLD_STORAGE_URL: gate.url };
     expect(await runRecalld(['migrate'], folder, env)).toMatchObject({ code: 0 });
     const daemon = await startRecalld(['serve', '--roles', 'api'], folder, env, atEnd);
-    const { stdout } = await runRecalld(
-      ['keys', 'create', '--name', 'read', '--scope', 'read', '--json'],
-      folder,
-      env,
-    );
+    const { stdout } = await runRecalld(['keys', 'create', '--name', 'read', '--scope', 'read', '--json'], folder, env);
     const { page } = await browser.page(new URL(daemon.url).host, {
       colorScheme: 'dark',
       viewport: { width: 390, height: 844 },

@@ -59,9 +59,7 @@ describe('the daemon', () => {
     expect(code).toBe(0);
     expect(stdout).toBe('');
     expect(stderr).toContain('defaults are assumed');
-    expect(logLines(stderr).filter((line) => line['level'] === 'error' || line['level'] === 'warn')).toEqual(
-      [],
-    );
+    expect(logLines(stderr).filter((line) => line['level'] === 'error' || line['level'] === 'warn')).toEqual([]);
     expect(stderr).not.toMatch(/^ {4}at /m);
     expect(family.filter(isAlive)).toEqual([]);
   });
@@ -82,17 +80,11 @@ describe('the daemon', () => {
       return seriesValue(page, NDCG) === undefined ? undefined : page;
     });
     expect(seriesValue(metrics, NDCG)).toBe(1);
-    expect(
-      seriesValue(metrics, 'recalld_golden_queries{pipeline="docs",golden_set="faq",outcome="ok"}'),
-    ).toBe(20);
+    expect(seriesValue(metrics, 'recalld_golden_queries{pipeline="docs",golden_set="faq",outcome="ok"}')).toBe(20);
     const check = 'ndcg@10 below 0.8 on faq';
-    expect(
-      seriesValue(metrics, `recalld_threshold{pipeline="docs",check="${check}",severity="critical"}`),
-    ).toBe(0.8);
+    expect(seriesValue(metrics, `recalld_threshold{pipeline="docs",check="${check}",severity="critical"}`)).toBe(0.8);
     expect(seriesValue(metrics, `recalld_check_state{pipeline="docs",check="${check}",state="ok"}`)).toBe(1);
-    expect(
-      seriesValue(metrics, `recalld_check_state{pipeline="docs",check="${check}",state="critical"}`),
-    ).toBe(0);
+    expect(seriesValue(metrics, `recalld_check_state{pipeline="docs",check="${check}",state="critical"}`)).toBe(0);
     expect(metrics).not.toMatch(/nan/i);
     const lint = spawnSync('promtool', ['check', 'metrics'], { input: metrics, encoding: 'utf8' });
     if (lint.error === undefined) expect(`${lint.stdout}${lint.stderr}`).toBe('');
@@ -119,10 +111,9 @@ describe('the daemon', () => {
 
     retriever.respondWith(documents(rightAnswer));
     const second = await installed.serve();
-    const ended = await waitFor(
-      async () => (await listRuns(installed)).find((run) => run.status !== 'running'),
-      { timeoutMs: 60_000 },
-    );
+    const ended = await waitFor(async () => (await listRuns(installed)).find((run) => run.status !== 'running'), {
+      timeoutMs: 60_000,
+    });
     await second.stop();
     expect(ended).toMatchObject({ status: 'completed', queries: { total: queries, ok: queries } });
     expect(ended?.metrics['ndcg@10']).toMatchObject({ mean: 1, n: queries });
@@ -200,9 +191,7 @@ describe('two daemons on one PostgreSQL server', () => {
     expect(await recalld(IMPORT)).toMatchObject({ code: 0 });
 
     const daemons = await Promise.all([serve(), serve()]);
-    await waitFor(
-      async () => (await listRuns(installed)).filter((run) => run.status === 'completed').length >= 5,
-    );
+    await waitFor(async () => (await listRuns(installed)).filter((run) => run.status === 'completed').length >= 5);
     for (const daemon of daemons) expect(await daemon.stop()).toMatchObject({ code: 0 });
 
     const [{ runs, ticks, answers } = { runs: 0, ticks: -1, answers: -1 }] = await installed.query<{

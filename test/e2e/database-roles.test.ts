@@ -60,10 +60,7 @@ beforeAll(async () => {
   atEnd(() => server.close());
   retriever = await startFaultServer(documents(() => [{ id: 'd0', score: 1 }]));
   atEnd(() => retriever.close());
-  folder = await aFolder(
-    { 'recalld.yaml': aConfig({ url: retriever.url }), 'faq.csv': aGoldenCsv(3) },
-    atEnd,
-  );
+  folder = await aFolder({ 'recalld.yaml': aConfig({ url: retriever.url }), 'faq.csv': aGoldenCsv(3) }, atEnd);
   hosts.set('postgres', String(server.connection.port));
   const superuser = told('postgres', 'POSTGRES_USER');
   await poolOf(server.connection).query(
@@ -89,21 +86,12 @@ async function runOnce(name: string): Promise<void> {
   const { command = [], environment = {}, volumes = [], entrypoint } = compose.services[name] ?? {};
   if (entrypoint === undefined) {
     const args = command.map((part) => (part === '/etc/recalld/recalld.yaml' ? 'recalld.yaml' : part));
-    const ran = await runRecalld(
-      args,
-      folder,
-      { RECALLD_STORAGE_URL: here(told(name, 'RECALLD_STORAGE_URL')) },
-      atEnd,
-    );
+    const ran = await runRecalld(args, folder, { RECALLD_STORAGE_URL: here(told(name, 'RECALLD_STORAGE_URL')) }, atEnd);
     if (ran.code !== 0) throw new Error(`${name}: ${ran.stderr}`);
     return;
   }
-  const line = filled(command[0] ?? '').replaceAll(/"\$(\w+)"/g, (_, variable: string) =>
-    told(name, variable),
-  );
-  const values = new Map(
-    [...line.matchAll(/-v (\w+)=(\S+)/g)].map(([, key = '', value = '']) => [key, value]),
-  );
+  const line = filled(command[0] ?? '').replaceAll(/"\$(\w+)"/g, (_, variable: string) => told(name, variable));
+  const values = new Map([...line.matchAll(/-v (\w+)=(\S+)/g)].map(([, key = '', value = '']) => [key, value]));
   const [from = '', to = ''] = filled(volumes[0] ?? '').split(':');
   const { PGUSER: user = '', PGPASSWORD: password = '', PGHOST: host = '' } = environment;
   const pool = poolOf({
@@ -126,11 +114,7 @@ afterAll(async () => {
 });
 
 it('the services of docker-compose.yml make the roles, then the tables, and then look', () => {
-  expect(beforeThem(['api', 'worker', 'scheduler', 'grafana'])).toEqual([
-    'roles',
-    'migrate',
-    'grafana-reader',
-  ]);
+  expect(beforeThem(['api', 'worker', 'scheduler', 'grafana'])).toEqual(['roles', 'migrate', 'grafana-reader']);
 });
 
 describe('the role that the daemon runs as', () => {
@@ -142,16 +126,7 @@ describe('the role that the daemon runs as', () => {
 
   it('takes in live queries, imports and runs golden sets, and keeps its queue', async () => {
     daemon = await startRecalld(['serve'], folder, { RECALLD_STORAGE_URL: urlOf('recalld_app') }, atEnd);
-    const made = await recalld(
-      'recalld_app',
-      'keys',
-      'create',
-      '--name',
-      'rag',
-      '--scope',
-      'ingest',
-      '--json',
-    );
+    const made = await recalld('recalld_app', 'keys', 'create', '--name', 'rag', '--scope', 'ingest', '--json');
     const { key } = JSON.parse(made.stdout) as { key: string };
     const query = { id: 'q1', pipeline: 'docs', text: 'how?', results: [{ id: 'd0' }] };
     expect(await post('/v1/queries', key, query)).toMatchObject({ accepted: 1, rejected: [] });
@@ -181,12 +156,7 @@ describe('the role that the daemon runs as', () => {
       `select relname as name from pg_class
         where relowner = current_user::regrole and relkind in ('r', 'p') and not relispartition order by 1`,
     );
-    expect(owned.rows.map(({ name }) => name)).toEqual([
-      'feedback',
-      'live_queries',
-      'measurements',
-      'query_coverage',
-    ]);
+    expect(owned.rows.map(({ name }) => name)).toEqual(['feedback', 'live_queries', 'measurements', 'query_coverage']);
   });
 
   it('makes the partitions of each day, and retention drops them', async () => {

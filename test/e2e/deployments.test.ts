@@ -30,8 +30,7 @@ it('deployments are noted and listed, newest first, by command and over HTTP', a
   expect(rest.json).toMatchObject({ items: [{ kind: 'index', version: 'v7', note: 'ef 100' }] });
   expect(await json('deployments list')).toMatchObject([{ version: '3.2' }, { version: 'v7' }]);
 
-  const change = (pipeline: string, kind: string) =>
-    call('POST', '/v1/deployments', { pipeline, kind, version: '1' });
+  const change = (pipeline: string, kind: string) => call('POST', '/v1/deployments', { pipeline, kind, version: '1' });
   expect(await change('faq', 'index')).toMatchObject({ status: 404, json: { code: 'pipeline_unknown' } });
   expect(await change('docs', 'moon')).toMatchObject({
     status: 400,

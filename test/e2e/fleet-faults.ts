@@ -7,8 +7,7 @@ import { readGoldenLedger } from '../support/reconcile.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { healthy, PATIENCE, type QueueKind, readiness, SOUND, type WatchedFleet } from './watched-fleet.ts';
 
-const metricsOf = async ({ daemon }: Member): Promise<string> =>
-  (await fetch(`${daemon.url}/metrics`)).text();
+const metricsOf = async ({ daemon }: Member): Promise<string> => (await fetch(`${daemon.url}/metrics`)).text();
 
 const lacks = (what: 'database' | 'queue', member: Member) =>
   waitFor(async () => new RegExp(`^503.*"${what}"`).test(await readiness(member)), PATIENCE);
@@ -94,8 +93,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     const { finishesARun, fleet, folder, member, withQueue } = watched();
     await withQueue(async (queue) => {
       const failed = async (): Promise<number | undefined> =>
-        (await queue.counts()).find((count) => count.queue === 'run-golden-set' && count.state === 'failed')
-          ?.count;
+        (await queue.counts()).find((count) => count.queue === 'run-golden-set' && count.state === 'failed')?.count;
       await Promise.all(
         [7, '', { run: 1 }].map((runId, index) =>
           queue.enqueue('run-golden-set', { run_id: runId }, `poison-${index}`),

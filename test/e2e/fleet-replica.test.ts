@@ -176,8 +176,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
     await query('alter table golden_sets set (autovacuum_enabled = false)');
     await query('create table churned as select from generate_series(1, 60000)');
     await query('delete from churned');
-    const autovacuum =
-      'Autovacuum is off on the server, so that dead rows pile up; set autovacuum = on there.';
+    const autovacuum = 'Autovacuum is off on the server, so that dead rows pile up; set autovacuum = on there.';
     await waitFor(async () => {
       expect(await onDatabase()).toEqual({
         code: 1,
@@ -185,9 +184,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
           expect.stringContaining('answers'),
           autovacuum,
           'Autovacuum is off for the table golden_sets; `alter table golden_sets reset (autovacuum_enabled)` turns it on.',
-          expect.stringMatching(
-            /^100 % of the rows of churned are dead and no vacuum is known; run `vacuum churned`/,
-          ),
+          expect.stringMatching(/^100 % of the rows of churned are dead and no vacuum is known; run `vacuum churned`/),
         ],
       });
       return true;

@@ -85,9 +85,9 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
       expect(statusCode).toBe(202);
       fleet.besideLoad += 1;
       expect((await stopped).code).toBe(0);
-      expect(
-        await fleet.countOf(`select count(*)::integer as count from live_queries where id = 'begun-before'`),
-      ).toBe(1);
+      expect(await fleet.countOf(`select count(*)::integer as count from live_queries where id = 'begun-before'`)).toBe(
+        1,
+      );
       await member.start();
     },
   );

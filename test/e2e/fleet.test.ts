@@ -76,11 +76,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
       ['api', 'worker', 'scheduler'].map((role) => startRecalld(['serve', '--roles', role], folder, told)),
     );
     expect(roles[0]?.stderr()).toContain('move-embedded.sh');
-    const key = await runRecalld(
-      ['keys', 'create', '--name', 'rag', '--scope', 'ingest', '--json'],
-      folder,
-      fleet,
-    );
+    const key = await runRecalld(['keys', 'create', '--name', 'rag', '--scope', 'ingest', '--json'], folder, fleet);
     const { key: token } = JSON.parse(key.stdout) as { key: string };
     const repeated = await fetch(`${roles[0]?.url}/v1/queries`, {
       method: 'POST',

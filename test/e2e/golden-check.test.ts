@@ -50,10 +50,9 @@ interface CheckJson {
 async function rechunk(moved: string, merged: string): Promise<void> {
   const client = new Client({ connectionString: rag.storeUrl });
   await client.connect();
-  await client.query(
-    "insert into chunks select id || '-v2', title, body, embedding from chunks where id = $1",
-    [moved],
-  );
+  await client.query("insert into chunks select id || '-v2', title, body, embedding from chunks where id = $1", [
+    moved,
+  ]);
   await client.query(
     "insert into chunks select id || '-v2', title, 'Preface of the new edition. ' || body, embedding from chunks where id = $1",
     [merged],

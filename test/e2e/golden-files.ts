@@ -3,10 +3,7 @@ import type { ReceivedRequest } from '../support/fault-server.ts';
 
 /** `question i` is answered by document `di`; `course` is its tag. */
 export function aGoldenCsv(queries: number): string {
-  const rows = Array.from(
-    { length: queries },
-    (_, i) => `question ${i},d${i},${i % 2 === 0 ? 'even' : 'odd'}`,
-  );
+  const rows = Array.from({ length: queries }, (_, i) => `question ${i},d${i},${i % 2 === 0 ? 'even' : 'odd'}`);
   return ['question,document,course', ...rows].join('\n');
 }
 
@@ -30,13 +27,7 @@ export interface ConfigOptions {
 }
 
 /** A recalld.yaml with one pipeline `docs` and one golden set `faq`; extra keys are given as YAML flow text. */
-export function aConfig({
-  url,
-  storage = '{}',
-  golden = '',
-  retriever = '',
-  checks = '[]',
-}: ConfigOptions): string {
+export function aConfig({ url, storage = '{}', golden = '', retriever = '', checks = '[]' }: ConfigOptions): string {
   return `
 server: {port: 0}
 storage: ${storage}

@@ -164,9 +164,7 @@ describe('golden generate', () => {
     await waitFor(() => llm.requests.length >= 10, { timeoutMs: 60_000 });
     running.child.kill('SIGKILL');
     await running.finished;
-    const state = (await readFile(path.join(folder, 'made.generated.state.jsonl'), 'utf8'))
-      .trimEnd()
-      .split('\n');
+    const state = (await readFile(path.join(folder, 'made.generated.state.jsonl'), 'utf8')).trimEnd().split('\n');
     expect(state.length).toBeGreaterThanOrEqual(5);
     const settled = new Set(llm.requests.slice(0, 8).map(sourceOf));
     const before = llm.requests.length;

@@ -250,9 +250,7 @@ describe('a golden run', () => {
   });
 
   it('measures the segments that the config names', async () => {
-    const wrongForOdd = documents((request) =>
-      rightAnswer(request).filter((d) => Number(d.id.slice(1)) % 2 === 0),
-    );
+    const wrongForOdd = documents((request) => rightAnswer(request).filter((d) => Number(d.id.slice(1)) % 2 === 0));
     const server = await startFaultServer(wrongForOdd);
     onTestFinished(() => server.close());
     const config = `${aConfig({ url: server.url })}    segments: {keys: [course]}\n`;

@@ -93,15 +93,10 @@ describe('hostile requests', () => {
     ['a text', '"hello"'],
     ['deep nesting', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
     ['prototype pollution', '{"__proto__": {"admin": true}, "id": "q1", "pipeline": "docs", "results": []}'],
-    [
-      'a constructor',
-      '{"constructor": {"prototype": {"admin": true}}, "id": "q1", "pipeline": "docs", "results": []}',
-    ],
+    ['a constructor', '{"constructor": {"prototype": {"admin": true}}, "id": "q1", "pipeline": "docs", "results": []}'],
     [
       '1,001 items',
-      JSON.stringify(
-        Array.from({ length: 1001 }, (_, i) => ({ id: `q${i}`, pipeline: 'docs', results: [] })),
-      ),
+      JSON.stringify(Array.from({ length: 1001 }, (_, i) => ({ id: `q${i}`, pipeline: 'docs', results: [] }))),
     ],
     [
       'results without end',
@@ -158,9 +153,7 @@ describe('hostile requests', () => {
     };
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...Object.keys(good)), fc.jsonValue(), async (field, value) => {
-        expect([202, ...refusals]).toContain(
-          await send('/v1/queries', JSON.stringify({ ...good, [field]: value })),
-        );
+        expect([202, ...refusals]).toContain(await send('/v1/queries', JSON.stringify({ ...good, [field]: value })));
       }),
       { numRuns: 200 },
     );
@@ -203,15 +196,10 @@ describe('hostile requests', () => {
       ),
       fc.integer().map(String),
     );
-    const names = fc.constantFrom(
-      ...endpoints.flatMap(({ query }) => Object.keys(query?.shape ?? {})),
-      'nobody_knows',
-    );
+    const names = fc.constantFrom(...endpoints.flatMap(({ query }) => Object.keys(query?.shape ?? {})), 'nobody_knows');
     const request = fc.record({
       endpoint: fc.constantFrom(
-        ...endpoints.flatMap(({ method, path }) =>
-          method === 'post' ? [] : [`${method.toUpperCase()} ${path}`],
-        ),
+        ...endpoints.flatMap(({ method, path }) => (method === 'post' ? [] : [`${method.toUpperCase()} ${path}`])),
       ),
       inPath: fc.array(
         hostile.filter((text) => text !== ''),
@@ -223,9 +211,7 @@ describe('hostile requests', () => {
       fc.asyncProperty(request, async ({ endpoint, inPath, parameters }) => {
         const [method = '', path = ''] = endpoint.split(' ');
         let place = 0;
-        const where = path.replaceAll(/\{\w+\}/g, () =>
-          encodeURIComponent(wellFormed(inPath[place++] ?? '')),
-        );
+        const where = path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(wellFormed(inPath[place++] ?? '')));
         const search = new URLSearchParams(
           parameters.map(([name, value]): [string, string] => [name, wellFormed(value)]),
         );

@@ -48,9 +48,7 @@ let wrongBelow = 0;
 
 beforeAll(async () => {
   server = await startFaultServer(
-    documents((request) =>
-      questionOf(request) < wrongBelow ? [{ id: 'x', score: 1 }] : rightAnswer(request),
-    ),
+    documents((request) => (questionOf(request) < wrongBelow ? [{ id: 'x', score: 1 }] : rightAnswer(request))),
   );
   atEnd(() => server.close());
   installed = await anInstallation({ 'recalld.yaml': config(server.url) }, { atEnd });
@@ -98,9 +96,7 @@ describe('an empty daemon', () => {
     const status = await get('/v1/pipelines/docs/status');
     expect(status).toMatchObject({
       state: 'no_data',
-      golden_sets: [
-        { golden_set: 'faq', cron: null, latest_run: null, latest_completed: null, baseline: null },
-      ],
+      golden_sets: [{ golden_set: 'faq', cron: null, latest_run: null, latest_completed: null, baseline: null }],
       deployments: [],
     });
     expect(status['reasons']).toContain('No run of faq has completed yet.');
@@ -133,8 +129,7 @@ describe('an empty daemon', () => {
   });
 
   it('says what is not there when it is told to change it', async () => {
-    const run = (pipeline: string, golden_set: string) =>
-      call('POST', '/v1/golden-runs', { pipeline, golden_set });
+    const run = (pipeline: string, golden_set: string) => call('POST', '/v1/golden-runs', { pipeline, golden_set });
     expect(await run('none', 'faq')).toMatchObject({ status: 404, json: { code: 'pipeline_unknown' } });
     expect(await run('docs', 'none')).toMatchObject({ status: 404, json: { code: 'golden_set_unknown' } });
     expect(await call('POST', '/v1/baselines', { run_id: 'none' })).toMatchObject({
@@ -150,9 +145,7 @@ describe('an empty daemon', () => {
     expect(twice.json['detail']).toMatch(/^Line 3 of queries repeats the query id "q1" of line 2 of queries/);
     expect(await post([{ text: 'a' }])).toMatchObject({
       json: {
-        detail: expect.stringMatching(
-          /^Line 1 of queries must have either "judgments" or "relevant"/,
-        ) as string,
+        detail: expect.stringMatching(/^Line 1 of queries must have either "judgments" or "relevant"/) as string,
       },
     });
     expect(await post([{ text: 'a', relevant: [] }])).toMatchObject({
@@ -287,11 +280,7 @@ describe('a golden set over HTTP', () => {
   });
 
   it('keeps the history, page by page and filtered', async () => {
-    const runs = (await allPages(
-      call,
-      '/v1/golden-runs?pipeline=docs&golden_set=faq&status=completed',
-      2,
-    )) as {
+    const runs = (await allPages(call, '/v1/golden-runs?pipeline=docs&golden_set=faq&status=completed', 2)) as {
       run_id: string;
       verdict: string;
     }[];

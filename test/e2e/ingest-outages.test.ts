@@ -53,8 +53,7 @@ function startLoad(send: (queries: readonly object[]) => Promise<{ status: numbe
   };
 }
 
-const storedIds =
-  'select count(*)::integer as stored, count(distinct id)::integer as ids from live_queries' as const;
+const storedIds = 'select count(*)::integer as stored, count(distinct id)::integer as ids from live_queries' as const;
 const once = ({ accepted }: Load) => [{ stored: accepted.size, ids: accepted.size }];
 
 const aQuery = (id: string) => ({

@@ -2,12 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  anInstallation,
-  type Installation,
-  type InstalledDaemon,
-  startJobs,
-} from '../support/installation.ts';
+import { anInstallation, type Installation, type InstalledDaemon, startJobs } from '../support/installation.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const aPipeline = (name: string, sampling = 'rate: 1, max_per_minute: 10000000', more = '') =>
@@ -122,14 +117,8 @@ describe('ingest', () => {
 
   it('takes in bodies of many megabytes like small ones, each item judged on its own and named by its place', async () => {
     const numbers = Array.from({ length: 384 }, (_, i) => Math.sin(i));
-    const queries = Array.from({ length: 1000 }, (_, i) =>
-      aQuery(`q${i}`, { pipeline: 'large', embedding: numbers }),
-    );
-    const sent = [
-      ...queries.slice(0, 998),
-      { ...queries[998], text: 7 },
-      { ...queries[999], pipeline: 'none' },
-    ];
+    const queries = Array.from({ length: 1000 }, (_, i) => aQuery(`q${i}`, { pipeline: 'large', embedding: numbers }));
+    const sent = [...queries.slice(0, 998), { ...queries[998], text: 7 }, { ...queries[999], pipeline: 'none' }];
     expect(JSON.stringify(sent).length).toBeGreaterThan(5_000_000);
     expect(await daemon.post('/v1/queries', sent)).toEqual({
       status: 202,
@@ -195,9 +184,7 @@ describe('ingest', () => {
       body: { accepted: 0, duplicates: 3 },
     });
     const stored = 'select id, keep_reason, probability from live_queries where pipeline = $1';
-    expect(await query(stored, pipeline)).toEqual([
-      { id: 'sad', keep_reason: 'negative_feedback', probability: 1 },
-    ]);
+    expect(await query(stored, pipeline)).toEqual([{ id: 'sad', keep_reason: 'negative_feedback', probability: 1 }]);
   });
 
   it('is as certain of an unhappy query that the rate had kept as of one that it had not', async () => {
@@ -227,17 +214,13 @@ describe('ingest', () => {
       aQuery('q2', { pipeline, user_id: 'bob' }),
       aQuery('of nobody', { pipeline }),
     ]);
-    await daemon.post('/v1/feedback', [
-      { query_id: 'q1', pipeline, kind: 'click', user_id: 'bob', document_id: 'd1' },
-    ]);
+    await daemon.post('/v1/feedback', [{ query_id: 'q1', pipeline, kind: 'click', user_id: 'bob', document_id: 'd1' }]);
     expect(await erase('users/ann')).toEqual({ erased: { queries: 1, feedback: 1, golden_queries: 0 } });
     expect(await erase('queries/of%20nobody')).toEqual({
       erased: { queries: 1, feedback: 0, golden_queries: 0 },
     });
     expect(await query('select id from live_queries where pipeline = $1', pipeline)).toEqual([{ id: 'q2' }]);
-    expect(
-      await query('select subject, queries, feedback from erasures order by id offset $1', before),
-    ).toEqual([
+    expect(await query('select subject, queries, feedback from erasures order by id offset $1', before)).toEqual([
       { subject: 'user', queries: 1, feedback: 1 },
       { subject: 'query', queries: 1, feedback: 0 },
     ]);
@@ -261,12 +244,8 @@ describe('ingest', () => {
     ]);
     await startJobs(connection, ['erase-late-arrivals']);
     await waitFor(async () => {
-      expect(await query('select id from live_queries where pipeline = $1', pipeline)).toEqual([
-        { id: 'q3' },
-      ]);
-      expect(await query('select query_id from feedback where pipeline = $1', pipeline)).toEqual([
-        { query_id: 'q9' },
-      ]);
+      expect(await query('select id from live_queries where pipeline = $1', pipeline)).toEqual([{ id: 'q3' }]);
+      expect(await query('select query_id from feedback where pipeline = $1', pipeline)).toEqual([{ query_id: 'q9' }]);
       return true;
     });
   });
@@ -286,9 +265,7 @@ describe('ingest', () => {
       const down = (id: unknown) => ({ pipeline, query_id: id, kind: 'thumb', value: 'down' });
       const told = await daemon.post('/v1/feedback', ['q1', erased, kept].map(down));
       expect(told).toMatchObject({ body: { accepted: 3 } });
-      expect(await query('select id from live_queries where pipeline = $1', pipeline)).toEqual([
-        { id: kept },
-      ]);
+      expect(await query('select id from live_queries where pipeline = $1', pipeline)).toEqual([{ id: kept }]);
     },
   );
 
@@ -318,8 +295,7 @@ describe('ingest', () => {
           where q.pipeline = $1`,
         file,
       );
-      for (const count of ['queries', 'documents', 'joined'] as const)
-        expect(stored?.[count]).toBeGreaterThan(0);
+      for (const count of ['queries', 'documents', 'joined'] as const) expect(stored?.[count]).toBeGreaterThan(0);
     },
   );
 });
@@ -373,8 +349,7 @@ it('a key with the right scope is needed when others can reach it', async () => 
   });
   const daemon = await serve();
   const { url } = daemon;
-  const create = (scope: string) =>
-    json<{ id: string; key: string }>(`keys create --name ${scope} --scope ${scope}`);
+  const create = (scope: string) => json<{ id: string; key: string }>(`keys create --name ${scope} --scope ${scope}`);
   const [ingest, read] = [await create('ingest'), await create('read')];
   const send = async (key?: string) => {
     const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };

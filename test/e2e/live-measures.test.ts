@@ -22,12 +22,7 @@ async function send(daemon: InstalledDaemon, where: string, items: unknown): Pro
 }
 
 /** Queries of sessions of their own, so many hours ago, with one document. */
-function queries(
-  prefix: string,
-  count: number,
-  hoursAgo: number,
-  more: (index: number) => object = () => ({}),
-) {
+function queries(prefix: string, count: number, hoursAgo: number, more: (index: number) => object = () => ({})) {
   const occurredAt = new Date(Date.now() - hoursAgo * HOUR_MS).toISOString();
   return Array.from({ length: count }, (_, index) => ({
     id: `${prefix}${index}`,
@@ -65,9 +60,7 @@ describe('the measures of live traffic', () => {
     await send(daemon, '/v1/feedback', clicks(today.slice(30), { user_id: 'robot' }));
     await startJobs(connection, [measureLiveTrafficJob.name]);
 
-    const read = async ({
-      metrics,
-    }: InstalledDaemon): Promise<(name: string, labels?: string) => number | null> => {
+    const read = async ({ metrics }: InstalledDaemon): Promise<(name: string, labels?: string) => number | null> => {
       const text = await metrics();
       expect(text).not.toContain('NaN');
       return (name, labels = 'pipeline="docs",segment="all"') => {

@@ -39,13 +39,9 @@ describe('the package that npm would publish', () => {
     });
     // What npm runs before it packs, but for the build, which the tests have made.
     await run('npm', ['run', '--silent', 'prepack'], { cwd: repository });
-    const { stdout } = await run(
-      'npm',
-      ['pack', '--ignore-scripts', '--json', '--pack-destination', folder],
-      {
-        cwd: repository,
-      },
-    );
+    const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
+      cwd: repository,
+    });
     const [packed] = JSON.parse(stdout) as { filename: string }[];
     tarball = path.join(folder, packed?.filename ?? '');
     const home = path.join(folder, 'node_modules/recalld');
@@ -68,17 +64,7 @@ describe('the package that npm would publish', () => {
         .map((file) => file.split('/')[1]),
     );
     expect(tops).toEqual(
-      new Set([
-        'LICENSE',
-        'README.md',
-        'deploy',
-        'dist',
-        'docs',
-        'migrations',
-        'package.json',
-        'sbom.cdx.json',
-        'src',
-      ]),
+      new Set(['LICENSE', 'README.md', 'deploy', 'dist', 'docs', 'migrations', 'package.json', 'sbom.cdx.json', 'src']),
     );
     expect(stdout).toContain('package/src/demo/data/');
     expect(stdout).not.toMatch(/package\/src\/(?!demo\/data\/|console\/assets\/)/);
@@ -90,17 +76,15 @@ describe('the package that npm would publish', () => {
       maxBuffer: 1 << 26,
     });
     const bom = JSON.parse(text) as Bom;
-    const { packages } = JSON.parse(
-      await readFile(path.join(repository, 'package-lock.json'), 'utf8'),
-    ) as Lock;
+    const { packages } = JSON.parse(await readFile(path.join(repository, 'package-lock.json'), 'utf8')) as Lock;
     const shipped = Object.entries(packages).filter(([at, { dev }]) => at !== '' && dev !== true);
     const expected = shipped.map(([at, { version }]) => `${at.replace(/^.*node_modules\//, '')} ${version}`);
     expect(bom.components.map(({ name, version }) => `${name} ${version}`).toSorted()).toEqual(
       [...new Set(expected)].toSorted(),
     );
-    expect(
-      bom.components.filter(({ licenses = [], hashes = [] }) => licenses.length * hashes.length === 0),
-    ).toEqual([]);
+    expect(bom.components.filter(({ licenses = [], hashes = [] }) => licenses.length * hashes.length === 0)).toEqual(
+      [],
+    );
     expect(bom.metadata.component).toMatchObject({
       name: 'recalld',
       purl: `pkg:npm/recalld@${packages['']?.version}`,
@@ -112,16 +96,7 @@ describe('the package that npm would publish', () => {
   it('evaluates TREC files where it is installed, without its optional packages', async () => {
     await writeFile(path.join(folder, 'qrels.txt'), 'q1 0 d1 1\nq2 0 d2 1\n');
     await writeFile(path.join(folder, 'run.txt'), 'q1 Q0 d1 1 2.0 x\nq2 Q0 d9 1 2.0 x\nq2 Q0 d2 2 1.0 x\n');
-    const { stdout } = await recalld(
-      'eval',
-      '--qrels',
-      'qrels.txt',
-      '--run',
-      'run.txt',
-      '--metrics',
-      'mrr',
-      '--json',
-    );
+    const { stdout } = await recalld('eval', '--qrels', 'qrels.txt', '--run', 'run.txt', '--metrics', 'mrr', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ metrics: { mrr: { mean: 0.75 } } });
   });
 
@@ -170,14 +145,10 @@ export const start = (settings: MonitorSettings) => startMonitor(settings);
   it('has no fault that publint or attw know', async () => {
     const publint = await run(path.join(installed, '.bin/publint'), [tarball, '--strict'], { cwd: folder });
     expect(publint.stdout).toContain('All good');
-    const attw = await run(
-      path.join(installed, '.bin/attw'),
-      [tarball, '--profile', 'esm-only', '--format', 'json'],
-      {
-        cwd: folder,
-        maxBuffer: 1 << 26,
-      },
-    );
+    const attw = await run(path.join(installed, '.bin/attw'), [tarball, '--profile', 'esm-only', '--format', 'json'], {
+      cwd: folder,
+      maxBuffer: 1 << 26,
+    });
     expect(JSON.parse(attw.stdout)).not.toHaveProperty('problems.0');
   });
 });

@@ -67,13 +67,7 @@ async function aVectorStore(atEnd: (clean: () => Promise<void>) => void): Promis
 }
 
 /** Sends with canaries in the headers too. @returns the status */
-async function send(
-  daemon: Daemon,
-  canary: Canary,
-  method: string,
-  where: string,
-  body?: unknown,
-): Promise<number> {
+async function send(daemon: Daemon, canary: Canary, method: string, where: string, body?: unknown): Promise<number> {
   const response = await fetch(daemon.url + where, {
     method,
     headers: {
@@ -107,9 +101,7 @@ async function sendEverything(daemon: Daemon, canary: Canary): Promise<void> {
         ]),
     ]),
     ...['docs', 'rare'].flatMap((pipeline) => [
-      ...Object.values(tracesOfEachConvention(canary, pipeline)).map(
-        (body) => () => post('/v1/traces', body),
-      ),
+      ...Object.values(tracesOfEachConvention(canary, pipeline)).map((body) => () => post('/v1/traces', body)),
       () => post('/v1/logs', logsWithFeedback(canary, pipeline)),
     ]),
   ];
@@ -143,9 +135,7 @@ async function letJobsRun(daemon: Daemon, folder: string): Promise<void> {
   await waitFor(
     async () => {
       const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
-      const waiting = jobs.filter(
-        (name) => !metrics.includes(`recalld_job_duration_seconds_count{job="${name}"} `),
-      );
+      const waiting = jobs.filter((name) => !metrics.includes(`recalld_job_duration_seconds_count{job="${name}"} `));
       expect(waiting).toEqual([]);
       return true;
     },
@@ -205,15 +195,13 @@ describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
     expect(await send(daemon, canary, 'DELETE', `/v1/users/${canary('erased_in_vain')}`)).toBe(500);
     const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
     // The segment that the config names.
-    expect(
-      found(metrics).filter((field) => !['id_segment_value', 'id_otlp_segment'].includes(field)),
-    ).toEqual([]);
+    expect(found(metrics).filter((field) => !['id_segment_value', 'id_otlp_segment'].includes(field))).toEqual([]);
     const { stderr } = await daemon.stop();
     expect(stderr).toContain('a request failed');
     expect(found(stderr)).toEqual([]);
-    expect(
-      found(dataFolder(folder)).filter((field) => !(identifiers as readonly string[]).includes(field)),
-    ).toEqual([]);
+    expect(found(dataFolder(folder)).filter((field) => !(identifiers as readonly string[]).includes(field))).toEqual(
+      [],
+    );
     for (const clean of cleanups) await clean();
   });
 });

@@ -13,9 +13,7 @@ const readme = readFileSync(path.join(root, 'README.md'), 'utf8');
 const run = promisify(execFile);
 
 const blocks = (language: string) =>
-  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
-    ([, text = '']) => text,
-  );
+  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(([, text = '']) => text);
 
 /** Commands of all sh blocks, a line each, without what stands behind `#`. */
 const commands = blocks('sh')

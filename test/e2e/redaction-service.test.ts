@@ -66,9 +66,7 @@ describe('a redaction service', () => {
     const metrics = await daemon.metrics();
     const counted = (outcome: string): number =>
       Number(
-        new RegExp(`redaction_service_total\\{pipeline="docs",outcome="${outcome}"\\} (\\d+)`).exec(
-          metrics,
-        )?.[1] ?? 0,
+        new RegExp(`redaction_service_total\\{pipeline="docs",outcome="${outcome}"\\} (\\d+)`).exec(metrics)?.[1] ?? 0,
       );
     expect(counted('ok')).toBe(40);
     expect(counted('failed')).toBe(6);

@@ -97,8 +97,7 @@ const bodies: readonly (readonly [string | Uint8Array, Readonly<Record<string, s
 
 /** What never comes is not waited for: the server gives up after half a minute. */
 const isCutShort = (headers: Readonly<Record<string, string>>, body: string | Uint8Array): boolean =>
-  Number(headers['content-length'] ?? 0) > body.length ||
-  (headers === chunked && !String(body).includes('\r\n0\r\n'));
+  Number(headers['content-length'] ?? 0) > body.length || (headers === chunked && !String(body).includes('\r\n0\r\n'));
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'PROPFIND'] as const;
 
@@ -116,11 +115,7 @@ function requestOf({ routes, keys }: Target, choice: Choice): RawRequest {
   const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
   const { method, url } = pick(routes, choice.route);
   const [body, framing = {}] = pick(bodies, choice.body);
-  const [type, encoding, key] = [
-    pick(types, choice.type),
-    pick(encodings, choice.encoding),
-    pick(keys, choice.key),
-  ];
+  const [type, encoding, key] = [pick(types, choice.type), pick(encodings, choice.encoding), pick(keys, choice.key)];
   const wanted = pick(manners, choice.manners);
   const waits = wanted === 'reads' || wanted === 'goes when answered';
   return {
@@ -182,9 +177,7 @@ async function flood(target: Target, choices: readonly Choice[]): Promise<Map<st
       const outcome = await clients.send(request);
       if (target.daemon.child.exitCode !== null) return;
       if (outcome !== null && outcome >= 500 && outcome !== 503)
-        throw new Error(
-          `${outcome} to ${JSON.stringify({ ...request, body: String(request.body).slice(0, 40) })}`,
-        );
+        throw new Error(`${outcome} to ${JSON.stringify({ ...request, body: String(request.body).slice(0, 40) })}`);
       seen.set(String(outcome), (seen.get(String(outcome)) ?? 0) + 1);
     }
   };
@@ -212,13 +205,9 @@ describe.each([
 
   it('lists the routes that are documented, and the pages', async () => {
     target = await start(host, scopes);
-    const listed = new Set(
-      target.routes.map(({ method, url }) => `${method} ${url.replaceAll(/:\w+/g, '{}')}`),
-    );
+    const listed = new Set(target.routes.map(({ method, url }) => `${method} ${url.replaceAll(/:\w+/g, '{}')}`));
     for (const endpoint of endpoints)
-      expect(listed).toContain(
-        `${endpoint.method.toUpperCase()} ${endpoint.path.replaceAll(/\{\w+\}/g, '{}')}`,
-      );
+      expect(listed).toContain(`${endpoint.method.toUpperCase()} ${endpoint.path.replaceAll(/\{\w+\}/g, '{}')}`);
     expect(listed).toContain('GET /');
     expect(listed).toContain('POST /actions/annotate');
   });

@@ -137,9 +137,7 @@ const exporters = () => {
 
 function permutations<T>(list: readonly T[]): T[][] {
   if (list.length === 0) return [[]];
-  return list.flatMap((first, index) =>
-    permutations(list.toSpliced(index, 1)).map((rest) => [first, ...rest]),
-  );
+  return list.flatMap((first, index) => permutations(list.toSpliced(index, 1)).map((rest) => [first, ...rest]));
 }
 
 async function storedQueries(traceIds: readonly string[]): Promise<Record<string, unknown>[]> {
@@ -168,10 +166,7 @@ describe.each([
     }
     const stored = await storedQueries(traces.map(({ traceId }) => traceId));
     const [{ user_hash: user, session_hash: session } = {}] = stored;
-    expect([user, session]).toEqual([
-      expect.stringMatching(/^[0-9a-f]{64}$/),
-      expect.stringMatching(/^[0-9a-f]{64}$/),
-    ]);
+    expect([user, session]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)]);
     expect(stored).toEqual(
       traces
         .map(({ queryId }) => queryId)

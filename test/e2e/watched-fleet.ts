@@ -6,13 +6,7 @@ import { openJobQueue } from '../../src/queue/bullmq.ts';
 import type { JobQueue } from '../../src/queue/job-queue.ts';
 import { startFakeQdrant } from '../support/fake-qdrant.ts';
 import { prepare } from '../support/fake-vector-index.ts';
-import {
-  documents,
-  type FaultServer,
-  type Responder,
-  slow,
-  startFaultServer,
-} from '../support/fault-server.ts';
+import { documents, type FaultServer, type Responder, slow, startFaultServer } from '../support/fault-server.ts';
 import { type Fleet, type Member, startFleet } from '../support/fleet.ts';
 import { type LiveLoad, startLiveLoad } from '../support/live-load.ts';
 import { silentLogger } from '../support/log.ts';
@@ -67,8 +61,7 @@ export async function readiness({ daemon }: Member): Promise<string> {
   return `${response.status} ${await response.text()}`;
 }
 
-export const isReady = async (member: Member): Promise<boolean> =>
-  (await readiness(member)).startsWith('200');
+export const isReady = async (member: Member): Promise<boolean> => (await readiness(member)).startsWith('200');
 
 /** The fleet of a describe block. */
 export function useWatchedFleet(queue: QueueKind): () => WatchedFleet {
@@ -87,10 +80,7 @@ export function useWatchedFleet(queue: QueueKind): () => WatchedFleet {
   };
 }
 
-async function startWatchedFleet(
-  kind: QueueKind,
-  atEnd: (clean: () => Promise<void>) => void,
-): Promise<WatchedFleet> {
+async function startWatchedFleet(kind: QueueKind, atEnd: (clean: () => Promise<void>) => void): Promise<WatchedFleet> {
   const postgres = await startOwnPostgres();
   atEnd(() => postgres.close());
   const redis = kind === 'redis' ? await startRedis() : null;

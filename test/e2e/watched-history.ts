@@ -12,10 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { TOPIC, type WatchedService } from './watched-service.ts';
 
 const dashboards = readDashboards();
-const rules = readFileSync(
-  path.resolve(import.meta.dirname, '../../deploy/prometheus/recalld.rules.yml'),
-  'utf8',
-);
+const rules = readFileSync(path.resolve(import.meta.dirname, '../../deploy/prometheus/recalld.rules.yml'), 'utf8');
 const values = {
   job: 'recalld',
   instance: '.+',
@@ -85,9 +82,7 @@ export function describeHistory(watched: () => WatchedService): void {
     it('every variable has values', async () => {
       const queries = dashboards.flatMap(({ name, variables }) =>
         variables.flatMap((variable) =>
-          variable.type === 'query'
-            ? [{ where: `${name}: ${variable.name}`, query: variable.query ?? '' }]
-            : [],
+          variable.type === 'query' ? [{ where: `${name}: ${variable.name}`, query: variable.query ?? '' }] : [],
         ),
       );
       for (const { where, query } of queries) {
@@ -118,10 +113,7 @@ export function describeHistory(watched: () => WatchedService): void {
         }),
       );
       // Three are no longer answered, two of them since their document is gone; ten are answered at rank 3.
-      expect(rows.map(({ difference }) => difference)).toEqual([
-        ...Array(2).fill(-1),
-        ...Array(10).fill(-0.5),
-      ]);
+      expect(rows.map(({ difference }) => difference)).toEqual([...Array(2).fill(-1), ...Array(10).fill(-0.5)]);
       expect(rows.slice(0, 2).map((row) => row['stale label'])).toEqual([true, true]);
     });
 
@@ -218,9 +210,7 @@ export function describeHistory(watched: () => WatchedService): void {
       const shown = await runRecalld(['topics', 'show', TOPIC], service.folder);
       expect(shown.stdout).toContain('10.0 % of the traffic (95 % 7.0 % to 14.0 %), 9.5 points more');
       expect(shown.stdout).toContain('\n  question 1\n');
-      expect((await runRecalld(['topics', 'list'], service.folder)).stdout).toBe(
-        'No uncovered topic is known.\n',
-      );
+      expect((await runRecalld(['topics', 'list'], service.folder)).stdout).toBe('No uncovered topic is known.\n');
       expect((await call('GET', '/v1/uncovered-topics/t-nothing')).status).toBe(404);
     });
 
@@ -240,10 +230,7 @@ export function describeHistory(watched: () => WatchedService): void {
 
     it('the backtest finds what the daemon found when it judged the same runs', async () => {
       const from = new Date(Date.now() - 3_600_000).toISOString();
-      const { code, stdout, stderr } = await runRecalld(
-        ['backtest', '--from', from, '--json'],
-        service.folder,
-      );
+      const { code, stdout, stderr } = await runRecalld(['backtest', '--from', from, '--json'], service.folder);
       expect({ code, stderr }).toEqual({
         code: 0,
         stderr:
@@ -268,13 +255,8 @@ export function describeHistory(watched: () => WatchedService): void {
       expect(checks.flatMap(({ firings }) => firings.map(({ verdict }) => verdict))).toContain('critical');
 
       const table = await runRecalld(['backtest', '--from', from], service.folder);
-      expect(table.stdout).toMatch(
-        /^pipeline +check +judged +changes +verdict +times +total +longest +last began$/m,
-      );
-      const turned = await runRecalld(
-        ['backtest', '--from', from, '--to', '2020-01-01T00:00:00Z'],
-        service.folder,
-      );
+      expect(table.stdout).toMatch(/^pipeline +check +judged +changes +verdict +times +total +longest +last began$/m);
+      const turned = await runRecalld(['backtest', '--from', from, '--to', '2020-01-01T00:00:00Z'], service.folder);
       expect(turned).toMatchObject({
         code: 2,
         stderr: 'recalld: --from must be before --to; swap the two times.\n',

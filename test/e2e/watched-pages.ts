@@ -25,8 +25,7 @@ export function describePages(watched: () => WatchedService): void {
     beforeAll(async () => {
       service = watched();
       host = new URL(service.daemon.url).host;
-      for (const statement of [topicSql, eventSql])
-        await queryDatabase(embeddedConnection(service.folder), statement);
+      for (const statement of [topicSql, eventSql]) await queryDatabase(embeddedConnection(service.folder), statement);
       await startJobs(embeddedConnection(service.folder), ['evaluate-checks']);
       for (const asked of ['/v1/diagnoses', '/v1/checks/transitions']) {
         await waitFor(
@@ -81,9 +80,7 @@ export function describePages(watched: () => WatchedService): void {
           await page.goto(`${service.daemon.url}${shown}`);
           expect(await page.locator('main').textContent(), shown).toContain(words);
           const sentences = await page.locator('.reasons, .diagnosis').allTextContents();
-          expect(sentences.join(' '), 'words, not names of the code').not.toMatch(
-            /_(ratio|median|vectors|failed)/,
-          );
+          expect(sentences.join(' '), 'words, not names of the code').not.toMatch(/_(ratio|median|vectors|failed)/);
           await look(shown);
         }
         await page.goto(`${service.daemon.url}/runs/${service.runs.at(-1)}?view=regressed`);
@@ -162,9 +159,7 @@ export function describePages(watched: () => WatchedService): void {
       expect(change).toContain('3 of 40 judged documents');
       expect(change).toContain('Warning');
       expect(change).toContain('so far');
-      expect(
-        await page.getByRole('img', { name: /stale labels above 0.02 on faq: warning for/ }).count(),
-      ).toBe(1);
+      expect(await page.getByRole('img', { name: /stale labels above 0.02 on faq: warning for/ }).count()).toBe(1);
       await history.getByRole('link', { name: 'What was measured around' }).click();
       expect(page.url()).toContain('/pipelines/docs/golden?set=faq&from=');
       await page.context().close();
@@ -192,9 +187,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.getByRole('row').filter({ hasText: 'question 4' }).getByRole('link').first().click();
       const now = page.getByRole('region', { name: 'Documents now' });
       expect(await now.getByRole('row').filter({ hasText: 'd4' }).last().textContent()).toContain('▼ from 1');
-      expect(await page.getByRole('region', { name: 'Documents before' }).textContent()).toContain(
-        'relevant, 1',
-      );
+      expect(await page.getByRole('region', { name: 'Documents before' }).textContent()).toContain('relevant, 1');
       await page.context().close();
     });
 
@@ -215,9 +208,7 @@ export function describePages(watched: () => WatchedService): void {
 
       await page.goto(`${service.daemon.url}/deployments`);
       await page.getByLabel('Add a note on the index deployment v8').click();
-      await page
-        .getByRole('textbox', { name: 'Note on the index deployment v8' })
-        .fill('rolled back at noon');
+      await page.getByRole('textbox', { name: 'Note on the index deployment v8' }).fill('rolled back at noon');
       await page.getByRole('button', { name: 'Save note' }).first().click();
       expect(await page.locator('.notes').textContent()).toContain('rolled back at noon');
       await page.context().close();

@@ -11,14 +11,7 @@ import { startJobs } from '../support/installation.ts';
 import { silentLogger } from '../support/log.ts';
 import { aMeasurement } from '../support/measurements.ts';
 import { startPglite } from '../support/pgvector.ts';
-import {
-  aDatabase,
-  aFolder,
-  type Daemon,
-  embeddedConnection,
-  runRecalld,
-  startRecalld,
-} from '../support/recalld.ts';
+import { aDatabase, aFolder, type Daemon, embeddedConnection, runRecalld, startRecalld } from '../support/recalld.ts';
 import { aTopic } from '../support/uncovered-topics.ts';
 import { aGoldenCsv, questionOf, rightAnswer } from './golden-files.ts';
 
@@ -54,18 +47,7 @@ export async function startWatchedService(atEnd: AtEnd): Promise<WatchedService>
   await run(folder, ['golden', 'import', 'faq.csv', '--set', 'faq'], atEnd);
   const baseline = await goldenRun(folder, atEnd);
   await run(folder, ['baselines', 'pin', baseline], atEnd);
-  const change = [
-    'deployments',
-    'add',
-    '--pipeline',
-    'docs',
-    '--kind',
-    'index',
-    '--version',
-    'v8',
-    '--note',
-    'ef 40',
-  ];
+  const change = ['deployments', 'add', '--pipeline', 'docs', '--kind', 'index', '--version', 'v8', '--note', 'ef 40'];
   await run(folder, change, atEnd);
   // A quarter of the questions is now answered late, and three not at all.
   retriever.respondWith(
@@ -123,10 +105,7 @@ async function aVectorStore(atEnd: AtEnd): Promise<string> {
   const server = await startPglite();
   atEnd(() => server.stop());
   const pool = new Pool({ connectionString: server.url, max: 1 });
-  const rows = Array.from(
-    { length: QUERIES - GONE },
-    (_, i) => `('d${i}', '[${vectorOf(`d${i}`).join(',')}]')`,
-  );
+  const rows = Array.from({ length: QUERIES - GONE }, (_, i) => `('d${i}', '[${vectorOf(`d${i}`).join(',')}]')`);
   await pool.query('create extension if not exists vector');
   await pool.query(`create table chunks (id text primary key, embedding vector(${DIMENSIONS}))`);
   await pool.query(`insert into chunks values ${rows.join(', ')}`);
@@ -200,13 +179,7 @@ async function post(daemon: Daemon, route: string, body: unknown): Promise<void>
 }
 
 /** Measures that wait for their schedule. */
-const scheduled = [
-  'measure-live-traffic',
-  'probe-stores',
-  'probe-embedders',
-  'measure-ann-recall',
-  'diagnose-alarms',
-];
+const scheduled = ['measure-live-traffic', 'probe-stores', 'probe-embedders', 'measure-ann-recall', 'diagnose-alarms'];
 
 /** What weeks of live queries, samples of the store and a sentinel would have come to, as the daemon stores it. */
 async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {

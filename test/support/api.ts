@@ -41,10 +41,7 @@ export async function allPages(call: CallApi, path: string, limit: number): Prom
   let cursor: string | null = null;
   do {
     const more: string = cursor === null ? '' : `&cursor=${cursor}`;
-    const { status, json } = await call(
-      'GET',
-      `${path}${path.includes('?') ? '&' : '?'}limit=${limit}${more}`,
-    );
+    const { status, json } = await call('GET', `${path}${path.includes('?') ? '&' : '?'}limit=${limit}${more}`);
     expect(status).toBe(200);
     const page = json['items'] as unknown[];
     expect(page.length).toBeLessThanOrEqual(limit);

@@ -17,10 +17,7 @@ if (program === undefined) {
 
 export interface VisitingBrowser {
   /** A page in a session of its own; `foreign` holds what it asked of other hosts than `host`. */
-  page(
-    host: string,
-    options?: BrowserContextOptions,
-  ): Promise<{ readonly page: Page; readonly foreign: string[] }>;
+  page(host: string, options?: BrowserContextOptions): Promise<{ readonly page: Page; readonly foreign: string[] }>;
 }
 
 /** A browser for the tests of this file or describe block. */
@@ -69,9 +66,7 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
       };
     };
     const { violations } = await inPage.run();
-    return violations.map(
-      ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => String(target)).join(', ')}`,
-    );
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => String(target)).join(', ')}`);
   });
 }
 

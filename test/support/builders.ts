@@ -3,13 +3,7 @@
 import type { FloorCheck, GoldenChecks } from '../../src/checks/rules/golden-checks.ts';
 import type { Diagnosis } from '../../src/diagnosis/rules/episode.ts';
 import type { NewGoldenSet } from '../../src/golden/rules/golden-set.ts';
-import type {
-  GoldenRun,
-  QueryAnswer,
-  RunLabels,
-  RunSettings,
-  SegmentScore,
-} from '../../src/golden/rules/run.ts';
+import type { GoldenRun, QueryAnswer, RunLabels, RunSettings, SegmentScore } from '../../src/golden/rules/run.ts';
 import type { LatestRun } from '../../src/golden/sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
 import type { LiveQuery } from '../../src/live/rules/live-query.ts';

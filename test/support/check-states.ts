@@ -1,10 +1,5 @@
 /** Where checks stand by what is stored, as an evaluation leaves them and as they are read later. */
-import {
-  type CheckStore,
-  type StoredStanding,
-  statesOf,
-  type WatchedChecks,
-} from '../../src/checks/check-store.ts';
+import { type CheckStore, type StoredStanding, statesOf, type WatchedChecks } from '../../src/checks/check-store.ts';
 import { type CheckFacts, type EvaluateChecksDeps, judgeChecks } from '../../src/checks/evaluate-checks.ts';
 import type { CheckState } from '../../src/checks/rules/check-state.ts';
 

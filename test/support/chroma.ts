@@ -65,11 +65,7 @@ export function chromaService(server: ChromaServer): StoreService {
 }
 
 /** Returns its id. */
-export async function createCollection(
-  server: ChromaServer,
-  name: string,
-  configuration: object,
-): Promise<string> {
+export async function createCollection(server: ChromaServer, name: string, configuration: object): Promise<string> {
   const { id } = (await send(server, 'POST', collections, { name, configuration })) as { id: string };
   return id;
 }

@@ -21,14 +21,7 @@ function aField(most: number, names: readonly string[] = []): fc.Arbitrary<strin
 }
 
 export const aCronExpression = fc
-  .tuple(
-    aField(59),
-    aField(23),
-    aField(31),
-    aField(12, ['jan', 'DEC']),
-    aField(7, ['mon', 'SUN']),
-    fc.boolean(),
-  )
+  .tuple(aField(59), aField(23), aField(31), aField(12, ['jan', 'DEC']), aField(7, ['mon', 'SUN']), fc.boolean())
   .map(([minute, hour, day, month, weekday, byWeekday]) =>
     [minute, hour, byWeekday ? '*' : day, month, byWeekday ? weekday : '*'].join(' '),
   );

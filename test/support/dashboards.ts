@@ -106,9 +106,7 @@ export function fillInSql(
   );
   return Object.entries(values).reduce(
     (text, [name, value]) =>
-      text
-        .replaceAll(`\${${name}:sqlstring}`, `'${value.replaceAll("'", "''")}'`)
-        .replaceAll(`\${${name}}`, value),
+      text.replaceAll(`\${${name}:sqlstring}`, `'${value.replaceAll("'", "''")}'`).replaceAll(`\${${name}}`, value),
     timed,
   );
 }

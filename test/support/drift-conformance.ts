@@ -19,8 +19,7 @@ export type ScaledVectors = readonly (readonly number[])[];
 
 export const scaledMatrix = (rows: ScaledVectors, scale: number) =>
   matrixOf(rows.map((row) => row.map((value) => value / scale)));
-export const scaledNumbers = (rows: ScaledVectors, scale: number) =>
-  rows.flat().map((value) => value / scale);
+export const scaledNumbers = (rows: ScaledVectors, scale: number) => rows.flat().map((value) => value / scale);
 
 /** Differences above 1e-9 * max(1, |expected|), each with its place. */
 export function differences(actual: ArrayLike<number>, expected: ArrayLike<number>): string[] {

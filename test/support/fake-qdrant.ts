@@ -56,8 +56,7 @@ export function startFakeQdrant(): Promise<FaultServer> {
       const some = shuffled(rows.filter(passes(body.filter))).slice(0, body.limit);
       return ok({ points: some.map((row) => ({ ...record(index, row, body), score: 0, version: 1 })) });
     }
-    if (body.query.length !== index.dimensions)
-      return { status: 400, json: { status: { error: 'Wrong input' } } };
+    if (body.query.length !== index.dimensions) return { status: 400, json: { status: { error: 'Wrong input' } } };
     const hits = ranked(index, body.query, passes(body.filter)).slice(0, body.limit);
     const score = { cosine: 'cosine', dot: 'dot', l2: 'squaredL2' } as const;
     return ok({

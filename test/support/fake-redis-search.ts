@@ -27,9 +27,7 @@ export function startFakeRedisSearch(): Promise<RespServer> {
       case 'FT.DROPINDEX':
         return indexes.delete(first) ? 'OK' : new Error('SEARCH_INDEX_NOT_FOUND Index not found');
       case 'HSET': {
-        const fields = Object.fromEntries(
-          pairs(args.slice(1)).map(([field, value]) => [String(field), value]),
-        );
+        const fields = Object.fromEntries(pairs(args.slice(1)).map(([field, value]) => [String(field), value]));
         const vector = float32(fields['embedding']);
         under(first)?.rows.set(first, { key: first, vector, fields });
         return 1;
@@ -90,8 +88,7 @@ function searched(index: Engine, args: readonly Buffer[]): Resp {
   const [, filter = '', k = ''] =
     /^(.*)=>\[KNN (\d+) @embedding \$vector AS __recalld_distance\]$/.exec(texts[1] ?? '') ?? [];
   const vector = float32(params.get('vector'));
-  if (vector.length !== index.dimensions || k === '')
-    return new Error('Syntax error at offset 1 near vector');
+  if (vector.length !== index.dimensions || k === '') return new Error('Syntax error at offset 1 near vector');
   const passes = ({ fields }: FakeRow) =>
     [...filter.matchAll(/@(\w+):\{\$(\w+)\}/g)].every(
       ([, field = '', param = '']) => String(fields[field]) === String(params.get(param)),

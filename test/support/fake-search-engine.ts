@@ -34,8 +34,7 @@ export function startFakeSearchEngine(flavour: 'elasticsearch' | 'opensearch'): 
   const indexes = new Map<string, Engine>();
   return startFaultServer(
     fakeApi(({ method, path, body }) => {
-      if (path === '/')
-        return { json: { version: { number: flavour === 'elasticsearch' ? '9.2.1' : '3.2.0' } } };
+      if (path === '/') return { json: { version: { number: flavour === 'elasticsearch' ? '9.2.1' : '3.2.0' } } };
       const [, name = '', action = ''] = /^\/([^/]+)(.*)$/.exec(path) ?? [];
       if (method === 'PUT') {
         indexes.set(name, created(name, body));
@@ -57,8 +56,7 @@ export function startFakeSearchEngine(flavour: 'elasticsearch' | 'opensearch'): 
 }
 
 function created(name: string, { mappings }: Body): Engine {
-  const [field, mapping] =
-    Object.entries<Body>(mappings.properties).find(([, { type }]) => /vector/.test(type)) ?? [];
+  const [field, mapping] = Object.entries<Body>(mappings.properties).find(([, { type }]) => /vector/.test(type)) ?? [];
   const metric = metrics[(mapping.similarity ?? mapping.space_type) as keyof typeof metrics];
   return { ...fakeIndex(metric, mapping.dims ?? mapping.dimension), name, field: field ?? '', mappings };
 }
@@ -139,16 +137,10 @@ function passes(filters: readonly Body[]) {
   return ({ fields }: FakeRow): boolean =>
     filters
       .flatMap((filter) => filter.bool?.filter ?? [filter])
-      .every(
-        ({ term }) =>
-          term === undefined || Object.entries(term).every(([key, value]) => fields[key] === value),
-      );
+      .every(({ term }) => term === undefined || Object.entries(term).every(([key, value]) => fields[key] === value));
 }
 
-function scoreOf(
-  { metric }: FakeIndex,
-  { cosine, squaredL2, dot }: ReturnType<typeof ranked>[number],
-): number {
+function scoreOf({ metric }: FakeIndex, { cosine, squaredL2, dot }: ReturnType<typeof ranked>[number]): number {
   if (metric === 'cosine') return (1 + cosine) / 2;
   if (metric === 'l2') return 1 / (1 + squaredL2);
   return dot < 0 ? 1 / (1 - dot) : dot + 1;

@@ -62,9 +62,7 @@ function passes(filter: string) {
 }
 
 function names(set: FakeIndex | undefined, [start = '-', , count = '-1']: readonly string[]): Resp {
-  const sorted = [...(set?.rows.keys() ?? [])].toSorted((a, b) =>
-    Buffer.compare(Buffer.from(a), Buffer.from(b)),
-  );
+  const sorted = [...(set?.rows.keys() ?? [])].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   const after =
     start === '-'
       ? sorted

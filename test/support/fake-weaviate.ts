@@ -25,15 +25,12 @@ export function startFakeWeaviate(): Promise<FaultServer> {
       }
       if (path === '/v1/batch/objects') {
         for (const { class: name, id, vector, properties } of body.objects) {
-          collections
-            .get(name)
-            ?.rows.set(id, { key: id, vector: Float32Array.from(vector), fields: properties });
+          collections.get(name)?.rows.set(id, { key: id, vector: Float32Array.from(vector), fields: properties });
         }
         return { json: body.objects.map(() => ({ result: { status: 'SUCCESS' } })) };
       }
       if (path === '/v1/graphql') {
-        const [, operation, name = '', rest = ''] =
-          /^\{ (Get|Aggregate) \{ (\w+)(.*)\} \}$/s.exec(body.query) ?? [];
+        const [, operation, name = '', rest = ''] = /^\{ (Get|Aggregate) \{ (\w+)(.*)\} \}$/s.exec(body.query) ?? [];
         const index = collections.get(name);
         if (index === undefined) return { json: { errors: [{ message: `Cannot query field "${name}"` }] } };
         if (operation === 'Get') return got(index, name, rest);

@@ -84,12 +84,10 @@ async function aMember(settings: FleetSettings, role: Role, number: number): Pro
       return postgres.connection.port;
     },
   });
-  const queue =
-    redis === null ? null : await gateTo({ host: '127.0.0.1', port: Number(new URL(redis).port) });
+  const queue = redis === null ? null : await gateTo({ host: '127.0.0.1', port: Number(new URL(redis).port) });
   const { user, password, database: name } = postgres.connection;
   const url = `postgres://${user}:${encodeURIComponent(password)}@${database.host}:${database.port}/${name}`;
-  const jobs =
-    queue === null ? '{backend: postgres}' : `{backend: redis, url: "redis://${queue.host}:${queue.port}"}`;
+  const jobs = queue === null ? '{backend: postgres}' : `{backend: redis, url: "redis://${queue.host}:${queue.port}"}`;
   const config = `server: {port: 0, max_requests_per_minute: 10000000${more(settings.server)}}
 storage: {url: "${url}", pool_size: 4${more(settings.storage)}}
 queue: ${jobs}

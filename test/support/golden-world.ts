@@ -94,16 +94,11 @@ export function aGoldenWorld(
     if (run === null) throw new Error(`there is no run ${runId}`);
     await runGoldenSet(deps, run, pipeline, new AbortController().signal);
     if (run.purpose === 'full') await advanceRotation(deps, run, pipeline);
-    else
-      await escalateSentinel({ ...deps, resume: async ({ id }) => void (await work(id)) }, run.id, pipeline);
+    else await escalateSentinel({ ...deps, resume: async ({ id }) => void (await work(id)) }, run.id, pipeline);
     return (await stores.runs.find(runId)) ?? run;
   }
 
-  const tick = async (
-    kind: typeof tickFullRun,
-    plannedAt: Date,
-    schedulers: number,
-  ): Promise<GoldenRun[]> => {
+  const tick = async (kind: typeof tickFullRun, plannedAt: Date, schedulers: number): Promise<GoldenRun[]> => {
     nowMs = plannedAt.getTime();
     const ticking = Array.from({ length: schedulers }, () => kind(deps, pipeline, own, plannedAt));
     const started = (await Promise.all(ticking)).flat();
@@ -148,8 +143,7 @@ export function aGoldenWorld(
       return (name: string, labels: Readonly<Record<string, string>> = {}): number | undefined =>
         samples.find(
           (sample) =>
-            sample.name === name &&
-            Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+            sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
         )?.value;
     },
   };

@@ -51,8 +51,7 @@ export function renderTemplate(template: string, chart: Chart): string {
         return node.text;
       case 'output': {
         const value = evaluate(node.pipeline, scope);
-        if (value !== null && typeof value === 'object')
-          throw new Error(`{{ ${node.pipeline} }} is no scalar`);
+        if (value !== null && typeof value === 'object') throw new Error(`{{ ${node.pipeline} }} is no scalar`);
         return value === null ? '' : String(value);
       }
       case 'if':
@@ -84,18 +83,13 @@ export function renderTemplate(template: string, chart: Chart): string {
       if ((name === 'and' || name === 'or') && piped === undefined) {
         // It looks no further than the first that decides.
         const isAnd = name === 'and';
-        piped = words.reduce<Value>(
-          (value, word) => (isTrue(value) === isAnd ? operand(word, scope) : value),
-          isAnd,
-        );
+        piped = words.reduce<Value>((value, word) => (isTrue(value) === isAnd ? operand(word, scope) : value), isAnd);
         continue;
       }
       const args = words.map((word) => operand(word, scope));
       if (piped !== undefined) args.push(piped);
       piped =
-        name in functions || name === 'include' || name === '.Files.Get'
-          ? call(name, args)
-          : operand(name, scope);
+        name in functions || name === 'include' || name === '.Files.Get' ? call(name, args) : operand(name, scope);
       if (!(name in functions) && name !== 'include' && name !== '.Files.Get' && args.length > 0) {
         throw new Error(`${name} is no function that this renderer knows: {{ ${pipeline} }}`);
       }

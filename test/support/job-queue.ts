@@ -93,9 +93,7 @@ const held: (() => void)[] = [];
 
 /** Counts of one job, by state. */
 export function countsOf(counts: readonly QueueCount[], job: JobSpec): Record<string, number> {
-  return Object.fromEntries(
-    counts.filter(({ queue }) => queue === job.name).map(({ state, count }) => [state, count]),
-  );
+  return Object.fromEntries(counts.filter(({ queue }) => queue === job.name).map(({ state, count }) => [state, count]));
 }
 
 export const nothing = { waiting: 0, active: 0, delayed: 0, failed: 0 };

@@ -19,16 +19,11 @@ export class MemoryGoldenBaselines implements GoldenBaselines {
 
   #end(pipeline: string, goldenSet: string, now: Date): boolean {
     const wasPinned = this.#pins.some((pin) => isPinned(pin, pipeline, goldenSet));
-    this.#pins = this.#pins.map((pin) =>
-      isPinned(pin, pipeline, goldenSet) ? { ...pin, unpinnedAt: now } : pin,
-    );
+    this.#pins = this.#pins.map((pin) => (isPinned(pin, pipeline, goldenSet) ? { ...pin, unpinnedAt: now } : pin));
     return wasPinned;
   }
 
-  async list({
-    pipeline,
-    limit,
-  }: Parameters<GoldenBaselines['list']>[0]): Promise<readonly GoldenBaseline[]> {
+  async list({ pipeline, limit }: Parameters<GoldenBaselines['list']>[0]): Promise<readonly GoldenBaseline[]> {
     return this.#pins.filter((pin) => pipeline === undefined || pin.pipeline === pipeline).slice(0, limit);
   }
 }

@@ -9,8 +9,6 @@ export class MemoryGoldenDocuments implements GoldenDocuments {
   }
 
   async texts(_pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    return new Map(
-      ids.flatMap((id) => (this.stored.has(id) ? [[id, this.stored.get(id) ?? ''] as const] : [])),
-    );
+    return new Map(ids.flatMap((id) => (this.stored.has(id) ? [[id, this.stored.get(id) ?? ''] as const] : [])));
   }
 }

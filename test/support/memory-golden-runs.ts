@@ -5,13 +5,7 @@ import type { ComparedWithBaseline } from '../../src/checks/rules/regression.ts'
 import type { Clock } from '../../src/clock.ts';
 import type { StoredComparison } from '../../src/golden/rules/compare-golden-runs.ts';
 import type { StaleLabel } from '../../src/golden/rules/labels.ts';
-import type {
-  GoldenRun,
-  NewRun,
-  OutcomeCounts,
-  QueryAnswer,
-  SegmentScore,
-} from '../../src/golden/rules/run.ts';
+import type { GoldenRun, NewRun, OutcomeCounts, QueryAnswer, SegmentScore } from '../../src/golden/rules/run.ts';
 import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
 import type { LatestRun, LatestSentinel } from '../../src/golden/sql/latest-runs.ts';
 import type { RunEnd } from '../../src/golden/sql/run-results.ts';
@@ -62,8 +56,7 @@ export class MemoryGoldenRuns implements GoldenRuns {
       (other) => other.run.id === run.id || isSameTick(other.run, run) || isSecondEscalation(other.run, run),
     );
     if (isTaken) return false;
-    const queriesTotal =
-      run.queryIds?.length ?? this.#sets.queriesOf(run.goldenSet, run.goldenSetVersion).length;
+    const queriesTotal = run.queryIds?.length ?? this.#sets.queriesOf(run.goldenSet, run.goldenSetVersion).length;
     this.put({ ...run, ...aGoldenRun(run), finishedAt: null, queriesTotal });
     return true;
   }
@@ -83,8 +76,7 @@ export class MemoryGoldenRuns implements GoldenRuns {
 
   async saveAnswers(runId: string, answers: readonly QueryAnswer[]): Promise<void> {
     const stored = this.#entry(runId).answers;
-    for (const answer of wellFormed(answers))
-      if (!stored.has(answer.queryId)) stored.set(answer.queryId, answer);
+    for (const answer of wellFormed(answers)) if (!stored.has(answer.queryId)) stored.set(answer.queryId, answer);
   }
 
   async answers(runId: string): Promise<readonly QueryAnswer[]> {

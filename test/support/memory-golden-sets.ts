@@ -1,11 +1,6 @@
 /** Golden sets in memory, for tests of what is built on them. The contract of the port holds it to the real one. */
 import { RecalldError } from '../../src/errors.ts';
-import type {
-  GoldenSetVersion,
-  NewGoldenSet,
-  QueryOrigin,
-  QuerySelection,
-} from '../../src/golden/rules/golden-set.ts';
+import type { GoldenSetVersion, NewGoldenSet, QueryOrigin, QuerySelection } from '../../src/golden/rules/golden-set.ts';
 import type { GoldenSets } from '../../src/golden/sql/golden-sets.ts';
 import type { GoldenQuery } from '../../src/model.ts';
 import { wellFormed } from './well-formed.ts';
@@ -20,10 +15,7 @@ export class MemoryGoldenSets implements GoldenSets {
   readonly #stored: Stored[] = [];
   readonly #origins = new Map<string, Map<string, QueryOrigin>>();
 
-  async add(
-    set: NewGoldenSet,
-    now: Date,
-  ): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
+  async add(set: NewGoldenSet, now: Date): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
     const latest = this.#latest(set.name);
     const origin = set.origin ?? 'human';
     if (latest !== null && latest.origin !== origin) {
@@ -59,9 +51,7 @@ export class MemoryGoldenSets implements GoldenSets {
 
   async list(): Promise<readonly GoldenSetVersion[]> {
     const versions = this.#stored.map(({ version }) => version);
-    return versions.toSorted((a, b) =>
-      a.name === b.name ? b.version - a.version : a.name < b.name ? -1 : 1,
-    );
+    return versions.toSorted((a, b) => (a.name === b.name ? b.version - a.version : a.name < b.name ? -1 : 1));
   }
 
   async origins(name: string): Promise<readonly QueryOrigin[]> {
@@ -73,11 +63,7 @@ export class MemoryGoldenSets implements GoldenSets {
     return this.queriesOf(name, version);
   }
 
-  async someQueries(
-    name: string,
-    version: number,
-    selection: QuerySelection,
-  ): Promise<readonly GoldenQuery[]> {
+  async someQueries(name: string, version: number, selection: QuerySelection): Promise<readonly GoldenQuery[]> {
     const all = this.queriesOf(name, version);
     return 'ids' in selection
       ? all.filter(({ id }) => selection.ids.includes(id))
@@ -86,9 +72,7 @@ export class MemoryGoldenSets implements GoldenSets {
 
   /** As `queries`, at once. */
   queriesOf(name: string, version: number): readonly GoldenQuery[] {
-    const found = this.#stored.find(
-      (entry) => entry.version.name === name && entry.version.version === version,
-    );
+    const found = this.#stored.find((entry) => entry.version.name === name && entry.version.version === version);
     return found?.queries ?? [];
   }
 

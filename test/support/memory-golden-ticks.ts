@@ -24,9 +24,7 @@ export class MemoryGoldenTicks implements GoldenTicks {
 
   async skip(series: TickSeries, plannedFor: readonly Date[], reason: SkipReason): Promise<void> {
     for (const at of plannedFor) {
-      const isKnown = this.noted.some(
-        (skip) => isSame(skip, series) && skip.plannedFor.getTime() === at.getTime(),
-      );
+      const isKnown = this.noted.some((skip) => isSame(skip, series) && skip.plannedFor.getTime() === at.getTime());
       if (!isKnown) this.noted.push({ ...series, plannedFor: at, reason });
     }
   }
@@ -45,9 +43,7 @@ export class MemoryGoldenTicks implements GoldenTicks {
 
   async queriesSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
     const kinds = await Promise.all(
-      (['full', 'sentinel'] as const).map((purpose) =>
-        this.#runs.list({ pipeline, goldenSet, purpose, limit: 1000 }),
-      ),
+      (['full', 'sentinel'] as const).map((purpose) => this.#runs.list({ pipeline, goldenSet, purpose, limit: 1000 })),
     );
     return kinds
       .flat()

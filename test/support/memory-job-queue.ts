@@ -15,8 +15,7 @@ export class MemoryJobQueue implements JobQueue {
 
   enqueue(job: string, payload: Readonly<Record<string, unknown>>, id: string): Promise<void> {
     if (this.failure !== null) return Promise.reject(this.failure);
-    if (!this.jobs.some((known) => known.job === job && known.id === id))
-      this.jobs.push({ job, payload, id });
+    if (!this.jobs.some((known) => known.job === job && known.id === id)) this.jobs.push({ job, payload, id });
     return Promise.resolve();
   }
 

@@ -37,8 +37,6 @@ export class MemoryLiveWindows implements LiveWindows {
   }
 
   #within({ pipeline, from, until }: LiveWindow): WindowQuery[] {
-    return (this.queriesOf.get(pipeline) ?? []).filter(
-      ({ occurredAt }) => occurredAt >= from && occurredAt < until,
-    );
+    return (this.queriesOf.get(pipeline) ?? []).filter(({ occurredAt }) => occurredAt >= from && occurredAt < until);
   }
 }

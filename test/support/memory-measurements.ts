@@ -48,9 +48,7 @@ export class MemoryMeasurements implements Measurements {
   }
 
   async series(series: MeasurementSeries, from: Date, until: Date): Promise<readonly Measurement[]> {
-    return this.#ofSeries(seriesKey(series)).filter(
-      ({ windowEnd }) => windowEnd >= from && windowEnd < until,
-    );
+    return this.#ofSeries(seriesKey(series)).filter(({ windowEnd }) => windowEnd >= from && windowEnd < until);
   }
 
   async createPartitions(now: Date): Promise<void> {
@@ -76,7 +74,5 @@ function aged<Outcome extends MeasurementOutcome>(
   outcome: Outcome | null,
   now: Date,
 ): (Outcome & { readonly ageSeconds: number }) | null {
-  return outcome === null
-    ? null
-    : { ...outcome, ageSeconds: (now.getTime() - outcome.measuredAt.getTime()) / 1000 };
+  return outcome === null ? null : { ...outcome, ageSeconds: (now.getTime() - outcome.measuredAt.getTime()) / 1000 };
 }

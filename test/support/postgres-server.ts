@@ -19,10 +19,7 @@ export interface PostgresServer {
   };
   readonly url: string;
   /** One statement on a connection of its own. */
-  readonly query: <Row extends Record<string, unknown>>(
-    sql: string,
-    values?: readonly unknown[],
-  ) => Promise<Row[]>;
+  readonly query: <Row extends Record<string, unknown>>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
   /** Ends at once, and every connection with it. */
   stop(): Promise<void>;
   /** Starts again, on the same port. */
@@ -70,11 +67,7 @@ export async function aPostgresServer(
     query,
     async start() {
       const log = await openServerLog(dataDir);
-      const args = [
-        '-D',
-        pathFromInside(cluster),
-        ...[...common, ...settings].flatMap((setting) => ['-c', setting]),
-      ];
+      const args = ['-D', pathFromInside(cluster), ...[...common, ...settings].flatMap((setting) => ['-c', setting])];
       const server = await startGuarded({ command, args, cwd: cluster, account, log: log.descriptor });
       await log.close();
       await waitFor(async () => {

@@ -31,8 +31,7 @@ export async function setup(project: TestProject): Promise<void> {
     await withPool(server.connection, async (pool) => {
       await migrate(pool);
       // What a test writes is thrown away, so a crash of the machine may have it.
-      for (const setting of ['fsync', 'full_page_writes'])
-        await pool.query(`alter system set ${setting} = off`);
+      for (const setting of ['fsync', 'full_page_writes']) await pool.query(`alter system set ${setting} = off`);
     });
   } finally {
     await server.stop();

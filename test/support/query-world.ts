@@ -37,11 +37,9 @@ export function queryWorld(seed: number, topics: number, covered: number): Query
     return vector.map((value) => value / length);
   };
   const centres = Array.from({ length: topics }, direction);
-  const near = (topic: number): number[] =>
-    (centres[topic] ?? []).map((value) => value + SPREAD * gaussian());
+  const near = (topic: number): number[] => (centres[topic] ?? []).map((value) => value + SPREAD * gaussian());
   const chunks = centres.map((_, topic) => Array.from({ length: CHUNKS_PER_TOPIC }, () => near(topic)));
-  const chunksOf = (chosen: readonly number[]): Matrix =>
-    matrixOf(chosen.flatMap((topic) => chunks[topic] ?? []));
+  const chunksOf = (chosen: readonly number[]): Matrix => matrixOf(chosen.flatMap((topic) => chunks[topic] ?? []));
   const store = chunksOf(Array.from({ length: covered }, (_, topic) => topic));
   let asked = 0;
   return {
@@ -63,12 +61,7 @@ export function queryWorld(seed: number, topics: number, covered: number): Query
 }
 
 /** Questions spread evenly over a time, each its own session, their topics in turn. */
-export function evenQuestions(
-  count: number,
-  topics: readonly number[],
-  from: Date,
-  lengthMs: number,
-): Question[] {
+export function evenQuestions(count: number, topics: readonly number[], from: Date, lengthMs: number): Question[] {
   return Array.from({ length: count }, (_, i) => ({
     topic: topics[i % topics.length] ?? 0,
     session: `session ${from.getTime()} ${i}`,

@@ -55,8 +55,7 @@ export function rawClientsOf(url: string): RawClients {
           socket.on('data', (piece) => {
             text += String(piece);
             // An answer before the end of a body is final too.
-            if (request.manners === 'goes when answered' || isWhole(answerIn(text), request.method))
-              socket.destroy();
+            if (request.manners === 'goes when answered' || isWhole(answerIn(text), request.method)) socket.destroy();
           });
         }
         socket.write(headOf(request));

@@ -37,9 +37,7 @@ export async function aFolder(
 ): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-e2e-'));
   atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
-  await Promise.all(
-    Object.entries(files).map(([name, content]) => writeFile(path.join(folder, name), content)),
-  );
+  await Promise.all(Object.entries(files).map(([name, content]) => writeFile(path.join(folder, name), content)));
   const config = files['recalld.yaml'];
   if (config !== undefined && !/^storage: *\{[^}]/m.test(config)) {
     // With its owner, who may be another user.
@@ -215,8 +213,7 @@ export function descendantsOf(pid: number): number[] {
     const parent = parentOf(Number(entry));
     if (parent !== null) children.set(parent, [...(children.get(parent) ?? []), Number(entry)]);
   }
-  const collect = (root: number): number[] =>
-    (children.get(root) ?? []).flatMap((child) => [child, ...collect(child)]);
+  const collect = (root: number): number[] => (children.get(root) ?? []).flatMap((child) => [child, ...collect(child)]);
   return collect(pid);
 }
 

@@ -57,10 +57,7 @@ export interface GoldenLedger {
 }
 
 /** @param startedBefore leaves out the runs that a schedule has started since then */
-export async function readGoldenLedger(
-  client: Client,
-  startedBefore: Date = new Date(),
-): Promise<GoldenLedger> {
+export async function readGoldenLedger(client: Client, startedBefore: Date = new Date()): Promise<GoldenLedger> {
   const { rows } = await client.query<GoldenLedger>(
     `with run as (
        select r.id, r.status, r.scheduled_for, coalesce(cardinality(r.query_ids), s.queries) as wanted,

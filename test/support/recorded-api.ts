@@ -20,9 +20,7 @@ export interface RecordedApi {
 
 /** Answers the first request by the first answer and so on, JSON with status 200 unless it is a responder. */
 export async function replay(...answers: readonly unknown[]): Promise<RecordedApi> {
-  const responders = answers.map((answer) =>
-    typeof answer === 'function' ? (answer as Responder) : json(answer),
-  );
+  const responders = answers.map((answer) => (typeof answer === 'function' ? (answer as Responder) : json(answer)));
   const server = await startFaultServer(inTurn(responders[0] ?? json({}), ...responders.slice(1)));
   onTestFinished(() => server.close());
   return {

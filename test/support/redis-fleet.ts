@@ -54,11 +54,7 @@ export function useRedisProcesses(): RedisProcesses {
   };
 }
 
-async function startServer(
-  folder: string,
-  args: readonly string[],
-  options: RedisAccess,
-): Promise<RedisProcess> {
+async function startServer(folder: string, args: readonly string[], options: RedisAccess): Promise<RedisProcess> {
   const port = await freePort();
   const dir = path.join(folder, String(port));
   mkdirSync(dir);

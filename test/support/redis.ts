@@ -42,18 +42,7 @@ export async function startRedis(): Promise<OwnRedis> {
   const start = async (): Promise<void> => {
     server?.kill('SIGCONT');
     if (server !== undefined) return;
-    const args = [
-      '--port',
-      String(port),
-      '--bind',
-      '127.0.0.1',
-      '--save',
-      '',
-      '--appendonly',
-      'no',
-      '--dir',
-      folder,
-    ];
+    const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder];
     const child = spawn('redis-server', args, { stdio: 'ignore' });
     server = child;
     await waitFor(async () => {

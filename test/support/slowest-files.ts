@@ -10,9 +10,7 @@ export class SlowestFiles implements Reporter {
       .map((file) => ({ file: path.relative(process.cwd(), file.moduleId), seconds: secondsOf(file) }))
       .toSorted((a, b) => b.seconds - a.seconds);
     const total = timed.reduce((sum, { seconds }) => sum + seconds, 0);
-    const slowest = timed
-      .slice(0, SHOWN)
-      .map(({ file, seconds }) => `${seconds.toFixed(1).padStart(8)} s  ${file}`);
+    const slowest = timed.slice(0, SHOWN).map(({ file, seconds }) => `${seconds.toFixed(1).padStart(8)} s  ${file}`);
     process.stdout.write(
       `\n The slowest of ${timed.length} files, ${total.toFixed(0)} s in all:\n${slowest.join('\n')}\n\n`,
     );

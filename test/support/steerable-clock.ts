@@ -54,8 +54,7 @@ export class SteerableClock implements Clock {
   async advance(ms: number): Promise<void> {
     const until = this.#elapsedMs + ms;
     await nextTurn();
-    for (let next = this.#next(); next !== null && next.wakesAt <= until; next = this.#next())
-      await this.#wake(next);
+    for (let next = this.#next(); next !== null && next.wakesAt <= until; next = this.#next()) await this.#wake(next);
     this.#elapsedMs = until;
   }
 
@@ -82,8 +81,7 @@ export class SteerableClock implements Clock {
 
   #next(): Sleeper | null {
     let first: Sleeper | null = null;
-    for (const sleeper of this.#sleepers)
-      if (first === null || sleeper.wakesAt < first.wakesAt) first = sleeper;
+    for (const sleeper of this.#sleepers) if (first === null || sleeper.wakesAt < first.wakesAt) first = sleeper;
     return first;
   }
 

@@ -12,10 +12,7 @@ interface SharedRows extends MeasuredRows {
 export const noRows: SharedRows = { runs: [], measurements: [] };
 
 /** What was measured, as a reading at that time finds it. */
-export async function rowsOf(
-  measurements: Pick<MemoryMeasurements, 'latest'>,
-  now: Date,
-): Promise<SharedRows> {
+export async function rowsOf(measurements: Pick<MemoryMeasurements, 'latest'>, now: Date): Promise<SharedRows> {
   return { runs: [], measurements: await measurements.latest(now) };
 }
 

@@ -19,10 +19,7 @@ export interface TcpGate {
   close(): Promise<void>;
 }
 
-export async function startTcpGate(target: {
-  readonly host: string;
-  readonly port: number;
-}): Promise<TcpGate> {
+export async function startTcpGate(target: { readonly host: string; readonly port: number }): Promise<TcpGate> {
   const host = '127.0.0.1';
   const sockets = new Set<Socket>();
   const clients = new Set<Socket>();

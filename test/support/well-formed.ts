@@ -6,7 +6,5 @@ export function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return Buffer.from(value, 'utf8').toString('utf8');
   if (Array.isArray(value)) return value.map((item: unknown) => wellFormed(item));
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, child]) => [wellFormed(key), wellFormed(child)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [wellFormed(key), wellFormed(child)]));
 }

@@ -3,10 +3,7 @@ import { createPool } from '../../src/postgres/pool.ts';
 import { silentLogger } from './log.ts';
 
 /** Work with one connection, which is closed after it. */
-export async function withPool<T>(
-  connection: pg.PoolConfig,
-  work: (pool: pg.Pool) => Promise<T>,
-): Promise<T> {
+export async function withPool<T>(connection: pg.PoolConfig, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
   const pool = createPool({ connection, size: 1, logger: silentLogger });
   try {
     return await work(pool);

@@ -127,8 +127,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '2m',
     by: ['instance'],
     dashboard: 'itself',
-    summary:
-      'The clock of {{ $labels.instance }} differs from that of its database; it starts nothing by schedule.',
+    summary: 'The clock of {{ $labels.instance }} differs from that of its database; it starts nothing by schedule.',
     description:
       'The clocks of {{ $labels.instance }} and of its database are {{ $value | humanizeDuration }} apart. Until they agree within a minute it ticks for no golden run and no job.',
   },
@@ -144,8 +143,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     by: ['queue'],
     dashboard: 'itself',
     summary: 'Nobody works on the queue {{ $labels.queue }}.',
-    description:
-      '{{ $value }} jobs wait in the queue {{ $labels.queue }}, and none has been worked on for 10 minutes.',
+    description: '{{ $value }} jobs wait in the queue {{ $labels.queue }}, and none has been worked on for 10 minutes.',
   },
   {
     alert: 'RecalldQueueBacklog',
@@ -166,8 +164,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     by: ['job'],
     dashboard: 'itself',
     summary: 'Jobs {{ $labels.job }} failed for good.',
-    description:
-      '{{ $value | humanize }} jobs {{ $labels.job }} failed within an hour and are not tried again.',
+    description: '{{ $value | humanize }} jobs {{ $labels.job }} failed within an hour and are not tried again.',
   },
   {
     alert: 'RecalldJobsFailing',

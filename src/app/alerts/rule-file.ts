@@ -1,11 +1,6 @@
 /** Rules -> the documents that Prometheus and its Kubernetes operator read, to be written as YAML. */
 
-import {
-  type AlertRule,
-  dashboardUids,
-  type RecordingRule,
-  type RuleSettings,
-} from '../../metrics/alert-rules.ts';
+import { type AlertRule, dashboardUids, type RecordingRule, type RuleSettings } from '../../metrics/alert-rules.ts';
 import { ruleGroups } from './rule-catalogue.ts';
 
 interface RuleDocument {

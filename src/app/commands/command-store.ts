@@ -80,10 +80,7 @@ export async function withPipeline<T>(
 type WatchedStore = ReadStatusDeps & DiagnoseDeps & ReadReviewDeps & EvaluateChecksDeps;
 
 /** Opens the store for the length of `work`. @throws RecalldError as createPipelines and withCommandStore */
-export function withWatchedStore<T>(
-  settings: CommandSettings,
-  work: (store: WatchedStore) => Promise<T>,
-): Promise<T> {
+export function withWatchedStore<T>(settings: CommandSettings, work: (store: WatchedStore) => Promise<T>): Promise<T> {
   return withCommandStore(settings, (store) => watching(settings, store, work));
 }
 

@@ -34,13 +34,9 @@ export function writeDashboards({ alerts }: Config, folder: string): WrittenDash
     return { files, notes: missingLinks(alerts) };
   } catch (cause) {
     const reason = messageOf(cause);
-    throw new RecalldError(
-      'usage',
-      `The dashboards cannot be written to ${folder} (${reason}); check --out.`,
-      {
-        cause,
-      },
-    );
+    throw new RecalldError('usage', `The dashboards cannot be written to ${folder} (${reason}); check --out.`, {
+      cause,
+    });
   }
 }
 

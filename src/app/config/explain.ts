@@ -65,8 +65,7 @@ function explainIssue(issue: Issue, parent: Path, checked: Checked): Problem[] {
     case 'too_small':
       if (issue.origin === 'string' || issue.origin === 'array') {
         if (Number(issue.minimum) <= 1) return say('must not be empty');
-        const what =
-          issue.origin === 'string' ? 'be at least %s characters long' : 'have at least %s elements';
+        const what = issue.origin === 'string' ? 'be at least %s characters long' : 'have at least %s elements';
         return say(`must ${what.replace('%s', String(issue.minimum))}`);
       }
       return say(`must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`);
@@ -158,13 +157,9 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: 
     issues: issue.errors[index] ?? [],
     problems: problemCount(issue.errors[index] ?? []),
   }));
-  const best = scored.reduce((a, b) =>
-    b.score > a.score || (b.score === a.score && b.problems < a.problems) ? b : a,
-  );
+  const best = scored.reduce((a, b) => (b.score > a.score || (b.score === a.score && b.problems < a.problems) ? b : a));
   if (best.score === 0) {
-    const heads = [
-      ...new Set(forms.map((form) => (form.required ?? []).map((key) => `\`${key}\``).join(' and '))),
-    ];
+    const heads = [...new Set(forms.map((form) => (form.required ?? []).map((key) => `\`${key}\``).join(' and ')))];
     return [
       {
         field,
@@ -189,8 +184,7 @@ function likeness(form: JsonSchema, value: Readonly<Record<string, unknown>>): n
 /** `pipelines[0].retriever.url`; the whole file when the path is empty. */
 export function formatPath(path: Path): string {
   let text = '';
-  for (const part of path)
-    text += typeof part === 'number' ? `[${part}]` : `${text === '' ? '' : '.'}${String(part)}`;
+  for (const part of path) text += typeof part === 'number' ? `[${part}]` : `${text === '' ? '' : '.'}${String(part)}`;
   return text === '' ? 'the config' : text;
 }
 

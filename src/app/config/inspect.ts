@@ -89,9 +89,7 @@ function redact(value: unknown, schemas: readonly JsonSchema[]): unknown {
   if (marks.has('url')) return typeof value === 'string' ? redactUrl(value) : redactAll(value);
   if (Array.isArray(value)) return value.map((item, index) => redact(item, descend(schemas, index)));
   if (!isMapping(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, child]) => [key, redact(child, descend(schemas, key))]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, redact(child, descend(schemas, key))]));
 }
 
 /** Marks may stand on a union and on its branches, so both are kept. */

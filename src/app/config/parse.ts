@@ -25,8 +25,7 @@ export interface LoadedConfig {
 export function loadConfig(path: string | undefined, env: NodeJS.ProcessEnv = process.env): LoadedConfig {
   const file = path ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : null);
   const text = file === null ? null : readText(file, 'config_not_found', `The config file ${file}`);
-  const readSecret = (secret: string): string =>
-    readText(secret, 'config_invalid', `The secret file ${secret}`);
+  const readSecret = (secret: string): string => readText(secret, 'config_invalid', `The secret file ${secret}`);
   return { config: parseConfig(text, file ?? 'environment', env, readSecret), file };
 }
 

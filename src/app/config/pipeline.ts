@@ -8,12 +8,7 @@ import { embedderSchema } from '../../embedders/config.ts';
 import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
 import { defaultCutoffs } from '../../golden/rules/run.ts';
 import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
-import {
-  partsNeededBy,
-  type RetrieverConfig,
-  retrieverSchema,
-  textFieldMissingIn,
-} from '../../retrievers/config.ts';
+import { partsNeededBy, type RetrieverConfig, retrieverSchema, textFieldMissingIn } from '../../retrievers/config.ts';
 import { type VectorStoreConfig, vectorStoreSchema } from '../../stores/config.ts';
 import { objectivesSchema } from './alerts.ts';
 
@@ -38,9 +33,7 @@ const goldenSchema = z.strictObject({
     .array(quietHoursSchema)
     .max(24)
     .default([])
-    .describe(
-      'Hours in which no full run starts by `cron`; sentinels run, and a fallen one starts a full run.',
-    ),
+    .describe('Hours in which no full run starts by `cron`; sentinels run, and a fallen one starts a full run.'),
   max_queries_per_day: z
     .int()
     .min(1)
@@ -52,32 +45,19 @@ const goldenSchema = z.strictObject({
     .min(0)
     .max(50)
     .default(3)
-    .describe(
-      'Completed ticks at which a new version runs beside the old one before it takes over; 0: at once.',
-    ),
+    .describe('Completed ticks at which a new version runs beside the old one before it takes over; 0: at once.'),
   cutoffs: z
     .array(z.int().min(1).max(1000))
     .min(1)
     .default([...defaultCutoffs])
     .describe('Cut-offs k of every measure; the retriever is asked for the largest.'),
-  relevance_level: z
-    .int()
-    .min(1)
-    .default(1)
-    .describe('Least grade that counts as relevant; never touches nDCG.'),
+  relevance_level: z.int().min(1).default(1).describe('Least grade that counts as relevant; never touches nDCG.'),
   concurrency: z.int().min(1).max(256).default(4).describe('Most queries in flight to the retriever.'),
-  max_per_second: z
-    .number()
-    .positive()
-    .max(100_000)
-    .default(20)
-    .describe('Most queries a second to the retriever.'),
+  max_per_second: z.number().positive().max(100_000).default(20).describe('Most queries a second to the retriever.'),
   on_error: z
     .enum(['score_zero', 'void'])
     .default('score_zero')
-    .describe(
-      '`score_zero`: a failed query scores 0; `void`: a run with more failures than `error_budget` is void.',
-    ),
+    .describe('`score_zero`: a failed query scores 0; `void`: a run with more failures than `error_budget` is void.'),
   error_budget: z
     .number()
     .min(0)
@@ -99,9 +79,7 @@ export const pipelineSchema = z
           .min(0)
           .max(1000)
           .default(20)
-          .describe(
-            'Live queries an hour for which the store is also searched exactly, which is costly; 0: none.',
-          ),
+          .describe('Live queries an hour for which the store is also searched exactly, which is costly; 0: none.'),
         k: z.int().min(1).max(100).default(10).describe('Neighbours that each search asks for.'),
       })
       .prefault({})
@@ -150,10 +128,7 @@ export const pipelineSchema = z
         ),
       )
       .describe('Golden sets that are rerun against the retriever.'),
-    checks: z
-      .array(checkSchema)
-      .default([])
-      .describe('What is expected of the measures; a breach is an alert.'),
+    checks: z.array(checkSchema).default([]).describe('What is expected of the measures; a breach is an alert.'),
     slo: objectivesSchema.optional(),
   })
   .superRefine(refuseUnjudgeableChecks)

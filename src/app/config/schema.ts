@@ -86,25 +86,18 @@ const storageSchema = z.strictObject({
     .min(1)
     .max(36_500)
     .default(400)
-    .describe(
-      'Days that measured values are kept; they are deleted by whole months, and hold no text and no ids.',
-    ),
+    .describe('Days that measured values are kept; they are deleted by whole months, and hold no text and no ids.'),
   hash_key: z
     .string()
     .min(16)
     .nullable()
     .default(null)
-    .describe(
-      'Key of the hashes that stand for users and sessions; null makes one and keeps it in the database.',
-    )
+    .describe('Key of the hashes that stand for users and sessions; null makes one and keeps it in the database.')
     .meta({ secret: 'all' }),
 });
 
 const logSchema = z.strictObject({
-  level: z
-    .enum(['debug', 'info', 'warn', 'error'])
-    .default('info')
-    .describe('Least severe level that is written.'),
+  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least severe level that is written.'),
 });
 
 export const configSchema = z.strictObject({

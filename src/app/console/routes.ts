@@ -85,10 +85,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
       const { pipeline = '', set = '' } = request.params as Record<string, string>;
       const acceptances = valuesOf(request, 'accept').map(readAcceptance);
       if (acceptances.length === 0)
-        throw new RecalldError(
-          'body_unreadable',
-          'No proposal was chosen; go back and tick those that you accept.',
-        );
+        throw new RecalldError('body_unreadable', 'No proposal was chosen; go back and tick those that you accept.');
       await deps.acceptLabelFixes(pipeline, set, Number(fieldsOf(request)['version']), acceptances);
       return goBack(reply, labelsPath(pipeline, set), 'mended');
     });
@@ -96,17 +93,11 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
 }
 
 /** @throws RecalldError pipeline_unknown */
-async function readLabelsPage(
-  deps: ConsoleDeps,
-  pipeline: string,
-  goldenSet: string,
-): Promise<LabelsPageData> {
+async function readLabelsPage(deps: ConsoleDeps, pipeline: string, goldenSet: string): Promise<LabelsPageData> {
   deps.assertPipeline(pipeline);
   const [run] = await deps.runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 });
   const known =
-    run === undefined
-      ? null
-      : { runId: run.id, labels: await deps.runs.staleLabels(run.id), gap: run.labels.gap };
+    run === undefined ? null : { runId: run.id, labels: await deps.runs.staleLabels(run.id), gap: run.labels.gap };
   return { pipeline, goldenSet, known, found: null };
 }
 
@@ -129,12 +120,7 @@ function goBack(reply: FastifyReply, back: string | undefined, done: string): Fa
 }
 
 /** A page, from what its address says. */
-type Show = (
-  deps: ConsoleDeps,
-  frame: Frame,
-  params: Readonly<Record<string, string>>,
-  query: Query,
-) => Promise<VNode>;
+type Show = (deps: ConsoleDeps, frame: Frame, params: Readonly<Record<string, string>>, query: Query) => Promise<VNode>;
 
 const pages: Readonly<Record<string, Show>> = {
   '/': async (deps, frame) => StatusPage({ frame, pipelines: await readStatusPage(deps, frame.range) }),
@@ -174,9 +160,7 @@ export function addConsole(
     if (!deps.authentication.optional) addSignIn(scope, deps, sessions);
     addActions(scope, deps, sessions);
     for (const [path, show] of Object.entries(pages)) {
-      scope.get(path, async (request, reply) =>
-        sendPage(reply, await visit(deps, sessions, show, request, reply)),
-      );
+      scope.get(path, async (request, reply) => sendPage(reply, await visit(deps, sessions, show, request, reply)));
     }
   });
 }
@@ -198,7 +182,6 @@ async function visit(
 function findPipeline(deps: ConsoleDeps, name = ''): ConsolePipeline {
   deps.assertPipeline(name);
   const found = deps.site.pipelines.find((one) => one.name === name);
-  if (found === undefined)
-    throw new RecalldError('pipeline_unknown', `The config has no pipeline "${name}".`);
+  if (found === undefined) throw new RecalldError('pipeline_unknown', `The config has no pipeline "${name}".`);
   return found;
 }

@@ -108,9 +108,7 @@ function ingest(): Builder<Panel>[] {
       unit: 'reqps',
       min: 0,
       width: 6,
-      queries: [
-        { expr: orNone(rateBy(['reason'], 'recalld_ingest_shed_total'), 'reason'), legend: '{{reason}}' },
-      ],
+      queries: [{ expr: orNone(rateBy(['reason'], 'recalld_ingest_shed_total'), 'reason'), legend: '{{reason}}' }],
     }),
     graph({
       title: 'Rejected items',
@@ -118,9 +116,7 @@ function ingest(): Builder<Panel>[] {
       unit: 'ops',
       min: 0,
       width: 6,
-      queries: [
-        { expr: orNone(rateBy(['code'], 'recalld_ingest_rejected_total'), 'code'), legend: '{{code}}' },
-      ],
+      queries: [{ expr: orNone(rateBy(['code'], 'recalld_ingest_rejected_total'), 'code'), legend: '{{code}}' }],
     }),
     graph({
       title: 'OpenTelemetry spans',
@@ -128,9 +124,7 @@ function ingest(): Builder<Panel>[] {
       unit: 'ops',
       min: 0,
       width: 6,
-      queries: [
-        { expr: orNone(rateBy(['outcome'], 'recalld_otlp_spans_total'), 'outcome'), legend: '{{outcome}}' },
-      ],
+      queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_otlp_spans_total'), 'outcome'), legend: '{{outcome}}' }],
     }),
     graph({
       title: 'Redaction service',

@@ -6,12 +6,7 @@ import { inspectReplica } from '../../postgres/replica.ts';
 import { readUpkeep, type Upkeep } from '../../postgres/upkeep.ts';
 import { openJobQueue } from '../../queue/bullmq.ts';
 import { inspectRedis, type RedisState } from '../../queue/redis-connection.ts';
-import {
-  COMMAND_NAME,
-  type CommandSettings,
-  type CommandStore,
-  withCommandStore,
-} from '../commands/command-store.ts';
+import { COMMAND_NAME, type CommandSettings, type CommandStore, withCommandStore } from '../commands/command-store.ts';
 import type { Config } from '../config/schema.ts';
 import { jobCatalogue } from '../job-catalogue.ts';
 import { queueBackend, redisSettings } from '../queue-settings.ts';
@@ -50,9 +45,7 @@ export function judgeUpkeep({ isAutovacuumOn, neglected, worst, idle }: Upkeep, 
     const message = `A session${application === '' ? '' : ` of "${application}"`} has waited within a transaction for ${minutes(seconds)} and keeps dead rows alive; end it there, or with \`select pg_terminate_backend(${pid})\`.`;
     found.push({ status: 'warning', message });
   }
-  return found.length > 0
-    ? found
-    : [{ status: 'ok', message: 'Autovacuum is on and no table has many dead rows.' }];
+  return found.length > 0 ? found : [{ status: 'ok', message: 'Autovacuum is on and no table has many dead rows.' }];
 }
 
 function minutes(seconds: number): string {
@@ -103,11 +96,7 @@ export async function withDatabase(
   }
 }
 
-async function examineReplica(
-  { config, logger }: CommandSettings,
-  primary: Pool,
-  report: Report,
-): Promise<void> {
+async function examineReplica({ config, logger }: CommandSettings, primary: Pool, report: Report): Promise<void> {
   const { read_url: connectionString } = config.storage;
   if (connectionString === null) return;
   const service = 'replica';
@@ -123,8 +112,7 @@ async function examineReplica(
     const { version, hasSchema, behindSeconds } = await inspectReplica(pool, primary);
     const ms = performance.now() - startedMs;
     if (!hasSchema) {
-      const message =
-        'The database of storage.read_url lacks our tables; point it to a replica of storage.url.';
+      const message = 'The database of storage.read_url lacks our tables; point it to a replica of storage.url.';
       report({ service, status: 'wrong', ms, message });
     } else if (behindSeconds !== null) {
       const message = `PostgreSQL ${version} answers but lags by ${Math.round(behindSeconds)} s, and so do the pages that are read from it; see whether it still receives from its primary.`;
@@ -192,11 +180,7 @@ function isOlder(version: string): boolean {
 }
 
 /** A queue that does not answer was reported before. */
-async function examineFailedJobs(
-  { config, logger }: CommandSettings,
-  storage: Storage,
-  report: Report,
-): Promise<void> {
+async function examineFailedJobs({ config, logger }: CommandSettings, storage: Storage, report: Report): Promise<void> {
   try {
     const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: jobCatalogue, logger });
     try {

@@ -29,12 +29,7 @@ export async function examinePipeline(
     });
     return;
   }
-  await examineStore(
-    pipeline.store,
-    { vector, retrieved },
-    (finding) => say('vector store', finding),
-    signal,
-  );
+  await examineStore(pipeline.store, { vector, retrieved }, (finding) => say('vector store', finding), signal);
 }
 
 type Say = (finding: Omit<Finding, 'service'>) => void;
@@ -197,8 +192,6 @@ function notOk(
   outcome: Extract<Awaited<ReturnType<VectorStore['describe']>>, { kind: 'failed' | 'unsupported' }>,
 ): Omit<Finding, 'service'> {
   if (outcome.kind === 'unsupported') return { status: 'warning', ms: null, message: outcome.reason };
-  const isWrong = ['http_400', 'http_401', 'http_403', 'http_404', 'dimension_mismatch'].includes(
-    outcome.code,
-  );
+  const isWrong = ['http_400', 'http_401', 'http_403', 'http_404', 'dimension_mismatch'].includes(outcome.code);
   return { status: isWrong ? 'wrong' : 'unreachable', ms: outcome.latencyMs, message: outcome.message };
 }

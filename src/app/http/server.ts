@@ -89,11 +89,7 @@ const FORM_BYTES = 256 * 1024;
  * @param setting the config key of the port, for the message when it is taken
  * @throws RecalldError port_in_use
  */
-export async function startHttpServer(
-  deps: HttpDeps,
-  address: HttpAddress,
-  setting: string,
-): Promise<HttpServer> {
+export async function startHttpServer(deps: HttpDeps, address: HttpAddress, setting: string): Promise<HttpServer> {
   const app = fastify({
     logger: false,
     return503OnClosing: true,

@@ -57,10 +57,7 @@ const STEP = 0.02;
  *
  * @param looks number of golden runs that are judged, >= 0
  */
-export function falseRegressions(
-  { alpha, runs }: Pick<RegressionCheck, 'alpha' | 'runs'>,
-  looks: number,
-): number {
+export function falseRegressions({ alpha, runs }: Pick<RegressionCheck, 'alpha' | 'runs'>, looks: number): number {
   if (looks < runs) return 0;
   const critical = Math.SQRT2 * normalQuantile(alpha / 2);
   let sum = 0;

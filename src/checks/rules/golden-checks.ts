@@ -3,20 +3,8 @@ import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Severity } from '../../model.ts';
-import {
-  type CheckResult,
-  type CheckShift,
-  type CheckShifts,
-  decimals,
-  NO_SHIFT,
-  shiftOf,
-} from './check-result.ts';
-import {
-  type ComparedWithBaseline,
-  judgeRegression,
-  type RegressionCheck,
-  regressionCheckName,
-} from './regression.ts';
+import { type CheckResult, type CheckShift, type CheckShifts, decimals, NO_SHIFT, shiftOf } from './check-result.ts';
+import { type ComparedWithBaseline, judgeRegression, type RegressionCheck, regressionCheckName } from './regression.ts';
 
 export interface GoldenChecks {
   readonly floors: readonly FloorCheck[];
@@ -43,17 +31,9 @@ export function judgeGoldenRun(
   { scores, compared, history, labels, shifts = {} }: RunEvidence,
 ): CheckResult[] {
   return [
-    ...floors.map((check) =>
-      judgeFloor(check, goldenSet, scores, shiftOf(shifts, floorCheckName(check, goldenSet))),
-    ),
+    ...floors.map((check) => judgeFloor(check, goldenSet, scores, shiftOf(shifts, floorCheckName(check, goldenSet)))),
     ...regressions.map((check) =>
-      judgeRegression(
-        check,
-        goldenSet,
-        compared,
-        history,
-        shiftOf(shifts, regressionCheckName(check, goldenSet)),
-      ),
+      judgeRegression(check, goldenSet, compared, history, shiftOf(shifts, regressionCheckName(check, goldenSet))),
     ),
     ...staleLabels.map((check) => judgeStaleLabels(check, goldenSet, labels)),
   ];
@@ -168,18 +148,13 @@ export function staleLabelsCheckName(check: StaleLabelsCheck, goldenSet: string)
 }
 
 /** Judges the share of judged documents that are gone. Without a look at the store the verdict is `no_data`. */
-export function judgeStaleLabels(
-  check: StaleLabelsCheck,
-  goldenSet: string,
-  probe: LabelCounts,
-): CheckResult {
+export function judgeStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: LabelCounts): CheckResult {
   const base = {
     name: staleLabelsCheckName(check, goldenSet),
     severity: check.severity,
     threshold: check.above,
   };
-  if (probe.kind === 'unknown')
-    return { ...base, verdict: 'no_data', value: null, explanation: probe.reason };
+  if (probe.kind === 'unknown') return { ...base, verdict: 'no_data', value: null, explanation: probe.reason };
   const ratio = probe.probed === 0 ? 0 : probe.stale / probe.probed;
   const counts = `${probe.stale} of ${probe.probed} judged documents (${decimals(ratio)}) are gone from the store`;
   if (ratio <= check.above) {

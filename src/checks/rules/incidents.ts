@@ -79,17 +79,10 @@ export function incidentsOf(
           ),
         ],
   );
-  return [...changed, ...unchanged].toSorted(
-    (a, b) => (b.openedAt ?? from).getTime() - (a.openedAt ?? from).getTime(),
-  );
+  return [...changed, ...unchanged].toSorted((a, b) => (b.openedAt ?? from).getTime() - (a.openedAt ?? from).getTime());
 }
 
-function incidentsOfCheck(
-  check: string,
-  steps: readonly VerdictChange[],
-  from: Date,
-  until: Date,
-): Incident[] {
+function incidentsOfCheck(check: string, steps: readonly VerdictChange[], from: Date, until: Date): Incident[] {
   const [first] = steps;
   let open: Open | null = null;
   if (first !== undefined && isBreach(first.from)) {

@@ -74,8 +74,7 @@ export function judgeThreshold(check: ThresholdCheck, readings: readonly Reading
   const judged = values.map((one) => judgeValue(check, one, values.length));
   const worst = judged.toSorted((a, b) => rank(b.verdict) - rank(a.verdict) || b.excess - a.excess)[0];
   if (worst === undefined) return { ...base, ...withoutValue(check, readings) };
-  const others =
-    judged.length === 1 ? '' : ` Of ${judged.length} segments it is the worst${countBeyond(judged)}.`;
+  const others = judged.length === 1 ? '' : ` Of ${judged.length} segments it is the worst${countBeyond(judged)}.`;
   return {
     ...base,
     verdict: worst.verdict,
@@ -109,10 +108,7 @@ function judgeValue(
   const bound = watched.worse === 'below' ? high : low;
   const excess = sign * (value - threshold);
   const isProven = sign * (bound - threshold) > 0;
-  const margin = Math.max(
-    MARGIN * scaleOf(watched, threshold),
-    watched.worse === 'below' ? value - low : high - value,
-  );
+  const margin = Math.max(MARGIN * scaleOf(watched, threshold), watched.worse === 'below' ? value - low : high - value);
   const numbers = `${measureTable[measure].means}${segment === ALL_SEGMENT ? '' : ` of ${segment}`} is ${format(watched, value)}${spread(reading, watched, { low, high }, family)}`;
   const judged = { segment, value, excess, isClear: excess <= -margin };
   const limit = format(watched, threshold);
@@ -120,8 +116,7 @@ function judgeValue(
     return { ...judged, verdict: 'ok', explanation: sentence(`${numbers}, not ${watched.worse} ${limit}`) };
   }
   if (severity === 'critical' && isProven) {
-    const proof =
-      low === high ? 'it is' : `even the ${watched.worse === 'below' ? 'upper' : 'lower'} bound is`;
+    const proof = low === high ? 'it is' : `even the ${watched.worse === 'below' ? 'upper' : 'lower'} bound is`;
     return {
       ...judged,
       verdict: 'critical',

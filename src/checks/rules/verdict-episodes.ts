@@ -56,10 +56,7 @@ const fired: readonly Firings['verdict'][] = ['critical', 'warning', 'no_data'];
  * @param history evaluations of that check, oldest first; those at or after the end of the period are left out
  * @returns null without any evaluation
  */
-export function backtestCheck(
-  history: readonly CheckEvaluation[],
-  period: BacktestPeriod,
-): CheckBacktest | null {
+export function backtestCheck(history: readonly CheckEvaluation[], period: BacktestPeriod): CheckBacktest | null {
   const judged = history.filter(({ at }) => at < period.until);
   const latest = judged.at(-1)?.result;
   if (latest === undefined) return null;
@@ -113,13 +110,7 @@ export function episodesOf(
 }
 
 /** Lengthens the last episode when the verdict is the same; else begins a new one. */
-function extend(
-  episodes: VerdictEpisode[],
-  verdict: Verdict,
-  from: Date,
-  until: Date,
-  explanation: string,
-): void {
+function extend(episodes: VerdictEpisode[], verdict: Verdict, from: Date, until: Date, explanation: string): void {
   const last = episodes.at(-1);
   if (last?.verdict === verdict) episodes[episodes.length - 1] = { ...last, until };
   else episodes.push({ verdict, from, until, explanation });

@@ -129,8 +129,7 @@ export function distributions(
   const edges = Array.from({ length: count + 1 }, (_, index) => low + index * width);
   return {
     edges,
-    reference:
-      reference === null || reference.length === 0 ? null : sharesOf(binned(reference, low, width, count)),
+    reference: reference === null || reference.length === 0 ? null : sharesOf(binned(reference, low, width, count)),
     current: current === null ? null : sharesOf(current.weights),
   };
 }

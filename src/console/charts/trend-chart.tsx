@@ -20,13 +20,7 @@ export function Sparkline({ points }: { readonly points: readonly TrendPoint[] }
     ({ value }) => Math.round(y(value) * 10) / 10,
   )([...points]);
   return (
-    <svg
-      class="sparkline"
-      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      width={WIDTH}
-      height={HEIGHT}
-      aria-hidden="true"
-    >
+    <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true">
       <path d={path ?? ''} />
       <circle cx={x(last.at)} cy={y(last.value)} r="2" />
     </svg>
@@ -109,8 +103,7 @@ function pathsOf(points: readonly TrendPoint[], x: (at: Date) => number, y: (val
     ({ low, value }) => y(low ?? value),
     ({ high, value }) => y(high ?? value),
   );
-  const path = (make: (run: TrendPoint[]) => string | null): string =>
-    runs.map((run) => make([...run]) ?? '').join('');
+  const path = (make: (run: TrendPoint[]) => string | null): string => runs.map((run) => make([...run]) ?? '').join('');
   return { line: path(toLine), band: path(toBand) };
 }
 
@@ -138,10 +131,7 @@ function extent(
   levels: readonly number[],
   [least, greatest]: TrendInput['limits'],
 ): [number, number] {
-  const values = [
-    ...levels,
-    ...series.flat().flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]),
-  ];
+  const values = [...levels, ...series.flat().flatMap(({ value, low, high }) => [value, low ?? value, high ?? value])];
   if (values.length === 0) return [least ?? 0, greatest ?? 1];
   const low = Math.min(...values);
   const high = Math.max(...values);
@@ -231,13 +221,7 @@ export function TrendChart(props: TrendChartProps) {
             </g>
           ))}
           {xTicks.map(({ at, text }, index) => (
-            <text
-              key={text}
-              class={index % 2 === 1 ? 'fine' : undefined}
-              x={x(at)}
-              y={height - 6}
-              text-anchor="middle"
-            >
+            <text key={text} class={index % 2 === 1 ? 'fine' : undefined} x={x(at)} y={height - 6} text-anchor="middle">
               {text}
             </text>
           ))}
@@ -267,11 +251,7 @@ export function TrendChart(props: TrendChartProps) {
                 key={point.at.getTime()}
                 cx={x(point.at)}
                 cy={y(point.value)}
-                r={
-                  point === series[index]?.points.at(-1) || (series[index]?.points.length ?? 0) <= MAX_DOTS
-                    ? 2.5
-                    : 1
-                }
+                r={point === series[index]?.points.at(-1) || (series[index]?.points.length ?? 0) <= MAX_DOTS ? 2.5 : 1}
               >
                 <title>{describePoint(point, show)}</title>
               </circle>

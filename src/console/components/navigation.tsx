@@ -15,10 +15,7 @@ export function PipelineChoice({ frame, path, pipelines, chosen }: PipelineChoic
   if (pipelines.length < 2) return null;
   const item = (text: string, pipeline: string | null) => (
     <li key={text}>
-      <a
-        href={within(frame.range, path, { pipeline })}
-        aria-current={pipeline === chosen ? 'true' : undefined}
-      >
+      <a href={within(frame.range, path, { pipeline })} aria-current={pipeline === chosen ? 'true' : undefined}>
         {text}
       </a>
     </li>

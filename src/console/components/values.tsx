@@ -90,13 +90,7 @@ export function Instant({ at, exact = false }: { readonly at: Date; readonly exa
 }
 
 /** Says `too old` in words beside the age, never by colour alone. */
-export function Age({
-  seconds,
-  isTooOld = false,
-}: {
-  readonly seconds: number;
-  readonly isTooOld?: boolean;
-}) {
+export function Age({ seconds, isTooOld = false }: { readonly seconds: number; readonly isTooOld?: boolean }) {
   return (
     <span class={isTooOld ? 'age old' : 'age'}>
       {duration(seconds)}

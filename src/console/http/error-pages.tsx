@@ -32,8 +32,7 @@ export function addErrorPages(
   outageOf: (error: Error) => RecalldError | null,
 ): void {
   app.setErrorHandler((thrown: Error & { statusCode?: number; code?: string }, request, reply) => {
-    const error =
-      thrown.code?.startsWith('FST_CSRF_') === true ? formExpired() : (outageOf(thrown) ?? thrown);
+    const error = thrown.code?.startsWith('FST_CSRF_') === true ? formExpired() : (outageOf(thrown) ?? thrown);
     const isPage = request.method === 'GET';
     if (error instanceof RecalldError) {
       if (error.code === 'key_missing' && !deps.authentication.optional) {

@@ -77,11 +77,7 @@ function unreadable(path: string, cause: unknown): RecalldError {
   return new RecalldError('file_unreadable', message, { cause });
 }
 
-function parseRow<Field extends string>(
-  line: string,
-  fields: readonly Field[],
-  place: string,
-): Record<Field, string> {
+function parseRow<Field extends string>(line: string, fields: readonly Field[], place: string): Record<Field, string> {
   let row: unknown;
   try {
     row = JSON.parse(line);
@@ -89,18 +85,12 @@ function parseRow<Field extends string>(
     throw new RecalldError('file_malformed', `${place} is not JSON; reinstall recalld.`, { cause });
   }
   if (!hasTextFields(row, fields)) {
-    throw new RecalldError(
-      'file_malformed',
-      `${place} needs the text fields ${fields.join(', ')}; reinstall recalld.`,
-    );
+    throw new RecalldError('file_malformed', `${place} needs the text fields ${fields.join(', ')}; reinstall recalld.`);
   }
   return row;
 }
 
-function hasTextFields<Field extends string>(
-  row: unknown,
-  fields: readonly Field[],
-): row is Record<Field, string> {
+function hasTextFields<Field extends string>(row: unknown, fields: readonly Field[]): row is Record<Field, string> {
   if (typeof row !== 'object' || row === null) return false;
   const values: Record<string, unknown> = { ...row };
   return fields.every((field) => typeof values[field] === 'string');

@@ -94,13 +94,7 @@ const conditionBody = {
  * `POST /admin/condition {fault, holds_article}` answers `{documents}` once the fault is in place, or lifted with `none`,
  * and the store holds the article that it can do without, or does not.
  */
-export function createRagServer({
-  store,
-  chunks,
-  embedder,
-  foreignEmbedder,
-  log,
-}: RagServerParts): FastifyInstance {
+export function createRagServer({ store, chunks, embedder, foreignEmbedder, log }: RagServerParts): FastifyInstance {
   let fault: RagFault = 'none';
   let searches = 0;
   const embedderInUse = () => (fault === 'embedding' ? foreignEmbedder : embedder);

@@ -115,19 +115,14 @@ async function waitForReady(
   const settled = new AbortController();
   try {
     return await new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(failed(`did not start within ${timeoutMs / 1_000} s`)),
-        timeoutMs,
-      );
+      const timer = setTimeout(() => reject(failed(`did not start within ${timeoutMs / 1_000} s`)), timeoutMs);
       settled.signal.addEventListener('abort', () => clearTimeout(timer));
       signal?.addEventListener('abort', () => reject(signal.reason), { signal: settled.signal });
       child.once('message', (message: ReadyMessage) => {
         const { url, storeUrl, documents } = message;
         resolve({ url, storeUrl, documents, pid: child.pid ?? 0 });
       });
-      void exited.then(({ code, signal: by }) =>
-        reject(failed(`ended during its start (${by ?? `code ${code}`})`)),
-      );
+      void exited.then(({ code, signal: by }) => reject(failed(`ended during its start (${by ?? `code ${code}`})`)));
     });
   } finally {
     settled.abort();

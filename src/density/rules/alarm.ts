@@ -49,10 +49,7 @@ export function alarmLevels(grade: BaselineGrade): readonly AlarmLevel[] {
 }
 
 /** The detectors of a level on a baseline: their null means and overdispersions. */
-export function detectorsOf(
-  baseline: Pick<Baseline, 'global' | 'monitored'>,
-  floors: Floors,
-): CombinedSettings {
+export function detectorsOf(baseline: Pick<Baseline, 'global' | 'monitored'>, floors: Floors): CombinedSettings {
   return {
     global: settingsOf(baseline.global, floors.global),
     regions: baseline.monitored.map((spread) => ({
@@ -225,9 +222,7 @@ export function stepAlarm(
 function calmAfter(step: CombinedStep, calmMs: AlarmState['calmMs'], nowMs: number): AlarmState['calmMs'] {
   return {
     global: step.logGlobal < 0 ? nowMs : calmMs.global,
-    regions: step.logRegions.map(({ logEvidence }, i) =>
-      logEvidence < 0 ? nowMs : (calmMs.regions[i] ?? nowMs),
-    ),
+    regions: step.logRegions.map(({ logEvidence }, i) => (logEvidence < 0 ? nowMs : (calmMs.regions[i] ?? nowMs))),
   };
 }
 
@@ -281,7 +276,6 @@ function floorOf({ floors }: AlarmPolicy, scope: Scope): number {
 }
 
 function phiOf({ detectors }: AlarmPolicy, scope: Scope): number {
-  const detector =
-    scope === 'global' ? detectors.global : detectors.regions.find(({ region }) => region === scope);
+  const detector = scope === 'global' ? detectors.global : detectors.regions.find(({ region }) => region === scope);
   return detector?.phi ?? 1;
 }

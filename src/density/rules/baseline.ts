@@ -94,8 +94,7 @@ export function buildBaseline(
     period,
     measured.map(({ occurredAt }) => occurredAt),
   );
-  if (percentiles === null)
-    return { kind: 'insufficient_data', of: 'days', have: Math.min(days, 1), need: 2 };
+  if (percentiles === null) return { kind: 'insufficient_data', of: 'days', have: Math.min(days, 1), need: 2 };
   const surprises = percentiles.map(surpriseOf);
   const windows = baselineWindows(measured, vectors, labels, surprises, settings.windowMs);
   const means = windows.map((window) => window.means);
@@ -119,8 +118,7 @@ export function buildBaseline(
     tail: windows.flatMap(({ startMs, indices, sessions }) =>
       indices.flatMap((index, i) => {
         const query = measured[index];
-        if (query === undefined || query.row === null || !((percentiles[index] ?? 1) <= TAIL_PERCENTILE))
-          return [];
+        if (query === undefined || query.row === null || !((percentiles[index] ?? 1) <= TAIL_PERCENTILE)) return [];
         const session = `${startMs}/${sessions[i]}`;
         return [{ id: query.id, row: query.row, session, surprise: surprises[index] ?? 0 }];
       }),
@@ -181,11 +179,7 @@ export function daysWithTraffic({ until }: Period, times: readonly Date[]): numb
 }
 
 /** @param pageNeeds what both levels of the alarm need; tickets never need more */
-export function baselineGrade(
-  days: number,
-  sessions: number,
-  pageNeeds: BaselineNeeds = PAGE_NEEDS,
-): BaselineGrade {
+export function baselineGrade(days: number, sessions: number, pageNeeds: BaselineNeeds = PAGE_NEEDS): BaselineGrade {
   const has = (needs: BaselineNeeds): boolean => days >= needs.days && sessions >= needs.sessions;
   if (has(pageNeeds)) return 'page';
   return has(PROVISIONAL_NEEDS) ? 'provisional' : 'insufficient';
@@ -204,10 +198,7 @@ interface DatedScore {
  *
  * @returns in the order of the queries; null when all lie on odd days, or all on even ones
  */
-export function crossFitPercentiles(
-  queries: readonly DatedScore[],
-  regionCount: number,
-): Float64Array | null {
+export function crossFitPercentiles(queries: readonly DatedScore[], regionCount: number): Float64Array | null {
   const isOdd = ({ occurredAt }: DatedScore): boolean => Math.floor(occurredAt.getTime() / DAY_MS) % 2 !== 0;
   const odd = queries.filter(isOdd);
   const even = queries.filter((query) => !isOdd(query));
@@ -280,11 +271,7 @@ function sessionCount(windows: readonly BaselineWindow[]): number {
 }
 
 /** Share of the session weights by region; queries without a region count in the whole. */
-function regionShares(
-  windows: readonly BaselineWindow[],
-  regions: Int32Array,
-  regionCount: number,
-): number[] {
+function regionShares(windows: readonly BaselineWindow[], regions: Int32Array, regionCount: number): number[] {
   const sums = Array.from({ length: regionCount }, () => 0);
   let total = 0;
   for (const { indices, sessions } of windows) {

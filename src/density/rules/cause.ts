@@ -48,15 +48,13 @@ export interface CauseReading {
 export function readCause(signs: CoverageSigns): CauseReading {
   const { densityFell, trafficChanged, goldenFell, chunksMissing, canary } = signs;
   if (canary === 'changed') return { cause: 'embedding_changed', confidence: 'high', confirmed: true };
-  if (!densityFell)
-    return { cause: trafficChanged ? 'topic_mix' : 'steady', confidence: null, confirmed: null };
+  if (!densityFell) return { cause: trafficChanged ? 'topic_mix' : 'steady', confidence: null, confirmed: null };
   if (goldenFell === true)
     return { cause: 'lost_content', confidence: trafficChanged ? 'medium' : 'high', confirmed: true };
   const goldenStands = goldenFell === null ? null : true;
   if (trafficChanged)
     return { cause: 'content_gap', confidence: goldenStands ? 'high' : 'medium', confirmed: goldenStands };
-  if (goldenStands && chunksMissing !== true)
-    return { cause: 'content_gap', confidence: 'low', confirmed: true };
+  if (goldenStands && chunksMissing !== true) return { cause: 'content_gap', confidence: 'low', confirmed: true };
   return {
     cause: 'lost_content',
     confidence: chunksMissing === true ? 'medium' : 'low',

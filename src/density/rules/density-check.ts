@@ -47,11 +47,7 @@ export function trustedUntil(
 }
 
 /** Whether a window that ended then is too old to speak for now. */
-export function isStale(
-  plan: Pick<WatchSettings, 'windowMs' | 'graceMs'>,
-  windowEndMs: number,
-  now: Date,
-): boolean {
+export function isStale(plan: Pick<WatchSettings, 'windowMs' | 'graceMs'>, windowEndMs: number, now: Date): boolean {
   return now > trustedUntil(plan, windowEndMs);
 }
 

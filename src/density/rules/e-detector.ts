@@ -45,8 +45,7 @@ const MAX_STAKE = 0.9;
 /** A detector that has seen nothing: M = 0. @throws RangeError for a null mean outside (0, 1) or a phi below 1 */
 export function newDetector(settings: DetectorSettings): DetectorState {
   const { nullMean, phi } = settings;
-  if (!(nullMean > 0 && nullMean < 1))
-    throw new RangeError(`A null mean must lie in (0, 1), not be ${nullMean}.`);
+  if (!(nullMean > 0 && nullMean < 1)) throw new RangeError(`A null mean must lie in (0, 1), not be ${nullMean}.`);
   if (!(phi >= 1)) throw new RangeError(`An overdispersion must be at least 1, not ${phi}.`);
   return { carried: lambdasOf(settings).map(() => 0) };
 }
@@ -135,10 +134,7 @@ export function stepCombinedDetector(
   const logEvidence =
     regions.length === 0
       ? global.logEvidence
-      : logAdd(
-          LOG_HALF + global.logEvidence,
-          LOG_HALF + logMean(regions.map((region) => region.logEvidence)),
-        );
+      : logAdd(LOG_HALF + global.logEvidence, LOG_HALF + logMean(regions.map((region) => region.logEvidence)));
   return {
     state: { global: global.state, regions: regions.map((region) => region.state) },
     logGlobal: global.logEvidence,

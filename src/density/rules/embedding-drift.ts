@@ -94,12 +94,7 @@ export function twoBandwidthTest(
  * Draws which n of n + m pooled rows play x, once per permutation, every choice being equally likely. The same seed
  * gives the same choices.
  */
-export function* drawAssignments(
-  n: number,
-  m: number,
-  permutations: number,
-  seed: number,
-): Generator<Uint32Array> {
+export function* drawAssignments(n: number, m: number, permutations: number, seed: number): Generator<Uint32Array> {
   const fillRandom = createRandom(seed);
   for (let b = 0; b < permutations; b++) yield drawRows(n, n + m, fillRandom);
 }
@@ -199,9 +194,7 @@ export function compareEmbeddings(
 ): EmbeddingDrift {
   const fillRandom = createRandom(seed);
   const subsample = (rows: Matrix): Matrix =>
-    rows.rows <= mostPairedRows
-      ? rows
-      : selectRows(rows, drawRows(mostPairedRows, rows.rows, fillRandom).toSorted());
+    rows.rows <= mostPairedRows ? rows : selectRows(rows, drawRows(mostPairedRows, rows.rows, fillRandom).toSorted());
   const x = subsample(reference);
   const y = subsample(current);
   const distances = pairDistances(unitVectors(x), unitVectors(y));

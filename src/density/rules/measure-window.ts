@@ -4,12 +4,7 @@ import { OTHER_SEGMENT } from '../../golden/rules/segments.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { type Matrix, rowLengths } from '../../vector/matrix.ts';
 import { type CoverageTotals, coverageTotals } from './pooled-density.ts';
-import {
-  type InsufficientSessions,
-  type QueryDensity,
-  queryDensity,
-  tooFewSessions,
-} from './query-density.ts';
+import { type InsufficientSessions, type QueryDensity, queryDensity, tooFewSessions } from './query-density.ts';
 import {
   type BaselineScores,
   type DroppedQueries,
@@ -21,13 +16,7 @@ import {
   surpriseOf,
 } from './query-score.ts';
 import { assignRegions, type Regions } from './regions.ts';
-import {
-  detectorScores,
-  numberSessions,
-  type SessionMeans,
-  type SessionScores,
-  sessionMeans,
-} from './sessions.ts';
+import { detectorScores, numberSessions, type SessionMeans, type SessionScores, sessionMeans } from './sessions.ts';
 
 /** A query with its place in the baseline. */
 export interface PlacedQuery extends MeasuredQuery {
@@ -113,8 +102,7 @@ export function segmentTotals(
   segmentsOf: ReadonlyMap<string, Readonly<Record<string, string>>>,
   { segmentKeys, maxSegments }: { readonly segmentKeys: readonly string[]; readonly maxSegments: number },
 ): Readonly<Record<string, CoverageTotals>> {
-  const totals: Record<string, CoverageTotals> =
-    density === null ? {} : { [ALL_SEGMENT]: coverageTotals(density) };
+  const totals: Record<string, CoverageTotals> = density === null ? {} : { [ALL_SEGMENT]: coverageTotals(density) };
   const members = new Map<string, (typeof queries)[number][]>();
   for (const query of queries) {
     const tags = segmentsOf.get(query.id) ?? {};
@@ -129,10 +117,7 @@ export function segmentTotals(
   }
   const ordered = [...members].toSorted(([a, m], [b, n]) => n.length - m.length || (a < b ? -1 : 1));
   const rest = ordered.slice(maxSegments).flatMap(([, own]) => own);
-  const shown = [
-    ...ordered.slice(0, maxSegments),
-    ...(rest.length === 0 ? [] : [[OTHER_SEGMENT, rest] as const]),
-  ];
+  const shown = [...ordered.slice(0, maxSegments), ...(rest.length === 0 ? [] : [[OTHER_SEGMENT, rest] as const])];
   for (const [name, own] of shown) {
     const found = queryDensity(
       Float64Array.from(own, ({ percentile }) => percentile),

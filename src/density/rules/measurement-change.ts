@@ -39,9 +39,7 @@ export function fingerprintDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,
 ): readonly FingerprintField[] {
-  return (Object.keys(before) as FingerprintField[])
-    .filter((field) => before[field] !== after[field])
-    .toSorted();
+  return (Object.keys(before) as FingerprintField[]).filter((field) => before[field] !== after[field]).toSorted();
 }
 
 /** The retained baseline queries searched again through what is new. */
@@ -99,10 +97,7 @@ export const GROWTH_DAYS = 14;
  * @param dailyDensities in the order of time
  * @param baselineDensity of the baseline itself, cross-fitted: near 1, and above it when few questions are repeated
  */
-export function outgrewBaseline(
-  dailyDensities: readonly (number | null)[],
-  baselineDensity: number,
-): boolean {
+export function outgrewBaseline(dailyDensities: readonly (number | null)[], baselineDensity: number): boolean {
   const last = dailyDensities.slice(-GROWTH_DAYS);
   const enough = GROWTH * Math.max(1, baselineDensity);
   return last.length === GROWTH_DAYS && last.every((density) => density !== null && density > enough);
@@ -124,10 +119,7 @@ const OF_CONTENT: ReadonlySet<string> = new Set(['size_class']);
 const NAMED: ReadonlySet<string> = new Set(['metric', 'dimensions']);
 
 /** The fingerprint of what is measured now; what is not known is empty. */
-export function measurementFingerprint(
-  { index, embedder }: MeasuredParts,
-  k: number,
-): MeasurementFingerprint {
+export function measurementFingerprint({ index, embedder }: MeasuredParts, k: number): MeasurementFingerprint {
   const rest = Object.entries(index ?? {})
     .filter(([trait]) => !OF_CONTENT.has(trait) && !NAMED.has(trait))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));

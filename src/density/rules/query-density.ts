@@ -187,11 +187,7 @@ export const DENSITY_FLOOR = 0.95;
  * @param alpha in (0, 0.5]
  * @param baseline the scores that the window's percentiles were taken from
  */
-export function judgeCoverage(
-  window: QueryDensity,
-  baseline: BaselineScores,
-  alpha: number,
-): CoverageVerdict {
+export function judgeCoverage(window: QueryDensity, baseline: BaselineScores, alpha: number): CoverageVerdict {
   const variance = SURPRISE_VARIANCE * (1 / window.sessions + percentileError(window, baseline));
   const densityUpperLimit = window.density * Math.exp(-normalQuantile(alpha) * Math.sqrt(variance));
   return {

@@ -30,11 +30,7 @@ export function regionCount(baselineQueries: number): number {
  *
  * @param count number of regions; by default the one of `regionCount`
  */
-export function findRegions(
-  vectors: Matrix,
-  seed: number,
-  count: number = regionCount(vectors.rows),
-): Regions {
+export function findRegions(vectors: Matrix, seed: number, count: number = regionCount(vectors.rows)): Regions {
   const step = Math.ceil(vectors.rows / MAX_FITTED_ROWS);
   const fitted =
     step <= 1

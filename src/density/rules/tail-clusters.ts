@@ -243,10 +243,7 @@ interface ClusterExcess extends ClusterCounts {
  *
  * @param sessions that the members are a part of, on either side; > 0
  */
-export function clusterExcess(
-  clusters: readonly ClusterCounts[],
-  sessions: ClusterCounts,
-): readonly ClusterExcess[] {
+export function clusterExcess(clusters: readonly ClusterCounts[], sessions: ClusterCounts): readonly ClusterExcess[] {
   const draws = clusters.reduce((sum, { current }) => sum + current, 0);
   const size = draws + clusters.reduce((sum, { baseline }) => sum + baseline, 0);
   const p = clusters.map(({ current, baseline }) =>

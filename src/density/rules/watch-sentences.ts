@@ -234,17 +234,11 @@ const likeKnownQuestions =
 function readingSentences({ cause, confidence, confirmed }: CauseReading): readonly string[] {
   const weighed = confidence === null ? [] : [`The confidence in this reading is ${confidence}.`];
   if (cause === 'content_gap' && confidence === 'low') return [likeKnownQuestions, ...weighed];
-  const golden =
-    confirmed === null ? [] : [`The golden queries ${confirmed ? 'bear it out' : 'do not bear it out'}.`];
+  const golden = confirmed === null ? [] : [`The golden queries ${confirmed ? 'bear it out' : 'do not bear it out'}.`];
   return [causeSentences[cause], ...golden, ...weighed];
 }
 
-export function resolvedSentence(
-  pipeline: string,
-  level: AlarmLevel,
-  scope: Scope,
-  size: PooledDensity,
-): string {
+export function resolvedSentence(pipeline: string, level: AlarmLevel, scope: Scope, size: PooledDensity): string {
   const of = scope === 'global' ? pipeline : `region ${scope} of ${pipeline}`;
   return `Query density of ${of} is back at ${size.density.toFixed(2)} ${boundsOf(size)}; the ${level} is resolved.`;
 }

@@ -71,11 +71,7 @@ export function hasIncident(phase: DensityPhase): boolean {
 }
 
 /** The next state of the watch. @throws Error for a window that is closed without a baseline */
-export function transition(
-  settings: WatchSettings,
-  state: DensityState,
-  observed: WatchObservation,
-): WatchStep {
+export function transition(settings: WatchSettings, state: DensityState, observed: WatchObservation): WatchStep {
   switch (observed.kind) {
     case 'parts_known':
       return { state: { ...state, fingerprint: observed.fingerprint }, effects: [] };

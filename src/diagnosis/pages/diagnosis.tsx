@@ -59,9 +59,7 @@ export function DiagnosisPanel({ diagnosis, range, isBrief = false }: DiagnosisP
   );
 }
 
-function CauseLine({
-  diagnosis: { cause, confidence, probability, ranked },
-}: Pick<DiagnosisProps, 'diagnosis'>) {
+function CauseLine({ diagnosis: { cause, confidence, probability, ranked } }: Pick<DiagnosisProps, 'diagnosis'>) {
   if (cause !== 'unknown') {
     return (
       <p class="cause">
@@ -198,12 +196,7 @@ function Others({ diagnosis, range }: Omit<DiagnosisProps, 'isBrief'>) {
           {others.map((one) => (
             <li key={one.cause}>
               {causeTexts[one.cause].title} <span class="of">{probabilityText(one.probability)}</span>
-              <Evidence
-                supporting={one.supporting}
-                opposing={one.opposing}
-                diagnosis={diagnosis}
-                range={range}
-              />
+              <Evidence supporting={one.supporting} opposing={one.opposing} diagnosis={diagnosis} range={range} />
             </li>
           ))}
         </ol>
@@ -219,9 +212,7 @@ function Others({ diagnosis, range }: Omit<DiagnosisProps, 'isBrief'>) {
 }
 
 function shownCauses(ranked: readonly Ranked[], but: Cause): Ranked[] {
-  return ranked.filter(
-    ({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= MIN_SHOWN,
-  );
+  return ranked.filter(({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= MIN_SHOWN);
 }
 
 /** The diagnosis where something is in alarm; why there is none where it could be missed; else nothing. */
@@ -238,8 +229,7 @@ export function DiagnosisOf({
   if (state !== 'critical' && state !== 'warning') return null;
   return (
     <p class="of">
-      No diagnosis: causes are looked for once a minute, behind golden runs, query density, the index and the
-      embedder.
+      No diagnosis: causes are looked for once a minute, behind golden runs, query density, the index and the embedder.
     </p>
   );
 }

@@ -73,9 +73,7 @@ function CauseOf({ incident: { diagnoses } }: { readonly incident: ReviewedIncid
 }
 
 export function PagesPart({ review: { incidents, density, from, until } }: { readonly review: Review }) {
-  const account = pageStatistics(
-    incidents.map((one) => ({ ...one, cause: one.diagnoses[0]?.cause ?? null })),
-  );
+  const account = pageStatistics(incidents.map((one) => ({ ...one, cause: one.diagnoses[0]?.cause ?? null })));
   const { budget, events } = density;
   const ofDensity = events.filter(({ kind }) => kind === 'page').length;
   return (

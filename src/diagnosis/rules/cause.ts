@@ -18,9 +18,7 @@ export type Cause = (typeof causes)[number];
 
 export type NamedCause = Exclude<Cause, 'unknown'>;
 
-export const namedCauses: readonly NamedCause[] = causes.filter(
-  (cause): cause is NamedCause => cause !== 'unknown',
-);
+export const namedCauses: readonly NamedCause[] = causes.filter((cause): cause is NamedCause => cause !== 'unknown');
 
 export interface CauseText {
   /** What to call it. */

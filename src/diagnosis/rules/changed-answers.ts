@@ -1,10 +1,6 @@
 /** What became of the answers of a golden run since a run before it, over the queries that both answered. */
 
-import {
-  type ComparedSide,
-  sharedQueries,
-  storedComparison,
-} from '../../golden/rules/compare-golden-runs.ts';
+import { type ComparedSide, sharedQueries, storedComparison } from '../../golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../golden/rules/compare-metric.ts';
 import type { QueryAnswer } from '../../golden/rules/run.ts';
 import { scoreQueries } from '../../golden/rules/score-run.ts';
@@ -46,11 +42,7 @@ export interface ScoreChange {
  *
  * @param stale ids of queries whose labels are not alive: their scores fall without any fault of the retriever
  */
-export function changedAnswers(
-  before: ComparedSide,
-  after: ComparedSide,
-  stale: ReadonlySet<string>,
-): ChangedAnswers {
+export function changedAnswers(before: ComparedSide, after: ComparedSide, stale: ReadonlySet<string>): ChangedAnswers {
   const [old, now] = [answeredOf(before.answers), answeredOf(after.answers)];
   const both = sharedQueries(before.queries, after.queries).filter(({ id }) => old.has(id) && now.has(id));
   const k = Math.min(Math.max(...before.settings.cutoffs), Math.max(...after.settings.cutoffs));
@@ -78,9 +70,7 @@ export function changedAnswers(
 
 function answeredOf(answers: readonly QueryAnswer[]): ReadonlyMap<string, QueryAnswer> {
   return new Map(
-    answers
-      .filter(({ outcome }) => outcome === 'ok' || outcome === 'empty')
-      .map((answer) => [answer.queryId, answer]),
+    answers.filter(({ outcome }) => outcome === 'ok' || outcome === 'empty').map((answer) => [answer.queryId, answer]),
   );
 }
 

@@ -106,8 +106,7 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
 function readAnnotated(deployments: readonly Deployment[]): Sign {
   const annotated = deployments.filter(({ source }) => source === 'annotated');
   const latest = annotated.find(({ kind }) => kind !== 'golden') ?? annotated[0];
-  if (latest === undefined)
-    return sign('deployment', 'none', 'No deployment was annotated since the last good run.');
+  if (latest === undefined) return sign('deployment', 'none', 'No deployment was annotated since the last good run.');
   const more = annotated.length === 1 ? '' : `, the last of ${annotated.length}`;
   const sentence = `${latest.kind} ${latest.version} was deployed at ${minute(latest.occurredAt)}${more}.`;
   return sign('deployment', latest.kind, sentence);
@@ -126,11 +125,7 @@ function readTopics(topics: readonly ObservedTopic[]): Sign {
   const fresh = topics.filter(({ cause }) => cause === 'new_demand');
   const lost = topics.filter(({ cause }) => cause === 'lost_content');
   if (fresh.length > 0)
-    return sign(
-      'topics',
-      'new_demand',
-      `Nobody asked about these uncovered topics before: ${namesOf(fresh)}.`,
-    );
+    return sign('topics', 'new_demand', `Nobody asked about these uncovered topics before: ${namesOf(fresh)}.`);
   if (lost.length > 0)
     return sign('topics', 'lost_content', `These uncovered topics were covered before: ${namesOf(lost)}.`);
   return sign('topics', 'none', 'No uncovered topic is open.');
@@ -243,19 +238,13 @@ function readLabels(labels: ObservedLabels | null, staleBefore: number | null): 
 
 function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
   if (reference === null) return [];
-  if (reference.isSameVersion)
-    return [sign('golden_set', 'same', `${goldenSet} is of the same version as before.`)];
+  if (reference.isSameVersion) return [sign('golden_set', 'same', `${goldenSet} is of the same version as before.`)];
   const sentence = `${goldenSet} has another version than before, which was ${reference.version}.`;
   return [sign('golden_set', 'new_version', sentence)];
 }
 
 function readAnswers(answers: ChangedAnswers): Sign[] {
-  return [
-    ...readScore(answers),
-    ...readResults(answers),
-    ...readDocuments(answers),
-    ...readEmptiness(answers),
-  ];
+  return [...readScore(answers), ...readResults(answers), ...readDocuments(answers), ...readEmptiness(answers)];
 }
 
 function readScore({ score }: ChangedAnswers): Sign[] {

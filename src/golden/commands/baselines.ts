@@ -79,9 +79,7 @@ function pinBaseline(
     for (let count = 0; count < reruns; count += 1) {
       again.push(await runGoldenSetNow(settings, store, { pipeline, set: goldenSet }, onProgress));
     }
-    const usable = again.filter(
-      (one) => one.status === 'completed' && one.goldenSetVersion === run.goldenSetVersion,
-    );
+    const usable = again.filter((one) => one.status === 'completed' && one.goldenSetVersion === run.goldenSetVersion);
     return pinRun(store, run, why, reruns > 0 ? usable : null, new Date(), settings.signal);
   });
 }

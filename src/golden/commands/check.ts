@@ -15,12 +15,7 @@ import { RecalldError } from '../../errors.ts';
 import { readText } from '../../files/text-file.ts';
 import { systemClock } from '../../system-clock.ts';
 import { goldenSetVersionJson } from '../golden-set-schema.ts';
-import {
-  type Acceptance,
-  type AnchorEvidence,
-  type LabelProposal,
-  matchAcceptances,
-} from '../rules/labels.ts';
+import { type Acceptance, type AnchorEvidence, type LabelProposal, matchAcceptances } from '../rules/labels.ts';
 import { type CheckedSet, checkLatestVersion, hasProblems } from '../sets/check-golden-set.ts';
 import { mendLabels } from '../sets/label-fixes.ts';
 import type { RepresentativenessOutcome } from '../sets/live-mix.ts';
@@ -33,10 +28,7 @@ const SHOWN = 20;
 /** Lines for people; problems first, then advice. */
 function checkLines({ set, queries, check }: CheckedSet): string[] {
   const { labels, problems, lost, proposals, recorded, representativeness } = check;
-  const lines = [
-    `${set.name} version ${set.version}: ${queries.length} queries, ${set.judgments} judgments`,
-    '',
-  ];
+  const lines = [`${set.name} version ${set.version}: ${queries.length} queries, ${set.judgments} judgments`, ''];
   if (labels.kind === 'unknown') lines.push(`Labels: not looked at. ${labels.reason}`);
   else {
     lines.push(
@@ -44,9 +36,7 @@ function checkLines({ set, queries, check }: CheckedSet): string[] {
         ? `Labels: all ${labels.probed} judged documents are in the store.`
         : `Stale labels: ${labels.stale} of ${labels.probed} judged documents are gone from the store, ` +
             `${labels.touched.size} queries lost some, ${labels.dead.size} lost all.`,
-      ...shown(
-        labels.labels.map(({ queryId, documentId, grade }) => `  ${queryId}: ${documentId} (grade ${grade})`),
-      ),
+      ...shown(labels.labels.map(({ queryId, documentId, grade }) => `  ${queryId}: ${documentId} (grade ${grade})`)),
     );
   }
   if (proposals.length > 0) {
@@ -63,9 +53,7 @@ function checkLines({ set, queries, check }: CheckedSet): string[] {
   }
   if (lost.gap !== null) lines.push(`The search for lost documents ended early: ${lost.gap}`);
   section(lines, 'Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
-    likeness === 'equal'
-      ? `${first} = ${second}`
-      : `${first} ~ ${second} (${similarity.toFixed(2)} of their words)`,
+    likeness === 'equal' ? `${first} = ${second}` : `${first} ~ ${second} (${similarity.toFixed(2)} of their words)`,
   );
   section(
     lines,
@@ -141,9 +129,7 @@ function checkJson({ set, queries, check }: CheckedSet, verdict: 'ok' | 'problem
 
 /** One proposal in a line. */
 function proposalLine({ number, queryId, from, to, grade }: LabelProposal): string {
-  const chunks = to
-    .map(({ documentId, evidence }) => `${documentId} (${evidenceWords(evidence)})`)
-    .join(', ');
+  const chunks = to.map(({ documentId, evidence }) => `${documentId} (${evidenceWords(evidence)})`).join(', ');
   return `${number}. ${queryId}: grade ${grade} from ${from} to ${chunks}`;
 }
 
@@ -166,9 +152,7 @@ function evidenceJson(evidence: AnchorEvidence): Record<string, unknown> {
 
 function advice(queries: number): string[] {
   return queries < FEWEST_QUERIES
-    ? [
-        `Size: ${queries} queries are few; have at least ${FEWEST_QUERIES}, better 300, before you trust a verdict.`,
-      ]
+    ? [`Size: ${queries} queries are few; have at least ${FEWEST_QUERIES}, better 300, before you trust a verdict.`]
     : [];
 }
 
@@ -190,8 +174,7 @@ function representativenessLines(live: RepresentativenessOutcome): string[] {
 }
 
 function section<T>(lines: string[], title: string, items: readonly T[], line: (item: T) => string): void {
-  if (items.length > 0)
-    lines.push(`${title}: ${items.length}`, ...shown(items.map((item) => `  ${line(item)}`)));
+  if (items.length > 0) lines.push(`${title}: ${items.length}`, ...shown(items.map((item) => `  ${line(item)}`)));
 }
 
 function shown(lines: readonly string[]): string[] {
@@ -250,10 +233,7 @@ async function check(settings: CommandSettings, options: CheckOptions): Promise<
     throw new RecalldError('usage', '--accept says what --fix shall do; add --fix.');
   }
   if (options.fix && options.accept === undefined && !(process.stdin.isTTY && process.stderr.isTTY)) {
-    throw new RecalldError(
-      'usage',
-      '--fix asks on a terminal; without one add --accept all or --accept FILE.',
-    );
+    throw new RecalldError('usage', '--fix asks on a terminal; without one add --accept all or --accept FILE.');
   }
   await withCommandStore(settings, async (store) => {
     const deps = { ...store, clock: systemClock };
@@ -291,18 +271,13 @@ async function acceptedOf(
 }
 
 /** `y` takes one, `a` it and all that follow, `q` ends; all else refuses. */
-async function askForEach(
-  proposals: readonly LabelProposal[],
-  signal: AbortSignal,
-): Promise<LabelProposal[]> {
+async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const accepted: LabelProposal[] = [];
   try {
     for (const [index, proposal] of proposals.entries()) {
       note(proposalLine(proposal));
-      const answer = (
-        await terminal.question('Accept? [y]es, [n]o, [a]ll from here, [q]uit: ', { signal })
-      ).trim();
+      const answer = (await terminal.question('Accept? [y]es, [n]o, [a]ll from here, [q]uit: ', { signal })).trim();
       if (answer === 'a') return [...accepted, ...proposals.slice(index)];
       if (answer === 'q') break;
       if (answer === 'y') accepted.push(proposal);

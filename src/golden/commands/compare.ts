@@ -71,8 +71,7 @@ function describeQueries({ comparison, baseline, candidate }: OfflineComparison)
       lines.push(
         `No judged query has results in the ${name}, so every score of it is 0. Do the files use the same query ids?`,
       );
-    else if (counts.missing > 0)
-      lines.push(`Queries without results in the ${name} score 0 and stay in its means.`);
+    else if (counts.missing > 0) lines.push(`Queries without results in the ${name} score 0 and stay in its means.`);
   }
   return lines;
 }
@@ -84,12 +83,7 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
   const column = regressed === -1 ? metrics.findIndex(({ losses }) => losses > 0) : regressed;
   const metric = metrics[column];
   if (metric === undefined) return null;
-  const worst = mostRegressed(
-    queryIds,
-    baseline.columns[column] ?? [],
-    candidate.columns[column] ?? [],
-    MOST_QUERIES,
-  );
+  const worst = mostRegressed(queryIds, baseline.columns[column] ?? [], candidate.columns[column] ?? [], MOST_QUERIES);
   const rows = worst.map((query) => [
     query.queryId,
     query.baseline.toFixed(4),
@@ -146,10 +140,7 @@ export function compareCommand(output: Writable = process.stdout): Command {
     DEFAULT_METRICS,
   )
     .option('--alpha <level>', 'level of the two-sided test', '0.05')
-    .option(
-      '--min-effect <difference>',
-      'least difference that matters (default: 0.02, and 0.03 for hit_rate)',
-    )
+    .option('--min-effect <difference>', 'least difference that matters (default: 0.02, and 0.03 for hit_rate)')
     .addHelpText('after', HELP)
     .action(async (options: CompareOptions) => {
       const settings = comparisonSettings(options);
@@ -188,18 +179,12 @@ Example:
 function comparisonSettings({ alpha, minEffect }: CompareOptions): ComparisonSettings {
   const level = asNumber(alpha);
   if (!(level > 0 && level < 1)) {
-    throw new RecalldError(
-      'usage',
-      `--alpha must be a number between 0 and 1, such as 0.05, not "${alpha}".`,
-    );
+    throw new RecalldError('usage', `--alpha must be a number between 0 and 1, such as 0.05, not "${alpha}".`);
   }
   if (minEffect === undefined) return { alpha: level, minEffect: null };
   const least = asNumber(minEffect);
   if (!(least >= 0 && least < Number.POSITIVE_INFINITY)) {
-    throw new RecalldError(
-      'usage',
-      `--min-effect must be a number of at least 0, such as 0.02, not "${minEffect}".`,
-    );
+    throw new RecalldError('usage', `--min-effect must be a number of at least 0, such as 0.02, not "${minEffect}".`);
   }
   return { alpha: level, minEffect: least };
 }

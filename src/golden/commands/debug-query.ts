@@ -86,9 +86,7 @@ function judged(
       grade: grades.get(id) ?? null,
     })),
     missed: [...grades].flatMap(([id, grade]) => (grade >= run.relevanceLevel && !found.has(id) ? [id] : [])),
-    scores: Object.fromEntries(
-      keys.map((key, column) => [formatMetricKey(key), columns[column]?.[0] ?? 0] as const),
-    ),
+    scores: Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[0] ?? 0] as const)),
   };
 }
 
@@ -96,11 +94,7 @@ function told({ method, label, body, result }: SeenExchange): DebuggedQuery['exc
   return {
     request: `${method} ${label}${body === null ? '' : ` ${short(withoutSecrets(body))}`}`,
     answer:
-      result.kind === 'body'
-        ? short(result.text)
-        : result.kind === 'timeout'
-          ? 'no answer in time'
-          : result.message,
+      result.kind === 'body' ? short(result.text) : result.kind === 'timeout' ? 'no answer in time' : result.message,
   };
 }
 

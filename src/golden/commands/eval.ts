@@ -22,8 +22,7 @@ const ROWS_PER_CHUNK = 1000;
 function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { counts, metrics } = evaluation;
   const metricEntries = metrics.map(
-    ({ key, summary }) =>
-      `    ${JSON.stringify(formatMetricKey(key))}: ${JSON.stringify(metricJson(summary))}`,
+    ({ key, summary }) => `    ${JSON.stringify(formatMetricKey(key))}: ${JSON.stringify(metricJson(summary))}`,
   );
   yield `{\n  "counts": ${JSON.stringify(countsForJson(counts))},\n  "metrics": {\n${metricEntries.join(',\n')}\n  }`;
   if (withQueries) {
@@ -93,9 +92,7 @@ function describeCounts(counts: EvaluationCounts): string[] {
       `duplicate documents ${duplicateDocuments}; score ties ${scoreTies}.`,
   ];
   if (answered === 0) {
-    lines.push(
-      'No judged query has results in the run, so every score is 0. Do both files use the same query ids?',
-    );
+    lines.push('No judged query has results in the run, so every score is 0. Do both files use the same query ids?');
   } else if (missing === 1) {
     lines.push('1 judged query has no results in the run; it scores 0 and stays in the means.');
   } else if (missing > 1) {

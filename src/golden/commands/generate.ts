@@ -42,10 +42,7 @@ export function generateCommand(signal: AbortSignal): Command {
     );
 }
 
-async function generate(
-  settings: CommandSettings,
-  options: ConfiguredOptions & GenerateOptions,
-): Promise<void> {
+async function generate(settings: CommandSettings, options: ConfiguredOptions & GenerateOptions): Promise<void> {
   const bar = createProgressBar(options.set);
   const watcher = {
     onEstimate: (estimate: CostEstimate) => note(estimateLine(estimate, options.maxCost)),
@@ -59,8 +56,7 @@ async function generate(
   });
   if (options.json === true) printJson(reportJson(report));
   else for (const line of reportLines(report, options)) printLine(line);
-  if (report.end.kind === 'failing')
-    throw new RecalldError('llm_unreachable', failingLine(report, report.end.message));
+  if (report.end.kind === 'failing') throw new RecalldError('llm_unreachable', failingLine(report, report.end.message));
   if (report.kept < options.questions) process.exitCode = EXIT_CHECK_FAILED;
 }
 
@@ -95,9 +91,7 @@ function reportLines(report: GenerationReport, options: GenerateOptions): string
     `${report.kept} of ${options.questions} questions kept; dropped: ${dropped.length === 0 ? 'none' : dropped.join(', ')}. ${spent}.`,
     ...(endLine(report) === null ? [] : [endLine(report) ?? '']),
     ...(set === null ? [] : [`${set.name} version ${set.version}: ${set.queries} queries.`]),
-    ...(out === null
-      ? []
-      : [`Review ${out}, then: recalld golden import ${out} --set ${options.set} --format review`]),
+    ...(out === null ? [] : [`Review ${out}, then: recalld golden import ${out} --set ${options.set} --format review`]),
     ...(state === null ? [] : [`--resume goes on from ${state}.`]),
   ];
 }

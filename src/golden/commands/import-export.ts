@@ -30,11 +30,7 @@ export function importCommand(signal: AbortSignal): Command {
         .choices(['auto', ...goldenFormats, 'review'])
         .default('auto'),
     )
-    .option(
-      '--rows-as-queries',
-      'CSV: every row is a query of its own, also when question and tags repeat',
-      false,
-    )
+    .option('--rows-as-queries', 'CSV: every row is a query of its own, also when question and tags repeat', false)
     .option('--queries <file>', 'BEIR and TREC: the queries, when they are not found by name')
     .option('--qrels <file>', 'BEIR and TREC: the judgments, when they are not found by name')
     .action((path: string, options: ImportOptions) =>
@@ -75,9 +71,7 @@ export function exportCommand(signal: AbortSignal): Command {
   )
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .option('--version <n>', 'version of the set (default: the latest)', parseCount)
-    .addOption(
-      new Option('--format <format>', 'form of the files').choices(goldenFormats).makeOptionMandatory(),
-    )
+    .addOption(new Option('--format <format>', 'form of the files').choices(goldenFormats).makeOptionMandatory())
     .requiredOption('--out <path>', 'file, or folder for BEIR and TREC')
     .option('--drop-tags', 'TREC: leave out the tags, which it cannot hold', false)
     .option('--force', 'replace files that are there', false)
@@ -87,6 +81,5 @@ export function exportCommand(signal: AbortSignal): Command {
 async function exportSet(settings: CommandSettings, options: ExportOptions): Promise<void> {
   const { set, files } = await withCommandStore(settings, ({ sets }) => exportGoldenSetTo(sets, options));
   if (options.json === true) printJson({ ...goldenSetVersionJson(set), files });
-  else
-    printLine(`Exported ${set.name} version ${set.version}: ${set.queries} queries to ${files.join(', ')}.`);
+  else printLine(`Exported ${set.name} version ${set.version}: ${set.queries} queries to ${files.join(', ')}.`);
 }

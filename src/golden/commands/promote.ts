@@ -54,8 +54,7 @@ export async function promoteToFile(
   const hashKey = config.storage.hash_key ?? (await storedHashKey(store.storage.pool));
   return withPipeline(settings, request.pipeline, async (pipeline) => {
     const { privacy } = config.pipelines.find(({ name }) => name === request.pipeline) ?? {};
-    if (privacy?.text === 'hash')
-      throw noText(request.pipeline, 'keeps no texts of live queries (privacy.text: hash)');
+    if (privacy?.text === 'hash') throw noText(request.pipeline, 'keeps no texts of live queries (privacy.text: hash)');
     const latest = await store.sets.latest(request.set);
     if (latest !== null && latest.origin === 'generated') {
       throw originMismatch(request.set, latest.origin);
@@ -160,9 +159,7 @@ async function promote(settings: CommandSettings, options: PromoteOptions): Prom
   );
   if (report.failed > 0)
     printLine(`The retriever failed ${report.failed} of them; their documents are those that users saw.`);
-  printLine(
-    `Edit keep and grades, then: recalld golden import ${options.out} --set ${options.set} --format review`,
-  );
+  printLine(`Edit keep and grades, then: recalld golden import ${options.out} --set ${options.set} --format review`);
 }
 
 function parseSince(text: string): Date {

@@ -54,9 +54,7 @@ function describe({ id, goldenSet, goldenSetVersion, pipeline, startedAt }: Gold
 /** nDCG of the segments that moved, worst first. */
 function segmentLines(shown: readonly RunDifference[]): string[] {
   const moved = shown
-    .filter(
-      ({ segment, key, difference }) => segment !== ALL_SEGMENT && key.measure === 'ndcg' && difference !== 0,
-    )
+    .filter(({ segment, key, difference }) => segment !== ALL_SEGMENT && key.measure === 'ndcg' && difference !== 0)
     .toSorted((a, b) => a.difference - b.difference);
   if (moved.length === 0) return [];
   const rows = moved.map((one) => [
@@ -95,22 +93,16 @@ export function formatRunSummary(run: RunSummaryJson, firstFailure: string | nul
     `${run.purpose === 'full' ? 'Golden run' : 'Sentinel'} ${run.run_id}: ${run.golden_set} version ${run.golden_set_version} on ${run.pipeline}, ${run.status}`,
     ...(run.cause === null ? [] : [run.cause]),
     ...(run.reason === null ? [] : [run.reason]),
-    ...(run.provisional
-      ? ['It is still running: its scores are provisional, of the queries answered so far.']
-      : []),
+    ...(run.provisional ? ['It is still running: its scores are provisional, of the queries answered so far.'] : []),
     formatOutcomes(run),
     ...(firstFailure === null ? [] : [`First failure: ${firstFailure}`]),
   ];
   if (Object.keys(run.metrics).length > 0) lines.push('', formatScores(run.metrics));
-  for (const [segment, metrics] of Object.entries(run.segments))
-    lines.push('', segment, formatScores(metrics));
+  for (const [segment, metrics] of Object.entries(run.segments)) lines.push('', segment, formatScores(metrics));
   lines.push(...formatLabels(run), ...formatAgainst('the baseline', run.baseline));
   lines.push(...formatAgainst('the last run before the store or the model changed,', run.deployment));
   if (run.checks.length > 0) {
-    lines.push(
-      '',
-      ...run.checks.map((check) => `${check.verdict.padEnd(8)} ${check.name}: ${check.explanation}`),
-    );
+    lines.push('', ...run.checks.map((check) => `${check.verdict.padEnd(8)} ${check.name}: ${check.explanation}`));
   }
   return lines.join('\n');
 }
@@ -124,10 +116,7 @@ function formatOutcomes({ queries }: RunSummaryJson): string {
 function formatLabels({ labels, queries, golden_set: set }: RunSummaryJson): string[] {
   if (labels.stale === null || labels.stale === 0) return [];
   const dead = queries.stale === 0 ? '' : `; ${queries.stale} queries have none left`;
-  return [
-    '',
-    `${labels.stale} of ${labels.probed} judged documents of ${set} are gone from the store${dead}.`,
-  ];
+  return ['', `${labels.stale} of ${labels.probed} judged documents of ${set} are gone from the store${dead}.`];
 }
 
 function formatAgainst(what: string, compared: ComparedJson | null): string[] {
@@ -159,9 +148,7 @@ function formatScores(metrics: Readonly<Record<string, MetricJson>>): string {
     const row = byMeasure.get(measure) ?? new Map<number, MetricJson>();
     byMeasure.set(measure, row.set(Number(k), metric));
   }
-  const cutoffs = [...new Set([...byMeasure.values()].flatMap((row) => [...row.keys()]))].toSorted(
-    (a, b) => a - b,
-  );
+  const cutoffs = [...new Set([...byMeasure.values()].flatMap((row) => [...row.keys()]))].toSorted((a, b) => a - b);
   const largest = cutoffs.at(-1) ?? 0;
   const rows = [...byMeasure].map(([measure, row]) => [
     measure,

@@ -70,8 +70,8 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
   }
   const bar = createProgressBar(options.set);
   const { summary, failure } = await withCommandStore(settings, async (store) => {
-    const ended = await runGoldenSetNow(settings, store, options, (progress) => bar.show(progress)).finally(
-      () => bar.end(),
+    const ended = await runGoldenSetNow(settings, store, options, (progress) => bar.show(progress)).finally(() =>
+      bar.end(),
     );
     const firstFailure = (await store.runs.answers(ended.id)).find(
       (answer) => answer.errorMessage !== null && answer.errorCode !== 'not_asked',
@@ -101,9 +101,7 @@ export function cancelCommand(signal: AbortSignal): Command {
   )
     .argument('<id>', 'id of the run')
     .action(async (id: string, options: ConfiguredOptions) => {
-      const run = await withCommandStore(commandSettings(options.config, signal), (store) =>
-        cancelRunNow(store, id),
-      );
+      const run = await withCommandStore(commandSettings(options.config, signal), (store) => cancelRunNow(store, id));
       if (options.json === true) printJson({ run_id: run.id, status: run.status });
       else printLine(`Run ${run.id} is cancelled.`);
     });
@@ -162,9 +160,7 @@ async function queueGoldenRun(
       'No daemon works on this data folder, so nobody would take the run; start `recalld serve` or leave --no-wait out.',
     );
   }
-  const run = await withPipeline(settings, request.pipeline, (pipeline) =>
-    createRun(pipeline, store, request),
-  );
+  const run = await withPipeline(settings, request.pipeline, (pipeline) => createRun(pipeline, store, request));
   const queue = await openJobQueue({
     backend: queueBackend(settings.config, store.storage),
     jobs: jobCatalogue,

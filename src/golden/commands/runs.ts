@@ -31,11 +31,7 @@ interface ShowOptions extends ConfiguredOptions {
 export function runsCommand(signal: AbortSignal): Command {
   const command = new Command('runs').description('The history of golden runs.');
   command.addCommand(
-    configuredCommand(
-      'list',
-      'List golden runs, newest first.',
-      'recalld runs list --pipeline support-docs --limit 5',
-    )
+    configuredCommand('list', 'List golden runs, newest first.', 'recalld runs list --pipeline support-docs --limit 5')
       .option('--pipeline <name>', 'only runs of this pipeline')
       .option('--set <name>', 'only runs of this golden set')
       .option('--sentinels', 'sentinels in place of full runs', false)
@@ -43,16 +39,10 @@ export function runsCommand(signal: AbortSignal): Command {
       .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
   );
   command.addCommand(
-    configuredCommand(
-      'show',
-      'Show one golden run.',
-      'recalld runs show 20261120T154500Z-3f9a1c2b --per-query',
-    )
+    configuredCommand('show', 'Show one golden run.', 'recalld runs show 20261120T154500Z-3f9a1c2b --per-query')
       .argument('<id>', 'id of the run')
       .option('--per-query', 'what became of each query', false)
-      .action((id: string, options: ShowOptions) =>
-        show(commandSettings(options.config, signal), id, options),
-      ),
+      .action((id: string, options: ShowOptions) => show(commandSettings(options.config, signal), id, options)),
   );
   command.addCommand(
     configuredCommand(
@@ -84,8 +74,7 @@ async function list(settings: CommandSettings, options: ListOptions): Promise<vo
     return Promise.all(found.map((run) => summarizeRun(runs, run)));
   });
   if (options.json === true) printJson(summaries);
-  else if (summaries.length === 0)
-    printLine('No golden run yet; `recalld golden run --pipeline P --set S` makes one.');
+  else if (summaries.length === 0) printLine('No golden run yet; `recalld golden run --pipeline P --set S` makes one.');
   else {
     const rows = summaries.map((run) => [
       run.run_id,
@@ -97,11 +86,7 @@ async function list(settings: CommandSettings, options: ListOptions): Promise<vo
       `${run.queries.error + run.queries.timeout}`,
     ]);
     printLine(
-      formatTable(
-        ['run', 'pipeline', 'golden set', 'status', 'verdict', 'hit rate', 'MRR', 'nDCG', 'failed'],
-        rows,
-        5,
-      ),
+      formatTable(['run', 'pipeline', 'golden set', 'status', 'verdict', 'hit rate', 'MRR', 'nDCG', 'failed'], rows, 5),
     );
   }
 }
@@ -123,9 +108,7 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
     printJson(options.perQuery ? { ...summary, answers: answers.map(queryAnswerJson) } : summary);
     return;
   }
-  printLine(
-    formatRunSummary(summary, answers.find((answer) => answer.errorMessage !== null)?.errorMessage ?? null),
-  );
+  printLine(formatRunSummary(summary, answers.find((answer) => answer.errorMessage !== null)?.errorMessage ?? null));
   if (options.perQuery) {
     const rows = answers.map((a) => [
       a.queryId,

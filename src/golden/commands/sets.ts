@@ -31,11 +31,7 @@ async function list(settings: CommandSettings, options: ConfiguredOptions): Prom
 }
 
 export function showCommand(signal: AbortSignal): Command {
-  return configuredCommand(
-    'show',
-    'Show the latest version of a golden set.',
-    'recalld golden show support-faq',
-  )
+  return configuredCommand('show', 'Show the latest version of a golden set.', 'recalld golden show support-faq')
     .argument('<set>', 'name of the golden set')
     .action((name: string, options: ConfiguredOptions) =>
       showSet(commandSettings(options.config, signal), name, options),
@@ -53,11 +49,7 @@ async function showSet(settings: CommandSettings, name: string, options: Configu
   }
   printLine(`${set.name} version ${set.version}, ${set.format}, imported ${set.importedAt.toISOString()}`);
   printLine(`${set.queries} queries, ${set.judgments} judgments, content ${set.contentHash}\n`);
-  const rows = queries.map((q) => [
-    q.id,
-    q.text,
-    q.judgments.map((j) => `${j.documentId}:${j.grade}`).join(' '),
-  ]);
+  const rows = queries.map((q) => [q.id, q.text, q.judgments.map((j) => `${j.documentId}:${j.grade}`).join(' ')]);
   printLine(formatTable(['query', 'text', 'judgments'], rows));
 }
 

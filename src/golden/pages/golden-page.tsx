@@ -79,8 +79,8 @@ export function GoldenPage({ frame, data }: { readonly frame: Frame; readonly da
           why="No golden set is measured on this pipeline, so nothing says how good its answers are."
           todo={
             <>
-              Import one with <code>recalld golden import FILE --set NAME</code>, and name it under{' '}
-              <code>golden</code> of the pipeline with a <code>cron</code>.
+              Import one with <code>recalld golden import FILE --set NAME</code>, and name it under <code>golden</code>{' '}
+              of the pipeline with a <code>cron</code>.
             </>
           }
         />
@@ -111,14 +111,13 @@ function ShownSetParts({
         title={`Scores of ${goldenSet}${k === 0 ? '' : ` at ${k}`}`}
         lead={
           <>
-            {cron === null ? 'It runs by hand.' : `It runs by the schedule ${cron}.`} Bands are 95 % bounds;
-            numbered lines are deployments.{' '}
+            {cron === null ? 'It runs by hand.' : `It runs by the schedule ${cron}.`} Bands are 95 % bounds; numbered
+            lines are deployments.{' '}
             {baseline === null ? (
               'No baseline is pinned: open a completed run to pin it.'
             ) : (
               <>
-                Compared with the baseline{' '}
-                <a href={within(range, runPath(baseline.runId))}>{baseline.runId}</a>.
+                Compared with the baseline <a href={within(range, runPath(baseline.runId))}>{baseline.runId}</a>.
               </>
             )}
           </>
@@ -228,8 +227,6 @@ function RunTable({
 export function pointsOf(runs: readonly HistoricRun[], measure: Measure): TrendPoint[] {
   return runs.flatMap(({ startedAt, scores }) => {
     const found = scores.find((one) => one.measure === measure);
-    return found === undefined
-      ? []
-      : [{ at: startedAt, value: found.mean, low: found.ciLow, high: found.ciHigh }];
+    return found === undefined ? [] : [{ at: startedAt, value: found.mean, low: found.ciLow, high: found.ciHigh }];
   });
 }

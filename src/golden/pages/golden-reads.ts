@@ -95,10 +95,7 @@ export async function readGoldenPage(
       diagnosis: diagnosis ?? null,
       baseline: status.runs.find((one) => one.goldenSet === goldenSet)?.baseline ?? null,
       floors: new Map(
-        pipeline.floors.map(({ measure, below }) => [
-          measure,
-          { value: below, text: `floor ${below}`, isAlarm: true },
-        ]),
+        pipeline.floors.map(({ measure, below }) => [measure, { value: below, text: `floor ${below}`, isAlarm: true }]),
       ),
     },
   };
@@ -205,10 +202,7 @@ async function comparedWith(
 const LOOK_MS = 90_000;
 
 /** What was likely behind the alarm that a run was part of; null for one that came to no alarm. */
-async function diagnosisOf(
-  { diagnoses, runs }: ConsoleDeps,
-  run: GoldenRun,
-): Promise<StoredDiagnosis | null> {
+async function diagnosisOf({ diagnoses, runs }: ConsoleDeps, run: GoldenRun): Promise<StoredDiagnosis | null> {
   const { pipeline, finishedAt: from } = run;
   if (from === null) return null;
   const until = new Date(from.getTime() + LOOK_MS);

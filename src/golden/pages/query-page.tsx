@@ -71,13 +71,7 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
               todo="Pin a baseline, or wait for the next run of this set."
             />
           ) : (
-            <Documents
-              caption="Documents before"
-              side={before}
-              documents={sides.before}
-              stale={stale}
-              move={leaves}
-            />
+            <Documents caption="Documents before" side={before} documents={sides.before} stale={stale} move={leaves} />
           )}
         </Section>
         <Section
@@ -100,9 +94,7 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
       </div>
       <Section id="missed" title="Relevant, and not retrieved">
         {sides.missed.length === 0 ? (
-          <p class="lead">
-            Every relevant document was retrieved {before === null ? '' : 'on one of the sides'}.
-          </p>
+          <p class="lead">Every relevant document was retrieved {before === null ? '' : 'on one of the sides'}.</p>
         ) : (
           <Table
             caption="Relevant documents that were not retrieved"
@@ -113,11 +105,7 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
               cells: [
                 <code>{documentId}</code>,
                 grade,
-                stale.has(documentId) ? (
-                  <Badge tone="warning">gone: the label is stale</Badge>
-                ) : (
-                  'yes, as far as known'
-                ),
+                stale.has(documentId) ? <Badge tone="warning">gone: the label is stale</Badge> : 'yes, as far as known',
               ],
             }))}
           />
@@ -140,9 +128,7 @@ function tagFacts({ tags, judgments }: GoldenQuery): Fact[] {
 
 function ScoresTable({ after, before }: { readonly after: QuerySide; readonly before: QuerySide | null }) {
   const k = Math.max(...after.run.settings.cutoffs);
-  const shown = new Set(
-    ['ndcg', 'hit_rate', 'mrr', 'recall', 'precision'].map((measure) => `${measure}@${k}`),
-  );
+  const shown = new Set(['ndcg', 'hit_rate', 'mrr', 'recall', 'precision'].map((measure) => `${measure}@${k}`));
   return (
     <Table
       caption="Scores of this query"
@@ -189,8 +175,7 @@ interface DocumentsProps {
 
 function Documents({ caption, side, documents, stale, move }: DocumentsProps) {
   const { answer } = side;
-  if (answer === null)
-    return <Empty why="This run has no answer to the query: it was not asked, or not yet." />;
+  if (answer === null) return <Empty why="This run has no answer to the query: it was not asked, or not yet." />;
   if (documents.length === 0) {
     const why =
       answer.outcome === 'empty'

@@ -62,11 +62,7 @@ const outcomeTones: Record<QueryOutcome, Tone> = {
   timeout: 'critical',
 };
 
-export function QueryTable(props: {
-  readonly frame: Frame;
-  readonly run: GoldenRun;
-  readonly data: QueryTableData;
-}) {
+export function QueryTable(props: { readonly frame: Frame; readonly run: GoldenRun; readonly data: QueryTableData }) {
   const { frame, run, data } = props;
   const { view, by, measures, rows, total, page, pageSize, against, chosenAgainst } = data;
   const link = (query: Record<string, string | number>) =>
@@ -117,14 +113,8 @@ export function QueryTable(props: {
       </div>
       {rows.length === 0 ? (
         <Empty
-          why={
-            needsOther && against === null
-              ? 'There is no earlier completed run to compare with.'
-              : nothing[view]
-          }
-          {...(needsOther && against === null
-            ? { todo: 'Pin a baseline, or wait for the next run of this set.' }
-            : {})}
+          why={needsOther && against === null ? 'There is no earlier completed run to compare with.' : nothing[view]}
+          {...(needsOther && against === null ? { todo: 'Pin a baseline, or wait for the next run of this set.' } : {})}
         />
       ) : (
         <>
@@ -159,13 +149,7 @@ export function QueryTable(props: {
               ],
             }))}
           />
-          <Pager
-            page={page}
-            pageSize={pageSize}
-            total={total}
-            link={(to) => link({ page: to })}
-            what="queries"
-          />
+          <Pager page={page} pageSize={pageSize} total={total} link={(to) => link({ page: to })} what="queries" />
         </>
       )}
     </Section>

@@ -41,8 +41,7 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
   const { range, visitor } = frame;
   const back = runPath(run.id);
   const formToken = visitor?.canAct === true ? visitor.formToken : null;
-  const from =
-    history[0] === undefined || history[0].startedAt > range.from ? range.from : history[0].startedAt;
+  const from = history[0] === undefined || history[0].startedAt > range.from ? range.from : history[0].startedAt;
   return (
     <Page
       frame={frame}
@@ -80,9 +79,7 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
             ) : null}
           </div>
         )}
-        {isBaseline ? (
-          <p class="lead">This run is the pinned baseline: later runs are compared with it.</p>
-        ) : null}
+        {isBaseline ? <p class="lead">This run is the pinned baseline: later runs are compared with it.</p> : null}
       </Section>
       {diagnosis === null ? null : (
         <Section id="diagnosis" title="Behind the alarm">
@@ -125,11 +122,7 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
       >
         <ScoreTable summary={summary} range={range} />
       </Section>
-      <Section
-        id="trend"
-        title="Where it stands"
-        lead="Completed runs of this set; numbered lines are deployments."
-      >
+      <Section id="trend" title="Where it stands" lead="Completed runs of this set; numbered lines are deployments.">
         <div class="charts">
           {chartedOfRun.map(({ measure, name }) => (
             <TrendChart
@@ -164,8 +157,7 @@ function alarmOf(run: GoldenRun): string | null {
 
 function factsOf(run: GoldenRun, { queries, labels }: RunSummaryJson): Fact[] {
   const failed = queries.error + queries.timeout;
-  const seconds =
-    run.finishedAt === null ? null : (run.finishedAt.getTime() - run.startedAt.getTime()) / 1000;
+  const seconds = run.finishedAt === null ? null : (run.finishedAt.getTime() - run.startedAt.getTime()) / 1000;
   return [
     { name: 'Started', value: <Instant at={run.startedAt} exact />, detail: triggers[run.trigger] },
     {
@@ -182,9 +174,7 @@ function factsOf(run: GoldenRun, { queries, labels }: RunSummaryJson): Fact[] {
     {
       name: 'Stale labels',
       value: labels.stale === null ? 'not looked for' : count(labels.stale),
-      detail:
-        labels.reason ??
-        (labels.probed === null ? undefined : `of ${plural(labels.probed, 'judged document')}`),
+      detail: labels.reason ?? (labels.probed === null ? undefined : `of ${plural(labels.probed, 'judged document')}`),
     },
   ];
 }
@@ -211,9 +201,7 @@ function PinForm({ runId, goldenSet, formToken, back }: PinFormProps) {
         <input type="hidden" name="form_token" value={formToken} />
         <input type="hidden" name="back" value={back} />
         <input type="hidden" name="run_id" value={runId} />
-        <p>
-          Later runs of {goldenSet} are compared with this one, in place of the baseline that is pinned now.
-        </p>
+        <p>Later runs of {goldenSet} are compared with this one, in place of the baseline that is pinned now.</p>
         <label>
           Why (optional)
           <input type="text" name="note" maxLength={500} autocomplete="off" />

@@ -17,13 +17,7 @@ export const verdicts: Record<Verdict, { readonly tone: Tone; readonly text: str
   inconclusive: { tone: 'no_data', text: 'inconclusive' },
 };
 
-export function ScoreTable({
-  summary,
-  range,
-}: {
-  readonly summary: RunSummaryJson;
-  readonly range: TimeRange;
-}) {
+export function ScoreTable({ summary, range }: { readonly summary: RunSummaryJson; readonly range: TimeRange }) {
   const metrics = Object.entries(summary.metrics);
   if (metrics.length === 0) {
     return (
@@ -44,16 +38,12 @@ export function ScoreTable({
     <>
       <Scores caption={`Scores at ${largest}`} metrics={shown} against={against} />
       {against === null ? (
-        <p class="lead">
-          There is no baseline to compare with. Pin a run that was well to see what changed since.
-        </p>
+        <p class="lead">There is no baseline to compare with. Pin a run that was well to see what changed since.</p>
       ) : (
         <p class="lead">
           Compared query by query with{' '}
-          {summary.baseline === null
-            ? 'the last run before the store or the model changed'
-            : 'the pinned baseline'}
-          , <a href={within(range, runPath(against.run_id))}>{against.run_id}</a>, over{' '}
+          {summary.baseline === null ? 'the last run before the store or the model changed' : 'the pinned baseline'},{' '}
+          <a href={within(range, runPath(against.run_id))}>{against.run_id}</a>, over{' '}
           {plural(against.n, 'query', 'queries')} whose labels are alive
           {against.excluded === 0 ? '' : `; ${count(against.excluded)} left out`}.
         </p>

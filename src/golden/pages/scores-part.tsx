@@ -235,9 +235,7 @@ function StaleLabels({ last }: Pick<ReviewedSet, 'last'>) {
       <strong>{percent(share)}</strong>
       <span class="severity">
         {count(stale)} of {count(probed)}
-        {deadQueries === null || deadQueries === 0
-          ? ''
-          : `; ${plural(deadQueries, 'query', 'queries')} lost all`}
+        {deadQueries === null || deadQueries === 0 ? '' : `; ${plural(deadQueries, 'query', 'queries')} lost all`}
       </span>
     </>
   );

@@ -190,8 +190,7 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Until a run is overdue',
-      description:
-        'By the schedule alone. Below 0 no run has completed in time, whether or not a scheduler is alive.',
+      description: 'By the schedule alone. Below 0 no run has completed in time, whether or not a scheduler is alive.',
       unit: 's',
       width: 8,
       queries: [
@@ -215,8 +214,7 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Sentinel',
-      description:
-        'Where the sentinel stands: exactly one of the states is 1. When it falls, a full run starts.',
+      description: 'Where the sentinel stands: exactly one of the states is 1. When it falls, a full run starts.',
       unit: 'none',
       min: 0,
       max: 1,

@@ -15,13 +15,7 @@ import {
   verdictsTable,
   worstQueriesTable,
 } from './drill-down.ts';
-import {
-  differenceGraph,
-  liveMixPanels,
-  measureTitles,
-  schedulePanels,
-  scoreGraph,
-} from './golden-panels.ts';
+import { differenceGraph, liveMixPanels, measureTitles, schedulePanels, scoreGraph } from './golden-panels.ts';
 
 const inSegment = { segment: '$segment', k: '$k' } as const;
 
@@ -123,9 +117,7 @@ function baseline(): Builder<Panel>[] {
       min: 0,
       max: 1,
       width: 12,
-      queries: [
-        { expr: maxBy(['measure'], 'recalld_golden_baseline_p_value', where), legend: '{{measure}}@$k' },
-      ],
+      queries: [{ expr: maxBy(['measure'], 'recalld_golden_baseline_p_value', where), legend: '{{measure}}@$k' }],
     }),
     graph({
       title: 'Queries compared',
@@ -133,9 +125,7 @@ function baseline(): Builder<Panel>[] {
       unit: 'short',
       min: 0,
       width: 12,
-      queries: [
-        { expr: maxBy(['measure'], 'recalld_golden_baseline_queries', where), legend: '{{measure}}@$k' },
-      ],
+      queries: [{ expr: maxBy(['measure'], 'recalld_golden_baseline_queries', where), legend: '{{measure}}@$k' }],
     }),
   ];
 }

@@ -2,12 +2,7 @@
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import type { MetricComparison } from './compare-metric.ts';
-import {
-  compareRuns,
-  type RunComparison,
-  type RunsToCompare,
-  type SegmentComparison,
-} from './compare-runs.ts';
+import { compareRuns, type RunComparison, type RunsToCompare, type SegmentComparison } from './compare-runs.ts';
 import type { NoiseTable } from './rerun-noise.ts';
 import type { QueryAnswer, RunSettings } from './run.ts';
 import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
@@ -80,11 +75,7 @@ export interface RunPair {
 }
 
 /** The first step of `compareGoldenRuns`. */
-export function pairRuns(
-  baseline: ComparedSide,
-  candidate: ComparedSide,
-  stale: ReadonlySet<string>,
-): RunPair | null {
+export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale: ReadonlySet<string>): RunPair | null {
   const queries = sharedQueries(baseline.queries, candidate.queries).filter(({ id }) => !stale.has(id));
   const cutoffs = candidate.settings.cutoffs.filter((k) => baseline.settings.cutoffs.includes(k));
   if (queries.length === 0 || cutoffs.length === 0) return null;
@@ -115,10 +106,7 @@ export function differencesOf({ settings, excluded }: RunPair, compared: RunComp
 }
 
 /** Queries of `after` that `before` has with the same text and the same judgments. */
-export function sharedQueries(
-  before: readonly GoldenQuery[],
-  after: readonly GoldenQuery[],
-): readonly GoldenQuery[] {
+export function sharedQueries(before: readonly GoldenQuery[], after: readonly GoldenQuery[]): readonly GoldenQuery[] {
   const known = new Map(before.map((query) => [query.id, query]));
   return after.filter((query) => {
     const other = known.get(query.id);
@@ -143,10 +131,7 @@ function keyAt(keys: readonly RunMetricKey[], column: number): RunMetricKey {
 const decidingMeasures: ReadonlySet<string> = new Set(['ndcg', 'mrr', 'recall', 'hit_rate']);
 
 /** One segment, with the verdict on it: by nDCG, MRR, recall and hit rate at the largest cut-off, Holm-adjusted. */
-export function segmentOf(
-  differences: readonly RunDifference[],
-  segment: string = ALL_SEGMENT,
-): SegmentComparison {
+export function segmentOf(differences: readonly RunDifference[], segment: string = ALL_SEGMENT): SegmentComparison {
   const metrics = differences.filter((found) => found.segment === segment);
   const largest = Math.max(...metrics.map(({ key }) => key.k));
   const deciding = metrics.filter(({ key }) => key.k === largest && decidingMeasures.has(key.measure));

@@ -5,13 +5,7 @@ import { pairedTSampleSize } from '../../stats/paired-power.ts';
 import { compareMetric, type MetricComparison } from './compare-metric.ts';
 import type { NoiseTable } from './rerun-noise.ts';
 import type { Segment } from './segments.ts';
-import {
-  type ComparisonSettings,
-  type ComparisonVerdict,
-  minEffectOf,
-  overallVerdict,
-  testPlan,
-} from './verdict.ts';
+import { type ComparisonSettings, type ComparisonVerdict, minEffectOf, overallVerdict, testPlan } from './verdict.ts';
 
 /** Below this a set has no real value for comparisons (Sparck Jones and van Rijsbergen 1976 put it at 75). */
 const FEWEST_QUERIES = 100;
@@ -94,8 +88,7 @@ function compareRows(
   settings: ComparisonSettings,
 ): SegmentComparison {
   const metrics = keys.map((key, column) => {
-    const scoresOf = (run: ScoreColumns): Float64Array =>
-      Float64Array.from(rows, (row) => run[column]?.[row] ?? 0);
+    const scoresOf = (run: ScoreColumns): Float64Array => Float64Array.from(rows, (row) => run[column]?.[row] ?? 0);
     const noiseOfMetric = noise[segment]?.[formatMetricKey(key)] ?? null;
     return compareMetric(key, scoresOf(baseline), scoresOf(candidate), noiseOfMetric, settings);
   });

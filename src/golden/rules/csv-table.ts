@@ -58,8 +58,7 @@ export function parseCsvHeader(cells: readonly string[], place: SourcePlace): Cs
     if (role === null) {
       const problem = tagKeyProblem(name);
       if (problem !== null) throw malformed(place, problem);
-      if (tags.some(({ key }) => key === name))
-        throw malformed(place, `has two columns ${quoted(name)}; rename one`);
+      if (tags.some(({ key }) => key === name)) throw malformed(place, `has two columns ${quoted(name)}; rename one`);
       tags.push({ index, key: name });
       continue;
     }
@@ -107,10 +106,7 @@ export function addCsvRow(
   for (const { index } of columns.tags) named.add(index);
   const unnamed = cells.findIndex((value, index) => value.trim() !== '' && !named.has(index));
   if (unnamed !== -1) {
-    throw malformed(
-      place,
-      `has a value in column ${unnamed + 1}, which has no name; name the column or remove it`,
-    );
+    throw malformed(place, `has a value in column ${unnamed + 1}, which has no name; name the column or remove it`);
   }
   const queryId = builder.addQuery(
     {
@@ -141,11 +137,7 @@ export function csvRoleOf(name: string): Role | 'id' | null {
   return null;
 }
 
-function required(
-  found: ReadonlyMap<Role, number>,
-  role: 'question' | 'document',
-  place: SourcePlace,
-): number {
+function required(found: ReadonlyMap<Role, number>, role: 'question' | 'document', place: SourcePlace): number {
   const index = found.get(role);
   if (index !== undefined) return index;
   throw malformed(

@@ -171,10 +171,7 @@ const writers: Readonly<Record<GoldenFormat, (queries: readonly GoldenQuery[]) =
  */
 export function exportGoldenSet(queries: readonly GoldenQuery[], format: GoldenFormat): ExportFile[] {
   if (queries.length === 0) {
-    throw new RecalldError(
-      'golden_set_empty',
-      'The golden set holds no queries, so there is nothing to export.',
-    );
+    throw new RecalldError('golden_set_empty', 'The golden set holds no queries, so there is nothing to export.');
   }
   const unjudged = queries.find(({ judgments }) => judgments.length === 0);
   if (unjudged !== undefined) {

@@ -65,8 +65,7 @@ export function stratifiedOrder(rows: Matrix, seed: number): number[] {
   const keys = new Float64Array(rows.rows);
   for (const [label, own] of members.entries()) {
     const shuffled = own.toSorted((a, b) => uniform(a) - uniform(b) || a - b);
-    for (const [place, row] of shuffled.entries())
-      keys[row] = (place + uniform(rows.rows + label)) / own.length;
+    for (const [place, row] of shuffled.entries()) keys[row] = (place + uniform(rows.rows + label)) / own.length;
   }
   return [...keys.keys()].toSorted((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0) || a - b);
 }
@@ -103,8 +102,7 @@ export function costOf({ input, output }: Tokens, prices: TokenPrices): number {
 
 /** What `questions` questions will come to, from the tokens that some requests have. */
 export function estimateTotal(questions: number, inputTokens: readonly number[]): Tokens {
-  const mean =
-    inputTokens.length === 0 ? 0 : inputTokens.reduce((sum, one) => sum + one, 0) / inputTokens.length;
+  const mean = inputTokens.length === 0 ? 0 : inputTokens.reduce((sum, one) => sum + one, 0) / inputTokens.length;
   const calls = questions * CALLS_PER_QUESTION;
   return { input: Math.ceil(calls * mean), output: Math.ceil(calls * USUAL_OUTPUT_TOKENS) };
 }

@@ -17,18 +17,12 @@ import {
 /** In the order in which they are told. `{n}` and `{first}` are filled in. */
 const sentences = [
   ['query_unjudged', 'Queries left out because they have no judgment: {n} (first: {first}).'],
-  [
-    'judgment_unknown_query',
-    'Judgments left out because their query is not among the queries: {n} (first: {first}).',
-  ],
+  ['judgment_unknown_query', 'Judgments left out because their query is not among the queries: {n} (first: {first}).'],
   [
     'judgment_negative',
     'Judgments left out because their grade is negative, which means unjudged: {n} (first: {first}).',
   ],
-  [
-    'judgment_repeated',
-    'Judgments that repeat an earlier one and were merged with it: {n} (first: {first}).',
-  ],
+  ['judgment_repeated', 'Judgments that repeat an earlier one and were merged with it: {n} (first: {first}).'],
   [
     'row_joined',
     'Rows joined to an earlier row with the same question and tags: {n} (first: {first}); --rows-as-queries keeps each row a query.',
@@ -39,10 +33,7 @@ const sentences = [
     'metadata_skipped',
     'Metadata values that did not become tags because they are not short text: {n} (first: {first}).',
   ],
-  [
-    'value_trimmed',
-    'Questions, ids and tags with white space around them, which was removed: {n} (first: {first}).',
-  ],
+  ['value_trimmed', 'Questions, ids and tags with white space around them, which was removed: {n} (first: {first}).'],
 ] as const;
 
 type WarningKind = (typeof sentences)[number][0];
@@ -133,10 +124,7 @@ export class GoldenSetBuilder {
     const numbered = `${id}#${known.repeats + 1}`;
     const taken = this.#entries.get(numbered);
     if (taken === undefined) return this.#insert(numbered, question, place);
-    throw malformed(
-      place,
-      `needs the query id ${quoted(numbered)}, which ${at(taken.place)} has; rename that one`,
-    );
+    throw malformed(place, `needs the query id ${quoted(numbered)}, which ${at(taken.place)} has; rename that one`);
   }
 
   /**
@@ -237,11 +225,7 @@ export interface Question {
  * called for each value that was cut.
  * @throws RecalldError `file_malformed` for what is empty, too long or not storable.
  */
-function cleanQuery(
-  draft: QueryDraft,
-  place: SourcePlace,
-  onTrim: () => void,
-): Question & Pick<QueryDraft, 'id'> {
+function cleanQuery(draft: QueryDraft, place: SourcePlace, onTrim: () => void): Question & Pick<QueryDraft, 'id'> {
   const trim = (value: string): string => {
     const trimmed = value.trim();
     if (trimmed !== value) onTrim();

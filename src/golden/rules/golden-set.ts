@@ -133,9 +133,7 @@ export interface NewGoldenSet {
 export const ERASED_TEXT = '[erased]';
 
 /** Queries by their ids, or by their places in the import: `from` is the first, from 0, and `to` the one behind the last. */
-export type QuerySelection =
-  | { readonly ids: readonly string[] }
-  | { readonly from: number; readonly to: number };
+export type QuerySelection = { readonly ids: readonly string[] } | { readonly from: number; readonly to: number };
 
 export const goldenFormats = ['beir', 'trec', 'csv', 'jsonl'] as const;
 

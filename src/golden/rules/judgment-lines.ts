@@ -44,9 +44,7 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
 }
 
 function isHeader(id: string, text: string): boolean {
-  return (
-    /^(_?id|qid|query[-_ ]?id)$/i.test(id.trim()) && /^(text|query|question|topic|title)$/i.test(text.trim())
-  );
+  return /^(_?id|qid|query[-_ ]?id)$/i.test(id.trim()) && /^(text|query|question|topic|title)$/i.test(text.trim());
 }
 
 function jsonObject(line: SourceLine, form: string): Record<string, unknown> {

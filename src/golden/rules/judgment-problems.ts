@@ -36,10 +36,7 @@ export interface JudgmentProblems {
  *
  * @param relevanceLevel least grade that counts as relevant
  */
-export function findJudgmentProblems(
-  queries: readonly GoldenQuery[],
-  relevanceLevel: number,
-): JudgmentProblems {
+export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceLevel: number): JudgmentProblems {
   const duplicates: DuplicateQueries[] = [];
   const contradictions: ContradictoryJudgment[] = [];
   for (const group of sameTags(queries)) {

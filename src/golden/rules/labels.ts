@@ -137,8 +137,7 @@ export function probeLabels(
     touched.add(queryId);
     labels.push(...gone.map(({ documentId, grade }) => ({ queryId, documentId, grade })));
     const relevant = judgments.filter(({ grade }) => grade >= relevanceLevel);
-    if (relevant.length > 0 && relevant.every(({ documentId }) => !existing.has(documentId)))
-      dead.add(queryId);
+    if (relevant.length > 0 && relevant.every(({ documentId }) => !existing.has(documentId))) dead.add(queryId);
   }
   const judged = judgedDocuments(queries);
   const stale = judged.filter((id) => !existing.has(id)).length;
@@ -173,10 +172,7 @@ export function proposeLabels(
  * The queries with the accepted proposals carried out: the judgment of the lost document goes, its grade passes to the
  * chunks in its place. A chunk that has a judgment keeps the higher of the two grades.
  */
-export function applyProposals(
-  queries: readonly GoldenQuery[],
-  accepted: readonly LabelProposal[],
-): GoldenQuery[] {
+export function applyProposals(queries: readonly GoldenQuery[], accepted: readonly LabelProposal[]): GoldenQuery[] {
   const byQuery = new Map<string, LabelProposal[]>();
   for (const proposal of accepted) {
     byQuery.set(proposal.queryId, [...(byQuery.get(proposal.queryId) ?? []), proposal]);

@@ -90,9 +90,7 @@ function byId(a: ListedQuery, b: ListedQuery): number {
 /** Ids of the queries that came back with documents, or of those that came back without. */
 function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<string> {
   const answers = side?.answers ?? [];
-  return new Set(
-    answers.flatMap(({ queryId, documents }) => (documents.length > 0 === has ? [queryId] : [])),
-  );
+  return new Set(answers.flatMap(({ queryId, documents }) => (documents.length > 0 === has ? [queryId] : [])));
 }
 
 /** Which queries moved between two runs, and how. */

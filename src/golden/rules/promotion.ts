@@ -6,13 +6,7 @@ import { type Question, questionKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
 
 /** Why a question was chosen, in the order in which the choice goes round. */
-export const choiceReasons = [
-  'negative_feedback',
-  'uncovered',
-  'positive_feedback',
-  'clicked',
-  'frequent',
-] as const;
+export const choiceReasons = ['negative_feedback', 'uncovered', 'positive_feedback', 'clicked', 'frequent'] as const;
 
 export type ChoiceReason = (typeof choiceReasons)[number];
 
@@ -46,10 +40,7 @@ const FREQUENT = 2;
  * by, with positive feedback, with clicks, and asked often; within a turn the one that was asked most. Questions with
  * none of these reasons are not chosen.
  */
-export function chooseQueries(
-  candidates: readonly CandidateQuery[],
-  settings: ChoiceSettings,
-): ChosenQuery[] {
+export function chooseQueries(candidates: readonly CandidateQuery[], settings: ChoiceSettings): ChosenQuery[] {
   const groups = groupEqual(candidates, settings.uncovered).filter(({ reasons }) => reasons.length > 0);
   const ordered = groups.toSorted((a, b) => b.asked - a.asked || (a.source.id < b.source.id ? -1 : 1));
   const open = new Set(withoutKnown(ordered, settings.golden));
@@ -199,7 +190,6 @@ function relevanceGrade(own: readonly CandidateFeedback[]): number | null {
 
 function ranksOf(documents: readonly RetrievedDocument[], depth: number): Map<string, number> {
   const ranks = new Map<string, number>();
-  for (const [index, { id }] of documents.slice(0, depth).entries())
-    if (!ranks.has(id)) ranks.set(id, index + 1);
+  for (const [index, { id }] of documents.slice(0, depth).entries()) if (!ranks.has(id)) ranks.set(id, index + 1);
   return ranks;
 }

@@ -35,8 +35,7 @@ export function questionStyle(place: number, seed: number): QuestionStyle {
   const random = createRandom(seed + 7919 * (place + 1));
   const draw = new Uint32Array(3);
   random(draw);
-  const pick = (from: readonly string[], index: number): string =>
-    from[(draw[index] ?? 0) % from.length] ?? '';
+  const pick = (from: readonly string[], index: number): string => from[(draw[index] ?? 0) % from.length] ?? '';
   return { persona: pick(personas, 0), manner: pick(manners, 1), length: pick(lengths, 2) };
 }
 
@@ -87,11 +86,7 @@ export function questionMessages(chunk: string, { persona, manner, length }: Que
 }
 
 /** The messages that ask again after an answer without the right shape. */
-export function repairMessages(
-  asked: readonly PromptMessage[],
-  answer: string,
-  problem: string,
-): PromptMessage[] {
+export function repairMessages(asked: readonly PromptMessage[], answer: string, problem: string): PromptMessage[] {
   return [
     ...asked,
     { role: 'assistant', content: answer.slice(0, 2000) },

@@ -95,8 +95,7 @@ export function measureRepresentativeness(input: RepresentativenessInput): Repre
   for (const [row, label] of clustering.labels.entries()) members[label]?.push(row);
   const bounds = nearBounds(liveVectors, members);
   const nearest = nearestGolden(liveVectors, goldenVectors);
-  const isCovered = (row: number): boolean =>
-    (nearest.toLive[row] ?? -2) >= (bounds[clustering.labels[row] ?? 0] ?? 1);
+  const isCovered = (row: number): boolean => (nearest.toLive[row] ?? -2) >= (bounds[clustering.labels[row] ?? 0] ?? 1);
   const weight = (row: number): number => 1 / (live[row]?.probability ?? 1);
   const total = live.reduce((sum, _, row) => sum + weight(row), 0);
   const goldenLabels = nearest.ofGolden.map((row) => clustering.labels[row] ?? 0);
@@ -125,9 +124,7 @@ export function measureRepresentativeness(input: RepresentativenessInput): Repre
       n: live.length,
       effectiveSessions: sessions,
     },
-    topics: topics
-      .filter((_, label) => (members[label]?.length ?? 0) > 0)
-      .toSorted((a, b) => b.share - a.share),
+    topics: topics.filter((_, label) => (members[label]?.length ?? 0) > 0).toSorted((a, b) => b.share - a.share),
     represented,
     goldenWeights: Float64Array.from(goldenLabels, (label) => {
       const topic = topics[label];
@@ -209,10 +206,7 @@ interface ReweightedScore {
  * @param scores in [0, 1], one for each query
  * @param weights >= 0, one for each query
  */
-export function reweightedScore(
-  scores: ArrayLike<number>,
-  weights: ArrayLike<number>,
-): ReweightedScore | null {
+export function reweightedScore(scores: ArrayLike<number>, weights: ArrayLike<number>): ReweightedScore | null {
   let [total, squares, sum, n] = [0, 0, 0, 0];
   for (let i = 0; i < weights.length; i++) {
     const weight = weights[i] ?? 0;

@@ -29,8 +29,7 @@ export interface RerunNoise {
 export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | null {
   const n = reruns[0]?.length ?? 0;
   if (reruns.length < 2) return null;
-  if (reruns.some((run) => run.length !== n))
-    throw new RangeError('Reruns have different numbers of queries.');
+  if (reruns.some((run) => run.length !== n)) throw new RangeError('Reruns have different numbers of queries.');
   const ofMeans = moments(reruns.map(mean)).standardDeviation ** 2;
   const ofQueries = mean(
     Float64Array.from(
@@ -69,8 +68,6 @@ export function measureNoise(
         return noise === null ? [] : [[formatMetricKey(key), noise]];
       }),
     );
-  const all = [{ name: ALL_SEGMENT, members: everything }, ...segments].filter(
-    ({ members }) => members.length > 0,
-  );
+  const all = [{ name: ALL_SEGMENT, members: everything }, ...segments].filter(({ members }) => members.length > 0);
   return Object.fromEntries(all.map(({ name, members }) => [name, noiseOf(members)]));
 }

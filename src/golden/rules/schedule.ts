@@ -19,9 +19,7 @@ export interface QuietHours {
 export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date): boolean {
   if (hours.length === 0) return false;
   const minute = minuteOfDay(timezone, at);
-  return hours.some(({ from, to }) =>
-    from < to ? minute >= from && minute < to : minute >= from || minute < to,
-  );
+  return hours.some(({ from, to }) => (from < to ? minute >= from && minute < to : minute >= from || minute < to));
 }
 
 /** The latest midnight of a time zone at or before an instant; on days without one, the first instant of the day. */

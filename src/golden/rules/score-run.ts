@@ -53,10 +53,7 @@ export function segmentsToScore(
 }
 
 /** Mean and bounds of every measure over every segment: bootstraps, which take seconds for many small segments. */
-export function summarizeSegments(
-  { keys, columns }: QueryScores,
-  segments: readonly Segment[],
-): SegmentScore[] {
+export function summarizeSegments({ keys, columns }: QueryScores, segments: readonly Segment[]): SegmentScore[] {
   return segments.flatMap(({ name, members }) =>
     keys.map(({ measure, k }, column) => {
       const values = Float64Array.from(members, (row) => columns[column]?.[row] ?? 0);
@@ -99,10 +96,7 @@ export interface ScoringSettings {
 }
 
 /** Every measure at every cut-off. */
-export function runMetricKeys(
-  cutoffs: readonly number[],
-  measures: readonly Measure[] = runMeasures,
-): RunMetricKey[] {
+export function runMetricKeys(cutoffs: readonly number[], measures: readonly Measure[] = runMeasures): RunMetricKey[] {
   return measures.flatMap((measure) => cutoffs.map((k) => ({ measure, k })));
 }
 

@@ -34,9 +34,7 @@ export function judgeSentinel(
     const reason = `${percent(failed)} of the queries of the sentinel failed, more than the error budget of ${percent(errorBudget)}.`;
     return { kind: 'fallen', cause: 'failures', reason };
   }
-  const overall = (differences ?? []).filter(
-    ({ segment, key }) => segment === ALL_SEGMENT && key.measure === 'ndcg',
-  );
+  const overall = (differences ?? []).filter(({ segment, key }) => segment === ALL_SEGMENT && key.measure === 'ndcg');
   const found = overall.toSorted((a, b) => b.key.k - a.key.k)[0];
   const settings = { alpha: SENTINEL_ALPHA, minEffect: SENTINEL_DROP };
   if (found === undefined || judgeDifference(found, settings) !== 'regression') return { kind: 'stands' };
@@ -96,11 +94,7 @@ export function chooseSentinel(candidates: SentinelCandidates, count: number): s
 }
 
 /** Rows of each segment, the smallest first; the last holds the rows of no segment. */
-function linesOf(
-  queries: readonly GoldenQuery[],
-  keys: readonly string[],
-  maxSegments: number,
-): ReadonlySet<number>[] {
+function linesOf(queries: readonly GoldenQuery[], keys: readonly string[], maxSegments: number): ReadonlySet<number>[] {
   const { segments } = groupBySegment(queries, keys, maxSegments);
   const inSegment = new Set(segments.flatMap(({ members }) => members));
   const rest = queries.flatMap((_, row) => (inSegment.has(row) ? [] : [row]));

@@ -14,8 +14,7 @@ export function normalisedText(text: string): string {
  * word for each letter.
  */
 export function wordsOf(text: string): string[] {
-  const unspaced =
-    /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*/gu;
+  const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*/gu;
   const spaced = normalisedText(text).replaceAll(unspaced, ' $& ');
   return spaced.split(' ').filter((word) => word !== '');
 }
@@ -78,8 +77,7 @@ export function nearDuplicates(texts: readonly string[], least: number): NearPai
     const candidates = new Set(set.size === 0 ? [] : prefix.flatMap((word) => seenWith.get(word) ?? []));
     for (const first of [...candidates].toSorted((a, b) => a - b)) {
       const other = sets[first];
-      if (other === undefined || Math.min(set.size, other.size) < least * Math.max(set.size, other.size))
-        continue;
+      if (other === undefined || Math.min(set.size, other.size) < least * Math.max(set.size, other.size)) continue;
       const similarity = jaccard(set, other);
       if (similarity >= least) pairs.push({ first, second, similarity });
     }

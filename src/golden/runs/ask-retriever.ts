@@ -113,8 +113,7 @@ export async function askRetriever(
       hasGivenUp = true;
       return notAsked(query);
     }
-    if (overdue >= 0)
-      await clock.sleep(Math.min(OUTAGE_LONGEST_WAIT_MS, OUTAGE_WAIT_MS * 2 ** overdue), signal);
+    if (overdue >= 0) await clock.sleep(Math.min(OUTAGE_LONGEST_WAIT_MS, OUTAGE_WAIT_MS * 2 ** overdue), signal);
     await gate.enter(signal);
     let latencyMs: number | null = null;
     let hasFailed = true;

@@ -59,14 +59,11 @@ export async function concludeGoldenRun(
       : { scores: [], segmentsOverflow: 0 };
   const side = { queries, answers, settings: run.settings };
   const conclusion: Conclusion = { deps, run, side, stale, fingerprints, signal };
-  const baseline =
-    voidReason === null ? await compareWithBaseline(conclusion) : `The run is void: ${voidReason}`;
+  const baseline = voidReason === null ? await compareWithBaseline(conclusion) : `The run is void: ${voidReason}`;
   const deployment = voidReason === null ? await compareWithDeployment(conclusion) : null;
   const needed = historyNeeded(pipeline.checks);
   const history =
-    needed === 0
-      ? []
-      : await deps.runs.comparedWithBaseline(run.pipeline, run.goldenSet, run.goldenSetVersion, needed);
+    needed === 0 ? [] : await deps.runs.comparedWithBaseline(run.pipeline, run.goldenSet, run.goldenSetVersion, needed);
   const shifts = await shiftsOf(deps.rotations, run);
   const compared = typeof baseline === 'string' ? baseline : toCompared(run.id, baseline);
   return {
@@ -82,10 +79,7 @@ export async function concludeGoldenRun(
   };
 }
 
-async function fingerprintsOf(
-  { deployments }: ConcludeDeps,
-  pipeline: string,
-): Promise<Record<string, string>> {
+async function fingerprintsOf({ deployments }: ConcludeDeps, pipeline: string): Promise<Record<string, string>> {
   const seen = await deployments.fingerprints();
   return Object.fromEntries(
     seen.filter((one) => one.pipeline === pipeline).map(({ part, fingerprint }) => [part, fingerprint]),
@@ -119,10 +113,7 @@ async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComp
 }
 
 /** A part that was not known before is no change. */
-function isChanged(
-  before: Readonly<Record<string, string>>,
-  after: Readonly<Record<string, string>>,
-): boolean {
+function isChanged(before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>): boolean {
   return Object.entries(after).some(([part, now]) => before[part] !== undefined && before[part] !== now);
 }
 
@@ -169,8 +160,7 @@ async function concludeSentinel(
   ]);
   const side = { queries, answers, settings: run.settings };
   const stale = full === null ? [] : (await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId);
-  const differences =
-    full === null ? null : await compareStoredRuns(deps, full, run, new Set(stale), {}, signal, side);
+  const differences = full === null ? null : await compareStoredRuns(deps, full, run, new Set(stale), {}, signal, side);
   const verdict = judgeSentinel(outcomes, run.settings.errorBudget, differences);
   const now = deps.clock.now();
   if (verdict.kind === 'stands') return endWithoutScores('completed', null, now);

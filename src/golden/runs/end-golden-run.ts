@@ -75,10 +75,7 @@ interface CancelGoldenRunDeps {
  *
  * @throws RecalldError run_unknown, run_not_running
  */
-export async function cancelGoldenRun(
-  { runs, clock }: CancelGoldenRunDeps,
-  runId: string,
-): Promise<GoldenRun> {
+export async function cancelGoldenRun({ runs, clock }: CancelGoldenRunDeps, runId: string): Promise<GoldenRun> {
   const end = endWithoutScores('cancelled', 'It was cancelled by hand.', clock.now());
   const isCancelled = await runs.finish(runId, end);
   const run = await findRun(runs, runId);

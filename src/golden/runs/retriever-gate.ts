@@ -25,10 +25,7 @@ interface SharedPace {
  * Gives out booked turns, in milliseconds of the clock. A turn that nobody took in time is let go, so that waiting is
  * never followed by a burst; then fewer are booked at a time.
  */
-export function createBookedTurns(
-  { limits, clock }: BookedTurnsDeps,
-  pace: SharedPace,
-): () => Promise<number> {
+export function createBookedTurns({ limits, clock }: BookedTurnsDeps, pace: SharedPace): () => Promise<number> {
   let next = 0;
   let gapMs = 0;
   let left = 0;
@@ -95,12 +92,7 @@ export async function openRetrieverGate(deps: GateDeps, settings: GateSettings):
   const { limits, clock, logger } = deps;
   const { pipeline, holder, concurrency } = settings;
   let backoff = startBackoff(settings.usualLatencyMs);
-  let share = await limits.share(
-    pipeline,
-    holder,
-    { concurrency, using: 0, failuresInARow: 0 },
-    LEASE_SECONDS,
-  );
+  let share = await limits.share(pipeline, holder, { concurrency, using: 0, failuresInARow: 0 }, LEASE_SECONDS);
   let inFlight = 0;
   let failures = 0;
   let waiting: (() => void)[] = [];
@@ -109,8 +101,7 @@ export async function openRetrieverGate(deps: GateDeps, settings: GateSettings):
     waiting = [];
     for (const resume of woken) resume();
   };
-  const mostInFlight = (): number =>
-    Math.min(share.slots, Math.max(1, Math.floor(concurrency * backoff.factor)));
+  const mostInFlight = (): number => Math.min(share.slots, Math.max(1, Math.floor(concurrency * backoff.factor)));
   const nextTurn = createBookedTurns(deps, {
     name: pipeline,
     perSecond: () => settings.maxPerSecond * backoff.factor,
@@ -122,12 +113,7 @@ export async function openRetrieverGate(deps: GateDeps, settings: GateSettings):
       await clock.sleep(HEARTBEAT_MS, stop.signal);
       const using = Math.max(share.slots, inFlight);
       try {
-        share = await limits.share(
-          pipeline,
-          holder,
-          { concurrency, using, failuresInARow: failures },
-          LEASE_SECONDS,
-        );
+        share = await limits.share(pipeline, holder, { concurrency, using, failuresInARow: failures }, LEASE_SECONDS);
       } catch (error) {
         logger.warn('the share of a retriever could not be renewed', { pipeline, reason: messageOf(error) });
       }

@@ -1,10 +1,5 @@
 /** New versions of golden sets beside the old ones, until the new one may take over without anybody noticing. */
-import {
-  addShifts,
-  type CheckResult,
-  type CheckShifts,
-  worstVerdict,
-} from '../../checks/rules/check-result.ts';
+import { addShifts, type CheckResult, type CheckShifts, worstVerdict } from '../../checks/rules/check-result.ts';
 import {
   type GoldenChecks,
   historyNeeded,
@@ -66,11 +61,7 @@ export async function versionsToRun(
 }
 
 /** The version whose scores are exported: that of the rotation's old side, else of the last completed run. */
-async function exportedVersion(
-  runs: GoldenRuns,
-  pipeline: string,
-  goldenSet: string,
-): Promise<number | null> {
+async function exportedVersion(runs: GoldenRuns, pipeline: string, goldenSet: string): Promise<number | null> {
   const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 });
   return last?.goldenSetVersion ?? null;
 }
@@ -143,11 +134,7 @@ export async function overlappingRuns(
  * exported ones; floors move with the level of the set, so that the same retriever is judged the same, and the change
  * is recorded as a deployment with the levels on the overlap.
  */
-export async function advanceRotation(
-  deps: RotationDeps,
-  run: GoldenRun,
-  pipeline: WatchedPipeline,
-): Promise<void> {
+export async function advanceRotation(deps: RotationDeps, run: GoldenRun, pipeline: WatchedPipeline): Promise<void> {
   const rotation = await deps.rotations.open(run.pipeline, run.goldenSet);
   if (rotation === null) return;
   const pairs = await overlappingRuns(deps.runs, rotation, pipeline.checks);
@@ -199,11 +186,7 @@ async function judgeAgain(
   shifts: CheckShifts,
 ): Promise<CheckResult[]> {
   const { pipeline, goldenSet } = to;
-  const [before, scores, compared] = await Promise.all([
-    runs.checks(to.id),
-    runs.scores(to.id),
-    comparedOf(runs, to),
-  ]);
+  const [before, scores, compared] = await Promise.all([runs.checks(to.id), runs.scores(to.id), comparedOf(runs, to)]);
   const needed = historyNeeded(checks);
   const history =
     needed === 0 ? [] : await runs.comparedWithBaseline(pipeline, goldenSet, from.goldenSetVersion, needed);

@@ -167,11 +167,7 @@ interface Lease {
 }
 
 /** Renews until `stop` aborts; when the lease is lost, or the run was cancelled, it is `stop` that it aborts. */
-async function keepLease(
-  { clock, logger }: RunGoldenSetDeps,
-  lease: Lease,
-  stop: AbortController,
-): Promise<void> {
+async function keepLease({ clock, logger }: RunGoldenSetDeps, lease: Lease, stop: AbortController): Promise<void> {
   while (!stop.signal.aborted) {
     await clock.sleep(lease.everyMs, stop.signal);
     const isHeld = await lease.renew().catch((error: unknown) => {

@@ -32,10 +32,7 @@ export async function readRunQueries(
   run: GoldenRun,
   { outcome, orderBy, from, limit }: RunQuerySelection,
 ): Promise<{ readonly page: readonly RunQuery[]; readonly total: number }> {
-  const [{ queries, answers }, stale] = await Promise.all([
-    readComparedSide(deps, run),
-    deps.runs.staleLabels(run.id),
-  ]);
+  const [{ queries, answers }, stale] = await Promise.all([readComparedSide(deps, run), deps.runs.staleLabels(run.id)]);
   const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
   const selected = queries.filter(({ id }) => outcome === null || answerOf.get(id)?.outcome === outcome);
   const ordered = orderBy === null ? selected : lowestScoresFirst(selected, answers, run, orderBy);

@@ -4,12 +4,7 @@ import { worstVerdict } from '../../checks/rules/check-result.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Verdict } from '../../model.ts';
 import type { MetricSummary } from '../../stats/descriptive.ts';
-import {
-  type ComparedRuns,
-  type StoredComparison,
-  segmentOf,
-  storedComparison,
-} from '../rules/compare-golden-runs.ts';
+import { type ComparedRuns, type StoredComparison, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
 import type { MetricComparison } from '../rules/compare-metric.ts';
 import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.ts';
 import type { GoldenRun, SegmentScore } from '../rules/run.ts';
@@ -92,9 +87,7 @@ export function metricsJson(
   segment: string = ALL_SEGMENT,
 ): Record<string, MetricJson> {
   return Object.fromEntries(
-    scores
-      .filter((score) => score.segment === segment)
-      .map((score) => [formatMetricKey(score), metricJson(score)]),
+    scores.filter((score) => score.segment === segment).map((score) => [formatMetricKey(score), metricJson(score)]),
   );
 }
 
@@ -125,9 +118,7 @@ export function comparedJson({ against, differences }: ComparedRuns): ComparedJs
 export function comparisonJson({ n, metrics, verdict }: SegmentComparison): ComparisonJson {
   return {
     n,
-    metrics: Object.fromEntries(
-      metrics.map((metric) => [formatMetricKey(metric.key), metricComparisonJson(metric)]),
-    ),
+    metrics: Object.fromEntries(metrics.map((metric) => [formatMetricKey(metric.key), metricComparisonJson(metric)])),
     verdict,
     smallest_detectable_difference: Object.fromEntries(
       metrics.map((metric) => [formatMetricKey(metric.key), metric.smallestDetectableDifference]),

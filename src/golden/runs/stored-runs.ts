@@ -68,11 +68,7 @@ export function queriesOfRun(sets: GoldenSets, run: GoldenRun): Promise<readonly
 }
 
 /** One batch of it. */
-export function queriesOfBatch(
-  sets: GoldenSets,
-  run: GoldenRun,
-  batch: number,
-): Promise<readonly GoldenQuery[]> {
+export function queriesOfBatch(sets: GoldenSets, run: GoldenRun, batch: number): Promise<readonly GoldenQuery[]> {
   const { goldenSet, goldenSetVersion, queryIds } = run;
   const from = batch * BATCH_QUERIES;
   const to = from + BATCH_QUERIES;
@@ -120,10 +116,7 @@ export async function compareRunsById(
       `The runs ${baselineId} and ${candidateId} have no query with live labels or no cut-off in common.`,
     );
   }
-  const [before, after] = await Promise.all([
-    readComparedSide(store, baseline),
-    readComparedSide(store, candidate),
-  ]);
+  const [before, after] = await Promise.all([readComparedSide(store, baseline), readComparedSide(store, candidate)]);
   const key = keyOf(measure ?? defaultMeasure(candidate));
   const queries = changedQueries(before, after, stale, key);
   return {
@@ -175,10 +168,7 @@ function keyOf(measure: string) {
 export async function findRun(runs: Pick<GoldenRuns, 'find'>, id: string): Promise<GoldenRun> {
   const run = await runs.find(id);
   if (run !== null) return run;
-  throw new RecalldError(
-    'run_unknown',
-    `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`,
-  );
+  throw new RecalldError('run_unknown', `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`);
 }
 
 /** @throws RecalldError run_unknown, run_not_completed */

@@ -9,13 +9,7 @@ import { chooseSentinel } from '../rules/sentinel.ts';
 import type { GoldenTicks, SkipReason } from '../sql/golden-ticks.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
-import {
-  byHand,
-  createGoldenRun,
-  latestVersion,
-  type RunReason,
-  type StartGoldenRunDeps,
-} from './start-golden-run.ts';
+import { byHand, createGoldenRun, latestVersion, type RunReason, type StartGoldenRunDeps } from './start-golden-run.ts';
 
 /** A sentinel that has fallen asks for a full run at once. */
 export interface EscalateDeps extends Pick<StartGoldenRunDeps, 'runs' | 'clock' | 'newRunId'> {
@@ -113,8 +107,7 @@ export async function tickFullRun(
   const latest = await latestVersion(deps.sets, golden.set);
   const series = { pipeline: pipeline.name, goldenSet: golden.set, purpose: 'full' } as const;
   await noteMissed(deps, series, golden.cron, plannedAt);
-  const skip = (reason: SkipReason): Promise<void> =>
-    deps.ticks.skip(series, [plannedAt], reason, deps.clock.now());
+  const skip = (reason: SkipReason): Promise<void> => deps.ticks.skip(series, [plannedAt], reason, deps.clock.now());
   if (isQuiet(golden.quietHours, golden.timezone, plannedAt)) {
     await skip('quiet_hours');
     return [];
@@ -146,8 +139,7 @@ export async function tickSentinel(
   await latestVersion(deps.sets, golden.set);
   const series = { pipeline: pipeline.name, goldenSet: golden.set, purpose: 'sentinel' } as const;
   await noteMissed(deps, series, sentinel.cron, plannedAt);
-  const skip = (reason: SkipReason): Promise<void> =>
-    deps.ticks.skip(series, [plannedAt], reason, deps.clock.now());
+  const skip = (reason: SkipReason): Promise<void> => deps.ticks.skip(series, [plannedAt], reason, deps.clock.now());
   const rotation = await deps.rotations.open(pipeline.name, golden.set);
   const [full] = await deps.runs.list({
     pipeline: pipeline.name,

@@ -7,23 +7,13 @@ import { type ProbedPipeline, probeStoredLabels } from '../../probes/probes.ts';
 import { DAY_MS } from '../../time.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import { findJudgmentProblems, type JudgmentProblems } from '../rules/judgment-problems.ts';
-import {
-  type Anchor,
-  findAnchors,
-  type LabelProbe,
-  type LabelProposal,
-  proposeLabels,
-} from '../rules/labels.ts';
+import { type Anchor, findAnchors, type LabelProbe, type LabelProposal, proposeLabels } from '../rules/labels.ts';
 import type { GoldenDocuments } from '../sql/golden-documents.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 import { findVersion } from './import-golden-set.ts';
 import { liveMixOf, type RepresentativenessOutcome } from './live-mix.ts';
-import {
-  type RecordDocumentsDeps,
-  type RecordedDocuments,
-  recordJudgedDocuments,
-} from './record-judged-documents.ts';
+import { type RecordDocumentsDeps, type RecordedDocuments, recordJudgedDocuments } from './record-judged-documents.ts';
 
 const NEIGHBOURS = 20;
 

@@ -81,11 +81,7 @@ interface GenerationState {
  * @throws RecalldError usage when there is one and it is not to be resumed, when it belongs to other work, or when
  * there is none to resume
  */
-async function openGenerationState(
-  path: string,
-  head: GenerationHead,
-  resume: boolean,
-): Promise<GenerationState> {
+async function openGenerationState(path: string, head: GenerationHead, resume: boolean): Promise<GenerationState> {
   const file = createStateFile(path);
   const values = await file.read();
   if (!resume) {
@@ -226,9 +222,7 @@ export async function generateGoldenSet(
   // At the cap there are questions that were paid for, and there may be money for more later.
   const hasResult = (isDone || generation.end.kind === 'cost_cap') && items.length > 0;
   const set =
-    hasResult && options.out === undefined
-      ? await addToSet(sets, options.set, before, items, model.model)
-      : null;
+    hasResult && options.out === undefined ? await addToSet(sets, options.set, before, items, model.model) : null;
   if (hasResult && options.out !== undefined) {
     const contents = new Map(chunks.map(({ id, content }) => [id, content]));
     const lines = items.map((item) => `${toReviewLine(item, contents)}\n`);

@@ -86,9 +86,7 @@ export async function generateQuestions(
   signal: AbortSignal,
 ): Promise<Generation> {
   const settled = [...request.settled];
-  const done = new Set(
-    settled.filter(({ outcome }) => outcome !== 'unfinished').map(({ chunkId }) => chunkId),
-  );
+  const done = new Set(settled.filter(({ outcome }) => outcome !== 'unfinished').map(({ chunkId }) => chunkId));
   const open = [...request.chunks.entries()].filter(([, { id }]) => !done.has(id));
   const kept = (): SettledChunk[] => settled.filter(({ outcome }) => outcome === 'kept');
   const known: KnownQuestions = [...request.known, ...kept().flatMap(({ question }) => question ?? [])];
@@ -112,9 +110,7 @@ export async function generateQuestions(
     if (next.length === 0) return end('cost_cap');
     open.splice(0, next.length);
     const answers = await Promise.all(
-      next.map(([place, chunk]) =>
-        askForQuestion(deps.model, requestFor(chunk.content, place, request.seed), signal),
-      ),
+      next.map(([place, chunk]) => askForQuestion(deps.model, requestFor(chunk.content, place, request.seed), signal)),
     );
     for (const [index, asked] of answers.entries()) {
       const chunk = next[index]?.[1];

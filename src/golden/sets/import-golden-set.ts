@@ -10,12 +10,7 @@ import { malformed, parseJson, type SourceLine, type SourcePlace } from '../../t
 import { parseGoldenLine } from '../golden-set-schema.ts';
 import { addCsvRow, type CsvColumns, parseCsvHeader } from '../rules/csv-table.ts';
 import { type ExportFile, exportGoldenSet } from '../rules/export-golden-set.ts';
-import type {
-  GoldenFormat,
-  GoldenSetFile,
-  GoldenSetVersion,
-  ReadGoldenSetOptions,
-} from '../rules/golden-set.ts';
+import type { GoldenFormat, GoldenSetFile, GoldenSetVersion, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import { parseCorpusId, parseQrelsLine, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
@@ -328,11 +323,7 @@ async function writeExport(files: readonly ExportFile[], out: string, replace: b
  *
  * @throws RecalldError golden_set_unknown
  */
-export async function findVersion(
-  sets: GoldenSets,
-  name: string,
-  version?: number,
-): Promise<GoldenSetVersion> {
+export async function findVersion(sets: GoldenSets, name: string, version?: number): Promise<GoldenSetVersion> {
   const latest = await sets.latest(name);
   if (latest === null) {
     throw new RecalldError(

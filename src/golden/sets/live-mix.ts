@@ -8,11 +8,7 @@ import type { GoldenQuery } from '../../model.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from '../../probes/probes.ts';
 import { DAY_MS } from '../../time.ts';
 import { matrixOf } from '../../vector/matrix.ts';
-import {
-  measureRepresentativeness,
-  type Representativeness,
-  reweightedScore,
-} from '../rules/representativeness.ts';
+import { measureRepresentativeness, type Representativeness, reweightedScore } from '../rules/representativeness.ts';
 import { scoreQueries } from '../rules/score-run.ts';
 import { goldenSegment } from '../rules/segments.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
@@ -51,10 +47,7 @@ export async function liveMixOf(
 ): Promise<RepresentativenessOutcome> {
   if (embedder === null) return unknown('no_embedder', 'The config names no embedder for golden queries.');
   if (queries.length > GOLDEN_QUERIES) {
-    return unknown(
-      'no_vectors',
-      `The set has more than ${GOLDEN_QUERIES} queries, which are not embedded for this.`,
-    );
+    return unknown('no_vectors', `The set has more than ${GOLDEN_QUERIES} queries, which are not embedded for this.`);
   }
   const drawn = await samples.draw({ pipeline: name, since, limit: LIVE_QUERIES });
   const golden = await embedTexts(
@@ -111,9 +104,7 @@ function unknown(reason: UnknownMix['reason'], message: string): UnknownMix {
   return { kind: 'unknown', reason, message };
 }
 
-export interface GoldenUpkeepDeps
-  extends RecordDocumentsDeps,
-    Pick<ProbeDeps, 'measurements' | 'samples' | 'logger'> {
+export interface GoldenUpkeepDeps extends RecordDocumentsDeps, Pick<ProbeDeps, 'measurements' | 'samples' | 'logger'> {
   readonly sets: GoldenSets;
   readonly runs: GoldenRuns;
 }
@@ -209,8 +200,6 @@ async function scores(
     };
     const n = Math.floor(effectiveSampleSize);
     const bounds = { ciLow, ciHigh, ciMethod: 't' };
-    return [
-      valueNow(pipeline, `${LIVE_MIX_PREFIX}${key.measure}`, now, { value: mean, n, ...bounds, details }),
-    ];
+    return [valueNow(pipeline, `${LIVE_MIX_PREFIX}${key.measure}`, now, { value: mean, n, ...bounds, details })];
   });
 }

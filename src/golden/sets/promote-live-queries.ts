@@ -1,12 +1,7 @@
 /** Turns live queries into questions for a person to judge. */
 import type { LiveCandidates, LiveSamples } from '../../live/sql/live-samples.ts';
 import type { GoldenQuery } from '../../model.ts';
-import {
-  type ChosenQuery,
-  chooseQueries,
-  type SuggestedJudgment,
-  suggestJudgments,
-} from '../rules/promotion.ts';
+import { type ChosenQuery, chooseQueries, type SuggestedJudgment, suggestJudgments } from '../rules/promotion.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { liveMixOf } from './live-mix.ts';
 
@@ -84,9 +79,7 @@ async function withJudgments(
   const { text, tags, results } = query.source;
   const answer = await retriever.retrieve({ text, tags, k: DEPTH, withText: true }, signal);
   const found = answer.kind === 'documents' ? answer.documents : [];
-  const texts = new Map(
-    found.flatMap((one) => (typeof one.text === 'string' ? [[one.id, one.text] as const] : [])),
-  );
+  const texts = new Map(found.flatMap((one) => (typeof one.text === 'string' ? [[one.id, one.text] as const] : [])));
   const gap =
     answer.kind === 'documents'
       ? null

@@ -75,12 +75,9 @@ export function createQuestionSieve(
       vector !== null && other.length === vector.length && cosineSimilarity(other, vector) > NEAR_COSINE;
     if (vectors.some(isNear)) return judged('near_duplicate');
     const answer = await retriever.retrieve({ text: question, k: ROUND_TRIP, tags: {} }, signal);
-    if (answer.kind === 'timeout')
-      return { kind: 'failed', message: 'The retriever did not answer in time.' };
-    if (answer.kind === 'error')
-      return { kind: 'failed', message: `The retriever failed: ${answer.message}` };
-    if (!answer.documents.slice(0, ROUND_TRIP).some(({ id }) => id === chunk.id))
-      return judged('not_retrieved');
+    if (answer.kind === 'timeout') return { kind: 'failed', message: 'The retriever did not answer in time.' };
+    if (answer.kind === 'error') return { kind: 'failed', message: `The retriever failed: ${answer.message}` };
+    if (!answer.documents.slice(0, ROUND_TRIP).some(({ id }) => id === chunk.id)) return judged('not_retrieved');
     words.push(own);
     if (vector !== null) vectors.push(vector);
     return judged('kept');
@@ -108,11 +105,7 @@ export function requestFor(chunk: string, place: number, seed: number): ChatRequ
 }
 
 /** Rejects only with the reason of `signal`. */
-export async function askForQuestion(
-  model: ChatModel,
-  request: ChatRequest,
-  signal: AbortSignal,
-): Promise<Asked> {
+export async function askForQuestion(model: ChatModel, request: ChatRequest, signal: AbortSignal): Promise<Asked> {
   const first = await model.answer(request, signal);
   const read = interpret(first, tokensOf(request, first));
   if (read.kind !== 'malformed' || first.kind !== 'text') return read;

@@ -52,10 +52,7 @@ export async function recordJudgedDocuments(
   if (embedded.kind === 'unknown') return nothingNew;
   const seen = new Map<string, SeenDocument>();
   for (const vector of embedded.vectors) {
-    const found = await store.nearest(
-      { vector, k: NEIGHBOURS, filter: {}, exact: false, withContent: true },
-      signal,
-    );
+    const found = await store.nearest({ vector, k: NEIGHBOURS, filter: {}, exact: false, withContent: true }, signal);
     if (found.kind !== 'ok') break;
     for (const { id, content } of found.value.neighbours) {
       if (missing.has(id) && content !== null) seen.set(id, { documentId: id, content });

@@ -58,8 +58,7 @@ function parseReviewLine(value: unknown): ReviewLineResult {
   if (!result.success) {
     const [issue] = result.error.issues;
     const field = issue?.path.join('.') ?? '';
-    const problem =
-      field === '' ? 'is no question of a review file' : `has a bad "${field}": ${issue?.message}`;
+    const problem = field === '' ? 'is no question of a review file' : `has a bad "${field}": ${issue?.message}`;
     return { ok: false, problem: `${problem}; keep the form that golden promote or golden generate wrote` };
   }
   const { keep, id, text, tags, judgments, origin } = result.data;
@@ -185,9 +184,7 @@ export async function importReview(
             `Questions left out because they were asked more than ${retentionDays} days ago, and erasures are not remembered for longer: ${old}.`,
           ]
         : []),
-      ...(report.created && lost > 0
-        ? [`Questions left out because they were erased on request: ${lost}.`]
-        : []),
+      ...(report.created && lost > 0 ? [`Questions left out because they were erased on request: ${lost}.`] : []),
       ...warnings,
     ],
   };

@@ -31,8 +31,7 @@ function folderFormat({ path, names, splits }: GoldenPath, options: ReadGoldenSe
       `${path} can be read as BEIR (queries.jsonl) and as TREC (${trecQrels}); ${choices}.`,
     );
   }
-  if (trecQrels !== undefined || names.includes('qrels.tsv') || options.qrelsPath !== undefined)
-    return 'trec';
+  if (trecQrels !== undefined || names.includes('qrels.tsv') || options.qrelsPath !== undefined) return 'trec';
   throw new RecalldError(
     'usage',
     `${path} has neither queries.jsonl with qrels.tsv or qrels/*.tsv (BEIR) nor qrels.txt or *.qrels (TREC); ` +
@@ -119,10 +118,7 @@ const testSplit = join('qrels', 'test.tsv');
  * @throws RecalldError `usage` when format, path and options do not fit or more than one reading is possible;
  * `file_unreadable` when a file of the format is missing.
  */
-export function layOutSources(
-  at: GoldenPath,
-  options: ReadGoldenSetOptions,
-): TableSources | JudgedQueriesSources {
+export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions): TableSources | JudgedQueriesSources {
   const format = options.format === 'auto' ? detectFormat(at, options) : options.format;
   const { path } = at;
   if (options.rowsAsQueries && format !== 'csv') {
@@ -132,9 +128,7 @@ export function layOutSources(
   if (format === 'trec') return trecSources(at, options);
   if (at.isFolder) throw usage(`The format ${format} reads one file, but ${path} is a folder; name the file`);
   if (options.queriesPath !== undefined || options.qrelsPath !== undefined) {
-    throw usage(
-      `--queries and --qrels are for BEIR and TREC, but ${path} is read as ${format}; leave them out`,
-    );
+    throw usage(`--queries and --qrels are for BEIR and TREC, but ${path} is read as ${format}; leave them out`);
   }
   return { format, path };
 }
@@ -165,9 +159,7 @@ function beirQrels({ path, names, splits }: GoldenPath): Pick<JudgedQueriesSourc
   ];
   const [taken, ...others] = found;
   if (taken === undefined) {
-    throw missing(
-      `${path} has neither qrels.tsv nor qrels/*.tsv, and BEIR needs one; add it or name it with --qrels`,
-    );
+    throw missing(`${path} has neither qrels.tsv nor qrels/*.tsv, and BEIR needs one; add it or name it with --qrels`);
   }
   const note = `The judgments are those of ${taken}; not read: ${others.join(', ')}; --qrels names another file.`;
   return { qrels: join(path, taken), note: others.length === 0 ? null : note };
@@ -200,8 +192,7 @@ function trecSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
 function theOne({ folder }: GoldenPath, found: readonly string[], option: string, expected: string): string {
   const [name] = found;
   if (name === undefined) throw missing(`${folder} has no ${expected}; add it or name it with ${option}`);
-  if (found.length > 1)
-    throw usage(`${folder} has ${found.join(' and ')}; name the one to read with ${option}`);
+  if (found.length > 1) throw usage(`${folder} has ${found.join(' and ')}; name the one to read with ${option}`);
   return join(folder, name);
 }
 

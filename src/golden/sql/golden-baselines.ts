@@ -59,10 +59,7 @@ export function createGoldenBaselines(pool: Pool) {
     },
 
     /** Newest first, those that are no longer pinned too. */
-    async list(filter: {
-      readonly pipeline?: string;
-      readonly limit: number;
-    }): Promise<readonly GoldenBaseline[]> {
+    async list(filter: { readonly pipeline?: string; readonly limit: number }): Promise<readonly GoldenBaseline[]> {
       const { rows } = await pool.query<GoldenBaseline>(
         `${selectBaseline} where $1::text is null or pipeline = $1::text
           order by pinned_at desc, id desc limit $2::integer`,

@@ -33,11 +33,7 @@ export async function withoutErased(client: PoolClient, set: NewGoldenSet): Prom
 }
 
 /** A query keeps the origin that it had first. */
-export async function storeOrigins(
-  client: PoolClient,
-  { name, origins = [] }: NewGoldenSet,
-  now: Date,
-): Promise<void> {
+export async function storeOrigins(client: PoolClient, { name, origins = [] }: NewGoldenSet, now: Date): Promise<void> {
   if (origins.length === 0) return;
   await client.query(
     `insert into golden_query_origins
@@ -76,11 +72,7 @@ export async function readOrigins(pool: Pool, name: string): Promise<QueryOrigin
  *
  * @returns how many golden queries that were
  */
-export async function eraseGoldenQueries(
-  client: PoolClient,
-  subject: ErasureSubject,
-  now: Date,
-): Promise<number> {
+export async function eraseGoldenQueries(client: PoolClient, subject: ErasureSubject, now: Date): Promise<number> {
   await takeTurn(client, 'golden origins');
   const [column, hash] =
     subject.kind === 'user' ? ['user_hash', subject.userHash] : ['live_query_hash', subject.idHash];
@@ -101,12 +93,7 @@ export async function eraseGoldenQueries(
   return rows.reduce((sum, { ids }) => sum + ids.length, 0);
 }
 
-async function writeVersionWithout(
-  client: PoolClient,
-  set: string,
-  ids: readonly string[],
-  now: Date,
-): Promise<void> {
+async function writeVersionWithout(client: PoolClient, set: string, ids: readonly string[], now: Date): Promise<void> {
   const { rows } = await client.query<{ version: number }>(
     `insert into golden_sets (name, version, content_hash, format, imported_at, queries, judgments, origin, note)
      select s.name, s.version + 1, encode(sha256(convert_to('erased:' || s.content_hash, 'UTF8')), 'hex'), s.format, $3::timestamptz,

@@ -39,17 +39,13 @@ export function createGoldenSets(pool: pg.Pool) {
      *
      * @throws RecalldError golden_origin_differs when a set of people would get a version of a model, or the other way
      */
-    add(
-      set: NewGoldenSet,
-      now: Date,
-    ): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
+    add(set: NewGoldenSet, now: Date): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
       return inTransaction(pool, async (client) => {
         // Before the turn of the set, since an erasure takes both in this order and would be waited for in a ring.
         const allowed = await withoutErased(client, set);
         await takeTurn(client, 'golden set', set.name);
         const latest = await readLatest(client, set.name);
-        if (latest !== null && latest.origin !== (set.origin ?? 'human'))
-          throw originMismatch(set.name, latest.origin);
+        if (latest !== null && latest.origin !== (set.origin ?? 'human')) throw originMismatch(set.name, latest.origin);
         if (latest !== null && latest.contentHash === set.contentHash) return { set: latest, created: false };
         const version = (latest?.version ?? 0) + 1;
         await insertVersion(client, allowed, version, now);
@@ -126,12 +122,7 @@ async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<Go
   return rows[0] ?? null;
 }
 
-async function insertVersion(
-  client: pg.PoolClient,
-  set: NewGoldenSet,
-  version: number,
-  now: Date,
-): Promise<void> {
+async function insertVersion(client: pg.PoolClient, set: NewGoldenSet, version: number, now: Date): Promise<void> {
   const judgments = set.queries.flatMap((query) =>
     query.judgments.map((judgment) => ({ queryId: query.id, ...judgment })),
   );
@@ -183,7 +174,6 @@ function toJson(tags: GoldenQuery['tags']): string {
 /** Joined here: a join in SQL takes minutes right after the import of a large set, when its tables have no statistics. */
 function withJudgments(queries: readonly QueryRow[], judgments: readonly JudgmentRow[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map((query) => [query.query_id, []]));
-  for (const { query_id: id, document_id: documentId, grade } of judgments)
-    judged.get(id)?.push({ documentId, grade });
+  for (const { query_id: id, document_id: documentId, grade } of judgments) judged.get(id)?.push({ documentId, grade });
   return queries.map(({ query_id: id, text, tags }) => ({ id, text, tags, judgments: judged.get(id) ?? [] }));
 }

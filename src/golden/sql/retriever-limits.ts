@@ -17,12 +17,7 @@ export type RetrieverLimits = ReturnType<typeof createRetrieverLimits>;
 export function createRetrieverLimits(pool: Pool) {
   return {
     /** Joins those who ask the retriever of a pipeline, or says again that one is there. */
-    share(
-      pipeline: string,
-      holder: string,
-      state: AskerState,
-      leaseSeconds: number,
-    ): Promise<RetrieverShare> {
+    share(pipeline: string, holder: string, state: AskerState, leaseSeconds: number): Promise<RetrieverShare> {
       const { concurrency, using, failuresInARow } = state;
       return inTransaction(pool, async (client) => {
         await takeTurn(client, 'retriever', pipeline);

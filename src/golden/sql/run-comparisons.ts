@@ -120,12 +120,6 @@ export async function readStaleLabels(db: pg.Pool, runId: string): Promise<Stale
   return rows;
 }
 
-function toDifference({
-  run_id: _runId,
-  kind: _kind,
-  against: _against,
-  k,
-  ...row
-}: DifferenceRow): RunDifference {
+function toDifference({ run_id: _runId, kind: _kind, against: _against, k, ...row }: DifferenceRow): RunDifference {
   return { ...row, key: { measure: row.measure, k }, changed: row.wins + row.losses };
 }

@@ -75,11 +75,7 @@ export async function replaceChecks(
   await insertChecks(client, runId, checks);
 }
 
-async function insertChecks(
-  client: pg.PoolClient,
-  runId: string,
-  checks: readonly CheckResult[],
-): Promise<void> {
+async function insertChecks(client: pg.PoolClient, runId: string, checks: readonly CheckResult[]): Promise<void> {
   await client.query(
     `insert into golden_run_checks (run_id, name, severity, verdict, value, threshold, explanation)
      select $1::text, c.* from unnest($2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[], $7::text[]) as c`,
@@ -140,10 +136,7 @@ export async function readOutcomes(db: pg.Pool, runId: string): Promise<OutcomeC
     `select outcome, count(*)::integer as count from golden_run_answers where run_id = $1::text group by outcome`,
     [runId],
   );
-  const counts = Object.fromEntries(queryOutcomes.map((outcome) => [outcome, 0])) as Record<
-    QueryOutcome,
-    number
-  >;
+  const counts = Object.fromEntries(queryOutcomes.map((outcome) => [outcome, 0])) as Record<QueryOutcome, number>;
   for (const row of rows) counts[row.outcome] = row.count;
   return counts;
 }
@@ -209,10 +202,14 @@ export function createRunReads(pool: pg.Pool) {
       readonly measures?: readonly Measure[];
     }): Promise<readonly HistoricRun[]> {
       const { pipeline, goldenSet, from, until, limit, measures = null } = request;
-      const { rows } = await pool.query<Omit<HistoricRun, 'scores'> & (SegmentScore | { measure: null })>(
-        historySql,
-        [pipeline, goldenSet, from, until, limit, measures],
-      );
+      const { rows } = await pool.query<Omit<HistoricRun, 'scores'> & (SegmentScore | { measure: null })>(historySql, [
+        pipeline,
+        goldenSet,
+        from,
+        until,
+        limit,
+        measures,
+      ]);
       const runs = new Map<string, HistoricRun & { readonly scores: SegmentScore[] }>();
       for (const { runId, goldenSetVersion, status, startedAt, ...score } of rows) {
         const run = runs.get(runId) ?? { runId, goldenSetVersion, status, startedAt, scores: [] };
@@ -224,10 +221,10 @@ export function createRunReads(pool: pg.Pool) {
 
     /** What was answered to one query; null while it has no answer. */
     async answer(runId: string, queryId: string): Promise<QueryAnswer | null> {
-      const { rows } = await pool.query<AnswerRow>(
-        `${selectAnswers} where run_id = $1::text and query_id = $2::text`,
-        [runId, queryId],
-      );
+      const { rows } = await pool.query<AnswerRow>(`${selectAnswers} where run_id = $1::text and query_id = $2::text`, [
+        runId,
+        queryId,
+      ]);
       return rows[0] === undefined ? null : toAnswer(rows[0]);
     },
   };

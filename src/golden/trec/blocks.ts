@@ -23,9 +23,7 @@ export class Block {
 
   /** The text of `bytes[start, end)`, also after the next block was read. */
   slice(start: number, end: number): string {
-    return typeof this.kept === 'string'
-      ? this.kept.slice(start, end)
-      : this.kept.toString('utf8', start, end);
+    return typeof this.kept === 'string' ? this.kept.slice(start, end) : this.kept.toString('utf8', start, end);
   }
 }
 
@@ -52,11 +50,7 @@ export async function forEachLine(path: string, scanner: ColumnScanner, handle: 
       const isLast = read === 0;
       const end = isLast ? filled : buffer.lastIndexOf(LINE_FEED, filled - 1) + 1;
       if (end === 0 && filled === buffer.length) {
-        throw malformed(
-          path,
-          line,
-          'The line is longer than 512 KiB; give a text file with one entry per line.',
-        );
+        throw malformed(path, line, 'The line is longer than 512 KiB; give a text file with one entry per line.');
       }
       if (end > 0) {
         const start = isFirst && buffer.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;

@@ -144,10 +144,7 @@ function judgedTwice(query: string, document: string): string {
 }
 
 function empty(path: string, what: string, columns: readonly string[]): RecalldError {
-  return new RecalldError(
-    'file_malformed',
-    `${path} holds no ${what}; it needs lines of "${columns.join(' ')}".`,
-  );
+  return new RecalldError('file_malformed', `${path} holds no ${what}; it needs lines of "${columns.join(' ')}".`);
 }
 
 export interface ScoringSettings {

@@ -62,8 +62,7 @@ export function createJsonBodyReader(): JsonBodyReader {
   const read = async <Item>(
     name: keyof typeof tasks,
     json: readonly Uint8Array[],
-  ): Promise<Iterable<ParsedItems<Item>>> =>
-    eachUnpacked(await pool.run(name, json, never, json.flatMap(movable)));
+  ): Promise<Iterable<ParsedItems<Item>>> => eachUnpacked(await pool.run(name, json, never, json.flatMap(movable)));
   return {
     queries: (json) => read('queries', json),
     feedback: (json) => read('feedback', json),

@@ -58,17 +58,10 @@ function nanoseconds(message: unknown, name: string): bigint {
 }
 
 /** A member of an enum, whether it is written as its number or as its name: `prefix` and a word of `words`. */
-function member<T extends string>(
-  message: unknown,
-  name: string,
-  prefix: string,
-  words: readonly [T, ...T[]],
-): T {
+function member<T extends string>(message: unknown, name: string, prefix: string, words: readonly [T, ...T[]]): T {
   const value = field(message, name);
   const index =
-    typeof value === 'string'
-      ? words.findIndex((word) => value === prefix + word.toUpperCase())
-      : Number(value ?? 0);
+    typeof value === 'string' ? words.findIndex((word) => value === prefix + word.toUpperCase()) : Number(value ?? 0);
   return words[index] ?? words[0];
 }
 
@@ -131,8 +124,7 @@ function integer(value: unknown, isUnsigned: boolean): bigint | null {
   const low = field(value, 'low');
   const high = field(value, 'high');
   if (typeof low !== 'number' || typeof high !== 'number') return null;
-  const bits =
-    (BigInt.asUintN(32, BigInt(Math.trunc(high))) << 32n) | BigInt.asUintN(32, BigInt(Math.trunc(low)));
+  const bits = (BigInt.asUintN(32, BigInt(Math.trunc(high))) << 32n) | BigInt.asUintN(32, BigInt(Math.trunc(low)));
   return isUnsigned ? bits : BigInt.asIntN(64, bits);
 }
 

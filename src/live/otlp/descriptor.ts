@@ -35,8 +35,7 @@ export function encodeSuccess(
   const { type, rejected } = signals[signal];
   // A 64-bit integer is a string in the JSON form of protobuf.
   const count = format === 'json' ? String(partial?.rejected) : partial?.rejected;
-  const message =
-    partial === null ? {} : { partialSuccess: { [rejected]: count, errorMessage: partial.message } };
+  const message = partial === null ? {} : { partialSuccess: { [rejected]: count, errorMessage: partial.message } };
   return format === 'protobuf' ? protobufAnswer(type, message) : jsonAnswer(message);
 }
 
@@ -46,9 +45,7 @@ export function encodeSuccess(
  * @param code of gRPC: 3 for a request that is wrong, 8 for one too many, 14 for a service that is not available
  */
 export function encodeFailure(format: OtlpFormat, code: number, message: string): OtlpAnswer {
-  return format === 'protobuf'
-    ? protobufAnswer('RpcStatus', { code, message })
-    : jsonAnswer({ code, message });
+  return format === 'protobuf' ? protobufAnswer('RpcStatus', { code, message }) : jsonAnswer({ code, message });
 }
 
 function protobufAnswer(name: string, message: Record<string, unknown>): OtlpAnswer {
@@ -119,15 +116,7 @@ const root = protobuf.Root.fromJSON({
     AnyValue: {
       oneofs: {
         value: {
-          oneof: [
-            'stringValue',
-            'boolValue',
-            'intValue',
-            'doubleValue',
-            'arrayValue',
-            'kvlistValue',
-            'bytesValue',
-          ],
+          oneof: ['stringValue', 'boolValue', 'intValue', 'doubleValue', 'arrayValue', 'kvlistValue', 'bytesValue'],
         },
       },
       fields: {

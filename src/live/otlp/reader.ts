@@ -53,9 +53,7 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]): OtlpRead
   });
   const holding = createBytesInHand(MOST_BYTES, REFUSAL);
   const inThread = <Name extends keyof typeof tasks>(name: Name, content: OtlpContent) =>
-    holding(content.bytes.length, () =>
-      pool.run(name, { content, pipelines }, never, movable(content.bytes)),
-    );
+    holding(content.bytes.length, () => pool.run(name, { content, pipelines }, never, movable(content.bytes)));
   return {
     async traces(...request) {
       const content = contentOf(...request);

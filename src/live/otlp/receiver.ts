@@ -43,21 +43,13 @@ export interface OtlpDeps {
  */
 const LIMIT_BYTES = 16 * 1024 * 1024;
 
-export function addOtlp(
-  app: FastifyInstance,
-  deps: OtlpDeps,
-  bodies: RequestBodies,
-  retryAfterSeconds: number,
-): void {
+export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBodies, retryAfterSeconds: number): void {
   const send = (reply: FastifyReply, answer: OtlpAnswer): FastifyReply => {
     if (answer.shed !== undefined) {
       deps.onShed(shedReason(answer.shed));
       reply.header('retry-after', retryAfterSeconds);
     }
-    return reply
-      .code(answer.status)
-      .header('content-type', answer.contentType)
-      .send(Buffer.from(answer.body));
+    return reply.code(answer.status).header('content-type', answer.contentType).send(Buffer.from(answer.body));
   };
 
   void app.register(async (scope) => {
@@ -131,8 +123,7 @@ export function createOtlpReceiver(
     async take(signal, body, type) {
       try {
         const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type);
-        const partial =
-          rejected === 0 ? null : { rejected, message: message ?? 'some items were not accepted' };
+        const partial = rejected === 0 ? null : { rejected, message: message ?? 'some items were not accepted' };
         return { status: 200, ...encodeSuccess(signal, otlpFormat(type) ?? 'json', partial) };
       } catch (error) {
         if (error instanceof RecalldError) return refuse(error, type);
@@ -167,8 +158,7 @@ async function takeAll(ingest: LiveIngest, parts: Iterable<Found>): Promise<read
 
 function refuse(error: RecalldError, type: string | undefined): OtlpAnswer {
   const format = otlpFormat(type) ?? 'json';
-  if (error.retryable)
-    return { status: 503, shed: error.code, ...encodeFailure(format, UNAVAILABLE, error.message) };
+  if (error.retryable) return { status: 503, shed: error.code, ...encodeFailure(format, UNAVAILABLE, error.message) };
   return {
     status: error.kind === 'too_large' ? 413 : 400,
     ...encodeFailure(format, INVALID_ARGUMENT, error.message),

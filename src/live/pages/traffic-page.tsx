@@ -64,8 +64,8 @@ export function TrafficPage({ frame, data }: { readonly frame: Frame; readonly d
             why="No live query came in this time, so nothing is known of what users ask."
             todo={
               <>
-                Send them to <code>POST /v1/queries</code>, with the client <code>recalld/client</code>, or
-                point an OpenTelemetry exporter here; or choose a longer time.
+                Send them to <code>POST /v1/queries</code>, with the client <code>recalld/client</code>, or point an
+                OpenTelemetry exporter here; or choose a longer time.
               </>
             }
           />
@@ -204,9 +204,7 @@ function Feedback({ data: { feedback, isFeedbackCut } }: { readonly data: Traffi
 
 function PositiveRatio({ outcome }: { readonly outcome: PositiveRatioOutcome }) {
   if (outcome.kind !== 'ratio') return <Missing>no opinion</Missing>;
-  return (
-    <Bounded value={outcome.value} low={outcome.low} high={outcome.high} show={(share) => percent(share)} />
-  );
+  return <Bounded value={outcome.value} low={outcome.low} high={outcome.high} show={(share) => percent(share)} />;
 }
 
 function RatioAlone({ outcome }: { readonly outcome: PositiveRatioOutcome | undefined }) {
@@ -221,8 +219,7 @@ function Segments({ latest }: { readonly latest: readonly MeasurementStatus[] })
     const found = shown.find((one) => one.segment === segment && one.measure === measure);
     if (found === undefined) return <Missing>none</Missing>;
     if (found.isTooOld) return <Missing>withheld</Missing>;
-    if (found.gap !== null || found.newest === null)
-      return <Missing>{gapWords(found.gap?.reason ?? 'none')}</Missing>;
+    if (found.gap !== null || found.newest === null) return <Missing>{gapWords(found.gap?.reason ?? 'none')}</Missing>;
     const { value, ciLow, ciHigh } = found.newest;
     return <Bounded value={value} low={ciLow} high={ciHigh} show={shownMeasure(measure).show} />;
   };

@@ -26,8 +26,7 @@ export async function readDensityPage(
     deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MOST_TOPICS }),
     deploymentsWithin(deps, pipeline, from, until),
   ]);
-  const reference =
-    density.baseline === null ? null : await deps.referenceScores(pipeline, density.baseline.version);
+  const reference = density.baseline === null ? null : await deps.referenceScores(pipeline, density.baseline.version);
   const [low, high] = [reference?.[0], reference?.[reference.length - 1]];
   const [current, shown] = await Promise.all([
     deps.trafficReads.coverage({
@@ -73,10 +72,7 @@ export async function readTrafficPage(
     Promise.all(
       trafficCharts.map(
         async (measure) =>
-          [
-            measure,
-            await deps.measurements.series({ pipeline, measure, segment: ALL_SEGMENT }, from, until),
-          ] as const,
+          [measure, await deps.measurements.series({ pipeline, measure, segment: ALL_SEGMENT }, from, until)] as const,
       ),
     ),
     deps.summarizeFeedback(pipeline, { from: feedbackFrom, until }),

@@ -140,10 +140,7 @@ function* measureClicks(
   yield expectedMeasure(queries, reference);
 }
 
-function expectedMeasure(
-  queries: readonly SampledQuery[],
-  reference: ReferenceCtr | null,
-): LiveMeasureOutcome {
+function expectedMeasure(queries: readonly SampledQuery[], reference: ReferenceCtr | null): LiveMeasureOutcome {
   const measure = 'clicks_over_expected_ratio';
   if (reference === null) return { kind: 'no_data', measure, reason: 'no_reference' };
   const outcome = clicksOverExpectedClicks(queries, reference);
@@ -162,9 +159,7 @@ function ofEstimate(
 }
 
 function ofRate(measure: LiveMeasure, outcome: ClickRateOutcome): LiveMeasureOutcome {
-  return outcome.kind === 'rate'
-    ? bounded(measure, outcome, 'sessions_wilson')
-    : ofInsufficient(measure, outcome);
+  return outcome.kind === 'rate' ? bounded(measure, outcome, 'sessions_wilson') : ofInsufficient(measure, outcome);
 }
 
 function ofInsufficient(measure: LiveMeasure, { of }: InsufficientFeedback): LiveMeasureOutcome {

@@ -25,8 +25,7 @@ export function checkLiveQuery(query: LiveQuery, limits: PipelineLimits | null, 
     };
   }
   return (
-    checkOccurredAt(query.occurredAt, limits.retentionDays, now) ??
-    checkEmbedding(query.embedding, limits.dimensions)
+    checkOccurredAt(query.occurredAt, limits.retentionDays, now) ?? checkEmbedding(query.embedding, limits.dimensions)
   );
 }
 

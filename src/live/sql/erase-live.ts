@@ -240,9 +240,7 @@ export async function eraseLate(
     const oldest = new Date(Math.min(...rows.map(({ erasedAt }) => erasedAt.getTime()), now.getTime()));
     // By its whole key a query is found in an index.
     const subjects = rows.flatMap((one) =>
-      one.kind === 'query' && one.pipeline === ''
-        ? pipelines.map((pipeline) => ({ ...one, pipeline }))
-        : [one],
+      one.kind === 'query' && one.pipeline === '' ? pipelines.map((pipeline) => ({ ...one, pipeline })) : [one],
     );
     const { found, queries, feedback } = await removeErased(client, subjects, daysOf(since ?? oldest, now));
     await remember(client, found);

@@ -9,8 +9,7 @@ import { type CapDay, type CountedHour, capSubjectOf, kindGroupOf } from '../rul
 import type { Feedback, FeedbackKind } from '../rules/live-query.ts';
 import { areNew, type RowKey } from './record-arrivals.ts';
 
-export interface StoredFeedback
-  extends Pick<Feedback, 'queryId' | 'pipeline' | 'kind' | 'documentId' | 'rank'> {
+export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 'kind' | 'documentId' | 'rank'> {
   readonly id: string;
   readonly receivedAt: Date;
   readonly occurredAt: Date;
@@ -36,10 +35,7 @@ export interface StoredFeedback
  *
  * @returns for each item whether it is new; of equal ones in the list the first is
  */
-export async function insertFeedback(
-  client: PoolClient,
-  feedback: readonly StoredFeedback[],
-): Promise<boolean[]> {
+export async function insertFeedback(client: PoolClient, feedback: readonly StoredFeedback[]): Promise<boolean[]> {
   const { rows } = await client.query<RowKey>({
     name: 'insert-feedback',
     text: `
@@ -87,12 +83,7 @@ export async function renewFeedback(client: PoolClient, repeats: readonly Stored
       where f.received_on in (s.received_on, s.received_on - 1) and f.pipeline = s.pipeline and f.id = s.id
         and s.received_at >= f.received_at + $5::double precision * interval '1 millisecond'`,
     [
-      ...columnsOf(repeats, [
-        (f) => dayAfter(f.receivedAt, 0),
-        (f) => f.pipeline,
-        (f) => f.id,
-        (f) => f.receivedAt,
-      ]),
+      ...columnsOf(repeats, [(f) => dayAfter(f.receivedAt, 0), (f) => f.pipeline, (f) => f.id, (f) => f.receivedAt]),
       FEEDBACK_RETRY_MS,
     ],
   );

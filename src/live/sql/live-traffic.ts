@@ -8,20 +8,8 @@ import { DAY_MS } from '../../time.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/positive-ratio.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
 import { type AskedQuery, areErased, type ErasureReport, eraseLate, forgetErased } from './erase-live.ts';
-import {
-  insertFeedback,
-  readCountedHours,
-  readOpinions,
-  renewFeedback,
-  type StoredFeedback,
-} from './feedback-rows.ts';
-import {
-  type Arrival,
-  closeMinutes,
-  type LiveSample,
-  raiseProbabilities,
-  recordArrivals,
-} from './record-arrivals.ts';
+import { insertFeedback, readCountedHours, readOpinions, renewFeedback, type StoredFeedback } from './feedback-rows.ts';
+import { type Arrival, closeMinutes, type LiveSample, raiseProbabilities, recordArrivals } from './record-arrivals.ts';
 import { settleTraces, type TraceToSettle } from './settle-traces.ts';
 import { type HeldFragment, insertFragments, releaseFragments } from './trace-fragments.ts';
 
@@ -66,11 +54,7 @@ export interface LiveTraffic {
    * What was said of a pipeline by feedback that occurred within the window, by the segments of these keys. An opinion
    * that changed after the window is what it was then, and late feedback corrects a window that is read again.
    */
-  opinions(
-    pipeline: string,
-    window: FeedbackWindow,
-    segmentKeys: readonly string[],
-  ): Promise<readonly OpinionTally[]>;
+  opinions(pipeline: string, window: FeedbackWindow, segmentKeys: readonly string[]): Promise<readonly OpinionTally[]>;
   /** The length of the vectors of a pipeline, null while none is known. Learns `dimensions` when it is given. */
   dimensions(pipeline: string, learn: number | null): Promise<number | null>;
   /** Makes the length of the vectors of a pipeline what its config says. */
@@ -184,10 +168,7 @@ function oneAtATime<Item>(write: (items: readonly Item[]) => Promise<void>) {
   });
 }
 
-async function writeFeedbackItems(
-  client: PoolClient,
-  feedback: readonly StoredFeedback[],
-): Promise<boolean[]> {
+async function writeFeedbackItems(client: PoolClient, feedback: readonly StoredFeedback[]): Promise<boolean[]> {
   const isNew = await insertFeedback(client, feedback);
   await renewFeedback(
     client,

@@ -3,13 +3,7 @@ import type { Pool } from 'pg';
 import type { QueryOutcome, RetrievedDocument } from '../../model.ts';
 import { dayAfter } from '../../postgres/partitions.ts';
 import { inTransaction, orDenied } from '../../postgres/transaction.ts';
-import {
-  binaryArray,
-  bytesOfVector,
-  columnsOf,
-  type Element,
-  type ElementType,
-} from '../../postgres/values.ts';
+import { binaryArray, bytesOfVector, columnsOf, type Element, type ElementType } from '../../postgres/values.ts';
 import { MINUTE_MS } from '../../time.ts';
 
 /** A sampled live query as it is stored: text redacted, user and session hashed, with its inclusion probability. */

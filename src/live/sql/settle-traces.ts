@@ -60,11 +60,7 @@ interface StoredQuery extends Completable {
   readonly row: QueryRow;
 }
 
-async function completeStoredQueries(
-  client: PoolClient,
-  traceIds: readonly string[],
-  since: string,
-): Promise<void> {
+async function completeStoredQueries(client: PoolClient, traceIds: readonly string[], since: string): Promise<void> {
   const held = await readFragments(client, traceIds);
   if (held.length === 0) return;
   const { rows } = await client.query<QueryRow>(
@@ -128,15 +124,9 @@ interface CompletedQuery {
   readonly embedding: Float32Array | null;
 }
 
-function changesOf(
-  before: StoredQuery,
-  after: StoredQuery,
-  held: readonly StoredFragment[],
-): CompletedQuery[] {
+function changesOf(before: StoredQuery, after: StoredQuery, held: readonly StoredFragment[]): CompletedQuery[] {
   const text = before.text === null ? after.text : null;
-  const isHashed = held.some(
-    ({ fragment, isHashed }) => isHashed && 'text' in fragment && fragment.text === text,
-  );
+  const isHashed = held.some(({ fragment, isHashed }) => isHashed && 'text' in fragment && fragment.text === text);
   const embedding = before.embedding === null ? after.embedding : null;
   const isSame =
     embedding === null &&

@@ -77,10 +77,7 @@ interface FragmentRow {
  * What is held of some traces, in the order in which the spans ended. An erasure waits until the transaction is over,
  * so that it also finds what the fragments were copied to.
  */
-export async function readFragments(
-  client: PoolClient,
-  traceIds: readonly string[],
-): Promise<StoredFragment[]> {
+export async function readFragments(client: PoolClient, traceIds: readonly string[]): Promise<StoredFragment[]> {
   const { rows } = await client.query<FragmentRow>(
     `select f.* from unnest($1::text[]) as t (id)
       cross join lateral (

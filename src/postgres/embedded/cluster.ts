@@ -1,16 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  chown,
-  lstat,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
+import { chown, lstat, mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RecalldError } from '../../errors.ts';
 import { type Account, errorCode, handOver } from './account.ts';

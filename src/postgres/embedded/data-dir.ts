@@ -1,17 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  access,
-  constants,
-  link,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { access, constants, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { RecalldError } from '../../errors.ts';
 import { errorCode, isRoot } from './account.ts';
@@ -144,8 +132,7 @@ function parse(text: string): Owner | null {
   } catch {
     return null;
   }
-  if (typeof value !== 'object' || value === null || !('pid' in value) || typeof value.pid !== 'number')
-    return null;
+  if (typeof value !== 'object' || value === null || !('pid' in value) || typeof value.pid !== 'number') return null;
   return {
     pid: value.pid,
     startTime: 'startTime' in value && typeof value.startTime === 'string' ? value.startTime : null,
@@ -171,8 +158,7 @@ export async function prepareDataDir(dataDir: string): Promise<string> {
   try {
     // Under root the database has another user, who on some systems must be able to pass through.
     await mkdir(path, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
-    if (!(await stat(path)).isDirectory())
-      throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
+    if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw explained(path, error);
@@ -228,9 +214,7 @@ export async function openServerLog(dataDir: string): Promise<ServerLog> {
   const handle = await open(path, 'a', 0o600);
   await handle.truncate(0);
   const last = async (pattern: RegExp) => {
-    const lines = (await readFile(path, 'utf8').catch(() => ''))
-      .split('\n')
-      .filter((line) => line.trim() !== '');
+    const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n').filter((line) => line.trim() !== '');
     const line = lines.findLast((each) => pattern.test(each)) ?? lines.at(-1) ?? 'nothing';
     return line.replace(/^.*?\b(FATAL|PANIC|LOG|HINT):\s*/, '').trim();
   };

@@ -85,14 +85,7 @@ export async function startGuarded(program: GuardedProgram): Promise<GuardedProc
   };
 }
 
-async function spawnGuardian({
-  account,
-  command,
-  args,
-  cwd,
-  log,
-  env,
-}: GuardedProgram): Promise<ChildProcess> {
+async function spawnGuardian({ account, command, args, cwd, log, env }: GuardedProgram): Promise<ChildProcess> {
   try {
     const child = spawn('/bin/sh', ['-c', script, 'recalld-guardian', command, ...args], {
       cwd,
@@ -170,9 +163,7 @@ async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boo
 // at which the process started it is unique.
 
 /** Whether a process runs, and when it started (opaque, comparable for equality; null where it cannot be told). */
-type ProcessState =
-  | { readonly running: false }
-  | { readonly running: true; readonly startTime: string | null };
+type ProcessState = { readonly running: false } | { readonly running: true; readonly startTime: string | null };
 
 /** State of the process with that id; a zombie does not run. */
 export async function processState(pid: number): Promise<ProcessState> {

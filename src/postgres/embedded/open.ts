@@ -128,8 +128,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
         const used = await useDatabaseOf(owner, dataDir);
         if (used !== null) return used;
       }
-      if (Date.now() >= deadline)
-        throw owner.purpose === 'daemon' ? silent(dataDir, owner) : inUse(dataDir, owner);
+      if (Date.now() >= deadline) throw owner.purpose === 'daemon' ? silent(dataDir, owner) : inUse(dataDir, owner);
       if (!announced) {
         announced = true;
         const what = owner.purpose === 'daemon' ? 'the database of the daemon' : 'another recalld command';

@@ -127,8 +127,7 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
       const portWasTaken = setup.port === undefined && attempt < attempts && !(await isFree(port));
       // Backends of a server that was killed alone end when they notice, and the next server waits for them.
       const isStillInUse = ofKilledServer.test(await log.lastError());
-      if (!portWasTaken && !(isStillInUse && Date.now() < patienceEnd))
-        throw await startError(setup.dataDir, log);
+      if (!portWasTaken && !(isStillInUse && Date.now() < patienceEnd)) throw await startError(setup.dataDir, log);
       if (isStillInUse) await delay(100);
     } finally {
       await log.close();

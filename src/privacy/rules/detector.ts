@@ -144,8 +144,7 @@ function findByRule(text: string, { pattern, accepts, retries }: Rule): Span[] {
     const [start, end] = value ?? [match.index, match.index + match[0].length];
     const isMeant = end > start && (accepts === undefined || accepts(text.slice(start, end)));
     if (isMeant) spans.push({ start, end });
-    if (match[0] === '' || (!isMeant && retries === true))
-      pattern.lastIndex = nextCharacter(text, match.index);
+    if (match[0] === '' || (!isMeant && retries === true)) pattern.lastIndex = nextCharacter(text, match.index);
   }
   return spans;
 }

@@ -110,10 +110,7 @@ const FEWEST_PHONE_DIGITS = 7;
 const phoneRules: readonly Rule[] = [
   {
     // International with a plus sign, E.164 with any grouping: +49 (0)30 123456, +14155552671.
-    pattern: new RegExp(
-      `(?<![\\p{L}\\p{N}_+])\\+ ?\\(?[1-9](?:[ .()/-]{0,3}\\d){7,14}(?!\\d)${extension}`,
-      'giu',
-    ),
+    pattern: new RegExp(`(?<![\\p{L}\\p{N}_+])\\+ ?\\(?[1-9](?:[ .()/-]{0,3}\\d){7,14}(?!\\d)${extension}`, 'giu'),
   },
   {
     // International with two zeros, in groups: 0044 20 7946 0958.
@@ -180,9 +177,7 @@ export const phone: Detector = {
 
 /** Whether it begins as a date with a full year, such as 01.02.2024, or is one from the year on, 2024-01-02. */
 function isDate(value: string): boolean {
-  return /^\d{1,2}[ ./-]\d{1,2}[ ./-](?:19|20)\d\d(?!\d)|^(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}(?!\d)/.test(
-    value,
-  );
+  return /^\d{1,2}[ ./-]\d{1,2}[ ./-](?:19|20)\d\d(?!\d)|^(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}(?!\d)/.test(value);
 }
 
 const FEWEST_CARD_DIGITS = 13;

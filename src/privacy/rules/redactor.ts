@@ -132,11 +132,7 @@ interface Find extends Span {
   readonly kind: string;
 }
 
-function redactOnce(
-  text: string,
-  all: readonly Detector[],
-  placeholders: RegExp,
-): { finds: Find[]; redacted: string } {
+function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp): { finds: Find[]; redacted: string } {
   const folded = foldText(text);
   // Placeholders of an earlier pass, or of an earlier redactor, are out of reach of every detector.
   let taken: Span[] = Array.from(folded.text.matchAll(placeholders), (match) => ({

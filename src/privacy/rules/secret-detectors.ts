@@ -38,8 +38,7 @@ const alone = '(?<![A-Za-z0-9_-])';
 const tokenRules: readonly Rule[] = [
   // AWS access key ids.
   {
-    pattern:
-      /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{16}(?![A-Za-z0-9])/gu,
+    pattern: /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{16}(?![A-Za-z0-9])/gu,
   },
   // GitHub, GitLab, npm, Hugging Face.
   { needs: '_', pattern: rule(`(?:gh[opsur]_[A-Za-z0-9]{30,}|github_pat_\\w{22,})`) },
@@ -102,18 +101,12 @@ const secretRules: readonly Rule[] = [
     accepts: isPassword,
   },
   {
-    pattern: new RegExp(
-      `(?:${passwordWord}|${keyWord})(?:s|_?id)?${isOrAssignment}(?<value>[\\w+/=.~-]{16,})`,
-      'dgiu',
-    ),
+    pattern: new RegExp(`(?:${passwordWord}|${keyWord})(?:s|_?id)?${isOrAssignment}(?<value>[\\w+/=.~-]{16,})`, 'dgiu'),
     accepts: looksRandom,
   },
   {
     // With nothing but a space between, only what can be no word.
-    pattern: new RegExp(
-      `(?:${passwordWord}|${keyWord})[ \\t]{1,3}${quote}?(?<value>[A-Za-z0-9+/=_]{20,})`,
-      'dgiu',
-    ),
+    pattern: new RegExp(`(?:${passwordWord}|${keyWord})[ \\t]{1,3}${quote}?(?<value>[A-Za-z0-9+/=_]{20,})`, 'dgiu'),
     accepts: looksRandom,
   },
 ];

@@ -75,8 +75,8 @@ function Report({ review, now, version, style }: ReportProps) {
         </main>
         <footer class="foot">
           <p>
-            recalld {version} · written <time datetime={now.toISOString()}>{minute(now)}</time> UTC, in which
-            all times are shown. Intervals and bands are 95 %.
+            recalld {version} · written <time datetime={now.toISOString()}>{minute(now)}</time> UTC, in which all times
+            are shown. Intervals and bands are 95 %.
           </p>
         </footer>
       </body>
@@ -90,8 +90,7 @@ function glance({ sets, incidents, density, topics, from, until }: Review): Fact
   const { pages, suspect } = pageStatistics(
     incidents.map((one) => ({ ...one, cause: one.diagnoses[0]?.cause ?? null })),
   );
-  const accepted =
-    density.budget === null ? null : acceptedText(density.budget, until.getTime() - from.getTime());
+  const accepted = density.budget === null ? null : acceptedText(density.budget, until.getTime() - from.getTime());
   return [
     ...sets.map(headlineOf),
     {

@@ -27,10 +27,7 @@ export function createMilvusCalls(settings: JsonApiSettings, database: string | 
     ...calls,
     async data(path, fields, purpose, attempt) {
       const body = { ...(database === undefined ? {} : { dbName: database }), ...(fields as object) };
-      const answer = await calls.json(
-        { method: 'POST', path: `/v2/vectordb${path}`, body, purpose },
-        attempt,
-      );
+      const answer = await calls.json({ method: 'POST', path: `/v2/vectordb${path}`, body, purpose }, attempt);
       const code = numberOf(at(answer, 'code'));
       // Before 2.4.5 success was 200.
       if (code === 0 || code === 200) return at(answer, 'data');
@@ -40,8 +37,7 @@ export function createMilvusCalls(settings: JsonApiSettings, database: string | 
       if (meaning !== undefined) {
         throw failed(meaning.code, `${start} ${meaning.problem}; check ${configField}.${meaning.field}.`);
       }
-      if (code === 8)
-        throw failed('rate_limited', `${start} it limits the rate; lower ${configField}.max_per_second.`);
+      if (code === 8) throw failed('rate_limited', `${start} it limits the rate; lower ${configField}.max_per_second.`);
       // Its message is not shown, since it may repeat what was sent.
       throw failed(
         'request_refused',
@@ -78,22 +74,15 @@ export async function readMilvusCollection(
   attempt: Attempt,
 ): Promise<MilvusShape> {
   const { configField } = calls;
-  const collection = fieldsOf(
-    await calls.data('/collections/describe', { collectionName }, 'description', attempt),
-  );
+  const collection = fieldsOf(await calls.data('/collections/describe', { collectionName }, 'description', attempt));
   const fields = listOf(collection['fields']).map(fieldsOf);
   const vector = fields.find(({ name }) => name === embedding);
   if (vector === undefined) {
     const wayOut = `check ${configField}.embedding`;
-    throw failed(
-      'vector_unknown',
-      `Milvus collection ${collectionName} has no field ${embedding}; ${wayOut}.`,
-    );
+    throw failed('vector_unknown', `Milvus collection ${collectionName} has no field ${embedding}; ${wayOut}.`);
   }
   if (textOf(vector['type']) !== 'FloatVector') {
-    throw unsupported(
-      `The field ${embedding} of Milvus is of type ${textOf(vector['type'])}, no FloatVector.`,
-    );
+    throw unsupported(`The field ${embedding} of Milvus is of type ${textOf(vector['type'])}, no FloatVector.`);
   }
   const index = listOf(collection['indexes'])
     .map(fieldsOf)
@@ -103,12 +92,7 @@ export async function readMilvusCollection(
     throw unsupported(`The field ${embedding} of Milvus has no index under COSINE, IP or L2.`);
   }
   const indexName = textOf(index['indexName']) ?? embedding;
-  const described = await calls.data(
-    '/indexes/describe',
-    { collectionName, indexName },
-    'description',
-    attempt,
-  );
+  const described = await calls.data('/indexes/describe', { collectionName, indexName }, 'description', attempt);
   const details = fieldsOf(listOf(described)[0]);
   const dimensions = numberOf(parameter(vector, 'dim'));
   const key = fields.find(({ primaryKey }) => primaryKey === true);

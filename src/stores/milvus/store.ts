@@ -110,13 +110,9 @@ async function search(
 ): Promise<Hit[] | null> {
   const { calls, collection: collectionName, embedding, id } = store;
   if (request.exact && !shape.isFlat) {
-    throw unsupported(
-      `The index of ${embedding} is approximate; only one of type FLAT compares with all vectors.`,
-    );
+    throw unsupported(`The index of ${embedding} is approximate; only one of type FLAT compares with all vectors.`);
   }
-  const conditions = Object.entries(request.filter).map(([name, value]) =>
-    equality(shape.types, name, value),
-  );
+  const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape.types, name, value));
   if (conditions.includes(null)) return null;
   const withVector = needsVectors(shape.scoreKind);
   const body = {
@@ -149,12 +145,7 @@ async function sample(store: Milvus, request: SampleRequest, attempt: Attempt): 
   });
 }
 
-async function allKeys(
-  store: Milvus,
-  { n, seed }: SampleRequest,
-  key: string,
-  attempt: Attempt,
-): Promise<string[]> {
+async function allKeys(store: Milvus, { n, seed }: SampleRequest, key: string, attempt: Attempt): Promise<string[]> {
   const rows = await query(store, { filter: '', limit: WINDOW, outputFields: [key] }, 'sample', attempt);
   const reservoir = createReservoir<string>(n, seed);
   for (const id of rows.flatMap((row) => textOf(row[key]) ?? []).toSorted()) reservoir.offer(id);
@@ -169,16 +160,12 @@ async function drawnKeys(
 ): Promise<string[]> {
   const wanted = Math.ceil(1.25 * n) + 50;
   if (wanted > LARGEST_DRAW) {
-    throw unsupported(
-      `Milvus draws at most ${Math.floor((LARGEST_DRAW - 50) / 1.25)} entities of a large collection.`,
-    );
+    throw unsupported(`Milvus draws at most ${Math.floor((LARGEST_DRAW - 50) / 1.25)} entities of a large collection.`);
   }
   const filter = `RANDOM_SAMPLE(${Math.min(0.99, wanted / total).toFixed(9)})`;
   const keys = new Set<string>();
   for (let draw = 0; draw < MOST_DRAWS && keys.size < n; draw += 1) {
-    const rows = await orOlder(
-      query(store, { filter, limit: WINDOW, outputFields: [key] }, 'sample', attempt),
-    );
+    const rows = await orOlder(query(store, { filter, limit: WINDOW, outputFields: [key] }, 'sample', attempt));
     for (const row of rows) {
       const id = textOf(row[key]);
       if (id !== null) keys.add(id);
@@ -189,11 +176,7 @@ async function drawnKeys(
   return reservoir.chosen();
 }
 
-async function existing(
-  store: Milvus,
-  ids: readonly string[],
-  attempt: Attempt,
-): Promise<ReadonlySet<string>> {
+async function existing(store: Milvus, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set<string>();
   const { types } = await store.shapes.current(attempt);
   return knownIds(ids, IDS_PER_CALL, WINDOW, async (wanted, limit) => {

@@ -141,8 +141,7 @@ const operators: Readonly<Record<VectorMetric, { sign: string; scoreKind: ScoreK
 };
 
 /** The other two may be off for the user, and then the planner would weigh one thing it should not do against another. */
-const withoutIndex =
-  'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
+const withoutIndex = 'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
 
 interface FoundRow {
   readonly id: string;
@@ -171,9 +170,7 @@ export async function searchNearest(
     `${quoted(settings.id)}::text as id`,
     `${distance} as distance`,
     ...(readsVectors ? [`${quoted(settings.embedding)}::text as vector`] : []),
-    ...(request.withContent && settings.content !== null
-      ? [`${quoted(settings.content)}::text as content`]
-      : []),
+    ...(request.withContent && settings.content !== null ? [`${quoted(settings.content)}::text as content`] : []),
   ];
   if (request.exact) await query(withoutIndex);
   const rows = await query<FoundRow>(
@@ -210,8 +207,7 @@ function conditionsOf(
   const parameter = (value: unknown): string => `$${firstParameter + values.push(value) - 1}`;
   for (const [name, value] of Object.entries(filter)) {
     const [column = '', ...path] = name.split('.');
-    const left =
-      path.length === 0 ? `${quoted(column)}::text` : `${quoted(column)} #>> ${parameter(path)}::text[]`;
+    const left = path.length === 0 ? `${quoted(column)}::text` : `${quoted(column)} #>> ${parameter(path)}::text[]`;
     conditions.push(`${left} = ${parameter(value)}::text`);
   }
   return { conditions, values };

@@ -123,17 +123,12 @@ export function classifyFailure(error: unknown, place: Place): Failure {
 
 function stateOf(error: unknown): string | null {
   const code = error instanceof Error && 'code' in error ? error.code : null;
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error)
-    ? code
-    : null;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error) ? code : null;
 }
 
 /** The driver has no codes of its own. */
 function isTimeout(error: unknown): boolean {
-  return (
-    error instanceof TimeOver ||
-    (error instanceof Error && /^timeout |connection timeout$/.test(error.message))
-  );
+  return error instanceof TimeOver || (error instanceof Error && /^timeout |connection timeout$/.test(error.message));
 }
 
 /** A host with two addresses fails with both errors in one. */

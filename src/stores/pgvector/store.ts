@@ -67,11 +67,7 @@ export function createPgvectorStore(settings: PgvectorSettings): VectorStore {
       }
     });
 
-  const scan = <Value>(
-    purpose: string,
-    work: Work<Value>,
-    signal: AbortSignal,
-  ): Promise<StoreOutcome<Value>> => {
+  const scan = <Value>(purpose: string, work: Work<Value>, signal: AbortSignal): Promise<StoreOutcome<Value>> => {
     known = null;
     return call(purpose, work, scanMs, signal);
   };
@@ -85,17 +81,10 @@ export function createPgvectorStore(settings: PgvectorSettings): VectorStore {
         request.exact ? scanMs : settings.timeoutMs,
         signal,
       ),
-    sample: (request, signal) =>
-      scan('sample', (query, table) => sampleRows(query, table, settings, request), signal),
-    describe: (signal) =>
-      scan('description', (query, table) => describeTable(query, table, settings), signal),
+    sample: (request, signal) => scan('sample', (query, table) => sampleRows(query, table, settings, request), signal),
+    describe: (signal) => scan('description', (query, table) => describeTable(query, table, settings), signal),
     existing: (ids, signal) =>
-      call(
-        'look-up of ids',
-        (query, table) => existingIds(query, table, settings, ids),
-        settings.timeoutMs,
-        signal,
-      ),
+      call('look-up of ids', (query, table) => existingIds(query, table, settings, ids), settings.timeoutMs, signal),
     close: () => session.close(),
   };
 }

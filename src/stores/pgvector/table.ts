@@ -25,9 +25,7 @@ export async function describeTable(
   const count = isExactCount ? await countRows(query, table, settings) : Math.round(table.estimate ?? 0);
   const dimensions = table.dimensions ?? (await lengthOfOne(query, table, settings));
   const indexes = await vectorIndexes(query, table, settings);
-  const serving = indexes.find(
-    ({ operatorClass, isValid }) => isValid && operatorClass.includes(classWord[metric]),
-  );
+  const serving = indexes.find(({ operatorClass, isValid }) => isValid && operatorClass.includes(classWord[metric]));
   const traits = {
     pgvector: table.extensionVersion,
     table: await tableFile(query, table),
@@ -46,9 +44,7 @@ export async function describeTable(
 const classWord: Readonly<Record<VectorMetric, string>> = { cosine: '_cosine_', l2: '_l2_', dot: '_ip_' };
 
 async function countRows(query: Query, table: Table, { embedding }: TableSettings): Promise<number> {
-  const [row] = await query<{ count: string }>(
-    `select count(${quoted(embedding)}) as count from ${table.name}`,
-  );
+  const [row] = await query<{ count: string }>(`select count(${quoted(embedding)}) as count from ${table.name}`);
   return Number(row?.count ?? 0);
 }
 
@@ -82,10 +78,9 @@ function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings)
 
 /** A table that was emptied, rewritten or put in the place of another has another file. */
 async function tableFile(query: Query, { oid }: Table): Promise<string> {
-  const [row] = await query<{ file: string }>(
-    'select coalesce(pg_relation_filenode($1::oid), $1::oid)::text as file',
-    [oid],
-  );
+  const [row] = await query<{ file: string }>('select coalesce(pg_relation_filenode($1::oid), $1::oid)::text as file', [
+    oid,
+  ]);
   return row?.file ?? '';
 }
 

@@ -72,12 +72,7 @@ export function createRedisConnection({ url, timeoutMs, configField }: RedisSett
     });
     await opening;
   };
-  const refused = (
-    error: unknown,
-    purpose: string,
-    { name, needs }: RedisCommand,
-    limitMs: number,
-  ): Refused => {
+  const refused = (error: unknown, purpose: string, { name, needs }: RedisCommand, limitMs: number): Refused => {
     const place = { label, purpose, configField, command: name, needs };
     // After a failed connection only the event knows the reason.
     const cause = isReplyError(error) || lastError === undefined ? error : lastError;
@@ -155,10 +150,7 @@ function orAborted<Value>(signal: AbortSignal, work: () => Promise<Value>): Prom
 
 function timedOut({ label, purpose, configField }: Record<string, string>, timeoutMs: number): Refused {
   const wayOut = `raise ${configField}.timeout_ms or look at its load`;
-  return failed(
-    'timeout',
-    `Redis ${purpose} failed: ${label} did not answer within ${timeoutMs} ms; ${wayOut}.`,
-  );
+  return failed('timeout', `Redis ${purpose} failed: ${label} did not answer within ${timeoutMs} ms; ${wayOut}.`);
 }
 
 function isReplyError(error: unknown): error is Error {
@@ -169,10 +161,7 @@ function isReplyError(error: unknown): error is Error {
 function labelOf(url: string, configField: string): string {
   const address = URL.canParse(url) ? new URL(url) : null;
   if (address === null || !/^rediss?:$/.test(address.protocol) || address.hostname === '') {
-    throw new RecalldError(
-      'config_invalid',
-      `${configField}.url: write it like redis://store.internal:6379.`,
-    );
+    throw new RecalldError('config_invalid', `${configField}.url: write it like redis://store.internal:6379.`);
   }
   return `${address.protocol}//${address.hostname}:${address.port || '6379'}`;
 }
@@ -187,10 +176,7 @@ interface CommandPlace {
 }
 
 /** The text of the reply is never shown, since it may repeat an argument. */
-function refusalOfReply(
-  reply: string,
-  { label, purpose, configField, command, needs }: CommandPlace,
-): Refused {
+function refusalOfReply(reply: string, { label, purpose, configField, command, needs }: CommandPlace): Refused {
   const start = `Redis ${purpose} failed: ${label}`;
   if (/unknown command/i.test(reply)) {
     return unsupported(`A ${purpose} needs ${needs}, and ${label} does not know ${command}.`);
@@ -208,18 +194,12 @@ function refusalOfReply(
     return failed('wrong_type', `${start} holds another type of value there; check ${configField}.`);
   }
   if (/^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)/.test(reply)) {
-    return failed(
-      'cluster',
-      `${start} is a node of a cluster without this key; give the address of its node.`,
-    );
+    return failed('cluster', `${start} is a node of a cluster without this key; give the address of its node.`);
   }
   if (/^(LOADING|BUSY|TRYAGAIN|OOM|MASTERDOWN)/.test(reply)) {
     return failed('busy', `${start} is busy or loading its data; try again later.`);
   }
-  return failed(
-    'request_refused',
-    `${start} refused ${command}; check ${configField} and the fields of filters.`,
-  );
+  return failed('request_refused', `${start} refused ${command}; check ${configField} and the fields of filters.`);
 }
 
 /** Reading of RESP2 replies. */

@@ -47,12 +47,7 @@ export function anyOfQuery(field: IndexedField, values: readonly string[]): Sear
   };
 }
 
-function equality(
-  field: IndexedField | undefined,
-  name: string,
-  value: string,
-  param: string,
-): string | null {
+function equality(field: IndexedField | undefined, name: string, value: string, param: string): string | null {
   if (field?.type === 'TAG') {
     const start = `@${escaped(field.attribute)}:`;
     if (value !== '') return `${start}{$${param}}`;

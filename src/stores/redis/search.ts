@@ -25,14 +25,7 @@ import {
   replyText,
   valueAfter,
 } from './connection.ts';
-import {
-  anyOfQuery,
-  DISTANCE,
-  type IndexInfo,
-  nearestQuery,
-  readIndexInfo,
-  type SearchQuery,
-} from './search-index.ts';
+import { anyOfQuery, DISTANCE, type IndexInfo, nearestQuery, readIndexInfo, type SearchQuery } from './search-index.ts';
 
 interface RedisSearchSettings {
   readonly redis: RedisSettings;
@@ -133,19 +126,12 @@ async function search(
 ): Promise<Hit[] | null> {
   const { index, embedding, id, content } = store;
   if (request.exact && !info.isFlat) {
-    throw unsupported(
-      `The index ${index} is approximate; only an index of type FLAT compares with all vectors.`,
-    );
+    throw unsupported(`The index ${index} is approximate; only an index of type FLAT compares with all vectors.`);
   }
   const query = nearestQuery(info, request, float32Bytes(request.vector));
   if (query === null) return null;
   const withVector = needsVectors(info.scoreKind);
-  const wanted = [
-    DISTANCE,
-    id,
-    request.withContent ? content : undefined,
-    withVector ? embedding : undefined,
-  ];
+  const wanted = [DISTANCE, id, request.withContent ? content : undefined, withVector ? embedding : undefined];
   const fields = wanted.filter((name) => name !== undefined);
   const rest = ['SORTBY', DISTANCE, 'LIMIT', 0, request.k];
   const rows = await rowsOf(store, { query, fields, rest, purpose: 'search' }, attempt);
@@ -198,9 +184,7 @@ async function storedAt(
 ): Promise<Entry[]> {
   const { embedding, id, content, connection } = store;
   const names = [embedding, id, withContent ? content : undefined].filter((name) => name !== undefined);
-  const places = names.map(
-    (name) => info.fields.find(({ attribute }) => attribute === name)?.identifier ?? name,
-  );
+  const places = names.map((name) => info.fields.find(({ attribute }) => attribute === name)?.identifier ?? name);
   const isJson = info.keyType === 'JSON';
   const commands = keys.map((key) => ({
     name: isJson ? 'JSON.GET' : 'HMGET',
@@ -218,11 +202,7 @@ async function storedAt(
   });
 }
 
-async function existing(
-  store: RedisSearch,
-  ids: readonly string[],
-  attempt: Attempt,
-): Promise<ReadonlySet<string>> {
+async function existing(store: RedisSearch, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
   const { id: idField } = store;
   const possible = ids.filter((id) => id !== '');
   if (possible.length === 0) return new Set<string>();
@@ -272,9 +252,7 @@ function entryOf({ id, embedding, content }: RedisSearch, { key, values }: Row, 
 }
 
 function withoutPrefix(key: string, { prefixes }: IndexInfo): string {
-  const [prefix = ''] = prefixes
-    .filter((start) => key.startsWith(start))
-    .toSorted((a, b) => b.length - a.length);
+  const [prefix = ''] = prefixes.filter((start) => key.startsWith(start)).toSorted((a, b) => b.length - a.length);
   return key.slice(prefix.length);
 }
 
@@ -298,8 +276,5 @@ function jsonValues(reply: Reply, paths: readonly string[]): Reply[] {
 }
 
 function unexpected(purpose: string, lacking: string): Error {
-  return failed(
-    'unexpected_answer',
-    `Redis ${purpose} failed: the answer lacks ${lacking}; check its version.`,
-  );
+  return failed('unexpected_answer', `Redis ${purpose} failed: the answer lacks ${lacking}; check its version.`);
 }

@@ -119,8 +119,7 @@ async function contentsOf(
 async function sample(store: VectorSet, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
   const { n, seed, withContent } = request;
   const { count, isProjected } = await store.shapes.fresh(attempt);
-  if (isProjected)
-    throw unsupported('This vector set keeps its vectors projected (REDUCE), not as they came.');
+  if (isProjected) throw unsupported('This vector set keeps its vectors projected (REDUCE), not as they came.');
   if (count > MOST_PAGES * IDS_PER_CALL) {
     throw unsupported(`A uniform sample of a vector set reads every name, and ${count} are too many.`);
   }
@@ -197,9 +196,7 @@ function filterExpression(filter: NearestRequest['filter']): string | null {
     if (!/^\w+$/.test(name)) throw unsupported(`Filters of vector sets know no attribute named ${name}.`);
     const quote = [`"`, `'`].find((mark) => !value.includes(mark));
     if (quote === undefined || value.includes('\\')) {
-      throw unsupported(
-        'Filters of vector sets take no value with both kinds of quotes or with a backslash.',
-      );
+      throw unsupported('Filters of vector sets take no value with both kinds of quotes or with a backslash.');
     }
     return `.${name} == ${quote}${value}${quote}`;
   });

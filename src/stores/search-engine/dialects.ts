@@ -56,9 +56,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
       const similarity = textOf(mapping['similarity']) ?? 'cosine';
       const kinds = similarities[similarity];
       if (kinds === undefined || (similarity === 'dot_product' && element === 'byte')) {
-        throw unsupported(
-          `The similarity ${similarity} of ${element} vectors in Elasticsearch has no cosine.`,
-        );
+        throw unsupported(`The similarity ${similarity} of ${element} vectors in Elasticsearch has no cosine.`);
       }
       return { dimensions: numberOf(mapping['dims']), ...kinds, isIndexed: mapping['index'] !== false };
     },

@@ -1,16 +1,7 @@
 /** A vector store in Elasticsearch or OpenSearch. */
 
 import type { JsonApiSettings, JsonCall } from '../../outbound/json-api.ts';
-import {
-  at,
-  type Fields,
-  fieldAt,
-  fieldsOf,
-  listOf,
-  numberOf,
-  textOf,
-  vectorOf,
-} from '../../outbound/json-value.ts';
+import { at, type Fields, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
 import { type Entry, type Hit, knownIds, needsVectors, readSample, vectorsPerCall } from '../entries.ts';
 import { type Attempt, failed, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
@@ -69,9 +60,7 @@ async function readIndex(
   }
   const settingsOf = (name: string): Fields => fieldsOf(at(settings, name, 'settings'));
   const vectorField = dialect.readField(field, mapping, settingsOf(newest));
-  const windows = names.map(
-    (name) => numberOf(settingsOf(name)['index.max_result_window']) ?? DEFAULT_WINDOW,
-  );
+  const windows = names.map((name) => numberOf(settingsOf(name)['index.max_result_window']) ?? DEFAULT_WINDOW);
   return {
     ...vectorField,
     indexes: names.length,
@@ -79,17 +68,13 @@ async function readIndex(
     traits: {
       index: names.join(','),
       index_uuid: names.map((name) => textOf(settingsOf(name)['index.uuid']) ?? '').join(','),
-      mapping: settingsHash(
-        names.map((name) => fieldMapping(at(mappings, name, 'mappings', 'properties'), field)),
-      ),
+      mapping: settingsHash(names.map((name) => fieldMapping(at(mappings, name, 'mappings', 'properties'), field))),
       settings: settingsHash(names.map((name) => steadySettings(settingsOf(name)))),
       metric: vectorField.metric,
     },
     exactField(name) {
       const mapped = fieldMapping(properties, name);
-      return mapped?.['type'] === 'text' && at(mapped, 'fields', 'keyword') !== undefined
-        ? `${name}.keyword`
-        : name;
+      return mapped?.['type'] === 'text' && at(mapped, 'fields', 'keyword') !== undefined ? `${name}.keyword` : name;
     },
   };
 }
@@ -104,9 +89,7 @@ function fieldMapping(properties: unknown, name: string): Fields | null {
     const found = fieldsOf(inner)[part];
     if (found === undefined) return null;
     if (fieldsOf(found)['type'] === 'nested') {
-      throw unsupported(
-        `Vectors in the nested field ${name} are several for each document; only one can be compared.`,
-      );
+      throw unsupported(`Vectors in the nested field ${name} are several for each document; only one can be compared.`);
     }
     mapping = fieldsOf(found);
     inner = mapping['properties'] ?? mapping['fields'];
@@ -242,18 +225,12 @@ async function searchNearest(
 
 async function count(store: SearchEngine, attempt: Attempt): Promise<number> {
   const body = { query: { exists: { field: store.embedding } } };
-  const counted = numberOf(
-    at(await post(store, { path: '/_count', body, purpose: 'count' }, attempt), 'count'),
-  );
+  const counted = numberOf(at(await post(store, { path: '/_count', body, purpose: 'count' }, attempt), 'count'));
   if (counted === null) throw store.calls.unexpected('count', 'count');
   return counted;
 }
 
-async function sample(
-  store: SearchEngine,
-  request: SampleRequest,
-  attempt: Attempt,
-): Promise<SampledVectors> {
+async function sample(store: SearchEngine, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
   const { n, seed, withContent } = request;
   const { calls, dialect, embedding } = store;
   const { window, dimensions, indexes } = await store.shapes.fresh(attempt);
@@ -272,12 +249,7 @@ async function sample(
   });
 }
 
-async function draw(
-  store: SearchEngine,
-  size: number,
-  seed: number,
-  attempt: Attempt,
-): Promise<readonly unknown[]> {
+async function draw(store: SearchEngine, size: number, seed: number, attempt: Attempt): Promise<readonly unknown[]> {
   const random = { random_score: { seed, field: '_seq_no' }, boost_mode: 'replace' };
   const query = { function_score: { query: { exists: { field: store.embedding } }, ...random } };
   return hitsOf(await search(store, { size, query, _source: false }, 'sample', attempt));
@@ -288,11 +260,7 @@ async function versionOf({ calls }: SearchEngine, attempt: Attempt): Promise<str
   return textOf(at(await unlessForbidden(calls.json(call, attempt)), 'version', 'number')) ?? 'hidden';
 }
 
-async function existing(
-  store: SearchEngine,
-  ids: readonly string[],
-  attempt: Attempt,
-): Promise<ReadonlySet<string>> {
+async function existing(store: SearchEngine, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
   const possible = ids.filter((id) => id !== '');
   if (possible.length === 0) return new Set<string>();
   const { exactField, indexes } = await store.shapes.current(attempt);
@@ -313,9 +281,7 @@ async function existing(
 
 /** Fields of a document that are wanted beside its vector. */
 function sourcesOf({ id, content }: SearchEngine, withContent: boolean): readonly string[] {
-  return [id === '_id' ? undefined : id, withContent ? content : undefined].filter(
-    (name) => name !== undefined,
-  );
+  return [id === '_id' ? undefined : id, withContent ? content : undefined].filter((name) => name !== undefined);
 }
 
 function entryOf({ id, content, embedding, dialect }: SearchEngine, hit: unknown): Entry {

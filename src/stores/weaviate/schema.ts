@@ -34,9 +34,7 @@ export async function readSchema(
 ): Promise<CollectionSchema> {
   const missing = `there is no collection ${collection}; check ${calls.configField}.collection`;
   const path = `/v1/schema/${encodeURIComponent(collection)}`;
-  const schema = fieldsOf(
-    await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt),
-  );
+  const schema = fieldsOf(await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt));
   const named = fieldsOf(schema['vectorConfig']);
   const names = Object.keys(named).toSorted();
   const chosen = vectorName ?? (names.length === 1 ? names[0] : undefined);
@@ -83,9 +81,7 @@ export async function readSchema(
 export function equality(schema: CollectionSchema, name: string, value: string): string | null {
   const property = schema.properties.get(name);
   const literal = literalOf(property, name, value);
-  return literal === null
-    ? null
-    : `{ path: [${JSON.stringify(graphqlName(name))}], operator: Equal, ${literal} }`;
+  return literal === null ? null : `{ path: [${JSON.stringify(graphqlName(name))}], operator: Equal, ${literal} }`;
 }
 
 /** Objects whose text has one of these values. */
@@ -101,9 +97,7 @@ function literalOf(property: Property | undefined, name: string, value: string):
   switch (type) {
     case 'text':
       if (property?.tokenization === 'field') return `valueText: ${JSON.stringify(value)}`;
-      throw unsupported(
-        `Weaviate compares ${name} word by word; only a text with tokenization "field" can be equal.`,
-      );
+      throw unsupported(`Weaviate compares ${name} word by word; only a text with tokenization "field" can be equal.`);
     case 'uuid':
       return `valueText: ${JSON.stringify(value)}`;
     case 'int':
@@ -113,9 +107,7 @@ function literalOf(property: Property | undefined, name: string, value: string):
     case 'boolean':
       return value === 'true' || value === 'false' ? `valueBoolean: ${value}` : null;
     default:
-      throw unsupported(
-        `A filter on ${name} needs a property of Weaviate of type text, uuid, int, number or boolean.`,
-      );
+      throw unsupported(`A filter on ${name} needs a property of Weaviate of type text, uuid, int, number or boolean.`);
   }
 }
 

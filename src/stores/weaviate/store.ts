@@ -94,22 +94,14 @@ interface WeaviateStore extends Weaviate {
 }
 
 /** The `data` of the answer to a query. */
-async function graphql(
-  { calls }: Weaviate,
-  query: string,
-  purpose: string,
-  attempt: Attempt,
-): Promise<unknown> {
+async function graphql({ calls }: Weaviate, query: string, purpose: string, attempt: Attempt): Promise<unknown> {
   const call = { method: 'POST', path: '/v1/graphql', body: { query }, purpose } as const;
   const answer = await calls.json(call, attempt);
   const errors = listOf(at(answer, 'errors'));
   if (errors.length === 0) return at(answer, 'data');
   // The text of an error is not shown, since it may repeat the query.
   const wayOut = `check ${calls.configField} and the properties of filters`;
-  throw failed(
-    'request_refused',
-    `${calls.service} ${purpose} failed: GraphQL refused the query; ${wayOut}.`,
-  );
+  throw failed('request_refused', `${calls.service} ${purpose} failed: GraphQL refused the query; ${wayOut}.`);
 }
 
 /** What is asked of objects; beside it their own properties where the id and the text are among them. */
@@ -139,16 +131,9 @@ async function readShape(store: Weaviate, attempt: Attempt): Promise<Shape> {
   return { ...schema, dimensions: entryOf(store, first).vector?.length ?? null };
 }
 
-async function search(
-  store: Weaviate,
-  shape: Shape,
-  request: NearestRequest,
-  attempt: Attempt,
-): Promise<Hit[] | null> {
+async function search(store: Weaviate, shape: Shape, request: NearestRequest, attempt: Attempt): Promise<Hit[] | null> {
   if (request.exact && !shape.isFlat) {
-    throw unsupported(
-      'The index of this Weaviate collection is approximate; only a flat one compares with all.',
-    );
+    throw unsupported('The index of this Weaviate collection is approximate; only a flat one compares with all.');
   }
   const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape, name, value));
   if (conditions.includes(null)) return null;
@@ -165,11 +150,7 @@ async function search(
   }));
 }
 
-async function sample(
-  store: WeaviateStore,
-  request: SampleRequest,
-  attempt: Attempt,
-): Promise<SampledVectors> {
+async function sample(store: WeaviateStore, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
   const { n, seed, withContent } = request;
   const { dimensions } = await store.shapes.fresh(attempt);
   const total = await count(store, attempt);
@@ -217,11 +198,7 @@ async function version({ calls }: Weaviate, attempt: Attempt): Promise<string> {
   return textOf(at(await unlessForbidden(calls.json(call, attempt)), 'version')) ?? 'hidden';
 }
 
-async function existing(
-  store: WeaviateStore,
-  ids: readonly string[],
-  attempt: Attempt,
-): Promise<ReadonlySet<string>> {
+async function existing(store: WeaviateStore, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
   const { id: idProperty } = store;
   const possible = idProperty === undefined ? ids.filter((id) => UUID.test(id)) : ids;
   if (possible.length === 0) return new Set<string>();
@@ -259,9 +236,7 @@ function entryOf({ id, content, vectorName }: Weaviate, object: unknown): Entry 
   const additional = at(object, '_additional');
   return {
     id: id === undefined ? uuidOf(object) : textOf(at(object, id)),
-    vector: vectorOf(
-      vectorName === undefined ? at(additional, 'vector') : at(additional, 'vectors', vectorName),
-    ),
+    vector: vectorOf(vectorName === undefined ? at(additional, 'vector') : at(additional, 'vectors', vectorName)),
     content: content === undefined ? null : textOf(at(object, content)),
   };
 }

@@ -32,9 +32,7 @@ function aClockAhead(aheadMs: number) {
 
 describe('the clocks of this machine and of its database', () => {
   it.each([0, TWO_HOURS_MS, -90_000])('are compared: ours is %s ms ahead', async (aheadMs) => {
-    const { seconds, marginSeconds } = clockSkew(
-      await lookAtClocks(database.pool, aClockAhead(aheadMs).clock),
-    );
+    const { seconds, marginSeconds } = clockSkew(await lookAtClocks(database.pool, aClockAhead(aheadMs).clock));
     expect(Math.abs(seconds - aheadMs / 1000)).toBeLessThanOrEqual(marginSeconds + 0.01);
   });
 

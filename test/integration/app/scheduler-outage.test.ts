@@ -54,9 +54,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
       logger,
       meter,
       clockWatch: aRightClock,
-      pipelines: [
-        aWatchedPipeline({ golden: [aSchedule({ cron: { expression: DAILY, timezone: 'UTC' } })] }),
-      ],
+      pipelines: [aWatchedPipeline({ golden: [aSchedule({ cron: { expression: DAILY, timezone: 'UTC' } })] })],
     });
   };
   const tickOf = (number: number): void => {
@@ -78,8 +76,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     const skips = await createGoldenTicks(pool).skips(new Date(now.getTime() - 86_400_000));
     return skips.find(({ reason }) => reason === 'missed')?.count ?? 0;
   };
-  const jobs = async (): Promise<number> =>
-    (await queue.counts()).find(({ state }) => state === 'waiting')?.count ?? 0;
+  const jobs = async (): Promise<number> => (await queue.counts()).find(({ state }) => state === 'waiting')?.count ?? 0;
   /** The planned days of all runs, once there are as many, each with its job. */
   const runsOnceThere = async (count: number): Promise<string[]> => {
     await waitFor(async () => (await planned()).length === count && (await jobs()) === count, PATIENCE);

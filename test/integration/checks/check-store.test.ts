@@ -112,19 +112,14 @@ describe('the history of checks', () => {
       [other.name, 'ok', null],
       [fell.name, 'ok', hours(3)],
     ]);
-    expect(await history.transitions({ pipeline, limit: 10, until: hours(1) })).toMatchObject([
-      { endedAt: hours(3) },
-    ]);
+    expect(await history.transitions({ pipeline, limit: 10, until: hours(1) })).toMatchObject([{ endedAt: hours(3) }]);
   });
 });
 
 it('the history of checks drops what is past its retention', async () => {
   const history = createCheckStore(database.pool);
   const [old, young] = [`docs-${(pipelines += 1)}`, `docs-${(pipelines += 1)}`];
-  await history.advance([
-    first(aStanding(old)),
-    first(aStanding(young, { since: hours(9), evaluatedAt: hours(9) })),
-  ]);
+  await history.advance([first(aStanding(old)), first(aStanding(young, { since: hours(9), evaluatedAt: hours(9) }))]);
   await history.prune(hours(5));
   expect(await history.transitions({ pipeline: old, limit: 10 })).toEqual([]);
   expect((await history.standings()).map(({ pipeline }) => pipeline)).not.toContain(old);

@@ -131,10 +131,9 @@ describe('the demo RAG service', () => {
 
     it('gives the vector under which a passage is stored, as numbers and as base64', async () => {
       const [passage] = await search(service.url, 'How many tackles did Luke Kuechly register?', 1);
-      const { rows } = await pool.query<{ embedding: string }>(
-        'select embedding::text from chunks where id = $1',
-        [passage?.id],
-      );
+      const { rows } = await pool.query<{ embedding: string }>('select embedding::text from chunks where id = $1', [
+        passage?.id,
+      ]);
       const stored = Float32Array.from(JSON.parse(rows[0]?.embedding ?? '[]') as number[]);
       const [first, second] = await embed({ input: ['Who won?', passage?.text] });
       expect([first?.index, second?.index]).toEqual([0, 1]);
@@ -180,26 +179,23 @@ describe('the demo RAG service', () => {
       ['index', 160, 'by about a third', 0.75],
       ['stale', 480, 'to nothing, because the ids are new', 0.01],
       ['embedding', 240, 'to almost nothing', 0.15],
-    ])(
-      '`%s` leaves %d documents and lowers the hit rate %s, until it is lifted',
-      async (fault, left, _how, below) => {
-        const healthy = await rankSomeQuestions();
-        expect(healthy.hitRate).toBeGreaterThan(0.93);
+    ])('`%s` leaves %d documents and lowers the hit rate %s, until it is lifted', async (fault, left, _how, below) => {
+      const healthy = await rankSomeQuestions();
+      expect(healthy.hitRate).toBeGreaterThan(0.93);
 
-        await service.setFault(fault);
-        const ids = await storedIds(pool);
-        const broken = await rankSomeQuestions();
-        expect(ids).toHaveLength(left);
-        expect(broken.hitRate).toBeLessThan(below);
-        expect(broken.rankings.flat().filter((id) => !ids.includes(id))).toEqual([]);
-        // The same fault again drops nothing more.
-        await service.setFault(fault);
-        expect(await storedIds(pool)).toEqual(ids);
+      await service.setFault(fault);
+      const ids = await storedIds(pool);
+      const broken = await rankSomeQuestions();
+      expect(ids).toHaveLength(left);
+      expect(broken.hitRate).toBeLessThan(below);
+      expect(broken.rankings.flat().filter((id) => !ids.includes(id))).toEqual([]);
+      // The same fault again drops nothing more.
+      await service.setFault(fault);
+      expect(await storedIds(pool)).toEqual(ids);
 
-        await service.setFault('none');
-        expect(await rankSomeQuestions()).toEqual(healthy);
-      },
-    );
+      await service.setFault('none');
+      expect(await rankSomeQuestions()).toEqual(healthy);
+    });
 
     it('`outage` answers every search with status 503, until it is lifted', async () => {
       await service.setFault('outage');
@@ -225,8 +221,7 @@ describe('the demo RAG service', () => {
     });
 
     it('does without an article until it is written, whatever else is wrong', async () => {
-      const ofArticle = async (): Promise<number> =>
-        (await storedIds(pool)).filter(isOfMissingArticle).length;
+      const ofArticle = async (): Promise<number> => (await storedIds(pool)).filter(isOfMissingArticle).length;
       expect(await service.setFault('none', false)).toBe(235);
       expect(await ofArticle()).toBe(0);
       expect(await service.setFault('stale', false)).toBe(470);
@@ -314,9 +309,7 @@ describe('the process of the demo RAG service', () => {
       const lines: string[] = [];
       createInterface({ input: parent.stdout }).on('line', (line) => lines.push(line));
       const child = await vi.waitFor(() => {
-        const line = lines.find(
-          (text) => text.trim().startsWith(`${parent.pid} `) && text.includes('main.ts'),
-        );
+        const line = lines.find((text) => text.trim().startsWith(`${parent.pid} `) && text.includes('main.ts'));
         if (line === undefined) throw new Error('The child is not in the list yet.');
         return Number(line.trim().split(/\s+/)[1]);
       }, waitOptions);
@@ -331,9 +324,7 @@ describe('the process of the demo RAG service', () => {
   it('gives up its start after the time it was given, with a message that says so', async () => {
     await expect(startDemoRagService({ startTimeoutMs: 1 })).rejects.toMatchObject({
       code: 'demo_failed',
-      message: expect.stringMatching(
-        /^The demo's RAG service did not start within 0\.001 s; its last line was: /,
-      ),
+      message: expect.stringMatching(/^The demo's RAG service did not start within 0\.001 s; its last line was: /),
     });
   });
 

@@ -3,11 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { baselinesTable } from '../../../src/density/baselines-table.ts';
 import { type CoverageTable, coverageTable } from '../../../src/density/coverage-table.ts';
 import { densityTables } from '../../../src/density/dependencies.ts';
-import {
-  admitLiveQueries,
-  type MeasureCoverageDeps,
-  measureCoverage,
-} from '../../../src/density/measure-coverage.ts';
+import { admitLiveQueries, type MeasureCoverageDeps, measureCoverage } from '../../../src/density/measure-coverage.ts';
 import type { DensityPlan } from '../../../src/density/plan.ts';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
 import { erase } from '../../../src/erasure/erase.ts';
@@ -56,10 +52,7 @@ beforeEach(async () => {
   store = new MemoryVectorStore(chunks);
 });
 
-function deps(
-  plan: Partial<DensityPlan> = {},
-  parts: Partial<MeasureCoverageDeps> = {},
-): MeasureCoverageDeps {
+function deps(plan: Partial<DensityPlan> = {}, parts: Partial<MeasureCoverageDeps> = {}): MeasureCoverageDeps {
   return {
     tables: densityTables(database.pool),
     limits: createRetrieverLimits(database.pool),
@@ -117,28 +110,24 @@ describe('a sampled query', () => {
   it('is measured by its distinct chunks, with what was found', async () => {
     await ask({});
     await measure(deps());
-    expect(await rows('status, round(score::numeric, 6)::float as score, reason, nearest, thinning')).toEqual(
-      [
-        {
-          status: 'measured',
-          score: 0.9,
-          reason: null,
-          nearest: [
-            ['a', 1],
-            ['b', expect.closeTo(0.8, 6)],
-          ],
-          thinning: 1,
-        },
-      ],
-    );
+    expect(await rows('status, round(score::numeric, 6)::float as score, reason, nearest, thinning')).toEqual([
+      {
+        status: 'measured',
+        score: 0.9,
+        reason: null,
+        nearest: [
+          ['a', 1],
+          ['b', expect.closeTo(0.8, 6)],
+        ],
+        thinning: 1,
+      },
+    ]);
   });
 
   it('is embedded from its text when it came without a vector, and keeps the vector', async () => {
     await ask({ embedding: null, text: 'how' });
     await measure(deps({ embedder: memoryEmbedder({ how: [0, 1] }) }));
-    expect(await rows('score, embedding is not null as kept')).toEqual([
-      { score: expect.closeTo(0.8, 6), kept: true },
-    ]);
+    expect(await rows('score, embedding is not null as kept')).toEqual([{ score: expect.closeTo(0.8, 6), kept: true }]);
   });
 
   it.each([
@@ -225,9 +214,7 @@ describe('a store that is down', () => {
       clock.set(after(minute * MINUTE));
       await measure(deps());
     }
-    expect(await rows()).toEqual([
-      { id: 'q0', status: 'not_measurable', score: null, reason: 'store_failed' },
-    ]);
+    expect(await rows()).toEqual([{ id: 'q0', status: 'not_measurable', score: null, reason: 'store_failed' }]);
     expect(store.searches).toBe(12);
   });
 });
@@ -305,9 +292,7 @@ describe('the budget of searches', () => {
     };
     await admitLiveQueries(deps({ maxPerSecond: 20 }));
     const round = { endsAt: after(11 * MINUTE), requestHelper: async () => undefined };
-    await Promise.all(
-      [1, 2].map(() => measureCoverage(deps({ maxPerSecond: 20 }, { clock: patient }), round, never)),
-    );
+    await Promise.all([1, 2].map(() => measureCoverage(deps({ maxPerSecond: 20 }, { clock: patient }), round, never)));
     // Forty turns, 50 ms apart, are two seconds, whoever takes them; the bookings themselves took some of it.
     expect(Math.max(...waits)).toBeGreaterThan(1000);
     expect(waits.every((ms) => ms < 2100)).toBe(true);

@@ -76,9 +76,7 @@ describe('another embedding model', () => {
   }, 120_000);
 
   it('still pages for what is lost after it', async () => {
-    const gone = stream.store.chunks.filter(
-      ({ id }) => !id.startsWith('chunk 3.') && !id.startsWith('chunk 4.'),
-    );
+    const gone = stream.store.chunks.filter(({ id }) => !id.startsWith('chunk 3.') && !id.startsWith('chunk 4.'));
     stream.store.hold(gone);
     await stream.run(24, 24, COVERED, 4);
     const pages = (await stream.events()).filter(({ kind }) => kind === 'page');

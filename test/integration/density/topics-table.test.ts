@@ -48,9 +48,7 @@ describe('an uncovered topic', () => {
       topics().record(aLook(pipeline, 3), showing([other]), hours(2)),
     ]);
     expect(taken.toSorted()).toEqual([false, true]);
-    expect(
-      await topics().record(aLook(pipeline, 9), showing([{ ...found, windowEnd: hours(9) }]), null),
-    ).toBe(false);
+    expect(await topics().record(aLook(pipeline, 9), showing([{ ...found, windowEnd: hours(9) }]), null)).toBe(false);
     expect(await topics().known(pipeline)).toHaveLength(1);
     const latest = (await topics().latestSearches()).find((one) => one.pipeline === pipeline);
     expect(latest).toEqual({ ...aLook(pipeline, 3), unclosed: 1 });
@@ -60,9 +58,7 @@ describe('an uncovered topic', () => {
     const pipeline = 'states';
     const topic = aTopic({ id: 'state', pipeline });
     await topics().record(aLook(pipeline, 0), showing([topic]), null);
-    expect(await topics().setState('state', 'acknowledged', 'The handbook is being written.', hours(1))).toBe(
-      true,
-    );
+    expect(await topics().setState('state', 'acknowledged', 'The handbook is being written.', hours(1))).toBe(true);
     await topics().record(aLook(pipeline, 2), showing([{ ...topic, windowEnd: hours(2) }]), hours(0));
     expect(await topics().find('state')).toMatchObject({
       state: 'acknowledged',

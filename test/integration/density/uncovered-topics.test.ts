@@ -74,12 +74,7 @@ describe('a topic that people begin to ask about', () => {
     await stream().detectTopics();
     expect(await stream().deps.tables.topics.list(unclosed)).toEqual(before);
     const id = before[0]?.id ?? '';
-    await stream().deps.tables.topics.setState(
-      id,
-      'acknowledged',
-      'A page is being written.',
-      stream().clock.now(),
-    );
+    await stream().deps.tables.topics.setState(id, 'acknowledged', 'A page is being written.', stream().clock.now());
 
     await stream().run(12, 24, withTopic(PARENTAL_LEAVE, 0.1, COVERED), 4);
     await stream().detectTopics();

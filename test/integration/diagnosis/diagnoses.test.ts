@@ -97,8 +97,7 @@ describe('the gauge of diagnoses', () => {
     const pipeline = aPipeline();
     await diagnoses().keep(aDiagnosis({ pipeline }), hours(0));
     await diagnoses().keep(aDiagnosis({ pipeline: aPipeline() }), hours(0));
-    const read = async () =>
-      (await readDiagnosisGauges({ diagnoses: diagnoses(), pipelines: [pipeline] }))(hours(0));
+    const read = async () => (await readDiagnosisGauges({ diagnoses: diagnoses(), pipelines: [pipeline] }))(hours(0));
     expect(await read()).toEqual([
       {
         name: 'recalld_diagnosis_info',

@@ -76,9 +76,7 @@ function makeWorld(pipeline: string, seed: number): World {
         );
       }
       for (const documentId of clicked) {
-        clicks.push(
-          aStoredClick({ pipeline, id: `${queryId}-${documentId}`, queryId, documentId, occurredAt }),
-        );
+        clicks.push(aStoredClick({ pipeline, id: `${queryId}-${documentId}`, queryId, documentId, occurredAt }));
       }
       if (!isCounted) continue;
       counts.queries++;

@@ -68,9 +68,7 @@ function anExporter(
 /** Values by name and labels, as they stand in the text: `name{a="b"}`. */
 function series(text: string): Map<string, string> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return new Map(
-    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), line.slice(line.lastIndexOf(' ') + 1)]),
-  );
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), line.slice(line.lastIndexOf(' ') + 1)]));
 }
 
 /** Names of the series of stored gauges that are in the text. */
@@ -187,9 +185,7 @@ describe('a scrape', () => {
     const text = await exporter.scrape();
     expect(storedSeries(text)).toEqual([]);
     expect(series(text).get('recalld_snapshot_age_seconds')).toBe('90');
-    expect(
-      series(text).get('recalld_build_info{version="1.2.3",nodejs="' + process.versions.node + '"}'),
-    ).toBe('1');
+    expect(series(text).get('recalld_build_info{version="1.2.3",nodejs="' + process.versions.node + '"}')).toBe('1');
   });
 
   it('is answered while the database is stuck, and does not pile up questions to it', async () => {
@@ -285,9 +281,7 @@ describe('with a database that goes down', () => {
         intervalSeconds: () => HOUR,
         parts: [],
       });
-    const exporter = asText(
-      createExporter({ readStoredGauges: read, clock, logger: log.logger, version: '1' }),
-    );
+    const exporter = asText(createExporter({ readStoredGauges: read, clock, logger: log.logger, version: '1' }));
     return { gate, clock, log, exporter };
   }
 
@@ -304,10 +298,7 @@ describe('with a database that goes down', () => {
     expect(storedSeries(second).map((key) => [key, series(second).get(key)])).toEqual(
       storedSeries(before).map((key) => [key, series(before).get(key)]),
     );
-    expect([first, second].map((text) => series(text).get('recalld_snapshot_age_seconds'))).toEqual([
-      '30',
-      '60',
-    ]);
+    expect([first, second].map((text) => series(text).get('recalld_snapshot_age_seconds'))).toEqual(['30', '60']);
     // Each scrape sets off a reading of its own, which fails sooner or later.
     const failures = (text: string) => Number(series(text).get('recalld_snapshot_errors_total'));
     expect(failures(first)).toBeGreaterThanOrEqual(1);
@@ -347,15 +338,12 @@ describe('with a database that goes down', () => {
 
 describe('the text', () => {
   const promtool = spawnSync('promtool', ['--version']).status === 0;
-  if (!promtool)
-    process.stderr.write('\nSKIPPED: tests that need promtool, since there is none on the PATH.\n\n');
+  if (!promtool) process.stderr.write('\nSKIPPED: tests that need promtool, since there is none on the PATH.\n\n');
 
   it.skipIf(!promtool)('is accepted by promtool, with all metrics and awkward labels in it', async () => {
     const everyGauge = Object.entries(metricCatalogue).flatMap(([name, { type, source, labels }]) => {
       if (type !== 'gauge' || source !== 'stored') return [];
-      const values = Object.fromEntries(
-        labels.map((label) => [label, 'a "quoted" \\ back\nslash ñ \u{1F600}']),
-      );
+      const values = Object.fromEntries(labels.map((label) => [label, 'a "quoted" \\ back\nslash ñ \u{1F600}']));
       return [{ name, labels: values, value: 0.5 } as GaugeSample];
     });
     const exporter = anExporter(async () => everyGauge);

@@ -33,9 +33,7 @@ const byQuery: ErasureSubject = { kind: 'query', id: 'x1', idHash: 'hash of the 
 const byUser: ErasureSubject = { kind: 'user', userHash: 'hash of ann' };
 
 async function textsOfAllTables(): Promise<string> {
-  const { rows } = await database.pool.query<{ text: string; tags: unknown }>(
-    'select text, tags from golden_queries',
-  );
+  const { rows } = await database.pool.query<{ text: string; tags: unknown }>('select text, tags from golden_queries');
   return JSON.stringify(rows);
 }
 
@@ -47,33 +45,30 @@ describe('the erasure of', () => {
   it.each([
     ['a live query', byQuery],
     ['a person', byUser],
-  ])(
-    '%s takes its text out of every version of every set, and keeps what old runs are read by',
-    async (_, subject) => {
-      const set = {
-        name: 'faq',
-        contentHash: 'a',
-        format: 'review',
-        queries: [mine, other],
-        origins: [origin],
-      };
-      await sets().add(set, NOON);
-      await sets().add({ ...set, contentHash: 'b', queries: [other, mine], origins: [] }, NOON);
-      await sets().add({ ...set, name: 'untouched', queries: [other], origins: [] }, NOON);
-      expect(await erase(subject)).toEqual({ queries: 0, feedback: 0, goldenQueries: 1 });
-      expect(await textsOfAllTables()).not.toMatch(/card|Oslo/);
-      expect(await sets().latest('faq')).toMatchObject({
-        version: 3,
-        queries: 1,
-        judgments: 1,
-        note: 'Queries were erased on request.',
-      });
-      expect(await sets().queries('faq', 3)).toEqual([other]);
-      expect(await sets().queries('faq', 1)).toEqual([{ ...mine, text: '[erased]', tags: {} }, other]);
-      expect(await sets().latest('untouched')).toMatchObject({ version: 1 });
-      expect(await sets().origins('faq')).toEqual([]);
-    },
-  );
+  ])('%s takes its text out of every version of every set, and keeps what old runs are read by', async (_, subject) => {
+    const set = {
+      name: 'faq',
+      contentHash: 'a',
+      format: 'review',
+      queries: [mine, other],
+      origins: [origin],
+    };
+    await sets().add(set, NOON);
+    await sets().add({ ...set, contentHash: 'b', queries: [other, mine], origins: [] }, NOON);
+    await sets().add({ ...set, name: 'untouched', queries: [other], origins: [] }, NOON);
+    expect(await erase(subject)).toEqual({ queries: 0, feedback: 0, goldenQueries: 1 });
+    expect(await textsOfAllTables()).not.toMatch(/card|Oslo/);
+    expect(await sets().latest('faq')).toMatchObject({
+      version: 3,
+      queries: 1,
+      judgments: 1,
+      note: 'Queries were erased on request.',
+    });
+    expect(await sets().queries('faq', 3)).toEqual([other]);
+    expect(await sets().queries('faq', 1)).toEqual([{ ...mine, text: '[erased]', tags: {} }, other]);
+    expect(await sets().latest('untouched')).toMatchObject({ version: 1 });
+    expect(await sets().origins('faq')).toEqual([]);
+  });
 
   it('a live query keeps it out when its review is imported afterwards', async () => {
     await erase(byQuery);
@@ -93,18 +88,12 @@ describe('the erasure of', () => {
     await erase(byUser);
     const again = { ...origin, queryId: 'live-2', liveQueryHash: 'other', askedAt: later };
     const queries = [mine, other, { ...mine, id: 'live-2', text: 'asked later' }];
-    await sets().add(
-      { name: 'faq', contentHash: 'a', format: 'review', queries, origins: [origin, again] },
-      later,
-    );
+    await sets().add({ name: 'faq', contentHash: 'a', format: 'review', queries, origins: [origin, again] }, later);
     expect((await sets().queries('faq', 1)).map(({ id }) => id)).toEqual(['q2', 'live-2']);
   });
 
   it('the only query of a set leaves a version without queries', async () => {
-    await sets().add(
-      { name: 'one', contentHash: 'a', format: 'review', queries: [mine], origins: [origin] },
-      NOON,
-    );
+    await sets().add({ name: 'one', contentHash: 'a', format: 'review', queries: [mine], origins: [origin] }, NOON);
     await erase(byQuery);
     expect(await sets().latest('one')).toMatchObject({ version: 2, queries: 0, judgments: 0 });
     expect(await textsOfAllTables()).not.toContain('card');

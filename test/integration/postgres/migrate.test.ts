@@ -155,8 +155,7 @@ describe('migrating', () => {
         });
         await queue.close();
       };
-      for (const step of queueFirst ? [openQueue, () => migrate(pool)] : [() => migrate(pool), openQueue])
-        await step();
+      for (const step of queueFirst ? [openQueue, () => migrate(pool)] : [() => migrate(pool), openQueue]) await step();
       expect(await tables(pool)).toEqual(expect.arrayContaining(expected));
       expect(await pendingMigrations(pool)).toBe(0);
     }

@@ -117,21 +117,13 @@ describe('a transaction', () => {
 
 describe('a database that cannot be reached', () => {
   const wrong: [string, (right: DatabaseConnection) => Promise<pg.PoolConfig> | pg.PoolConfig, RegExp][] = [
-    [
-      'nothing listens',
-      async (right) => ({ ...right, port: await freePort() }),
-      /127\.0\.0\.1:\d+ .*ECONNREFUSED/,
-    ],
+    ['nothing listens', async (right) => ({ ...right, port: await freePort() }), /127\.0\.0\.1:\d+ .*ECONNREFUSED/],
     [
       'the password is wrong',
       (right) => ({ ...right, password: 'not-the-password' }),
       /password authentication failed/,
     ],
-    [
-      'it does not exist',
-      (right) => ({ ...right, database: 'no_such_database' }),
-      /"no_such_database" does not exist/,
-    ],
+    ['it does not exist', (right) => ({ ...right, database: 'no_such_database' }), /"no_such_database" does not exist/],
     [
       'it is given as a URL',
       async (right) => ({
@@ -146,17 +138,14 @@ describe('a database that cannot be reached', () => {
     ],
   ];
 
-  it.each(wrong)(
-    'is named, with the reason and without the password, when %s',
-    async (_, connection, message) => {
-      const pool = aPool(await connection(database.connection));
-      const error = await assertReachable(pool).catch((caught: unknown) => caught);
-      expect(error).toMatchObject({ name: 'RecalldError', code: 'database_unreachable', retryable: true });
-      expect(error).toHaveProperty('message', expect.stringMatching(message));
-      expect(String(error)).not.toContain('not-the-password');
-      expect(String(error)).not.toContain(database.connection.password);
-    },
-  );
+  it.each(wrong)('is named, with the reason and without the password, when %s', async (_, connection, message) => {
+    const pool = aPool(await connection(database.connection));
+    const error = await assertReachable(pool).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ name: 'RecalldError', code: 'database_unreachable', retryable: true });
+    expect(error).toHaveProperty('message', expect.stringMatching(message));
+    expect(String(error)).not.toContain('not-the-password');
+    expect(String(error)).not.toContain(database.connection.password);
+  });
 
   it('is a matter of the config when the URL cannot be read, as with a # in the password', async () => {
     const pool = aPool({ connectionString: 'postgres://me:not#the-password@db.example/x' });

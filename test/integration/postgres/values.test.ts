@@ -19,10 +19,7 @@ it.each<[ElementType, readonly Element[]]>([
   ['integer', [0, -1, null, 2 ** 31 - 1, -(2 ** 31)]],
   ['smallint', [0, -1, null, 2 ** 15 - 1, -(2 ** 15)]],
   ['double precision', [0, 0.1 + 0.2, null, -1e308, Number.POSITIVE_INFINITY]],
-  [
-    'timestamptz',
-    [new Date(0), null, new Date('1999-12-31T23:59:59.999Z'), new Date('2026-11-20T15:45:00.123Z')],
-  ],
+  ['timestamptz', [new Date(0), null, new Date('1999-12-31T23:59:59.999Z'), new Date('2026-11-20T15:45:00.123Z')]],
   ['text', []],
   ['integer', [null]],
 ])('PostgreSQL receives %s as it was sent', async (type, values) => {
@@ -30,12 +27,7 @@ it.each<[ElementType, readonly Element[]]>([
 });
 
 it('a date is the day of its time in UTC', async () => {
-  const times = [
-    '2000-01-01T00:00Z',
-    '1970-01-01T23:59:59.999Z',
-    '2026-11-22T12:00Z',
-    '2024-02-29T00:00+02:00',
-  ];
+  const times = ['2000-01-01T00:00Z', '1970-01-01T23:59:59.999Z', '2026-11-22T12:00Z', '2024-02-29T00:00+02:00'];
   const { rows } = await database.pool.query<{ day: string }>('select unnest($1::date[])::text as day', [
     binaryArray(
       'date',

@@ -101,13 +101,7 @@ describe('a clock that is set', () => {
   it.each([
     ['forward in spring', 'Europe/Berlin', '30 2 * * *', '2026-03-28T12:00:00Z', '2026-03-29T01:30:00.000Z'],
     ['back in autumn', 'Europe/Berlin', '30 2 * * *', '2026-10-24T12:00:00Z', '2026-10-25T00:30:00.000Z'],
-    [
-      'forward in spring',
-      'America/New_York',
-      '0 2 * * *',
-      '2026-03-07T18:00:00Z',
-      '2026-03-08T07:00:00.000Z',
-    ],
+    ['forward in spring', 'America/New_York', '0 2 * * *', '2026-03-07T18:00:00Z', '2026-03-08T07:00:00.000Z'],
     ['back in autumn', 'America/New_York', '30 1 * * *', '2026-10-31T18:00:00Z', '2026-11-01T05:30:00.000Z'],
   ])('%s in %s gives a daily schedule one tick (%s)', async (_, timezone, expression, start, expected) => {
     expect(await ticksFrom(start, { expression, timezone }, hours(24))).toEqual([expected]);

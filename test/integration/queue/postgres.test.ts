@@ -31,9 +31,7 @@ describe('the job queue in PostgreSQL', () => {
   it('is set up once when ten processes open it at once', async () => {
     const own = await createDatabase('empty');
     const backend = { kind: 'postgres', connection: own.connection } as const;
-    const opening = Array.from({ length: 10 }, () =>
-      openJobQueue({ backend, jobs: [], logger: silentLogger }),
-    );
+    const opening = Array.from({ length: 10 }, () => openJobQueue({ backend, jobs: [], logger: silentLogger }));
     const opened = await Promise.all(opening);
     await Promise.all(opened.map((queue) => queue.close()));
     await expect(own.drop()).resolves.toBeUndefined();
@@ -63,7 +61,5 @@ describe('the job queue in PostgreSQL', () => {
 });
 
 async function killConnections(name: string): Promise<void> {
-  await administer('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1::text', [
-    name,
-  ]);
+  await administer('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1::text', [name]);
 }

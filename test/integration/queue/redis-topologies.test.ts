@@ -108,9 +108,7 @@ describeWithRedis('the job queue in a Redis behind sentinels', () => {
     ] as const) {
       await sentinel.call('SENTINEL', 'SET', 'jobs', setting, value);
     }
-    await waitFor(
-      async () => ((await sentinel.call('SENTINEL', 'REPLICAS', 'jobs')) as unknown[]).length === 1,
-    );
+    await waitFor(async () => ((await sentinel.call('SENTINEL', 'REPLICAS', 'jobs')) as unknown[]).length === 1);
   });
 
   const behind = (parts: Partial<Extract<RedisSettings['topology'], { kind: 'sentinel' }>> = {}) => ({
@@ -129,9 +127,7 @@ describeWithRedis('the job queue in a Redis behind sentinels', () => {
     const job = aJob({ attempts: 20 });
     const queue = await open(behind(), [job]);
     await queue.enqueue(job.name, {}, 'before');
-    await waitFor(
-      async () => Number(await replica.call('EXISTS', `{recalld:${job.name}}:${job.name}:before`)) === 1,
-    );
+    await waitFor(async () => Number(await replica.call('EXISTS', `{recalld:${job.name}}:${job.name}:before`)) === 1);
     await master.kill();
     await waitFor(
       async () => {
@@ -192,11 +188,7 @@ describeWithRedis('the job queue in a Redis with TLS', () => {
     it.each<[string, () => RedisSettings['tls'], RegExp]>([
       ['without the authority', () => undefined, /self-signed/],
       ['under another name', () => ({ ca: pem(own.ca) }), /altnames|IP: 127\.0\.0\.1/],
-      [
-        'without our certificate',
-        () => ({ ca: pem(own.ca), servername: 'redis.example' }),
-        /does not answer/,
-      ],
+      ['without our certificate', () => ({ ca: pem(own.ca), servername: 'redis.example' }), /does not answer/],
     ])('%s, and the error tells', async (_, tls, reason) => {
       await expect(open(secured(tls()))).rejects.toMatchObject({
         code: 'queue_unreachable',
@@ -246,9 +238,7 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
     ] as const) {
       await sentinel.call('SENTINEL', 'SET', 'jobs', setting, value);
     }
-    await waitFor(
-      async () => ((await sentinel.call('SENTINEL', 'REPLICAS', 'jobs')) as unknown[]).length === 1,
-    );
+    await waitFor(async () => ((await sentinel.call('SENTINEL', 'REPLICAS', 'jobs')) as unknown[]).length === 1);
   });
 
   const behind = (password = 'of-sentinel', files = tls()): RedisSettings => ({
@@ -278,20 +268,13 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
 
   it.each([
     ['a wrong password of the sentinels', 'wrong', () => own.ca, 'WRONGPASS'],
-    [
-      'an authority that did not sign for them',
-      'of-sentinel',
-      () => client.ca,
-      'DEPTH_ZERO_SELF_SIGNED_CERT',
-    ],
+    ['an authority that did not sign for them', 'of-sentinel', () => client.ca, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
   ] as const)('is refused with %s, and the doctor tells', async (_, password, ca, reason) => {
     const settings = behind(password, { ...tls(), ca: pem(ca()) });
     await expect(open(settings)).rejects.toMatchObject({ code: 'queue_unreachable' });
     await expect(inspectRedis(settings, 5000)).rejects.toMatchObject({
       code: 'queue_unreachable',
-      message: expect.stringMatching(
-        new RegExp(`^Redis "jobs" of the sentinel at .* does not answer \\(.*${reason}`),
-      ),
+      message: expect.stringMatching(new RegExp(`^Redis "jobs" of the sentinel at .* does not answer \\(.*${reason}`)),
     });
   });
 });

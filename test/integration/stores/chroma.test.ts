@@ -16,10 +16,7 @@ const live = process.env['RECALLD_TEST_CHROMA_URL'];
 const key = process.env['RECALLD_TEST_CHROMA_KEY'];
 if (live !== undefined) {
   const headers: Record<string, string> = key === undefined ? {} : { 'x-chroma-token': key };
-  servers.push([
-    'at RECALLD_TEST_CHROMA_URL',
-    async () => ({ url: live, headers, stop: async () => undefined }),
-  ]);
+  servers.push(['at RECALLD_TEST_CHROMA_URL', async () => ({ url: live, headers, stop: async () => undefined })]);
 }
 
 describe.each(servers)('Chroma %s', (_, start) => {

@@ -32,13 +32,7 @@ function serviceAt(url: string, token: string | undefined, stop: () => Promise<v
         dataType: 'FloatVector',
         elementTypeParams: { dim: String(dimensions) },
       };
-      const fields = [
-        { ...text('doc_id'), isPrimary: true },
-        vector,
-        text('text'),
-        text('topic'),
-        text('language'),
-      ];
+      const fields = [{ ...text('doc_id'), isPrimary: true }, vector, text('text'), text('topic'), text('language')];
       const indexParams = [
         { fieldName: 'embedding', indexName: 'embedding', metricType: metrics[metric], indexType: 'FLAT' },
       ];
@@ -47,11 +41,9 @@ function serviceAt(url: string, token: string | undefined, stop: () => Promise<v
       return {
         async add(documents) {
           for (let start = 0; start < documents.length; start += 500) {
-            const data = documents
-              .slice(start, start + 500)
-              .map(({ id, vector: embedding, content, fields: own }) => {
-                return { doc_id: id, embedding: [...embedding], text: content, ...own };
-              });
+            const data = documents.slice(start, start + 500).map(({ id, vector: embedding, content, fields: own }) => {
+              return { doc_id: id, embedding: [...embedding], text: content, ...own };
+            });
             await send('/entities/upsert', { collectionName, data });
           }
         },

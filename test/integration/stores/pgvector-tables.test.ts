@@ -27,9 +27,7 @@ afterAll(async () => {
 });
 
 function open(settings: Partial<PgvectorSettings>): VectorStore {
-  const store = createPgvectorStore(
-    pgvectorSettings({ url: server.url, id: 'id', content: null, ...settings }),
-  );
+  const store = createPgvectorStore(pgvectorSettings({ url: server.url, id: 'id', content: null, ...settings }));
   opened.push(store);
   return store;
 }
@@ -126,9 +124,7 @@ describe('a table of pgvector', () => {
     expect(await idsFor({ 'metadata.course.name': 'maths' })).toEqual(['1']);
     expect(await idsFor({ 'metadata.level': '3', year: '2024' })).toEqual(['1', '2']);
     expect(await idsFor({ 'metadata.course.name': "maths' or true --" })).toEqual([]);
-    expect(
-      await store.nearest({ ...search, filter: { 'year" is null or "year': 'x' } }, never),
-    ).toMatchObject({
+    expect(await store.nearest({ ...search, filter: { 'year" is null or "year': 'x' } }, never)).toMatchObject({
       kind: 'failed',
       code: 'not_found',
     });
@@ -267,9 +263,7 @@ describe('a table that cannot be read', () => {
         code,
         message: expect.stringContaining(problem) as unknown,
       });
-      expect(outcome.kind === 'failed' && outcome.message).toMatch(
-        /^pgvector (search|description) failed: .*\.$/,
-      );
+      expect(outcome.kind === 'failed' && outcome.message).toMatch(/^pgvector (search|description) failed: .*\.$/);
     }
   });
 
@@ -297,9 +291,7 @@ describe('a table that cannot be read', () => {
   it('at first is asked for again later', async () => {
     const store = open({ table: 'later' });
     expect(await store.nearest(search, never)).toMatchObject({ code: 'table_missing' });
-    await pool.query(
-      `create table later (id int, embedding vector(3)); insert into later values (1, '[1,0,0]')`,
-    );
+    await pool.query(`create table later (id int, embedding vector(3)); insert into later values (1, '[1,0,0]')`);
     expect(await store.nearest(search, never)).toMatchObject({ code: 'dimension_mismatch' });
     await pool.query(`drop table later; create table later (id text, embedding vector(2))`);
     expect(valueOf(await store.nearest(search, never))).toEqual({ neighbours: [], isShort: true });

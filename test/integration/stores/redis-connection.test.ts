@@ -122,8 +122,6 @@ describeWithRedis('a connection to Redis', () => {
   });
 
   it.each(['http://store:6379', 'redis-without-scheme', 'redis://'])('refuses the address %s', (url) => {
-    expect(() => vectorSet(url)).toThrow(
-      'pipelines[0].vector_store.url: write it like redis://store.internal:6379.',
-    );
+    expect(() => vectorSet(url)).toThrow('pipelines[0].vector_store.url: write it like redis://store.internal:6379.');
   });
 });

@@ -26,17 +26,7 @@ function serviceAt(url: string, stop: () => Promise<void>): StoreService {
       const index = `recalld_test_${process.pid}_${made}`;
       const vector = ['TYPE', 'FLOAT32', 'DIM', dimensions, 'DISTANCE_METRIC', distances[metric]];
       const tag = ['TAG', 'SEPARATOR', '\u001f', 'CASESENSITIVE'];
-      const schema = [
-        'SCHEMA',
-        'topic',
-        ...tag,
-        'language',
-        ...tag,
-        'embedding',
-        'VECTOR',
-        'FLAT',
-        vector.length,
-      ];
+      const schema = ['SCHEMA', 'topic', ...tag, 'language', ...tag, 'embedding', 'VECTOR', 'FLAT', vector.length];
       await writer.call('FT.CREATE', index, 'ON', 'HASH', 'PREFIX', 1, `${index}:`, ...schema, ...vector);
       return {
         async add(documents) {
@@ -80,11 +70,7 @@ const services: [string, number, () => Promise<StoreService>][] = [
   ],
 ];
 if (liveUrl !== undefined) {
-  services.push([
-    'at RECALLD_TEST_REDIS_SEARCH_URL',
-    20_000,
-    async () => serviceAt(liveUrl, async () => undefined),
-  ]);
+  services.push(['at RECALLD_TEST_REDIS_SEARCH_URL', 20_000, async () => serviceAt(liveUrl, async () => undefined)]);
 }
 
 describe.each(services)('an index of Redis, %s', (_, manyDocuments, start) => {

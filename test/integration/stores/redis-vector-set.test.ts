@@ -33,16 +33,7 @@ function serviceAt(url: string, stop: () => Promise<void>): StoreService {
           await Promise.all(
             documents.map(({ id, vector, content, fields }) => {
               const attributes = JSON.stringify({ text: content, ...fields });
-              return writer.call(
-                'VADD',
-                key,
-                'FP32',
-                float32Bytes(vector),
-                id,
-                'SETATTR',
-                attributes,
-                'NOQUANT',
-              );
+              return writer.call('VADD', key, 'FP32', float32Bytes(vector), id, 'SETATTR', attributes, 'NOQUANT');
             }),
           );
         },

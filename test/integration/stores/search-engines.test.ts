@@ -1,8 +1,5 @@
 import { describe } from 'vitest';
-import {
-  createElasticsearchStore,
-  createOpenSearchStore,
-} from '../../../src/stores/search-engine/dialects.ts';
+import { createElasticsearchStore, createOpenSearchStore } from '../../../src/stores/search-engine/dialects.ts';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
 import type { StoreService } from '../../contract/vector-store-bench.ts';
 import { startFakeSearchEngine } from '../../support/fake-search-engine.ts';
@@ -69,13 +66,11 @@ function serviceAt(kind: keyof typeof engines, address: string, stop: () => Prom
       return {
         async add(documents) {
           for (let start = 0; start < documents.length; start += 500) {
-            const lines = documents
-              .slice(start, start + 500)
-              .flatMap(({ id, vector: embedding, content, fields }) => {
-                written += 1;
-                const source = { embedding: [...embedding], doc_id: id, text: content, ...fields };
-                return [JSON.stringify({ index: { _id: `chunk-${written}` } }), JSON.stringify(source)];
-              });
+            const lines = documents.slice(start, start + 500).flatMap(({ id, vector: embedding, content, fields }) => {
+              written += 1;
+              const source = { embedding: [...embedding], doc_id: id, text: content, ...fields };
+              return [JSON.stringify({ index: { _id: `chunk-${written}` } }), JSON.stringify(source)];
+            });
             const ndjson = { ...headers, 'content-type': 'application/x-ndjson' };
             await prepare(origin, 'POST', `/${index}/_bulk?refresh=true`, `${lines.join('\n')}\n`, ndjson);
           }

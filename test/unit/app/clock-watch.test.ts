@@ -46,9 +46,7 @@ describe('a watched clock', () => {
 
   it('that is wrong at the start is told of at once, in one line of the log', async () => {
     const { time, watch, levels } = await aWatchedClock(TWO_HOURS_MS);
-    expect(watch.trouble()).toMatch(
-      /^The clock of this machine is 2 h ahead of that of the database, .*NTP\.$/,
-    );
+    expect(watch.trouble()).toMatch(/^The clock of this machine is 2 h ahead of that of the database, .*NTP\.$/);
     expect(await watch.isRight()).toBe(false);
     await time.advance(10 * MINUTE_MS);
     expect(levels()).toEqual(['error']);

@@ -95,9 +95,7 @@ it('pipelines that are closed leave no connection of any of their parts', async 
     '/docs/_search': { hits: { hits: [{ _id: 'd1', _score: 1, _source: { body: 'a text' } }] } },
     '/rerank': [{ index: 0, score: 1 }],
   };
-  const server = await startFaultServer((request, response) =>
-    json(answers[request.target] ?? {})(request, response),
-  );
+  const server = await startFaultServer((request, response) => json(answers[request.target] ?? {})(request, response));
   onTestFinished(() => server.close());
   const { url } = server;
   const first = `{kind: elasticsearch, url: "${url}", index: docs, mode: knn, content: body}`;

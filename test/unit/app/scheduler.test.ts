@@ -46,8 +46,7 @@ async function aScheduler(pipelines: readonly WatchedPipeline[] = [aWatchedPipel
     await clock.advance(1);
     return schedule;
   };
-  const goldenJobs = (): string[] =>
-    queue.jobs.filter(({ job }) => job === 'run-golden-set').map(({ id }) => id);
+  const goldenJobs = (): string[] => queue.jobs.filter(({ job }) => job === 'run-golden-set').map(({ id }) => id);
   return { clock, sets, runs, queue, logger, start, goldenJobs };
 }
 
@@ -95,10 +94,7 @@ describe('a scheduler that starts', () => {
   });
 
   it('ticks in the time zone of each set', async () => {
-    const golden = [
-      aSchedule(),
-      aSchedule({ set: 'b', cron: { expression: '0 9 * * *', timezone: 'Europe/Paris' } }),
-    ];
+    const golden = [aSchedule(), aSchedule({ set: 'b', cron: { expression: '0 9 * * *', timezone: 'Europe/Paris' } })];
     const { start } = await aScheduler([aWatchedPipeline({ golden })]);
     expect((await start()).ticks).toEqual(
       expect.arrayContaining([

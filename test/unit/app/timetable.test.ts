@@ -10,9 +10,7 @@ const timetable = createTimetable(NOON);
 describe('the next run of a set', () => {
   it('is its next tick that is not quiet', () => {
     const golden = aSchedule({ cron: inBerlin('0 * * * *'), quietHours: atNight, timezone: 'Europe/Berlin' });
-    expect(timetable.nextRun(golden, new Date('2026-11-20T21:00:00Z'))).toEqual(
-      new Date('2026-11-21T05:00:00Z'),
-    );
+    expect(timetable.nextRun(golden, new Date('2026-11-20T21:00:00Z'))).toEqual(new Date('2026-11-21T05:00:00Z'));
   });
 
   it('on 29 February is known, years ahead', () => {
@@ -32,8 +30,6 @@ describe('the next run of a set', () => {
 
   it('that the clock leaves out in spring is as long after the day before as ever', () => {
     const golden = aSchedule({ cron: inBerlin('30 2 * * *') });
-    expect(timetable.nextRun(golden, new Date('2026-03-28T12:00:00Z'))).toEqual(
-      new Date('2026-03-29T01:30:00Z'),
-    );
+    expect(timetable.nextRun(golden, new Date('2026-03-28T12:00:00Z'))).toEqual(new Date('2026-03-29T01:30:00Z'));
   });
 });

@@ -48,8 +48,7 @@ describe('the simulated traffic', () => {
   it('has the volume that was asked for over a week, more at noon than at night and at weekends', () => {
     const live = trafficOf(2);
     const counts = week.map((hour) => live.hour(hour, noChange).length);
-    const sum = (hours: readonly number[]): number =>
-      hours.reduce((total, hour) => total + (counts[hour] ?? 0), 0);
+    const sum = (hours: readonly number[]): number => hours.reduce((total, hour) => total + (counts[hour] ?? 0), 0);
     expect(sum(week) / 168).toBeGreaterThan(30);
     expect(sum(week) / 168).toBeLessThan(50);
     expect(sum([12, 36, 60, 84, 108])).toBeGreaterThan(sum([3, 27, 51, 75, 99]));
@@ -58,9 +57,7 @@ describe('the simulated traffic', () => {
 
   it('is the same again from the same seed', () => {
     const [one, other] = [trafficOf(3), trafficOf(3)];
-    expect(week.map((hour) => one.hour(hour, noChange))).toEqual(
-      week.map((hour) => other.hour(hour, noChange)),
-    );
+    expect(week.map((hour) => one.hour(hour, noChange))).toEqual(week.map((hour) => other.hour(hour, noChange)));
   });
 
   it('asks for an added topic as often as it was told', () => {

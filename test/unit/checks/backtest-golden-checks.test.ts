@@ -72,21 +72,14 @@ describe('the backtest of golden checks', () => {
           verdict: 'critical',
           episodes: 1,
           totalSeconds: 7200,
-          example: expect.stringMatching(
-            /^ndcg@10 is 0\.6000 .*even the upper bound is below 0\.8000\.$/,
-          ) as string,
+          example: expect.stringMatching(/^ndcg@10 is 0\.6000 .*even the upper bound is below 0\.8000\.$/) as string,
         },
       ],
     });
   });
 
   it('confirms a regression by the runs before, also those before the period', async () => {
-    const runs = await stored([
-      { scores: good },
-      { comparisons: fell },
-      { comparisons: fell },
-      { comparisons: fell },
-    ]);
+    const runs = await stored([{ scores: good }, { comparisons: fell }, { comparisons: fell }, { comparisons: fell }]);
     const regression = (found: Awaited<ReturnType<typeof backtest>>) =>
       found.find(({ name }) => name === 'ndcg@10 regression by 0.02 on faq');
     expect(regression(await backtest(runs, 0, 4))?.firings).toMatchObject([

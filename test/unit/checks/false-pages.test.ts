@@ -138,10 +138,7 @@ describe('the budget', () => {
   });
 
   it('of a pipeline is what all of its checks may cost', () => {
-    expect(expected('{density_drift: true}', hourly, null, '{per_pipeline: 2 per 45d}').accepted).toBeCloseTo(
-      4,
-      9,
-    );
+    expect(expected('{density_drift: true}', hourly, null, '{per_pipeline: 2 per 45d}').accepted).toBeCloseTo(4, 9);
   });
 });
 

@@ -8,10 +8,7 @@ function problemOf(golden: string, checks: string): string {
     parseConfig(text, 'recalld.yaml', {}, () => '');
     return 'accepted';
   } catch (error) {
-    return (error instanceof Error ? error.message : String(error)).replace(
-      'recalld.yaml: pipelines[0].',
-      '',
-    );
+    return (error instanceof Error ? error.message : String(error)).replace('recalld.yaml: pipelines[0].', '');
   }
 }
 

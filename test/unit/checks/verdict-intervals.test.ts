@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { verdictIntervals } from '../../../src/checks/check-history.tsx';
 import { hours } from '../../support/measurements.ts';
 
-const change = (
-  hour: number,
-  from: 'ok' | 'critical' | null,
-  to: 'ok' | 'critical',
-  ended: number | null,
-) => ({ occurredAt: hours(hour), from, to, endedAt: ended === null ? null : hours(ended) });
+const change = (hour: number, from: 'ok' | 'critical' | null, to: 'ok' | 'critical', ended: number | null) => ({
+  occurredAt: hours(hour),
+  from,
+  to,
+  endedAt: ended === null ? null : hours(ended),
+});
 
 const unjudged = { verdict: 'no_data', since: null } as const;
 

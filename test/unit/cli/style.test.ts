@@ -9,14 +9,7 @@ describe('text for terminals', () => {
   });
 
   it('tells an age in a unit that one can grasp', () => {
-    expect([5, 119, 120, 7199, 7200, 200_000].map(ageText)).toEqual([
-      '5 s',
-      '119 s',
-      '2 min',
-      '119 min',
-      '2 h',
-      '2 d',
-    ]);
+    expect([5, 119, 120, 7199, 7200, 200_000].map(ageText)).toEqual(['5 s', '119 s', '2 min', '119 min', '2 h', '2 d']);
   });
 
   it('has no colours where nobody sees them', () => {

@@ -2,12 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  type ClientOptions,
-  createClient,
-  type Drop,
-  type TrackedQuery,
-} from '../../../src/client/client.ts';
+import { type ClientOptions, createClient, type Drop, type TrackedQuery } from '../../../src/client/client.ts';
 import type { Connection } from '../../../src/client/connection.ts';
 import { Delivery } from '../../../src/client/delivery.ts';
 import { Outbox } from '../../../src/client/outbox.ts';
@@ -83,8 +78,7 @@ describe('a batch', patience, () => {
     await waitFor(() => daemon.requests.length >= 3);
     await client.flush();
     expect(idsOf(daemon.items('/v1/queries'))).toEqual(range(0, 40));
-    for (const { items } of daemon.requests)
-      expect(JSON.stringify(items).length).toBeLessThanOrEqual(512 * 1024);
+    for (const { items } of daemon.requests) expect(JSON.stringify(items).length).toBeLessThanOrEqual(512 * 1024);
   });
 
   it('goes to the path of its kind with what names and authorises the client', async () => {
@@ -130,9 +124,10 @@ describe('a batch', patience, () => {
 
   it('is sent again in parts when the daemon finds it too large, and given up when it is a single item', async () => {
     const daemon = await startRecordingDaemon((request, response) =>
-      (request.items.length <= 3 && request.items.every(({ text }) => text === undefined)
-        ? accept()
-        : status(413))(request, response),
+      (request.items.length <= 3 && request.items.every(({ text }) => text === undefined) ? accept() : status(413))(
+        request,
+        response,
+      ),
     );
     const client = openClient(daemon.url);
     for (const id of range(0, 20)) client.track(aQuery(id));
@@ -272,9 +267,7 @@ describe('an item', patience, () => {
       response.writeHead(202);
       const chunk = 'x'.repeat(64 * 1024);
       const write = () =>
-        void (
-          response.destroyed || (response.write(chunk) ? setImmediate(write) : response.once('drain', write))
-        );
+        void (response.destroyed || (response.write(chunk) ? setImmediate(write) : response.once('drain', write)));
       write();
     });
     const client = openClient(daemon.url);
@@ -361,8 +354,7 @@ describe('Retry-After', patience, () => {
     const client = openClient(daemon.url);
     client.track(aQuery('q-0'));
     await waitFor(
-      async () =>
-        (await client.flush({ timeoutMs: 10 })).pending === 1 && client.stats().queries.retries === 1,
+      async () => (await client.flush({ timeoutMs: 10 })).pending === 1 && client.stats().queries.retries === 1,
     );
     expect(await client.flush({ timeoutMs: 50 })).toEqual({ sent: 0, pending: 1 });
     expect(await client.close({ timeoutMs: 50 })).toEqual({ sent: 0, pending: 1 });
@@ -375,8 +367,7 @@ describe('local sampling', patience, () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { sampleRate: 0.25, batchSize: 1000 });
     for (let i = 0; i < 400; i++) {
-      for (const turn of ['a', 'b'])
-        client.track({ id: `${i}-${turn}`, sessionId: `session-${i}`, results: [] });
+      for (const turn of ['a', 'b']) client.track({ id: `${i}-${turn}`, sessionId: `session-${i}`, results: [] });
     }
     await client.flush();
     const items = daemon.items('/v1/queries');

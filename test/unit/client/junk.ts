@@ -94,9 +94,7 @@ const value = fc.oneof(
   { weight: 2, arbitrary: fc.nat({ max: oddValues.length - 1 }).map((i) => () => oddValues[i]) },
   {
     weight: 1,
-    arbitrary: fc
-      .anything({ withBigInt: true, withDate: true, withTypedArray: true })
-      .map((any) => () => any),
+    arbitrary: fc.anything({ withBigInt: true, withDate: true, withTypedArray: true }).map((any) => () => any),
   },
 );
 

@@ -53,10 +53,7 @@ describe('a full outbox', () => {
   });
 
   it('drops as many of the oldest as the bytes of the new one need', () => {
-    const { outbox, dropped } = filled({ maxItems: 100, maxBytes: 100 }, [
-      ...records(10),
-      { id: 10, bytes: 35 },
-    ]);
+    const { outbox, dropped } = filled({ maxItems: 100, maxBytes: 100 }, [...records(10), { id: 10, bytes: 35 }]);
     expect(dropped).toBe(4);
     expect(ids(outbox.take(10, 1000))).toEqual([4, 5, 6, 7, 8, 9, 10]);
   });
@@ -80,10 +77,7 @@ describe('a batch', () => {
   });
 
   it('holds a record alone that is larger than a batch', () => {
-    const { outbox } = filled({ maxItems: 10, maxBytes: 1000 }, [
-      { id: 0, bytes: 500 },
-      ...records(1, 10, 1),
-    ]);
+    const { outbox } = filled({ maxItems: 10, maxBytes: 1000 }, [{ id: 0, bytes: 500 }, ...records(1, 10, 1)]);
     expect(ids(outbox.take(10, 35))).toEqual([0]);
   });
 

@@ -117,10 +117,7 @@ it('keeps the bounds of a host whose daemon is frozen, and delivers once it goes
 
   daemon.kill('SIGCONT');
   expect(await client.flush({ timeoutMs: 60_000 })).toEqual({ sent: 500, pending: 0 });
-  const expected = [
-    ...Array.from({ length: 50 }, (_, i) => i),
-    ...Array.from({ length: 450 }, (_, i) => 4550 + i),
-  ];
+  const expected = [...Array.from({ length: 50 }, (_, i) => i), ...Array.from({ length: 450 }, (_, i) => 4550 + i)];
   await waitFor(() => {
     const received = daemon.lines.slice(1).flatMap((line) => JSON.parse(line) as string[]);
     expect([...new Set(received)]).toEqual(expected.map((i) => `q-${i}`));
@@ -145,11 +142,7 @@ describe('the client alone', () => {
     const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
     const options =
       '--noEmit --target es2022 --lib es2022 --module nodenext --types node --strict --skipLibCheck --allowImportingTsExtensions --ignoreConfig';
-    const child = startNode([
-      compiler,
-      ...options.split(' '),
-      ...files.map((file) => path.join(folder, file)),
-    ]);
+    const child = startNode([compiler, ...options.split(' '), ...files.map((file) => path.join(folder, file))]);
     expect(await endOf(child)).toEqual({ code: 0, lines: [] });
   }, 60_000);
 });

@@ -38,10 +38,7 @@ export interface RecordingDaemon {
 }
 
 /** Listens on a free port of 127.0.0.1, or on `port`, as a daemon that comes back. */
-export async function startRecordingDaemon(
-  respond: Responder = accept(),
-  port = 0,
-): Promise<RecordingDaemon> {
+export async function startRecordingDaemon(respond: Responder = accept(), port = 0): Promise<RecordingDaemon> {
   const requests: RecordedRequest[] = [];
   let responder = respond;
   const server = createServer((incoming, response) => {
@@ -105,9 +102,7 @@ function itemsOf(bytes: Buffer, headers: IncomingHttpHeaders): Item[] {
 }
 
 /** 202 with the counts that a daemon gives; `rejected` are the refused items by index. */
-export function accept(
-  rejected: readonly { readonly index: number; readonly code: string }[] = [],
-): Responder {
+export function accept(rejected: readonly { readonly index: number; readonly code: string }[] = []): Responder {
   return ({ items }, response) => {
     const body = {
       accepted: items.length - rejected.length,

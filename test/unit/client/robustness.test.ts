@@ -86,16 +86,7 @@ describe('no call of the host throws or waits', () => {
     const drops: Drop[] = [];
     const client = openClient({ url: nowhere, onDrop: (drop) => drops.push(drop) });
     const secret = 'my account is 4711';
-    for (const field of [
-      'id',
-      'text',
-      'error',
-      'sessionId',
-      'userId',
-      'pipeline',
-      'occurredAt',
-      'embedding',
-    ]) {
+    for (const field of ['id', 'text', 'error', 'sessionId', 'userId', 'pipeline', 'occurredAt', 'embedding']) {
       client.track({ results: [], [field]: [secret] });
     }
     client.track({ results: [{ id: [secret] }] } as unknown as TrackedQuery);
@@ -149,10 +140,7 @@ describe('with a daemon that', () => {
     const again = await startRecordingDaemon(accept(), Number(new URL(daemon.url).port));
     expect(await client.flush({ timeoutMs: 30_000 })).toEqual({ sent: 100, pending: 0 });
     const ids = again.items('/v1/queries').map(({ id }) => id);
-    const expected = [
-      ...Array.from({ length: 10 }, (_, i) => i),
-      ...Array.from({ length: 90 }, (_, i) => 910 + i),
-    ];
+    const expected = [...Array.from({ length: 10 }, (_, i) => i), ...Array.from({ length: 90 }, (_, i) => 910 + i)];
     expect(ids).toEqual(expected.map((i) => `q-${i}`));
   });
 

@@ -1,12 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidField } from '../../../src/client/fields.ts';
-import {
-  createFeedbackRecord,
-  createQueryRecord,
-  feedbackKinds,
-  recordToJson,
-} from '../../../src/client/records.ts';
+import { createFeedbackRecord, createQueryRecord, feedbackKinds, recordToJson } from '../../../src/client/records.ts';
 import type { TrackedFeedback, TrackedQuery } from '../../../src/client/types.ts';
 import { feedbackSchema, liveQuerySchema } from '../../../src/live/ingest-schema.ts';
 import { feedbackKinds as kindsOfTheDaemon } from '../../../src/live/rules/live-query.ts';
@@ -201,12 +196,9 @@ it('is taken by the daemon whatever valid query or feedback the host tracks', ()
 
 it('sends a vector as the float32 values that it has', () => {
   fc.assert(
-    fc.property(
-      fc.float32Array({ minLength: 1, maxLength: 50, noNaN: true, noDefaultInfinity: true }),
-      (embedding) => {
-        expect(liveQuerySchema.parse(sent({ results: [], embedding })).embedding).toEqual(embedding);
-      },
-    ),
+    fc.property(fc.float32Array({ minLength: 1, maxLength: 50, noNaN: true, noDefaultInfinity: true }), (embedding) => {
+      expect(liveQuerySchema.parse(sent({ results: [], embedding })).embedding).toEqual(embedding);
+    }),
   );
 });
 

@@ -75,9 +75,7 @@ describe('a diagnosis on a page', () => {
 
   it('says that the cause is unknown when it is, and what comes next to it', () => {
     const text = textOf(html({ cause: 'unknown', confidence: 'low', probability: 0.5 }));
-    expect(text).toContain(
-      'Cause unknown : what was measured does not tell. Likeliest: the retriever is down',
-    );
+    expect(text).toContain('Cause unknown : what was measured does not tell. Likeliest: the retriever is down');
     expect(text).not.toContain('Likely cause');
     expect(text).not.toContain('confidence');
   });
@@ -94,8 +92,7 @@ describe('a diagnosis on a page', () => {
   });
 
   it('that is missing says why where something is in alarm, and nothing where all is well', () => {
-    const none = (state: 'critical' | 'ok') =>
-      renderToString(h(DiagnosisOf, { state, diagnosis: null, range }));
+    const none = (state: 'critical' | 'ok') => renderToString(h(DiagnosisOf, { state, diagnosis: null, range }));
     expect(none('critical')).toContain('causes are looked for once a minute');
     expect(none('ok')).toBe('');
   });

@@ -165,8 +165,7 @@ const review: Review = {
         pipeline: 'support-docs',
         kind: 'ticket',
         occurredAt: at(140),
-        sentence:
-          'Query density of support-docs fell to 0.90 (95 % 0.86 to 0.94), where 1 is as in the baseline.',
+        sentence: 'Query density of support-docs fell to 0.90 (95 % 0.86 to 0.94), where 1 is as in the baseline.',
         details: {},
       },
     ],
@@ -204,9 +203,7 @@ const review: Review = {
 };
 
 const assets = path.resolve(import.meta.dirname, '../../../src/console/assets');
-const style = ['style.css', 'report.css']
-  .map((name) => readFileSync(path.join(assets, name), 'utf8'))
-  .join('\n');
+const style = ['style.css', 'report.css'].map((name) => readFileSync(path.join(assets, name), 'utf8')).join('\n');
 const html = (parts: Partial<Review> = {}) =>
   renderReport({ review: { ...review, ...parts }, now: NOON, version: '1.2.3', style });
 

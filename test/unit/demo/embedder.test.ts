@@ -110,9 +110,7 @@ describe('hashText', () => {
         expect(hashText(text, seed)).toBe(hash);
       }),
     );
-    expect(
-      new Set(['a', 'b', 'ab', 'ba'].flatMap((text) => [hashText(text, 0), hashText(text, 1)])).size,
-    ).toBe(8);
+    expect(new Set(['a', 'b', 'ab', 'ba'].flatMap((text) => [hashText(text, 0), hashText(text, 1)])).size).toBe(8);
   });
 });
 
@@ -123,11 +121,7 @@ describe('contentWords', () => {
     ['letters and digits of every script, in lower case', 'Ωmega-3 in 東京', ['ωmega', '3', '東京']],
     ['compatibility forms as their plain letters', 'ﬁnal', ['final']],
     ['repetitions, in order', 'war and peace and war', ['war', 'peac', 'war']],
-    [
-      'plurals as singulars',
-      'cities glasses points virus class',
-      ['city', 'glass', 'point', 'virus', 'class'],
-    ],
+    ['plurals as singulars', 'cities glasses points virus class', ['city', 'glass', 'point', 'virus', 'class']],
     ['verb forms as their stem', 'defending defended defend', ['defend', 'defend', 'defend']],
     ['short words as they are', 'red king sly', ['red', 'king', 'sly']],
   ])('keeps %s', (_what, text, words) => {

@@ -71,9 +71,7 @@ describe('a pass in a thread', () => {
     const other = queryWorld(8, 2, 2).ask(evenQuestions(2, [0, 1], MONDAY, DAY));
     const vectors = { rows: 2, columns: 3, data: new Float32Array(6).fill(1) };
     const traffic = { queries: other.queries, vectors };
-    await expect(openPool(1, 1).run('measureWindow', { traffic, baseline }, never)).rejects.toThrow(
-      RangeError,
-    );
+    await expect(openPool(1, 1).run('measureWindow', { traffic, baseline }, never)).rejects.toThrow(RangeError);
   });
 
   it('tells how long it took', async () => {

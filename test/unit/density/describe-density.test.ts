@@ -20,10 +20,7 @@ async function hasOutgrown(daily: readonly (number | null)[], baseline: number):
   const watch = { find: async () => stored, events: async () => [] };
   const clock = { now: () => NOW, monotonicMs: () => 0, sleep: async () => {} };
   const request = { pipeline: 'docs', segment: 'all', from: new Date(0), until: NOW };
-  const told = await describeDensity(
-    { watch, measurements, clock, checkOf: async () => null, plans: [] },
-    request,
-  );
+  const told = await describeDensity({ watch, measurements, clock, checkOf: async () => null, plans: [] }, request);
   return told.outgrew_baseline;
 }
 

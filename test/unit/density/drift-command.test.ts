@@ -71,8 +71,7 @@ async function report(rows: readonly [Rows, Rows, Rows], ...options: string[]): 
 const dot = (a: readonly number[], b: readonly number[]): number =>
   a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
 const unit = (row: readonly number[]): number[] => row.map((value) => value / Math.sqrt(dot(row, row)));
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 const apart = (a: readonly number[], b: readonly number[]): number =>
   Math.sqrt(a.reduce((sum, value, i) => sum + (value - (b[i] ?? 0)) ** 2, 0));
 
@@ -97,9 +96,7 @@ describe('recalld drift --json', () => {
     const u = scores.map((score) => (1 + baseline.filter((other) => other <= score).length) / 201);
     const meanX = mean(u.map((value) => Math.min(-Math.log(value), Math.log(100))));
     const share = u.filter((value) => value <= 0.05).length / u.length;
-    const wins = scores.map((score) =>
-      baseline.map((other) => (score > other ? 1 : score === other ? 0.5 : 0)),
-    );
+    const wins = scores.map((score) => baseline.map((other) => (score > other ? 1 : score === other ? 0.5 : 0)));
     const gaps = [...scores, ...baseline].map((at) =>
       Math.abs(scores.filter((s) => s <= at).length / 150 - baseline.filter((s) => s <= at).length / 200),
     );
@@ -113,8 +110,7 @@ describe('recalld drift --json', () => {
     const between = (a: Rows, b: Rows, of: (distance: number) => number): number[] =>
       a.flatMap((p) => b.map((q) => of(apart(p, q))));
     const within = (a: Rows, of: (distance: number) => number): number =>
-      (between(a, a, of).reduce((sum, value) => sum + value, 0) - a.length * of(0)) /
-      (a.length * (a.length - 1));
+      (between(a, a, of).reduce((sum, value) => sum + value, 0) - a.length * of(0)) / (a.length * (a.length - 1));
     const kernel = (distance: number): number => Math.exp(-(distance ** 2) / median);
     const self = (distance: number): number => distance;
     const centroid = (rows: Rows): number[] =>
@@ -175,11 +171,7 @@ describe('recalld drift --json', () => {
 
   it('calls another mix of covered topics no loss of coverage, though the vectors moved', async () => {
     const reference = aboutTopics(1200, [0, 1, 2], 21);
-    const { verdict, embedding, regions } = await report([
-      STORE,
-      reference,
-      aboutTopics(300, [0, 0, 0, 1], 22),
-    ]);
+    const { verdict, embedding, regions } = await report([STORE, reference, aboutTopics(300, [0, 0, 0, 1], 22)]);
     expect(regions).toBe(4);
     expect(embedding['mmd2_p']).toBe(1 / 200);
     expect(verdict).toBe('not_worse');
@@ -257,11 +249,7 @@ describe('recalld drift for people', () => {
   });
 
   it('names copies, subsamples and too few sessions', async () => {
-    const text = await run(
-      [[...STORE, ...STORE], aboutTopics(2050, [0, 1], 7), SAME.slice(0, 20)],
-      '--alpha',
-      '0.01',
-    );
+    const text = await run([[...STORE, ...STORE], aboutTopics(2050, [0, 1], 7), SAME.slice(0, 20)], '--alpha', '0.01');
     expect(text).toContain('Not worse covered, as far as can be told.');
     expect(text).toContain('with 99 % confidence');
     expect(text).toContain('Store 240 chunks, 120 of them copies;');
@@ -274,12 +262,7 @@ describe('recalld drift for people', () => {
     driftCommand(new AbortController().signal)
       .configureOutput({ writeOut: (text) => help.push(text) })
       .outputHelp();
-    for (const part of [
-      '--store <file>',
-      'is below 0.95',
-      'exit code is 1',
-      'recalld drift --store chunks.npy',
-    ]) {
+    for (const part of ['--store <file>', 'is below 0.95', 'exit code is 1', 'recalld drift --store chunks.npy']) {
       expect(help.join('')).toContain(part);
     }
   });

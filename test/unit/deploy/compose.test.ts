@@ -65,9 +65,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('takes from the environment what .env.example explains, and all of it', () => {
-    const used = new Set(
-      [...read('docker-compose.yml').matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name]) => name),
-    );
+    const used = new Set([...read('docker-compose.yml').matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name]) => name));
     expect(used).toEqual(new Set(Object.keys(env)));
   });
 
@@ -76,8 +74,7 @@ describe('docker-compose.yml', () => {
     const text = read('docker-compose.yml');
     for (const name of Object.keys(env).filter((each) => secret.test(each) && !each.endsWith('_SECRETS'))) {
       expect(read('.env.example')).toMatch(new RegExp(`^${name}=$`, 'm'));
-      for (const [use] of text.matchAll(new RegExp(`\\$\\{${name}[^}]*\\}`, 'g')))
-        expect(use).toContain(':?');
+      for (const [use] of text.matchAll(new RegExp(`\\$\\{${name}[^}]*\\}`, 'g'))) expect(use).toContain(':?');
     }
     const plain = services.flatMap(({ name, environment = {} }) =>
       Object.entries(environment)
@@ -93,8 +90,7 @@ describe('docker-compose.yml', () => {
   it('publishes ports on loopback unless somebody says otherwise', () => {
     const published = services.flatMap(({ ports = [] }) => ports);
     expect(published.length).toBeGreaterThan(3);
-    for (const port of published)
-      expect(port).toMatch(/^\$\{LISTEN_ADDRESS:-127\.0\.0\.1\}:\$\{\w+:-\d+\}:\d+$/);
+    for (const port of published) expect(port).toMatch(/^\$\{LISTEN_ADDRESS:-127\.0\.0\.1\}:\$\{\w+:-\d+\}:\d+$/);
     expect(env['LISTEN_ADDRESS']).toBe('127.0.0.1');
   });
 
@@ -159,9 +155,7 @@ describe('the services of recalld', () => {
   it('are told no password of the superuser, and none but the migration that of the owner', () => {
     const knowing = (variable: string): string[] =>
       services
-        .filter(({ environment = {} }) =>
-          Object.values(environment).some((value) => value.includes(`{${variable}:`)),
-        )
+        .filter(({ environment = {} }) => Object.values(environment).some((value) => value.includes(`{${variable}:`)))
         .map(({ name }) => name)
         .toSorted();
     expect(knowing('POSTGRES_PASSWORD')).toEqual(['grafana-reader', 'postgres', 'roles']);
@@ -169,10 +163,7 @@ describe('the services of recalld', () => {
   });
 
   it('start when the schema is there, and the roles before it', () => {
-    for (const { depends_on: needed } of [
-      ...daemons,
-      compose.services['demo-golden-set'],
-    ] as ComposeService[])
+    for (const { depends_on: needed } of [...daemons, compose.services['demo-golden-set']] as ComposeService[])
       expect(needed).toMatchObject({ migrate: { condition: 'service_completed_successfully' } });
     expect(compose.services['migrate']?.depends_on).toEqual({
       roles: { condition: 'service_completed_successfully' },
@@ -209,17 +200,13 @@ describe('the services of recalld', () => {
     expect(compose.services['demo-rag']?.healthcheck?.test?.join(' ')).toContain(`:${port}/healthz`);
     const imported = compose.services['demo-golden-set']?.command ?? [];
     expect(pipeline?.golden.map(({ set }) => set)).toEqual([imported[imported.indexOf('--set') + 1]]);
-    expect(
-      existsSync(path.join(root, imported.find((part) => part.startsWith('/app/'))?.slice(5) ?? '?')),
-    ).toBe(true);
+    expect(existsSync(path.join(root, imported.find((part) => part.startsWith('/app/'))?.slice(5) ?? '?'))).toBe(true);
   });
 });
 
 describe('the Dockerfile', () => {
   it('copies what is there and what .dockerignore lets through', () => {
-    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = '']) =>
-      from.split(' '),
-    );
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = '']) => from.split(' '));
     expect(copied.length).toBeGreaterThan(5);
     const ignored = read('.dockerignore').split('\n');
     for (const file of copied) {
@@ -326,11 +313,9 @@ describe('Prometheus and Alertmanager', () => {
       ({ service, to: place }) => service === 'prometheus' && place.startsWith('/etc/'),
     ))
       cpSync(path.join(root, from), path.join(folder, path.basename(to)));
-    const { status, stdout, stderr } = spawnSync(
-      'promtool',
-      ['check', 'config', path.join(folder, 'prometheus.yml')],
-      { encoding: 'utf8' },
-    );
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'config', path.join(folder, 'prometheus.yml')], {
+      encoding: 'utf8',
+    });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(/SUCCESS: \d+ rules found/);
   });
@@ -347,8 +332,8 @@ describe('Prometheus and Alertmanager', () => {
     const place = mounts.find(
       ({ service, from }) => service === 'alertmanager' && from === env['ALERTMANAGER_SECRETS'],
     )?.to;
-    const files = [...read('deploy/alertmanager/alertmanager.yml').matchAll(/_file: (\S+)/g)].map(
-      ([, file = '']) => path.dirname(file),
+    const files = [...read('deploy/alertmanager/alertmanager.yml').matchAll(/_file: (\S+)/g)].map(([, file = '']) =>
+      path.dirname(file),
     );
     expect(new Set(files)).toEqual(new Set([place]));
   });

@@ -29,9 +29,7 @@ const everything: Tree = {
   config: {
     ...defaults['config'],
     server: { host: '0.0.0.0', port: 8321, metrics_port: 9321 },
-    pipelines: [
-      { name: 'docs', retriever: { kind: 'http', url: 'http://rag/', body: { query: '{{text}}' } } },
-    ],
+    pipelines: [{ name: 'docs', retriever: { kind: 'http', url: 'http://rag/', body: { query: '{{text}}' } } }],
   },
   roles: {
     ...defaults['roles'],
@@ -75,8 +73,7 @@ function render(values: Tree): Tree[] {
     .filter((object) => object !== null);
 }
 
-const ofKind = (objects: readonly Tree[], kind: string): Tree[] =>
-  objects.filter((object) => object['kind'] === kind);
+const ofKind = (objects: readonly Tree[], kind: string): Tree[] => objects.filter((object) => object['kind'] === kind);
 
 const cases: [string, Tree][] = [
   ['as it comes', defaults],
@@ -90,15 +87,13 @@ const cases: [string, Tree][] = [
 
 describe.each(cases)('the chart %s', (_, values) => {
   const objects = render(values);
-  const pods = [...ofKind(objects, 'Deployment'), ...ofKind(objects, 'Job')].map(
-    ({ kind, metadata, spec }) => ({
-      kind,
-      name: metadata.name as string,
-      labels: spec.template.metadata.labels as Tree,
-      spec: spec.template.spec as Tree,
-      container: spec.template.spec.containers[0] as Tree,
-    }),
-  );
+  const pods = [...ofKind(objects, 'Deployment'), ...ofKind(objects, 'Job')].map(({ kind, metadata, spec }) => ({
+    kind,
+    name: metadata.name as string,
+    labels: spec.template.metadata.labels as Tree,
+    spec: spec.template.spec as Tree,
+    container: spec.template.spec.containers[0] as Tree,
+  }));
 
   it('has objects with a kind, a name of the release and its labels, and each once', () => {
     for (const { apiVersion, kind, metadata } of objects) {
@@ -114,9 +109,7 @@ describe.each(cases)('the chart %s', (_, values) => {
   });
 
   it('runs each role once as a deployment of its own', () => {
-    const taken = pods
-      .filter(({ kind }) => kind === 'Deployment')
-      .map(({ container }) => container['args'].at(-1));
+    const taken = pods.filter(({ kind }) => kind === 'Deployment').map(({ container }) => container['args'].at(-1));
     expect(taken.toSorted((a: string, b: string) => (a < b ? -1 : 1))).toEqual(roles.toSorted());
   });
 
@@ -143,24 +136,18 @@ describe.each(cases)('the chart %s', (_, values) => {
       const file = container['args'][2] as string;
       const mount = container['volumeMounts'].find((one: Tree) => file.startsWith(`${one['mountPath']}/`));
       const volume = spec['volumes'].find((one: Tree) => one['name'] === mount.name);
-      const config = ofKind(objects, 'ConfigMap').find(
-        (one) => one['metadata'].name === volume.configMap.name,
-      );
+      const config = ofKind(objects, 'ConfigMap').find((one) => one['metadata'].name === volume.configMap.name);
       const text = config?.['data']['recalld.yaml'] as string;
       expect({ name, found: typeof text }).toEqual({ name, found: 'string' });
       const complete =
-        (values['secrets'] as Tree[]).length > 0
-          ? env
-          : { DATABASE_URL: 'postgres://p/d', REDIS_URL: 'redis://r' };
+        (values['secrets'] as Tree[]).length > 0 ? env : { DATABASE_URL: 'postgres://p/d', REDIS_URL: 'redis://r' };
       const { server } = parseConfig(text, 'recalld.yaml', complete, () => '');
       expect(server.host).toBe('0.0.0.0');
     }
   });
 
   it('takes secrets by reference, and every variable that the config names', () => {
-    const named = new Set(
-      [...JSON.stringify(values['config']).matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name),
-    );
+    const named = new Set([...JSON.stringify(values['config']).matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name));
     for (const { kind, container } of pods) {
       const env = (container['env'] ?? []) as Tree[];
       for (const one of env) expect(Object.keys(one).toSorted()).toEqual(['name', 'valueFrom']);
@@ -174,8 +161,7 @@ describe.each(cases)('the chart %s', (_, values) => {
     const owner = values['migrate'].databaseUrl as Tree | null | undefined;
     for (const { kind, container } of pods) {
       const env = (container['env'] ?? []) as Tree[];
-      const told = env.find(({ name }) => name === 'RECALLD_STORAGE_URL')?.['valueFrom']
-        .secretKeyRef as unknown;
+      const told = env.find(({ name }) => name === 'RECALLD_STORAGE_URL')?.['valueFrom'].secretKeyRef as unknown;
       expect({ kind, told }).toEqual({ kind, told: kind === 'Job' ? (owner ?? undefined) : undefined });
       const others = env.filter(({ name }) => name !== 'RECALLD_STORAGE_URL');
       for (const { valueFrom } of others) expect(valueFrom.secretKeyRef.name).not.toBe(owner?.['name']);
@@ -189,17 +175,14 @@ describe.each(cases)('the chart %s', (_, values) => {
     const { port, metrics_port: metricsPort } = values['config'].server;
     for (const { kind, container } of pods) {
       if (kind === 'Job') continue;
-      const ports = new Map(
-        (container['ports'] as Tree[]).map(({ name, containerPort }) => [name, containerPort]),
-      );
+      const ports = new Map((container['ports'] as Tree[]).map(({ name, containerPort }) => [name, containerPort]));
       expect([...ports.values()]).toEqual(metricsPort === undefined ? [port] : [port, metricsPort]);
       const operations = metricsPort === undefined ? 'http' : 'metrics';
       expect(container['readinessProbe'].httpGet).toEqual({ path: '/readyz', port: operations });
       expect(container['startupProbe'].httpGet).toEqual({ path: '/readyz', port: operations });
       expect(container['livenessProbe'].httpGet).toEqual({ path: '/livez', port: operations });
       for (const service of ofKind(objects, 'Service')) {
-        for (const { targetPort } of service['spec'].ports as Tree[])
-          expect([...ports.keys()]).toContain(targetPort);
+        for (const { targetPort } of service['spec'].ports as Tree[]) expect([...ports.keys()]).toContain(targetPort);
       }
     }
     for (const monitor of ofKind(objects, 'ServiceMonitor')) {
@@ -207,9 +190,7 @@ describe.each(cases)('the chart %s', (_, values) => {
         matches(monitor['spec'].selector.matchLabels, one['metadata'].labels),
       );
       expect(chosen).toHaveLength(1);
-      expect(chosen[0]?.['spec'].ports.map(({ name }: Tree) => name)).toEqual([
-        monitor['spec'].endpoints[0].port,
-      ]);
+      expect(chosen[0]?.['spec'].ports.map(({ name }: Tree) => name)).toEqual([monitor['spec'].endpoints[0].port]);
       expect(chosen[0]?.['metadata'].labels[monitor['spec'].jobLabel]).toBe('recalld');
     }
   });
@@ -232,9 +213,7 @@ describe.each(cases)('the chart %s', (_, values) => {
   });
 
   it('leaves the number of replicas to the autoscaler where there is one', () => {
-    const scaled = new Set(
-      ofKind(objects, 'HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef.name),
-    );
+    const scaled = new Set(ofKind(objects, 'HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef.name));
     for (const { metadata, spec } of ofKind(objects, 'Deployment'))
       expect({ name: metadata.name, has: spec.replicas !== undefined }).toEqual({
         name: metadata.name,
@@ -246,9 +225,7 @@ describe.each(cases)('the chart %s', (_, values) => {
     const { server } = parseConfig('{}', 'recalld.yaml', {}, () => '');
     for (const { kind, spec } of pods) {
       if (kind === 'Job') continue;
-      expect(spec['terminationGracePeriodSeconds']).toBeGreaterThan(
-        values['shutdown'].delay + server.shutdown_seconds,
-      );
+      expect(spec['terminationGracePeriodSeconds']).toBeGreaterThan(values['shutdown'].delay + server.shutdown_seconds);
     }
   });
 });
@@ -293,9 +270,7 @@ describe('the values', () => {
 describe('the PrometheusRule', () => {
   it('has the shipped rules, with their own braces', () => {
     const [rule] = ofKind(render(everything), 'PrometheusRule');
-    expect(rule?.['spec']).toEqual(
-      parse(readFileSync(path.join(root, 'deploy/prometheus/recalld.rules.yml'), 'utf8')),
-    );
+    expect(rule?.['spec']).toEqual(parse(readFileSync(path.join(root, 'deploy/prometheus/recalld.rules.yml'), 'utf8')));
     expect(JSON.stringify(rule)).toContain('{{ $labels.');
   });
 });

@@ -35,11 +35,7 @@ function alarmsOfVerdict(verdict: Verdict, minutes: number) {
     trustedUntil,
   } as CheckStanding;
   const checks = statesOf({ pipelines: [thresholdPipeline], densityPlans: [] }, [standing], now);
-  return alarmsOf(
-    thresholdPipeline,
-    { latest: [], checks, measurements: [], intervalSeconds: () => null },
-    now,
-  );
+  return alarmsOf(thresholdPipeline, { latest: [], checks, measurements: [], intervalSeconds: () => null }, now);
 }
 
 it('takes a threshold that is breached as in alarm, as bad as it stands', () => {
@@ -90,18 +86,14 @@ describe('what is in alarm on a pipeline', () => {
     const latest = [ended({ checks: [{ ...check, verdict: 'critical' }] })];
     const checks = await statesAt({ pipelines: [pipeline] }, { latest }, { evaluatedAt: hours(1) });
     const facts = { checks, measurements: [], latest, intervalSeconds: () => 3600 };
-    expect(alarmsOf(pipeline, facts, hours(1))).toEqual([
-      { name: FLOOR, severity: 'critical', goldenSet: 'faq' },
-    ]);
+    expect(alarmsOf(pipeline, facts, hours(1))).toEqual([{ name: FLOOR, severity: 'critical', goldenSet: 'faq' }]);
   });
 
   it('is a set whose runs are overdue by three intervals, and by none when it runs by hand', () => {
     const latest = [aLatestRun({ lastAttemptAt: NOON })];
     expect(alarmsAt(hours(3), { latest })).toEqual([]);
     expect(alarmsAt(hours(3.01), { latest })).toContain('runs of faq are overdue');
-    expect(alarmsAt(hours(300), { latest, intervalSeconds: () => null })).not.toContain(
-      'runs of faq are overdue',
-    );
+    expect(alarmsAt(hours(300), { latest, intervalSeconds: () => null })).not.toContain('runs of faq are overdue');
   });
 
   it('is a run that did not complete after one that did', () => {

@@ -3,14 +3,7 @@ import type { StoredDensityState } from '../../../src/density/watch-table.ts';
 import { lastGood, latestEnded, observeDensity } from '../../../src/diagnosis/observe-parts.ts';
 import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../src/model.ts';
-import {
-  aFailedAnswer,
-  aGoldenRun,
-  anAnswer,
-  aSchedule,
-  aWatchedPipeline,
-  NOON,
-} from '../../support/builders.ts';
+import { aFailedAnswer, aGoldenRun, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { aMeasurement, hours } from '../../support/measurements.ts';
 import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
@@ -53,11 +46,7 @@ beforeEach(() => {
 async function ran(
   hour: number,
   verdict: Verdict,
-  {
-    status = 'completed',
-    set = 'faq',
-    failed = 0,
-  }: { status?: RunEnd['status']; set?: string; failed?: number } = {},
+  { status = 'completed', set = 'faq', failed = 0 }: { status?: RunEnd['status']; set?: string; failed?: number } = {},
 ): Promise<string> {
   const id = `run-${hour}`;
   const answers = Array.from({ length: 10 }, (_, i) => {

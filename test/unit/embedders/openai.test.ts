@@ -74,9 +74,7 @@ describe('an OpenAI-compatible embedder', () => {
       target: '/v1/embeddings',
       headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
     });
-    expect(bodies()).toStrictEqual([
-      { model: 'text-embedding-3-small', input: ['a text'], encoding_format: 'float' },
-    ]);
+    expect(bodies()).toStrictEqual([{ model: 'text-embedding-3-small', input: ['a text'], encoding_format: 'float' }]);
   });
 
   it('is asked for a length when the config names one', async () => {
@@ -106,11 +104,7 @@ describe('an OpenAI-compatible embedder', () => {
     const texts = ['a', 'bb', 'ccc', 'dddd', 'eeeee'];
     const embedded = await embedder({ batchSize: 2 }).embed(texts, never);
     expect(embedded).toMatchObject({ vectors: texts.map((text) => new Float32Array([text.length, 1])) });
-    expect(bodies()).toMatchObject([
-      { input: ['a', 'bb'] },
-      { input: ['ccc', 'dddd'] },
-      { input: ['eeeee'] },
-    ]);
+    expect(bodies()).toMatchObject([{ input: ['a', 'bb'] }, { input: ['ccc', 'dddd'] }, { input: ['eeeee'] }]);
   });
 
   it('asks nothing for no texts', async () => {
@@ -147,12 +141,7 @@ describe('a failure of an OpenAI-compatible embedder', () => {
     ['an outage', status(500), 'http_500', '500'],
     ['too many calls', tooManyRequests('3600'), 'http_429', '429'],
     ['a web page', raw('<html>'), 'not_json', 'check embedder.base_url'],
-    [
-      'not a number, as Python writes it',
-      raw('{"data":[{"index":0,"embedding":[NaN]}]}'),
-      'not_json',
-      'no JSON',
-    ],
+    ['not a number, as Python writes it', raw('{"data":[{"index":0,"embedding":[NaN]}]}'), 'not_json', 'no JSON'],
     ['an answer of another API', json({ embeddings: [[1]] }), 'no_vector', 'without the list `data`'],
     ['too few vectors', answer([entry(0, [1])]), 'wrong_count', '1 vectors for 2 texts'],
     ['no index', answer([entry(0, [1]), entry(undefined, [1])]), 'missing_index', 'element 1'],
@@ -164,12 +153,7 @@ describe('a failure of an OpenAI-compatible embedder', () => {
     ['null in a vector', answer([entry(0, [1]), entry(1, [null])]), 'not_a_number', 'vector 1'],
     ['NaN in base64', answer([entry(0, [1]), entry(1, base64(Number.NaN))]), 'not_a_number', 'vector 1'],
     ['a number beyond float32', answer([entry(0, [1]), entry(1, [1e300])]), 'not_a_number', 'vector 1'],
-    [
-      'different lengths',
-      answer([entry(0, [1]), entry(1, [1, 2])]),
-      'length_mismatch',
-      'vector 1 has 2 numbers',
-    ],
+    ['different lengths', answer([entry(0, [1]), entry(1, [1, 2])]), 'length_mismatch', 'vector 1 has 2 numbers'],
     ['the zero vector', answer([entry(0, [1, 0]), entry(1, [0, 0])]), 'zero_vector', 'text 1'],
   ])('has a code for %s, and no text in its message', async (_, responder, code, message) => {
     server.respondWith(responder);

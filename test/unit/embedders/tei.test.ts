@@ -1,12 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTeiEmbedder } from '../../../src/embedders/open-embedder.ts';
-import {
-  type FaultServer,
-  json,
-  type Responder,
-  startFaultServer,
-  status,
-} from '../../support/fault-server.ts';
+import { type FaultServer, json, type Responder, startFaultServer, status } from '../../support/fault-server.ts';
 import { aJsonApi, never } from '../../support/json-api.ts';
 
 let server: FaultServer;
@@ -29,10 +23,7 @@ describe('the embedder of Text Embeddings Inference', () => {
     expect(await embedder('query', 2).embed(['a', 'bb', 'ccc'], never)).toMatchObject({
       vectors: [new Float32Array([1, 1]), new Float32Array([2, 1]), new Float32Array([3, 1])],
     });
-    expect(server.requests.map(({ method, target }) => `${method} ${target}`)).toEqual([
-      'POST /embed',
-      'POST /embed',
-    ]);
+    expect(server.requests.map(({ method, target }) => `${method} ${target}`)).toEqual(['POST /embed', 'POST /embed']);
     expect(server.requests.map(({ body }) => JSON.parse(body) as unknown)).toStrictEqual([
       { inputs: ['a', 'bb'], truncate: true, prompt_name: 'query' },
       { inputs: ['ccc'], truncate: true, prompt_name: 'query' },

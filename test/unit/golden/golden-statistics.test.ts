@@ -81,9 +81,7 @@ describe('golden runs that end while threads are busy', () => {
   });
 
   it('are refused when too many wait, to be tried again', async () => {
-    const waiting = Array.from({ length: 4 }, () =>
-      statistics.compareRuns(side(3), side(5), new Set(), {}, never),
-    );
+    const waiting = Array.from({ length: 4 }, () => statistics.compareRuns(side(3), side(5), new Set(), {}, never));
     const refused = (await Promise.allSettled(waiting)).filter(({ status }) => status === 'rejected');
     expect(refused).toEqual([
       expect.objectContaining({ reason: expect.objectContaining({ code: 'overloaded', retryable: true }) }),

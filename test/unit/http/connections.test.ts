@@ -41,11 +41,7 @@ beforeEach(async () => {
     return 'x'.repeat(1000);
   });
   app.get('/slow', () => new Promise<string>((resolve) => waiting.push(() => resolve('done'))));
-  app.get(
-    '/v1/keyed',
-    { preParsing: requireScope('read', authentication) },
-    (_request: FastifyRequest) => 'x',
-  );
+  app.get('/v1/keyed', { preParsing: requireScope('read', authentication) }, (_request: FastifyRequest) => 'x');
   url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
 });
 
@@ -67,8 +63,7 @@ async function ask(socket: Socket, path: string, headers = ''): Promise<string> 
   return String(answer).slice(9, 12);
 }
 
-const connected = () =>
-  new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)));
+const connected = () => new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)));
 
 describe('connections that have shown no key', () => {
   it('are 512 at most: the oldest is closed for a new one, which is served', async () => {

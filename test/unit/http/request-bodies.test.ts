@@ -250,10 +250,7 @@ describe('all bodies together', () => {
       (await answered(Promise.all([keyed, ...sent])))
         .map((answer) => String(codeOf(answer)))
         .toSorted((a, b) => a.localeCompare(b)),
-    ).toEqual([
-      ...Array.from({ length: 9 }, () => 'overloaded'),
-      ...Array.from({ length: 4 }, () => 'taken'),
-    ]);
+    ).toEqual([...Array.from({ length: 9 }, () => 'overloaded'), ...Array.from({ length: 4 }, () => 'taken')]);
     expect(budget.held).toBe(0);
     expect(codeOf(await answered(send('/open', body)))).toBe('taken');
   });

@@ -159,16 +159,12 @@ describe('every measure', () => {
 
   it('is at most 1 with repeated documents, and at least as high collapsed as with empty places', () => {
     fc.assert(
-      fc.property(
-        fc.array(fc.constantFrom(...ids), { maxLength: 20 }),
-        anyJudgments,
-        (documents, judgments) => {
-          const names = ALL_NAMES.filter((name) => !name.startsWith('unjudged') && !name.startsWith('dcg'));
-          const collapsed = scores(applyDuplicatePolicy(documents, 'collapse').ranking, judgments, names);
-          const occupied = scores(applyDuplicatePolicy(documents, 'occupy').ranking, judgments, names);
-          expect(names.filter((name) => !isOrdered(occupied[name], collapsed[name]))).toEqual([]);
-        },
-      ),
+      fc.property(fc.array(fc.constantFrom(...ids), { maxLength: 20 }), anyJudgments, (documents, judgments) => {
+        const names = ALL_NAMES.filter((name) => !name.startsWith('unjudged') && !name.startsWith('dcg'));
+        const collapsed = scores(applyDuplicatePolicy(documents, 'collapse').ranking, judgments, names);
+        const occupied = scores(applyDuplicatePolicy(documents, 'occupy').ranking, judgments, names);
+        expect(names.filter((name) => !isOrdered(occupied[name], collapsed[name]))).toEqual([]);
+      }),
     );
   });
 });

@@ -24,14 +24,9 @@ describe('parseMetricKey', () => {
     expect(formatMetricKey(parseMetricKey(text))).toBe(text);
   });
 
-  it.each(['hit_rate', 'precision', 'recall', 'f1', 'unjudged'])(
-    'asks for the cut-off that %s needs',
-    (text) => {
-      expect(() => parseMetricKey(text)).toThrow(
-        `The metric "${text}" needs a cut-off, for example "${text}@10".`,
-      );
-    },
-  );
+  it.each(['hit_rate', 'precision', 'recall', 'f1', 'unjudged'])('asks for the cut-off that %s needs', (text) => {
+    expect(() => parseMetricKey(text)).toThrow(`The metric "${text}" needs a cut-off, for example "${text}@10".`);
+  });
 
   it.each([
     'ndcg@0',
@@ -51,9 +46,7 @@ describe('parseMetricKey', () => {
     'refuses the unknown %j',
     (text) => {
       expect(() => parseMetricKey(text)).toThrow(RecalldError);
-      expect(() => parseMetricKey(text)).toThrow(
-        /Metrics are: hit_rate@k, .*ndcg_exp, ndcg_exp@k, unjudged@k\./,
-      );
+      expect(() => parseMetricKey(text)).toThrow(/Metrics are: hit_rate@k, .*ndcg_exp, ndcg_exp@k, unjudged@k\./);
     },
   );
 
@@ -63,8 +56,6 @@ describe('parseMetricKey', () => {
   });
 
   it('fails with a code of its own', () => {
-    expect(() => parseMetricKey('x')).toThrow(
-      expect.objectContaining({ code: 'metric_unknown', kind: 'input' }),
-    );
+    expect(() => parseMetricKey('x')).toThrow(expect.objectContaining({ code: 'metric_unknown', kind: 'input' }));
   });
 });

@@ -9,8 +9,7 @@ import {
 } from '../../../src/ir/ranking.ts';
 
 const ranking = (...ids: readonly string[]) => ids.map((id) => ({ id }));
-const idsOf = (fused: readonly { readonly item: { readonly id: string } }[]) =>
-  fused.map(({ item }) => item.id);
+const idsOf = (fused: readonly { readonly item: { readonly id: string } }[]) => fused.map(({ item }) => item.id);
 
 describe('reciprocal rank fusion', () => {
   it('adds 1 / (constant + rank) over the rankings that have a document', () => {
@@ -149,10 +148,7 @@ describe('applyDuplicatePolicy', () => {
     );
   });
 
-  it.each(['collapse', 'occupy', 'reject'] as const)(
-    '%s leaves a ranking without repeats as it is',
-    (policy) => {
-      expect(applyDuplicatePolicy(['a', 'b'], policy)).toEqual({ ranking: ['a', 'b'], duplicates: 0 });
-    },
-  );
+  it.each(['collapse', 'occupy', 'reject'] as const)('%s leaves a ranking without repeats as it is', (policy) => {
+    expect(applyDuplicatePolicy(['a', 'b'], policy)).toEqual({ ranking: ['a', 'b'], duplicates: 0 });
+  });
 });

@@ -30,11 +30,7 @@ function example(id: string): Example {
   return found;
 }
 
-function value(
-  metric: string,
-  retrieved: readonly string[],
-  qrels: Readonly<Record<string, number>>,
-): number {
+function value(metric: string, retrieved: readonly string[], qrels: Readonly<Record<string, number>>): number {
   const [result] = evaluateRanking(retrieved, new Map(Object.entries(qrels)), [parseMetricKey(metric)], 1);
   return result ?? Number.NaN;
 }
@@ -102,19 +98,13 @@ describe('worked examples', () => {
       const values = relevance_lines.map((line) => {
         const ranking = line.map((_, i) => `d${i}`);
         const hits = ranking.filter((_, i) => line[i] === 1);
-        return value(
-          metric,
-          ranking,
-          Object.fromEntries([...hits, 'other'].map((document) => [document, 1])),
-        );
+        return value(metric, ranking, Object.fromEntries([...hits, 'other'].map((document) => [document, 1])));
       });
       return values.reduce((sum, next) => sum + next, 0) / values.length;
     };
     const pairs = comparable(expected);
     expect(pairs.length).toBeGreaterThan(0);
-    expect(pairs.map(([metric]) => mean(metric))).toEqual(
-      pairs.map(([, right]) => expect.closeTo(right, 12)),
-    );
+    expect(pairs.map(([metric]) => mean(metric))).toEqual(pairs.map(([, right]) => expect.closeTo(right, 12)));
   });
 
   it('f1-aggregation takes the mean of each query’s F1 and not the F1 of the means', () => {

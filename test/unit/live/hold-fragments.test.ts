@@ -73,11 +73,7 @@ function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
 describe('what is held of a span', () => {
   it('is what the pipeline keeps of texts and people', async () => {
     const { held } = aHold();
-    const [redacted, hashed, person] = await held(
-      anEmbedding(),
-      anEmbedding({ pipeline: 'private' }),
-      aPerson(),
-    );
+    const [redacted, hashed, person] = await held(anEmbedding(), anEmbedding({ pipeline: 'private' }), aPerson());
     expect(redacted).toMatchObject({ text: 'mail [EMAIL]', textHash: null, embedderVersion: 'e5' });
     expect(hashed).toMatchObject({ text: null, textHash: expect.stringMatching(/^[0-9a-f]{64}$/) });
     expect(person?.userHash).toMatch(/^[0-9a-f]{64}$/);
@@ -106,9 +102,7 @@ describe('what is held of a span', () => {
   it('tells fragments of one span apart, the same in a retry', async () => {
     const { held } = aHold();
     const parts = async () =>
-      (await held(anEmbedding(), anEmbedding({ text: 'other' }), anEmbedding({ spanId: '2' }))).map(
-        ({ part }) => part,
-      );
+      (await held(anEmbedding(), anEmbedding({ text: 'other' }), anEmbedding({ spanId: '2' }))).map(({ part }) => part);
     expect(await parts()).toEqual([0, 1, 0]);
     expect(await parts()).toEqual([0, 1, 0]);
   });

@@ -3,11 +3,11 @@ import { type LivePlan, measureLiveTraffic } from '../../../src/live/measure-liv
 import type { WindowQuery } from '../../../src/live/sql/live-windows.ts';
 import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
 import { NOON } from '../../support/builders.ts';
+import { aClick, hoursAgo, samples } from '../../support/live-samples.ts';
 import { MemoryLiveWindows } from '../../support/memory-live-windows.ts';
 import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 import { MemoryLogger } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
-import { aClick, hoursAgo, samples } from '../pipeline/live-samples.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -31,11 +31,7 @@ function aWorker(plans: readonly LivePlan[] = [aPlan()]) {
   const abort = new AbortController();
   const deps = { windows, measurements, clock, logger, plans, mostSamples: 10_000 };
   const run = () => clock.until(measureLiveTraffic(deps, abort.signal));
-  const outcomeOf = async (
-    measure: string,
-    segment = 'all',
-    pipeline = 'docs',
-  ): Promise<MeasurementOutcome | null> => {
+  const outcomeOf = async (measure: string, segment = 'all', pipeline = 'docs'): Promise<MeasurementOutcome | null> => {
     const latest = (await measurements.latest(clock.now())).find(
       (one) => one.measure === measure && one.segment === segment && one.pipeline === pipeline,
     );
@@ -48,9 +44,7 @@ function aWorker(plans: readonly LivePlan[] = [aPlan()]) {
 function clicksOn(queries: readonly WindowQuery[]) {
   return queries
     .filter((_, index) => index % 3 === 0)
-    .map(({ id, occurredAt }) =>
-      aClick({ queryId: id, occurredAt: new Date(occurredAt.getTime() + 60_000) }),
-    );
+    .map(({ id, occurredAt }) => aClick({ queryId: id, occurredAt: new Date(occurredAt.getTime() + 60_000) }));
 }
 
 describe('measuring live traffic', () => {
@@ -129,8 +123,7 @@ describe('measuring live traffic', () => {
       worker.windows.queriesOf.set('docs', [...baseline, ...recent]);
       worker.windows.clicksOf.set('docs', [...clicksOn(baseline), ...clicksOn(recent)]);
       const baselineReadings = (): number =>
-        worker.windows.readings.filter(([{ from, until }]) => until.getTime() - from.getTime() > 24 * HOUR_MS)
-          .length;
+        worker.windows.readings.filter(([{ from, until }]) => until.getTime() - from.getTime() > 24 * HOUR_MS).length;
       return { ...worker, baselineReadings };
     }
 
@@ -195,9 +188,7 @@ describe('measuring live traffic', () => {
       const known = await outcomeOf('reference_click_through_ratio');
       if (known === null) throw new Error('there is no reference');
       await clock.advance(1);
-      await measurements.record([
-        { ...known, details: { rates: 'of another version' }, measuredAt: clock.now() },
-      ]);
+      await measurements.record([{ ...known, details: { rates: 'of another version' }, measuredAt: clock.now() }]);
       await run();
       expect(baselineReadings()).toBe(2);
     });

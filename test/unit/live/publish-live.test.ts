@@ -46,8 +46,7 @@ describe('the gauges of live traffic', () => {
   it('are withheld when they are older than three intervals, but for the time of the last success', async () => {
     const read = aMeasurement({ measure: 'samples_read_ratio', value: 1, ciLow: null, ciHigh: null });
     const outcomes = [aMeasurement(), aGap({ measure: 'zero_results_ratio' }), read];
-    const names = async (seconds: number) =>
-      new Set((await gaugesAt(seconds, outcomes)).map(({ name }) => name));
+    const names = async (seconds: number) => new Set((await gaugesAt(seconds, outcomes)).map(({ name }) => name));
     const fresh = await names(900);
     expect(fresh).toContain('recalld_query_error_ratio');
     expect(fresh).toContain('recalld_live_measure_no_data');

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readLiveWindow } from '../../../src/live/read-live-window.ts';
 import { NOON } from '../../support/builders.ts';
+import { aClick, aSample, hoursAgo, samples } from '../../support/live-samples.ts';
 import { recordLog } from '../../support/log.ts';
 import { MemoryLiveWindows } from '../../support/memory-live-windows.ts';
-import { aClick, aSample, hoursAgo, samples } from '../pipeline/live-samples.ts';
 
 const window = { pipeline: 'docs', from: hoursAgo(24), until: NOON };
 

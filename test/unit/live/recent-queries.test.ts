@@ -3,8 +3,7 @@ import { createRecentQueries, type HeldQuery } from '../../../src/live/recent-qu
 import type { LiveQuery } from '../../../src/live/rules/live-query.ts';
 import { aLiveQuery, NOON } from '../../support/builders.ts';
 
-const aQuery = (id: string, parts: Partial<LiveQuery> = {}) =>
-  aLiveQuery({ id, text: 'x'.repeat(100), ...parts });
+const aQuery = (id: string, parts: Partial<LiveQuery> = {}) => aLiveQuery({ id, text: 'x'.repeat(100), ...parts });
 
 const held = (query: LiveQuery): HeldQuery => ({ query, receivedAt: NOON, isKept: false });
 const of = (queryId: string, traceId: string | null = null) => ({ pipeline: 'docs', queryId, traceId });

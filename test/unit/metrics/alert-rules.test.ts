@@ -3,9 +3,7 @@ import { anyCountedBy, increaseBy, maxBy, observedBy, series } from '../../../sr
 
 describe('a piece of PromQL', () => {
   it('matches one value, several, or a pattern', () => {
-    expect(series('recalld_check_state', { state: 'critical' })).toBe(
-      'recalld_check_state{state="critical"}',
-    );
+    expect(series('recalld_check_state', { state: 'critical' })).toBe('recalld_check_state{state="critical"}');
     expect(series('recalld_check_state', { state: ['ok', 'warning'] })).toBe(
       'recalld_check_state{state=~"ok|warning"}',
     );

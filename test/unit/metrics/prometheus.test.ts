@@ -36,9 +36,7 @@ describe('stored gauges as text', () => {
   });
 
   it('let others have their turn while there are many', async () => {
-    const many = Array.from({ length: 20_000 }, (_, k) =>
-      sample('recalld_golden_ndcg', { ...ndcg, k: String(k) }, k),
-    );
+    const many = Array.from({ length: 20_000 }, (_, k) => sample('recalld_golden_ndcg', { ...ndcg, k: String(k) }, k));
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 0);
     const text = await aWriter()(many);

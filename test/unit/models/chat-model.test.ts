@@ -60,8 +60,7 @@ describe('a chat model', () => {
   });
 
   it('that knows no schema is asked for any object, and the next time at once', async () => {
-    responder = (one, response) =>
-      (one.body.includes('json_schema') ? status(400) : said('{}'))(one, response);
+    responder = (one, response) => (one.body.includes('json_schema') ? status(400) : said('{}'))(one, response);
     const model = aModel();
     expect(await model.answer(request, never)).toMatchObject({ kind: 'text' });
     expect(await model.answer(request, never)).toMatchObject({ kind: 'text' });

@@ -39,8 +39,7 @@ const kinds: Kind[] = [
   },
   {
     name: 'Cohere',
-    create: (timeoutMs) =>
-      createCohereReranker({ api: api(timeoutMs), path: '/v2/rerank', model: 'rerank-v3.5' }),
+    create: (timeoutMs) => createCohereReranker({ api: api(timeoutMs), path: '/v2/rerank', model: 'rerank-v3.5' }),
     // As https://docs.cohere.com/reference/rerank describes it.
     scores: (...pairs) =>
       json({
@@ -133,9 +132,9 @@ describe('the request of a reranker', () => {
       json(texts.map((text, index) => ({ index, score: Number(text) })))(request, response);
     });
     const ranking = await kinds[0]?.create().rerank({ ...question, candidates: many }, never);
-    expect(server.requests.map(({ body }) => (JSON.parse(body) as { texts: string[] }).texts.length)).toEqual(
-      [32, 32, 6],
-    );
+    expect(server.requests.map(({ body }) => (JSON.parse(body) as { texts: string[] }).texts.length)).toEqual([
+      32, 32, 6,
+    ]);
     expect(ranking).toMatchObject({ documents: many.toReversed().map(({ id }) => ({ id })) });
   });
 });

@@ -90,10 +90,7 @@ describe('a call to a JSON service', () => {
 
   it('sends a parameter once for each of its values', async () => {
     const api = await apiOver(json({}));
-    await api.call(
-      { method: 'GET', path: '/fetch', query: { ids: ['a&b', 'c'], n: '1' }, purpose: 'search' },
-      never,
-    );
+    await api.call({ method: 'GET', path: '/fetch', query: { ids: ['a&b', 'c'], n: '1' }, purpose: 'search' }, never);
     expect(server?.requests[0]?.target).toBe('/fetch?ids=a%26b&ids=c&n=1');
   });
 

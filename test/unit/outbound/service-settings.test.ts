@@ -21,9 +21,14 @@ beforeAll(() => {
   for (const name of ['ours', 'theirs']) {
     execFileSync(
       'openssl',
-      ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'].concat(
-        ['-subj', `/CN=${name}`, '-keyout', file(`${name}.key`), '-out', file(`${name}.pem`)],
-      ),
+      ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'].concat([
+        '-subj',
+        `/CN=${name}`,
+        '-keyout',
+        file(`${name}.key`),
+        '-out',
+        file(`${name}.pem`),
+      ]),
       { stdio: 'pipe' },
     );
   }
@@ -67,9 +72,7 @@ describe('the settings of a service', () => {
         message: expect.not.stringContaining('ret\n') as unknown,
       }),
     );
-    expect(() => settings('sec\nret')).toThrow(
-      /^pipelines\[0\]\.vector_store\.headers\.api-key: the value holds/,
-    );
+    expect(() => settings('sec\nret')).toThrow(/^pipelines\[0\]\.vector_store\.headers\.api-key: the value holds/);
   });
 });
 

@@ -174,8 +174,6 @@ describe('the analyzer of Presidio', () => {
   });
 
   it('must be at an address that can be called', async () => {
-    await expect(anAnalyzer(json([]), { url: 'http://user:pass@presidio' })).rejects.toThrow(
-      'privacy.presidio.url',
-    );
+    await expect(anAnalyzer(json([]), { url: 'http://user:pass@presidio' })).rejects.toThrow('privacy.presidio.url');
   });
 });

@@ -7,14 +7,7 @@ import { createRedactionThread } from '../../../src/privacy/redaction/redaction-
 import { textHash } from '../../../src/privacy/rules/keyed-hash.ts';
 import { createRedactor } from '../../../src/privacy/rules/redactor.ts';
 import { aLiveQuery } from '../../support/builders.ts';
-import {
-  type FaultServer,
-  hang,
-  json,
-  type Responder,
-  startFaultServer,
-  status,
-} from '../../support/fault-server.ts';
+import { type FaultServer, hang, json, type Responder, startFaultServer, status } from '../../support/fault-server.ts';
 import { recordLog } from '../../support/log.ts';
 import { MemoryMeter } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
@@ -31,8 +24,7 @@ afterAll(() => thread.close());
 
 const key = 'key-of-the-hashes-0123456789';
 
-const aQuery = (parts: Partial<LiveQuery> = {}) =>
-  aLiveQuery({ text: 'Is Ada ada@example.org in?', ...parts });
+const aQuery = (parts: Partial<LiveQuery> = {}) => aLiveQuery({ text: 'Is Ada ada@example.org in?', ...parts });
 
 /** The privacy of `docs` with the service that `responder` plays. */
 async function aPrivacy(responder: Responder | null, privacy: object = {}, timeoutMs = 5000) {
@@ -85,17 +77,9 @@ describe('a service that knows names', () => {
     ['fails', status(500), 'failed'],
     ['does not answer in time', hang(), 'timeout'],
     ['answers nonsense', json({ entities: [] }), 'malformed'],
-    [
-      'finds something outside of the text',
-      json([{ entity_type: 'X', start: 0, end: 99, score: 1 }]),
-      'malformed',
-    ],
+    ['finds something outside of the text', json([{ entity_type: 'X', start: 0, end: 99, score: 1 }]), 'malformed'],
   ])('that %s lets no text through: of a query only a hash is kept', async (_what, responder, outcome) => {
-    const { personalData, outcomes, entries } = await aPrivacy(
-      responder,
-      {},
-      outcome === 'timeout' ? 200 : 5000,
-    );
+    const { personalData, outcomes, entries } = await aPrivacy(responder, {}, outcome === 'timeout' ? 200 : 5000);
     const query = aQuery({ error: 'no index for Ada' });
     const [kept, feedback] = await Promise.all([
       personalData.ofQuery(query),

@@ -77,9 +77,7 @@ describe('the probe of a store', () => {
     expect(deps.deployments.recorded).toEqual([]);
     const grown = described({ count: 1300, traits: { size_class: sizeClass(1300) } });
     await probeStore(deps, 'docs', scriptedStore({ describe: () => ok(grown) }), never);
-    expect(deps.deployments.recorded).toMatchObject([
-      { changes: [{ trait: 'size_class', before: '4', after: '5' }] },
-    ]);
+    expect(deps.deployments.recorded).toMatchObject([{ changes: [{ trait: 'size_class', before: '4', after: '5' }] }]);
   });
 
   it('leaves the reason when it does not answer', async () => {
@@ -184,11 +182,7 @@ describe('the recall of an index', () => {
   });
 
   it('is the share of the exact neighbours that it finds, over live queries with a vector or a text', async () => {
-    const { deps, latest } = setUp([
-      query('q1', Float32Array.of(1)),
-      query('q2', null, 'hello'),
-      query('q3', null),
-    ]);
+    const { deps, latest } = setUp([query('q1', Float32Array.of(1)), query('q2', null, 'hello'), query('q3', null)]);
     const pipeline = aWatchedPipeline({
       store,
       embedder: anEmbedder(() => 0),

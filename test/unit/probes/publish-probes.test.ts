@@ -35,8 +35,7 @@ async function gaugesAfter(seconds: number, outcomes: Parameters<MemoryMeasureme
   return new Map(samples.map(({ name, labels, value }) => [name, { ...labels, value }]));
 }
 
-const now = (measure: string, parts: Partial<Measurement> = {}): Measurement =>
-  aMeasurement({ measure, ...parts });
+const now = (measure: string, parts: Partial<Measurement> = {}): Measurement => aMeasurement({ measure, ...parts });
 
 it('exports what probes found, with bounds and n where there are any, and nothing of other pipelines', async () => {
   const gauges = await gaugesAfter(60, [

@@ -229,9 +229,7 @@ describe('a job', () => {
     };
     const reason = error instanceof Error ? error.message : error;
     expect(await run(RECOVER, {}, 'id')).toEqual({ kind: verdict, reason });
-    expect(meter.increments).toEqual([
-      { name: 'recalld_jobs_total', labels: { job: RECOVER, outcome }, value: 1 },
-    ]);
+    expect(meter.increments).toEqual([{ name: 'recalld_jobs_total', labels: { job: RECOVER, outcome }, value: 1 }]);
     expect(meter.observations).toHaveLength(1);
     expect(logger.lines).toEqual([
       {

@@ -8,9 +8,7 @@ const request = { text: 'a&b=c #1?', k: 5, tags: { course: 'x/y', up: '..' } };
 
 describe('the address of a retriever', () => {
   it('takes the query, k and tags percent-encoded', () => {
-    const address = compileAddress(
-      'http://rag.internal/{{tags.course}}/search?q={{text}}&k={{k}}&t={{tags.none}}',
-    );
+    const address = compileAddress('http://rag.internal/{{tags.course}}/search?q={{text}}&k={{k}}&t={{tags.none}}');
     expect(address.render(request)).toBe('http://rag.internal/x%2Fy/search?q=a%26b%3Dc%20%231%3F&k=5&t=');
   });
 
@@ -22,16 +20,12 @@ describe('the address of a retriever', () => {
   it.each(['..', '.'])('does not follow a tag %j to another path', (up) => {
     const address = compileAddress('http://rag.internal/courses/{{tags.up}}/search');
     expect(address.render({ ...request, tags: { up } })).toBeNull();
-    expect(address.render({ ...request, tags: { up: 'a..b' } })).toBe(
-      'http://rag.internal/courses/a..b/search',
-    );
+    expect(address.render({ ...request, tags: { up: 'a..b' } })).toBe('http://rag.internal/courses/a..b/search');
   });
 
   it('knows where a redirect leads, and shows a path only when it is the configured one', () => {
     const address = compileAddress('http://rag.internal/search?q={{text}}');
-    expect(address.describeRedirect('https://rag.internal/search/?q=refund')).toBe(
-      'https://rag.internal/search/',
-    );
+    expect(address.describeRedirect('https://rag.internal/search/?q=refund')).toBe('https://rag.internal/search/');
     expect(address.describeRedirect('/search/')).toBe('http://rag.internal/search/');
     expect(address.describeRedirect('/refund')).toBe(
       'the final address (it leads to another path on http://rag.internal)',

@@ -8,9 +8,7 @@ const characters = fc.oneof(
 );
 
 const traps = fc.constantFrom(
-  ...'{{text}} {{k}} {{tags.course}} {{nope}} }} ${TOKEN} $& $1 " \\ \\u0000 /../ / # ? & = %41 % + <'.split(
-    ' ',
-  ),
+  ...'{{text}} {{k}} {{tags.course}} {{nope}} }} ${TOKEN} $& $1 " \\ \\u0000 /../ / # ? & = %41 % + <'.split(' '),
   ' ',
   '\r\n',
   '\ufeff',

@@ -183,8 +183,7 @@ describe('a program that breaks down', () => {
       timeoutMs: 250,
       startTimeoutMs: 10_000,
     });
-    for (let query = 0; query < 3; query += 1)
-      expect(await ask('a')).toMatchObject({ code: 'command_exited' });
+    for (let query = 0; query < 3; query += 1) expect(await ask('a')).toMatchObject({ code: 'command_exited' });
     // The next start is further away than a query may take.
     expect(await ask('a')).toMatchObject({
       code: 'command_exited',
@@ -227,10 +226,7 @@ describe('a program that breaks down', () => {
     const { ask } = aRetriever(`if (request.text !== 'slow') ${answering}`, { timeoutMs: 500 });
     await ask('a');
     for (let query = 0; query < 3; query += 1) {
-      expect(await Promise.all([ask('slow'), ask('a')])).toMatchObject([
-        { kind: 'timeout' },
-        { kind: 'documents' },
-      ]);
+      expect(await Promise.all([ask('slow'), ask('a')])).toMatchObject([{ kind: 'timeout' }, { kind: 'documents' }]);
     }
     expect(starts()).toHaveLength(1);
   });
@@ -259,11 +255,7 @@ describe('a program that breaks down', () => {
     ['a line that nests without end', 'write("[".repeat(900_000));', 'too_deep'],
     ['an answer without an id', 'write({ documents: [] });', 'unknown_id'],
     ['an answer to what it was never asked', 'write({ id: "99", documents: [] });', 'unknown_id'],
-    [
-      'a flood without a line end',
-      'setInterval(() => process.stdout.write("x".repeat(65536)), 0);',
-      'line_too_long',
-    ],
+    ['a flood without a line end', 'setInterval(() => process.stdout.write("x".repeat(65536)), 0);', 'line_too_long'],
   ])('is started anew after %s, because nobody knows which answer is whose', async (_, nonsense, code) => {
     const { ask, log } = aRetriever(
       `if (request.text === 'bad') { ${nonsense} } else if (request.text !== 'waits') ${answering}`,
@@ -288,9 +280,7 @@ describe('a program that breaks down', () => {
       `process.stderr.write((request.text + ' ').repeat(500_000), () => ${answering.slice(0, -1)});`,
     );
     expect(await ask('my secret')).toMatchObject({ kind: 'documents' });
-    expect(log.entries).toMatchObject([
-      { level: 'debug', message: expect.stringContaining('standard error') },
-    ]);
+    expect(log.entries).toMatchObject([{ level: 'debug', message: expect.stringContaining('standard error') }]);
     expect(JSON.stringify(log.entries)).not.toContain('my secret');
   });
 });
@@ -367,9 +357,7 @@ function chunksOf(text: string, sizes: readonly number[]): Buffer[] {
 }
 
 describe('a stream of lines', () => {
-  const aLine = fc
-    .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
-    .map((text) => JSON.stringify(text));
+  const aLine = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).map((text) => JSON.stringify(text));
   const sizes = fc.array(fc.integer({ min: 1, max: 17 }), { minLength: 1 });
 
   it('comes out line by line, however it was cut on the way', () => {

@@ -6,12 +6,7 @@ import type { Config } from '../../../src/app/config/schema.ts';
 import { RecalldError } from '../../../src/errors.ts';
 
 function parse(pipeline: object): Config {
-  return parseConfig(
-    JSON.stringify({ pipelines: [{ name: 'docs', ...pipeline }] }),
-    'recalld.yaml',
-    {},
-    () => '',
-  );
+  return parseConfig(JSON.stringify({ pipelines: [{ name: 'docs', ...pipeline }] }), 'recalld.yaml', {}, () => '');
 }
 
 function problemOf(pipeline: object): string | null {
@@ -94,11 +89,7 @@ describe('a retriever that stands on other parts of its pipeline', () => {
       },
       null,
     ],
-    [
-      'a program, which may give them',
-      { retriever: reranked({ kind: 'command', command: ['./find'] }) },
-      null,
-    ],
+    ['a program, which may give them', { retriever: reranked({ kind: 'command', command: ['./find'] }) }, null],
   ])('gives texts to a reranker, or is refused: %s', (_, pipeline, problem) => {
     expect(problemOf(pipeline)).toBe(problem);
   });
@@ -120,10 +111,7 @@ describe('the printed config', () => {
 
   it.each<[what: string, pipeline: object]>([
     ['an embedder', { retriever: http, embedder: { ...embedder, ...service, base_url: secretUrl } }],
-    [
-      'Text Embeddings Inference',
-      { retriever: http, embedder: { kind: 'tei', ...service, base_url: secretUrl } },
-    ],
+    ['Text Embeddings Inference', { retriever: http, embedder: { kind: 'tei', ...service, base_url: secretUrl } }],
     [
       'a search engine',
       { retriever: { ...engine, ...service, url: secretUrl, password: secret, query: { token: secret } } },
@@ -153,9 +141,7 @@ describe('the printed config', () => {
   });
 
   it('still shows which program it is', () => {
-    expect(
-      redactConfig(parse({ retriever: { kind: 'command', command: ['./find', '--fast'] } })),
-    ).toMatchObject({
+    expect(redactConfig(parse({ retriever: { kind: 'command', command: ['./find', '--fast'] } }))).toMatchObject({
       pipelines: [{ retriever: { command: ['./find', '[redacted]'] } }],
     });
   });

@@ -17,19 +17,13 @@ describe('the headers of a request', () => {
   });
 
   it('can be replaced whatever their case', () => {
-    const headers = compileHeaders(
-      { 'Content-Type': 'application/vnd.rag+json', ACCEPT: '*/*' },
-      true,
-    )(request);
+    const headers = compileHeaders({ 'Content-Type': 'application/vnd.rag+json', ACCEPT: '*/*' }, true)(request);
     expect(headers['content-type']).toBe('application/vnd.rag+json');
     expect(headers['accept']).toBe('*/*');
   });
 
   it('are filled in, and left out for a tag that the query does not have', () => {
-    const render = compileHeaders(
-      { 'x-tenant': '{{tags.tenant}}', 'x-page': 'k={{k}};l={{tags.lang}}' },
-      true,
-    );
+    const render = compileHeaders({ 'x-tenant': '{{tags.tenant}}', 'x-page': 'k={{k}};l={{tags.lang}}' }, true);
     expect(render(request)['x-tenant']).toBe('Acme Corp');
     expect(render({ ...request, tags: {} })).not.toHaveProperty('x-tenant');
     expect(render(request)['x-page']).toBe('k=5;l=');
@@ -46,9 +40,7 @@ describe('the headers of a request', () => {
   });
 
   it('forgive space around a value, as around a token that was read from a file', () => {
-    expect(compileHeaders({ authorization: 'Bearer abc\n' }, true)(request)['authorization']).toBe(
-      'Bearer abc',
-    );
+    expect(compileHeaders({ authorization: 'Bearer abc\n' }, true)(request)['authorization']).toBe('Bearer abc');
   });
 
   it.each([

@@ -32,8 +32,7 @@ function aRetriever(url: string, changes: Partial<HttpRetrieverSettings> = {}) {
 const request = { text: 'how do I "quote"', k: 2, tags: { lang: 'en' } };
 
 describe('a GraphQL service', () => {
-  const query =
-    'query Find($q: String!, $n: Int!) { search(text: $q, first: $n) { edges { rank node { id } } } }';
+  const query = 'query Find($q: String!, $n: Int!) { search(text: $q, first: $n) { edges { rank node { id } } } }';
   const overGraphQl: Partial<HttpRetrieverSettings> = {
     body: { query, variables: { q: '{{text}}', n: '{{k}}' } },
     results: { list: 'data.search.edges', id: 'node.id', score: 'rank' },
@@ -91,12 +90,8 @@ describe('a first stage', () => {
   it('is named by its own place in the config', async () => {
     const changes = { configField: 'retriever.of' };
     expect(() => aRetriever('ftp://rag/', changes)).toThrow('retriever.of.url: the URL has the scheme ftp:');
-    expect(() => aRetriever('http://rag/', { ...changes, body: '{{x}}' })).toThrow(
-      'retriever.of.body: {{x}}',
-    );
-    expect(() => aRetriever('http://rag/', { ...changes, headers: { te: 'x' } })).toThrow(
-      'retriever.of.headers.te:',
-    );
+    expect(() => aRetriever('http://rag/', { ...changes, body: '{{x}}' })).toThrow('retriever.of.body: {{x}}');
+    expect(() => aRetriever('http://rag/', { ...changes, headers: { te: 'x' } })).toThrow('retriever.of.headers.te:');
     server = await startFaultServer(documents([{ id: null }]));
     expect(await aRetriever(server.url, changes).retrieve(request, never)).toMatchObject({
       message: expect.stringContaining('retriever.of.results.id is id'),
@@ -116,17 +111,7 @@ describe('a service behind TLS with certificates on both sides', () => {
       const file = path.join(folder, name);
       execFileSync(
         'openssl',
-        [
-          'req',
-          '-x509',
-          '-newkey',
-          'ec',
-          '-pkeyopt',
-          'ec_paramgen_curve:P-256',
-          '-nodes',
-          '-days',
-          '2',
-        ].concat(
+        ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'].concat(
           ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'],
           ['-keyout', `${file}.key`, '-out', `${file}.pem`],
         ),

@@ -206,18 +206,8 @@ describe('a fault', () => {
   it.each([
     ['a web page', html(), 'not_json', 'answered text/html instead of JSON.'],
     ['an answer without content', status(204), 'not_json', 'answered with an empty body instead of JSON.'],
-    [
-      'an object without the list',
-      json({ hits: [], error: 'x' }),
-      'no_result_list',
-      'with the keys hits, error.',
-    ],
-    [
-      'a result without an id',
-      documents([{ id: 'd1' }, {}]),
-      'missing_id',
-      '1 of 2 results, first at rank 2',
-    ],
+    ['an object without the list', json({ hits: [], error: 'x' }), 'no_result_list', 'with the keys hits, error.'],
+    ['a result without an id', documents([{ id: 'd1' }, {}]), 'missing_id', '1 of 2 results, first at rank 2'],
     ['a body that stops short', truncated(), 'connection_reset', 'closed the connection before'],
     ['a reset', reset(), 'connection_reset', 'closed the connection before'],
     ['a status 401', status(401), 'http_401', 'answered 401 Unauthorized; check retriever.headers.'],
@@ -225,12 +215,7 @@ describe('a fault', () => {
     ['a status 500', status(500), 'http_500', 'answered 500 Internal Server Error.'],
     ['a status of its own', status(599), 'http_599', 'answered 599.'],
     ['a status 304', status(304), 'http_304', 'answered 304 Not Modified.'],
-    [
-      'a broken compression',
-      raw('plain', { 'content-encoding': 'gzip' }),
-      'bad_encoding',
-      'cannot be decompressed',
-    ],
+    ['a broken compression', raw('plain', { 'content-encoding': 'gzip' }), 'bad_encoding', 'cannot be decompressed'],
     [
       'four megabytes of opening brackets',
       raw('['.repeat(4_000_000)),
@@ -288,29 +273,23 @@ describe('a fault', () => {
     server.respondWith(redirect('/search/?q=refund', 307));
     const answer = await retrieve({ retries: 2 });
     expect(answer).toMatchObject({ kind: 'error', code: 'http_redirect', attempts: 1 });
-    expect(answer).toHaveProperty(
-      'message',
-      expect.stringContaining(`set retriever.url to ${server.url}/search/.`),
-    );
+    expect(answer).toHaveProperty('message', expect.stringContaining(`set retriever.url to ${server.url}/search/.`));
     expect(server.requests).toHaveLength(1);
   });
 
   it.each([
     ['hangs', hang()],
     ['stops in the middle of its body', hangInBody()],
-  ])(
-    'of a service that %s is a timeout, not tried again, and closes the connection',
-    async (_name, fault) => {
-      server.respondWith(fault);
-      expect(await retrieve({ timeoutMs: 1000, retries: 3 })).toStrictEqual({
-        kind: 'timeout',
-        latencyMs: expect.any(Number),
-        attempts: 1,
-      });
-      expect(server.requests).toHaveLength(1);
-      await expect.poll(() => server.openConnections).toBe(0);
-    },
-  );
+  ])('of a service that %s is a timeout, not tried again, and closes the connection', async (_name, fault) => {
+    server.respondWith(fault);
+    expect(await retrieve({ timeoutMs: 1000, retries: 3 })).toStrictEqual({
+      kind: 'timeout',
+      latencyMs: expect.any(Number),
+      attempts: 1,
+    });
+    expect(server.requests).toHaveLength(1);
+    await expect.poll(() => server.openConnections).toBe(0);
+  });
 
   it('whose error page never ends is told by its status, and its connection closed', async () => {
     server.respondWith((_request, response) => {
@@ -424,22 +403,10 @@ describe('an abort', () => {
 
 describe('settings that can never work', () => {
   it.each<[name: string, changes: Partial<HttpRetrieverSettings>, message: string]>([
-    [
-      'an unknown placeholder',
-      { body: { query: '{{txt}}' } },
-      'retriever.body.query: {{txt}} is not a placeholder',
-    ],
-    [
-      'a scheme that is not HTTP',
-      { url: 'ftp://rag.internal/' },
-      'retriever.url: the URL has the scheme ftp:',
-    ],
+    ['an unknown placeholder', { body: { query: '{{txt}}' } }, 'retriever.body.query: {{txt}} is not a placeholder'],
+    ['a scheme that is not HTTP', { url: 'ftp://rag.internal/' }, 'retriever.url: the URL has the scheme ftp:'],
     ['a body for a GET', { method: 'GET' }, 'retriever.body: a GET request has no body'],
-    [
-      'a list that is no JMESPath',
-      { results: { list: '[', id: 'id', score: null } },
-      'retriever.results.list: "["',
-    ],
+    ['a list that is no JMESPath', { results: { list: '[', id: 'id', score: null } }, 'retriever.results.list: "["'],
     ['a header that cannot be sent', { headers: { 'bad name': 'x' } }, 'retriever.headers.bad name: '],
   ])('are refused at once: %s', (_name, changes, message) => {
     expect(() => createHttpRetriever(settings(changes))).toThrowError(RecalldError);

@@ -19,12 +19,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 function configOf(pipeline: object): Config {
-  return parseConfig(
-    JSON.stringify({ pipelines: [{ name: 'docs', ...pipeline }] }),
-    'recalld.yaml',
-    {},
-    () => '',
-  );
+  return parseConfig(JSON.stringify({ pipelines: [{ name: 'docs', ...pipeline }] }), 'recalld.yaml', {}, () => '');
 }
 
 /** Asks the retriever of a pipeline once, as a golden run does. */
@@ -79,9 +74,7 @@ describe('a retriever of the config', () => {
     ['tei', '/rerank', { query: 'a question', texts: ['text of d1'] }],
     ['cohere', '/v2/rerank', { model: 'm', documents: ['text of d1'], top_n: 1 }],
   ])('is reranked by %s', async (kind, target, body) => {
-    const scores = json(
-      kind === 'tei' ? [{ index: 0, score: 7 }] : { results: [{ index: 0, relevance_score: 7 }] },
-    );
+    const scores = json(kind === 'tei' ? [{ index: 0, score: 7 }] : { results: [{ index: 0, relevance_score: 7 }] });
     server.respondWith((request, response) => (request.target === target ? scores : hits)(request, response));
     const retriever = {
       kind: 'rerank',

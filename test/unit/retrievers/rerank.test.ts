@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RerankCandidate, Reranker, RerankerAnswer } from '../../../src/models/reranker.ts';
 import { createRerankRetriever } from '../../../src/retrievers/open-retriever.ts';
-import type {
-  FoundDocument,
-  Retriever,
-  RetrieverAnswer,
-  RetrieverRequest,
-} from '../../../src/retrievers/retriever.ts';
+import type { FoundDocument, Retriever, RetrieverAnswer, RetrieverRequest } from '../../../src/retrievers/retriever.ts';
 import { never } from '../../support/json-api.ts';
 
 /** Documents `d1` to `d<count>` with their texts. */
@@ -96,10 +91,7 @@ describe('retrieve and rerank', () => {
     ['an empty one', ' '],
   ])('fails when a candidate has %s, since without it another thing would be measured', async (_, text) => {
     const documents = [...found(2), { id: 'd3', score: 0, ...(text === undefined ? {} : { text }) }];
-    const answer = await aRetriever(aFirstStage(documents).retriever, aReranker().reranker).retrieve(
-      request,
-      never,
-    );
+    const answer = await aRetriever(aFirstStage(documents).retriever, aReranker().reranker).retrieve(request, never);
     expect(answer).toMatchObject({
       kind: 'error',
       code: 'missing_text',
@@ -109,17 +101,11 @@ describe('retrieve and rerank', () => {
 
   it('passes the failure of either stage on', async () => {
     const down = { kind: 'error', code: 'http_503', message: 'down', latencyMs: 1, attempts: 3 } as const;
-    expect(await aRetriever(aFirstStage(down).retriever, aReranker().reranker).retrieve(request, never)).toBe(
-      down,
-    );
+    expect(await aRetriever(aFirstStage(down).retriever, aReranker().reranker).retrieve(request, never)).toBe(down);
     const late = { kind: 'timeout', latencyMs: 1, attempts: 1 } as const;
-    expect(await aRetriever(aFirstStage(late).retriever, aReranker().reranker).retrieve(request, never)).toBe(
-      late,
-    );
+    expect(await aRetriever(aFirstStage(late).retriever, aReranker().reranker).retrieve(request, never)).toBe(late);
     const broken = aReranker({ kind: 'failed', code: 'http_413', message: 'too many', latencyMs: 4 });
-    expect(
-      await aRetriever(aFirstStage(found(1)).retriever, broken.reranker).retrieve(request, never),
-    ).toStrictEqual({
+    expect(await aRetriever(aFirstStage(found(1)).retriever, broken.reranker).retrieve(request, never)).toStrictEqual({
       kind: 'error',
       code: 'http_413',
       message: 'too many',

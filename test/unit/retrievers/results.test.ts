@@ -4,12 +4,7 @@ import { compileResults, type ResultExpressions } from '../../../src/retrievers/
 
 const plain: ResultExpressions = { list: 'results', id: 'id', score: 'score' };
 
-function read(
-  text: string,
-  expressions = plain,
-  contentType: string | null = 'application/json',
-  withText = false,
-) {
+function read(text: string, expressions = plain, contentType: string | null = 'application/json', withText = false) {
   return compileResults(expressions)({
     text,
     contentType,
@@ -48,11 +43,7 @@ describe('the results of an answer', () => {
       { list: '"the-list"', id: '"doc-id"', score: 's' },
       { 'the-list': [{ 'doc-id': 'd1', s: 2 }] },
     ],
-    [
-      'a distance turned into a score',
-      { list: 'r', id: 'id', score: '`3` - d' },
-      { r: [{ id: 'd1', d: 1 }] },
-    ],
+    ['a distance turned into a score', { list: 'r', id: 'id', score: '`3` - d' }, { r: [{ id: 'd1', d: 1 }] }],
   ])('can be %s', (_name, expressions, answer) => {
     expect(readJson(answer, expressions)).toStrictEqual({
       kind: 'documents',
@@ -116,16 +107,11 @@ describe('the results of an answer', () => {
     expect(readJson({ results: [{ id: 'a' }] })).toStrictEqual(expected);
     expect(readJson({ results: [{ id: 'a', score: 1 }] }, { ...plain, score: null })).toStrictEqual(expected);
     // An expression that does not fit the value is no score either, not a crash.
-    expect(readJson({ results: [{ id: 'a', score: 'x' }] }, { ...plain, score: 'abs(score)' })).toStrictEqual(
-      expected,
-    );
+    expect(readJson({ results: [{ id: 'a', score: 'x' }] }, { ...plain, score: 'abs(score)' })).toStrictEqual(expected);
   });
 
   it('are bounded', () => {
-    const answer = readJson(
-      { results: Array.from({ length: 10_001 }, (_, index) => index) },
-      { ...plain, id: '@' },
-    );
+    const answer = readJson({ results: Array.from({ length: 10_001 }, (_, index) => index) }, { ...plain, id: '@' });
     expect(answer.kind === 'documents' && answer.documents.length).toBe(10_000);
   });
 
@@ -152,12 +138,7 @@ describe('the results of an answer', () => {
 
   it.each([
     ['a web page', '<html>', 'text/html; charset=utf-8', 'answered text/html instead of JSON.'],
-    [
-      'JSON that was cut off',
-      '{"results": [',
-      'application/json',
-      'says application/json, but the body is not JSON',
-    ],
+    ['JSON that was cut off', '{"results": [', 'application/json', 'says application/json, but the body is not JSON'],
     ['NaN, which is not JSON', '[NaN]', 'application/problem+json', 'says application/problem+json, but'],
     ['an empty body', ' ', 'application/json', 'answered with an empty body instead of JSON.'],
     ['text without a type', 'ok', null, 'answered without a content type, and the body is not JSON.'],
@@ -172,11 +153,7 @@ describe('the results of an answer', () => {
   });
 
   it.each<[name: string, expressions: ResultExpressions, message: string]>([
-    [
-      'a list that is no JMESPath',
-      { ...plain, list: 'hits[' },
-      'retriever.results.list: "hits[" is not a JMESPath',
-    ],
+    ['a list that is no JMESPath', { ...plain, list: 'hits[' }, 'retriever.results.list: "hits[" is not a JMESPath'],
     ['an empty id', { ...plain, id: '' }, 'retriever.results.id: "" is not a JMESPath expression'],
     [
       'an unknown function',

@@ -18,11 +18,7 @@ describe('a template', () => {
     ['leaves a missing tag out of a longer string', 'tenant={{tags.tenant}};', 'tenant=;'],
     ['finds no tag on the prototype of objects', '{{tags.constructor}}', null],
     ['takes spaces inside the braces', '{{ text }} / {{ tags.course }}', 'what is a "tag"? / ml-101'],
-    [
-      'fills nested objects and arrays',
-      { a: [{ b: '{{k}}' }, 1, null, true] },
-      { a: [{ b: 10 }, 1, null, true] },
-    ],
+    ['fills nested objects and arrays', { a: [{ b: '{{k}}' }, 1, null, true] }, { a: [{ b: 10 }, 1, null, true] }],
     ['leaves single braces alone', '{text} }} {', '{text} }} {'],
     ['keeps numbers, booleans and null', [1.5, false, null], [1.5, false, null]],
     ['keeps an empty string', '', ''],
@@ -43,11 +39,7 @@ describe('a template', () => {
       'retriever.body.query: {{txt}} is not a placeholder; use {{text}}, {{k}} or {{tags.NAME}}.',
     ],
     ['an empty placeholder', ['{{}}'], 'retriever.body[0]: {{}} is not a placeholder'],
-    [
-      'a tag without a name',
-      { a: { b: ['{{tags.}}'] } },
-      'retriever.body.a.b[0]: {{tags.}} is not a placeholder',
-    ],
+    ['a tag without a name', { a: { b: ['{{tags.}}'] } }, 'retriever.body.a.b[0]: {{tags.}} is not a placeholder'],
     ['braces in braces', '{{{{text}}}}', 'retriever.body: {{{{text}} is not a placeholder'],
     ['a placeholder in a key', { '{{text}}': 1 }, 'retriever.body: the key "{{text}}" holds a placeholder'],
   ];
@@ -59,10 +51,7 @@ describe('a template', () => {
   it('never reads the text of a query as a template', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const rendered = compileValue(
-          { whole: '{{text}}', part: '<{{text}}|{{k}}>' },
-          'f',
-        )({ ...request, text });
+        const rendered = compileValue({ whole: '{{text}}', part: '<{{text}}|{{k}}>' }, 'f')({ ...request, text });
         expect(rendered).toStrictEqual({ whole: text, part: `<${text}|10>` });
       }),
     );

@@ -59,9 +59,7 @@ describe('a retriever over a vector store', () => {
       latencyMs: 8,
       attempts: 1,
     });
-    expect(asked).toEqual([
-      { vector: new Float32Array([3, 4]), k: 2, filter: {}, exact: false, withContent: false },
-    ]);
+    expect(asked).toEqual([{ vector: new Float32Array([3, 4]), k: 2, filter: {}, exact: false, withContent: false }]);
   });
 
   it('gives texts when a reranker needs them', async () => {

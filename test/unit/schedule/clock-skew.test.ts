@@ -36,21 +36,16 @@ describe('a clock', () => {
     ['is more than a minute behind', -61, 0.5, false],
     ['is two hours ahead, by an answer that took two minutes', 7200, 60, false],
   ])('that %s is judged by that, whatever was known before', (_, seconds, marginSeconds, isRight) => {
-    for (const before of [true, false])
-      expect(isClockRight({ seconds, marginSeconds }, before)).toBe(isRight);
+    for (const before of [true, false]) expect(isClockRight({ seconds, marginSeconds }, before)).toBe(isRight);
   });
 
   it.each([
     [50, 15],
     [70, 15],
     [0, 90],
-  ])(
-    'that may be right or wrong, %s s ahead give or take %s s, is judged as before',
-    (seconds, marginSeconds) => {
-      for (const before of [true, false])
-        expect(isClockRight({ seconds, marginSeconds }, before)).toBe(before);
-    },
-  );
+  ])('that may be right or wrong, %s s ahead give or take %s s, is judged as before', (seconds, marginSeconds) => {
+    for (const before of [true, false]) expect(isClockRight({ seconds, marginSeconds }, before)).toBe(before);
+  });
 
   it.each([
     [7200, '2 h ahead of'],

@@ -160,8 +160,7 @@ describe('difference of proportions', () => {
 describe('several tests', () => {
   it('adjusts as Holm, and as Benjamini and Hochberg', () => {
     const { p, holm: expectedHolm, benjamini_hochberg } = reference.multiplicity;
-    for (const [i, adjusted] of holm(p).entries())
-      expect(relativeError(adjusted, expectedHolm[i])).toBeLessThan(1e-9);
+    for (const [i, adjusted] of holm(p).entries()) expect(relativeError(adjusted, expectedHolm[i])).toBeLessThan(1e-9);
     for (const [i, adjusted] of benjaminiHochberg(p).entries())
       expect(relativeError(adjusted, benjamini_hochberg[i])).toBeLessThan(1e-9);
   });

@@ -2,12 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bcaInterval, moments } from '../../../src/stats/descriptive.ts';
-import {
-  normalCdf,
-  normalQuantile,
-  studentTCdf,
-  studentTQuantile,
-} from '../../../src/stats/distributions.ts';
+import { normalCdf, normalQuantile, studentTCdf, studentTQuantile } from '../../../src/stats/distributions.ts';
 import { studentTInterval, wilsonInterval } from '../../../src/stats/intervals.ts';
 
 interface Reference {

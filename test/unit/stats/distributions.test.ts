@@ -20,16 +20,13 @@ describe('normal distribution', () => {
   it('returns from every probability to itself', () => {
     fc.assert(
       fc.property(probability, (p) => {
-        expect(Math.abs(normalCdf(normalQuantile(p)) - p)).toBeLessThanOrEqual(
-          1e-12 * Math.min(p, 1 - p) + 2e-16,
-        );
+        expect(Math.abs(normalCdf(normalQuantile(p)) - p)).toBeLessThanOrEqual(1e-12 * Math.min(p, 1 - p) + 2e-16);
       }),
     );
   });
 
   it('is symmetric, and steady where the series gives way to the continued fraction', () => {
-    for (const z of [0.1, 1, 2.9999999, 3, 3.0000001, 5])
-      expect(normalCdf(z) + normalCdf(-z)).toBeCloseTo(1, 14);
+    for (const z of [0.1, 1, 2.9999999, 3, 3.0000001, 5]) expect(normalCdf(z) + normalCdf(-z)).toBeCloseTo(1, 14);
     expect(normalCdf(-3.0000000001) / normalCdf(-2.9999999999)).toBeCloseTo(1, 8);
   });
 
@@ -43,13 +40,9 @@ describe('normal distribution', () => {
 describe('t distribution', () => {
   it('returns from every probability to itself, for any degrees of freedom', () => {
     fc.assert(
-      fc.property(
-        fc.double({ min: 1e-9, max: 0.999, noNaN: true }),
-        fc.integer({ min: 1, max: 100_000 }),
-        (p, df) => {
-          expect(studentTCdf(studentTQuantile(p, df), df) / p).toBeCloseTo(1, 10);
-        },
-      ),
+      fc.property(fc.double({ min: 1e-9, max: 0.999, noNaN: true }), fc.integer({ min: 1, max: 100_000 }), (p, df) => {
+        expect(studentTCdf(studentTQuantile(p, df), df) / p).toBeCloseTo(1, 10);
+      }),
     );
   });
 

@@ -24,13 +24,9 @@ describe('noncentralTUpperTail', () => {
 
   it('is the t distribution when central', () => {
     fc.assert(
-      fc.property(
-        fc.double({ min: -30, max: 30, noNaN: true }),
-        fc.integer({ min: 1, max: 100_000 }),
-        (t, df) => {
-          expect(noncentralTUpperTail(t, df, 0)).toBeCloseTo(studentTCdf(-t, df), 11);
-        },
-      ),
+      fc.property(fc.double({ min: -30, max: 30, noNaN: true }), fc.integer({ min: 1, max: 100_000 }), (t, df) => {
+        expect(noncentralTUpperTail(t, df, 0)).toBeCloseTo(studentTCdf(-t, df), 11);
+      }),
     );
   });
 });
@@ -75,14 +71,10 @@ describe('smallestDetectableDifference', () => {
 
   it('is found with the planned power, with few queries too', () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 2, max: 5000 }),
-        fc.double({ min: 0.01, max: 0.6, noNaN: true }),
-        (n, sd) => {
-          const smallest = smallestDetectableDifference(sd, n, USUAL) ?? Number.NaN;
-          expect(pairedTPower(smallest / sd, n, USUAL)).toBeCloseTo(0.8, 9);
-        },
-      ),
+      fc.property(fc.integer({ min: 2, max: 5000 }), fc.double({ min: 0.01, max: 0.6, noNaN: true }), (n, sd) => {
+        const smallest = smallestDetectableDifference(sd, n, USUAL) ?? Number.NaN;
+        expect(pairedTPower(smallest / sd, n, USUAL)).toBeCloseTo(0.8, 9);
+      }),
       { numRuns: 30 },
     );
   });
@@ -93,8 +85,8 @@ describe('smallestDetectableDifference', () => {
 
   it('is the same whatever was asked before', () => {
     const asked = [10, 50, 51].flatMap((n) =>
-      [USUAL, { ...USUAL, alpha: 0.01 }, { ...USUAL, sided: 1 as const }, { ...USUAL, power: 0.9 }].flatMap(
-        (plan) => [0.1, 0.3].map((sd) => ({ sd, n, plan })),
+      [USUAL, { ...USUAL, alpha: 0.01 }, { ...USUAL, sided: 1 as const }, { ...USUAL, power: 0.9 }].flatMap((plan) =>
+        [0.1, 0.3].map((sd) => ({ sd, n, plan })),
       ),
     );
     const answers = asked.map(({ sd, n, plan }) => smallestDetectableDifference(sd, n, plan));

@@ -99,8 +99,7 @@ describe('signFlipTest, exact', () => {
   });
 
   it('is never 0, however many queries fall', () => {
-    for (const n of [5, 2_000, 20_000])
-      expect(signFlipTest(new Float64Array(n).fill(-0.5)).p).toBeGreaterThan(0);
+    for (const n of [5, 2_000, 20_000]) expect(signFlipTest(new Float64Array(n).fill(-0.5)).p).toBeGreaterThan(0);
   });
 });
 

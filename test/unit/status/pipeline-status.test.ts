@@ -7,14 +7,7 @@ import type { MeasurementOutcome } from '../../../src/measures/rules/measurement
 import type { Verdict } from '../../../src/model.ts';
 import { type PipelineStatus, pipelineStatus } from '../../../src/status/pipeline-status.ts';
 import type { VectorStore } from '../../../src/stores/vector-store.ts';
-import {
-  aCompletedRun,
-  aFloor,
-  aLatestRun,
-  aWatchedPipeline,
-  goldenChecks,
-  NOON,
-} from '../../support/builders.ts';
+import { aCompletedRun, aFloor, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 import { statesAt } from '../../support/check-states.ts';
 import { aGap, aMeasurement } from '../../support/measurements.ts';
 import { memoryEmbedder } from '../../support/memory-embedder.ts';
@@ -72,15 +65,12 @@ describe('the state of a pipeline', () => {
     expect(await statusAt(60)).toMatchObject({ pipeline: 'docs', state: 'ok', reasons: [] });
   });
 
-  it.each(['warning', 'critical', 'no_data'] as const)(
-    'is %s when a check is, with its sentence',
-    async (verdict) => {
-      expect(await statusAt(60, [judged(verdict)])).toMatchObject({
-        state: verdict,
-        reasons: [`${FLOOR}: It is 0.9.`],
-      });
-    },
-  );
+  it.each(['warning', 'critical', 'no_data'] as const)('is %s when a check is, with its sentence', async (verdict) => {
+    expect(await statusAt(60, [judged(verdict)])).toMatchObject({
+      state: verdict,
+      reasons: [`${FLOOR}: It is 0.9.`],
+    });
+  });
 
   const late = 3 * HOUR + 1;
   const freshRead = {
@@ -138,8 +128,7 @@ describe('the state of a pipeline', () => {
     const whole = { ...checked, store: aStore, embedder: memoryEmbedder({}) };
     const vectors = aMeasurement({ measure: 'store_vectors', value: 10, ciLow: null, ciHigh: null });
     const canary = aMeasurement({ measure: 'embedding_canary_median', value: 1, ciLow: null, ciHigh: null });
-    const of = (...outcomes: MeasurementOutcome[]) =>
-      statusAt(60, [judged('ok')], [samplesRead, ...outcomes], whole);
+    const of = (...outcomes: MeasurementOutcome[]) => statusAt(60, [judged('ok')], [samplesRead, ...outcomes], whole);
     expect(await of(vectors, canary)).toMatchObject({ state: 'ok' });
     expect((await of(vectors)).reasons).toEqual(['The embedder has not been measured yet.']);
     const failed = aGap({ measure: 'store_vectors', reason: 'store_failed' });

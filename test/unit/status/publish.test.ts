@@ -35,10 +35,8 @@ async function gaugesAt(
   const clock = new SteerableClock(NOON);
   const runs = new MemoryGoldenRuns(clock);
   runs.latestRuns = latest;
-  const {
-    pipelines = [aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) })],
-    parts: others = [],
-  } = parts;
+  const { pipelines = [aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) })], parts: others = [] } =
+    parts;
   // Nobody has evaluated the checks since noon.
   const checkStore = evaluated({ pipelines }, { latest }, NOON);
   const gauges = await readStoredGauges({
@@ -61,17 +59,14 @@ function valuesOf(
 ): number[] {
   return samples
     .filter(
-      (sample) =>
-        sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+      (sample) => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
     )
     .map(({ value }) => value);
 }
 
 function stateOf(samples: readonly GaugeSample[], check = 'ndcg@10 below 0.8 on faq'): string[] {
   return samples
-    .filter(
-      ({ name, labels, value }) => name === 'recalld_check_state' && labels['check'] === check && value === 1,
-    )
+    .filter(({ name, labels, value }) => name === 'recalld_check_state' && labels['check'] === check && value === 1)
     .map(({ labels }) => labels['state'] ?? '');
 }
 
@@ -99,9 +94,7 @@ function aJudgedRun(verdict: CheckResult['verdict'], parts: Partial<LatestRun> =
 describe('the scores that are exported', () => {
   it('are the mean and its bounds by segment and cut-off, with n', async () => {
     const scores = [aScore({ n: 40 }), aScore({ segment: 'lang=en', k: 5, mean: 0.5, n: 7 })];
-    const samples = await gaugesAt(60, [
-      aLatestRun({ completed: aCompletedRun({ scores, segmentsOverflow: 3 }) }),
-    ]);
+    const samples = await gaugesAt(60, [aLatestRun({ completed: aCompletedRun({ scores, segmentsOverflow: 3 }) })]);
     const labels = { pipeline: 'docs', golden_set: 'faq', segment: 'all', k: '10' };
     expect(valuesOf(samples, 'recalld_golden_ndcg', labels)).toEqual([0.9]);
     expect(valuesOf(samples, 'recalld_golden_ndcg_ci_low', labels)).toEqual([0.85]);
@@ -127,17 +120,13 @@ describe('the scores that are exported', () => {
     const shown = new Set(stale.map(({ name }) => name));
     expect([...shown].filter((name) => /ndcg|scored_queries|overflow|judged/.test(name))).toEqual([]);
     expect(valuesOf(stale, 'recalld_golden_scores_withheld')).toEqual([1]);
-    expect(valuesOf(stale, 'recalld_golden_run_last_success_timestamp_seconds')).toEqual([
-      NOON.getTime() / 1000,
-    ]);
+    expect(valuesOf(stale, 'recalld_golden_run_last_success_timestamp_seconds')).toEqual([NOON.getTime() / 1000]);
   });
 
   it('are withheld after three days for a set that runs by hand', async () => {
     const byHand = { intervalSeconds: () => null };
     expect(valuesOf(await gaugesAt(72 * HOUR, [aLatestRun()], byHand), 'recalld_golden_ndcg')).toEqual([0.9]);
-    expect(valuesOf(await gaugesAt(72 * HOUR + 1, [aLatestRun()], byHand), 'recalld_golden_ndcg')).toEqual(
-      [],
-    );
+    expect(valuesOf(await gaugesAt(72 * HOUR + 1, [aLatestRun()], byHand), 'recalld_golden_ndcg')).toEqual([]);
   });
 
   it('are those of the last run that completed, whatever came after it', async () => {
@@ -147,9 +136,7 @@ describe('the scores that are exported', () => {
     expect(valuesOf(samples, 'recalld_golden_ndcg')).toEqual([0.9]);
     expect(valuesOf(samples, 'recalld_golden_queries', { outcome: 'error' })).toEqual([40]);
     expect(valuesOf(samples, 'recalld_golden_run_duration_seconds')).toEqual([9]);
-    expect(valuesOf(samples, 'recalld_golden_run_last_success_timestamp_seconds')).toEqual([
-      NOON.getTime() / 1000,
-    ]);
+    expect(valuesOf(samples, 'recalld_golden_run_last_success_timestamp_seconds')).toEqual([NOON.getTime() / 1000]);
   });
 
   it('are gone with a pipeline that the config no longer has', async () => {
@@ -162,12 +149,12 @@ describe('the scores that are exported', () => {
 describe('a set that never ran', () => {
   it('is still seen: its interval and its thresholds are there, its checks do not know', async () => {
     const samples = await gaugesAt(0, []);
-    expect(
-      valuesOf(samples, 'recalld_golden_run_interval_seconds', { pipeline: 'docs', golden_set: 'faq' }),
-    ).toEqual([HOUR]);
-    expect(
-      valuesOf(samples, 'recalld_threshold', { check: 'ndcg@10 below 0.8 on faq', severity: 'critical' }),
-    ).toEqual([0.8]);
+    expect(valuesOf(samples, 'recalld_golden_run_interval_seconds', { pipeline: 'docs', golden_set: 'faq' })).toEqual([
+      HOUR,
+    ]);
+    expect(valuesOf(samples, 'recalld_threshold', { check: 'ndcg@10 below 0.8 on faq', severity: 'critical' })).toEqual(
+      [0.8],
+    );
     expect(stateOf(samples)).toEqual(['no_data']);
     expect(valuesOf(samples, 'recalld_check_last_evaluation_timestamp_seconds')).toEqual([]);
   });
@@ -181,9 +168,7 @@ describe('a set that never ran', () => {
   it('that has only begun shows its attempt and no duration or outcome', async () => {
     const running = aLatestRun({ ended: null, completed: null, lastAttemptAt: NOON });
     const samples = await gaugesAt(10, [running]);
-    expect(valuesOf(samples, 'recalld_golden_run_last_attempt_timestamp_seconds')).toEqual([
-      NOON.getTime() / 1000,
-    ]);
+    expect(valuesOf(samples, 'recalld_golden_run_last_attempt_timestamp_seconds')).toEqual([NOON.getTime() / 1000]);
     expect(valuesOf(samples, 'recalld_golden_run_duration_seconds')).toEqual([]);
     expect(valuesOf(samples, 'recalld_golden_scores_withheld')).toEqual([]);
     expect(stateOf(samples)).toEqual(['no_data']);
@@ -191,17 +176,12 @@ describe('a set that never ran', () => {
 });
 
 describe('the state of a check', () => {
-  it.each(['ok', 'warning', 'critical', 'no_data'] as const)(
-    'is the verdict of the last run: %s',
-    async (verdict) => {
-      const samples = await gaugesAt(60, [aJudgedRun(verdict)]);
-      expect(stateOf(samples)).toEqual([verdict]);
-      expect(valuesOf(samples, 'recalld_check_state')).toHaveLength(4);
-      expect(valuesOf(samples, 'recalld_check_last_evaluation_timestamp_seconds')).toEqual([
-        NOON.getTime() / 1000,
-      ]);
-    },
-  );
+  it.each(['ok', 'warning', 'critical', 'no_data'] as const)('is the verdict of the last run: %s', async (verdict) => {
+    const samples = await gaugesAt(60, [aJudgedRun(verdict)]);
+    expect(stateOf(samples)).toEqual([verdict]);
+    expect(valuesOf(samples, 'recalld_check_state')).toHaveLength(4);
+    expect(valuesOf(samples, 'recalld_check_last_evaluation_timestamp_seconds')).toEqual([NOON.getTime() / 1000]);
+  });
 
   it('is no_data when the run is older than three intervals', async () => {
     expect(stateOf(await gaugesAt(3 * HOUR, [aJudgedRun('ok')]))).toEqual(['ok']);
@@ -209,12 +189,10 @@ describe('the state of a check', () => {
   });
 
   it('is no_data when the check is newer than the run', async () => {
-    const pipelines = [
-      aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor({ measure: 'mrr@10' })] }) }),
-    ];
-    expect(stateOf(await gaugesAt(60, [aJudgedRun('ok')], { pipelines }), 'mrr@10 below 0.8 on faq')).toEqual(
-      ['no_data'],
-    );
+    const pipelines = [aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor({ measure: 'mrr@10' })] }) })];
+    expect(stateOf(await gaugesAt(60, [aJudgedRun('ok')], { pipelines }), 'mrr@10 below 0.8 on faq')).toEqual([
+      'no_data',
+    ]);
   });
 
   it('is one for each golden set of the pipeline, and vanishes with the check', async () => {
@@ -227,9 +205,7 @@ describe('the state of a check', () => {
     const none = await gaugesAt(60, [aJudgedRun('ok')], {
       pipelines: [aWatchedPipeline({ checks: goldenChecks({ floors: [] }) })],
     });
-    expect(
-      none.filter(({ name }) => name.startsWith('recalld_check') || name === 'recalld_threshold'),
-    ).toEqual([]);
+    expect(none.filter(({ name }) => name.startsWith('recalld_check') || name === 'recalld_threshold')).toEqual([]);
   });
 });
 
@@ -248,9 +224,7 @@ describe('the queue', () => {
     const queue = new MemoryJobQueue();
     queue.queueCounts = [{ queue: 'run-golden-set', state: 'waiting', count: 2 }];
     const samples = await gaugesAt(0, [], { queue });
-    expect(valuesOf(samples, 'recalld_queue_jobs', { queue: 'run-golden-set', state: 'waiting' })).toEqual([
-      2,
-    ]);
+    expect(valuesOf(samples, 'recalld_queue_jobs', { queue: 'run-golden-set', state: 'waiting' })).toEqual([2]);
   });
 });
 

@@ -66,9 +66,7 @@ describe('a collection of Chroma', () => {
   });
 
   it('that was made anew for another model takes the vectors of that model', async () => {
-    const store = await storeOver(
-      inTurn(collection('c-1', 3), collection('c-1', 3), collection('c-2'), found),
-    );
+    const store = await storeOver(inTurn(collection('c-1', 3), collection('c-1', 3), collection('c-2'), found));
     expect(await store.nearest(request, never)).toMatchObject({ kind: 'failed', code: 'dimension_mismatch' });
     expect(await store.nearest(request, never)).toMatchObject({ kind: 'failed', code: 'dimension_mismatch' });
     expect(await store.nearest(request, never)).toMatchObject({ kind: 'ok' });

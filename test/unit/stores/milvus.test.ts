@@ -113,26 +113,19 @@ describe('a search in Milvus', () => {
   it.each([
     ['L2', 'squared_l2'],
     ['IP', 'dot'],
-  ])(
-    'over %s, which Milvus calls a distance too, takes the cosine from the vectors',
-    async (metric, scoreKind) => {
-      const api = await replay(
-        collection(metric),
-        index(),
-        ok([{ id: 1, distance: 1.25, vector: [2, 0, 1] }]),
-      );
-      expect(await storeAt(api).nearest(request, never)).toMatchObject({
-        value: { neighbours: [{ id: '1', score: 1.25, scoreKind, similarity: 1 }] },
-      });
-      expect(api.calls[2]?.body).toMatchObject({ outputFields: ['id', 'vector'] });
-    },
-  );
+  ])('over %s, which Milvus calls a distance too, takes the cosine from the vectors', async (metric, scoreKind) => {
+    const api = await replay(collection(metric), index(), ok([{ id: 1, distance: 1.25, vector: [2, 0, 1] }]));
+    expect(await storeAt(api).nearest(request, never)).toMatchObject({
+      value: { neighbours: [{ id: '1', score: 1.25, scoreKind, similarity: 1 }] },
+    });
+    expect(api.calls[2]?.body).toMatchObject({ outputFields: ['id', 'vector'] });
+  });
 
   it('is exact only over an index of type FLAT', async () => {
     const exact = { ...request, exact: true };
-    expect(
-      await storeAt(await replay(collection(), index('FLAT'), ok([]))).nearest(exact, never),
-    ).toMatchObject({ kind: 'ok' });
+    expect(await storeAt(await replay(collection(), index('FLAT'), ok([]))).nearest(exact, never)).toMatchObject({
+      kind: 'ok',
+    });
     expect(await storeAt(await replay(collection(), index())).nearest(exact, never)).toMatchObject({
       kind: 'unsupported',
     });
@@ -153,9 +146,7 @@ describe('a sample of Milvus', () => {
     const long = '448300048035776801';
     const stored = ok([{ id: long, color: 'red', vector: [1, 2, 3] }]);
     const api = await replay(collection(), index(), counted(1), ok([{ id: long }]), stored);
-    expect(
-      await storeAt(api, { content: 'color' }).sample({ n: 5, seed: 1, withContent: true }, never),
-    ).toMatchObject({
+    expect(await storeAt(api, { content: 'color' }).sample({ n: 5, seed: 1, withContent: true }, never)).toMatchObject({
       value: { ids: [long], contents: ['red'], isSeeded: true },
     });
     expect(api.calls.slice(2).map(({ body }) => body)).toEqual([
@@ -242,11 +233,7 @@ describe('a Milvus that refuses', () => {
       'collection_missing',
       /no such collection; check .*\.collection\.$/,
     ],
-    [
-      { code: 1800, message: "User hasn't authenticated" },
-      'http_401',
-      /the token is refused; check .*\.token\.$/,
-    ],
+    [{ code: 1800, message: "User hasn't authenticated" }, 'http_401', /the token is refused; check .*\.token\.$/],
     [{ code: 101, message: 'not loaded' }, 'not_loaded', /is not loaded; load it/],
     [{ code: 8, message: 'rate' }, 'rate_limited', /max_per_second\.$/],
     [{ code: 65535, message: 'a-secret in it' }, 'request_refused', /it answered code 65535/],

@@ -62,12 +62,7 @@ describe('the vector store of a pipeline', () => {
       { authorization: `Basic ${Buffer.from('reader:p').toString('base64')}` },
       'GET /i/_mapping',
     ],
-    [
-      'weaviate',
-      { collection: 'docs', api_key: 'k-1' },
-      { authorization: 'Bearer k-1' },
-      'GET /v1/schema/Docs',
-    ],
+    ['weaviate', { collection: 'docs', api_key: 'k-1' }, { authorization: 'Bearer k-1' }, 'GET /v1/schema/Docs'],
     [
       'milvus',
       { collection: 'c', token: 'root:Milvus' },

@@ -42,10 +42,7 @@ describe('what PostgreSQL failed of', () => {
     [new Error('timeout exceeded when trying to connect'), 'timeout'],
     [new Error('Connection terminated due to connection timeout'), 'timeout'],
     [new Error('Connection terminated unexpectedly'), 'connection_reset'],
-    [
-      new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'),
-      'authentication_failed',
-    ],
+    [new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'), 'authentication_failed'],
     [new Error('The server does not support SSL connections'), 'tls_error'],
     [Object.assign(new Error(), { code: 'ENOTFOUND' }), 'dns_not_found'],
     [new AggregateError([Object.assign(new Error(), { code: 'ECONNREFUSED' })]), 'connection_refused'],

@@ -39,9 +39,7 @@ describe('a search in Pinecone', () => {
     ];
     const api = await replay(stats(), { matches, namespace: 'docs', usage: { readUnits: 6 } });
     const store = storeAt(api, { idKey: 'doc', contentKey: 'text' });
-    expect(
-      await store.nearest({ ...request, filter: { lang: 'de' }, withContent: true }, never),
-    ).toMatchObject({
+    expect(await store.nearest({ ...request, filter: { lang: 'de' }, withContent: true }, never)).toMatchObject({
       value: {
         neighbours: [
           { id: 'd-1', similarity: 0.9, scoreKind: 'cosine', content: 'One' },
@@ -96,10 +94,7 @@ describe('a sample of Pinecone', () => {
       { vectors: [], namespace: 'docs' },
       { vectors, namespace: 'docs' },
     );
-    const outcome = await storeAt(api, { contentKey: 'text' }).sample(
-      { n: 5, seed: 1, withContent: true },
-      never,
-    );
+    const outcome = await storeAt(api, { contentKey: 'text' }).sample({ n: 5, seed: 1, withContent: true }, never);
     expect(outcome).toMatchObject({ value: { ids: ['a&b'], contents: ['A'], isSeeded: true } });
     expect(api.calls.slice(1).map(({ call }) => call)).toEqual([
       'GET /vectors/list?namespace=docs&limit=100',
@@ -145,11 +140,7 @@ describe('ids in Pinecone', () => {
   it('are fetched in addresses that are not too long', async () => {
     const ids = Array.from({ length: 150 }, (_, number) => `${'x'.repeat(60)}${number}`);
     const [first = '', last = ''] = [ids[0], ids.at(-1)];
-    const answers = [
-      { vectors: { [first]: { id: first } } },
-      { vectors: {} },
-      { vectors: { [last]: { id: last } } },
-    ];
+    const answers = [{ vectors: { [first]: { id: first } } }, { vectors: {} }, { vectors: { [last]: { id: last } } }];
     const api = await replay(...answers);
     expect(await storeAt(api).existing([...ids, ''], never)).toMatchObject({ value: new Set([first, last]) });
     expect(api.calls).toHaveLength(3);

@@ -89,17 +89,11 @@ describe('a search in Qdrant', () => {
     ];
     const api = await replay(named, version, aliases, { result: { points }, status: 'ok', time: 0.001 });
     const store = storeAt(api, { vectorName: 'text', idKey: 'meta.doc', contentKey: 'body' });
-    const outcome = await store.nearest(
-      { ...request, filter: { lang: 'de' }, exact: true, withContent: true },
-      never,
-    );
+    const outcome = await store.nearest({ ...request, filter: { lang: 'de' }, exact: true, withContent: true }, never);
     expect(outcome).toMatchObject({
       value: { neighbours: [{ id: 'd-1', score: 1.118, scoreKind: 'l2', content: 'Text' }], isShort: true },
     });
-    expect(outcome.kind === 'ok' && outcome.value.neighbours[0]?.similarity).toBeCloseTo(
-      0.5 / Math.sqrt(1.25),
-      6,
-    );
+    expect(outcome.kind === 'ok' && outcome.value.neighbours[0]?.similarity).toBeCloseTo(0.5 / Math.sqrt(1.25), 6);
     expect(api.calls[3]?.body).toEqual({
       query: [1, 0, 0.5],
       using: 'text',
@@ -139,10 +133,7 @@ describe('a sample of Qdrant', () => {
     ];
     const raw = (_request: unknown, response: { end(text: string): void }) => response.end(long);
     const api = await replay(cosine, version, aliases, raw, { result: records, status: 'ok', time: 0 });
-    const outcome = await storeAt(api, { contentKey: 'body' }).sample(
-      { n: 2, seed: 1, withContent: true },
-      never,
-    );
+    const outcome = await storeAt(api, { contentKey: 'body' }).sample({ n: 2, seed: 1, withContent: true }, never);
     expect(outcome).toMatchObject({
       kind: 'ok',
       value: {
@@ -221,12 +212,7 @@ describe('the description of a Qdrant collection', () => {
   });
 
   it.each([
-    [
-      'named vectors alone',
-      { a: { size: 3, distance: 'Dot' } },
-      'vector_unknown',
-      /set .*vector_name to one of: a\.$/,
-    ],
+    ['named vectors alone', { a: { size: 3, distance: 'Dot' } }, 'vector_unknown', /set .*vector_name to one of: a\.$/],
   ])('says what to set for %s', async (_, vectors, code, message) => {
     const api = await replay(collection(vectors));
     expect(await storeAt(api).describe(never)).toMatchObject({
@@ -293,18 +279,8 @@ describe('a Qdrant that refuses', () => {
       'http_401',
       /answered 401 Unauthorized; check pipelines\[0\]\.vector_store\.headers; .*read/,
     ],
-    [
-      'a missing collection',
-      status(404),
-      'collection_missing',
-      /there is no collection docs; check .*\.collection\.$/,
-    ],
-    [
-      'an answer of another service',
-      { hits: [] },
-      'unexpected_answer',
-      /check that .*\.url is that of Qdrant/,
-    ],
+    ['a missing collection', status(404), 'collection_missing', /there is no collection docs; check .*\.collection\.$/],
+    ['an answer of another service', { hits: [] }, 'unexpected_answer', /check that .*\.url is that of Qdrant/],
     ['no answer', hang(), 'timeout', /timeout_ms/],
   ])('says what to do about %s, and no secret', async (_, answer, code, message) => {
     const api = await replay(answer);

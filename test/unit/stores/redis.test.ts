@@ -34,9 +34,7 @@ function opened(store: VectorStore): VectorStore {
   return store;
 }
 function vectorSet({ url }: RespServer, content?: string): VectorStore {
-  return opened(
-    createRedisVectorSetStore({ redis: { url, timeoutMs: 2000, configField }, key: 'movies', content }),
-  );
+  return opened(createRedisVectorSetStore({ redis: { url, timeoutMs: 2000, configField }, key: 'movies', content }));
 }
 function searchIndex({ url }: RespServer, changes: { id?: string; content?: string } = {}): VectorStore {
   const redis = { url, timeoutMs: 2000, configField };
@@ -73,16 +71,7 @@ function indexInfo({
 } = {}): Resp {
   const json = keyType === 'JSON';
   const path = (name: string) => (json ? `$.${name}` : name);
-  const vector = [
-    'identifier',
-    path('embedding'),
-    'attribute',
-    'embedding',
-    'type',
-    'VECTOR',
-    'algorithm',
-    algorithm,
-  ];
+  const vector = ['identifier', path('embedding'), 'attribute', 'embedding', 'type', 'VECTOR', 'algorithm', algorithm];
   return [
     'index_name',
     'idx',
@@ -95,19 +84,7 @@ function indexInfo({
       ['identifier', path('brand'), 'attribute', 'brand', 'type', 'TAG', 'SEPARATOR', ',', 'SORTABLE'],
       ['identifier', path('price'), 'attribute', 'price', 'type', 'NUMERIC'],
       ['identifier', path('title'), 'attribute', 'title', 'type', 'TEXT', 'WEIGHT', '1'],
-      [
-        ...vector,
-        'data_type',
-        dataType,
-        'dim',
-        3,
-        'distance_metric',
-        metric,
-        'M',
-        16,
-        'ef_construction',
-        200,
-      ],
+      [...vector, 'data_type', dataType, 'dim', 3, 'distance_metric', metric, 'M', 16, 'ef_construction', 200],
     ],
     'num_docs',
     String(count),
@@ -137,18 +114,7 @@ describe('a vector set', () => {
     const expression = `.genre == "action" and .director == 'O"Neil'`;
     expect(server.commands).toEqual([
       ['VINFO', 'movies'],
-      [
-        'VSIM',
-        'movies',
-        'FP32',
-        expect.any(String),
-        'WITHSCORES',
-        'COUNT',
-        '2',
-        'FILTER',
-        expression,
-        'TRUTH',
-      ],
+      ['VSIM', 'movies', 'FP32', expect.any(String), 'WITHSCORES', 'COUNT', '2', 'FILTER', expression, 'TRUTH'],
       ['VGETATTR', 'movies', 'apple'],
       ['VGETATTR', 'movies', 'pear'],
     ]);
@@ -156,11 +122,9 @@ describe('a vector set', () => {
 
   it('refuses a vector of another length before it asks', async () => {
     const server = await redisWith({ VINFO: [setInfo] });
-    expect(await vectorSet(server).nearest({ ...request, vector: new Float32Array(4) }, never)).toMatchObject(
-      {
-        code: 'dimension_mismatch',
-      },
-    );
+    expect(await vectorSet(server).nearest({ ...request, vector: new Float32Array(4) }, never)).toMatchObject({
+      code: 'dimension_mismatch',
+    });
     expect(server.commands.map(([name]) => name)).toEqual(['VINFO']);
   });
 
@@ -217,9 +181,7 @@ describe('a vector set', () => {
       },
     });
     const again = await second.describe(never);
-    expect(again.kind === 'ok' && again.value.traits).toEqual(
-      described.kind === 'ok' && described.value.traits,
-    );
+    expect(again.kind === 'ok' && again.value.traits).toEqual(described.kind === 'ok' && described.value.traits);
   });
 
   it('knows its elements by VISMEMBER', async () => {
@@ -247,9 +209,7 @@ describe('an index of the query engine', () => {
     const filter = { brand: 'A, B*', price: '7' };
     expect(await store.nearest({ ...request, filter, withContent: true }, never)).toMatchObject({
       value: {
-        neighbours: [
-          { id: '7', similarity: 0.75, score: 0.25, scoreKind: 'cosine_distance', content: 'Seven' },
-        ],
+        neighbours: [{ id: '7', similarity: 0.75, score: 0.25, scoreKind: 'cosine_distance', content: 'Seven' }],
         isShort: true,
       },
     });
@@ -291,15 +251,11 @@ describe('an index of the query engine', () => {
     expect(await searchIndex(server).nearest(request, never)).toMatchObject({
       value: { neighbours: [{ id: 'a', similarity: 1, score: 1.25, scoreKind }] },
     });
-    expect(server.commands[1]).toEqual(
-      expect.arrayContaining(['RETURN', '2', '__recalld_distance', 'embedding']),
-    );
+    expect(server.commands[1]).toEqual(expect.arrayContaining(['RETURN', '2', '__recalld_distance', 'embedding']));
   });
 
   it('is compared with every vector only if it is FLAT', async () => {
-    const flat = searchIndex(
-      await redisWith({ 'FT.INFO': [indexInfo({ algorithm: 'FLAT' })], 'FT.SEARCH': [[0]] }),
-    );
+    const flat = searchIndex(await redisWith({ 'FT.INFO': [indexInfo({ algorithm: 'FLAT' })], 'FT.SEARCH': [[0]] }));
     expect(await flat.nearest({ ...request, exact: true }, never)).toMatchObject({ kind: 'ok' });
     const graph = searchIndex(await redisWith({ 'FT.INFO': [indexInfo()] }));
     expect(await graph.nearest({ ...request, exact: true }, never)).toMatchObject({ kind: 'unsupported' });
@@ -325,10 +281,7 @@ describe('an index of the query engine', () => {
       'FT.CURSOR': [[[1, ['__key', 'doc:c']], 0]],
       HMGET: [[embedding, 'Text']],
     });
-    const outcome = await searchIndex(server, { content: 'title' }).sample(
-      { n: 9, seed: 1, withContent: true },
-      never,
-    );
+    const outcome = await searchIndex(server, { content: 'title' }).sample({ n: 9, seed: 1, withContent: true }, never);
     expect(outcome.kind === 'ok' && outcome.value.ids.toSorted()).toEqual(['a', 'b', 'c']);
     expect(outcome).toMatchObject({ value: { contents: ['Text', 'Text', 'Text'], isSeeded: true } });
     expect(server.commands.slice(1, 3)).toEqual([
@@ -437,11 +390,7 @@ describe('a Redis that refuses', () => {
       'no_permission',
       /run VINFO; allow it, or \+@read/,
     ],
-    [
-      'WRONGTYPE Operation against a key holding the wrong kind of value',
-      'wrong_type',
-      /another type of value/,
-    ],
+    ['WRONGTYPE Operation against a key holding the wrong kind of value', 'wrong_type', /another type of value/],
     ['MOVED 3999 10.0.0.7:6381', 'cluster', /node of a cluster/],
     ['LOADING Redis is loading the dataset in memory', 'busy', /try again later\.$/],
     ['ERR something with a secret argument', 'request_refused', /refused VINFO/],

@@ -96,9 +96,7 @@ describe('a search in Elasticsearch', () => {
     };
     const api = await replay(mappingOf(l2, { lang }), settingsOf(), hits(hit));
     const store = elasticsearch(api, { id: 'doc', content: 'body', numCandidates: 500 });
-    expect(
-      await store.nearest({ ...request, filter: { lang: 'de' }, withContent: true }, never),
-    ).toMatchObject({
+    expect(await store.nearest({ ...request, filter: { lang: 'de' }, withContent: true }, never)).toMatchObject({
       value: { neighbours: [{ id: 'd-1', content: 'Text', score: 0.5, scoreKind: 'inverse_squared_l2' }] },
     });
     expect(api.calls[2]?.body).toEqual({
@@ -165,11 +163,7 @@ describe('a search in Elasticsearch', () => {
 
 describe('a search in OpenSearch', () => {
   it('is the k-NN query of the documentation, with its filter inside', async () => {
-    const api = await replay(
-      mappingOf(knn),
-      knnSettings,
-      hits({ _index: 'docs-000001', _id: 'a', _score: 1 }),
-    );
+    const api = await replay(mappingOf(knn), knnSettings, hits({ _index: 'docs-000001', _id: 'a', _score: 1 }));
     expect(await opensearch(api).nearest({ ...request, filter: { color: 'BLUE' } }, never)).toMatchObject({
       value: { neighbours: [{ id: 'a', similarity: 1, scoreKind: 'shifted_cosine' }], isShort: true },
     });
@@ -195,17 +189,14 @@ describe('a search in OpenSearch', () => {
     ['the field', { ...knn, space_type: 'innerproduct' }, 'shifted_dot'],
     ['its method', { type: 'knn_vector', dimension: 3, method: { space_type: 'l2' } }, 'inverse_squared_l2'],
     ['nobody, so that it is l2', { type: 'knn_vector', dimension: 3 }, 'inverse_squared_l2'],
-  ])(
-    'knows the space from %s, keeps the score, and takes vectors from the source',
-    async (_, mapping, scoreKind) => {
-      const hit = { _index: 'docs-000001', _id: 'a', _score: 2, _source: { embedding: [1, 0, 0] } };
-      const api = await replay(mappingOf(mapping), knnSettings, hits(hit));
-      expect(await opensearch(api).nearest(request, never)).toMatchObject({
-        value: { neighbours: [{ score: 2, scoreKind }] },
-      });
-      expect(api.calls[2]?.body).toMatchObject({ _source: { includes: ['embedding'] } });
-    },
-  );
+  ])('knows the space from %s, keeps the score, and takes vectors from the source', async (_, mapping, scoreKind) => {
+    const hit = { _index: 'docs-000001', _id: 'a', _score: 2, _source: { embedding: [1, 0, 0] } };
+    const api = await replay(mappingOf(mapping), knnSettings, hits(hit));
+    expect(await opensearch(api).nearest(request, never)).toMatchObject({
+      value: { neighbours: [{ score: 2, scoreKind }] },
+    });
+    expect(api.calls[2]?.body).toMatchObject({ _source: { includes: ['embedding'] } });
+  });
 
   it('compares with every vector by the functions of Painless', async () => {
     const api = await replay(mappingOf(knn), knnSettings, hits());
@@ -344,12 +335,7 @@ describe('ids in a search engine', () => {
 
 describe('a search engine that refuses', () => {
   it.each([
-    [
-      'a missing index',
-      status(404),
-      'collection_missing',
-      /there is no index or alias docs; check .*\.index\.$/,
-    ],
+    ['a missing index', status(404), 'collection_missing', /there is no index or alias docs; check .*\.index\.$/],
     ['a wrong key', status(403), 'http_403', /check .*vector_store\.headers; the right to read is enough\.$/],
     ['an answer of another service', {}, 'unexpected_answer', /its answer has no mappings/],
   ])('says what to do about %s, and no secret', async (_, answer, code, message) => {

@@ -44,8 +44,7 @@ function storeAt(api: RecordedApi, changes: Partial<WeaviateSettings> = {}): Vec
   const headers = { authorization: 'Bearer a-secret' };
   return createWeaviateStore({ api: restApi('Weaviate', api, headers), collection: 'docs', ...changes });
 }
-const queryOf = (api: RecordedApi, call: number) =>
-  (api.calls[call]?.body as { query: string } | undefined)?.query;
+const queryOf = (api: RecordedApi, call: number) => (api.calls[call]?.body as { query: string } | undefined)?.query;
 
 describe('a search in Weaviate', () => {
   it('is nearVector in GraphQL, with filters by the type of each property', async () => {
@@ -55,17 +54,11 @@ describe('a search in Weaviate', () => {
     const filter = { doc: 'a"b', year: '2024', price: '1.5', hot: 'true' };
     expect(await store.nearest({ ...request, filter, withContent: true }, never)).toMatchObject({
       value: {
-        neighbours: [
-          { id: 'd-1', similarity: 0.75, score: 0.25, scoreKind: 'cosine_distance', content: 'Text' },
-        ],
+        neighbours: [{ id: 'd-1', similarity: 0.75, score: 0.25, scoreKind: 'cosine_distance', content: 'Text' }],
         isShort: true,
       },
     });
-    expect(api.calls.map(({ call }) => call)).toEqual([
-      'GET /v1/schema/Docs',
-      'POST /v1/graphql',
-      'POST /v1/graphql',
-    ]);
+    expect(api.calls.map(({ call }) => call)).toEqual(['GET /v1/schema/Docs', 'POST /v1/graphql', 'POST /v1/graphql']);
     expect(queryOf(api, 1)).toBe('{ Get { Docs(limit: 1, tenant: "acme") { _additional { id vector } } } }');
     const operands = [
       String.raw`{ path: ["doc"], operator: Equal, valueText: "a\"b" }`,
@@ -141,10 +134,7 @@ describe('a sample of Weaviate', () => {
       return { _additional: { id: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}` } };
     });
     const api = await replay(schema(), first, counted(1001), got(...page), got(object({})), first);
-    const outcome = await storeAt(api, { content: 'body' }).sample(
-      { n: 1, seed: 1, withContent: true },
-      never,
-    );
+    const outcome = await storeAt(api, { content: 'body' }).sample({ n: 1, seed: 1, withContent: true }, never);
     expect(outcome).toMatchObject({ kind: 'ok', value: { isSeeded: true } });
     expect(queryOf(api, 2)).toBe('{ Aggregate { Docs { meta { count } } } }');
     expect(queryOf(api, 3)).toBe(
@@ -206,12 +196,7 @@ describe('ids in Weaviate', () => {
 
 describe('a Weaviate that refuses', () => {
   it.each([
-    [
-      'a missing collection',
-      status(404),
-      'collection_missing',
-      /there is no collection Docs; check .*\.collection\.$/,
-    ],
+    ['a missing collection', status(404), 'collection_missing', /there is no collection Docs; check .*\.collection\.$/],
     ['a wrong key', status(401), 'http_401', /check .*vector_store\.headers; the right to read/],
   ])('says what to do about %s', async (_, answer, code, message) => {
     const outcome = await storeAt(await replay(answer)).describe(never);

@@ -8,17 +8,10 @@ describe('the message of an error', () => {
     ['is a thrown text as it stands', 'stop', 'stop'],
     [
       'of several is that of each of them, once',
-      new AggregateError(
-        [new Error('::1 refused'), new Error('127.0.0.1 refused'), new Error('::1 refused')],
-        '',
-      ),
+      new AggregateError([new Error('::1 refused'), new Error('127.0.0.1 refused'), new Error('::1 refused')], ''),
       '::1 refused; 127.0.0.1 refused',
     ],
-    [
-      'of several is their own where they have one',
-      new AggregateError([new Error('a')], 'all failed'),
-      'all failed',
-    ],
+    ['of several is their own where they have one', new AggregateError([new Error('a')], 'all failed'), 'all failed'],
     ['of none is a name', new AggregateError([], ''), 'AggregateError'],
   ])('%s', (_, error, message) => {
     expect(messageOf(error)).toBe(message);

@@ -31,20 +31,17 @@ describe('a thread', () => {
   it.each([
     ['breaks', 'breakLater'],
     ['ends', 'endLater'],
-  ] as const)(
-    'that %s while it is idle ends nothing, and another one takes the next task',
-    async (_, task) => {
-      const { run } = aPool();
-      for (let round = 0; round < 3; round += 1) {
-        const end = endOfNextThread();
-        const flag = new Int32Array(new SharedArrayBuffer(4));
-        expect(await run(task, flag, never)).toBe('answered');
-        Atomics.store(flag, 0, 1);
-        await end;
-      }
-      expect(await run('echo', 'alive', never)).toBe('alive');
-    },
-  );
+  ] as const)('that %s while it is idle ends nothing, and another one takes the next task', async (_, task) => {
+    const { run } = aPool();
+    for (let round = 0; round < 3; round += 1) {
+      const end = endOfNextThread();
+      const flag = new Int32Array(new SharedArrayBuffer(4));
+      expect(await run(task, flag, never)).toBe('answered');
+      Atomics.store(flag, 0, 1);
+      await end;
+    }
+    expect(await run('echo', 'alive', never)).toBe('alive');
+  });
 
   it('that ends in the middle of a task fails it, and those behind it are done', async () => {
     const { run } = aPool();

@@ -2,12 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { assignRegions, findRegions, regionCount } from '../../../src/density/rules/regions.ts';
 import { lengthOf, matrixOf } from '../../../src/vector/matrix.ts';
-import {
-  lloyd,
-  medoids,
-  seededSphericalKMeans,
-  sphericalKMeans,
-} from '../../../src/vector/spherical-k-means.ts';
+import { lloyd, medoids, seededSphericalKMeans, sphericalKMeans } from '../../../src/vector/spherical-k-means.ts';
 import {
   differences,
   driftCases,
@@ -37,9 +32,7 @@ describe('the nearest centroid', () => {
       base.map((value) => (j < 8 ? value * (1 + (uniform() - 0.5) * 1e-6) : uniform() - 0.5)),
     ).flat();
     const rows = matrixOf([
-      ...Array.from({ length: 150 }, (_, i) =>
-        base.map((value) => (value + uniform() / 4) * 10 ** ((i % 9) - 4)),
-      ),
+      ...Array.from({ length: 150 }, (_, i) => base.map((value) => (value + uniform() / 4) * 10 ** ((i % 9) - 4))),
       base.map(() => 0),
     ]);
     const { labels, closeness } = lloyd(rows, Float64Array.from(start), 0);
@@ -78,9 +71,7 @@ describe('seededSphericalKMeans', () => {
         for (const [row, point] of given.entries()) {
           const length = Math.hypot(...point);
           const cosines = Array.from({ length: k }, (_, j) =>
-            length === 0
-              ? 0
-              : point.reduce((sum, x, c) => sum + (x * (centroids[j * 3 + c] ?? 0)) / length, 0),
+            length === 0 ? 0 : point.reduce((sum, x, c) => sum + (x * (centroids[j * 3 + c] ?? 0)) / length, 0),
           );
           expect(cosines[labels[row] ?? -1]).toBeCloseTo(Math.max(...cosines), 10);
           expect(closeness[row]).toBeCloseTo(Math.max(...cosines), 10);
@@ -193,11 +184,7 @@ describe('spherical k-means', () => {
 
   it.each(driftCases<Input, Spherical>('spherical_kmeans'))('$name', ({ input, expected }) => {
     const points = scaledMatrix(input.points, input.scale);
-    const clusters = sphericalKMeans(
-      points,
-      scaledNumbers(input.initial_centroids, input.scale),
-      input.iterations,
-    );
+    const clusters = sphericalKMeans(points, scaledNumbers(input.initial_centroids, input.scale), input.iterations);
     expect([...clusters.labels]).toEqual(expected.labels);
     expect(differences(clusters.centroids, expected.centroids.flat())).toEqual([]);
     expect(differences([clusters.objective], [expected.objective_sum_cosine])).toEqual([]);

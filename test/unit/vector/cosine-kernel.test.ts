@@ -6,9 +6,7 @@ import { uniforms } from '../../support/uniforms.ts';
 
 function randomRows(rows: number, columns: number, seed: number, size: number): Matrix {
   const uniform = uniforms(seed);
-  return matrixOf(
-    Array.from({ length: rows }, () => Array.from({ length: columns }, () => (uniform() - 0.5) * size)),
-  );
+  return matrixOf(Array.from({ length: rows }, () => Array.from({ length: columns }, () => (uniform() - 0.5) * size)));
 }
 
 function trueCosine(a: Matrix, i: number, b: Matrix, j: number): number {
@@ -25,29 +23,20 @@ describe('cosines in float32', () => {
     const counts = fc.integer({ min: 1, max: 11 });
     const sizes = fc.constantFrom(1e-30, 1e-3, 1, 1e15);
     fc.assert(
-      fc.property(
-        counts,
-        counts,
-        fc.integer({ min: 1, max: 40 }),
-        sizes,
-        fc.nat(),
-        (n, m, columns, size, seed) => {
-          const left = randomRows(n, columns, seed, 1);
-          const right = randomRows(m, columns, seed + 1, size);
-          const blocks = cosineBlocks(columns, n, m);
-          blocks.setLeft(left, 0, n, inverseLengths(left));
-          blocks.setRight(right, 0, m, inverseLengths(right));
-          const cosines = blocks.cosines(0, n);
-          for (let i = 0; i < n; i++) {
-            for (let j = 0; j < m; j++) {
-              const difference = Math.abs(
-                (cosines[i * blocks.stride + j] ?? 0) - trueCosine(left, i, right, j),
-              );
-              expect(difference).toBeLessThanOrEqual(blocks.tolerance);
-            }
+      fc.property(counts, counts, fc.integer({ min: 1, max: 40 }), sizes, fc.nat(), (n, m, columns, size, seed) => {
+        const left = randomRows(n, columns, seed, 1);
+        const right = randomRows(m, columns, seed + 1, size);
+        const blocks = cosineBlocks(columns, n, m);
+        blocks.setLeft(left, 0, n, inverseLengths(left));
+        blocks.setRight(right, 0, m, inverseLengths(right));
+        const cosines = blocks.cosines(0, n);
+        for (let i = 0; i < n; i++) {
+          for (let j = 0; j < m; j++) {
+            const difference = Math.abs((cosines[i * blocks.stride + j] ?? 0) - trueCosine(left, i, right, j));
+            expect(difference).toBeLessThanOrEqual(blocks.tolerance);
           }
-        },
-      ),
+        }
+      }),
     );
   });
 

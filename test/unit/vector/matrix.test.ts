@@ -44,9 +44,7 @@ describe('the cosine of two vectors', () => {
   });
 
   it('is refused for vectors of two lengths', () => {
-    expect(() => dotProduct(Float32Array.of(1), Float32Array.of(1, 2))).toThrow(
-      'The vectors have 1 and 2 numbers',
-    );
+    expect(() => dotProduct(Float32Array.of(1), Float32Array.of(1, 2))).toThrow('The vectors have 1 and 2 numbers');
   });
 });
 

@@ -2,17 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dotProducts } from '../../../src/vector/dot-products.ts';
 import { distinctRows, matrixOf } from '../../../src/vector/matrix.ts';
-import {
-  meanSimilarities,
-  nearestNeighbours,
-  neighbourRecall,
-} from '../../../src/vector/nearest-neighbours.ts';
-import {
-  differences,
-  driftCases,
-  type ScaledVectors,
-  scaledMatrix,
-} from '../../support/drift-conformance.ts';
+import { meanSimilarities, nearestNeighbours, neighbourRecall } from '../../../src/vector/nearest-neighbours.ts';
+import { differences, driftCases, type ScaledVectors, scaledMatrix } from '../../support/drift-conformance.ts';
 import { uniforms } from '../../support/uniforms.ts';
 
 const ranked = (...similarities: readonly [string, number][]) =>
@@ -44,9 +35,7 @@ describe('the recall of an approximate search', () => {
 
 function randomRows(rows: number, columns: number, seed: number): number[][] {
   const uniform = uniforms(seed);
-  return Array.from({ length: rows }, () =>
-    Array.from({ length: columns }, () => Math.fround(uniform() - 0.5)),
-  );
+  return Array.from({ length: rows }, () => Array.from({ length: columns }, () => Math.fround(uniform() - 0.5)));
 }
 
 function cosine(a: readonly number[], b: readonly number[]): number {
@@ -102,8 +91,7 @@ describe('nearestNeighbours', () => {
         .map((row, index) => ({
           index,
           similarity:
-            query.reduce((sum, value, c) => sum + value * (row[c] ?? 0), 0) *
-            ((1 / length(query)) * (1 / length(row))),
+            query.reduce((sum, value, c) => sum + value * (row[c] ?? 0), 0) * ((1 / length(query)) * (1 / length(row))),
         }))
         .toSorted((a, b) => Math.round(b.similarity * 1e13) - Math.round(a.similarity * 1e13))
         .slice(0, 7),

@@ -93,10 +93,7 @@ function cumulative(rates: readonly number[]): number[] {
 /** Variance of the weighted clicks given the expected ones. */
 function clickVariance({ variance, denominator }: SessionRatio, terms: readonly RatioTerm[]): number {
   const spread = variance * denominator ** 2;
-  const independent = terms.reduce(
-    (sum, { numerator, probability }) => sum + numerator / probability ** 2,
-    0,
-  );
+  const independent = terms.reduce((sum, { numerator, probability }) => sum + numerator / probability ** 2, 0);
   // Below this a spread is the rounding of none.
   return spread > 1e-9 * independent ? spread : independent;
 }

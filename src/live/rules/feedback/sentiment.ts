@@ -47,18 +47,7 @@ export function scaleProblem({ min, max, positiveFrom, negativeTo }: Scale): str
 }
 
 /** The many spellings of a thumb. */
-const up = [
-  'up',
-  'thumb_up',
-  'thumbup',
-  'thumbs_up',
-  'thumbsup',
-  'like',
-  'liked',
-  'good',
-  'helpful',
-  'positive',
-];
+const up = ['up', 'thumb_up', 'thumbup', 'thumbs_up', 'thumbsup', 'like', 'liked', 'good', 'helpful', 'positive'];
 const alsoUp = ['yes', 'true', '1', '+1'];
 const down = ['down', 'thumb_down', 'thumbdown', 'thumbs_down', 'thumbsdown', 'dislike', 'disliked', 'bad'];
 const alsoDown = ['unhelpful', 'not_helpful', 'negative', 'no', 'false', '-1'];
@@ -141,10 +130,7 @@ export function sentimentOf(
   }
 }
 
-function readThumb(
-  value: Feedback['value'],
-  rule: Sentiment | ThumbRule,
-): SentimentReading | SentimentRefusal {
+function readThumb(value: Feedback['value'], rule: Sentiment | ThumbRule): SentimentReading | SentimentRefusal {
   const thumb = thumbOf(value, typeof rule === 'string' ? 'negative' : rule.zero);
   if (thumb === null) {
     return refused('value must be up or down, true or false, or 1, 0 or -1 for a thumb.');
@@ -165,12 +151,8 @@ function readScale(
   }
   if (number === null || number < scale.min || number > scale.max) {
     const range =
-      scale.max === Number.POSITIVE_INFINITY
-        ? `of at least ${scale.min}`
-        : `from ${scale.min} to ${scale.max}`;
-    return refused(
-      `value must be a number ${range} for a ${kind}; the config of the pipeline sets the scale.`,
-    );
+      scale.max === Number.POSITIVE_INFINITY ? `of at least ${scale.min}` : `from ${scale.min} to ${scale.max}`;
+    return refused(`value must be a number ${range} for a ${kind}; the config of the pipeline sets the scale.`);
   }
   if (number >= scale.positiveFrom) return reading('positive', number);
   return reading(number <= scale.negativeTo ? 'negative' : 'neutral', number);

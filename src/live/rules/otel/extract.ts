@@ -212,9 +212,7 @@ function readFragments(
       // An order with holes in it is not the order that users saw.
       if (results.length === 0 || results.length < documents.length) return [];
       const text = readText(span.attributes['reranker.query']);
-      return [
-        { kind: 'rerank', ...place, text, topK: readCount(span.attributes['reranker.top_k']), results },
-      ];
+      return [{ kind: 'rerank', ...place, text, topK: readCount(span.attributes['reranker.top_k']), results }];
     }
     case 'retriever': {
       const vector = around === span ? null : readQueryVector(span);

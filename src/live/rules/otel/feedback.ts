@@ -11,14 +11,7 @@ import {
   readText,
 } from './attribute.ts';
 import type { ExtractionOptions } from './retrieved-documents.ts';
-import {
-  type Attributes,
-  liveQueryId,
-  type OtlpLogRecord,
-  type OtlpSpan,
-  type SpanLink,
-  toDate,
-} from './span.ts';
+import { type Attributes, liveQueryId, type OtlpLogRecord, type OtlpSpan, type SpanLink, toDate } from './span.ts';
 import { readPerson } from './span-origin.ts';
 import type { TraceIndex } from './trace-index.ts';
 
@@ -148,9 +141,7 @@ function readOpinion(annotation: Annotation): AnnotationReading {
   if (ratingNames.test(name)) return opinion('rating', score);
   if (thumbNames.test(name)) {
     if (thumb !== null || score === null) return opinion('thumb', thumb);
-    return [1, 0, -1].includes(score)
-      ? opinion('thumb', score === 1 ? 'up' : 'down')
-      : opinion('rating', score);
+    return [1, 0, -1].includes(score) ? opinion('thumb', score === 1 ? 'up' : 'down') : opinion('rating', score);
   }
   return annotatorKind === null ? { kind: 'unknown' } : opinion('thumb', thumb);
 }
@@ -274,12 +265,7 @@ export function readSpanFeedback(
       const query = target === null ? null : findQuery(target, annotation.scope);
       const pipeline = query?.pipeline ?? options.pipelineOf(span);
       if (reading.kind === 'machine') machineJudgments += 1;
-      else if (
-        reading.kind === 'unknown' ||
-        annotation.scope === 'session' ||
-        target === null ||
-        pipeline === null
-      )
+      else if (reading.kind === 'unknown' || annotation.scope === 'session' || target === null || pipeline === null)
         unusableAnnotations += 1;
       else {
         const queryId = query?.id ?? liveQueryId(target.traceId, target.spanId);

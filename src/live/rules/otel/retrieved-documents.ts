@@ -72,10 +72,7 @@ const topKNames = [
 /** How many documents were asked for; null when the span does not tell. */
 export function readTopK(span: OtlpSpan): number | null {
   const input = readFirst(span.attributes, ['input.value', 'langfuse.observation.input'], readObject);
-  return (
-    readFirst(span.attributes, topKNames, readCount) ??
-    readFirst(input ?? {}, ['top_k', 'k', 'limit'], readCount)
-  );
+  return readFirst(span.attributes, topKNames, readCount) ?? readFirst(input ?? {}, ['top_k', 'k', 'limit'], readCount);
 }
 
 const vectorNames = ['embedding.vector', 'db.vector.query.embeddings.vector'];
@@ -141,9 +138,7 @@ export function readRetrievedDocuments(span: OtlpSpan): Documents {
   const [first] = lists;
   if (first === undefined) return resultCounts.some((name) => readNumber(attributes[name]) === 0) ? [] : null;
   const isTruncated = span.droppedAttributesCount > 0 || span.droppedEventsCount > 0;
-  const chosen = isTruncated
-    ? lists.reduce((longest, list) => (list.length > longest.length ? list : longest))
-    : first;
+  const chosen = isTruncated ? lists.reduce((longest, list) => (list.length > longest.length ? list : longest)) : first;
   const others = lists.filter((list) => list !== chosen && list.length === chosen.length);
   return chosen
     .slice(0, MAX_DOCUMENTS)
@@ -153,8 +148,7 @@ export function readRetrievedDocuments(span: OtlpSpan): Documents {
 /** The documents that a reranker put out, best first (OpenInference); null when its span does not tell. */
 export function readRerankedDocuments(span: OtlpSpan): Documents {
   const { attributes } = span;
-  const documents =
-    readDocumentList(attributes, 'reranker.output_documents') ?? readOutput(attributes['output.value']);
+  const documents = readDocumentList(attributes, 'reranker.output_documents') ?? readOutput(attributes['output.value']);
   return documents?.slice(0, MAX_DOCUMENTS) ?? null;
 }
 
@@ -175,12 +169,7 @@ export function identifyDocuments(
   });
 }
 
-const outputs = [
-  'output.value',
-  'langfuse.observation.output',
-  'gen_ai.task.output',
-  'traceloop.entity.output',
-];
+const outputs = ['output.value', 'langfuse.observation.output', 'gen_ai.task.output', 'traceloop.entity.output'];
 
 /** Where the list is when the output is an object; `source_nodes` is LlamaIndex. */
 const listNames = ['documents', 'results', 'matches', 'hits', 'nodes', 'source_nodes'];

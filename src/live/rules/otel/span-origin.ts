@@ -60,10 +60,7 @@ const objects = ['metadata', 'langfuse.trace.metadata', 'langfuse.observation.me
  * ancestors, of the resource. An attribute of that very name comes first, then the metadata of the tracing SDKs. A
  * key that nothing tells of is left out; numbers and booleans are written as text.
  */
-export function readSegments(
-  around: readonly Attributes[],
-  keys: readonly string[],
-): Readonly<Record<string, string>> {
+export function readSegments(around: readonly Attributes[], keys: readonly string[]): Readonly<Record<string, string>> {
   const segments: Record<string, string> = Object.create(null);
   for (const key of keys) {
     const value = around.map((attributes) => readSegment(attributes, key)).find((found) => found !== null);

@@ -42,10 +42,7 @@ export type TraceFragment = EmbeddingFragment | RerankFragment | PersonFragment;
 
 /** What of a live query is completed, or decides with what. Texts and people may be stand-ins, if they are so in both. */
 export interface Completable
-  extends Pick<
-    LiveQuery,
-    'id' | 'traceId' | 'text' | 'embedding' | 'topK' | 'results' | 'sessionId' | 'userId'
-  > {
+  extends Pick<LiveQuery, 'id' | 'traceId' | 'text' | 'embedding' | 'topK' | 'results' | 'sessionId' | 'userId'> {
   readonly versions: Pick<VersionStamps, 'embedder'>;
 }
 
@@ -89,9 +86,7 @@ export function completeQueries<Query extends Completable>(
   for (const { traceId } of queries) queriesOfTrace.set(traceId, (queriesOfTrace.get(traceId) ?? 0) + 1);
 
   const used = new Set<TraceFragment>();
-  const finders = new Map(
-    [...traces].map(([traceId, parts]) => [traceId, embeddingFinder(parts.embeddings)]),
-  );
+  const finders = new Map([...traces].map(([traceId, parts]) => [traceId, embeddingFinder(parts.embeddings)]));
   const people = new Map([...traces].map(([traceId, parts]) => [traceId, agreedPerson(parts.people)]));
   const completed = queries.map((query) => {
     const traceId = query.traceId ?? '';
@@ -139,10 +134,7 @@ function findOrder(query: Completable, reranks: readonly RerankFragment[]): Rera
   });
 }
 
-function withEmbedding<Query extends Completable>(
-  query: Query,
-  fragment: EmbeddingFragment | undefined,
-): Query {
+function withEmbedding<Query extends Completable>(query: Query, fragment: EmbeddingFragment | undefined): Query {
   if (fragment === undefined) return query;
   const embedder = query.versions.embedder ?? fragment.model;
   const text = query.text ?? fragment.text;

@@ -27,12 +27,7 @@ const langfuseTypes = new Map<string, SpanRole>([
 ]);
 
 /** Events of OpenLLMetry on the span of a vector store's query; `search` is Milvus. */
-const queryEvents = new Set([
-  'db.query.embeddings',
-  'db.query.result',
-  'db.search.embeddings',
-  'db.search.result',
-]);
+const queryEvents = new Set(['db.query.embeddings', 'db.query.result', 'db.search.embeddings', 'db.search.result']);
 
 const vectorStores = new Set(['chroma', 'lancedb', 'marqo', 'milvus', 'pinecone', 'qdrant', 'weaviate']);
 const queryOperations = new Set(['hybrid_search', 'query', 'search']);
@@ -100,11 +95,7 @@ export function errorOf(span: OtlpSpan): string | null {
   if (type === null && !isError) return null;
   const exception = span.events.findLast((event) => event.name === 'exception')?.attributes ?? {};
   const types = [type, readString(exception['exception.type'])];
-  const messages = [
-    status.message,
-    exception['exception.message'],
-    attributes['langfuse.observation.status_message'],
-  ];
+  const messages = [status.message, exception['exception.message'], attributes['langfuse.observation.status_message']];
   return (
     types.find((name) => name !== null && typeName.test(name)) ??
     messages.map((message) => classOf(readString(message))).find((name) => name !== null) ??
@@ -163,8 +154,7 @@ export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpa
   }
 
   const find = (traceId: string, spanId: string) => byId.get(liveQueryId(traceId, spanId)) ?? null;
-  const parentOf = (span: OtlpSpan) =>
-    span.parentSpanId === null ? null : find(span.traceId, span.parentSpanId);
+  const parentOf = (span: OtlpSpan) => (span.parentSpanId === null ? null : find(span.traceId, span.parentSpanId));
 
   function ancestorsOf(span: OtlpSpan): readonly OtlpSpan[] {
     const ancestors: OtlpSpan[] = [];

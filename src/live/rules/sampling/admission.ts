@@ -63,8 +63,7 @@ export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: n
   const { admitted, capacity, oldestMs, patienceMs } = load;
   if (!(capacity > 0)) throw new RangeError(`The capacity must be positive, not ${capacity}.`);
   const isOverdue = oldestMs > patienceMs;
-  const isStuck =
-    isOverdue && previous.isOverdue && waitingAt(load, previous.level) >= Math.max(1, previous.waiting);
+  const isStuck = isOverdue && previous.isOverdue && waitingAt(load, previous.level) >= Math.max(1, previous.waiting);
   const needed = levelThatFits(load);
   const raised = Math.min(HIGHEST_LEVEL, Math.max(needed, previous.level + (isStuck ? 1 : 0)));
   if (raised > previous.level) return at(raised, null);

@@ -27,10 +27,7 @@ export interface ClusterVariance {
  * @param members sampled queries in any order
  * @param values one per member
  */
-export function clusterVariance(
-  members: readonly ClusterMember[],
-  values: readonly number[],
-): ClusterVariance {
+export function clusterVariance(members: readonly ClusterMember[], values: readonly number[]): ClusterVariance {
   let variance = 0;
   let squares = 0;
   for (const cluster of groupByCluster(members, values).values()) {
@@ -52,8 +49,7 @@ interface Entry {
 /** The sum over all pairs of one cluster. */
 function clusterContribution(cluster: readonly Entry[]): number {
   // In ascending order the larger probability of each pair is the later one: one pass instead of all pairs.
-  const ascending =
-    cluster.length === 1 ? cluster : cluster.toSorted((a, b) => a.probability - b.probability);
+  const ascending = cluster.length === 1 ? cluster : cluster.toSorted((a, b) => a.probability - b.probability);
   let sum = 0;
   let before = 0;
   for (const { probability, value } of ascending) {
@@ -65,10 +61,7 @@ function clusterContribution(cluster: readonly Entry[]): number {
   return Math.max(0, sum);
 }
 
-function groupByCluster(
-  members: readonly ClusterMember[],
-  values: readonly number[],
-): Map<string | number, Entry[]> {
+function groupByCluster(members: readonly ClusterMember[], values: readonly number[]): Map<string | number, Entry[]> {
   const clusters = new Map<string | number, Entry[]>();
   for (const [index, { cluster, probability }] of members.entries()) {
     const entry = { probability, value: values[index] ?? 0 };

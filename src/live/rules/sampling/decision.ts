@@ -24,8 +24,7 @@ export function samplingUnit(query: {
   readonly sessionId: string | null;
   readonly traceId: string | null;
 }): SamplingUnit {
-  if (query.sessionId !== null && query.sessionId.trim() !== '')
-    return { kind: 'session', id: query.sessionId };
+  if (query.sessionId !== null && query.sessionId.trim() !== '') return { kind: 'session', id: query.sessionId };
   if (query.traceId !== null && query.traceId.trim() !== '') return { kind: 'trace', id: query.traceId };
   return { kind: 'query', id: query.id };
 }

@@ -142,10 +142,7 @@ const FEWEST_CLUSTERS = 2;
  *
  * @throws RangeError for a probability outside (0, 1], a value that is not finite, or an overflow
  */
-export function horvitzThompsonTotal(
-  samples: readonly SampledValue[],
-  window: SampledWindow,
-): EstimateOutcome {
+export function horvitzThompsonTotal(samples: readonly SampledValue[], window: SampledWindow): EstimateOutcome {
   checkMembers(samples, window);
   const chance = chanceClusters(samples);
   if (!window.isComplete && chance < FEWEST_CLUSTERS) return insufficient(chance, FEWEST_CLUSTERS);
@@ -212,9 +209,7 @@ function estimate(
 ): WeightedEstimate {
   const standardError = Math.sqrt(variance);
   if (!Number.isFinite(value) || !Number.isFinite(standardError)) {
-    throw new RangeError(
-      'An estimate is not finite; a value is no number, too large, or its probability too small.',
-    );
+    throw new RangeError('An estimate is not finite; a value is no number, too large, or its probability too small.');
   }
   const reach = variance === 0 ? 0 : studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
   const size = effectiveClusters(members);

@@ -51,12 +51,7 @@ export function budgetShare(maxPerMinute: number, replicas: number): number {
  * @param rate of the query, 0 when a rule keeps it: kept by rule is outside the cap
  * @param budget from `budgetShare`
  */
-export function countArrival(
-  load: MinuteLoad | null,
-  minute: number,
-  rate: number,
-  budget: number,
-): MinuteLoad {
+export function countArrival(load: MinuteLoad | null, minute: number, rate: number, budget: number): MinuteLoad {
   const open = load !== null && minute <= load.minute ? load : openMinute(load, minute, budget);
   const expected = open.expected + rate;
   return { minute: open.minute, expected, level: neededLevel(expected, budget, open.level) };

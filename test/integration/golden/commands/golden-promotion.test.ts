@@ -176,9 +176,7 @@ describe('an edited review', () => {
           ['d1', 1],
         ]),
       );
-      expect(await sets.origins('faq')).toMatchObject([
-        { kind: 'live', pipeline: 'docs', userHash: 'hash of ann' },
-      ]);
+      expect(await sets.origins('faq')).toMatchObject([{ kind: 'live', pipeline: 'docs', userHash: 'hash of ann' }]);
     });
     // What the set asks is not promoted again.
     expect(await promote()).toMatchObject({ promoted: 1 });
@@ -213,9 +211,7 @@ describe('an edited review', () => {
 
   it('with a broken line is refused with its place, and nothing is stored', async () => {
     await writeFile(file(), '{"keep": "yes"}\n');
-    const importing = withCommandStore(settings(), ({ sets }) =>
-      importReview(settings().config, sets, file(), 'faq'),
-    );
+    const importing = withCommandStore(settings(), ({ sets }) => importReview(settings().config, sets, file(), 'faq'));
     await expect(importing).rejects.toMatchObject({
       code: 'file_malformed',
       message: expect.stringMatching(/^Line 1 of .*has a bad "keep": must be true or false/) as string,

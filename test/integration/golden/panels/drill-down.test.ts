@@ -8,13 +8,7 @@ import { scoreQueries } from '../../../../src/golden/rules/score-run.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import type { GoldenQuery } from '../../../../src/model.ts';
-import {
-  aFailedAnswer,
-  aGoldenQuery,
-  aNewGoldenSet,
-  anAnswer,
-  documents,
-} from '../../../support/builders.ts';
+import { aFailedAnswer, aGoldenQuery, aNewGoldenSet, anAnswer, documents } from '../../../support/builders.ts';
 import { fillInSql, readDashboards, statements } from '../../../support/dashboards.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aRun, nine } from '../../../support/golden-runs.ts';

@@ -16,9 +16,7 @@ const fromJson = async (spans: readonly object[]) => {
 describe('a span in JSON', () => {
   it('has its ids in lower case, whatever case they came in', async () => {
     const { items } = await fromJson([{ traceId, spanId, parentSpanId: '' }]);
-    expect(items).toMatchObject([
-      { traceId: traceId.toLowerCase(), spanId: spanId.toLowerCase(), parentSpanId: null },
-    ]);
+    expect(items).toMatchObject([{ traceId: traceId.toLowerCase(), spanId: spanId.toLowerCase(), parentSpanId: null }]);
   });
 
   it('may write 64-bit integers as text or as numbers, and enums as numbers or names', async () => {

@@ -176,10 +176,7 @@ describe.each(exporters)('a span from the $format exporter', ({ create, type, en
   });
 
   it('says how much its service left out', async () => {
-    const documents = Array.from({ length: 50 }, (_, rank) => [
-      `retrieval.documents.${rank}.document.id`,
-      `d${rank}`,
-    ]);
+    const documents = Array.from({ length: 50 }, (_, rank) => [`retrieval.documents.${rank}.document.id`, `d${rank}`]);
     const attributes = { 'openinference.span.kind': 'RETRIEVER', ...Object.fromEntries(documents) };
     const work = (tracer: ReturnType<NodeTracerProvider['getTracer']>) => {
       const span = tracer.startSpan('retriever', { attributes });
@@ -216,9 +213,7 @@ describe.each(exporters)('a span from the $format exporter', ({ create, type, en
     expect(warnings).toEqual([]);
     collector.partial = { rejected: 3, message: 'three spans had no id' };
     await traceWith(create(), (tracer) => tracer.startSpan('good').end());
-    expect(warnings).toEqual([
-      expect.stringMatching(/partial success.*rejectedSpans.*3.*three spans had no id/is),
-    ]);
+    expect(warnings).toEqual([expect.stringMatching(/partial success.*rejectedSpans.*3.*three spans had no id/is)]);
   });
 });
 

@@ -101,12 +101,7 @@ describe('broken bodies', () => {
   it.each([
     ['not what its type says', Buffer.from('hello'), jsonType, /^otlp_malformed: .*not JSON/],
     ['no object', Buffer.from('[]'), jsonType, /^otlp_malformed: .*not a JSON object/],
-    [
-      'of fields with wrong types',
-      Buffer.from('{"resourceSpans":{"a":1}}'),
-      jsonType,
-      /resourceSpans .*not a list/,
-    ],
+    ['of fields with wrong types', Buffer.from('{"resourceSpans":{"a":1}}'), jsonType, /resourceSpans .*not a list/],
     ['of an unknown type', Buffer.from('{}'), 'text/plain', /^otlp_malformed: .*Content-Type/],
   ])('are refused with the reason when they are %s', (_, body, type, message) => {
     expect(outcome(body, type)).toMatch(message);
@@ -139,13 +134,11 @@ describe('bodies that would cost too much', () => {
   it('are refused when the value of an attribute nests too deep', () => {
     const type = messageType('ExportTraceServiceRequest');
     for (const depth of [16, 17, 90, 900]) {
-      const taken =
-        depth <= 16 ? /^0 spans, 0 rejected$/ : /^otlp_malformed: .*(nests too deep|not a protobuf)/;
+      const taken = depth <= 16 ? /^0 spans, 0 rejected$/ : /^otlp_malformed: .*(nests too deep|not a protobuf)/;
       expect(outcome(Buffer.from(JSON.stringify(requestWith(nested(depth)))), jsonType)).toMatch(taken);
     }
     for (const depth of [16, 17, 40]) {
-      const taken =
-        depth <= 16 ? /^0 spans, 0 rejected$/ : /^otlp_malformed: .*(nests too deep|not a protobuf)/;
+      const taken = depth <= 16 ? /^0 spans, 0 rejected$/ : /^otlp_malformed: .*(nests too deep|not a protobuf)/;
       expect(outcome(type.encode(requestWith(nested(depth))).finish(), protobufType)).toMatch(taken);
     }
     const flood = 4_000_000;
@@ -156,9 +149,7 @@ describe('bodies that would cost too much', () => {
     let value = delimited(arrayValue, new Uint8Array());
     for (let level = 0; level < 5000; level += 1) value = delimited(arrayValue, delimited(1, value));
     const span = delimited(2, delimited(keyValue, delimited(anyValue, value)));
-    expect(outcome(delimited(1, delimited(2, span)), protobufType)).toMatch(
-      /^otlp_malformed: .*not a protobuf/,
-    );
+    expect(outcome(delimited(1, delimited(2, span)), protobufType)).toMatch(/^otlp_malformed: .*not a protobuf/);
   });
 });
 

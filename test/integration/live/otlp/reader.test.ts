@@ -47,9 +47,7 @@ function trace(n: number, documents: number) {
 function bodyOf(traces: number, documents = 10): Buffer {
   const spans = Array.from({ length: traces }, (_, n) => trace(n, documents)).flat();
   const resource = { attributes: [text('service.name', 'rag')] };
-  return Buffer.from(
-    JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans: [...spans, {}] }] }] }),
-  );
+  return Buffer.from(JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans: [...spans, {}] }] }] }));
 }
 
 const json = 'application/json';
@@ -107,9 +105,7 @@ describe('a body', () => {
       ],
     }));
     const resource = { attributes: [text('service.name', 'faq')] };
-    const body = Buffer.from(
-      JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ logRecords: records }] }] }),
-    );
+    const body = Buffer.from(JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ logRecords: records }] }] }));
     const { feedback, ...expected } = readLogs({ format: 'json', bytes: body }, pipelines);
     const { parts, ...counts } = await reader.logs(body, json);
     expect(feedback).toHaveLength(1000);

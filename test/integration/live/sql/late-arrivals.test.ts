@@ -52,13 +52,10 @@ const record = (...samples: readonly LiveSample[]) => traffic.record({ samples, 
 const sweep = (ms = 2 * MINUTE) => traffic.eraseLate(['docs', 'other'], at(ms));
 
 async function ids(table: string): Promise<unknown[]> {
-  return (await database.pool.query<{ id: string }>(`select id from ${table} order by id`)).rows.map(
-    ({ id }) => id,
-  );
+  return (await database.pool.query<{ id: string }>(`select id from ${table} order by id`)).rows.map(({ id }) => id);
 }
 const remembered = async () =>
-  (await database.pool.query('select kind, subject, pipeline from erased_subjects order by kind, subject'))
-    .rows;
+  (await database.pool.query('select kind, subject, pipeline from erased_subjects order by kind, subject')).rows;
 
 describe('of a person who was erased', () => {
   beforeEach(() => erase(database.pool, ann, NOON));
@@ -102,10 +99,7 @@ describe('of a person who was erased', () => {
 
 describe('of what was erased', () => {
   it('feedback of somebody who gives no name is erased when it comes, and a query that is sent again', async () => {
-    await record(
-      late({ id: 'q1', receivedAt: at(-MINUTE) }),
-      late({ id: 'q1', pipeline: 'other', userHash: null }),
-    );
+    await record(late({ id: 'q1', receivedAt: at(-MINUTE) }), late({ id: 'q1', pipeline: 'other', userHash: null }));
     await erase(database.pool, ann, NOON);
     const nameless = { userHash: null, occurredAt: at(MINUTE), receivedAt: at(MINUTE) };
     await traffic.recordFeedback([
@@ -121,10 +115,7 @@ describe('of what was erased', () => {
     await record(aSample({ userHash: ANN, receivedAt: at(-MINUTE), occurredAt: at(-MINUTE) }));
     await erase(database.pool, ann, NOON);
     const rest = { traceId: TRACE, occurredAt: at(-MINUTE), receivedAt: at(MINUTE) };
-    await record(
-      aSample({ ...rest, id: queryOf(TRACE, 2) }),
-      aSample({ ...rest, id: 'bob', userHash: 'hash of bob' }),
-    );
+    await record(aSample({ ...rest, id: queryOf(TRACE, 2) }), aSample({ ...rest, id: 'bob', userHash: 'hash of bob' }));
     await traffic.holdFragments([anEmbeddingFragment({ receivedAt: at(MINUTE) })]);
     await traffic.recordFeedback([aStoredFeedback({ ...rest, queryId: queryOf(TRACE, 9) })]);
     expect(await sweep()).toEqual({ queries: 1, feedback: 1 });

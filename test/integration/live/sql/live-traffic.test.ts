@@ -48,8 +48,7 @@ const atLevel = (level: number): Partial<LiveSample> => ({
 });
 
 async function stored(columns: string, table = 'live_queries'): Promise<Record<string, unknown>[]> {
-  return (await database.pool.query<Record<string, unknown>>(`select ${columns} from ${table} order by id`))
-    .rows;
+  return (await database.pool.query<Record<string, unknown>>(`select ${columns} from ${table} order by id`)).rows;
 }
 
 describe('a query that is sent again', () => {
@@ -83,10 +82,7 @@ describe('a query that is sent again', () => {
     // Two of the three are kept; of the third nothing is known but that it came, each time.
     await sent(traffic, NOON, NOON);
     const later = after(2 * MINUTE);
-    await Promise.all([
-      sent(traffic, after(2 * MINUTE + 1), later),
-      sent(replica, after(2 * MINUTE + 2), later),
-    ]);
+    await Promise.all([sent(traffic, after(2 * MINUTE + 1), later), sent(replica, after(2 * MINUTE + 2), later)]);
     await record(aSample());
     const { rows } = await database.pool.query(
       'select minute, queries::integer from live_query_counts order by minute',
@@ -216,9 +212,7 @@ describe('what spans tell of a query that came in another export', () => {
 
   it('is the order of the reranker that ended last, whichever came last', async () => {
     await record(aSample());
-    await traffic.holdFragments([
-      aRerankFragment(['b', 'a', 'c'], { spanId: '9'.repeat(16), endedAtUnixNano: 9n }),
-    ]);
+    await traffic.holdFragments([aRerankFragment(['b', 'a', 'c'], { spanId: '9'.repeat(16), endedAtUnixNano: 9n })]);
     await traffic.holdFragments([aRerankFragment(['c', 'b', 'a'])]);
     expect(await stored('results')).toMatchObject([
       {
@@ -251,8 +245,7 @@ describe('what spans tell of a query that came in another export', () => {
   });
 
   it('finds the query by the hash of its text where no text is kept, and gives it one when it has none', async () => {
-    const hashed = (id: number, textHash: string | null) =>
-      aSample({ id: queryOf(TRACE, id), text: null, textHash });
+    const hashed = (id: number, textHash: string | null) => aSample({ id: queryOf(TRACE, id), text: null, textHash });
     await record(hashed(1, 'h1'), hashed(5, 'h5'), hashed(6, null));
     const vector = (textHash: string, spanId: string, x: number, within: string | null = null) =>
       anEmbeddingFragment({ text: null, textHash, spanId, embedding: Float32Array.of(x, 1), within });
@@ -313,9 +306,7 @@ describe('what spans tell of a query that came in another export', () => {
         embedding: Float32Array.of(4, 5, 6),
       }),
     ]);
-    expect(await stored('embedding')).toEqual([
-      { embedding: Buffer.from(new Float32Array([4, 5, 6]).buffer) },
-    ]);
+    expect(await stored('embedding')).toEqual([{ embedding: Buffer.from(new Float32Array([4, 5, 6]).buffer) }]);
   });
 
   it('teaches a pipeline the length of its vectors, once', async () => {
@@ -395,9 +386,7 @@ describe('feedback on a span that is no query', () => {
 
 describe('an erasure', () => {
   const held = async () =>
-    (await database.pool.query<{ id: string }>('select trace_id as id from trace_fragments')).rows.map(
-      ({ id }) => id,
-    );
+    (await database.pool.query<{ id: string }>('select trace_id as id from trace_fragments')).rows.map(({ id }) => id);
   const others = 'f'.repeat(32);
   const ofOthers: readonly HeldFragment[] = [anEmbeddingFragment({ traceId: others })];
 

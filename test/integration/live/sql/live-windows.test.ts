@@ -1,10 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
-import {
-  createLiveWindows,
-  type LiveWindow,
-  type WindowQuery,
-} from '../../../../src/live/sql/live-windows.ts';
+import { createLiveWindows, type LiveWindow, type WindowQuery } from '../../../../src/live/sql/live-windows.ts';
 import { NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { aLiveSample, aStoredClick } from '../../../support/live-rows.ts';

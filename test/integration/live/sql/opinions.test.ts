@@ -79,9 +79,7 @@ describe('the opinions of a window', () => {
     ['queries', { queryId: 'q2' }],
     ['documents', { documentId: 'd2' }],
   ] as const)('keep those of two %s apart', async (_what, change) => {
-    expect(await tally([up, aThumb({ id: 'f2', ...change })])).toEqual([
-      thumbs({ feedback: 2, opinions: 2 }),
-    ]);
+    expect(await tally([up, aThumb({ id: 'f2', ...change })])).toEqual([thumbs({ feedback: 2, opinions: 2 })]);
   });
 
   it('keep kinds and pipelines apart', async () => {
@@ -109,9 +107,7 @@ describe('the opinions of a window', () => {
   });
 
   it('leave the last word beyond the cap to a user whose opinion was counted before, and to no other', async () => {
-    expect(await tally([up, { ...down, counted: false }])).toEqual([
-      thumbs({ sentiment: 'negative', feedback: 2 }),
-    ]);
+    expect(await tally([up, { ...down, counted: false }])).toEqual([thumbs({ sentiment: 'negative', feedback: 2 })]);
     expect(await tally([aThumb({ id: 'f3', userHash: 'bob', counted: false })])).toEqual([
       thumbs({ sentiment: 'negative', feedback: 2 }),
       thumbs({ opinions: 0 }),
@@ -147,19 +143,12 @@ describe('the segments of opinions', () => {
     await traffic.record({ samples, counts: [], levels: [] });
     const feedback = ['q1', 'q2', 'q3', 'not sampled'].map((queryId) => aThumb({ id: queryId, queryId }));
     const found = await tally(feedback, { keys: ['lang', 'tenant'] });
-    expect(found.map(({ segments }) => segments)).toEqual([
-      [],
-      ['lang=de'],
-      ['lang=en', 'tenant=a'],
-      ['lang=fr'],
-    ]);
+    expect(found.map(({ segments }) => segments)).toEqual([[], ['lang=de'], ['lang=en', 'tenant=a'], ['lang=fr']]);
   });
 
   it('are none where no keys are asked for, whatever the queries have', async () => {
     await traffic.record({ samples: [query('q1', { lang: 'en' })], counts: [], levels: [] });
-    expect(await tally([up, aThumb({ id: 'f2', queryId: 'q2' })])).toEqual([
-      thumbs({ feedback: 2, opinions: 2 }),
-    ]);
+    expect(await tally([up, aThumb({ id: 'f2', queryId: 'q2' })])).toEqual([thumbs({ feedback: 2, opinions: 2 })]);
   });
 });
 

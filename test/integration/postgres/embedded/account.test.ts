@@ -94,9 +94,7 @@ describe.runIf(isRoot && process.platform === 'linux')('root', () => {
 
     const useless = await temporaryFolder();
     await chmod(useless, 0o700);
-    const copies = await Promise.all(
-      [1, 2, 3].map(() => reachableBinaries(binaries, account, [useless, place])),
-    );
+    const copies = await Promise.all([1, 2, 3].map(() => reachableBinaries(binaries, account, [useless, place])));
     const [copy = binaries] = copies;
     expect(copies.map(({ root }) => dirname(root))).toEqual([place, place, place]);
     expect(await readdir(place)).toHaveLength(1);

@@ -11,8 +11,7 @@ beforeEach(async () => {
   folder = await temporaryFolder();
   await mkdir(join(folder, 'native', 'bin'), { recursive: true });
   await mkdir(join(folder, 'native', 'lib'));
-  for (const program of ['initdb', 'postgres'])
-    await writeFile(join(folder, 'native', 'bin', program), '#!/bin/sh\n');
+  for (const program of ['initdb', 'postgres']) await writeFile(join(folder, 'native', 'bin', program), '#!/bin/sh\n');
   await writeFile(join(folder, 'package.json'), '{"version": "18.4.0-beta.17"}');
   const links = [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }];
   await writeFile(join(folder, 'native', 'pg-symlinks.json'), JSON.stringify(links));

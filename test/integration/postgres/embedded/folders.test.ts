@@ -140,16 +140,13 @@ describe('the data folder', () => {
     expect(processesIn(folder)).toEqual([]);
   });
 
-  it.runIf(nobodyCanRunOpeners)(
-    'stays with its owner: root runs the database as the user who made it',
-    async () => {
-      const folder = await temporaryFolder();
-      await chown(folder, nobody.uid, nobody.gid);
-      const first = startOpener(join(folder, 'data'), { ...nobody, manner: 'leave' });
-      expect(await first.exited).toEqual({ code: 0, signal: null });
-      await (await open(join(folder, 'data'))).stop();
-      const again = startOpener(join(folder, 'data'), { ...nobody, manner: 'leave' });
-      expect(await again.exited).toEqual({ code: 0, signal: null });
-    },
-  );
+  it.runIf(nobodyCanRunOpeners)('stays with its owner: root runs the database as the user who made it', async () => {
+    const folder = await temporaryFolder();
+    await chown(folder, nobody.uid, nobody.gid);
+    const first = startOpener(join(folder, 'data'), { ...nobody, manner: 'leave' });
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+    await (await open(join(folder, 'data'))).stop();
+    const again = startOpener(join(folder, 'data'), { ...nobody, manner: 'leave' });
+    expect(await again.exited).toEqual({ code: 0, signal: null });
+  });
 });

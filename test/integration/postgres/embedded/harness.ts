@@ -21,8 +21,7 @@ export const nobody = { uid: 65_534, gid: 65_534 };
 
 /** Whether we may start processes of that user, and they may read this program. */
 export const nobodyCanRunOpeners =
-  isRoot &&
-  spawnSync('/bin/sh', ['-c', '"$0" --version && cat "$1"', process.execPath, script], nobody).status === 0;
+  isRoot && spawnSync('/bin/sh', ['-c', '"$0" --version && cat "$1"', process.execPath, script], nobody).status === 0;
 
 const folders: string[] = [];
 const openers: ChildProcess[] = [];
@@ -108,16 +107,7 @@ export interface OpenerOptions {
 
 export function startOpener(dataDir: string, options: OpenerOptions = {}): Opener {
   const { purpose = 'daemon', manner = 'stay', uid, gid, cwd, prefix = [] } = options;
-  const words = [
-    ...prefix,
-    process.execPath,
-    '--import',
-    import.meta.resolve('tsx'),
-    script,
-    dataDir,
-    purpose,
-    manner,
-  ];
+  const words = [...prefix, process.execPath, '--import', import.meta.resolve('tsx'), script, dataDir, purpose, manner];
   const child = spawn(words[0] ?? process.execPath, words.slice(1), {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

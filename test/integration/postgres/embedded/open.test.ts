@@ -70,9 +70,7 @@ describe('one process', () => {
     const { connection } = await open();
     expect(connection.host).toBe('127.0.0.1');
     expect(await query(connection, `show listen_addresses`)).toEqual([{ listen_addresses: '127.0.0.1' }]);
-    expect(await query(connection, `show unix_socket_directories`)).toEqual([
-      { unix_socket_directories: '' },
-    ]);
+    expect(await query(connection, `show unix_socket_directories`)).toEqual([{ unix_socket_directories: '' }]);
     await expect(query({ ...connection, password: 'guessed' }, 'select 1')).rejects.toMatchObject({
       code: '28P01',
     });
@@ -131,9 +129,7 @@ describe('one process', () => {
 
   it('may open the database again at once although a statement still runs in the one that died', async () => {
     const database = await open();
-    const statement = query(database.connection, 'select count(*) from generate_series(1, 10000000)').catch(
-      () => [],
-    );
+    const statement = query(database.connection, 'select count(*) from generate_series(1, 10000000)').catch(() => []);
     await waitFor(async () => {
       const [row] = await query(
         database.connection,

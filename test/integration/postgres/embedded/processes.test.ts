@@ -258,8 +258,6 @@ async function parentOf(pid: number): Promise<number> {
 }
 
 async function childrenOf(pid: number): Promise<number[]> {
-  const parents = await Promise.all(
-    processesIn(dataDir).map(async (each) => ({ each, parent: await parentOf(each) })),
-  );
+  const parents = await Promise.all(processesIn(dataDir).map(async (each) => ({ each, parent: await parentOf(each) })));
   return parents.filter(({ parent }) => parent === pid).map(({ each }) => each);
 }

@@ -60,8 +60,7 @@ describe('the rules', () => {
 
   it('have an own name for each alert of a severity, with a prefix that tells whose they are', () => {
     const severities = new Map<string, Set<string>>();
-    for (const { alert, severity } of alerts)
-      severities.set(alert, (severities.get(alert) ?? new Set()).add(severity));
+    for (const { alert, severity } of alerts) severities.set(alert, (severities.get(alert) ?? new Set()).add(severity));
     for (const [alert, seen] of severities) {
       expect(alert).toMatch(/^Recalld[A-Z][A-Za-z]+$/);
       expect(seen.size).toBe(1);
@@ -74,9 +73,7 @@ describe('the rules', () => {
       expect(summary.length).toBeLessThan(140);
       expect(description).toMatch(/\.$/);
       expect(description).toContain('$value');
-      const named = [...`${summary}${description}`.matchAll(/\$labels\.(\w+)/g)].map(
-        ([, label]) => label ?? '',
-      );
+      const named = [...`${summary}${description}`.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label ?? '');
       const carried = new Set([...by, ...Object.keys(labels ?? {})]);
       expect(named.filter((label) => !carried.has(label))).toEqual([]);
     }
@@ -110,9 +107,7 @@ describe('the rules', () => {
   });
 
   it('are all in the index of the runbooks', () => {
-    expect(new Set(documentedAlerts().map(({ alert }) => alert))).toEqual(
-      new Set(alerts.map(({ alert }) => alert)),
-    );
+    expect(new Set(documentedAlerts().map(({ alert }) => alert))).toEqual(new Set(alerts.map(({ alert }) => alert)));
   });
 });
 

@@ -51,9 +51,7 @@ describe('the rules of a config', () => {
   it('watch its objectives', () => {
     const slo = '    slo: {success: 0.99, latency: {within_seconds: 1, target: 0.95}}';
     const text = stringify(createAlertRules(aConfig(slo), 'rules').document, { lineWidth: 0 });
-    expect(text).toContain(
-      'pipeline:recalld_slo_errors:ratio_rate1h{pipeline="docs", slo="success"} > 0.144',
-    );
+    expect(text).toContain('pipeline:recalld_slo_errors:ratio_rate1h{pipeline="docs", slo="success"} > 0.144');
     expect(text).toContain('slo="latency"');
     expect(text).not.toContain('slo="results"');
   });

@@ -3,10 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 
-const contract = readFileSync(
-  path.resolve(import.meta.dirname, '../../../fixtures/config/contract.yaml'),
-  'utf8',
-);
+const contract = readFileSync(path.resolve(import.meta.dirname, '../../../fixtures/config/contract.yaml'), 'utf8');
 const parse = (text: string, env: Record<string, string>) => parseConfig(text, 'recalld.yaml', env, () => '');
 
 describe('the config of the contract', () => {

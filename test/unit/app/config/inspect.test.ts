@@ -67,9 +67,7 @@ describe('the printed config', () => {
         };
         const storage = { url: url('postgres', canary) };
         const queue = { backend: 'redis', url: url('rediss', canary) };
-        expect(printed(parse(JSON.stringify({ storage, queue, pipelines: [pipeline] })))).not.toContain(
-          canary,
-        );
+        expect(printed(parse(JSON.stringify({ storage, queue, pipelines: [pipeline] })))).not.toContain(canary);
       }),
       { numRuns: 60 },
     );

@@ -83,19 +83,14 @@ describe('defaults, file and environment', () => {
     expect(parse(null, env)).toEqual(parse(null));
   });
 
-  it.each(['abc', '', '[1', '8321.5', '{a: 1}'])(
-    'names the variable when it holds %j instead of a port',
-    (value) => {
-      expect(problemOf(null, { RECALLD_SERVER_PORT: value })).toMatch(
-        /^recalld\.yaml: server\.port \(set by RECALLD_SERVER_PORT\) (is empty; it )?must be a (whole )?number\.$/,
-      );
-    },
-  );
+  it.each(['abc', '', '[1', '8321.5', '{a: 1}'])('names the variable when it holds %j instead of a port', (value) => {
+    expect(problemOf(null, { RECALLD_SERVER_PORT: value })).toMatch(
+      /^recalld\.yaml: server\.port \(set by RECALLD_SERVER_PORT\) (is empty; it )?must be a (whole )?number\.$/,
+    );
+  });
 
   it('does not hide a section of the file that is no mapping behind a variable', () => {
-    expect(problemOf('server: 5', { RECALLD_SERVER_PORT: '1' })).toBe(
-      'recalld.yaml: server must be a mapping.',
-    );
+    expect(problemOf('server: 5', { RECALLD_SERVER_PORT: '1' })).toBe('recalld.yaml: server must be a mapping.');
   });
 });
 
@@ -143,9 +138,7 @@ describe('secrets', () => {
   });
 
   it('takes a variable that is set to nothing as it is', () => {
-    expect(problemOf('server: {host: "${EMPTY}"}', { EMPTY: '' })).toBe(
-      'recalld.yaml: server.host must not be empty.',
-    );
+    expect(problemOf('server: {host: "${EMPTY}"}', { EMPTY: '' })).toBe('recalld.yaml: server.host must not be empty.');
   });
 });
 
@@ -154,22 +147,10 @@ describe('what is no YAML', () => {
     ['a tab', 'server:\n\tport: 1', 'recalld.yaml:2 is not valid YAML: '],
     ['a bracket that is not closed', 'server: {port: 1\n', 'recalld.yaml:2 is not valid YAML: '],
     ['a key twice', 'log: {}\nlog: {}', 'recalld.yaml:2 is not valid YAML: Map keys must be unique.'],
-    [
-      'a tag that we do not know',
-      '\na: !vault x',
-      'recalld.yaml:2 is not valid YAML: Unresolved tag: !vault.',
-    ],
-    [
-      'two documents',
-      'log: {}\n---\nlog: {}',
-      'recalld.yaml:2 is not valid YAML: it holds more than one document; ',
-    ],
+    ['a tag that we do not know', '\na: !vault x', 'recalld.yaml:2 is not valid YAML: Unresolved tag: !vault.'],
+    ['two documents', 'log: {}\n---\nlog: {}', 'recalld.yaml:2 is not valid YAML: it holds more than one document; '],
     ['an alias without an anchor', 'log: *nope', 'recalld.yaml is not valid YAML: Unresolved alias'],
-    [
-      'an alias that holds itself',
-      'pipelines: &p [*p]',
-      'recalld.yaml is not valid YAML: an alias holds itself.',
-    ],
+    ['an alias that holds itself', 'pipelines: &p [*p]', 'recalld.yaml is not valid YAML: an alias holds itself.'],
     ['aliases that grow without bound', bomb(), 'recalld.yaml is not valid YAML: Excessive alias count'],
   ])('is told for %s, with the line where it is known', (_, text, start) => {
     const message = problemOf(text);
@@ -183,8 +164,7 @@ describe('what is no YAML', () => {
   });
 
   it('is no matter when aliases are used with measure', () => {
-    const text =
-      'x: &r {kind: http, url: u}\npipelines: [{name: a, retriever: *r}, {name: b, retriever: *r}]';
+    const text = 'x: &r {kind: http, url: u}\npipelines: [{name: a, retriever: *r}, {name: b, retriever: *r}]';
     expect(problemOf(text)).toContain('x is not a known key');
   });
 });
@@ -238,9 +218,6 @@ describe('the example of the documentation', () => {
 
 /** Nine levels of ten aliases each: a gigabyte from a few lines. */
 function bomb(): string {
-  const levels = Array.from(
-    { length: 9 },
-    (_, i) => `l${i + 1}: &l${i + 1} [${Array(10).fill(`*l${i}`).join(', ')}]`,
-  );
+  const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(10).fill(`*l${i}`).join(', ')}]`);
   return ['l0: &l0 [x]', ...levels].join('\n');
 }

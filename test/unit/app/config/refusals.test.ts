@@ -56,18 +56,12 @@ describe('a value of the wrong type or out of bounds', () => {
       'queue: {backend: redis, url: "redis://x", topology: {kind: sentinel, name: r, others: [s2]}}',
       'queue.topology.others[0] must be written host:port.',
     ],
-    [
-      'queue: {backend: postgres, url: "redis://x"}',
-      'queue.url is not a known key; known keys here are backend.',
-    ],
+    ['queue: {backend: postgres, url: "redis://x"}', 'queue.url is not a known key; known keys here are backend.'],
     ['log: {level: inf}', 'log.level must be "debug", "info", "warn" or "error"; did you mean "info"?'],
     ['log: {level: 3}', 'log.level must be "debug", "info", "warn" or "error".'],
     ['pipelines: {}', 'pipelines must be a list.'],
     ['pipelines: [docs]', 'pipelines[0] must be a mapping.'],
-    [
-      'pipelines: [{name: 5, retriever: {kind: http, url: u}}]',
-      'pipelines[0].name must be text; put it in quotes.',
-    ],
+    ['pipelines: [{name: 5, retriever: {kind: http, url: u}}]', 'pipelines[0].name must be text; put it in quotes.'],
     [
       'pipelines: [{name: "a b", retriever: {kind: http, url: u}}]',
       'pipelines[0].name must be 1 to 100 of letters, digits, dot, dash and underscore.',
@@ -80,19 +74,13 @@ describe('a value of the wrong type or out of bounds', () => {
       aRetriever('kind: grpc, url: u'),
       'pipelines[0].retriever.kind must be "http", "vector_store", "elasticsearch", "opensearch", "command" or "rerank".',
     ],
-    [
-      aRetriever('kind: http, url: u, method: PATCH'),
-      'pipelines[0].retriever.method must be "GET", "POST" or "PUT".',
-    ],
+    [aRetriever('kind: http, url: u, method: PATCH'), 'pipelines[0].retriever.method must be "GET", "POST" or "PUT".'],
     [
       aRetriever('kind: http, url: u, headers: {a: 1}'),
       'pipelines[0].retriever.headers.a must be text; put it in quotes.',
     ],
     [aRetriever('kind: http, url: u, headers: [a]'), 'pipelines[0].retriever.headers must be a mapping.'],
-    [
-      aRetriever('kind: http, url: u, timeout_ms: .inf'),
-      'pipelines[0].retriever.timeout_ms must be a number.',
-    ],
+    [aRetriever('kind: http, url: u, timeout_ms: .inf'), 'pipelines[0].retriever.timeout_ms must be a number.'],
     [
       aRetriever('kind: http, url: u, body: {a: .nan}'),
       'pipelines[0].retriever.body must be JSON: text, a finite number, true, false, null, a list or a mapping.',
@@ -101,10 +89,7 @@ describe('a value of the wrong type or out of bounds', () => {
     [aGolden('set: faq, cutoffs: []'), 'pipelines[0].golden[0].cutoffs must not be empty.'],
     [aGolden('set: faq, cutoffs: [1, 0]'), 'pipelines[0].golden[0].cutoffs[1] must be at least 1.'],
     [aGolden('set: faq, max_per_second: 0'), 'pipelines[0].golden[0].max_per_second must be more than 0.'],
-    [
-      aPipeline('sampling: {segments: {acme: 1}}'),
-      'pipelines[0].sampling.segments.acme must be written key=value.',
-    ],
+    [aPipeline('sampling: {segments: {acme: 1}}'), 'pipelines[0].sampling.segments.acme must be written key=value.'],
     [aPipeline('privacy: {retention_days: 0}'), 'pipelines[0].privacy.retention_days must be at least 1.'],
     [
       aPipeline(`privacy: {patterns: [${Array(51).fill('{name: a, regex: b}').join(', ')}]}`),
@@ -191,9 +176,7 @@ describe('a name that is there twice', () => {
   it('may be there in two pipelines', () => {
     const pipeline =
       '{name: NAME, retriever: {kind: http, url: u}, golden: [{set: faq}], checks: [{measure: mrr@5, below: 0.5}]}';
-    expect(
-      problems(`pipelines: [${pipeline.replace('NAME', 'a')}, ${pipeline.replace('NAME', 'b')}]`),
-    ).toEqual([]);
+    expect(problems(`pipelines: [${pipeline.replace('NAME', 'a')}, ${pipeline.replace('NAME', 'b')}]`)).toEqual([]);
   });
 });
 
@@ -207,17 +190,13 @@ describe('a misspelt key', () => {
     expect(others).toEqual([]);
     const field = [...formatted(path.slice(0, -1)), misspelt].join('.');
     const wayOut =
-      key.length < 2
-        ? new RegExp(`; known keys here are .*\\b${key}\\b`)
-        : new RegExp(`; did you mean \`${key}\`\\?$`);
+      key.length < 2 ? new RegExp(`; known keys here are .*\\b${key}\\b`) : new RegExp(`; did you mean \`${key}\`\\?$`);
     expect(sentence?.split('; ')[0]).toBe(`${field} is not a known key`);
     expect(sentence).toMatch(wayOut);
   });
 
   it('is refused with all known keys of its place when nothing is near', () => {
-    expect(problems('log: {verbosity: 3}')).toEqual([
-      'log.verbosity is not a known key; known keys here are level.',
-    ]);
+    expect(problems('log: {verbosity: 3}')).toEqual(['log.verbosity is not a known key; known keys here are level.']);
     expect(problems(aCheck('{regression: ndcg@10, drop: 0.1, qqq: 1}'))).toEqual([
       'pipelines[0].checks[0].qqq is not a known key; known keys here are regression, drop, alpha, severity, runs.',
     ]);

@@ -4,13 +4,7 @@ import { excusedMetrics } from '../../../../src/app/dashboards/catalogue.ts';
 import { dashboardUids } from '../../../../src/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../../../src/metrics/definition.ts';
-import {
-  expressions,
-  fillIn,
-  type PlacedPanel,
-  readDashboards,
-  statements,
-} from '../../../support/dashboards.ts';
+import { expressions, fillIn, type PlacedPanel, readDashboards, statements } from '../../../support/dashboards.ts';
 
 const dashboards = readDashboards();
 const catalogue: Readonly<Record<string, MetricDefinition>> = metricCatalogue;
@@ -100,22 +94,13 @@ describe.each(dashboards)('$name', (dashboard) => {
   });
 
   it('links to the other dashboards, the console and the runbooks', () => {
-    expect(dashboard.links.map(({ title }) => title)).toEqual([
-      'Dashboards of recalld',
-      'Console',
-      'Runbooks',
-    ]);
+    expect(dashboard.links.map(({ title }) => title)).toEqual(['Dashboards of recalld', 'Console', 'Runbooks']);
   });
 
   it('asks data sources that are variables', () => {
     const uids = drawn.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid));
     expect([...new Set(uids)].filter((uid) => !['${datasource}', '${postgres}'].includes(uid))).toEqual([]);
-    expect(variables.map(({ name }) => name).slice(0, 4)).toEqual([
-      'datasource',
-      'postgres',
-      'job',
-      'instance',
-    ]);
+    expect(variables.map(({ name }) => name).slice(0, 4)).toEqual(['datasource', 'postgres', 'job', 'instance']);
   });
 
   it('looks variables up again when the time changes', () => {
@@ -130,13 +115,9 @@ describe.each(dashboards)('$name', (dashboard) => {
     const used = [...expressions(dashboard), ...statements(dashboard)].flatMap(({ text }) =>
       [...text.matchAll(/\$\{?([a-z]\w*)/g)].map(([, name]) => name),
     );
-    const queried = variables.flatMap(({ query = '' }) =>
-      [...query.matchAll(/\$([a-z]\w*)/g)].map(([, name]) => name),
-    );
+    const queried = variables.flatMap(({ query = '' }) => [...query.matchAll(/\$([a-z]\w*)/g)].map(([, name]) => name));
     const repeated = panels.flatMap(({ repeat }) => (repeat === undefined ? [] : [repeat]));
-    expect([...new Set([...used, ...queried, ...repeated])].filter((name) => !known.has(name ?? ''))).toEqual(
-      [],
-    );
+    expect([...new Set([...used, ...queried, ...repeated])].filter((name) => !known.has(name ?? ''))).toEqual([]);
   });
 
   it.each(expressions(dashboard))('asks in valid PromQL: $where', ({ text }) => {
@@ -153,35 +134,28 @@ describe.each(dashboards)('$name', (dashboard) => {
       const labels = catalogue[metricOf(whole.replace(/\{.*/s, ''))]?.labels ?? [];
       if (!labels.includes('job')) expect(whole).toContain('job=~"$job"');
       expect(inside).toContain('instance=~"$instance"');
-      if (labels.includes('pipeline') && !/pipeline[=~]/.test(inside ?? ''))
-        expect(whole).toContain('$pipeline');
+      if (labels.includes('pipeline') && !/pipeline[=~]/.test(inside ?? '')) expect(whole).toContain('$pipeline');
     }
     const naked = [...text.matchAll(/\brecalld_\w+(?![\w{])/g)].map(([name]) => name);
     expect(naked).toEqual([]);
   });
 
-  it.each(expressions(dashboard))(
-    'rates counters and aggregates gauges over replicas: $where',
-    ({ text }) => {
-      for (const [, before = '', name = ''] of text.matchAll(/(\w*\(?)(recalld_\w+)\{/g)) {
-        const { type } = catalogue[metricOf(name)] ?? { type: 'gauge' };
-        expect({ name, before }).toEqual({
-          name,
-          before:
-            type === 'gauge' ? expect.stringMatching(/^\($/) : expect.stringMatching(/^(rate|increase)\($/),
-        });
-      }
-      expect(text).not.toMatch(/(rate|increase)\([^[]*\[(?!\$__rate_interval|\$__range)/);
-    },
-  );
+  it.each(expressions(dashboard))('rates counters and aggregates gauges over replicas: $where', ({ text }) => {
+    for (const [, before = '', name = ''] of text.matchAll(/(\w*\(?)(recalld_\w+)\{/g)) {
+      const { type } = catalogue[metricOf(name)] ?? { type: 'gauge' };
+      expect({ name, before }).toEqual({
+        name,
+        before: type === 'gauge' ? expect.stringMatching(/^\($/) : expect.stringMatching(/^(rate|increase)\($/),
+      });
+    }
+    expect(text).not.toMatch(/(rate|increase)\([^[]*\[(?!\$__rate_interval|\$__range)/);
+  });
 
   it.each(statements(dashboard))('reads no text of queries from PostgreSQL: $where', ({ text }) => {
     const tables = [...text.matchAll(/\b(?:from|join)\s+([a-z_]+)\b(?!\s*\()/g)].map(([, table]) => table);
     expect(tables.length).toBeGreaterThan(0);
     expect(tables.filter((table) => withText.has(table ?? ''))).toEqual([]);
-    expect(text).not.toMatch(
-      /\b(text_hash|comment|error_message|user_hash|session_hash|q\.text|tags)\b(?!")/,
-    );
+    expect(text).not.toMatch(/\b(text_hash|comment|error_message|user_hash|session_hash|q\.text|tags)\b(?!")/);
   });
 });
 

@@ -9,11 +9,7 @@ import {
   stateAt,
   steadyVerdict,
 } from '../../../../src/checks/rules/check-state.ts';
-import {
-  judgeThreshold,
-  type ThresholdCheck,
-  type ThresholdFinding,
-} from '../../../../src/checks/rules/threshold.ts';
+import { judgeThreshold, type ThresholdCheck, type ThresholdFinding } from '../../../../src/checks/rules/threshold.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { wilsonInterval } from '../../../../src/stats/intervals.ts';
 import { hours } from '../../../support/measurements.ts';

@@ -2,12 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { randomNumbers } from '../../../../bench/random-numbers.ts';
 import { type SteadyVerdict, steadyVerdict } from '../../../../src/checks/rules/check-state.ts';
-import {
-  falseBreaches,
-  falseRegressions,
-  NEXT_TO_NONE,
-  roomNeeded,
-} from '../../../../src/checks/rules/false-pages.ts';
+import { falseBreaches, falseRegressions, NEXT_TO_NONE, roomNeeded } from '../../../../src/checks/rules/false-pages.ts';
 import {
   type ComparedWithBaseline,
   judgeRegression,
@@ -60,9 +55,7 @@ describe('the false regressions to expect', () => {
     const random = randomNumbers(runs);
     const counts = Array.from({ length: streams }, () => {
       const baseline = random.normal();
-      const stream = Array.from({ length: looks }, (_, id) =>
-        aRun(id, (random.normal() - baseline) / Math.SQRT2),
-      );
+      const stream = Array.from({ length: looks }, (_, id) => aRun(id, (random.normal() - baseline) / Math.SQRT2));
       return pages(check, stream);
     });
     const mean = counts.reduce((sum, count) => sum + count, 0) / streams;
@@ -74,33 +67,24 @@ describe('the false regressions to expect', () => {
   it('are never more than each page taking its runs of their own allows, rise with looks and fall with runs', () => {
     const alphas = fc.double({ min: 1e-4, max: 0.99, noNaN: true });
     fc.assert(
-      fc.property(
-        alphas,
-        fc.integer({ min: 1, max: 8 }),
-        fc.integer({ min: 0, max: 3000 }),
-        (alpha, runs, looks) => {
-          const expected = falseRegressions({ alpha, runs }, looks);
-          const rounding = 1e-9 * (1 + looks);
-          expect(expected).toBeGreaterThanOrEqual(0);
-          expect(expected).toBeLessThanOrEqual((looks * alpha) / 2 / runs + rounding);
-          expect(falseRegressions({ alpha, runs }, looks + 1)).toBeGreaterThanOrEqual(expected - rounding);
-          expect(falseRegressions({ alpha, runs: runs + 1 }, looks)).toBeLessThanOrEqual(expected + rounding);
-        },
-      ),
+      fc.property(alphas, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 0, max: 3000 }), (alpha, runs, looks) => {
+        const expected = falseRegressions({ alpha, runs }, looks);
+        const rounding = 1e-9 * (1 + looks);
+        expect(expected).toBeGreaterThanOrEqual(0);
+        expect(expected).toBeLessThanOrEqual((looks * alpha) / 2 / runs + rounding);
+        expect(falseRegressions({ alpha, runs }, looks + 1)).toBeGreaterThanOrEqual(expected - rounding);
+        expect(falseRegressions({ alpha, runs: runs + 1 }, looks)).toBeLessThanOrEqual(expected + rounding);
+      }),
       { numRuns: 60 },
     );
   });
 
   it('cannot be more than the calls that the check was shown, over the runs that it takes', () => {
     fc.assert(
-      fc.property(
-        fc.array(fc.boolean(), { maxLength: 60 }),
-        fc.integer({ min: 1, max: 5 }),
-        (calls, runs) => {
-          const stream = calls.map((isCalled, id) => aRun(id, isCalled ? -9 : 0));
-          expect(pages(aCheck(0.01, runs), stream) * runs).toBeLessThanOrEqual(calls.filter(Boolean).length);
-        },
-      ),
+      fc.property(fc.array(fc.boolean(), { maxLength: 60 }), fc.integer({ min: 1, max: 5 }), (calls, runs) => {
+        const stream = calls.map((isCalled, id) => aRun(id, isCalled ? -9 : 0));
+        expect(pages(aCheck(0.01, runs), stream) * runs).toBeLessThanOrEqual(calls.filter(Boolean).length);
+      }),
     );
   });
 });

@@ -105,12 +105,7 @@ describe('a floor', () => {
       { mean: 0.75, ciLow: 0.7, ciHigh: 0.8 },
       'warning',
     ],
-    [
-      'a critical floor is ok when the mean is just on it',
-      'critical',
-      { mean: 0.8, ciLow: 0.7, ciHigh: 0.9 },
-      'ok',
-    ],
+    ['a critical floor is ok when the mean is just on it', 'critical', { mean: 0.8, ciLow: 0.7, ciHigh: 0.9 }, 'ok'],
     [
       'a critical floor is ok above it, whatever the lower bound',
       'critical',
@@ -155,9 +150,7 @@ describe('a floor', () => {
   });
 
   it('explains its verdict with the numbers behind it', () => {
-    expect(explain(0.9, 0.85, 0.95)).toBe(
-      'ndcg@10 is 0.9000 (95 % 0.8500 to 0.9500, n = 40), not below 0.8000.',
-    );
+    expect(explain(0.9, 0.85, 0.95)).toBe('ndcg@10 is 0.9000 (95 % 0.8500 to 0.9500, n = 40), not below 0.8000.');
     expect(explain(0.6, 0.5, 0.7)).toBe(
       'ndcg@10 is 0.6000 (95 % 0.5000 to 0.7000, n = 40): even the upper bound is below 0.8000.',
     );

@@ -97,9 +97,7 @@ describe('incidentsOf', () => {
     expect(incidentsOf([], [standing('critical', at(-9))], from, until)).toMatchObject([
       { worst: 'critical', openedAt: null, closedAt: null, explanation: 'as it stands' },
     ]);
-    expect(incidentsOf([change(30, 'ok', 'critical')], [standing('critical', at(30))], from, until)).toEqual(
-      [],
-    );
+    expect(incidentsOf([change(30, 'ok', 'critical')], [standing('critical', at(30))], from, until)).toEqual([]);
     expect(incidentsOf([], [standing('no_data', at(-9))], from, until)).toEqual([]);
     expect(incidentsOf([change(3, 'ok', 'no_data')], [], from, until)).toEqual([]);
   });

@@ -65,9 +65,7 @@ describe('the check on a regression', () => {
   });
 
   it('starts to count anew when another baseline is pinned', () => {
-    expect(judgeRegression(check, 'faq', aRun({}, 'baseline-2'), [aRun({}, 'baseline-1')]).verdict).toBe(
-      'ok',
-    );
+    expect(judgeRegression(check, 'faq', aRun({}, 'baseline-2'), [aRun({}, 'baseline-1')]).verdict).toBe('ok');
   });
 
   it('says when the set is too small to show what it watches for', () => {

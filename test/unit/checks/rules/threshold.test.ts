@@ -97,8 +97,7 @@ describe('a threshold', () => {
     });
     expect(judgeThreshold(age, [exact(3601)])).toMatchObject({
       verdict: 'critical',
-      explanation:
-        'The time since the last completed golden run of golden_set=faq is 3601 s: it is above 3600 s.',
+      explanation: 'The time since the last completed golden run of golden_set=faq is 3601 s: it is above 3600 s.',
     });
     expect(judgeThreshold(age, [exact(3300)])).toMatchObject({ verdict: 'ok', isClear: false });
     expect(judgeThreshold(age, [exact(3000)])).toMatchObject({ verdict: 'ok', isClear: true });

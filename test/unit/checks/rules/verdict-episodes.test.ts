@@ -1,10 +1,6 @@
 import { array, assert, constantFrom, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  backtestCheck,
-  type CheckEvaluation,
-  episodesOf,
-} from '../../../../src/checks/rules/verdict-episodes.ts';
+import { backtestCheck, type CheckEvaluation, episodesOf } from '../../../../src/checks/rules/verdict-episodes.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { NOON } from '../../../support/builders.ts';
 
@@ -64,9 +60,7 @@ describe('the backtest of a check', () => {
   });
 
   it('takes a verdict that stands at the end to last until then', () => {
-    expect(backtestCheck(hourly(['critical']), period(2))?.firings).toMatchObject([
-      { totalSeconds: 2 * HOUR },
-    ]);
+    expect(backtestCheck(hourly(['critical']), period(2))?.firings).toMatchObject([{ totalSeconds: 2 * HOUR }]);
   });
 
   it('trusts a verdict no longer than the daemon does', () => {
@@ -102,23 +96,19 @@ describe('the backtest of a check', () => {
   it('covers the time from the first evaluation to the end, once', () => {
     const verdict = constantFrom('ok', 'warning', 'critical', 'no_data', '.' as const);
     assert(
-      property(
-        array(verdict, { minLength: 1, maxLength: 40 }),
-        integer({ min: 1, max: 5 }),
-        (verdicts, trusted) => {
-          const history = hourly(verdicts);
-          const episodes = episodesOf(history, period(verdicts.length, trusted));
-          for (const [index, { from, until, verdict: shown }] of episodes.entries()) {
-            expect(until > from).toBe(true);
-            const next = episodes[index + 1];
-            if (next === undefined) continue;
-            expect(next.from).toEqual(until);
-            expect(next.verdict).not.toBe(shown);
-          }
-          expect(episodes[0]?.from).toEqual(history[0]?.at);
-          if (history.length > 0) expect(episodes.at(-1)?.until).toEqual(hour(verdicts.length));
-        },
-      ),
+      property(array(verdict, { minLength: 1, maxLength: 40 }), integer({ min: 1, max: 5 }), (verdicts, trusted) => {
+        const history = hourly(verdicts);
+        const episodes = episodesOf(history, period(verdicts.length, trusted));
+        for (const [index, { from, until, verdict: shown }] of episodes.entries()) {
+          expect(until > from).toBe(true);
+          const next = episodes[index + 1];
+          if (next === undefined) continue;
+          expect(next.from).toEqual(until);
+          expect(next.verdict).not.toBe(shown);
+        }
+        expect(episodes[0]?.from).toEqual(history[0]?.at);
+        if (history.length > 0) expect(episodes.at(-1)?.until).toEqual(hour(verdicts.length));
+      }),
     );
   });
 

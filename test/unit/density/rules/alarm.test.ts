@@ -109,12 +109,9 @@ describe('the alarm', () => {
     const { run } = stream(POLICY);
     const events = eventsOf(run(24 * 4, 75, everywhere(0.3)));
     expect(kindsOf(events).every((kind) => kind === 'raised')).toBe(true);
-    expect(events.map((event) => event.kind === 'raised' && event.renewed)).toEqual(
-      events.map((_, i) => i > 0),
-    );
+    expect(events.map((event) => event.kind === 'raised' && event.renewed)).toEqual(events.map((_, i) => i > 0));
     const hours = events.map(({ hour }) => hour);
-    for (const [i, hour] of hours.slice(1).entries())
-      expect(hour - (hours[i] ?? 0)).toBeGreaterThanOrEqual(24);
+    for (const [i, hour] of hours.slice(1).entries()) expect(hour - (hours[i] ?? 0)).toBeGreaterThanOrEqual(24);
   });
 
   it('resolves when a day after the alarm is well covered, not before', () => {

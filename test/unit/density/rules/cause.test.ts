@@ -1,16 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  familiarity,
-  novelBelow,
-  noveltyOf,
-  readCause,
-  topicCause,
-} from '../../../../src/density/rules/cause.ts';
-import {
-  canaryTexts,
-  embeddingCanary,
-  searchCanary,
-} from '../../../../src/density/rules/embedding-canary.ts';
+import { familiarity, novelBelow, noveltyOf, readCause, topicCause } from '../../../../src/density/rules/cause.ts';
+import { canaryTexts, embeddingCanary, searchCanary } from '../../../../src/density/rules/embedding-canary.ts';
 import {
   fingerprintDifferences,
   type MeasurementFingerprint,
@@ -24,8 +14,7 @@ import { evenQuestions, queryWorld } from '../../../support/query-world.ts';
 const NOW = new Date('2026-11-02T00:00:00Z');
 const HOUR = 3_600_000;
 const world = queryWorld(9, 7, 6);
-const asked = (count: number, topics: readonly number[]) =>
-  world.ask(evenQuestions(count, topics, NOW, HOUR)).vectors;
+const asked = (count: number, topics: readonly number[]) => world.ask(evenQuestions(count, topics, NOW, HOUR)).vectors;
 const baseline = asked(600, [0, 1, 2, 3, 4, 5]);
 const threshold = novelBelow(baseline) ?? 0;
 
@@ -75,13 +64,10 @@ describe('readCause', () => {
     ['golden queries as before, chunks missing', true, false, false, true, 'lost_content', 'medium', false],
     ['other questions, all covered', false, true, null, null, 'topic_mix', null, null],
     ['nothing', false, false, false, null, 'steady', null, null],
-  ] as const)(
-    '%s',
-    (_what, densityFell, trafficChanged, goldenFell, chunksMissing, cause, confidence, confirmed) => {
-      const signs = { densityFell, trafficChanged, goldenFell, chunksMissing, canary: 'same' } as const;
-      expect(readCause(signs)).toEqual({ cause, confidence, confirmed });
-    },
-  );
+  ] as const)('%s', (_what, densityFell, trafficChanged, goldenFell, chunksMissing, cause, confidence, confirmed) => {
+    const signs = { densityFell, trafficChanged, goldenFell, chunksMissing, canary: 'same' } as const;
+    expect(readCause(signs)).toEqual({ cause, confidence, confirmed });
+  });
 
   it('names a changed embedding before everything else', () => {
     const fell = { densityFell: true, trafficChanged: true, goldenFell: true, chunksMissing: true };
@@ -186,19 +172,12 @@ describe('the rule for a new baseline', () => {
     expect(changed).toEqual(['indexType', 'searchParameters']);
     expect(rebaselineDecision(changed, 'same', null).action).toBe('replay');
     expect(rebaselineDecision(changed, 'same', steady).action).toBe('keep');
-    expect(rebaselineDecision(changed, 'same', { ...steady, meanScoreChange: 0.01 }).action).toBe(
-      'rebaseline',
-    );
+    expect(rebaselineDecision(changed, 'same', { ...steady, meanScoreChange: 0.01 }).action).toBe('rebaseline');
     expect(rebaselineDecision(changed, 'same', { ...steady, meanOverlap: 0.9 }).action).toBe('rebaseline');
   });
 
   it('asks for a new baseline on another embedding, whatever a replay says', () => {
-    for (const change of [
-      { embeddingModel: 'n' },
-      { dimension: '768' },
-      { queryPrefix: 'query: ' },
-      { k: '10' },
-    ]) {
+    for (const change of [{ embeddingModel: 'n' }, { dimension: '768' }, { queryPrefix: 'query: ' }, { k: '10' }]) {
       expect(rebaselineDecision(changedBy(change), 'same', steady).action).toBe('rebaseline');
     }
     expect(rebaselineDecision([], 'changed', steady).action).toBe('rebaseline');
@@ -257,9 +236,9 @@ describe('canary', () => {
       input.stored.map((stored, i) => ({ stored, recomputed: input.recomputed[i] ?? [] })),
     );
     expect(differences(embeddings.cosines, expected.cosine)).toEqual([]);
-    expect(
-      differences([embeddings.median, embeddings.least], [expected.cosine_median, expected.cosine_min]),
-    ).toEqual([]);
+    expect(differences([embeddings.median, embeddings.least], [expected.cosine_median, expected.cosine_min])).toEqual(
+      [],
+    );
     const searches = searchCanary(
       input.topk_before.map((chunks, i) => ({
         before: { chunks, score: input.score_before[i] ?? 0 },

@@ -18,11 +18,7 @@ describe('the check of density drift', () => {
   });
 
   it.each([
-    [
-      'while a baseline is made anew',
-      { kind: 'replaying', reason: 'a change of index' },
-      'after a change of index',
-    ],
+    ['while a baseline is made anew', { kind: 'replaying', reason: 'a change of index' }, 'after a change of index'],
     ['when windows no longer close', { kind: 'stale', closedAt: since }, '2026-11-20T12:00:00.000Z'],
   ] as const)('does not know %s', (_name, evidence, words) => {
     const { verdict, explanation } = judge(evidence);
@@ -43,8 +39,6 @@ describe('the check of density drift', () => {
   it('is fine otherwise, with the evidence, and says when no page could come', () => {
     expect(judge(watched)).toMatchObject({ verdict: 'ok', value: 0.01, threshold: 1 });
     expect(judge({ ...watched, grade: 'provisional' }).explanation).toContain('tickets, no pages');
-    expect(judge({ ...watched, evidenceRatio: null }).explanation).toBe(
-      'Live queries are covered as in the baseline.',
-    );
+    expect(judge({ ...watched, evidenceRatio: null }).explanation).toBe('Live queries are covered as in the baseline.');
   });
 });

@@ -140,9 +140,7 @@ describe('e-detector', () => {
         expected.log_mean_M,
       ),
     ).toEqual([]);
-    expect(steps.findIndex((step) => step.logEvidence >= Math.log(input.threshold))).toBe(
-      expected.first_alarm_window,
-    );
+    expect(steps.findIndex((step) => step.logEvidence >= Math.log(input.threshold))).toBe(expected.first_alarm_window);
   });
 });
 
@@ -193,8 +191,6 @@ describe('combined e-detector', () => {
         expected.log_combined,
       ),
     ).toEqual([]);
-    expect(steps.findIndex((step) => step.logEvidence >= Math.log(input.threshold))).toBe(
-      expected.first_alarm_window,
-    );
+    expect(steps.findIndex((step) => step.logEvidence >= Math.log(input.threshold))).toBe(expected.first_alarm_window);
   });
 });

@@ -10,11 +10,7 @@ import {
   medianHeuristic,
   twoBandwidthTest,
 } from '../../../../src/density/rules/embedding-drift.ts';
-import {
-  medianSquaredDistance,
-  pairDistances,
-  unitVectors,
-} from '../../../../src/density/rules/pair-distances.ts';
+import { medianSquaredDistance, pairDistances, unitVectors } from '../../../../src/density/rules/pair-distances.ts';
 import { visitOrdered } from '../../../../src/density/rules/two-sample-statistics.ts';
 import { createRandom } from '../../../../src/stats/random.ts';
 import { type Matrix, matrixOf } from '../../../../src/vector/matrix.ts';
@@ -123,10 +119,9 @@ interface Expected {
   };
 }
 
-const cases = referenceCases<
-  VectorInput & { readonly permutations: readonly (readonly number[])[] },
-  Expected
->('mmd2_rbf');
+const cases = referenceCases<VectorInput & { readonly permutations: readonly (readonly number[])[] }, Expected>(
+  'mmd2_rbf',
+);
 
 describe('maximum mean discrepancy, as scikit-learn', () => {
   it.each(cases)('$name', ({ input, expected }) => {
@@ -135,9 +130,7 @@ describe('maximum mean discrepancy, as scikit-learn', () => {
     const median = medianSquaredDistance(distances, 'x');
     expect(median).toEqual(near(expected.median_sq_dist_x));
     for (const { gamma, mmd2_unbiased, mmd2_biased } of expected.by_gamma) {
-      expect(maximumMeanDiscrepancy(distances, gamma)).toEqual(
-        near({ unbiased: mmd2_unbiased, biased: mmd2_biased }),
-      );
+      expect(maximumMeanDiscrepancy(distances, gamma)).toEqual(near({ unbiased: mmd2_unbiased, biased: mmd2_biased }));
     }
     const assignments = input.permutations.map((rows) => Uint32Array.from(rows));
     const test = twoBandwidthTest(distances, medianHeuristic(median), assignments);
@@ -307,19 +300,16 @@ describe('the drift of embeddings', () => {
 });
 
 describe('centroids, as NumPy', () => {
-  it.each(referenceCases<VectorInput, Readonly<Record<string, number>>>('centroid'))(
-    '$name',
-    ({ input, expected }) => {
-      const { x, y } = vectorsOf(input);
-      const shift = centroidShift(x, y);
-      expect({
-        euclidean: shift.distance,
-        cosine_distance: shift.cosineDistance,
-        norm_x: shift.resultantLengthX,
-        norm_y: shift.resultantLengthY,
-      }).toMatchObject(Object(near(expected)));
-    },
-  );
+  it.each(referenceCases<VectorInput, Readonly<Record<string, number>>>('centroid'))('$name', ({ input, expected }) => {
+    const { x, y } = vectorsOf(input);
+    const shift = centroidShift(x, y);
+    expect({
+      euclidean: shift.distance,
+      cosine_distance: shift.cosineDistance,
+      norm_x: shift.resultantLengthX,
+      norm_y: shift.resultantLengthY,
+    }).toMatchObject(Object(near(expected)));
+  });
 });
 
 describe('centroids', () => {

@@ -97,8 +97,7 @@ describe('the density of the same traffic', () => {
     const turnedBaseline = baselineOf(turn(past));
     expect(densityOf(turn(live), turnedBaseline)).toBeCloseTo(densityOf(live), 4);
     const scoresBefore = searchedIn(world.store, live).queries.map(({ score }) => score ?? 0);
-    for (const [i, { score }] of turn(live).queries.entries())
-      expect(score).toBeCloseTo(scoresBefore[i] ?? 0, 5);
+    for (const [i, { score }] of turn(live).queries.entries()) expect(score).toBeCloseTo(scoresBefore[i] ?? 0, 5);
   });
 
   it('does not fall when people ask of other covered topics', () => {
@@ -169,9 +168,7 @@ describe('a window', () => {
   it('drops zero vectors, NaN and what has no score, and counts them', () => {
     const vectors = joined(live.vectors, matrixOf([Array.from({ length: live.vectors.columns }, () => 0)]));
     vectors.data[0] = Number.NaN;
-    const queries: ScoredQuery[] = live.queries.map((query, i) =>
-      i === 1 ? { ...query, score: null } : query,
-    );
+    const queries: ScoredQuery[] = live.queries.map((query, i) => (i === 1 ? { ...query, score: null } : query));
     const zero: ScoredQuery = { ...live.queries[2], id: 'zero', row: live.vectors.rows } as ScoredQuery;
     const window = measureWindow([...queries, zero], vectors, baseline);
     expect(window.dropped).toEqual({ notMeasurable: 1, notFiniteVector: 1, zeroVector: 1 });

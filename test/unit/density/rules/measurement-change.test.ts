@@ -19,11 +19,7 @@ const before = measurementFingerprint({ index, embedder }, 5);
 describe('what coverage is measured with', () => {
   it.each([
     ['another embedding model', { index, embedder: { ...embedder, identity: 'other' } }, ['embeddingModel']],
-    [
-      'other vectors of the same model',
-      { index, embedder: { ...embedder, canary: 'moved' } },
-      ['embeddingRevision'],
-    ],
+    ['other vectors of the same model', { index, embedder: { ...embedder, canary: 'moved' } }, ['embeddingRevision']],
     ['another dimension', { index: { ...index, dimensions: '768' }, embedder }, ['dimension']],
     ['other settings of the index', { index: { ...index, m: '32' }, embedder }, ['indexType']],
     ['another metric', { index: { ...index, metric: 'dot' }, embedder }, ['metric']],

@@ -19,8 +19,7 @@ function judge(
   reference: readonly number[],
   { regionCount = 0, sessions = scores.map((_, i) => i), alpha = 0.05 } = {},
 ): CoverageVerdict {
-  const regionsOf = (values: readonly number[]) =>
-    values.map((_, i) => (regionCount === 0 ? -1 : i % regionCount));
+  const regionsOf = (values: readonly number[]) => values.map((_, i) => (regionCount === 0 ? -1 : i % regionCount));
   const baseline = baselineScores(reference, regionsOf(reference), regionCount);
   const regions = regionsOf(scores);
   const percentiles = Float64Array.from(scores, (score, i) => percentile(score, regions[i] ?? -1, baseline));
@@ -29,31 +28,27 @@ function judge(
   return judgeCoverage(window, baseline, alpha);
 }
 
-const drawn = (count: number, uniform: () => number): number[] =>
-  Array.from({ length: count }, () => uniform());
+const drawn = (count: number, uniform: () => number): number[] => Array.from({ length: count }, () => uniform());
 
 describe('the verdict on coverage', () => {
   it.each([
     ['one list of 100 reference queries', 100, 0],
     ['400 reference queries in 4 regions', 400, 4],
-  ])(
-    'passes the density 1 at most in alpha of windows without change, with %s',
-    (_what, size, regionCount) => {
-      const uniform = uniforms(11);
-      const windows = 800;
-      let below = 0;
-      for (let i = 0; i < windows; i++) {
-        const { densityUpperLimit } = judge(drawn(150, uniform), drawn(size, uniform), {
-          regionCount,
-          alpha: 0.1,
-        });
-        if (densityUpperLimit < 1) below++;
-      }
-      // 0.1 of the windows and three standard deviations.
-      expect(below / windows).toBeLessThan(0.1 + 3 * Math.sqrt(0.09 / windows));
-      expect(below / windows).toBeGreaterThan(0.03);
-    },
-  );
+  ])('passes the density 1 at most in alpha of windows without change, with %s', (_what, size, regionCount) => {
+    const uniform = uniforms(11);
+    const windows = 800;
+    let below = 0;
+    for (let i = 0; i < windows; i++) {
+      const { densityUpperLimit } = judge(drawn(150, uniform), drawn(size, uniform), {
+        regionCount,
+        alpha: 0.1,
+      });
+      if (densityUpperLimit < 1) below++;
+    }
+    // 0.1 of the windows and three standard deviations.
+    expect(below / windows).toBeLessThan(0.1 + 3 * Math.sqrt(0.09 / windows));
+    expect(below / windows).toBeGreaterThan(0.03);
+  });
 
   it('is worse_covered when a fifth of the queries is below all of the reference', () => {
     const uniform = uniforms(3);
@@ -112,8 +107,7 @@ interface Drawn {
 
 function draw(seed: number, count = 80): Drawn {
   const uniform = uniforms(seed);
-  const numbers = (n: number, most: number): number[] =>
-    Array.from({ length: n }, () => Math.floor(uniform() * most));
+  const numbers = (n: number, most: number): number[] => Array.from({ length: n }, () => Math.floor(uniform() * most));
   return {
     baseline: numbers(300, 1000).map((n) => n / 1000),
     baselineRegions: numbers(300, 3),
@@ -249,10 +243,7 @@ describe('percentile', () => {
       [49, 1 / (49 + 100 + 1)],
       [50, 1 / 51],
     ] as const) {
-      const scores = [
-        ...uniformScores(size).map((score) => score + 5),
-        ...uniformScores(100).map((s) => s + 9),
-      ];
+      const scores = [...uniformScores(size).map((score) => score + 5), ...uniformScores(100).map((s) => s + 9)];
       const regions = scores.map((_, i) => (i < size ? 0 : 1));
       expect(percentile(4, 0, baselineScores(scores, regions, 2))).toBe(expected);
     }

@@ -10,10 +10,7 @@ import {
 } from '../../../../src/density/rules/sessions.ts';
 import { matrixOf, rowLengths } from '../../../../src/vector/matrix.ts';
 
-const angle = (degrees: number): number[] => [
-  Math.cos((degrees * Math.PI) / 180),
-  Math.sin((degrees * Math.PI) / 180),
-];
+const angle = (degrees: number): number[] => [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)];
 
 function query(id: string, session: string | null, row: number | null): MeasuredQuery {
   return { id, session, score: 0.5, row, occurredAt: new Date(0) };

@@ -26,12 +26,8 @@ interface Expected {
   readonly coverage: number;
 }
 
-const coverageOf = (
-  real: readonly (readonly number[])[],
-  fake: readonly (readonly number[])[],
-  k: number,
-  scale = 1,
-) => manifoldCoverage(pairDistances(rowsToMatrix(real, scale), rowsToMatrix(fake, scale)), k);
+const coverageOf = (real: readonly (readonly number[])[], fake: readonly (readonly number[])[], k: number, scale = 1) =>
+  manifoldCoverage(pairDistances(rowsToMatrix(real, scale), rowsToMatrix(fake, scale)), k);
 
 describe('precision, recall, density and coverage, as scikit-learn', () => {
   it.each(referenceCases<Input, Expected>('prdc'))('$name', ({ input, expected }) => {
@@ -182,8 +178,7 @@ describe('a store against its traffic', () => {
       queries,
       queries.map((_, index) => (index < 50 ? 9 : 1)),
     );
-    const first =
-      traffic?.clusters.filter(({ cluster }) => (snapshot.clusters.data[cluster * 8] ?? 0) > 0.8) ?? [];
+    const first = traffic?.clusters.filter(({ cluster }) => (snapshot.clusters.data[cluster * 8] ?? 0) > 0.8) ?? [];
     expect(first.reduce((sum, { queryShare }) => sum + queryShare, 0)).toBeCloseTo(0.9, 9);
   });
 

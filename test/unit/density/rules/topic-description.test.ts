@@ -152,16 +152,10 @@ describe('the examples of a topic', () => {
 
 describe('the segments most concerned', () => {
   const many = (count: number, tags: Record<string, string>) => Array.from({ length: count }, () => tags);
-  const traffic = [
-    ...many(80, { tenant: 'acme', plan: 'free' }),
-    ...many(20, { tenant: 'beta', plan: 'free' }),
-  ];
+  const traffic = [...many(80, { tenant: 'acme', plan: 'free' }), ...many(20, { tenant: 'beta', plan: 'free' })];
 
   it('have more of the topic than of the traffic, surely', () => {
-    const topic = [
-      ...many(18, { tenant: 'beta', plan: 'free' }),
-      ...many(2, { tenant: 'acme', plan: 'free' }),
-    ];
+    const topic = [...many(18, { tenant: 'beta', plan: 'free' }), ...many(2, { tenant: 'acme', plan: 'free' })];
     expect(concernedSegments(topic, traffic, ['tenant', 'plan'])).toEqual([['tenant=beta', 0.9]]);
   });
 

@@ -13,9 +13,7 @@ export interface ReferenceCase<Input, Expected> {
 
 export function referenceCases<Input, Expected>(file: string): readonly ReferenceCase<Input, Expected>[] {
   const path = new URL(`../../../fixtures/conformance/drift/${file}.json`, import.meta.url);
-  const content: { cases: readonly ReferenceCase<Input, Expected>[] } = JSON.parse(
-    readFileSync(path, 'utf8'),
-  );
+  const content: { cases: readonly ReferenceCase<Input, Expected>[] } = JSON.parse(readFileSync(path, 'utf8'));
   return content.cases;
 }
 

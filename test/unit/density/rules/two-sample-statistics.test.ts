@@ -50,9 +50,7 @@ describe('Wasserstein-1', () => {
         const distance = wassersteinDistance(x, y);
         expect(wassersteinDistance(x, x.toReversed())).toBe(0);
         expect(wassersteinDistance(y, x)).toBeCloseTo(distance, 12);
-        expect(wassersteinDistance(x, z) + wassersteinDistance(z, y)).toBeGreaterThanOrEqual(
-          distance - 1e-12,
-        );
+        expect(wassersteinDistance(x, z) + wassersteinDistance(z, y)).toBeGreaterThanOrEqual(distance - 1e-12);
       }),
     );
   });
@@ -83,10 +81,7 @@ describe('Mann-Whitney', () => {
   it('counts the pairs, ties half', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
-        const u = x.reduce(
-          (sum, a) => sum + y.reduce((wins, b) => wins + (a > b ? 1 : a === b ? 0.5 : 0), 0),
-          0,
-        );
+        const u = x.reduce((sum, a) => sum + y.reduce((wins, b) => wins + (a > b ? 1 : a === b ? 0.5 : 0), 0), 0);
         expect(mannWhitney(x, y).u).toBe(u);
       }),
     );

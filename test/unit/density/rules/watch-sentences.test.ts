@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type RaisedAlarm,
-  raisedSentence,
-  resolvedSentence,
-} from '../../../../src/density/rules/watch-sentences.ts';
+import { type RaisedAlarm, raisedSentence, resolvedSentence } from '../../../../src/density/rules/watch-sentences.ts';
 
 const size = {
   startMs: Date.UTC(2026, 10, 20, 12),
@@ -68,18 +64,14 @@ describe('an alarm', () => {
       ...alarm,
       reading: { cause: 'content_gap', confidence: 'low', confirmed: true },
     });
-    expect(sentence).toContain(
-      'The questions are like the old ones, but the golden queries are covered as before',
-    );
+    expect(sentence).toContain('The questions are like the old ones, but the golden queries are covered as before');
     expect(sentence).toContain('probably people ask what the store does not hold');
     expect(sentence).toContain('The confidence in this reading is low.');
     expect(sentence).not.toContain('lost something');
   });
 
   it('that is over says what it came back to', () => {
-    expect(
-      resolvedSentence('docs', 'page', 'global', { ...size, density: 1.02, low: 0.97, high: 1.07 }),
-    ).toBe(
+    expect(resolvedSentence('docs', 'page', 'global', { ...size, density: 1.02, low: 0.97, high: 1.07 })).toBe(
       'Query density of docs is back at 1.02 (95 % 0.97 to 1.07, 412 sessions since 2026-11-20T12:00Z); the page is resolved.',
     );
   });

@@ -122,13 +122,7 @@ describe('the watch', () => {
       ['record_measurements', 'store_windows', 'investigate_alarm', 'investigate_alarm'],
     ],
     ['rests while the baseline is searched anew', watching, changedTo(replay), 'replaying', ['record_event']],
-    [
-      'learns anew when none of it is kept',
-      watching,
-      changedTo({ kind: 'learn' }),
-      'learning',
-      ['record_event'],
-    ],
+    ['learns anew when none of it is kept', watching, changedTo({ kind: 'learn' }), 'learning', ['record_event']],
     [
       'stays when the baseline finds the same',
       watching,
@@ -174,9 +168,7 @@ describe('the watch', () => {
 
   it('measures density, sessions and evidence of a window that closes', () => {
     const { effects } = transition(settings, watching, aWindow(400, 0.2));
-    const outcomes = effects.flatMap((effect) =>
-      effect.kind === 'record_measurements' ? effect.outcomes : [],
-    );
+    const outcomes = effects.flatMap((effect) => (effect.kind === 'record_measurements' ? effect.outcomes : []));
     expect(outcomes.map(({ measure }) => measure)).toEqual([
       'query_density',
       'query_uncovered_ratio',

@@ -46,8 +46,7 @@ const someVectors = fc.integer({ min: 1, max: 5 }).chain((columns) =>
     { minLength: 1, maxLength: 8 },
   ),
 );
-const withDirection = (rows: readonly (readonly number[])[]): number[][] =>
-  rows.map(([, ...rest]) => [1, ...rest]);
+const withDirection = (rows: readonly (readonly number[])[]): number[][] => rows.map(([, ...rest]) => [1, ...rest]);
 
 describe('a .npy file', () => {
   it.each(['float32-v1', 'float32-v2', 'float32-v3', 'float64-v1', 'float64-v2', 'float64-v3'])(
@@ -84,10 +83,7 @@ describe('a .npy file', () => {
 
   it.each([
     ['fortran', 'is in Fortran order; save it in C order with numpy.ascontiguousarray.'],
-    [
-      'big-endian',
-      'holds numbers of the type ">f4"; save it as little-endian float32 with array.astype("<f4").',
-    ],
+    ['big-endian', 'holds numbers of the type ">f4"; save it as little-endian float32 with array.astype("<f4").'],
     ['int64', 'holds numbers of the type "<i8"; save it'],
     ['float16', 'holds numbers of the type "<f2"; save it'],
     ['records', 'holds records; save it'],
@@ -130,11 +126,7 @@ describe('a .npy file', () => {
 
   it.each([
     ['of another version', (bytes: Buffer) => bytes.fill(4, 6, 7), 'has version 4 of the .npy format'],
-    [
-      'with a garbled header',
-      (bytes: Buffer) => bytes.fill('x', 11, 30),
-      'has a header that cannot be understood',
-    ],
+    ['with a garbled header', (bytes: Buffer) => bytes.fill('x', 11, 30), 'has a header that cannot be understood'],
     ['with more than one array', (bytes: Buffer) => Buffer.concat([bytes, bytes]), 'goes on after its array'],
     [
       'with a header of a gigabyte',
@@ -172,46 +164,34 @@ describe('a .npy file', () => {
 describe('a JSONL file of arrays', () => {
   it('gives back the rows it was written from, whatever the line ends', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        someVectors.map(withDirection),
-        fc.constantFrom('\n', '\r\n', '\n\n'),
-        async (rows, end) => {
-          const text = rows.map((row) => JSON.stringify(row)).join(end);
-          expect(rowsOf(await read('some.jsonl', text))).toEqual(
-            // JSON knows no -0.
-            rows.map((row) => row.map((value) => value + 0)),
-          );
-        },
-      ),
+      fc.asyncProperty(someVectors.map(withDirection), fc.constantFrom('\n', '\r\n', '\n\n'), async (rows, end) => {
+        const text = rows.map((row) => JSON.stringify(row)).join(end);
+        expect(rowsOf(await read('some.jsonl', text))).toEqual(
+          // JSON knows no -0.
+          rows.map((row) => row.map((value) => value + 0)),
+        );
+      }),
       { numRuns: 50 },
     );
   });
 
   it('is read whole when it is larger than a block and than the first memory', async () => {
     const rows = Array.from({ length: 3000 }, (_, row) => Array.from({ length: 200 }, (_, i) => row + i + 1));
-    expect(rowsOf(await read('large.jsonl', rows.map((row) => JSON.stringify(row)).join('\n')))).toEqual(
-      rows,
-    );
+    expect(rowsOf(await read('large.jsonl', rows.map((row) => JSON.stringify(row)).join('\n')))).toEqual(rows);
   });
 
   it.each([
     ['of another length', '[1, 2, 3]', 'has 3 numbers where line 1 has 2; give every line as many.'],
     ['cut off', '[1, 2', 'is not one complete JSON array; write a vector such as [0.1, 0.2] on each line.'],
     ['that holds NaN', '[NaN, 1.0]', 'has NaN or an infinity; leave it out.'],
-    [
-      'that holds a number beyond float32',
-      '[1e39, 1]',
-      'has NaN, or a number too large for float32; leave it out.',
-    ],
+    ['that holds a number beyond float32', '[1e39, 1]', 'has NaN, or a number too large for float32; leave it out.'],
     ['that is a zero vector', '[0, 0.0]', 'has a zero vector, which has no direction; leave it out.'],
     ['that is an object', '{"embedding": [1, 2]}', 'is no JSON array of numbers; write a vector'],
     ['that holds a string', '["1", 2]', 'is no JSON array of numbers;'],
     ['that holds null', '[null, 2]', 'is no JSON array of numbers;'],
     ['that is empty', '[]', 'is no JSON array of numbers;'],
   ])('is refused for a line %s', async (_what, line, message) => {
-    expect(await refusal('bad.jsonl', `[1, 2]\n\n${line}\n[3, 4]\n`)).toContain(
-      `Line 3 of bad.jsonl ${message}`,
-    );
+    expect(await refusal('bad.jsonl', `[1, 2]\n\n${line}\n[3, 4]\n`)).toContain(`Line 3 of bad.jsonl ${message}`);
   });
 
   it('is refused without a row', async () => {

@@ -25,9 +25,7 @@ describe('the fingerprint of a part', () => {
 
 describe('what changed', () => {
   it('is named with its old and its new value', () => {
-    expect(
-      traitChanges({ index: 'hnsw', m: '16', metric: 'l2' }, { index: 'hnsw', m: '32', ef: '40' }),
-    ).toEqual([
+    expect(traitChanges({ index: 'hnsw', m: '16', metric: 'l2' }, { index: 'hnsw', m: '32', ef: '40' })).toEqual([
       { trait: 'ef', before: null, after: '40' },
       { trait: 'm', before: '16', after: '32' },
       { trait: 'metric', before: 'l2', after: null },

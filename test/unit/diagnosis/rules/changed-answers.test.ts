@@ -2,13 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { changedAnswers } from '../../../../src/diagnosis/rules/changed-answers.ts';
 import type { ComparedSide } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
-import {
-  aFailedAnswer,
-  anAnswer,
-  aRunSettings,
-  documents,
-  goldenQueries,
-} from '../../../support/builders.ts';
+import { aFailedAnswer, anAnswer, aRunSettings, documents, goldenQueries } from '../../../support/builders.ts';
 
 const queries = goldenQueries(10);
 const side = (answer: (queryId: string, index: number) => QueryAnswer): ComparedSide => ({

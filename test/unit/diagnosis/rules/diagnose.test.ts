@@ -5,13 +5,7 @@ import { causes, causeTexts } from '../../../../src/diagnosis/rules/cause.ts';
 import type { ChangedAnswers } from '../../../../src/diagnosis/rules/changed-answers.ts';
 import { diagnose, MAX_SUMMARY_LENGTH, rankCauses } from '../../../../src/diagnosis/rules/diagnose.ts';
 import type { Observations, ObservedRun } from '../../../../src/diagnosis/rules/observations.ts';
-import {
-  type Sign,
-  signNames,
-  signStates,
-  weightOf,
-  weights,
-} from '../../../../src/diagnosis/rules/weights.ts';
+import { type Sign, signNames, signStates, weightOf, weights } from '../../../../src/diagnosis/rules/weights.ts';
 
 const aSign = (name: Sign['name'], state: string): Sign => ({ name, state, sentence: 'It was so.' }) as Sign;
 
@@ -96,9 +90,7 @@ describe('the table of weights', () => {
   });
 
   it('stays within 5 nats', () => {
-    const all = Object.values(weights).flatMap((states) =>
-      Object.values(states).flatMap((row) => Object.values(row)),
-    );
+    const all = Object.values(weights).flatMap((states) => Object.values(states).flatMap((row) => Object.values(row)));
     for (const weight of all) expect(Math.abs(weight)).toBeLessThanOrEqual(5);
   });
 

@@ -207,8 +207,7 @@ describe('recalld compare --json', () => {
   it('judges by the level and the least difference that are asked for', async () => {
     const ranks = steady.map((rank, i) => (i % 15 === 0 ? 2 : rank));
     const verdictWith = async (...options: string[]) =>
-      (await compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'mrr', ...options)).report
-        .verdict;
+      (await compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'mrr', ...options)).report.verdict;
     // A fall of 1/30 with p = 2 / 2^8.
     expect(await verdictWith()).toBe('regression');
     expect(await verdictWith('--alpha', '0.001')).toBe('inconclusive');
@@ -237,8 +236,7 @@ describe('recalld compare --json', () => {
     const baseline = 'q Q0 good 1 9 t\n';
     const candidate = 'q Q0 fair 1 9 t\nq Q0 fair 2 8 t\nq Q0 good 3 7 t\n';
     const mrrWith = async (...options: string[]) =>
-      (await compareJson(qrels, baseline, candidate, '--metrics', 'mrr', ...options)).report.metrics['mrr']
-        ?.candidate;
+      (await compareJson(qrels, baseline, candidate, '--metrics', 'mrr', ...options)).report.metrics['mrr']?.candidate;
     expect(await mrrWith()).toBe(1);
     expect(await mrrWith('--relevance-level', '2')).toBe(0.5);
     expect(await mrrWith('--relevance-level', '2', '--duplicates', 'occupy')).toBe(1 / 3);
@@ -258,9 +256,7 @@ describe('recalld compare for people', () => {
     expect(text).toContain('(Holm)');
     expect(text).toContain('Judged queries 120; without results in the baseline 0, in the candidate 1.\n');
     expect(text).toContain('Queries without results in the candidate score 0 and stay in its means.\n');
-    expect(text).toMatch(
-      /^Queries that lost most in ndcg@10, 10 of 30:\nquery .*\nq8 +1\.0000 +0\.0000 +-1\.0000$/m,
-    );
+    expect(text).toMatch(/^Queries that lost most in ndcg@10, 10 of 30:\nquery .*\nq8 +1\.0000 +0\.0000 +-1\.0000$/m);
     expect(text).not.toContain('\u001b');
     expect(exitCode).toBe(1);
   });
@@ -274,9 +270,7 @@ describe('recalld compare for people', () => {
   it('advises on a set that is too small', async () => {
     const { text } = await compare(qrelsOf(8), runOf(steady.slice(0, 8)), runOf(fallen.slice(0, 8)));
     expect(text).toContain('8 queries are few: have at least 100');
-    expect(text).toMatch(
-      /mrr@10: differences below 0\.\d{3} cannot be told from luck with 8 queries; about \d+ /,
-    );
+    expect(text).toMatch(/mrr@10: differences below 0\.\d{3} cannot be told from luck with 8 queries; about \d+ /);
   });
 
   it('lists no losses, no detectable difference and no sign of zero when nothing changed', async () => {
@@ -307,12 +301,7 @@ describe('recalld compare refuses', () => {
   it.each([
     ['a level above 1', ['--alpha', '1.5'], 'usage', '--alpha must be a number between 0 and 1'],
     ['a level that is no number', ['--alpha', ''], 'usage', 'not "".'],
-    [
-      'a negative difference',
-      ['--min-effect', '-0.02'],
-      'usage',
-      '--min-effect must be a number of at least 0',
-    ],
+    ['a negative difference', ['--min-effect', '-0.02'], 'usage', '--min-effect must be a number of at least 0'],
     ['an unbounded difference', ['--min-effect', 'Infinity'], 'usage', 'not "Infinity".'],
     ['an unknown metric', ['--metrics', 'err@5'], 'metric_unknown', 'There is no metric "err@5".'],
     ['no metric', ['--metrics', ','], 'usage', '--metrics names no metric'],

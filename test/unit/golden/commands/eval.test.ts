@@ -93,9 +93,7 @@ describe('recalld eval --json', () => {
   });
 
   it('writes the missing upper bound of the dcg of one query as null', async () => {
-    const report: unknown = JSON.parse(
-      await run('q 0 a 3\n', 'q Q0 a 1 1 t\n', '--json', '--metrics', 'dcg@5'),
-    );
+    const report: unknown = JSON.parse(await run('q 0 a 3\n', 'q Q0 a 1 1 t\n', '--json', '--metrics', 'dcg@5'));
     expect(report).toHaveProperty('metrics', {
       'dcg@5': { mean: 3, n: 1, ci_low: 0, ci_high: null, ci_method: 't' },
     });
@@ -112,9 +110,7 @@ describe('recalld eval --json', () => {
   });
 
   it('takes a metric once that is named twice, and ignores blanks in the list', async () => {
-    const report: { metrics: object } = JSON.parse(
-      await run(QRELS, RUN, '--json', '--metrics', ' map, mrr ,map,'),
-    );
+    const report: { metrics: object } = JSON.parse(await run(QRELS, RUN, '--json', '--metrics', ' map, mrr ,map,'));
     expect(Object.keys(report.metrics)).toEqual(['map', 'mrr']);
   });
 
@@ -136,18 +132,8 @@ describe('recalld eval --json', () => {
 describe('recalld eval for people', () => {
   it('prints a table of the default metrics and says what scored 0', async () => {
     const text = await run(QRELS, RUN);
-    for (const metric of [
-      'ndcg@10',
-      'mrr@10',
-      'map',
-      'recall@10',
-      'precision@10',
-      'hit_rate@10',
-      'unjudged@10',
-    ]) {
-      expect(text).toMatch(
-        new RegExp(`^${metric} +0\\.\\d{4} +0\\.\\d{4} to [01]\\.\\d{4} +3 +(t|wilson)$`, 'm'),
-      );
+    for (const metric of ['ndcg@10', 'mrr@10', 'map', 'recall@10', 'precision@10', 'hit_rate@10', 'unjudged@10']) {
+      expect(text).toMatch(new RegExp(`^${metric} +0\\.\\d{4} +0\\.\\d{4} to [01]\\.\\d{4} +3 +(t|wilson)$`, 'm'));
     }
     expect(text).toContain(
       'Judged queries 3, answered 2, missing 1; run queries without judgments (ignored) 1; duplicate documents 1; score ties 1.\n',
@@ -163,9 +149,7 @@ describe('recalld eval for people', () => {
   });
 
   it('says nothing of missing queries when there are none', async () => {
-    expect((await run('q1 0 a 1\n', 'q1 Q0 a 1 1 t\n')).trimEnd().split('\n').at(-1)).toMatch(
-      /^Judged queries 1,/,
-    );
+    expect((await run('q1 0 a 1\n', 'q1 Q0 a 1 1 t\n')).trimEnd().split('\n').at(-1)).toMatch(/^Judged queries 1,/);
   });
 
   it('adds a line of tab-separated values per query when asked', async () => {
@@ -194,12 +178,7 @@ describe('recalld eval for people', () => {
 describe('recalld eval refuses', () => {
   it.each([
     ['an unknown metric', ['--metrics', 'map,err@5'], 'metric_unknown', 'There is no metric "err@5".'],
-    [
-      'no metric',
-      ['--metrics', ' , '],
-      'usage',
-      '--metrics names no metric; give a list such as ndcg@10,map.',
-    ],
+    ['no metric', ['--metrics', ' , '], 'usage', '--metrics names no metric; give a list such as ndcg@10,map.'],
     [
       'a level of 0',
       ['--relevance-level', '0'],
@@ -207,12 +186,7 @@ describe('recalld eval refuses', () => {
       '--relevance-level must be a whole number of at least 1, not "0".',
     ],
     ['a level that is no number', ['--relevance-level', '1.5'], 'usage', 'not "1.5".'],
-    [
-      'a file that does not exist',
-      ['--run', '/nowhere/run.txt'],
-      'file_unreadable',
-      '/nowhere/run.txt does not exist',
-    ],
+    ['a file that does not exist', ['--run', '/nowhere/run.txt'], 'file_unreadable', '/nowhere/run.txt does not exist'],
   ])('%s', async (_what, options, code, message) => {
     await expect(run(QRELS, RUN, ...options)).rejects.toMatchObject({
       code,

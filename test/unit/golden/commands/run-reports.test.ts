@@ -69,14 +69,11 @@ const compared: RunsCompared = {
 const lines = (values: readonly (number | null)[], parts: Partial<RunsCompared> = {}, most = 2) =>
   formatRunComparison({ ...compared, ...parts }, { measure: 'ndcg@10', values }, most).split('\n');
 
-const trendOf = (values: readonly (number | null)[]) =>
-  lines(values).find((line) => line.startsWith('trend'));
+const trendOf = (values: readonly (number | null)[]) => lines(values).find((line) => line.startsWith('trend'));
 
 describe('two runs side by side, in a terminal', () => {
   it('come with the trend of the last runs, from the least to the largest, with a gap where there is no value', () => {
-    expect(trendOf([0.9, 0.9, null, 0.8, 0.7])).toBe(
-      'trend      ██ ▅▁ ndcg@10 of the last 5 runs, 0.7000 to 0.9000',
-    );
+    expect(trendOf([0.9, 0.9, null, 0.8, 0.7])).toBe('trend      ██ ▅▁ ndcg@10 of the last 5 runs, 0.7000 to 0.9000');
     expect(trendOf([0.9])).toBe('trend      ▅ ndcg@10 of the last run, 0.9000 to 0.9000');
     expect(trendOf([null, null])).toBe('trend      no run has ndcg@10');
     expect(trendOf([])).toBe('trend      no run has ndcg@10');

@@ -24,12 +24,8 @@ function aSide(missed: readonly number[] = [], parts: Partial<ComparedSide> = {}
 }
 
 const none = new Set<string>();
-const find = (
-  differences: ReturnType<typeof compareGoldenRuns>,
-  measure: string,
-  k: number,
-  segment = 'all',
-) => differences?.find((one) => one.key.measure === measure && one.key.k === k && one.segment === segment);
+const find = (differences: ReturnType<typeof compareGoldenRuns>, measure: string, k: number, segment = 'all') =>
+  differences?.find((one) => one.key.measure === measure && one.key.k === k && one.segment === segment);
 
 describe('a run against another one', () => {
   it('that answered the same differs by nothing at all', () => {

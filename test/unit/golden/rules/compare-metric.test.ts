@@ -158,9 +158,7 @@ describe('compareMetric', () => {
       [hits.onlyBaseline, 1, 0],
       [hits.onlyCandidate, 0, 1],
       [hits.neither, 0, 0],
-    ].flatMap(([count = 0, before = 0, after = 0]) =>
-      Array.from({ length: count }, () => [before, after] as const),
-    );
+    ].flatMap(([count = 0, before = 0, after = 0]) => Array.from({ length: count }, () => [before, after] as const));
     const comparison = compare(
       rows.map(([before]) => before),
       rows.map(([, after]) => after),
@@ -241,8 +239,7 @@ describe('with the noise of a noisy retriever', () => {
 
   it('more reruns that show the same noise let a fall be called that few do not', () => {
     const fallen = baseline.map((value) => value - 0.1);
-    const pOf = (reruns: number): number =>
-      compareMetric(NDCG, baseline, fallen, { ...loud, reruns }, SETTINGS).p;
+    const pOf = (reruns: number): number => compareMetric(NDCG, baseline, fallen, { ...loud, reruns }, SETTINGS).p;
     expect(pOf(6)).toBeGreaterThan(0.01);
     expect(pOf(40)).toBeLessThan(0.01);
     expect(pOf(100)).toBeLessThan(pOf(40));

@@ -58,9 +58,7 @@ describe('compareRuns', () => {
   });
 
   it('of no queries is a bug of the caller', () => {
-    expect(() => compareRuns({ keys, baseline: [[], []], candidate: [[], []] }, SETTINGS)).toThrow(
-      RangeError,
-    );
+    expect(() => compareRuns({ keys, baseline: [[], []], candidate: [[], []] }, SETTINGS)).toThrow(RangeError);
   });
 });
 
@@ -87,10 +85,7 @@ function advice(n: number, size: number, settings: ComparisonSettings = SETTINGS
   const baseline = pattern(n);
   const candidate = baseline.map((value, i) => value + ([0, size, 0, -size][i % 4] ?? 0));
   const keys = [{ measure: 'ndcg' as const, k: 10 }];
-  return adviseOnSetSize(
-    compareRuns({ keys, baseline: [baseline], candidate: [candidate] }, settings),
-    settings,
-  );
+  return adviseOnSetSize(compareRuns({ keys, baseline: [baseline], candidate: [candidate] }, settings), settings);
 }
 
 describe('adviseOnSetSize', () => {
@@ -99,9 +94,7 @@ describe('adviseOnSetSize', () => {
   });
 
   it('warns under 100 queries, and not from 100 on', () => {
-    expect(advice(99, 0)).toEqual([
-      '99 queries are few: have at least 100, better 300, before you trust a verdict.',
-    ]);
+    expect(advice(99, 0)).toEqual(['99 queries are few: have at least 100, better 300, before you trust a verdict.']);
     expect(advice(1, 0)[0]).toMatch(/^1 query is few:/);
     expect(advice(100, 0)).toEqual([]);
   });

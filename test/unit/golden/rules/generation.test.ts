@@ -21,9 +21,7 @@ describe('the order of chunks', () => {
     matrixOf(
       sizes.flatMap((size, topic) =>
         Array.from({ length: size }, (_, i) =>
-          Float32Array.from({ length: 4 }, (__, axis) =>
-            axis === topic ? 1 : 0.02 * ((i * (axis + 3)) % 5),
-          ),
+          Float32Array.from({ length: 4 }, (__, axis) => (axis === topic ? 1 : 0.02 * ((i * (axis + 3)) % 5))),
         ),
       ),
     );
@@ -59,8 +57,7 @@ describe('the style of a question', () => {
 });
 
 describe('a generated question', () => {
-  const chunk =
-    'Refunds are paid within fourteen days to the card that was used for the payment of the order.';
+  const chunk = 'Refunds are paid within fourteen days to the card that was used for the payment of the order.';
 
   it.each([
     ['How long does it take until I get my money back?', null],

@@ -51,9 +51,7 @@ describe('the chunk in the place of a lost document', () => {
   });
 
   it('is nobody when the texts only share a topic, however near their vectors are', () => {
-    expect(
-      findAnchors(lost, [candidate('other', `${sentence('a', 8)} ${sentence('n', 30)}`, 0.999)]),
-    ).toEqual([]);
+    expect(findAnchors(lost, [candidate('other', `${sentence('a', 8)} ${sentence('n', 30)}`, 0.999)])).toEqual([]);
     expect(findAnchors(lost, [candidate('tiny', 'a0 a1 a2', 0.999)])).toEqual([]);
     expect(findAnchors('', [candidate('empty', '')])).toEqual([]);
   });
@@ -67,11 +65,7 @@ describe('the chunk in the place of a lost document', () => {
           original,
           chunks.map((chunk, i) => candidate(`d${i}`, chunk)),
         ).map(({ evidence }) =>
-          evidence.kind === 'same_content'
-            ? 1
-            : evidence.kind === 'whole'
-              ? evidence.ofLost
-              : evidence.ofChunk,
+          evidence.kind === 'same_content' ? 1 : evidence.kind === 'whole' ? evidence.ofLost : evidence.ofChunk,
         );
         expect(shares.every((share) => share >= 0.8)).toBe(true);
       }),

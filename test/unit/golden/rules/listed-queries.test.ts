@@ -100,9 +100,7 @@ describe('the queries that changed between two runs', () => {
     const earlier = aSide({ rose: ['x', 'd'], emptied: ['x'] });
     const after = aSide({ lost: ['x'], fell: ['x', 'd'], stale: ['x'], emptied: [] });
     const changed = changedQueries(earlier, after, new Set(['stale']), { measure: 'mrr', k: 10 });
-    expect(
-      changed.map(({ queryId, difference, isNewlyEmpty }) => [queryId, difference, isNewlyEmpty]),
-    ).toEqual([
+    expect(changed.map(({ queryId, difference, isNewlyEmpty }) => [queryId, difference, isNewlyEmpty])).toEqual([
       ['lost', -1, false],
       ['fell', -0.5, false],
       ['emptied', 0, true],

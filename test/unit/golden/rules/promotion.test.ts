@@ -75,12 +75,8 @@ describe('the choice of live questions', () => {
 
   it('keeps the same question of two tenants apart', () => {
     const feedback = [thumb('negative')];
-    const candidates = ['x', 'y'].map((tenant) =>
-      aCandidate(tenant, 'Who may sign?', { tags: { tenant }, feedback }),
-    );
-    expect(
-      chooseQueries([aCandidate('z', 'other words here', { feedback }), ...candidates], choice),
-    ).toHaveLength(3);
+    const candidates = ['x', 'y'].map((tenant) => aCandidate(tenant, 'Who may sign?', { tags: { tenant }, feedback }));
+    expect(chooseQueries([aCandidate('z', 'other words here', { feedback }), ...candidates], choice)).toHaveLength(3);
   });
 
   it('leaves out what the golden set asks already, or nearly', () => {
@@ -112,17 +108,9 @@ describe('suggested judgments', () => {
     ['a click under a praised answer is strong', [click('a'), thumb('positive')], 2],
     ['praise without a click says nothing of a document', [thumb('positive')], null],
     ['blame without a click says nothing of a document', [thumb('negative')], null],
-    [
-      'a judged document is what most say',
-      [relevance('a', 'negative', 2), relevance('a', 'positive'), click('a')],
-      0,
-    ],
+    ['a judged document is what most say', [relevance('a', 'negative', 2), relevance('a', 'positive'), click('a')], 0],
     ['a document judged relevant is relevant', [relevance('a', 'positive')], 2],
-    [
-      'a tie of judges leaves the clicks',
-      [relevance('a', 'negative'), relevance('a', 'positive'), click('a')],
-      1,
-    ],
+    ['a tie of judges leaves the clicks', [relevance('a', 'negative'), relevance('a', 'positive'), click('a')], 1],
   ])('%s', (_, feedback, grade) => {
     expect(suggestJudgments(documents('a'), [], feedback, 10)[0]?.grade).toBe(grade);
   });

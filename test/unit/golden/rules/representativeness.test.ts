@@ -1,9 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  measureRepresentativeness,
-  reweightedScore,
-} from '../../../../src/golden/rules/representativeness.ts';
+import { measureRepresentativeness, reweightedScore } from '../../../../src/golden/rules/representativeness.ts';
 import { createRandom } from '../../../../src/stats/random.ts';
 import { matrixOf } from '../../../../src/vector/matrix.ts';
 
@@ -38,9 +35,7 @@ describe('a golden set', () => {
       goldenVectors: matrixOf(around(0, 40, 3)),
     });
     // 25 samples stand for 250 of 325 live queries.
-    const lacking = result.topics
-      .filter(({ golden }) => golden === 0)
-      .reduce((sum, { share }) => sum + share, 0);
+    const lacking = result.topics.filter(({ golden }) => golden === 0).reduce((sum, { share }) => sum + share, 0);
     expect(lacking).toBeGreaterThanOrEqual(250 / 325 - 1e-9);
     expect(result.covered?.value).toBeLessThanOrEqual(75 / 325);
     expect(result.topics.find(({ typical }) => typical.some((row) => row >= 75))).toMatchObject({

@@ -26,9 +26,7 @@ describe('rerunNoise', () => {
 
   it('is hardly shared when each query moves alone', () => {
     const random = uniforms(11);
-    const runs = Array.from({ length: 40 }, () =>
-      pattern(100).map((value) => value + 0.2 * (random() - 0.5)),
-    );
+    const runs = Array.from({ length: 40 }, () => pattern(100).map((value) => value + 0.2 * (random() - 0.5)));
     const noise = rerunNoise(runs);
     // A uniform width of 0.2 has a variance of 0.04 / 12; two means of 100 differ by sqrt(2 / 100) of its root.
     expect(noise?.standardDeviation).toBeCloseTo(Math.sqrt((2 * 0.04) / 12 / 100), 2);

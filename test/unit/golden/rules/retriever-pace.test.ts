@@ -38,19 +38,14 @@ describe('the pace of asking', () => {
 
   it('lets a single slow answer pass, and a quick retriever that is a few milliseconds slower', () => {
     const one = [...Array.from({ length: WINDOW - 1 }, () => 100), 60_000];
-    expect(one.reduce((backoff, latency) => observeLatency(backoff, latency), startBackoff(100)).factor).toBe(
-      1,
-    );
+    expect(one.reduce((backoff, latency) => observeLatency(backoff, latency), startBackoff(100)).factor).toBe(1);
     expect(windows(startBackoff(2), 15).factor).toBe(1);
   });
 
   it('is always between a quarter and the whole, whatever the latencies', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { maxLength: 400 }), (latencies) => {
-        const { factor } = latencies.reduce(
-          (backoff, latency) => observeLatency(backoff, latency),
-          startBackoff(50),
-        );
+        const { factor } = latencies.reduce((backoff, latency) => observeLatency(backoff, latency), startBackoff(50));
         expect(factor).toBeGreaterThanOrEqual(0.25);
         expect(factor).toBeLessThanOrEqual(1);
       }),
@@ -79,26 +74,22 @@ describe('the share of a retriever', () => {
   it('never lets those who ask have more in flight than the concurrency, in whatever order they speak', () => {
     const anyStep = fc.record({ who: fc.nat(4), inFlight: fc.nat(10) });
     fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 9 }),
-        fc.array(anyStep, { maxLength: 60 }),
-        (concurrency, steps) => {
-          const counted = [0, 0, 0, 0, 0];
-          const allowed = [0, 0, 0, 0, 0];
-          const inFlight = [0, 0, 0, 0, 0];
-          for (const step of steps) {
-            const { who } = step;
-            // In the meantime it started or ended some, within what it was allowed.
-            inFlight[who] = Math.min(step.inFlight, Math.max(inFlight[who] ?? 0, allowed[who] ?? 0));
-            const using = Math.max(allowed[who] ?? 0, inFlight[who] ?? 0);
-            const others = counted.filter((_, index) => index !== who);
-            const share = shareOf({ concurrency, using, others, rank: who });
-            counted[who] = share.counted;
-            allowed[who] = share.slots;
-            expect(counted.reduce((sum, slots) => sum + slots, 0)).toBeLessThanOrEqual(concurrency);
-          }
-        },
-      ),
+      fc.property(fc.integer({ min: 1, max: 9 }), fc.array(anyStep, { maxLength: 60 }), (concurrency, steps) => {
+        const counted = [0, 0, 0, 0, 0];
+        const allowed = [0, 0, 0, 0, 0];
+        const inFlight = [0, 0, 0, 0, 0];
+        for (const step of steps) {
+          const { who } = step;
+          // In the meantime it started or ended some, within what it was allowed.
+          inFlight[who] = Math.min(step.inFlight, Math.max(inFlight[who] ?? 0, allowed[who] ?? 0));
+          const using = Math.max(allowed[who] ?? 0, inFlight[who] ?? 0);
+          const others = counted.filter((_, index) => index !== who);
+          const share = shareOf({ concurrency, using, others, rank: who });
+          counted[who] = share.counted;
+          allowed[who] = share.slots;
+          expect(counted.reduce((sum, slots) => sum + slots, 0)).toBeLessThanOrEqual(concurrency);
+        }
+      }),
     );
   });
 });

@@ -3,12 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { shiftOf } from '../../../../src/checks/rules/check-result.ts';
 import { judgeFloor } from '../../../../src/checks/rules/golden-checks.ts';
 import { judgeRegression, type RegressionCheck } from '../../../../src/checks/rules/regression.ts';
-import {
-  byKey,
-  describeLevels,
-  overlapLevels,
-  rotationShifts,
-} from '../../../../src/golden/rules/rotation.ts';
+import { byKey, describeLevels, overlapLevels, rotationShifts } from '../../../../src/golden/rules/rotation.ts';
 import { aFloor, aScore, goldenChecks } from '../../../support/builders.ts';
 import { aDifference } from '../../../support/golden-runs.ts';
 
@@ -21,9 +16,7 @@ const anyScore = fc
 
 describe('floors when a new version takes over', () => {
   it('keep their distance to the scores', () => {
-    const pairs = [
-      { from: [aScore({ mean: 0.9, ciHigh: 0.95 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] },
-    ];
+    const pairs = [{ from: [aScore({ mean: 0.9, ciHigh: 0.95 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] }];
     const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, none);
     const { mean, upper } = shiftOf(shifts, 'ndcg@10 below 0.8 on faq');
     expect(mean).toBeCloseTo(-0.3, 12);

@@ -23,13 +23,7 @@ describe('the deadline of a golden run', () => {
       2000,
       3_000_000 + 5_000_000,
     ],
-    [
-      'whole rounds of time-outs',
-      10_001,
-      { maxPerSecond: 10, concurrency: 4 },
-      2000,
-      3_000_300 + 2501 * 2000,
-    ],
+    ['whole rounds of time-outs', 10_001, { maxPerSecond: 10, concurrency: 4 }, 2000, 3_000_300 + 2501 * 2000],
   ])('is %s', (_, queries, settings, timeoutMs, expected) => {
     expect(runDeadlineMs(queries, aRunSettings(settings), timeoutMs)).toBe(expected);
   });

@@ -1,11 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type BudgetQuestion,
-  fitsBudget,
-  isQuiet,
-  startOfDay,
-} from '../../../../src/golden/rules/schedule.ts';
+import { type BudgetQuestion, fitsBudget, isQuiet, startOfDay } from '../../../../src/golden/rules/schedule.ts';
 
 const ask = (parts: Partial<BudgetQuestion>): boolean =>
   fitsBudget({

@@ -14,9 +14,7 @@ function means(
 ): Record<string, number> {
   const { scores } = scoreRun(queries, answers, settings);
   return Object.fromEntries(
-    scores
-      .filter((score) => score.segment === segment)
-      .map(({ measure, k, mean }) => [`${measure}@${k}`, mean]),
+    scores.filter((score) => score.segment === segment).map(({ measure, k, mean }) => [`${measure}@${k}`, mean]),
   );
 }
 
@@ -53,17 +51,13 @@ describe('the scores of a golden run', () => {
     };
     const actual = means(queries, answers, aRunSettings({ cutoffs: [2] }));
     expect(Object.keys(actual)).toEqual(Object.keys(expected));
-    const differences = Object.entries(expected).map(([key, value]) =>
-      Math.abs((actual[key] ?? Number.NaN) - value),
-    );
+    const differences = Object.entries(expected).map(([key, value]) => Math.abs((actual[key] ?? Number.NaN) - value));
     expect(Math.max(...differences)).toBeLessThan(1e-12);
   });
 
   it('exist for every measure at every cut-off, with n and bounds that enclose the mean', () => {
     const { scores } = scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings({ cutoffs: [1, 5] }));
-    expect(scores.map(({ measure, k }) => `${measure}@${k}`)).toEqual(
-      runMeasures.flatMap((m) => [`${m}@1`, `${m}@5`]),
-    );
+    expect(scores.map(({ measure, k }) => `${measure}@${k}`)).toEqual(runMeasures.flatMap((m) => [`${m}@1`, `${m}@5`]));
     for (const { n, mean, ciLow, ciHigh } of scores) {
       expect(n).toBe(1);
       expect(ciLow).toBeLessThanOrEqual(mean);
@@ -78,14 +72,9 @@ describe('the scores of a golden run', () => {
     ['has no answer at all', []],
   ])('count a query that %s as 0 and keep it in n', (_, answers) => {
     const queries = [aGoldenQuery({ id: 'q1' }), aGoldenQuery({ id: 'q2' })];
-    const { scores } = scoreRun(
-      queries,
-      [anAnswer({ queryId: 'q1' }), ...answers],
-      aRunSettings({ cutoffs: [1] }),
-    );
+    const { scores } = scoreRun(queries, [anAnswer({ queryId: 'q1' }), ...answers], aRunSettings({ cutoffs: [1] }));
     const ofMeasures = scores.filter(({ measure }) => measure !== 'unjudged');
-    for (const { measure, mean, n } of ofMeasures)
-      expect({ measure, mean, n }).toEqual({ measure, mean: 0.5, n: 2 });
+    for (const { measure, mean, n } of ofMeasures) expect({ measure, mean, n }).toEqual({ measure, mean: 0.5, n: 2 });
   });
 
   it('count a document that came back twice once, at its first place, and close the gap', () => {
@@ -141,11 +130,7 @@ describe('the scores of a golden run', () => {
 
   it('tell how many segments were folded', () => {
     const queries = ['a', 'b', 'c'].map((lang) => aGoldenQuery({ id: lang, tags: { lang } }));
-    const { scores, segmentsOverflow } = scoreRun(
-      queries,
-      [],
-      aRunSettings({ segmentKeys: ['lang'], maxSegments: 1 }),
-    );
+    const { scores, segmentsOverflow } = scoreRun(queries, [], aRunSettings({ segmentKeys: ['lang'], maxSegments: 1 }));
     expect(segmentsOverflow).toBe(2);
     expect(new Set(scores.map(({ segment }) => segment))).toEqual(new Set(['all', 'lang=a', 'other']));
   });
@@ -153,9 +138,7 @@ describe('the scores of a golden run', () => {
   it('do not depend on the order of the answers', () => {
     const queries = [aGoldenQuery({ id: 'q1' }), aGoldenQuery({ id: 'q2' })];
     const answers = [anAnswer({ queryId: 'q1' }), anAnswer({ queryId: 'q2', documents: documents('x') })];
-    expect(scoreRun(queries, answers.toReversed(), aRunSettings())).toEqual(
-      scoreRun(queries, answers, aRunSettings()),
-    );
+    expect(scoreRun(queries, answers.toReversed(), aRunSettings())).toEqual(scoreRun(queries, answers, aRunSettings()));
   });
 
   it('never rise when an answer becomes a failure, in no measure, segment or cut-off, and n stays', () => {

@@ -1,10 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  chooseSentinel,
-  judgeSentinel,
-  type SentinelCandidates,
-} from '../../../../src/golden/rules/sentinel.ts';
+import { chooseSentinel, judgeSentinel, type SentinelCandidates } from '../../../../src/golden/rules/sentinel.ts';
 import { aGoldenQuery, goldenQueries } from '../../../support/builders.ts';
 import { aDifference } from '../../../support/golden-runs.ts';
 
@@ -97,13 +93,10 @@ describe('the queries of a sentinel', () => {
   it('are as many as asked for, each once, in the order of the set, and the same every time', () => {
     const anyCase = fc.integer({ min: 1, max: 40 }).chain((size) =>
       fc.record({
-        scores: fc.array(
-          fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: size, maxLength: size }),
-          {
-            minLength: 1,
-            maxLength: 4,
-          },
-        ),
+        scores: fc.array(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: size, maxLength: size }), {
+          minLength: 1,
+          maxLength: 4,
+        }),
         languages: fc.array(fc.constantFrom('en', 'de', 'fr'), { minLength: size, maxLength: size }),
         count: fc.integer({ min: 1, max: 50 }),
       }),

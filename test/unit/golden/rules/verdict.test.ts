@@ -82,11 +82,7 @@ describe('judgeDifference', () => {
     ['a significant fall that may or may not matter', judged(-0.015, 0.001), 'inconclusive'],
     ['a significant fall that is too small to matter', judged(-0.009, 0.001), 'no_change'],
     ['a small fall with wide bounds', judged(-0.005, 0.8, { ciLow: -0.06, ciHigh: 0.05 }), 'inconclusive'],
-    [
-      'no query changed, with wide bounds',
-      judged(0, 1, { ciLow: -0.4, ciHigh: 0.4, changed: 0 }),
-      'no_change',
-    ],
+    ['no query changed, with wide bounds', judged(0, 1, { ciLow: -0.4, ciHigh: 0.4, changed: 0 }), 'no_change'],
     ['more documents without judgment', judged(0.3, 0.001, { measure: 'unjudged' }), 'inconclusive'],
   ] as const)('%s', (_what, given, expected) => {
     expect(judgeDifference(given, SETTINGS)).toBe(expected);

@@ -52,17 +52,9 @@ describe('asking a retriever', () => {
     const settings = aRunSettings({ cutoffs: [1, 50, 10] });
     const gate = await aGate(clock, settings);
     await clock.until(
-      askRetriever(
-        { retriever, clock, gate },
-        [query],
-        settings,
-        () => undefined,
-        new AbortController().signal,
-      ),
+      askRetriever({ retriever, clock, gate }, [query], settings, () => undefined, new AbortController().signal),
     );
-    expect(retriever.asked.map(({ request }) => request)).toEqual([
-      { text: 'Wie spät?', k: 50, tags: { lang: 'de' } },
-    ]);
+    expect(retriever.asked.map(({ request }) => request)).toEqual([{ text: 'Wie spät?', k: 50, tags: { lang: 'de' } }]);
   });
 
   it('hands over one answer for each query, whatever became of it', async () => {
@@ -130,9 +122,7 @@ describe('asking a retriever', () => {
             .toSorted(),
         );
         expect(retriever.mostAtOnce).toBeLessThanOrEqual(concurrency);
-        const gaps = retriever.asked
-          .slice(1)
-          .map(({ atMs }, index) => atMs - (retriever.asked[index]?.atMs ?? 0));
+        const gaps = retriever.asked.slice(1).map(({ atMs }, index) => atMs - (retriever.asked[index]?.atMs ?? 0));
         expect(Math.min(...gaps, Number.POSITIVE_INFINITY)).toBeGreaterThan(1000 / maxPerSecond - 1e-6);
       }),
       { numRuns: 40 },
@@ -159,17 +149,14 @@ describe('a retriever that has gone away', () => {
     });
   });
 
-  it.each([1, 4, 16])(
-    'is reported in seconds whatever the size of the set, at concurrency %i',
-    async (concurrency) => {
-      const { elapsedMs } = await ask({
-        queries: 20_000,
-        settings: { concurrency, maxPerSecond: 1000 },
-        reply: () => 'error',
-      });
-      expect(elapsedMs).toBeLessThan(25_000);
-    },
-  );
+  it.each([1, 4, 16])('is reported in seconds whatever the size of the set, at concurrency %i', async (concurrency) => {
+    const { elapsedMs } = await ask({
+      queries: 20_000,
+      settings: { concurrency, maxPerSecond: 1000 },
+      reply: () => 'error',
+    });
+    expect(elapsedMs).toBeLessThan(25_000);
+  });
 
   it('is asked ever more seldom before it is given up', async () => {
     const { retriever } = await ask({ queries: 100, settings: { concurrency: 1 }, reply: () => 'timeout' });

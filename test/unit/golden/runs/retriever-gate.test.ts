@@ -47,13 +47,9 @@ describe('a retriever that slows down', () => {
     const askAll = async (latencyMs: number) => {
       const retriever = new MemoryRetriever(clock, () => ['d1'], latencyMs);
       const deps = { retriever, clock, gate };
-      await clock.until(
-        askRetriever(deps, goldenQueries(100), aRunSettings(settings), () => undefined, signal),
-      );
+      await clock.until(askRetriever(deps, goldenQueries(100), aRunSettings(settings), () => undefined, signal));
       retriever.mostAtOnce = 0;
-      await clock.until(
-        askRetriever(deps, goldenQueries(100), aRunSettings(settings), () => undefined, signal),
-      );
+      await clock.until(askRetriever(deps, goldenQueries(100), aRunSettings(settings), () => undefined, signal));
       return retriever.mostAtOnce;
     };
     expect(await askAll(50)).toBe(4);

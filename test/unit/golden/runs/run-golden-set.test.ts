@@ -51,11 +51,7 @@ async function aRun({
   const runs = new MemoryGoldenRuns(clock);
   const run = aGoldenRun({ settings: aRunSettings({ concurrency: 1, ...settings }), queriesTotal: queries });
   runs.put(run, stored);
-  const retriever = new MemoryRetriever(
-    clock,
-    ({ text }) => reply(Number(text.replace('question ', ''))),
-    latencyMs,
-  );
+  const retriever = new MemoryRetriever(clock, ({ text }) => reply(Number(text.replace('question ', ''))), latencyMs);
   const logger = new MemoryLogger();
   const baselines = new MemoryGoldenBaselines();
   const deployments = new MemoryDeployments();
@@ -132,9 +128,10 @@ describe('a golden run', () => {
     });
     await clock.until(start());
     expect(await runs.outcomes('run-1')).toEqual({ ok: 1, empty: 1, error: 1, timeout: 1 });
-    expect(runs.endOf('run-1')?.scores.find(({ measure, k }) => measure === 'mrr' && k === 10)).toMatchObject(
-      { mean: 0.25, n: 4 },
-    );
+    expect(runs.endOf('run-1')?.scores.find(({ measure, k }) => measure === 'mrr' && k === 10)).toMatchObject({
+      mean: 0.25,
+      n: 4,
+    });
     expect(runs.endOf('run-1')?.checks[0]?.verdict).not.toBe('ok');
   });
 
@@ -346,9 +343,7 @@ describe('a golden run that is stopped', () => {
     expect(await runs.find(run.id)).toMatchObject({ status: 'running' });
     expect(runs.endOf('run-1')).toBeNull();
     expect(runs.holderOf('run-1')).toBeNull();
-    expect((await runs.answers('run-1')).map(({ queryId }) => queryId)).toEqual(
-      goldenQueries(10).map(({ id }) => id),
-    );
+    expect((await runs.answers('run-1')).map(({ queryId }) => queryId)).toEqual(goldenQueries(10).map(({ id }) => id));
   });
 
   it('rejects when its answers cannot be stored, asks no further and gives the lease back', async () => {

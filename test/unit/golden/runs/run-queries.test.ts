@@ -19,8 +19,7 @@ async function aWorld() {
   const sets = new MemoryGoldenSets();
   await sets.add(aNewGoldenSet({ queries: goldenQueries(4) }), NOON);
   const runs = new MemoryGoldenRuns(new SteerableClock(), sets);
-  const answer = (queryId: string, ...found: string[]) =>
-    anAnswer({ queryId, documents: documents(...found) });
+  const answer = (queryId: string, ...found: string[]) => anAnswer({ queryId, documents: documents(...found) });
   const run = aGoldenRun({ id: 'now' });
   runs.put(run, [answer('q1', 'd1'), answer('q2', 'x', 'd2'), answer('q3', 'x'), answer('q4', 'd4')]);
   const good = aGoldenRun({ id: 'good' });

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
-import {
-  metricJson,
-  metricsJson,
-  summarizeRun,
-  summarizeRunSoFar,
-} from '../../../../src/golden/runs/run-summary.ts';
+import { metricJson, metricsJson, summarizeRun, summarizeRunSoFar } from '../../../../src/golden/runs/run-summary.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { aGoldenRun, aNewGoldenSet, anAnswer, aScore, NOON } from '../../../support/builders.ts';
@@ -111,12 +106,9 @@ describe('the summary of a golden run', () => {
     expect((await summaryOf(anEnd(verdicts))).verdict).toBe(verdict);
   });
 
-  it.each(['void', 'failed', 'cancelled'] as const)(
-    'of a run that is %s has no verdict to give',
-    async (status) => {
-      expect((await summaryOf(anEnd([], { status, scores: [] }))).verdict).toBe('no_data');
-    },
-  );
+  it.each(['void', 'failed', 'cancelled'] as const)('of a run that is %s has no verdict to give', async (status) => {
+    expect((await summaryOf(anEnd([], { status, scores: [] }))).verdict).toBe('no_data');
+  });
 
   it('of a run that still runs has no end and no verdict', async () => {
     expect(await summaryOf(null)).toMatchObject({
@@ -134,11 +126,7 @@ describe('scores as JSON', () => {
   });
 
   it('are keyed as on the command line, those of one segment apart from those of all queries', () => {
-    const scores = [
-      aScore(),
-      aScore({ measure: 'mrr', k: 1, mean: 0.5 }),
-      aScore({ segment: 'lang=en', mean: 0.1 }),
-    ];
+    const scores = [aScore(), aScore({ measure: 'mrr', k: 1, mean: 0.5 }), aScore({ segment: 'lang=en', mean: 0.1 })];
     expect(Object.keys(metricsJson(scores))).toEqual(['ndcg@10', 'mrr@1']);
     expect(metricsJson(scores, 'lang=en')['ndcg@10']?.mean).toBe(0.1);
     expect(metricsJson(scores, 'lang=fr')).toEqual({});

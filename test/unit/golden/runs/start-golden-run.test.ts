@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  newRunId,
-  type StartGoldenRunDeps,
-  startGoldenRun,
-} from '../../../../src/golden/runs/start-golden-run.ts';
+import { newRunId, type StartGoldenRunDeps, startGoldenRun } from '../../../../src/golden/runs/start-golden-run.ts';
 import {
   aNewGoldenSet,
   aRunSettings,
@@ -61,9 +57,7 @@ describe('a golden run that starts', () => {
     await deps.sets.add(aNewGoldenSet({ contentHash: 'big', queries: goldenQueries(1000) }), NOON);
     const schedule = aSchedule({ settings: aRunSettings({ maxPerSecond: 1, concurrency: 1 }) });
     await startGoldenRun(deps, aWatchedPipeline({ timeoutMs: 5000 }), schedule);
-    expect((await deps.runs.find('run-1'))?.deadlineAt).toEqual(
-      new Date(NOON.getTime() + 3_000_000 + 5_000_000),
-    );
+    expect((await deps.runs.find('run-1'))?.deadlineAt).toEqual(new Date(NOON.getTime() + 3_000_000 + 5_000_000));
   });
 
   it('may be started by hand as often as one likes', async () => {

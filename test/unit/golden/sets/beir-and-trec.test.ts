@@ -70,12 +70,7 @@ describe('bad BEIR and TREC files are refused with file and line', () => {
 describe('what has no queries or no judgments is no golden set', () => {
   it.each<[string, Files, string, string]>([
     ['an empty CSV file', { 'set.csv': '' }, 'set.csv', 'set.csv holds no queries;'],
-    [
-      'a CSV file with a header alone',
-      { 'set.csv': 'question,document\n' },
-      'set.csv',
-      'set.csv holds no queries;',
-    ],
+    ['a CSV file with a header alone', { 'set.csv': 'question,document\n' }, 'set.csv', 'set.csv holds no queries;'],
     ['an empty JSONL file', { 'set.jsonl': '\n\n' }, 'set.jsonl', 'set.jsonl holds no queries;'],
     [
       'no judgment',
@@ -89,12 +84,7 @@ describe('what has no queries or no judgments is no golden set', () => {
       '.',
       'FOLDER has no judgment for any of its queries; check that the ids of the two agree.',
     ],
-    [
-      'empty qrels',
-      { 'queries.jsonl': beirQueries, 'qrels.tsv': '' },
-      '.',
-      'has no judgment for any of its queries',
-    ],
+    ['empty qrels', { 'queries.jsonl': beirQueries, 'qrels.tsv': '' }, '.', 'has no judgment for any of its queries'],
   ])('%s', async (_, files, name, message) => {
     expect(await refusal(files, name)).toEqual({
       code: 'golden_set_empty',
@@ -166,9 +156,7 @@ describe('BEIR', () => {
     const query = JSON.stringify({ _id: 7, text: 'Why?', metadata, other: 1 });
     const set = await readFiles({ 'queries.jsonl': query, 'qrels.tsv': '7\td1\t1\n' }, '.');
     expect(set.queries[0]).toMatchObject({ id: '7', tags: { lang: 'en', year: '2024', open: 'true' } });
-    expect(set.warnings).toEqual([
-      expect.stringContaining('because they are not short text: 3 (first: line 1 of '),
-    ]);
+    expect(set.warnings).toEqual([expect.stringContaining('because they are not short text: 3 (first: line 1 of ')]);
   });
 
   it('makes at most 32 tags of the metadata', async () => {

@@ -52,11 +52,7 @@ const settings = { relevanceLevel: 1, since };
 describe('the check of a golden set', () => {
   it('finds nothing wrong while its documents are in the store, and remembers what they say', async () => {
     const { deps, documents } = setUp();
-    const store = aStore([
-      chunk('a', oldText),
-      chunk('b', 'Invoices are under Account.'),
-      chunk('z', 'Other.'),
-    ]);
+    const store = aStore([chunk('a', oldText), chunk('b', 'Invoices are under Account.'), chunk('z', 'Other.')]);
     const check = await checkGoldenSet(deps, aWatchedPipeline({ store, embedder }), queries, settings, never);
     expect(hasProblems(check)).toBe(false);
     expect([...documents.stored]).toEqual([
@@ -69,17 +65,8 @@ describe('the check of a golden set', () => {
     const { deps } = setUp();
     const before = aStore([chunk('a', oldText), chunk('b', 'Invoices are under Account.')]);
     await checkGoldenSet(deps, aWatchedPipeline({ store: before, embedder }), queries, settings, never);
-    const after = aStore([
-      chunk('b', 'Invoices are under Account.'),
-      chunk('a-new', `Money back. ${oldText}`),
-    ]);
-    const check = await checkGoldenSet(
-      deps,
-      aWatchedPipeline({ store: after, embedder }),
-      queries,
-      settings,
-      never,
-    );
+    const after = aStore([chunk('b', 'Invoices are under Account.'), chunk('a-new', `Money back. ${oldText}`)]);
+    const check = await checkGoldenSet(deps, aWatchedPipeline({ store: after, embedder }), queries, settings, never);
     expect(hasProblems(check)).toBe(true);
     expect(check.proposals).toMatchObject([
       {

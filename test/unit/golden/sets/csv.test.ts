@@ -8,11 +8,7 @@ describe('a bad CSV file is refused with its line and the way out', () => {
   const head = 'question,document,grade,lang\n';
   it.each<[string, string | Uint8Array, string]>([
     ['no question', 'document\nd1\n', 'Line 1 of set.csv has no column "question"; the first line must name'],
-    [
-      'no document',
-      '\nquestion\nWhy?\n',
-      'Line 2 of set.csv has no column "document"; the first line must name',
-    ],
+    ['no document', '\nquestion\nWhy?\n', 'Line 2 of set.csv has no column "document"; the first line must name'],
     [
       'a column id',
       'id,question,document\n1,Why?,d1\n',
@@ -30,11 +26,7 @@ describe('a bad CSV file is refused with its line and the way out', () => {
       `question,document,${Array.from({ length: 33 }, (_, i) => `t${i}`).join(',')}\n`,
       'has 33 columns for tags; use at most 32.',
     ],
-    [
-      'a long tag name',
-      `question,document,${'t'.repeat(65)}\n`,
-      'has a tag name of 65 characters; use at most 64.',
-    ],
+    ['a long tag name', `question,document,${'t'.repeat(65)}\n`, 'has a tag name of 65 characters; use at most 64.'],
     [
       'an empty question',
       `${head},d1,1,en\n`,
@@ -128,9 +120,7 @@ describe('a bad CSV file is refused with its line and the way out', () => {
   it('names the line of a bad row also after many rows with line breaks', async () => {
     const rows = Array.from({ length: 500 }, (_, i) => `"Why\r\n${i}?",d1`);
     const content = ['question,document', ...rows, 'How?,d1,d2', ...rows].join('\r\n');
-    expect((await refusal({ 'set.csv': content }, 'set.csv')).message).toContain(
-      'Line 1002 of set.csv has 3 cells',
-    );
+    expect((await refusal({ 'set.csv': content }, 'set.csv')).message).toContain('Line 1002 of set.csv has 3 cells');
     const quote = ['question,document', ...rows, 'a "b" c,d1', ...rows].join('\r\n');
     expect((await refusal({ 'set.csv': quote }, 'set.csv')).message).toContain(
       'Line 1002 of set.csv has a double quote',
@@ -146,8 +136,7 @@ describe('a bad CSV file is refused with its line and the way out', () => {
   });
 });
 
-const readCsv = (content: string | Uint8Array, options = {}) =>
-  readFiles({ 'set.csv': content }, 'set.csv', options);
+const readCsv = (content: string | Uint8Array, options = {}) => readFiles({ 'set.csv': content }, 'set.csv', options);
 
 describe('columns', () => {
   it.each([
@@ -164,9 +153,7 @@ describe('columns', () => {
   it.each(['grade', 'relevance', 'Score'])(
     'the column %s gives the grade, and an empty cell counts as 1',
     async (name) => {
-      const { queries } = await readCsv(
-        `question,document,${name}\nWhy?,d1,3\nWhy?,d2,\nWhy?,d3,0\nWhy?,d4,2.0\n`,
-      );
+      const { queries } = await readCsv(`question,document,${name}\nWhy?,d1,3\nWhy?,d2,\nWhy?,d3,0\nWhy?,d4,2.0\n`);
       expect(queries[0]?.judgments.map(({ grade }) => grade)).toEqual([3, 1, 0, 2]);
     },
   );
@@ -198,10 +185,7 @@ describe('the form of the file', () => {
     ['no line end at the end', 'question,document,grade\n"Why, oh why?",d1,2'],
     ['empty lines', '\n\nquestion,document,grade\n\n"Why, oh why?",d1,2\n\n\n'],
     ['rows of empty cells', 'question,document,grade\n,,\n"Why, oh why?",d1,2\n , ,\n'],
-    [
-      'quoted names that hold other delimiters',
-      '"question",document,grade,"a;b;c;d;e"\n"Why, oh why?",d1,2,\n',
-    ],
+    ['quoted names that hold other delimiters', '"question",document,grade,"a;b;c;d;e"\n"Why, oh why?",d1,2,\n'],
     ['a column without a name that is empty', 'question,document,grade,\n"Why, oh why?",d1,2,\n'],
   ])('a file with %s reads the same', async (_, content) => {
     expect((await readCsv(content)).queries).toMatchObject(expected);

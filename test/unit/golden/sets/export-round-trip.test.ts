@@ -35,24 +35,16 @@ const oddWords = fc.constantFrom(
   '\uFEFFb',
 );
 const text = fc
-  .array(
-    fc.oneof(
-      importable(12, 'binary'),
-      importable(12, 'grapheme'),
-      oddWords,
-      fc.constantFrom('\n', '\t', '\r'),
-    ),
-    {
-      minLength: 1,
-      maxLength: 6,
-    },
-  )
+  .array(fc.oneof(importable(12, 'binary'), importable(12, 'grapheme'), oddWords, fc.constantFrom('\n', '\t', '\r')), {
+    minLength: 1,
+    maxLength: 6,
+  })
   .map((words) => words.join(' ').trim())
   .filter((value) => value !== '');
 const id = noControl(fc.oneof(importable(10, 'binary'), importable(10, 'grapheme'), oddWords));
-const tagName = noControl(
-  fc.oneof(importable(8, 'grapheme'), fc.constantFrom('lang', 'Tenant 7', 'score', 'id')),
-).map((name) => name.replaceAll('=', '~'));
+const tagName = noControl(fc.oneof(importable(8, 'grapheme'), fc.constantFrom('lang', 'Tenant 7', 'score', 'id'))).map(
+  (name) => name.replaceAll('=', '~'),
+);
 
 const queries: fc.Arbitrary<GoldenQuery[]> = fc.uniqueArray(
   fc.record({

@@ -49,9 +49,7 @@ function aModel(reply: (chunk: number, request: ChatRequest) => ChatAnswer): Cha
 /** Finds the chunk whose words the question has. */
 const finder: Retriever = {
   async retrieve({ text: asked }) {
-    const found = chunksOf(60).filter(({ content }) =>
-      asked.split(' ').some((word) => content.includes(` ${word} `)),
-    );
+    const found = chunksOf(60).filter(({ content }) => asked.split(' ').some((word) => content.includes(` ${word} `)));
     return {
       kind: 'documents',
       documents: documents(...found.map(({ id }) => id)),
@@ -62,11 +60,7 @@ const finder: Retriever = {
 };
 const ask = (n: number): string => `where find ${spelled(n)} please`;
 
-async function generate(
-  model: ChatModel,
-  request: Partial<GenerateRequest> = {},
-  retriever: Retriever = finder,
-) {
+async function generate(model: ChatModel, request: Partial<GenerateRequest> = {}, retriever: Retriever = finder) {
   const saved: SettledChunk[] = [];
   const deps = {
     model,
@@ -84,16 +78,10 @@ async function generate(
     maxCost: null,
     prices: null,
   };
-  const result = await generateQuestions(
-    deps,
-    aWatchedPipeline({ retriever }),
-    { ...nothing, ...request },
-    never,
-  );
+  const result = await generateQuestions(deps, aWatchedPipeline({ retriever }), { ...nothing, ...request }, never);
   return { ...result, saved };
 }
-const outcomes = (settled: readonly SettledChunk[]) =>
-  settled.map(({ chunkId, outcome }) => `${chunkId} ${outcome}`);
+const outcomes = (settled: readonly SettledChunk[]) => settled.map(({ chunkId, outcome }) => `${chunkId} ${outcome}`);
 
 describe('the generation of questions', () => {
   it('ends with as many as were asked for, each saved as soon as it is settled', async () => {
@@ -133,9 +121,7 @@ describe('the generation of questions', () => {
   });
 
   it('repairs an answer of the wrong shape once, and pays for both', async () => {
-    const once = aModel((n, request) =>
-      isRepair(request) ? question(ask(n)) : text('{"question": "How', false),
-    );
+    const once = aModel((n, request) => (isRepair(request) ? question(ask(n)) : text('{"question": "How', false)));
     expect(await generate(once, { questions: 1 })).toMatchObject({
       end: { kind: 'complete' },
       tokens: { input: 200, output: 20 },
@@ -169,18 +155,14 @@ describe('the generation of questions', () => {
     for (const maxCost of [0.0001, 0.012, 0.03, 0.1]) {
       const { end, tokens } = await generate(dear, { questions: 15, maxCost, prices });
       expect(end).toEqual({ kind: 'cost_cap' });
-      expect((tokens.input * prices.input + tokens.output * prices.output) / 1e6).toBeLessThanOrEqual(
-        maxCost,
-      );
+      expect((tokens.input * prices.input + tokens.output * prices.output) / 1e6).toBeLessThanOrEqual(maxCost);
     }
     expect((await generate(dear, { questions: 5, maxCost: 10, prices })).end).toEqual({ kind: 'complete' });
   });
 
   it('counts what earlier calls spent against the cap', async () => {
     const prices = { input: 1, output: 1 };
-    const settled = [
-      { chunkId: 'c0', outcome: 'refused' as const, question: null, tokens: { input: 1e6, output: 0 } },
-    ];
+    const settled = [{ chunkId: 'c0', outcome: 'refused' as const, question: null, tokens: { input: 1e6, output: 0 } }];
     const model = aModel((n) => question(ask(n)));
     expect((await generate(model, { settled, maxCost: 1, prices })).end).toEqual({ kind: 'cost_cap' });
     expect(model.calls).toBe(0);

@@ -56,16 +56,8 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
       '{"text": "a", "tags": ["b"], "relevant": []}',
       '"tags" must be an object such as {"language": "en"}.',
     ],
-    [
-      'a tag twice',
-      '{"text": "a", "tags": {"b": "1", "b ": "2"}, "relevant": []}',
-      'has the tag b twice; keep one.',
-    ],
-    [
-      'a tag without name',
-      '{"text": "a", "tags": {"": "1"}, "relevant": []}',
-      'has a tag without a name; name it.',
-    ],
+    ['a tag twice', '{"text": "a", "tags": {"b": "1", "b ": "2"}, "relevant": []}', 'has the tag b twice; keep one.'],
+    ['a tag without name', '{"text": "a", "tags": {"": "1"}, "relevant": []}', 'has a tag without a name; name it.'],
     [
       'too many tags',
       JSON.stringify({
@@ -75,11 +67,7 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
       }),
       'has 33 tags; use at most 32.',
     ],
-    [
-      'a key that objects lose',
-      '{"text": "a", "judgments": {"__proto__": 1}}',
-      'has the key "__proto__"; rename it.',
-    ],
+    ['a key that objects lose', '{"text": "a", "judgments": {"__proto__": 1}}', 'has the key "__proto__"; rename it.'],
     [
       'white space as text',
       '{"text": " ", "relevant": ["d1"]}',
@@ -110,16 +98,8 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
       String.raw`{"text": "a", "relevant": ["d\u0007"]}`,
       'has a control character or a line break in a document id; remove it.',
     ],
-    [
-      'an empty id',
-      '{"id": "", "text": "a", "relevant": ["d1"]}',
-      'has an empty query id; write the query id.',
-    ],
-    [
-      'an empty document id',
-      '{"text": "a", "relevant": [""]}',
-      'has an empty document id; write the document id.',
-    ],
+    ['an empty id', '{"id": "", "text": "a", "relevant": ["d1"]}', 'has an empty query id; write the query id.'],
+    ['an empty document id', '{"text": "a", "relevant": [""]}', 'has an empty document id; write the document id.'],
     [
       'an id twice',
       '{"id": "q0", "text": "b", "relevant": ["d1"]}',
@@ -146,9 +126,7 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
 
   it('a line of more than 16 MiB, without keeping the rest', async () => {
     const error = await refusal({ 'set.jsonl': `{"id": "q1"\n${'x'.repeat(17 * 1024 * 1024)}` }, 'set.jsonl');
-    expect(error.message).toBe(
-      'Line 1 of set.jsonl is not JSON; write one complete JSON object on each line.',
-    );
+    expect(error.message).toBe('Line 1 of set.jsonl is not JSON; write one complete JSON object on each line.');
     const long = await refusal({ 'set.jsonl': `\n${'x'.repeat(17 * 1024 * 1024)}` }, 'set.jsonl');
     expect(long.message).toBe('Line 2 of set.jsonl is longer than 16 MiB; break it into lines.');
   });
@@ -195,10 +173,7 @@ it('takes numbers and truth values as tags', async () => {
 });
 
 it('leaves out a query without judgments, with a warning', async () => {
-  const { queries, warnings } = await readLines(
-    { text: 'Why?', relevant: [] },
-    { text: 'How?', relevant: ['d1'] },
-  );
+  const { queries, warnings } = await readLines({ text: 'Why?', relevant: [] }, { text: 'How?', relevant: ['d1'] });
   expect(queries.map(({ text }) => text)).toEqual(['How?']);
   expect(warnings).toHaveLength(1);
 });

@@ -16,9 +16,7 @@ const never = new AbortController().signal;
 function vectorOf(text: string): Float32Array {
   const [topic = '', number = '0'] = text.split(' ');
   const axis = ['pay', 'ship', 'login'].indexOf(topic);
-  return Float32Array.from({ length: 4 }, (_, i) =>
-    i === axis ? 1 : 0.01 * ((Number(number) * (i + 3)) % 7),
-  );
+  return Float32Array.from({ length: 4 }, (_, i) => (i === axis ? 1 : 0.01 * ((Number(number) * (i + 3)) % 7)));
 }
 const embedder: Embedder = {
   identity: 'topics',

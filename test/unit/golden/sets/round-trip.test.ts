@@ -42,8 +42,7 @@ const cell = (value: string | number): string => `"${guardCell(String(value)).re
 const rows = (
   queries: readonly GoldenQuery[],
   write: (query: GoldenQuery, document: string, grade: number) => string,
-) =>
-  queries.flatMap((query) => query.judgments.map(({ documentId, grade }) => write(query, documentId, grade)));
+) => queries.flatMap((query) => query.judgments.map(({ documentId, grade }) => write(query, documentId, grade)));
 
 const tagNames = ['lang', 'course', 'Tenant 7'];
 const csv = (queries: readonly GoldenQuery[], delimiter: string): string =>
@@ -56,8 +55,7 @@ const csv = (queries: readonly GoldenQuery[], delimiter: string): string =>
     ),
   ].join('\n');
 
-const jsonLines = (values: readonly unknown[]): string =>
-  values.map((value) => JSON.stringify(value)).join('\n');
+const jsonLines = (values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join('\n');
 const goldenLine = ({ judgments, ...query }: GoldenQuery) => ({
   ...query,
   judgments: judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
@@ -75,22 +73,14 @@ describe('what was written is read again, in the same order', () => {
     ['CSV with commas', 'set.csv', textWithLines, true, (queries) => ({ 'set.csv': csv(queries, ',') })],
     ['CSV with semicolons', 'set.csv', textWithLines, true, (queries) => ({ 'set.csv': csv(queries, ';') })],
     ['CSV with tabs', 'set.tsv', textWithLines, true, (queries) => ({ 'set.tsv': csv(queries, '\t') })],
-    [
-      'JSONL',
-      'set.jsonl',
-      textWithLines,
-      true,
-      (queries) => ({ 'set.jsonl': jsonLines(queries.map(goldenLine)) }),
-    ],
+    ['JSONL', 'set.jsonl', textWithLines, true, (queries) => ({ 'set.jsonl': jsonLines(queries.map(goldenLine)) })],
     [
       'BEIR',
       '.',
       textWithLines,
       true,
       (queries) => ({
-        'queries.jsonl': jsonLines(
-          queries.map((query) => ({ _id: query.id, text: query.text, metadata: query.tags })),
-        ),
+        'queries.jsonl': jsonLines(queries.map((query) => ({ _id: query.id, text: query.text, metadata: query.tags }))),
         'qrels/test.tsv': beirQrels(queries),
       }),
     ],
@@ -101,9 +91,7 @@ describe('what was written is read again, in the same order', () => {
       false,
       (queries) => ({
         'queries.tsv': queries.map((query) => `${query.id}\t${query.text}`).join('\r\n'),
-        'qrels.txt': rows(queries, (query, document, grade) => `${query.id} 0 ${document} ${grade}`).join(
-          '\r\n',
-        ),
+        'qrels.txt': rows(queries, (query, document, grade) => `${query.id} 0 ${document} ${grade}`).join('\r\n'),
       }),
     ],
   ])('%s', async (_, name, question, hasTags, write) => {

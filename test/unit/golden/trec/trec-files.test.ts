@@ -36,10 +36,7 @@ describe('readQrels', () => {
     ['empty lines and comments', '# judged in May\n\nq1 0 a 1\n \t\nq1 0 b 0\n#q9 0 z 1\nq2 0 a 3\n\n'],
     ['queries that are not together', 'q1 0 a 1\nq2 0 a 3\nq1 0 b 0\n'],
     ['the header of BEIR', 'query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tb\t0\nq2\ta\t3\n'],
-    [
-      'the header of BEIR and Windows line ends',
-      'query-id\tcorpus-id\tscore\r\nq1\ta\t1\r\nq1\tb\t0\r\nq2\ta\t3\r\n',
-    ],
+    ['the header of BEIR and Windows line ends', 'query-id\tcorpus-id\tscore\r\nq1\ta\t1\r\nq1\tb\t0\r\nq2\ta\t3\r\n'],
   ])('reads a file with %s', async (_what, content) => {
     expect(await qrelsOf(content)).toEqual({ q1: { a: 1, b: 0 }, q2: { a: 3 } });
   });
@@ -107,9 +104,7 @@ describe('readQrels', () => {
 
 describe('readRun', () => {
   it('reads documents with their scores in the order of the file, repeats included', async () => {
-    const run = await readRun(
-      await fileOf('q1 Q0 b 7 0.5 t\nq2 Q0 a 1 1e0 t\nq1 Q0 a 1 .25 t\nq1 Q0 b 2 -3 t\n'),
-    );
+    const run = await readRun(await fileOf('q1 Q0 b 7 0.5 t\nq2 Q0 a 1 1e0 t\nq1 Q0 a 1 .25 t\nq1 Q0 b 2 -3 t\n'));
     expect(run.size).toBe(2);
     expect(run.get('q1')).toEqual({ ids: ['b', 'a', 'b'], scores: [0.5, 0.25, -3] });
     expect(run.get('q2')).toEqual({ ids: ['a'], scores: [1] });
@@ -139,11 +134,7 @@ describe('readRun', () => {
     ['NaN as score', 'q Q0 a 1 nan t\n', 'line 1: The score "nan" in column 5 is not'],
     ['infinity as score', 'q Q0 a 1 -inf t\n', 'line 1: The score "-inf" in column 5 is not'],
     ['a score that no double can hold', 'q Q0 a 1 1e999 t\n', 'line 1: The score "1e999" in column 5 is not'],
-    [
-      'control characters, shown as escapes',
-      'q Q0 a 1 \u001b[31m t\n',
-      'line 1: The score "\\u001b[31m" in column 5',
-    ],
+    ['control characters, shown as escapes', 'q Q0 a 1 \u001b[31m t\n', 'line 1: The score "\\u001b[31m" in column 5'],
   ])('refuses %s, naming the line', async (_what, content, message) => {
     await expect(readRun(await fileOf(content))).rejects.toMatchObject({
       code: 'file_malformed',
@@ -165,14 +156,10 @@ describe('readRun', () => {
         readRun(await fileOf(Buffer.concat([Buffer.from(good), bad, Buffer.from(good)]))),
       ).rejects.toMatchObject({
         code: 'file_malformed',
-        message: expect.stringMatching(
-          /, line 2: This is not UTF-8 text; unpack the file or convert it to UTF-8\.$/,
-        ),
+        message: expect.stringMatching(/, line 2: This is not UTF-8 text; unpack the file or convert it to UTF-8\.$/),
       });
     }
-    await expect(readRun(await fileOf(Buffer.from(good, 'utf16le')))).rejects.toThrow(
-      'line 1: This is not UTF-8 text',
-    );
+    await expect(readRun(await fileOf(Buffer.from(good, 'utf16le')))).rejects.toThrow('line 1: This is not UTF-8 text');
   });
 
   it('refuses a line that is longer than a block', async () => {
@@ -200,9 +187,7 @@ describe('readRun', () => {
       id: `${alphabet[Math.floor(i / 15_000)]}${i}`,
       score: (i * 7919) % 1000,
     }));
-    const lines = rows.map(
-      (row, i) => `${row.query} Q0 ${row.id} ${i} ${row.score / 8} a-tag-of-some-length`,
-    );
+    const lines = rows.map((row, i) => `${row.query} Q0 ${row.id} ${i} ${row.score / 8} a-tag-of-some-length`);
     const run = await readRun(await fileOf(lines.join('\n')));
     const expected = groupByQuery(rows);
     expect(run.size).toBe(expected.size);
@@ -215,19 +200,11 @@ describe('readRun', () => {
   });
 
   it('reads back whatever ids and scores were written', async () => {
-    const word = fc
-      .string({ unit: 'grapheme', minLength: 1, maxLength: 8 })
-      .filter((text) => !/[\s#\0]/u.test(text));
-    const row = fc.tuple(
-      fc.constantFrom('q1', 'q2', '😀'),
-      word,
-      fc.double({ noNaN: true, noDefaultInfinity: true }),
-    );
+    const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }).filter((text) => !/[\s#\0]/u.test(text));
+    const row = fc.tuple(fc.constantFrom('q1', 'q2', '😀'), word, fc.double({ noNaN: true, noDefaultInfinity: true }));
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), async (rows) => {
-        const run = await readRun(
-          await fileOf(rows.map(([q, id, score]) => `${q} Q0 ${id} 0 ${score} t\n`).join('')),
-        );
+        const run = await readRun(await fileOf(rows.map(([q, id, score]) => `${q} Q0 ${id} 0 ${score} t\n`).join('')));
         for (const query of new Set(rows.map(([q]) => q))) {
           const members = rows.filter(([q]) => q === query);
           expect(run.get(query)?.ids).toEqual(members.map(([, id]) => id));

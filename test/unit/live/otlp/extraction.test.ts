@@ -17,9 +17,7 @@ describe('what was found in a large body', () => {
 
   it('is cut finer when its texts are long', () => {
     const parts = inParts({ queries: queries(140, 'a'.repeat(100_000)), fragments: [], feedback: [] });
-    const characters = parts.map((part) =>
-      part.queries.reduce((sum, { text }) => sum + (text?.length ?? 0), 0),
-    );
+    const characters = parts.map((part) => part.queries.reduce((sum, { text }) => sum + (text?.length ?? 0), 0));
     expect(Math.max(...characters)).toBeLessThanOrEqual(3_000_000);
   });
 

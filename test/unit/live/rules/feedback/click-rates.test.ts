@@ -38,9 +38,9 @@ function ranksOf(...clicks: readonly Click[]): readonly number[] | undefined {
 
 describe('the clicked ranks of a query', () => {
   it('are those of the clicked documents, ascending, each once', () => {
-    expect(
-      ranksOf(aClick({ documentId: 'd3' }), aClick({ documentId: 'd1' }), aClick({ documentId: 'd3' })),
-    ).toEqual([1, 3]);
+    expect(ranksOf(aClick({ documentId: 'd3' }), aClick({ documentId: 'd1' }), aClick({ documentId: 'd3' }))).toEqual([
+      1, 3,
+    ]);
   });
 
   it('are where a document was shown rather than where the click says', () => {
@@ -130,12 +130,7 @@ describe('raw click rates', () => {
     ['clicks of what was shown at rank 1', () => clickThroughRate(three, 1), 1 / 3, 3],
     ['clicks of all that was shown', () => clickThroughRate(three, 10), 3 / 10, 3],
     ['clicks of what was shown down to rank 2', () => clickThroughRate(three, 2), 2 / 6, 3],
-    [
-      'queries with a click, one without results among those without',
-      () => clickedQueryRate(three),
-      1 / 2,
-      4,
-    ],
+    ['queries with a click, one without results among those without', () => clickedQueryRate(three), 1 / 2, 4],
     ['reciprocal ranks of the best clicked documents', () => clickedReciprocalRank(three), 3 / 4, 2],
   ])('are worked out by hand: %s', (_what, measure, value, n) => {
     expect(rateOf(measure())).toMatchObject({ value, n });
@@ -235,11 +230,7 @@ describe('raw click rates', () => {
   });
 
   it('of no queries are insufficient data and never NaN', () => {
-    for (const outcome of [
-      clickThroughRate([], 10),
-      clickedQueryRate([]),
-      clickedReciprocalRank(three.slice(2)),
-    ]) {
+    for (const outcome of [clickThroughRate([], 10), clickedQueryRate([]), clickedReciprocalRank(three.slice(2))]) {
       expect(outcome).toEqual({ kind: 'insufficient_data', of: 'sessions', have: 0, need: 2 });
     }
   });

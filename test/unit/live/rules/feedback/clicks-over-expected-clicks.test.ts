@@ -71,10 +71,7 @@ function isSound(outcome: ReturnType<typeof clicksOverExpectedClicks>): boolean 
 
 /** Of a session that was shown so many documents and clicked these, and of another that did not click. */
 function coecOfTwo(clickedRanks: readonly number[], shown: number): ClicksOverExpectedClicks {
-  return coecOf([
-    aClickedQuery({ cluster: 's1', shown, clickedRanks }),
-    aClickedQuery({ cluster: 's2', shown: 2 }),
-  ]);
+  return coecOf([aClickedQuery({ cluster: 's1', shown, clickedRanks }), aClickedQuery({ cluster: 's2', shown: 2 })]);
 }
 
 describe('clicks over expected clicks', () => {
@@ -130,9 +127,7 @@ describe('clicks over expected clicks', () => {
   });
 
   it('claim no certainty when all sessions clicked alike', () => {
-    const queries = Array.from({ length: 30 }, (_, cluster) =>
-      aClickedQuery({ cluster, shown: 1, clickedRanks: [1] }),
-    );
+    const queries = Array.from({ length: 30 }, (_, cluster) => aClickedQuery({ cluster, shown: 1, clickedRanks: [1] }));
     const { value, low, high } = coecOf(queries);
     expect(value).toBeCloseTo(2.5, 12);
     expect(low).toBeLessThan(1.8);

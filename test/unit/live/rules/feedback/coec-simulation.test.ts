@@ -83,11 +83,7 @@ describe('clicks over expected clicks, by simulation', () => {
     ['as long as the baseline', { sessions: 200 }, { sessions: 200 }],
     ['that are clicked half as often', { sessions: 600 }, { sessions: 150, lift: 0.5 }],
     ['in which fewer documents are shown', { sessions: 600 }, { sessions: 150, shown: fewShown }],
-    [
-      'in which a varying number of documents is shown',
-      { sessions: 1500, shown: anyShown },
-      { sessions: 150 },
-    ],
+    ['in which a varying number of documents is shown', { sessions: 1500, shown: anyShown }, { sessions: 150 }],
   ])('tell the truth, and bounds hold it in nineteen of twenty windows %s', (_what, base, window) => {
     const { mean, coverage } = simulate(11, base, window);
     // 300 windows against 15 baselines: beyond these limits it would be no chance.

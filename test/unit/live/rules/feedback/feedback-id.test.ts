@@ -54,9 +54,7 @@ describe('the id of a feedback', () => {
   it('tells apart what only looks alike', () => {
     expect(idOf({ value: 1 })).not.toBe(idOf({ value: '1' }));
     expect(idOf({ documentId: '' })).not.toBe(idOf({ documentId: null }));
-    expect(idOf({ queryId: 'q1,thumb', pipeline: 'a' })).not.toBe(
-      idOf({ queryId: 'thumb', pipeline: 'a,q1' }),
-    );
+    expect(idOf({ queryId: 'q1,thumb', pipeline: 'a' })).not.toBe(idOf({ queryId: 'thumb', pipeline: 'a,q1' }));
   });
 
   it('is new for another user, and for nobody', () => {
@@ -76,8 +74,7 @@ describe('the id of a feedback', () => {
     fc.assert(
       fc.property(anyFeedback, anyFeedback, aName, aName, (a, b, authorA, authorB) => {
         const saysTheSame =
-          JSON.stringify([{ ...a, userId: null }, authorA]) ===
-          JSON.stringify([{ ...b, userId: null }, authorB]);
+          JSON.stringify([{ ...a, userId: null }, authorA]) === JSON.stringify([{ ...b, userId: null }, authorB]);
         expect(feedbackId(a, authorA, hash) === feedbackId(b, authorB, hash)).toBe(saysTheSame);
       }),
       { numRuns: 500 },

@@ -54,13 +54,10 @@ describe('the positive ratio', () => {
     });
   });
 
-  it.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])(
-    'of %d opinions is a bug of the caller',
-    (positive) => {
-      expect(() => positiveRatio({ positive, negative: 1 })).toThrow(RangeError);
-      expect(() => positiveRatio({ positive: 1, negative: positive })).toThrow(RangeError);
-    },
-  );
+  it.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])('of %d opinions is a bug of the caller', (positive) => {
+    expect(() => positiveRatio({ positive, negative: 1 })).toThrow(RangeError);
+    expect(() => positiveRatio({ positive: 1, negative: positive })).toThrow(RangeError);
+  });
 });
 
 describe('the positive ratios of a window', () => {
@@ -109,9 +106,7 @@ describe('the positive ratios of a window', () => {
   });
 
   it('of nothing are insufficient data and never NaN', () => {
-    expect([...positiveRatios([])]).toEqual([
-      ['all', { kind: 'insufficient_data', of: 'opinions', have: 0, need: 1 }],
-    ]);
+    expect([...positiveRatios([])]).toEqual([['all', { kind: 'insufficient_data', of: 'opinions', have: 0, need: 1 }]]);
   });
 });
 

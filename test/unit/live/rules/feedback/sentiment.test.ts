@@ -19,22 +19,12 @@ function reading(sentiment: string, value: number) {
 const outOfFive: Scale = { min: 1, max: 5, positiveFrom: 4, negativeTo: 2 };
 
 describe('a thumb', () => {
-  it.each([
-    true,
-    1,
-    'up',
-    'UP',
-    ' thumbs up ',
-    'thumbs-up',
-    'THUMBS_UP',
-    'thumbsup',
-    'like',
-    'yes',
-    '1',
-    '+1',
-  ])('of %j is positive', (value) => {
-    expect(read('thumb', value)).toEqual(reading('positive', 1));
-  });
+  it.each([true, 1, 'up', 'UP', ' thumbs up ', 'thumbs-up', 'THUMBS_UP', 'thumbsup', 'like', 'yes', '1', '+1'])(
+    'of %j is positive',
+    (value) => {
+      expect(read('thumb', value)).toEqual(reading('positive', 1));
+    },
+  );
 
   it.each([false, -1, 'down', 'Thumbs_Down', 'thumb-down', 'dislike', 'not helpful', 'no', 'false', '-1'])(
     'of %j is negative',
@@ -52,15 +42,12 @@ describe('a thumb', () => {
     expect(read('thumb', value, { thumb: { zero: 'neutral' } })).toEqual(reading('neutral', 0));
   });
 
-  it.each([null, 2, 0.5, -2, Number.NaN, '', 'maybe', '--1', 'u--p', '5', '_up'])(
-    'of %j is refused',
-    (value) => {
-      expect(read('thumb', value)).toEqual({
-        kind: 'refused',
-        message: expect.stringContaining('value must be up or down'),
-      });
-    },
-  );
+  it.each([null, 2, 0.5, -2, Number.NaN, '', 'maybe', '--1', 'u--p', '5', '_up'])('of %j is refused', (value) => {
+    expect(read('thumb', value)).toEqual({
+      kind: 'refused',
+      message: expect.stringContaining('value must be up or down'),
+    });
+  });
 });
 
 describe('a rating', () => {
@@ -87,8 +74,7 @@ describe('a rating', () => {
     (value) => {
       expect(read('rating', value)).toEqual({
         kind: 'refused',
-        message:
-          'value must be a number from 1 to 5 for a rating; the config of the pipeline sets the scale.',
+        message: 'value must be a number from 1 to 5 for a rating; the config of the pipeline sets the scale.',
       });
     },
   );

@@ -20,9 +20,7 @@ const caps: FeedbackCaps = {
 
 /** So many candidates with ids of their own. */
 function several(count: number, parts: Partial<CapCandidate> = {}): CapCandidate[] {
-  return Array.from({ length: count }, (_, i) =>
-    aCandidate({ id: `${JSON.stringify(parts)} ${i}`, ...parts }),
-  );
+  return Array.from({ length: count }, (_, i) => aCandidate({ id: `${JSON.stringify(parts)} ${i}`, ...parts }));
 }
 
 /** What the store counts of feedback that was judged before. */
@@ -75,12 +73,8 @@ describe('the cap of a user', () => {
       group: 'engagement' as const,
     };
     expect(withinCaps(several(2), [{ ...row, hour: NOON, counted: 1 }], caps)).toEqual([true, false]);
-    expect(withinCaps(several(1), [{ ...row, hour: minutesAfterNoon(-540), counted: 3 }], caps)).toEqual([
-      false,
-    ]);
-    expect(withinCaps(several(1), [{ ...row, hour: minutesAfterNoon(-540), counted: 2 }], caps)).toEqual([
-      true,
-    ]);
+    expect(withinCaps(several(1), [{ ...row, hour: minutesAfterNoon(-540), counted: 3 }], caps)).toEqual([false]);
+    expect(withinCaps(several(1), [{ ...row, hour: minutesAfterNoon(-540), counted: 2 }], caps)).toEqual([true]);
   });
 
   it.each([

@@ -74,8 +74,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    convention:
-      'OpenInference, LlamaIndex 4.4.5: nodes with scores, the embedding span inside of the retriever',
+    convention: 'OpenInference, LlamaIndex 4.4.5: nodes with scores, the embedding span inside of the retriever',
     spans: [
       aSpan({
         id: 2,
@@ -138,8 +137,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    convention:
-      'OpenInference, Haystack 0.1.36: the retriever is given only the vector, which the embedder has',
+    convention: 'OpenInference, Haystack 0.1.36: the retriever is given only the vector, which the embedder has',
     spans: [
       aSpan({
         id: 2,
@@ -210,8 +208,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    convention:
-      'OpenInference, LangChain for Python 0.1.70: page_content, an id of null, the source as metadata',
+    convention: 'OpenInference, LangChain for Python 0.1.70: page_content, an id of null, the source as metadata',
     spans: [
       aSpan({
         attributes: {
@@ -326,8 +323,7 @@ const cases: readonly Case[] = [
     userId: 'u-3',
   },
   {
-    convention:
-      'OpenLLMetry 0.62.1, Chroma: result events with distances, the vector on the span of the segment',
+    convention: 'OpenLLMetry 0.62.1, Chroma: result events with distances, the vector on the span of the segment',
     spans: [
       aSpan({
         id: 2,
@@ -473,8 +469,6 @@ it.each(cases)('reads a live query from $convention', ({ spans, ...expected }) =
     },
   });
   expect(query?.results.map(({ id, score }) => [id, score])).toEqual(expected.results);
-  expect(query?.embedding === null ? null : [...(query?.embedding ?? [])]).toEqual(
-    expected.embedding ?? null,
-  );
+  expect(query?.embedding === null ? null : [...(query?.embedding ?? [])]).toEqual(expected.embedding ?? null);
   expect(fragments).toEqual([]);
 });

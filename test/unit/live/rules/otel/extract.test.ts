@@ -30,10 +30,7 @@ describe('which spans are live queries', () => {
   });
 
   it('keeps two retrievals of one trace apart', () => {
-    const { queries } = extract([
-      aRetriever(['a'], { id: 2, parent: 1 }),
-      aRetriever(['b'], { id: 3, parent: 1 }),
-    ]);
+    const { queries } = extract([aRetriever(['a'], { id: 2, parent: 1 }), aRetriever(['b'], { id: 3, parent: 1 })]);
     expect(queries.map(ids)).toEqual([['a'], ['b']]);
   });
 
@@ -164,12 +161,7 @@ describe('what a live query says', () => {
     const span = aSpan({
       attributes: {
         'gen_ai.operation.name': 'retrieval',
-        'gen_ai.retrieval.documents': [
-          { id: 'a', score: Number.NaN },
-          { id: 1.5 },
-          { id: 'c\n' },
-          { id: 'd' },
-        ],
+        'gen_ai.retrieval.documents': [{ id: 'a', score: Number.NaN }, { id: 1.5 }, { id: 'c\n' }, { id: 'd' }],
       },
     });
     expect(extract([span]).queries).toMatchObject([
@@ -207,8 +199,7 @@ describe('what a live query says', () => {
 
   it('reads only the first of several numbered queries', () => {
     const events = [0, 0, 1].map(
-      (query, id) =>
-        ['db.search.result', { 'db.search.query.id': query, 'db.search.result.id': id }] as const,
+      (query, id) => ['db.search.result', { 'db.search.query.id': query, 'db.search.result.id': id }] as const,
     );
     const { queries } = extract([aSpan({ attributes: { 'db.system': 'milvus' }, events })]);
     expect(queries).toMatchObject([{ results: [{ id: '0' }, { id: '1' }] }]);
@@ -272,11 +263,7 @@ describe('failed retrievals', () => {
       { attributes: { 'error.type': 'java.net.UnknownHostException' } },
       'java.net.UnknownHostException',
     ],
-    [
-      'the exception type',
-      { status: failed, events: [['exception', { 'exception.type': 'HTTPError' }]] },
-      'HTTPError',
-    ],
+    ['the exception type', { status: failed, events: [['exception', { 'exception.type': 'HTTPError' }]] }, 'HTTPError'],
     ['the class in the status', { status: failed }, 'TimeoutError'],
     [
       'the class in a stack',
@@ -289,11 +276,7 @@ describe('failed retrievals', () => {
       'error',
     ],
     ['no class that is told', { status: { code: 'error', message: 'password not found' } }, 'error'],
-    [
-      'an error type that is a sentence',
-      { attributes: { 'error.type': 'no answer to my question' } },
-      'error',
-    ],
+    ['an error type that is a sentence', { attributes: { 'error.type': 'no answer to my question' } }, 'error'],
     [
       'Langfuse’s level',
       {

@@ -1,17 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { extractLogFeedback } from '../../../../../src/live/rules/otel/feedback.ts';
 import type { Attributes } from '../../../../../src/live/rules/otel/span.ts';
-import {
-  aLogRecord,
-  aRetriever,
-  aSpan,
-  extract,
-  options,
-  queryId,
-  spanId,
-  startMs,
-  traceId,
-} from './telemetry.ts';
+import { aLogRecord, aRetriever, aSpan, extract, options, queryId, spanId, startMs, traceId } from './telemetry.ts';
 
 /** Flattens annotations as OpenInference does. */
 function flat(prefix: string, form: string, fields: Attributes): Attributes {
@@ -33,26 +23,15 @@ describe('what annotations of OpenInference say', () => {
     ['stars', { name: 'star_rating', score: 3 }, 'rating', 3],
     ['a relevance score', { name: 'Relevance', score: 0.5 }, 'relevance', 0.5],
     ['a relevance label', { name: 'retrieval_relevance', label: 'not_relevant' }, 'relevance', 0],
-    [
-      'a person’s verdict by any name',
-      { name: 'qa', label: 'correct', annotator_kind: 'HUMAN' },
-      'thumb',
-      'up',
-    ],
+    ['a person’s verdict by any name', { name: 'qa', label: 'correct', annotator_kind: 'HUMAN' }, 'thumb', 'up'],
   ])('reads %s', (_, fields, kind, value) => {
     const { feedback } = extract([aRetriever(['a'], { attributes: flat('', 'annotation', fields) })]);
-    expect(feedback).toMatchObject([
-      { queryId: queryId(1), pipeline: 'support', kind, value, isResolved: true },
-    ]);
+    expect(feedback).toMatchObject([{ queryId: queryId(1), pipeline: 'support', kind, value, isResolved: true }]);
   });
 
   it.each([
     ['is by a model', { ...thumb, annotator_kind: 'LLM' }, { machineJudgments: 1, unusableAnnotations: 0 }],
-    [
-      'is by code',
-      { name: 'x', score: 1, annotator_kind: 'CODE' },
-      { machineJudgments: 1, unusableAnnotations: 0 },
-    ],
+    ['is by code', { name: 'x', score: 1, annotator_kind: 'CODE' }, { machineJudgments: 1, unusableAnnotations: 0 }],
     [
       'has a name that says nothing',
       { name: 'hallucination', score: 1 },
@@ -63,11 +42,7 @@ describe('what annotations of OpenInference say', () => {
       { name: 'tone', score: 1, annotator_kind: 'HUMAN' },
       { unusableAnnotations: 1 },
     ],
-    [
-      'has a name that says nothing, and a label',
-      { name: 'qa', label: 'correct' },
-      { unusableAnnotations: 1 },
-    ],
+    ['has a name that says nothing, and a label', { name: 'qa', label: 'correct' }, { unusableAnnotations: 1 }],
     ['has a label whose sense is unknown', { name: 'thumb', label: 'sideways' }, { unusableAnnotations: 1 }],
   ])('counts but does not take what %s', (_, fields, counts) => {
     expect(extract([aRetriever(['a'], { attributes: flat('', 'evaluation', fields) })])).toMatchObject({
@@ -162,17 +137,13 @@ describe('what feedback is about', () => {
 
   it('is not the only retrieval of this export, when the linked span is in another', () => {
     const linked = aSpan({ id: 8, attributes: carrier, links: [link(77)] });
-    expect(extract([linked, aRetriever(['a'])]).feedback).toMatchObject([
-      { queryId: queryId(77), isResolved: false },
-    ]);
+    expect(extract([linked, aRetriever(['a'])]).feedback).toMatchObject([{ queryId: queryId(77), isResolved: false }]);
   });
 
   it('is the trace, when it says so', () => {
     const attributes = { 'openinference.span.kind': 'EVALUATOR', ...flat('trace.', 'annotation', thumb) };
     const linked = aSpan({ id: 8, traceId: 'b'.repeat(32), attributes, links: [link(77)] });
-    expect(extract([linked, aRetriever(['a'])]).feedback).toMatchObject([
-      { queryId: queryId(1), isResolved: true },
-    ]);
+    expect(extract([linked, aRetriever(['a'])]).feedback).toMatchObject([{ queryId: queryId(1), isResolved: true }]);
   });
 
   it.each([
@@ -186,9 +157,7 @@ describe('what feedback is about', () => {
   it('is a span with one link itself, when a convention says what it is', () => {
     const attributes = { 'openinference.span.kind': 'CHAIN', ...inline };
     const consumer = aSpan({ id: 9, attributes, links: [link(5, 'c'.repeat(32))] });
-    expect(extract([consumer, aRetriever(['a'], { parent: 9 })]).feedback).toMatchObject([
-      { queryId: queryId(1) },
-    ]);
+    expect(extract([consumer, aRetriever(['a'], { parent: 9 })]).feedback).toMatchObject([{ queryId: queryId(1) }]);
   });
 });
 
@@ -219,10 +188,7 @@ describe('evaluation events of OTel GenAI', () => {
       aLogRecord({ eventName: '', attributes: { ...event, 'event.name': 'gen_ai.evaluation.result' } }),
     ],
   ])('are read from %s', (_, record) => {
-    const { feedback, ignoredRecords } = extractLogFeedback(
-      [record, aLogRecord({ eventName: 'x' })],
-      options,
-    );
+    const { feedback, ignoredRecords } = extractLogFeedback([record, aLogRecord({ eventName: 'x' })], options);
     expect(feedback).toMatchObject([
       { queryId: queryId(1), traceId, isResolved: false, kind: 'relevance', value: 4, pipeline: 'support' },
     ]);

@@ -101,13 +101,7 @@ it('gives only live queries and feedback that can be stored, and never fails', (
       expect(new Set(queries.map(({ id }) => id)).size).toBe(queries.length);
       expect(ignoredSpans).toBeGreaterThanOrEqual(0);
       for (const query of queries) {
-        const texts = [
-          query.text,
-          query.error,
-          query.sessionId,
-          query.userId,
-          ...Object.values(query.versions),
-        ];
+        const texts = [query.text, query.error, query.sessionId, query.userId, ...Object.values(query.versions)];
         for (const text of texts) expect(text ?? '').not.toMatch(unstorable);
         for (const { id, score } of query.results) {
           expect(id).toMatch(/^[^\p{Cc}\p{Cs}]{1,1024}$/u);
@@ -143,9 +137,7 @@ it('reads log records of any content without failing', () => {
           records,
           options,
         );
-        expect(feedback.length + ignoredRecords + machineJudgments + unusableAnnotations).toBe(
-          records.length,
-        );
+        expect(feedback.length + ignoredRecords + machineJudgments + unusableAnnotations).toBe(records.length);
       },
     ),
   );
@@ -165,9 +157,9 @@ it('reads a vector as float32, whether it comes as numbers or as JSON text', () 
 });
 
 it('takes no rounded integer, over-long text or redacted value for an id', () => {
-  expect(
-    [2 ** 53, 1.5, 'x'.repeat(1025), '', '__REDACTED__', null, true].map((value) => readId(value)),
-  ).toEqual(Array.from({ length: 7 }, () => null));
+  expect([2 ** 53, 1.5, 'x'.repeat(1025), '', '__REDACTED__', null, true].map((value) => readId(value))).toEqual(
+    Array.from({ length: 7 }, () => null),
+  );
   expect([7, -7, 'x'.repeat(1024)].map((value) => readId(value))).toEqual(['7', '-7', 'x'.repeat(1024)]);
   expect(readText('x'.repeat(100_001))).toHaveLength(100_000);
 });

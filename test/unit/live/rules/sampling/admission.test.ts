@@ -17,11 +17,7 @@ function aLoad(parts: Partial<AdmissionLoad> = {}): AdmissionLoad {
 }
 
 /** A store that is searched `done` times a minute while `arriving` queries come in each; the levels, minute by minute. */
-function minutes(
-  arriving: readonly number[],
-  done: number,
-  capacity: number,
-): { levels: number[]; waiting: number[] } {
+function minutes(arriving: readonly number[], done: number, capacity: number): { levels: number[]; waiting: number[] } {
   let admission: Admission = openAdmission;
   let admitted = 0;
   const levels: number[] = [];

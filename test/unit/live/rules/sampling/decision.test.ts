@@ -123,9 +123,7 @@ describe('the decision on a live query', () => {
   it('keeps a session whole or leaves it whole', () => {
     fc.assert(
       fc.property(sessionId, fc.array(fc.string(), { minLength: 2 }), rate, level, (id, queries, p, l) => {
-        const kept = queries.map(
-          (query) => decide(aQuery({ id: query, sessionId: id }), withRate(p), l).kept,
-        );
+        const kept = queries.map((query) => decide(aQuery({ id: query, sessionId: id }), withRate(p), l).kept);
         expect(new Set(kept).size).toBe(1);
       }),
     );
@@ -194,11 +192,7 @@ describe('the sampling unit', () => {
     ['its session when it has one', { id: 'q', sessionId: 's', traceId: 't' }, { kind: 'session', id: 's' }],
     ['its trace without a session', { id: 'q', sessionId: null, traceId: 't' }, { kind: 'trace', id: 't' }],
     ['itself with neither', { id: 'q', sessionId: null, traceId: null }, { kind: 'query', id: 'q' }],
-    [
-      'its trace when the session is blank',
-      { id: 'q', sessionId: ' ', traceId: 't' },
-      { kind: 'trace', id: 't' },
-    ],
+    ['its trace when the session is blank', { id: 'q', sessionId: ' ', traceId: 't' }, { kind: 'trace', id: 't' }],
     ['itself when both are blank', { id: 'q', sessionId: '', traceId: '\t' }, { kind: 'query', id: 'q' }],
   ] as const)('of a query is %s', (_name, query, unit) => {
     expect(samplingUnit(query)).toEqual(unit);
@@ -207,9 +201,7 @@ describe('the sampling unit', () => {
 
 describe('the sampling hash', () => {
   it('is the first 53 bits of SHA-256, so that another implementation agrees', () => {
-    const digest = createHash('sha256')
-      .update('["recalld/sampling/v1","support-docs","session","s1"]')
-      .digest();
+    const digest = createHash('sha256').update('["recalld/sampling/v1","support-docs","session","s1"]').digest();
     const expected = Number(digest.readBigUInt64BE(0) >> 11n) / 2 ** 53;
     expect(samplingHash('support-docs', { kind: 'session', id: 's1' })).toBe(expected);
   });

@@ -1,10 +1,6 @@
 /** Draws many samples of populations that are fully known and holds the estimates against the truth. */
 import { describe, expect, it } from 'vitest';
-import {
-  decide,
-  inclusionProbability,
-  type SamplingTraits,
-} from '../../../../../src/live/rules/sampling/decision.ts';
+import { decide, inclusionProbability, type SamplingTraits } from '../../../../../src/live/rules/sampling/decision.ts';
 import {
   type EstimateOutcome,
   hajekMean,
@@ -178,9 +174,7 @@ function simulate(options: {
   for (const seed of populationSeeds) {
     const members = population(seed, options.sessions, options.upstreamOf);
     const uniform = uniforms(seed + 1);
-    const samples = Array.from({ length: options.replications }, () =>
-      draw(members, uniform, options.upstream),
-    );
+    const samples = Array.from({ length: options.replications }, () => draw(members, uniform, options.upstream));
     for (const run of runs) {
       const target = run.truth(members);
       const estimate = run.estimator(options.told === undefined ? members : members.map(options.told));
@@ -209,16 +203,10 @@ const populationSeeds = [1, 3, 5, 7];
  */
 function biased(tallies: ReadonlyMap<string, Tally>): string[] {
   const totals = new Set(['total', 'number of queries']);
-  return namesOf(
-    tallies,
-    ({ bias, biasZ }, name) => Math.abs(bias) > 0.2 || (totals.has(name) && Math.abs(biasZ) > 4),
-  );
+  return namesOf(tallies, ({ bias, biasZ }, name) => Math.abs(bias) > 0.2 || (totals.has(name) && Math.abs(biasZ) > 4));
 }
 
-function namesOf(
-  tallies: ReadonlyMap<string, Tally>,
-  isMeant: (tally: Tally, name: string) => boolean,
-): string[] {
+function namesOf(tallies: ReadonlyMap<string, Tally>, isMeant: (tally: Tally, name: string) => boolean): string[] {
   return [...tallies].filter(([name, tally]) => isMeant(tally, name)).map(([name]) => name);
 }
 
@@ -283,8 +271,7 @@ describe('estimates over decisions by the real hash', () => {
       const samples = [];
       for (const member of members) {
         const query = aQuery({ sessionId: `${replication}-${member.session}` });
-        const decision =
-          kept.get(member.session) ?? decide(query, aPolicy({ rates: { rate: 0.4, segments: {} } }), 0);
+        const decision = kept.get(member.session) ?? decide(query, aPolicy({ rates: { rate: 0.4, segments: {} } }), 0);
         kept.set(member.session, decision);
         if (decision.kept)
           samples.push({ cluster: decision.hash, probability: decision.probability, value: member.value });

@@ -1,9 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  clusterVariance,
-  effectiveClusters,
-} from '../../../../../src/live/rules/sampling/cluster-variance.ts';
+import { clusterVariance, effectiveClusters } from '../../../../../src/live/rules/sampling/cluster-variance.ts';
 import {
   type EstimateOutcome,
   hajekBoundedMean,
@@ -220,9 +217,7 @@ describe('the bounds of a share', () => {
 
   it('refuse other values than 0 and 1, or values out of their range', () => {
     expect(() => hajekProportion(samplesOf(['a', 0.5, 0.5]), sampled)).toThrow(RangeError);
-    expect(() => hajekBoundedMean(samplesOf(['a', 0.5, 2]), sampled, { low: 0, high: 1 })).toThrow(
-      RangeError,
-    );
+    expect(() => hajekBoundedMean(samplesOf(['a', 0.5, 2]), sampled, { low: 0, high: 1 })).toThrow(RangeError);
   });
 });
 

@@ -1,19 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  budgetShare,
-  countArrival,
-  type MinuteLoad,
-} from '../../../../../src/live/rules/sampling/minute-load.ts';
+import { budgetShare, countArrival, type MinuteLoad } from '../../../../../src/live/rules/sampling/minute-load.ts';
 
 /** The load after `count` queries of one rate in a minute. */
-function after(
-  count: number,
-  rate: number,
-  budget: number,
-  minute = 1,
-  start: MinuteLoad | null = null,
-): MinuteLoad {
+function after(count: number, rate: number, budget: number, minute = 1, start: MinuteLoad | null = null): MinuteLoad {
   let load = start;
   for (let i = 0; i < count; i++) load = countArrival(load, minute, rate, budget);
   if (load === null) throw new Error('count must be at least 1');

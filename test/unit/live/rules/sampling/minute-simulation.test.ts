@@ -90,15 +90,12 @@ function placeOfKept(at: 'atArrival' | 'atClosing') {
 }
 
 describe('minutes under the cap', () => {
-  it.each(['atArrival', 'atClosing'] as const)(
-    'count all queries without bias by the probabilities %s',
-    (at) => {
-      const { mean, error } = average((arrivals) => estimatedQueries(arrivals, at));
-      const truth = traffic.reduce((sum, count) => sum + count, 0);
-      expect(Math.abs(mean - truth)).toBeLessThan(4 * error);
-      expect(error / truth).toBeLessThan(0.03);
-    },
-  );
+  it.each(['atArrival', 'atClosing'] as const)('count all queries without bias by the probabilities %s', (at) => {
+    const { mean, error } = average((arrivals) => estimatedQueries(arrivals, at));
+    const truth = traffic.reduce((sum, count) => sum + count, 0);
+    expect(Math.abs(mean - truth)).toBeLessThan(4 * error);
+    expect(error / truth).toBeLessThan(0.03);
+  });
 
   it('expect no more samples than the cap once they are closed, bursts and the cold start included', () => {
     for (const minute of traffic.keys()) {
@@ -112,9 +109,7 @@ describe('minutes under the cap', () => {
   it('keep every query of the same rate with one probability once they are closed, whichever replica took it', () => {
     const arrivals = replicate(0).filter(isOrdinary);
     for (const minute of traffic.keys()) {
-      const ofMinute = arrivals.filter(
-        (a) => a.minute === minute && a.query.segments['tenant'] === undefined,
-      );
+      const ofMinute = arrivals.filter((a) => a.minute === minute && a.query.segments['tenant'] === undefined);
       const probabilities = new Set(ofMinute.map(({ atClosing }) => atClosing.rateProbability));
       expect(probabilities.size, `minute ${minute}`).toBe(ofMinute.length === 0 ? 0 : 1);
     }

@@ -1,5 +1,5 @@
 /** The cases that every alert is put through, made from its fixture. */
-import { inputSeries, type RuleTest, type Signal, selectorOf } from '../../support/promtool.ts';
+import { inputSeries, type RuleTest, type Signal, selectorOf } from '../../../support/promtool.ts';
 import { type AlertFixture, both } from './fixture.ts';
 import { alive, rotation } from './signals.ts';
 
@@ -57,31 +57,13 @@ export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
     case 'ends when the series that breach go stale':
       return playing(fixture, name, ending(breaching(), cut, both), minutes, over(fixture, minutes + 480));
     case 'fires on when one of two replicas goes down':
-      return playing(
-        fixture,
-        name,
-        ending(breaching(), cut, [both[1]]),
-        minutes,
-        throughout(fixture, minutes, step),
-      );
+      return playing(fixture, name, ending(breaching(), cut, [both[1]]), minutes, throughout(fixture, minutes, step));
     case 'is silent when one of two replicas goes down':
       return playing(fixture, name, ending(healthy(), cut, [both[1]]), minutes, never(fixture, minutes));
     case 'is silent when a new version of the golden set takes over':
-      return playing(
-        fixture,
-        name,
-        [...healthy(), ...worldOf(rotation, both, true)],
-        minutes,
-        never(fixture, minutes),
-      );
+      return playing(fixture, name, [...healthy(), ...worldOf(rotation, both, true)], minutes, never(fixture, minutes));
     case 'fires on through a restart':
-      return playing(
-        fixture,
-        name,
-        restarting(breaching(), cut, step),
-        minutes,
-        throughout(fixture, minutes, step),
-      );
+      return playing(fixture, name, restarting(breaching(), cut, step), minutes, throughout(fixture, minutes, step));
     case 'is silent through a restart':
       return playing(fixture, name, restarting(healthy(), cut, step), minutes, never(fixture, minutes));
   }
@@ -107,8 +89,7 @@ function isBlind({ alert }: AlertFixture): boolean {
 
 /** The signals on those replicas, and beside them what every living daemon exports. */
 function worldOf(signals: readonly Signal[], replicas: readonly string[], bare: boolean): World {
-  const key = ({ signal, instance }: World[number]) =>
-    `${instance} ${signal.name}${selectorOf(signal.labels)}`;
+  const key = ({ signal, instance }: World[number]) => `${instance} ${signal.name}${selectorOf(signal.labels)}`;
   const background = bare ? [] : both.flatMap((instance) => alive.map((signal) => ({ signal, instance })));
   const own = replicas.flatMap((instance) => signals.map((signal) => ({ signal, instance })));
   return [...new Map([...background, ...own].map((each) => [key(each), each])).values()];
@@ -186,11 +167,7 @@ function over(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_
 }
 
 /** It fires at each evaluation of the last 16 minutes, as one and the same alert. */
-function throughout(
-  fixture: AlertUnderTest,
-  minutes: number,
-  step: number,
-): Pick<RuleTest, 'promql_expr_test'> {
+function throughout(fixture: AlertUnderTest, minutes: number, step: number): Pick<RuleTest, 'promql_expr_test'> {
   const count = Math.floor(16 / step);
   const labels = {
     alertname: fixture.alert,

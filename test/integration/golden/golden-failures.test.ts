@@ -129,9 +129,7 @@ describe('a golden run over', () => {
 
   it('a wrong index is a regression whose labels are alive', async () => {
     const { next } = await aFailure();
-    const { ndcg, labels, regression, gauge, state } = await next(() =>
-      Array.from({ length: 10 }, (_, i) => `x${i}`),
-    );
+    const { ndcg, labels, regression, gauge, state } = await next(() => Array.from({ length: 10 }, (_, i) => `x${i}`));
     expect(ndcg).toBe(0);
     expect(labels?.verdict).toBe('ok');
     expect(regression?.explanation).toContain('it fell by 0.02');

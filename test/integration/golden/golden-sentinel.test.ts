@@ -82,10 +82,7 @@ describe('a sentinel', () => {
     await world.sentinel(minute(10));
     const own = { pipeline: world.pipeline.name, goldenSet: world.golden.set };
     const full = await world.runs.list({ ...own, limit: 10 });
-    expect(full.map(({ trigger, status }) => `${trigger} ${status}`)).toEqual([
-      'sentinel void',
-      'schedule completed',
-    ]);
+    expect(full.map(({ trigger, status }) => `${trigger} ${status}`)).toEqual(['sentinel void', 'schedule completed']);
     const gauge = await world.gauges();
     expect(gauge('recalld_golden_sentinel_state', { state: 'fallen' })).toBe(1);
     expect(gauge('recalld_golden_sentinel_last_success_timestamp_seconds')).toBeUndefined();
@@ -183,17 +180,13 @@ describe('a schedule', () => {
     expect(gauge('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' })).toBe(4);
     expect(world.logger.lines.map(({ fields }) => fields['missed'])).toContain(4);
     await world.full(minute(360));
-    expect(
-      (await world.gauges())('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' }),
-    ).toBe(4);
+    expect((await world.gauges())('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' })).toBe(4);
   });
 
   it('looks no further back than a day, also when the clock jumps by months', async () => {
     const world = await aWatchedSet();
     await world.full(minute(100 * 24 * 60));
-    expect(
-      (await world.gauges())('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' }),
-    ).toBe(23);
+    expect((await world.gauges())('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' })).toBe(23);
   });
 
   it('runs once more and counts nothing as missed when the clock is set back', async () => {

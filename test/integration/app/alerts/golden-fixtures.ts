@@ -1,4 +1,4 @@
-import { signal, type ValueAt } from '../../support/promtool.ts';
+import { signal, type ValueAt } from '../../../support/promtool.ts';
 import type { AlertFixture } from './fixture.ts';
 import {
   always,
@@ -15,11 +15,9 @@ import {
 const interval = (seconds: number) => signal('recalld_golden_run_interval_seconds', faq, always(seconds));
 const attempted = (at: ValueAt) => signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, at);
 const succeeded = (at: ValueAt) => signal('recalld_golden_run_last_success_timestamp_seconds', faq, at);
-const running = (at: (minute: number) => number) =>
-  signal('recalld_golden_runs', { ...faq, status: 'running' }, at);
+const running = (at: (minute: number) => number) => signal('recalld_golden_runs', { ...faq, status: 'running' }, at);
 
-const sentinelExpected = (at: ValueAt) =>
-  signal('recalld_golden_sentinel_expected_by_timestamp_seconds', faq, at);
+const sentinelExpected = (at: ValueAt) => signal('recalld_golden_sentinel_expected_by_timestamp_seconds', faq, at);
 const incidents = (open: Readonly<Record<string, number>>) =>
   Object.entries(open).map(([level, value]) =>
     signal('recalld_density_incident', { pipeline: 'docs', level }, always(value)),

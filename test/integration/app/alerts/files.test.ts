@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { configExample, exampleEnvironment } from '../../../docs/build/config-example.ts';
-import { defaultRuleSettings, ruleGroups } from '../../../src/app/alerts/rule-catalogue.ts';
-import { createAlertRules } from '../../../src/app/commands/alert-rules.ts';
-import { parseConfig } from '../../../src/app/config/parse.ts';
-import { configSchema } from '../../../src/app/config/schema.ts';
-import { missing } from '../../support/promtool.ts';
+import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
+import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule-catalogue.ts';
+import { createAlertRules } from '../../../../src/app/commands/alert-rules.ts';
+import { parseConfig } from '../../../../src/app/config/parse.ts';
+import { configSchema } from '../../../../src/app/config/schema.ts';
+import { missing } from '../../../support/promtool.ts';
 
-const deploy = path.resolve(import.meta.dirname, '../../../deploy');
+const deploy = path.resolve(import.meta.dirname, '../../../../deploy');
 const read = (file: string): unknown => parse(readFileSync(path.join(deploy, file), 'utf8'));
 const text = (value: unknown): string => JSON.stringify(value);
 
@@ -89,13 +89,9 @@ describe('the config of Alertmanager', () => {
         { name: 'docs', goldenSets: ['faq'], objectives: [{ slo: 'success', target: 0.99, windowDays: 30 }] },
       ],
     }).flatMap((group) => group.alerts.map(({ alert }) => alert));
-    const patterns = [...text(config).matchAll(/Recalld[\w.+|]*/g)].flatMap(([pattern]) =>
-      pattern.split('|'),
-    );
+    const patterns = [...text(config).matchAll(/Recalld[\w.+|]*/g)].flatMap(([pattern]) => pattern.split('|'));
     expect(patterns.length).toBeGreaterThan(10);
-    expect(
-      patterns.filter((pattern) => !alerts.some((alert) => new RegExp(`^${pattern}$`).test(alert))),
-    ).toEqual([]);
+    expect(patterns.filter((pattern) => !alerts.some((alert) => new RegExp(`^${pattern}$`).test(alert)))).toEqual([]);
   });
 
   it('holds no secret, only files of them', () => {

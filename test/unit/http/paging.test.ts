@@ -23,9 +23,6 @@ it('a cursor behind the end is an empty page', () => {
   expect(sliceAt([1, 2], { limit: 5, cursor: '9' })).toEqual({ items: [], next_cursor: null });
 });
 
-it.each(['-1', '1.5', 'x', '9'.repeat(16), ''])(
-  'a cursor that this API never gave is refused: %j',
-  (cursor) => {
-    expect(z.strictObject(numberedPageShape).safeParse({ cursor }).success).toBe(false);
-  },
-);
+it.each(['-1', '1.5', 'x', '9'.repeat(16), ''])('a cursor that this API never gave is refused: %j', (cursor) => {
+  expect(z.strictObject(numberedPageShape).safeParse({ cursor }).success).toBe(false);
+});

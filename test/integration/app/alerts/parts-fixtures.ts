@@ -1,4 +1,4 @@
-import { signal } from '../../support/promtool.ts';
+import { signal } from '../../../support/promtool.ts';
 import type { AlertFixture } from './fixture.ts';
 import { always, growing } from './signals.ts';
 
@@ -59,13 +59,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     labels: docs,
     breaching: [signal('recalld_probe_last_success_timestamp_seconds', storeSample, always(0))],
     // One in six hours: the last before the end is more than five hours old.
-    healthy: [
-      signal(
-        'recalld_probe_last_success_timestamp_seconds',
-        storeSample,
-        (m) => 21_600 * Math.floor(m / 360),
-      ),
-    ],
+    healthy: [signal('recalld_probe_last_success_timestamp_seconds', storeSample, (m) => 21_600 * Math.floor(m / 360))],
     minutes: 1060,
     step: 5,
     says: 'The latest uniform sample of the store of docs is 17h 40m 0s old; one is due every 6 hours. What is known of its content may no longer hold.',

@@ -1,5 +1,5 @@
 /** What each alert is tested with: a world that breaches its rule and one that does not. */
-import type { Signal } from '../../support/promtool.ts';
+import type { Signal } from '../../../support/promtool.ts';
 
 export interface AlertFixture {
   readonly alert: string;

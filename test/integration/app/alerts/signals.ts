@@ -1,5 +1,5 @@
 /** Values over time that the fixtures of alerts are made of, and what every recalld exports whatever happens. */
-import { type Signal, signal, type ValueAt } from '../../support/promtool.ts';
+import { type Signal, signal, type ValueAt } from '../../../support/promtool.ts';
 
 export const always =
   (value: number): ValueAt =>
@@ -29,11 +29,7 @@ export const faq = { pipeline: 'docs', golden_set: 'faq' };
 export const hourlyRuns: readonly Signal[] = [
   signal('recalld_golden_run_interval_seconds', faq, always(3600)),
   signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, (m) => 3600 * Math.floor(m / 60)),
-  signal(
-    'recalld_golden_run_last_success_timestamp_seconds',
-    faq,
-    (m) => 3600 * Math.floor((m - 1) / 60) + 60,
-  ),
+  signal('recalld_golden_run_last_success_timestamp_seconds', faq, (m) => 3600 * Math.floor((m - 1) / 60) + 60),
   signal('recalld_golden_runs', { ...faq, status: 'running' }, (m) => (m % 60 === 0 ? 1 : 0)),
   signal('recalld_golden_run_duration_seconds', faq, always(60)),
   signal('recalld_golden_scores_withheld', faq, always(0)),

@@ -1,17 +1,10 @@
 /** Every alert, by promtool: when it fires, when it must not, and what may happen to its series meanwhile. */
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { defaultRuleSettings } from '../../../src/app/alerts/rule-catalogue.ts';
-import { ruleFile } from '../../../src/app/alerts/rule-file.ts';
-import type { RuleSettings } from '../../../src/metrics/alert-rules.ts';
-import {
-  inputSeries,
-  missing,
-  type RuleTest,
-  runPromtool,
-  type Signal,
-  signal,
-} from '../../support/promtool.ts';
+import { defaultRuleSettings } from '../../../../src/app/alerts/rule-catalogue.ts';
+import { ruleFile } from '../../../../src/app/alerts/rule-file.ts';
+import type { RuleSettings } from '../../../../src/metrics/alert-rules.ts';
+import { inputSeries, missing, type RuleTest, runPromtool, type Signal, signal } from '../../../support/promtool.ts';
 import { type AlertUnderTest, aCase, caseNames, inapplicable } from './cases.ts';
 import { type AlertFixture, both } from './fixture.ts';
 import { goldenFixtures } from './golden-fixtures.ts';
@@ -50,17 +43,10 @@ const written = document.groups.flatMap((group) => group.rules as readonly Writt
 function rulesOf(alert: string): string {
   const rule = written.find((each) => each.alert === alert);
   const recordings = written.filter(({ record }) => record !== undefined && rule?.expr.includes(record));
-  const groups = [
-    { name: 'under test', rules: [...recordings, ...written.filter((each) => each.alert === alert)] },
-  ];
+  const groups = [{ name: 'under test', rules: [...recordings, ...written.filter((each) => each.alert === alert)] }];
   return stringify({ groups }, { lineWidth: 0 });
 }
-const fixtures: readonly AlertFixture[] = [
-  ...goldenFixtures,
-  ...liveFixtures,
-  ...partsFixtures,
-  ...itselfFixtures,
-];
+const fixtures: readonly AlertFixture[] = [...goldenFixtures, ...liveFixtures, ...partsFixtures, ...itselfFixtures];
 
 function underTest(fixture: AlertFixture): AlertUnderTest {
   const rule = written.find(({ alert }) => alert === fixture.alert);
@@ -121,12 +107,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     const { alert, annotations, severity, labels } = underTest(fixture);
     const info = (pipeline: string, cause: 'retriever_outage' | 'unknown') =>
       signal('recalld_diagnosis_info', { pipeline, cause, confidence: 'high' }, always(1));
-    const signals = [
-      ...alive,
-      ...fixture.breaching,
-      info('another', 'unknown'),
-      info('docs', 'retriever_outage'),
-    ];
+    const signals = [...alive, ...fixture.breaching, info('another', 'unknown'), info('docs', 'retriever_outage')];
     const test: RuleTest = {
       name: 'diagnosed',
       interval: '1m',
@@ -172,8 +153,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
       expr: 'ALERTS{alertname="RecalldJobsDead", alertstate="firing"}',
       exp_samples: [
         {
-          labels:
-            'ALERTS{alertname="RecalldJobsDead", alertstate="firing", severity="warning", job="recalld"}',
+          labels: 'ALERTS{alertname="RecalldJobsDead", alertstate="firing", severity="warning", job="recalld"}',
           value: 1,
         },
       ],

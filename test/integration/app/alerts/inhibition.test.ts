@@ -3,19 +3,17 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { defaultRuleSettings, ruleGroups } from '../../../src/app/alerts/rule-catalogue.ts';
-import { startAlertmanager } from '../../support/alerting-stack.ts';
-import { missing } from '../../support/promtool.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule-catalogue.ts';
+import { startAlertmanager } from '../../../support/alerting-stack.ts';
+import { missing } from '../../../support/promtool.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const shipped = parse(
-  readFileSync(path.resolve(import.meta.dirname, '../../../deploy/alertmanager/alertmanager.yml'), 'utf8'),
+  readFileSync(path.resolve(import.meta.dirname, '../../../../deploy/alertmanager/alertmanager.yml'), 'utf8'),
 ) as { readonly inhibit_rules: readonly object[] };
 
 const severities = new Map(
-  ruleGroups(defaultRuleSettings).flatMap(({ alerts }) =>
-    alerts.map(({ alert, severity }) => [alert, severity]),
-  ),
+  ruleGroups(defaultRuleSettings).flatMap(({ alerts }) => alerts.map(({ alert, severity }) => [alert, severity])),
 );
 
 interface Shown {

@@ -1,4 +1,4 @@
-import { type Signal, signal, type ValueAt } from '../../support/promtool.ts';
+import { type Signal, signal, type ValueAt } from '../../../support/promtool.ts';
 import type { AlertFixture } from './fixture.ts';
 import { always, growing, traffic } from './signals.ts';
 
@@ -19,8 +19,7 @@ function opinions(ratioAt: (minute: number) => number, count: number): Signal[] 
   ];
 }
 
-const thumbs = (at: ValueAt) =>
-  signal('recalld_feedback_total', { ...docs, kind: 'thumb', sentiment: 'positive' }, at);
+const thumbs = (at: ValueAt) => signal('recalld_feedback_total', { ...docs, kind: 'thumb', sentiment: 'positive' }, at);
 
 export const liveFixtures: readonly AlertFixture[] = [
   {

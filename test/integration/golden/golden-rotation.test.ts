@@ -115,9 +115,7 @@ describe('a new version of a golden set', () => {
     world.answerWith(() => ['x', 'y', 'z']);
     for (const at of [3, 4, 5]) {
       await world.full(hour(at));
-      expect(
-        (await world.gauges())('recalld_check_state', { check: floorName(set), state: 'critical' }),
-      ).toBe(1);
+      expect((await world.gauges())('recalld_check_state', { check: floorName(set), state: 'critical' })).toBe(1);
     }
   });
 

@@ -42,10 +42,7 @@ describeWithRedis('a golden run shared by workers over Redis', () => {
   );
 });
 
-function describeSharedRuns(
-  database: () => ReturnType<typeof useDatabase>,
-  backend: () => BackendSettings,
-): void {
+function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, backend: () => BackendSettings): void {
   const runs = () => createGoldenRuns(database().pool);
 
   /** A retriever that is always right after a moment, and knows how many asked it at once. */
@@ -143,12 +140,7 @@ function describeSharedRuns(
       holder: 'doomed',
     };
     const script = fileURLToPath(new URL('../../support/golden-worker.ts', import.meta.url));
-    const child = spawn(process.execPath, [
-      '--import',
-      import.meta.resolve('tsx'),
-      script,
-      JSON.stringify(settings),
-    ]);
+    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), script, JSON.stringify(settings)]);
     onTestFinished(() => kill(child));
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -197,9 +189,7 @@ function describeSharedRuns(
     await waitFor(() => server.requests.length >= 5);
     await runs().finish(run.id, endWithoutScores('cancelled', 'It was cancelled by hand.', new Date()));
     const { rows } = await waitFor(async () => {
-      const shares = await database().pool.query(
-        'select from retriever_shares where until >= clock_timestamp()',
-      );
+      const shares = await database().pool.query('select from retriever_shares where until >= clock_timestamp()');
       return shares.rows.length === 0 ? shares : null;
     });
     expect(rows).toEqual([]);

@@ -1,4 +1,4 @@
-import { type Signal, signal, type ValueAt } from '../../support/promtool.ts';
+import { type Signal, signal, type ValueAt } from '../../../support/promtool.ts';
 import { type AlertFixture, both } from './fixture.ts';
 import { alive, always, faq, foreign, from, growing, hourlyRuns } from './signals.ts';
 
@@ -8,19 +8,10 @@ function jobs(state: 'waiting' | 'active' | 'failed', at: ValueAt): Signal {
   return signal('recalld_queue_jobs', { queue: 'run-golden-set', state }, at);
 }
 
-const idle: readonly Signal[] = [
-  jobs('waiting', always(0)),
-  jobs('active', always(0)),
-  jobs('failed', always(0)),
-];
-const busy: readonly Signal[] = [
-  jobs('waiting', always(5)),
-  jobs('active', always(2)),
-  jobs('failed', always(0)),
-];
+const idle: readonly Signal[] = [jobs('waiting', always(0)), jobs('active', always(0)), jobs('failed', always(0))];
+const busy: readonly Signal[] = [jobs('waiting', always(5)), jobs('active', always(2)), jobs('failed', always(0))];
 
-const ended = (outcome: string, at: ValueAt) =>
-  signal('recalld_jobs_total', { job: 'run-golden-set', outcome }, at);
+const ended = (outcome: string, at: ValueAt) => signal('recalld_jobs_total', { job: 'run-golden-set', outcome }, at);
 
 export const itselfFixtures: readonly AlertFixture[] = [
   {

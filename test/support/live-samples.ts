@@ -1,8 +1,8 @@
 /** Samples of live queries with values that do not matter, so that a test names only those that do. */
 
-import type { Click } from '../../../src/live/rules/feedback/click-rates.ts';
-import type { WindowQuery } from '../../../src/live/sql/live-windows.ts';
-import { NOON } from '../../support/builders.ts';
+import type { Click } from '../../src/live/rules/feedback/click-rates.ts';
+import type { WindowQuery } from '../../src/live/sql/live-windows.ts';
+import { NOON } from './builders.ts';
 
 /** A time so many hours before noon. */
 export function hoursAgo(count: number): Date {
@@ -25,10 +25,7 @@ export function aSample(parts: Partial<WindowQuery> = {}): WindowQuery {
 }
 
 /** Samples `q0`, `q1`, ... of sessions of their own, whose draws are spread evenly below a half. */
-export function samples(
-  count: number,
-  parts: (index: number) => Partial<WindowQuery> = () => ({}),
-): WindowQuery[] {
+export function samples(count: number, parts: (index: number) => Partial<WindowQuery> = () => ({})): WindowQuery[] {
   return Array.from({ length: count }, (_, index) =>
     aSample({ id: `q${index}`, cluster: (0.5 * (index + 0.5)) / count, ...parts(index) }),
   );

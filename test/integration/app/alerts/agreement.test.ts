@@ -1,17 +1,17 @@
 /** The verdict of the daemon and the alert of Prometheus say the same, case by case. */
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { defaultRuleSettings } from '../../../src/app/alerts/rule-catalogue.ts';
-import { ruleFile } from '../../../src/app/alerts/rule-file.ts';
-import { createCheckStore } from '../../../src/checks/check-store.ts';
-import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
-import { readCheckGauges } from '../../../src/checks/gauges.ts';
-import { judgeGoldenRun, type RunEvidence } from '../../../src/checks/rules/golden-checks.ts';
-import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
-import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
-import type { GaugeSample } from '../../../src/metrics/meter.ts';
-import type { Verdict } from '../../../src/model.ts';
-import { readStoredGauges } from '../../../src/status/publish.ts';
+import { defaultRuleSettings } from '../../../../src/app/alerts/rule-catalogue.ts';
+import { ruleFile } from '../../../../src/app/alerts/rule-file.ts';
+import { createCheckStore } from '../../../../src/checks/check-store.ts';
+import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
+import { readCheckGauges } from '../../../../src/checks/gauges.ts';
+import { judgeGoldenRun, type RunEvidence } from '../../../../src/checks/rules/golden-checks.ts';
+import type { ThresholdCheck } from '../../../../src/checks/rules/threshold.ts';
+import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';
+import type { GaugeSample } from '../../../../src/metrics/meter.ts';
+import type { Verdict } from '../../../../src/model.ts';
+import { readStoredGauges } from '../../../../src/status/publish.ts';
 import {
   aCompletedRun,
   aFloor,
@@ -20,17 +20,17 @@ import {
   aWatchedPipeline,
   goldenChecks,
   NOON,
-} from '../../support/builders.ts';
-import { evaluated } from '../../support/check-states.ts';
-import { useDatabase } from '../../support/database.ts';
-import { aGap, aMeasurement, hours } from '../../support/measurements.ts';
-import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
-import { MemoryJobQueue } from '../../support/memory-job-queue.ts';
-import { MemoryMeasurements } from '../../support/memory-measurements.ts';
-import { MemoryLogger } from '../../support/memory-telemetry.ts';
-import { inputSeries, missing, type RuleTest, runPromtool, type Signal } from '../../support/promtool.ts';
-import { SteerableClock } from '../../support/steerable-clock.ts';
-import { samplesOf } from '../../support/stored-gauges.ts';
+} from '../../../support/builders.ts';
+import { evaluated } from '../../../support/check-states.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { aGap, aMeasurement, hours } from '../../../support/measurements.ts';
+import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
+import { MemoryJobQueue } from '../../../support/memory-job-queue.ts';
+import { MemoryMeasurements } from '../../../support/memory-measurements.ts';
+import { MemoryLogger } from '../../../support/memory-telemetry.ts';
+import { inputSeries, missing, type RuleTest, runPromtool, type Signal } from '../../../support/promtool.ts';
+import { SteerableClock } from '../../../support/steerable-clock.ts';
+import { samplesOf } from '../../../support/stored-gauges.ts';
 import { always } from './signals.ts';
 
 const HOUR = 3600;
@@ -56,8 +56,7 @@ type LiveValue = readonly [mean: number, low: number] | string | null;
 const thrice = (value: LiveValue): LiveValue[] => [value, value, value];
 
 const criticalFloor = goldenChecks({ floors: [aFloor()] });
-const staleLabels = (severity: 'warning' | 'critical') =>
-  goldenChecks({ staleLabels: [{ above: 0.02, severity }] });
+const staleLabels = (severity: 'warning' | 'critical') => goldenChecks({ staleLabels: [{ above: 0.02, severity }] });
 const gone = {
   kind: 'probed',
   probed: 100,
@@ -161,12 +160,7 @@ const agreements: readonly Agreement[] = [
       }),
     ],
     verdict: 'no_data',
-    alerts: [
-      'RecalldCheckNoData',
-      'RecalldGoldenRunFailed',
-      'RecalldRetrieverErrors',
-      'RecalldRetrieverNotAnswering',
-    ],
+    alerts: ['RecalldCheckNoData', 'RecalldGoldenRunFailed', 'RecalldRetrieverErrors', 'RecalldRetrieverNotAnswering'],
   },
   {
     when: 'few live queries fail',
@@ -253,9 +247,7 @@ async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: numb
     if (typeof value === 'string') await measurements.record([aGap({ ...at, reason: value })]);
     else if (value !== null) {
       const [mean, low] = value;
-      await measurements.record([
-        aMeasurement({ ...at, value: mean, ciLow: low, ciHigh: 2 * mean - low, n: 1000 }),
-      ]);
+      await measurements.record([aMeasurement({ ...at, value: mean, ciLow: low, ciHigh: 2 * mean - low, n: 1000 })]);
     }
     await evaluateChecks({
       pipelines,
