@@ -37,6 +37,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/live/sql/feedback-rows.ts': 'made by our own statement',
   'src/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
   'src/golden/commands/check.ts': 'a file of the person who runs the command',
+  'src/golden/commands/debug-query.ts': 'what we sent ourselves',
   'src/app/version.ts': 'our package.json',
   'src/client/delivery.ts': 'an answer of recalld, cut to some kilobytes',
   'src/text/json.ts': 'after it has looked',
