@@ -1,4 +1,4 @@
-/** Everything the daemon works with, opened in order: database, queue, schedule, exporter. Knows the adapters. */
+/** Everything the daemon works with, opened in order: threads, database, queue, schedule, exporter. */
 import { readCheckGauges } from '../checks/gauges.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
 import type { Clock } from '../clock.ts';

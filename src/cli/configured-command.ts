@@ -1,3 +1,4 @@
+/** What the options of commands have in common. */
 import { Command, InvalidArgumentError } from 'commander';
 
 /** Options of every command that works on a config. */

@@ -1,9 +1,8 @@
-/** How commands answer: one JSON document, or a table for people. */
+/** How commands answer: one JSON document, or tables, colours and small charts for people; plain text off a terminal. */
 
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
 
-/** Colours and small charts for terminals; plain text anywhere else. */
 type Format = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
 /** Styled on a terminal alone; NO_COLOR, FORCE_COLOR and the like are honoured (https://no-color.org). */

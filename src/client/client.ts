@@ -21,12 +21,12 @@ import { guardedListener, Tally } from './tally.ts';
 import { waitAtMost } from './timers.ts';
 import type { Client, ClientOptions, DeliveryStats, Drop, DropReason, FlushResult } from './types.ts';
 
-/** One kind of record, queries or feedback, on its way from the host's call to the daemon. */
 const MAX_RECORD_BYTES = 1024 * 1024;
 
 /** Why nothing is taken any more. */
 type Refusal = Extract<DropReason, 'closed' | 'disabled'>;
 
+/** One kind of record, queries or feedback, on its way from the host's call to the daemon. */
 class Channel {
   readonly #tally: Tally;
   readonly #outbox: Outbox<ClientRecord>;

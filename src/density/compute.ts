@@ -1,3 +1,4 @@
+/** The heavy passes over query vectors: what threads compute, and how they are asked. */
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import type { Matrix } from '../vector/matrix.ts';
 import { type BaselineSettings, buildBaseline, type FrozenBaseline } from './rules/baseline.ts';

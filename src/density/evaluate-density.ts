@@ -32,11 +32,12 @@ import { findLostChunks } from './search-store.ts';
 import { readTraffic, type Traffic, timeOf } from './traffic.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
-/** What lies behind an alarm: how much is uncovered, where, whether the questions are new, and what the store lost. */
+/** Queries that are told apart from those of the baseline, and as many of it. */
 const MAX_TOLD_APART = 1_000;
 
 /**
- * Investigates a raised alarm over the time that its size was measured over.
+ * Investigates a raised alarm over the time that its size was measured over: how much is uncovered, where, whether the
+ * questions are new, and what the store lost.
  *
  * When the questions are like those of the baseline, or the golden queries fell, the store is suspected, and the chunks
  * that the baseline queries found are looked for in it.

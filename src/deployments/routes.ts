@@ -1,4 +1,4 @@
-/** `/v1/deployments`. */
+/** `/v1/deployments`: changes of what a pipeline is made of. */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -10,7 +10,6 @@ import { toWire } from '../http/wire.ts';
 import type { Deployments } from './deployments.ts';
 import { type Deployment, deploymentKinds, type NewDeployment } from './rules/deployment.ts';
 
-/** `/v1/deployments`: changes of what a pipeline is made of. */
 export const newDeploymentSchema = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
   kind: z.enum(deploymentKinds).describe('What was changed.'),

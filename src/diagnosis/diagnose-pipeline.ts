@@ -28,7 +28,7 @@ import {
   observeRun,
   observeStore,
   observeTopics,
-} from './observe-parts.ts';
+} from './observe.ts';
 import { diagnose, type Findings } from './rules/diagnose.ts';
 import type { Diagnosis, StoredDiagnosis } from './rules/episode.ts';
 import type { Observations } from './rules/observations.ts';

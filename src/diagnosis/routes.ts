@@ -1,4 +1,4 @@
-/** `/v1/diagnoses`. */
+/** `/v1/diagnoses`: what was likely behind the alarms of pipelines. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
@@ -9,7 +9,6 @@ import { causes, causeTexts, confidences } from './rules/cause.ts';
 import type { Diagnosis, StoredDiagnosis } from './rules/episode.ts';
 import type { Sign } from './rules/weights.ts';
 
-/** `/v1/diagnoses`: what was likely behind the alarms of pipelines. */
 const sign = z.object({ sign: z.string(), state: z.string(), sentence: z.string() });
 
 const findingsShape = {

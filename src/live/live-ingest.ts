@@ -20,7 +20,7 @@ import { budgetShare } from './rules/sampling/minute-load.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 import type { HeldFragment } from './sql/trace-fragments.ts';
 
-/** Fragments of traces in: checked, made private, bounded, held for the live queries that they complete. */
+/** How many fragments of traces are held for the live queries that they complete. */
 interface FragmentBudget {
   /** What this process holds of one minute at most, estimated; what is beyond it is dropped and counted. */
   readonly bytesPerMinute: number;

@@ -1,4 +1,4 @@
-/** What the probes of a pipeline's parts work with. */
+/** What the probes of a pipeline's parts work with, and the gauges of what they found. */
 import type { Clock } from '../clock.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Embedder } from '../embedders/embedder.ts';
@@ -19,7 +19,6 @@ import { ALL_SEGMENT, type GoldenQuery } from '../model.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 import type { CanariesTable } from './probe-tables.ts';
 
-/** What probes last found -> metric samples. What is too old to trust is withheld. */
 const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info' } as const;
 
 interface ProbeGaugesDeps {
@@ -28,6 +27,7 @@ interface ProbeGaugesDeps {
   readonly pipelines: readonly string[];
 }
 
+/** What is too old to trust is withheld. */
 export async function readProbeGauges(
   { deployments, pipelines }: ProbeGaugesDeps,
   { measurements }: MeasuredRows,

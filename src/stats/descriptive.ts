@@ -1,4 +1,4 @@
-/** Mean, median, spread and skewness. */
+/** Mean, median, spread and skewness of values, and the confidence interval of a mean. */
 import type { Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
 import { type Interval, studentTInterval, wilsonInterval } from './intervals.ts';

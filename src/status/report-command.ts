@@ -19,7 +19,6 @@ import { systemClock } from '../system-clock.ts';
 import { type Review, type ReviewedIncident, type ReviewedSet, readReview } from './read-review.ts';
 import { renderReport } from './report/report-page.tsx';
 
-/** Writes the review of one pipeline as a file. */
 interface ReportRequest {
   readonly pipeline: string;
   readonly from: Date;

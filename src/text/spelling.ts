@@ -1,4 +1,4 @@
-/** Guesses what was meant by a misspelt word. */
+/** How words and numbers are written: what was meant by a misspelt word, shares and signs for people. */
 
 /**
  * The candidate with the least edit distance to `word`, when it is near enough to be a likely slip: at most a third

@@ -1,4 +1,4 @@
-/** Text of recalld.yaml and environment in, config out. Defaults < file < environment. Reads no file itself. */
+/** recalld.yaml, the environment and the secrets that it names as files in, config out. Defaults < file < environment. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { parseDocument, parse as parseYaml, YAMLError } from 'yaml';
@@ -8,7 +8,6 @@ import { explainIssues, formatPath } from './explain.ts';
 import { branches, isMapping, type JsonSchema } from './json-schema.ts';
 import { type Config, configSchema } from './schema.ts';
 
-/** Finds and reads recalld.yaml and the secrets that the environment names as files. */
 const DEFAULT_FILE = 'recalld.yaml';
 
 export interface LoadedConfig {

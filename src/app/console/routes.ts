@@ -31,9 +31,9 @@ import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../sta
 import { parseBoundedJson } from '../../text/json.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';
 
-/** What people may do on the pages, with scope admin: pin a baseline, note something, accept mended labels. */
 const LONGEST_REASON = 500;
 
+/** What people may do on the pages, with scope admin: pin a baseline, note something, accept mended labels. */
 function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions): void {
   const { clock, site } = deps;
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { latestEnded } from '../../../src/diagnosis/observe-parts.ts';
+import { latestEnded } from '../../../src/diagnosis/observe.ts';
 import { aGoldenRun, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';

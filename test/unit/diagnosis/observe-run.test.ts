@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
-import { lastGood, latestEnded, observeDensity } from '../../../src/diagnosis/observe-parts.ts';
+import { lastGood, latestEnded, observeDensity } from '../../../src/diagnosis/observe.ts';
 import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../src/model.ts';
 import { aFailedAnswer, aGoldenRun, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';

@@ -1,4 +1,4 @@
-/** What is stored of the parts of a pipeline, now and before the alarm. */
+/** What is stored of a pipeline, now and before the alarm: its golden runs, and its parts. */
 import { FLOORS } from '../density/rules/alarm.ts';
 import { embeddingCanaryVerdict } from '../density/rules/embedding-canary.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
@@ -24,7 +24,6 @@ import type {
   OwnWork,
 } from './rules/observations.ts';
 
-/** Which golden run shows what is wrong, and which one before it shows how it was. */
 interface DiagnosedRunsDeps {
   readonly runs: Pick<GoldenRuns, 'find' | 'list' | 'checks' | 'outcomes'>;
   readonly baselines: Pick<GoldenBaselines, 'pinned'>;
