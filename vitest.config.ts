@@ -11,8 +11,9 @@ export default defineConfig({
       new SlowestFiles(),
       ...(report === undefined ? [] : [['json', { outputFile: report }] as ['json', object]]),
     ],
-    // The machine of a user and of CI has two cores: more files at once only slow the services they start.
-    maxWorkers: 2,
+    // The machine of a user and of CI has two cores, which two files at a time leave idle for a third of the time: they
+    // wait for the services that they start. More than three only slow those.
+    maxWorkers: 3,
     projects: [
       {
         test: {
