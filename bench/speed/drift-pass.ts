@@ -123,7 +123,7 @@ async function searchBesideIngest(url: string, queries: number, chunks: number, 
 }
 
 async function searchThread(queries: Matrix, store: Matrix): Promise<{ search(): Promise<number> }> {
-  const built = path.resolve(import.meta.dirname, '../../dist/core/vector/nearest-neighbours.js');
+  const built = path.resolve(import.meta.dirname, '../../dist/vector/nearest-neighbours.js');
   const thread = new Worker(
     `const { parentPort, workerData: { queries, store } } = require('node:worker_threads');
      import(${JSON.stringify(pathToFileURL(built).href)}).then(({ nearestNeighbours }) => {
