@@ -112,7 +112,7 @@ export const errorTable = {
   key_lacks_scope: { kind: 'forbidden', meaning: 'The API key may not do this.' },
   origin_refused: { kind: 'forbidden', meaning: 'A page or a form was asked for from another site.' },
   form_expired: { kind: 'forbidden', meaning: 'A form is older than the session that sends it.' },
-  query_unknown: { kind: 'not_found', meaning: 'A golden run was not asked this query.' },
+  query_unknown: { kind: 'not_found', meaning: 'The golden set has no such query, or the run was not asked it.' },
   deployment_unknown: { kind: 'not_found', meaning: 'No deployment has that id.' },
   port_in_use: { kind: 'conflict', meaning: 'The address to listen on is taken by another process.' },
   database_denied: {

@@ -10,6 +10,7 @@ import { type SeenExchange, watchExchanges } from '../../outbound/exchange.ts';
 import type { RunSettings } from '../rules/run.ts';
 import { scoreQueries } from '../rules/score-run.ts';
 import { toQueryAnswer } from '../runs/ask-retriever.ts';
+import { latestVersion } from '../runs/start-golden-run.ts';
 import { scheduleOf } from '../watched-pipeline.ts';
 
 /** Of a text that a service sent. */
@@ -29,24 +30,19 @@ export interface DebuggedQuery {
     readonly score: number | null;
     readonly grade: number | null;
   }[];
-  /** Judged documents of grade 1 and more that were not found. */
+  /** Relevant documents that were not found. */
   readonly missed: readonly string[];
   /** By metric key. */
   readonly scores: Readonly<Record<string, number>>;
 }
 
-/** @throws RecalldError pipeline_unknown, golden_set_unknown, query_unknown */
+/** @throws RecalldError pipeline_unknown, golden_set_unknown, golden_set_empty, query_unknown */
 export function debugQuery(
   settings: CommandSettings,
   { pipeline: name, set, id }: { readonly pipeline: string; readonly set: string; readonly id: string },
 ): Promise<DebuggedQuery> {
   return withCommandStore(settings, async ({ sets }) => {
-    const latest = await sets.latest(set);
-    if (latest === null)
-      throw new RecalldError(
-        'golden_set_unknown',
-        `There is no golden set "${set}"; import one with \`recalld golden import PATH --set ${set}\`.`,
-      );
+    const latest = await latestVersion(sets, set);
     const query = (await sets.queries(set, latest.version)).find((one) => one.id === id);
     if (query === undefined)
       throw new RecalldError(
