@@ -42,8 +42,10 @@ const subjects = [
   'golden',
   'erasure',
   'density',
+  'judging',
   'checks',
   'diagnosis',
+  'notifications',
   'status',
 ];
 /** What a subject may use of npm outside its rules, which use nothing (but a hash). */
@@ -125,7 +127,18 @@ export default {
     ...allow(
       inFolder('app'),
       ['app/', ...tools, ...folders(subjects)],
-      ['node', 'pg', 'zod', 'yaml', 'pino', 'fastify', '@fastify/.*', 'preact', '@grafana/grafana-foundation-sdk'],
+      [
+        'node',
+        'pg',
+        'zod',
+        'yaml',
+        'pino',
+        'fastify',
+        '@fastify/.*',
+        'preact',
+        'marked',
+        '@grafana/grafana-foundation-sdk',
+      ],
     ),
     ...allow(inFolder('client'), ['client/'], ['node']),
     ...allow(

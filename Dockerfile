@@ -20,6 +20,7 @@ COPY --from=build /app/dist ./dist
 COPY migrations ./migrations
 COPY deploy/postgres ./deploy/postgres
 COPY src/demo/data ./src/demo/data
+COPY docs/runbooks ./docs/runbooks
 COPY src/console/assets ./src/console/assets
 USER node
 EXPOSE 8321

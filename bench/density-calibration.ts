@@ -25,6 +25,8 @@ import { commandOf, type Provenance, provenance, readArguments, readResult, writ
 
 export interface DensityResult {
   readonly provenance: Provenance;
+  /** What live queries were scored by; missing in results from when it was the mean of the five nearest chunks. */
+  readonly score?: string;
   readonly baselineDays: number;
   readonly budget: typeof budget;
   readonly worlds: number;
@@ -83,6 +85,7 @@ export async function measureDensity(
   const changed: ChangeCell[] = [...(before?.changed ?? [])];
   const resultSoFar = (): DensityResult => ({
     provenance: provenance(commandOf('density-calibration', scale), SEED, startedAt),
+    score: 'top-1-less-mean',
     baselineDays: BASELINE_HOURS / 24,
     budget,
     worlds: plan.worlds,

@@ -157,7 +157,6 @@ function aPlan(): DensityPlan {
     pipeline: 'docs',
     store,
     embedder: null,
-    k: 5,
     windowMs: 3_600_000,
     graceMs: 600_000,
     maxPerSecond: 10_000,
@@ -167,5 +166,6 @@ function aPlan(): DensityPlan {
     segmentKeys: [],
     maxSegments: 10,
     severity: null,
+    checkName: 'density drift',
   };
 }

@@ -73,6 +73,7 @@ export const errorTable = {
     kind: 'unreachable',
     meaning: 'The chat model, or the retriever beside it, fails again and again.',
   },
+  runbook_unknown: { kind: 'not_found', meaning: 'No alert has a runbook of that name.' },
   pipeline_unknown: { kind: 'not_found', meaning: 'The config has no pipeline of that name.' },
   topic_unknown: { kind: 'not_found', meaning: 'No uncovered topic has that id.' },
   run_not_completed: {
@@ -85,6 +86,11 @@ export const errorTable = {
     meaning: 'Two golden runs share nothing that they could be compared by.',
   },
   baseline_unknown: { kind: 'not_found', meaning: 'No baseline is pinned for that golden set.' },
+  judgment_unknown: {
+    kind: 'not_found',
+    meaning: 'No such live query was drawn to be judged, or it has no such document.',
+  },
+  incident_unknown: { kind: 'not_found', meaning: 'No incident has that id.' },
   run_unknown: { kind: 'not_found', meaning: 'No golden run has that id.' },
   data_dir_unusable: {
     kind: 'input',

@@ -25,7 +25,10 @@ export interface GoldenQuery {
   readonly id: string;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
+  /** Empty for a question that is asked for its forbidden documents alone. */
   readonly judgments: readonly Judgment[];
+  /** Documents that must never come back, ids or beginnings of ids that end in `*`; left out, none. */
+  readonly forbidden?: readonly string[];
 }
 
 /** `error` and `timeout` are failures of the retriever; `empty` is an answer without documents. */

@@ -1,57 +1,135 @@
-/** Real questions about Wikipedia articles; some articles are left out of the store. By the demo's lexical embedder. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { demoDataPath, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
+/** Real questions about Wikipedia articles; some articles are left out of the store. */
+import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../src/demo/rag/embedder.ts';
-import { matrixOf, selectRows } from '../../src/vector/matrix.ts';
-import { randomNumbers } from '../random-numbers.ts';
+import { type Matrix, matrixOf, selectRows } from '../../src/vector/matrix.ts';
+import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
+import { encode } from './dense-encoder.ts';
 import { shuffled, type World } from './world.ts';
 
 const LEFT_OUT = 6;
 const DIMENSIONS = 256;
 const POPULARITY_SPREAD = 0.8;
 
-/** @param seed decides which articles are left out, and how often each of the others is asked for */
-export async function articleWorld(seed: number): Promise<World> {
-  const random = randomNumbers(seed);
-  const [documents, questions, qrels] = await Promise.all([
+/** What is asked and held, article by article. */
+export interface Articles {
+  readonly count: number;
+  readonly questions: readonly { readonly text: string; readonly article: number }[];
+  readonly passages: readonly { readonly text: string; readonly article: number }[];
+}
+
+/** @param most articles at most */
+export async function readArticles(most: number = Number.POSITIVE_INFINITY): Promise<Articles> {
+  const [documents, questions, answers] = await Promise.all([
     readDemoDocuments(),
     readDemoQuestions(),
-    readFile(join(demoDataPath, 'qrels.tsv'), 'utf8'),
+    readDemoAnswers(),
   ]);
-  const articles = [...new Set(documents.map(({ id }) => articleOf(id)))];
+  const articles = [...new Set(documents.map(({ id }) => articleOf(id)))].slice(0, most);
   const numbers = new Map(articles.map((article, number) => [article, number]));
-  const judged = new Map(
-    qrels
-      .split('\n')
-      .slice(1)
-      .map((line) => line.split('\t'))
-      .map(([question = '', document = '']) => [question, numbers.get(articleOf(document)) ?? -1]),
-  );
-  const leftOut = Array.from(shuffled(articles.length, random).slice(0, LEFT_OUT));
-  const covered = documents.filter(({ id }) => !leftOut.includes(numbers.get(articleOf(id)) ?? -1));
-  const textOf = ({ title, text }: (typeof documents)[number]): string => `${title} ${text}`;
-  const embedder = hashedTfidfEmbedder(fitInverseDocumentFrequencies(covered.map(textOf)), {
+  const numbered = (text: string, document: string) => {
+    const article = numbers.get(articleOf(document));
+    return article === undefined ? [] : [{ text, article }];
+  };
+  return {
+    count: articles.length,
+    questions: questions.flatMap(({ id, text }) => numbered(text, answers.get(id) ?? '')),
+    passages: documents.flatMap(({ id, title, text }) => numbered(`${title} ${text}`, id)),
+  };
+}
+
+/** By the demo's lexical embedder, which knows the words of what the store holds. */
+export async function articleWorld(seed: number): Promise<World> {
+  const random = randomNumbers(seed);
+  const articles = await readArticles();
+  const leftOut = Array.from(shuffled(articles.count, random).slice(0, LEFT_OUT));
+  const held = articles.passages.filter(({ article }) => !leftOut.includes(article));
+  const embedder = hashedTfidfEmbedder(fitInverseDocumentFrequencies(held.map(({ text }) => text)), {
     dimensions: DIMENSIONS,
     seed: 1,
   });
-  const vectors = matrixOf(questions.map(({ text }) => embedder.embed(text)));
-  const usable = [...vectors.data.keys()]
-    .filter((i) => i % DIMENSIONS === 0)
-    .map((i) => i / DIMENSIONS)
-    .filter((row) => vectors.data.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS).some((x) => x !== 0));
-  const asked = [...articles.keys()].filter((article) => !leftOut.includes(article));
-  const popularity = asked.map(() => Math.exp(POPULARITY_SPREAD * random.normal()));
-  const total = popularity.reduce((sum, value) => sum + value, 0);
+  const vectors = matrixOf(articles.questions.map(({ text }) => embedder.embed(text)));
+  const usable = articles.questions.flatMap((question, row) =>
+    vectors.data.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS).some((x) => x !== 0) ? [{ ...question, row }] : [],
+  );
   return {
     name: 'articles',
-    vectors: selectRows(vectors, usable),
-    topics: Int32Array.from(usable, (row) => judged.get(questions[row]?.id ?? '') ?? -1),
-    asked: asked.map((topic, i) => ({ topic, group: i % 8, share: (popularity[i] ?? 0) / total })),
+    vectors: selectRows(
+      vectors,
+      usable.map(({ row }) => row),
+    ),
+    topics: Int32Array.from(usable, ({ article }) => article),
+    asked: askedOf(articles.count, leftOut, random),
+    unasked: [],
     uncovered: leftOut.map((topic) => ({ topic, kind: 'article' })),
-    store: matrixOf(covered.map((document) => embedder.embed(textOf(document)))),
-    chunkTopics: Int32Array.from(covered, ({ id }) => numbers.get(articleOf(id)) ?? -1),
+    store: matrixOf(held.map(({ text }) => embedder.embed(text))),
+    chunkTopics: Int32Array.from(held, ({ article }) => article),
   };
+}
+
+/** All articles, by the neural encoder. */
+export interface EncodedArticles {
+  readonly articles: Articles;
+  /** Rows in the order of the passages. */
+  readonly passages: Matrix;
+  /** Questions as they were written, then each again without one of its words, three times. */
+  readonly questions: Matrix;
+  readonly articleOfQuestion: Int32Array;
+  /** How many of them are as they were written. */
+  readonly written: number;
+}
+
+const VARIANTS = 3;
+
+export async function encodeArticles(articles: Articles): Promise<EncodedArticles> {
+  const random = randomNumbers(1);
+  const written = articles.questions;
+  const variants = Array.from({ length: VARIANTS }, () =>
+    written.map(({ text, article }) => ({ text: withoutOneWord(text, random), article })),
+  );
+  const questions = [...written, ...variants.flat()];
+  return {
+    articles,
+    passages: await encode(articles.passages.map(({ text }) => text)),
+    questions: await encode(questions.map(({ text }) => text)),
+    articleOfQuestion: Int32Array.from(questions, ({ article }) => article),
+    written: written.length,
+  };
+}
+
+function withoutOneWord(text: string, random: RandomNumbers): string {
+  const words = text.split(' ');
+  return words.toSpliced(random.below(words.length), 1).join(' ');
+}
+
+/**
+ * By the neural encoder. Six articles are not held, and six that are held nobody asks about at first.
+ *
+ * @param repeats people ask what was written, again and again; otherwise hardly ever twice in the same words
+ */
+export function denseWorld(encoded: EncodedArticles, seed: number, repeats: boolean, leftOut = LEFT_OUT): World {
+  const { articles, passages, questions, articleOfQuestion, written } = encoded;
+  const random = randomNumbers(seed);
+  const order = Array.from(shuffled(articles.count, random));
+  const [missing, quiet] = [order.slice(0, leftOut), order.slice(leftOut, 2 * leftOut)];
+  const held = articles.passages.flatMap(({ article }, row) => (missing.includes(article) ? [] : [row]));
+  const asked = Array.from({ length: repeats ? written : questions.rows }, (_, row) => row);
+  return {
+    name: repeats ? 'dense articles, repeated questions' : 'dense articles',
+    vectors: selectRows(questions, asked),
+    topics: articleOfQuestion.slice(0, asked.length),
+    asked: askedOf(articles.count, [...missing, ...quiet], random),
+    unasked: quiet,
+    uncovered: missing.map((topic) => ({ topic, kind: 'article' })),
+    store: selectRows(passages, held),
+    chunkTopics: Int32Array.from(held, (row) => articles.passages[row]?.article ?? -1),
+  };
+}
+
+function askedOf(count: number, without: readonly number[], random: RandomNumbers): World['asked'] {
+  const asked = Array.from({ length: count }, (_, article) => article).filter((article) => !without.includes(article));
+  const popularity = asked.map(() => Math.exp(POPULARITY_SPREAD * random.normal()));
+  const total = popularity.reduce((sum, value) => sum + value, 0);
+  return asked.map((topic, i) => ({ topic, group: i % 8, share: (popularity[i] ?? 0) / total }));
 }
 
 function articleOf(documentId: string): string {

@@ -1,6 +1,6 @@
 /** What the daemon can say of an alarm: which topic, and why. */
 
-import type { Baseline } from '../../src/density/rules/baseline.ts';
+import { type Baseline, isInTail } from '../../src/density/rules/baseline.ts';
 import { type CauseReading, familiarity, novelBelow, noveltyOf, readCause } from '../../src/density/rules/cause.ts';
 import { type RepeatedSearch, searchCanary } from '../../src/density/rules/embedding-canary.ts';
 import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../src/density/rules/query-density.ts';
@@ -32,7 +32,6 @@ export interface Reading extends CauseReading {
 const KNOWN = 1_000;
 const LIVE = 1_000;
 const GOLDEN = 300;
-const TAIL = 0.1;
 const SIGNIFICANCE = 0.01;
 
 /** @param asked questions of the baseline, in the order of time */
@@ -81,7 +80,7 @@ export function readAlarm(
   );
   const sessions = hours.reduce((sum, hour) => sum + hour.sessions, 0);
   const uncovered = hours.reduce((sum, hour) => sum + hour.sessions * hour.uncovered, 0) / sessions;
-  const { excess } = uncoveredShareOf(uncovered, sessions, UNCOVERED_PERCENTILE);
+  const { excess } = uncoveredShareOf(uncovered, sessions, UNCOVERED_PERCENTILE, Number.POSITIVE_INFINITY);
   const read = readCause({
     densityFell: true,
     trafficChanged: noveltyOf(familiarity(rows, known), memory.novelBelow, excess).explains,
@@ -105,7 +104,7 @@ function oneOfEachSession(hours: readonly MonitoredHour[]): number[] {
 function largestCluster({ baseline, world }: Memory, hours: readonly MonitoredHour[], sessions: number): number[] {
   const tail = hours.flatMap(({ queries }, hour) =>
     queries
-      .filter(({ percentile, region }) => percentile <= TAIL && region >= 0)
+      .filter(({ ranks, region }) => isInTail(ranks) && region >= 0)
       .map((query) => ({
         id: query.id,
         row: query.question,

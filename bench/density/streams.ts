@@ -2,15 +2,16 @@
 
 import type { AlarmLevel } from '../../src/density/rules/alarm.ts';
 import { embeddingCanary } from '../../src/density/rules/embedding-canary.ts';
-import { type Matrix, rowOf, selectRows } from '../../src/vector/matrix.ts';
+import { type Matrix, meanDirection, rowOf, selectRows } from '../../src/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import { BASELINE_HOURS, baselineOf, type MonitoredHour, POOL_HOURS, startMonitor } from './monitor.ts';
 import { type Memory, memoryOf, type Reading, readAlarm } from './reading.ts';
-import { noChange, type Traffic, type TrafficChange, traffic } from './traffic.ts';
+import { noChange, type Traffic, type TrafficChange, traffic, type Unrest } from './traffic.ts';
 import { otherModel, type Scores, scoresOn, type World } from './world.ts';
 
 export type Scenario =
   | { readonly kind: 'uncovered'; readonly topic: string; readonly share: number }
+  | { readonly kind: 'new and held'; readonly share: number }
   | { readonly kind: 'deleted'; readonly share: number }
   | { readonly kind: 'topic mix'; readonly spread: number }
   | { readonly kind: 'other model' };
@@ -19,6 +20,8 @@ export type Scenario =
 export interface MeasuredWorld {
   readonly world: World;
   readonly scores: Scores;
+  /** Of the chunks, as it was frozen with the baseline. */
+  readonly storeMean: Float64Array;
   readonly changed: Map<string, Pick<Change, 'vectors' | 'scores' | 'missing'>>;
 }
 
@@ -44,6 +47,7 @@ export interface Pipeline {
   readonly measured: MeasuredWorld;
   readonly volume: number;
   readonly seed: number;
+  readonly unrest: Unrest | undefined;
 }
 
 const DAY = 24;
@@ -52,22 +56,24 @@ const CANARY_QUESTIONS = 20;
 const LEAD_HOURS = 24;
 
 export function measureWorld(world: World): MeasuredWorld {
-  return { world, scores: scoresOn(world.store, world.vectors), changed: new Map() };
+  const storeMean = meanDirection(world.store);
+  return { world, scores: scoresOn(world.store, world.vectors, storeMean), storeMean, changed: new Map() };
 }
 
 /** Two weeks of traffic and the baseline of it. */
-export function startPipeline(measured: MeasuredWorld, volume: number, seed: number): Pipeline {
+export function startPipeline(measured: MeasuredWorld, volume: number, seed: number, unrest?: Unrest): Pipeline {
   const { world, scores } = measured;
-  const live = trafficOf(measured, volume, seed, 0);
+  const live = trafficOf({ measured, volume, seed, unrest }, 0);
   const hours = Array.from({ length: BASELINE_HOURS }, (_, hour) => live.hour(hour, noChange));
   const baseline = baselineOf(hours, world.vectors, scores);
   const asked = hours.flatMap((hour) => hour.map(({ question }) => question));
-  return { memory: memoryOf(baseline, world, asked, scores, seed), measured, volume, seed };
+  return { memory: memoryOf(baseline, world, asked, scores, seed), measured, volume, seed, unrest };
 }
 
 /** Nothing happens but seasons, bots, news and the slow wander of topics. */
-export function watchQuiet({ memory, measured, volume, seed }: Pipeline, days: number): QuietResult {
-  const live = trafficOf(measured, volume, seed, 1);
+export function watchQuiet(pipeline: Pipeline, days: number): QuietResult {
+  const { memory, measured } = pipeline;
+  const live = trafficOf(pipeline, 1);
   const monitor = startMonitor(memory.baseline, BASELINE_HOURS);
   const alarms = { page: 0, ticket: 0 };
   let sessions = 0;
@@ -81,8 +87,8 @@ export function watchQuiet({ memory, measured, volume, seed }: Pipeline, days: n
 
 /** A change after a day or more, watched for so many days. */
 export function watchChange(pipeline: Pipeline, scenario: Scenario, number: number, days: number): ChangeResult {
-  const { memory, measured, volume, seed } = pipeline;
-  const live = trafficOf(measured, volume, seed, 2 + number);
+  const { memory, measured, seed } = pipeline;
+  const live = trafficOf(pipeline, 2 + number);
   const change = changeOf(pipeline, scenario, number);
   const first = BASELINE_HOURS + (seed % 7) * DAY;
   const onset = first + LEAD_HOURS + (seed % DAY);
@@ -129,7 +135,7 @@ interface Change {
 }
 
 function changeOf({ measured, seed }: Pipeline, scenario: Scenario, number: number): Change {
-  const { world, scores } = measured;
+  const { world, scores, storeMean } = measured;
   const random = randomNumbers(seed * 31 + number);
   const same: Change = { traffic: noChange, vectors: world.vectors, scores, missing: new Set() };
   switch (scenario.kind) {
@@ -138,6 +144,10 @@ function changeOf({ measured, seed }: Pipeline, scenario: Scenario, number: numb
       const topic = topics[random.below(topics.length)]?.topic ?? 0;
       const added = { topic, share: scenario.share };
       return { ...same, traffic: { ...noChange, added }, missing: new Set([topic]) };
+    }
+    case 'new and held': {
+      const topic = world.unasked[random.below(world.unasked.length)] ?? 0;
+      return { ...same, traffic: { ...noChange, added: { topic, share: scenario.share } } };
     }
     case 'deleted': {
       const variant = seed % VARIANTS;
@@ -149,7 +159,7 @@ function changeOf({ measured, seed }: Pipeline, scenario: Scenario, number: numb
           return {
             missing,
             vectors: world.vectors,
-            scores: scoresOn(selectRows(world.store, kept), world.vectors),
+            scores: scoresOn(selectRows(world.store, kept), world.vectors, storeMean),
           };
         }),
       };
@@ -163,7 +173,7 @@ function changeOf({ measured, seed }: Pipeline, scenario: Scenario, number: numb
         ...same,
         ...once(measured.changed, 'other model', () => {
           const vectors = otherModel(world.vectors, randomNumbers(1));
-          return { missing: new Set(), vectors, scores: scoresOn(world.store, vectors) };
+          return { missing: new Set(), vectors, scores: scoresOn(world.store, vectors, storeMean) };
         }),
       };
   }
@@ -203,7 +213,10 @@ function canaryNames({ golden }: Memory, before: Matrix, after: Matrix): boolean
   return embeddingCanary(pairs).verdict === 'changed';
 }
 
-function trafficOf({ world, scores }: MeasuredWorld, volume: number, seed: number, part: number): Traffic {
+function trafficOf(
+  { measured: { world, scores }, volume, seed, unrest }: Omit<Pipeline, 'memory'>,
+  part: number,
+): Traffic {
   const people = randomNumbers(seed * 101 + part);
-  return traffic(world, scores, volume, { people, path: randomNumbers(seed) });
+  return traffic(world, scores, volume, { people, path: randomNumbers(seed) }, unrest);
 }

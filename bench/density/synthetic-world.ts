@@ -64,6 +64,7 @@ export function syntheticWorld(
       })),
       { topic: chitChat, group: groups, share: CHIT_CHAT },
     ],
+    unasked: [],
     uncovered: [
       { topic: near, kind: 'near' },
       { topic: far, kind: 'far' },

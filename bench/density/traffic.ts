@@ -22,6 +22,16 @@ export interface Traffic {
   hour(hour: number, change: TrafficChange): Asked[];
 }
 
+/** How much the popularity of topics changes by itself. */
+export interface Unrest {
+  /** Standard deviation of its logarithm, which wanders over two weeks (Ornstein and Uhlenbeck). */
+  readonly spread: number;
+  /** How long a topic stays in the news. */
+  readonly newsDays: number;
+}
+
+export const usualUnrest: Unrest = { spread: 0.2, newsDays: 1 };
+
 export const noChange: TrafficChange = { added: null, factors: null };
 
 const QUERIES_PER_SESSION = 3;
@@ -33,9 +43,8 @@ const NIGHT_VOLUME = 0.25;
 /** Topics come and go by the hour of the day and at weekends, and wander over weeks. */
 const HOUR_SWING = 0.6;
 const WEEKEND_SWING = 0.4;
-const WANDER_SPREAD = 0.2;
 const WANDER_DAYS = 14;
-/** A topic in the news for a day, this often and this much. */
+/** A topic comes into the news this often, and is asked for so much more. */
 const NEWS_PER_DAY = 0.1;
 const NEWS_FACTOR = 4;
 /** One client that repeats one question, a tenth of the traffic of an hour. */
@@ -52,21 +61,25 @@ export function traffic(
   scores: Scores,
   volume: number,
   { people: random, path }: { readonly people: RandomNumbers; readonly path: RandomNumbers },
+  { spread, newsDays }: Unrest = usualUnrest,
 ): Traffic {
   const ranked = rankedByTopic(world, scores);
-  const wander = world.asked.map(() => WANDER_SPREAD * path.normal());
+  const wander = world.asked.map(() => spread * path.normal());
   const groupPhase = world.asked.map(({ group }) => (group * 2.4) % (2 * Math.PI));
   const groupWeekend = world.asked.map(({ group }) => (group % 3) - 1);
   let day = 0;
   let news: number | null = null;
+  let newsUntil = 0;
   let sessions = 0;
   const startDay = (next: number): void => {
     const keep = Math.exp(-1 / WANDER_DAYS);
     for (; day < next; day++) {
       for (const [i, value] of wander.entries()) {
-        wander[i] = keep * value + Math.sqrt(1 - keep ** 2) * WANDER_SPREAD * path.normal();
+        wander[i] = keep * value + Math.sqrt(1 - keep ** 2) * spread * path.normal();
       }
+      if (day < newsUntil) continue;
       news = path.uniform() < NEWS_PER_DAY ? path.below(wander.length) : null;
+      if (news !== null) newsUntil = day + newsDays;
     }
   };
   const questionOf = (topic: number, person: number): number => {

@@ -1,7 +1,8 @@
 /** What people can ask and what the store answers: the common face of the synthetic and the real world. */
 
+import { coverageScores } from '../../src/density/rules/query-score.ts';
 import { type Matrix, rowOf } from '../../src/vector/matrix.ts';
-import { meanSimilarities, nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
+import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
 /** Questions with their vectors; a stream draws from them. */
@@ -12,6 +13,8 @@ export interface World {
   readonly topics: Int32Array;
   /** Topics that people ask about from the start, with their shares of traffic. */
   readonly asked: readonly { readonly topic: number; readonly share: number; readonly group: number }[];
+  /** Topics that the store holds and nobody asks about at first. */
+  readonly unasked: readonly number[];
   /** Topics that the store does not hold and nobody asks for at first. */
   readonly uncovered: readonly { readonly topic: number; readonly kind: string }[];
   readonly store: Matrix;
@@ -19,14 +22,12 @@ export interface World {
   readonly chunkTopics: Int32Array;
 }
 
-/** Scores of the questions, by the k that the daemon takes. */
+/** Scores of the questions, as the daemon gives them. */
 export type Scores = Float64Array;
 
-const K = 5;
-
-/** Mean cosine of each question to its five best chunks. */
-export function scoresOn(store: Matrix, vectors: Matrix): Scores {
-  return meanSimilarities(nearestNeighbours(store, vectors, K), vectors.rows);
+/** Score of each question in a store; what is taken off is the mean of the store at the time of the baseline. */
+export function scoresOn(store: Matrix, vectors: Matrix, storeMean: Float64Array): Scores {
+  return coverageScores(nearestNeighbours(store, vectors, 1), vectors, storeMean);
 }
 
 /** An orthogonal change of all vectors, as another embedding model of the same dimension would be: nothing fits. */

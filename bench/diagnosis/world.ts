@@ -1,129 +1,361 @@
-/** The demo's corpus, questions and embedder in memory, as a pipeline whose every part can be broken. */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { demoDataPath, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
-import {
-  fitInverseDocumentFrequencies,
-  hashedTfidfEmbedder,
-  type InverseDocumentFrequencies,
-  type TextEmbedder,
-} from '../../src/demo/rag/embedder.ts';
-import type { GoldenQuery } from '../../src/model.ts';
-import { drawn } from '../../src/stats/random.ts';
-import { neighbourRecall, type RankedSimilarity } from '../../src/vector/nearest-neighbours.ts';
+/** One world: a pipeline, what goes wrong with it, what is in alarm, and what the daemon would know of it. */
+import type { Deployment, DeploymentKind } from '../../src/deployments/rules/deployment.ts';
+import type { EffectKind } from '../../src/diagnosis/rules/explains.ts';
+import type { Observations, ObservedShare } from '../../src/diagnosis/rules/observations.ts';
+import { observedRun } from '../../src/diagnosis/rules/observed-run.ts';
+import { type ComparedSide, sharedQueries, storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
+import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
+import { judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
+import type { QueryAnswer } from '../../src/golden/rules/run.ts';
+import { scoresBy } from '../../src/golden/rules/score-run.ts';
+import { mean, summarize } from '../../src/stats/descriptive.ts';
+import { wilsonInterval } from '../../src/stats/intervals.ts';
+import { neighbourRecall } from '../../src/vector/nearest-neighbours.ts';
+import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
+import { type Chunk, type Corpus, indexOf, type Question, search } from './corpus.ts';
+import { observeCoverage } from './coverage.ts';
+import { type Broken, type Call, type Fault, TIMEOUT_MS } from './fault.ts';
+import { drawShape, type Shape, type Worlds } from './shape.ts';
 
-export interface Chunk {
-  readonly id: string;
-  readonly title: string;
-  readonly text: string;
-  readonly vector: Float32Array;
+export interface World {
+  readonly shape: Shape;
+  readonly observed: Observations;
 }
 
-export interface Question extends GoldenQuery {
-  readonly title: string;
-}
+const MOST_DRAWS = 40;
 
-export interface Corpus {
-  readonly chunks: readonly Chunk[];
-  readonly questions: readonly Question[];
-  readonly embedder: TextEmbedder;
-  readonly fitted: InverseDocumentFrequencies;
-}
-
-const DIMENSIONS = 512;
-
-export async function loadCorpus(): Promise<Corpus> {
-  const [documents, questions] = await Promise.all([readDemoDocuments(), readDemoQuestions()]);
-  const fitted = fitInverseDocumentFrequencies(documents.map(({ text }) => text));
-  const embedder = embedderOf(fitted, 0);
-  const chunks = documents.map((document) => ({ ...document, vector: embedder.embed(document.text) }));
-  const titleOf = new Map(documents.map(({ id, title }) => [id, title]));
-  const rows = readFileSync(path.join(demoDataPath, 'qrels.tsv'), 'utf8').trim().split('\n').slice(1);
-  const answers = new Map(rows.map((row) => row.split('\t').slice(0, 2) as [string, string]));
-  return {
-    chunks,
-    embedder,
-    fitted,
-    questions: questions.map(({ id, text }) => {
-      const documentId = answers.get(id) ?? '';
-      const title = titleOf.get(documentId) ?? '';
-      return { id, text, title, tags: {}, judgments: [{ documentId, grade: 1 }] };
-    }),
-  };
-}
-
-/** Seeds other than 0 are other models: their vectors cannot be compared. */
-export function embedderOf(fitted: InverseDocumentFrequencies, seed: number): TextEmbedder {
-  const embedder = hashedTfidfEmbedder(fitted, { dimensions: DIMENSIONS, seed });
-  const known = new Map<string, Float32Array>();
-  const embed = (text: string): Float32Array => {
-    const vector = known.get(text) ?? embedder.embed(text);
-    known.set(text, vector);
-    return vector;
-  };
-  return { dimensions: DIMENSIONS, embed };
-}
-
-/** Exact nearest neighbours by cosine, ties by id. */
-export function search(chunks: readonly Chunk[], vector: Float32Array, k: number): readonly RankedSimilarity[] {
-  return chunks
-    .map(({ id, vector: other }) => ({ id, similarity: dot(vector, other) }))
-    .toSorted((a, b) => b.similarity - a.similarity || (a.id < b.id ? -1 : 1))
-    .slice(0, k);
-}
-
-/** An inverted-file index: chunks by the nearest of some pivots, of which a search looks into `probes`. */
-export function searchApproximately(
-  chunks: readonly Chunk[],
-  pivots: readonly Float32Array[],
-  vector: Float32Array,
-  k: number,
-  probes: number,
-): readonly RankedSimilarity[] {
-  const near = pivots
-    .map((pivot, list) => ({ list, similarity: dot(pivot, vector) }))
-    .toSorted((a, b) => b.similarity - a.similarity)
-    .slice(0, probes);
-  const lists = new Set(near.map(({ list }) => list));
-  return search(
-    chunks.filter((chunk) => lists.has(nearestPivot(pivots, chunk.vector))),
-    vector,
-    k,
-  );
-}
-
-export function drawPivots(chunks: readonly Chunk[], count: number, seed: number): Float32Array[] {
-  return drawn(chunks, count, seed).map(({ vector }) => vector);
-}
-
-/** Mean recall of the index at 10, as the probe measures it, over some texts. */
-export function recallOf(
-  exact: (vector: Float32Array) => readonly RankedSimilarity[],
-  approximate: (vector: Float32Array) => readonly RankedSimilarity[],
-  vectors: readonly Float32Array[],
-): number[] {
-  return vectors.flatMap((vector) => neighbourRecall(approximate(vector), exact(vector)) ?? []);
-}
-
-const pivotOf = new WeakMap<readonly Float32Array[], Map<Float32Array, number>>();
-
-function nearestPivot(pivots: readonly Float32Array[], vector: Float32Array): number {
-  const known = pivotOf.get(pivots) ?? new Map<Float32Array, number>();
-  pivotOf.set(pivots, known);
-  const found = known.get(vector);
-  if (found !== undefined) return found;
-  let best = 0;
-  let closest = Number.NEGATIVE_INFINITY;
-  for (const [list, pivot] of pivots.entries()) {
-    const similarity = dot(pivot, vector);
-    if (similarity > closest) [best, closest] = [list, similarity];
+/** Draws pipelines and sizes until something is in alarm. */
+export function drawWorld(
+  corpusOf: (random: RandomNumbers) => Corpus,
+  worlds: Worlds,
+  fault: Fault,
+  seed: number,
+): World {
+  const random = randomNumbers(seed);
+  for (let draw = 0; draw < MOST_DRAWS; draw++) {
+    const world = lookAt(corpusOf(random), drawShape(worlds, random), fault, random);
+    if (world !== null) return world;
   }
-  known.set(vector, best);
-  return best;
+  throw new RangeError(`The fault ${fault.name} with the seed ${seed} raised no alarm in ${MOST_DRAWS} draws.`);
 }
 
-export function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
-  return sum;
+function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumbers): World | null {
+  const { k, segments, latencyMs } = shape;
+  const asked = questionsOf(corpus, shape, random);
+  const healthy = { chunks: corpus.chunks, golden: asked.golden, k, latencyMs, segments };
+  const broken = fault.breakIt(healthy, random);
+  if (broken === null) return null;
+  const runs = simulateRuns(corpus, shape, broken, asked.golden, random);
+  const held = broken.chunks ?? corpus.chunks;
+  const hasLooked = shape.hasStore && (held.length > 0 || random.uniform() < 0.8);
+  const heldBefore = broken.chunksUntilNow ?? corpus.chunks;
+  const probe = probeLabels(runs.now.queries, new Set(held.map(({ id }) => id)), 1);
+  const labels = probe.kind === 'probed' && hasLooked ? probe : null;
+  const staleBefore = probeLabels(runs.reference.queries, new Set(heldBefore.map(({ id }) => id)), 1);
+  const isSameVersion = broken.golden === undefined || broken.chunksUntilNow !== undefined;
+  const run = observedRun({
+    goldenSet: 'golden',
+    now: runs.now,
+    labels: labels === null ? null : { probed: judgedDocuments(runs.now.queries).length, stale: labels.stale },
+    forbidden: null,
+    stale: labels?.touched ?? new Set(),
+    key: { measure: 'ndcg', k },
+    reference: {
+      side: runs.reference,
+      version: 1,
+      isSameVersion,
+      staleBefore: labels !== null && staleBefore.kind === 'probed' ? staleBefore.stale : null,
+    },
+    previous: runs.previous,
+    older: runs.older,
+  });
+  const isOtherModel = broken.embed !== undefined && fault.cause === 'embedding_model';
+  const canary = shape.hasEmbedder ? canaryOf(isOtherModel && shape.isEmbedderShared) : null;
+  const coverage = shape.hasDensity
+    ? observeCoverage(asked, broken.chunksUntilNow ?? corpus.chunks, held, broken, canary?.verdict ?? 'same', random)
+    : { density: null, topics: null };
+  const observed: Observations = {
+    alarmed: [],
+    run,
+    live: observeLive(shape, broken, runs.now, random),
+    store: shape.hasStore
+      ? { before: heldBefore.length, now: Math.round(held.length * (1 + 0.004 * random.normal())) }
+      : null,
+    annRecall: shape.hasEmbedder ? observeRecall(asked.live, corpus.chunks, held, shape, broken, random) : null,
+    canary,
+    deployments: deploymentsOf(shape, broken),
+    ...coverage,
+    sentinel: null,
+    ownWork: broken.ownWork ?? { kind: 'done' },
+  };
+  const isQuiet = fault.cause === 'unknown' && Object.keys(broken).every((key) => harmless.has(key));
+  const alarmed = isQuiet ? [drawAlarm(observed, random)] : alarmsOf(observed, runs, shape, random);
+  const isInAlarm = alarmed.length > 0 || broken.ownWork !== undefined || isFailing(runs.now);
+  return isInAlarm ? { shape, observed: { ...observed, alarmed } } : null;
+}
+
+const harmless: ReadonlySet<string> = new Set<keyof Broken>(['annotated', 'latency', 'chunks', 'golden']);
+
+interface Asked {
+  readonly golden: readonly Question[];
+  readonly baseline: readonly Question[];
+  readonly live: readonly Question[];
+}
+
+const BASELINE = 250;
+const LIVE = 250;
+
+function questionsOf({ questions }: Corpus, { golden, segments }: Shape, random: RandomNumbers): Asked {
+  const shuffled = questions
+    .map((question) => ({ question, by: random.uniform() }))
+    .toSorted((a, b) => a.by - b.by)
+    .map(({ question }) => question);
+  const tagged = (question: Question): Question =>
+    segments === 0 ? question : { ...question, tags: { tenant: `t${tenantOf(question.topic) % segments}` } };
+  return {
+    golden: shuffled.slice(0, golden).map(tagged),
+    baseline: shuffled.slice(golden, golden + BASELINE),
+    live: shuffled.slice(golden + BASELINE, golden + BASELINE + LIVE),
+  };
+}
+
+/** Segments of different sizes: the lower the number, the larger. */
+function tenantOf(topic: string): number {
+  let hash = 7;
+  for (let i = 0; i < topic.length; i++) hash = Math.imul(hash, 31) + topic.charCodeAt(i);
+  return Math.abs(hash >> 3);
+}
+
+interface Runs {
+  readonly reference: ComparedSide;
+  readonly previous: ComparedSide | null;
+  readonly now: ComparedSide;
+  readonly older: readonly { readonly at: Date; readonly side: ComparedSide }[];
+}
+
+function simulateRuns(
+  { chunks }: Corpus,
+  shape: Shape,
+  broken: Broken,
+  golden: readonly Question[],
+  random: RandomNumbers,
+): Runs {
+  const settings = {
+    cutoffs: [shape.k],
+    relevanceLevel: 1,
+    concurrency: 4,
+    maxPerSecond: 1000,
+    onError: 'score_zero' as const,
+    errorBudget: 0.05,
+    segmentKeys: shape.segments === 0 ? [] : ['tenant'],
+    maxSegments: 50,
+  };
+  const indexSeed = random.below(2 ** 31);
+  const searches = new Map<number, Search>();
+  const searchBy = (quality: number): Search => {
+    const known =
+      searches.get(quality) ?? createSearch(indexOf(shape.index, chunks, quality, randomNumbers(indexSeed)), shape.k);
+    searches.set(quality, known);
+    return known;
+  };
+  const run = (queries: readonly Question[], held: readonly Chunk[], how: Broken, count: number): ComparedSide => {
+    const find = searchBy(shape.quality * (how.quality ?? 1));
+    const answers = queries.map((query, index) =>
+      answer({ query, place: index / queries.length, run: count, random }, held, shape, how, find),
+    );
+    return { queries, answers, settings };
+  };
+  const now = broken.chunks ?? chunks;
+  const before = broken.chunksUntilNow ?? chunks;
+  // Labels that follow an update of the documents were right before the alarm too.
+  const labelled = broken.golden?.(golden) ?? golden;
+  const known = broken.chunksUntilNow === undefined ? golden : labelled;
+  const bad = Array.from({ length: shape.badRuns }, (_, count) => count).slice(-2);
+  const [last, previous] = bad.map((count) => run(labelled, now, broken, count)).toReversed();
+  return {
+    reference: run(known, before, {}, 0),
+    previous: previous ?? null,
+    now: last as ComparedSide,
+    older: Array.from({ length: shape.olderRuns }, (_, index) => ({
+      at: new Date(Date.UTC(2026, 10, 18 - index)),
+      side: run(golden, index === 0 ? before : chunks, {}, 0),
+    })),
+  };
+}
+
+type Search = (held: readonly Chunk[], vector: Float32Array) => readonly string[];
+
+function createSearch(looksAt: ReturnType<typeof indexOf>, k: number): Search {
+  const found = new WeakMap<readonly Chunk[], WeakMap<Float32Array, readonly string[]>>();
+  return (held, vector) => {
+    const known = found.get(held) ?? new WeakMap<Float32Array, readonly string[]>();
+    found.set(held, known);
+    const ids = known.get(vector) ?? search(held, vector, k, looksAt(vector)).map(({ id }) => id);
+    known.set(vector, ids);
+    return ids;
+  };
+}
+
+function answer(
+  call: Call,
+  held: readonly Chunk[],
+  { waver, latencyMs, latencySpread }: Shape,
+  how: Broken,
+  find: Search,
+): QueryAnswer {
+  const { query, random } = call;
+  const usual = latencyMs * Math.exp(latencySpread * random.normal());
+  const latency = how.latency?.(usual, call) ?? usual;
+  const failure = latency >= TIMEOUT_MS ? 'timeout' : (how.failure?.(call) ?? null);
+  const base = { queryId: query.id, latencyMs: Math.min(latency, TIMEOUT_MS), attempts: 1, errorMessage: null };
+  if (failure === 'timeout') return { ...base, outcome: 'timeout', documents: [], errorCode: null };
+  if (failure !== null) return { ...base, outcome: 'error', documents: [], errorCode: failure };
+  const vector = how.embed?.(query.vector) ?? query.vector;
+  const wavered = waverOf(find(how.searched?.(call) ?? held, vector), waver, random);
+  const ids = [...new Set(how.results?.(wavered, call) ?? wavered)];
+  return {
+    ...base,
+    outcome: ids.length === 0 ? 'empty' : 'ok',
+    documents: ids.map((id) => ({ id, score: null })),
+    errorCode: null,
+  };
+}
+
+/** Neighbours of near equal score change places now and then. */
+function waverOf(ids: readonly string[], waver: number, random: RandomNumbers): readonly string[] {
+  if (waver === 0) return ids;
+  const wavered = [...ids];
+  for (let place = 1; place < wavered.length; place++) {
+    if (random.uniform() >= waver) continue;
+    const [a, b] = [wavered[place - 1] as string, wavered[place] as string];
+    [wavered[place - 1], wavered[place]] = [b, a];
+  }
+  return wavered;
+}
+
+function canaryOf(isOther: boolean): NonNullable<Observations['canary']> {
+  return isOther ? { median: 0.04, least: -0.2, verdict: 'changed' } : { median: 1, least: 1, verdict: 'same' };
+}
+
+const RECALL_QUERIES = 40;
+const RECALL_K = 10;
+
+function observeRecall(
+  live: readonly Question[],
+  built: readonly Chunk[],
+  held: readonly Chunk[],
+  { index, quality }: Shape,
+  broken: Broken,
+  random: RandomNumbers,
+): Observations['annRecall'] {
+  const seed = random.below(2 ** 31);
+  const measure = (share: number): number[] => {
+    const looksAt = indexOf(index, built, share, randomNumbers(seed));
+    return live.slice(0, RECALL_QUERIES).flatMap(({ vector }) => {
+      const exact = search(held, vector, RECALL_K);
+      return neighbourRecall(search(held, vector, RECALL_K, looksAt(vector)), exact) ?? [];
+    });
+  };
+  const now = measure(quality * (broken.quality ?? 1));
+  if (now.length === 0) return null;
+  const { mean: value, ciHigh } = summarize(now, 'recall');
+  return { before: mean(measure(quality)), value, ciHigh, k: RECALL_K };
+}
+
+const USUALLY_FAILED = 0.005;
+const USUALLY_EMPTY = 0.01;
+
+function observeLive(
+  { liveQueries: n }: Shape,
+  broken: Broken,
+  now: ComparedSide,
+  random: RandomNumbers,
+): Observations['live'] {
+  if (n === 0) return { errors: null, empty: null };
+  const shareOf = (...outcomes: readonly string[]): number =>
+    now.answers.filter(({ outcome }) => outcomes.includes(outcome)).length / now.answers.length;
+  const sampled = (share: number, before: number): ObservedShare => {
+    const hits = Array.from({ length: n }, () => random.uniform() < share).filter(Boolean).length;
+    return { value: hits / n, ciLow: wilsonInterval(hits / n, n, 0.95).low, n, before };
+  };
+  return {
+    errors: sampled(Math.max(USUALLY_FAILED, broken.liveFailed ?? shareOf('error', 'timeout')), USUALLY_FAILED),
+    empty: sampled(Math.max(USUALLY_EMPTY, broken.liveEmpty ?? shareOf('empty')), USUALLY_EMPTY),
+  };
+}
+
+function deploymentsOf({ decoy }: Shape, { annotated, isDetected }: Broken): Deployment[] {
+  return [
+    ...(annotated === undefined ? [] : [deployment(annotated, 'annotated')]),
+    ...(decoy === null ? [] : [deployment(decoy, 'annotated')]),
+    ...(isDetected === true ? [deployment('index', 'detected')] : []),
+  ];
+}
+
+function deployment(kind: DeploymentKind, source: Deployment['source']): Deployment {
+  return {
+    id: '1',
+    pipeline: 'bench',
+    kind,
+    version: 'release-42',
+    note: null,
+    occurredAt: new Date('2026-11-20T12:00:00Z'),
+    source,
+    changes: source === 'detected' ? [{ trait: 'ef_search', before: '80', after: '10' }] : [],
+  };
+}
+
+function isFailing({ answers }: ComparedSide): boolean {
+  return answers.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout').length >= 0.05 * answers.length;
+}
+
+/** What some usual checks say; not every config has each. */
+function alarmsOf(
+  { run, live, density }: Observations,
+  { reference, now }: Runs,
+  { k, slack }: Shape,
+  random: RandomNumbers,
+): EffectKind[] {
+  const isConfigured = (share: number): boolean => random.uniform() < share;
+  const key = { measure: 'ndcg', k } as const;
+  const loss = run?.reference?.loss ?? null;
+  const shared = sharedQueries(reference.queries, now.queries);
+  const [old, current] = [reference, now].map(({ answers }) => scoresBy(key, shared, answers, 1));
+  const fell =
+    shared.length > 0 && compareMetric(key, old ?? [], current ?? [], null, storedComparison).verdict === 'regression';
+  const isBelow = loss !== null && loss.now < loss.before - slack;
+  const labels = run?.labels ?? null;
+  const latency = run?.latency95Ms ?? 0;
+  const usual = run?.reference?.latency95Ms ?? latency;
+  const alarms: readonly (readonly [EffectKind, boolean])[] = [
+    ['score', isBelow && isConfigured(0.9)],
+    ['score', fell && isConfigured(0.6)],
+    ['labels', labels !== null && labels.stale > 0.05 * labels.probed && isConfigured(0.5)],
+    ['latency', latency > 2 * usual + 50 && isConfigured(0.7)],
+    ['live_errors', live.errors !== null && isMuch(live.errors) && isConfigured(0.6)],
+    ['live_empty', live.empty !== null && isMuch(live.empty) && isConfigured(0.6)],
+    ['density', density?.hasFallen === true],
+  ];
+  return [...new Set(alarms.filter(([, isInAlarm]) => isInAlarm).map(([kind]) => kind))];
+}
+
+const MUCH = 0.05;
+
+function isMuch({ value, ciLow }: ObservedShare): boolean {
+  return value > MUCH && ciLow > MUCH / 2;
+}
+
+/** Any check may ring when nothing is wrong; that of a score does so most. */
+function drawAlarm({ run, live, density }: Observations, random: RandomNumbers): EffectKind {
+  const possible: readonly EffectKind[] = [
+    'score',
+    'score',
+    'score',
+    'latency',
+    ...(run?.labels == null ? [] : (['labels'] as const)),
+    ...(live.errors === null ? [] : (['live_errors', 'live_empty'] as const)),
+    ...(density === null ? [] : (['density'] as const)),
+    'feedback',
+  ];
+  return possible[random.below(possible.length)] ?? 'score';
 }

@@ -1,21 +1,70 @@
 /** Streams of hourly golden runs: how often the check is breached by noise, and how soon by a true drop. */
 import { mean } from '../../src/stats/descriptive.ts';
 import { type MeanWithBounds, meanWithBounds, type ShareWithBounds, shareWithBounds } from '../bounds.ts';
-import { randomNumbers } from '../random-numbers.ts';
-import { damage, drawRetriever, type NoiseLevel, runOnce } from './noisy-retriever.ts';
-import { startWatch } from './watched-stream.ts';
+import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
+import { damage, drawRetriever, type NoiseLevel, type Retriever, rebuilt, runOnce } from './noisy-retriever.ts';
+import { startWatch, type WatchedMeasure } from './watched-stream.ts';
+
+function level(name: string, noise: Partial<NoiseLevel> = {}): NoiseLevel {
+  return { name, restless: 0, flips: 0, shared: 0, replicas: 'none', rebuild: null, ...noise };
+}
+
+const redraw = { redraw: 0.04, shared: 0, wanders: false, isSeen: true };
+const sharedShift = { redraw: 0, shared: 0.01, wanders: false, isSeen: true };
 
 export const noiseLevels: readonly NoiseLevel[] = [
-  { name: 'none', restless: 0, shared: 0 },
-  { name: 'calm', restless: 0.02, shared: 0 },
-  { name: 'restless', restless: 0.1, shared: 0 },
-  { name: 'very restless', restless: 0.3, shared: 0 },
-  { name: 'shared, small', restless: 0.02, shared: 0.005 },
-  { name: 'shared', restless: 0.02, shared: 0.01 },
-  { name: 'shared, large', restless: 0.02, shared: 0.02 },
+  level('none'),
+  level('calm', { restless: 0.02 }),
+  level('restless', { restless: 0.1 }),
+  level('very restless', { restless: 0.3 }),
+  level('flips, few', { flips: 0.02 }),
+  level('flips', { flips: 0.1 }),
+  level('replicas by run', { replicas: 'each run' }),
+  level('replicas by query', { replicas: 'each query' }),
+  level('shared, small', { restless: 0.02, shared: 0.005 }),
+  level('shared', { restless: 0.02, shared: 0.01 }),
+  level('shared, large', { restless: 0.02, shared: 0.02 }),
+  level('rebuilt', { rebuild: redraw }),
+  level('rebuilt, flips', { flips: 0.02, rebuild: redraw }),
+  level('rebuilt, wanders', { flips: 0.02, rebuild: { ...redraw, wanders: true } }),
+  level('rebuilt, shared', { rebuild: sharedShift }),
+  level('rebuilt, shared, flips', { flips: 0.02, rebuild: sharedShift }),
+  level('rebuilt unseen', { rebuild: { ...redraw, isSeen: false } }),
+  level('rebuilt unseen, wanders', { rebuild: { ...redraw, wanders: true, isSeen: false } }),
+  level('rebuilt unseen, shared', { rebuild: { ...sharedShift, isSeen: false } }),
 ];
 
-export const measures = ['ndcg', 'hit_rate'] as const;
+export const RUNS_PER_DAY = 24;
+
+/** Whether each night is known to have another index. */
+function isSeen({ rebuild }: NoiseLevel): boolean {
+  return rebuild?.isSeen === true;
+}
+
+/** Whether every run of a stream without a change is the same as the one before. */
+export function isStill({ restless, flips, shared, replicas, rebuild }: NoiseLevel): boolean {
+  return restless + flips + shared === 0 && replicas === 'none' && rebuild === null;
+}
+
+/** The index of each day of a retriever. */
+function startNights(first: Retriever, { rebuild }: NoiseLevel, random: RandomNumbers) {
+  let original = first;
+  const night = (from: Retriever): Retriever => (rebuild === null ? from : rebuilt(from, rebuild, random));
+  let index = night(first);
+  return {
+    index: () => index,
+    rebuild(): void {
+      index = night(rebuild?.wanders === true ? index : original);
+    },
+    /** From now on all nights have lost something. */
+    change(by: (retriever: Retriever) => Retriever): void {
+      original = by(original);
+      index = rebuild?.wanders === true ? by(index) : night(original);
+    },
+  };
+}
+
+export const measures = ['ndcg', 'hit_rate'] as const satisfies readonly WatchedMeasure[];
 export type SimulatedMeasure = (typeof measures)[number];
 
 export interface NullCell {
@@ -44,25 +93,17 @@ export function simulateNull(
   const spreads = { ndcg: [] as number[], hit_rate: [] as number[] };
   for (let stream = 0; stream < plan.streams; stream++) {
     const random = randomNumbers(seedOf(plan.seed, noise, queries, stream));
-    const retriever = drawRetriever(queries, random);
-    const reruns = Array.from({ length: plan.reruns }, () => runOnce(retriever, noise, random));
-    const watches = {
-      ndcg: startWatch(
-        'ndcg',
-        reruns.map(({ ndcg }) => ndcg),
-      ),
-      hit_rate: startWatch(
-        'hit_rate',
-        reruns.map(({ hits }) => hits),
-      ),
-    };
+    const nights = startNights(drawRetriever(queries, random), noise, random);
+    const reruns = Array.from({ length: plan.reruns }, () => runOnce(nights.index(), noise, random));
+    const watches = { ndcg: startWatch('ndcg', reruns), hit_rate: startWatch('hit_rate', reruns) };
     const breached = { ndcg: false, hit_rate: false };
     const found = { ndcg: 0, hit_rate: 0 };
     for (let run = 0; run < plan.runs; run++) {
-      const { ndcg, hits } = runOnce(retriever, noise, random);
-      const scores = { ndcg, hit_rate: hits };
+      if (run > 0 && run % RUNS_PER_DAY === 0) nights.rebuild();
+      const day = Math.floor(run / RUNS_PER_DAY);
+      const scored = runOnce(nights.index(), noise, random);
       for (const measure of measures) {
-        const now = watches[measure].judge(scores[measure]);
+        const now = watches[measure].judge(scored, day, day === 0 || !isSeen(noise));
         if (now && !breached[measure]) found[measure]++;
         breached[measure] = now;
       }
@@ -101,7 +142,9 @@ export interface DropCell {
   readonly medianDelayRuns: number | null;
 }
 
-const DELAYS: readonly number[] = [2, 3, 6, 24, 168];
+const DELAYS: readonly number[] = [2, 3, 6, 24, 48, 168];
+/** Nights whose generations are known when a drop comes. */
+const NIGHTS_BEFORE = 20;
 
 /** A retriever that from one run on finds less, so that the true nDCG of these queries falls by `drop`. */
 export function simulateDrop(
@@ -118,14 +161,28 @@ export function simulateDrop(
   const delays: number[] = [];
   for (let stream = 0; stream < plan.streams; stream++) {
     const random = randomNumbers(seedOf(plan.seed + 1, noise, queries, stream));
-    const retriever = drawRetriever(queries, random);
-    const reruns = Array.from({ length: plan.reruns }, () => runOnce(retriever, noise, random).ndcg);
+    const nights = startNights(drawRetriever(queries, random), noise, random);
+    const reruns = Array.from({ length: plan.reruns }, () => runOnce(nights.index(), noise, random));
     const watch = startWatch('ndcg', reruns);
-    const damaged = damage(retriever, drop, churn, random);
+    let day = 0;
+    const judge = (): boolean => watch.judge(runOnce(nights.index(), noise, random), day, day === 0 || !isSeen(noise));
+    if (noise.rebuild !== null) {
+      for (day = 1; day <= NIGHTS_BEFORE; day++) {
+        nights.rebuild();
+        for (let run = 0; run < RUNS_PER_DAY; run++) judge();
+      }
+    }
+    nights.change((retriever) => damage(retriever, drop, churn, random));
     // A retriever without noise repeats itself: what two runs do not show, no run shows.
-    const longest = noise.restless + noise.shared === 0 ? 2 : plan.longest;
+    const longest = isStill(noise) ? 2 : plan.longest;
     let delay = 1;
-    while (delay <= longest && !watch.judge(runOnce(damaged, noise, random).ndcg)) delay++;
+    while (delay <= longest && !judge()) {
+      if (delay % RUNS_PER_DAY === 0) {
+        nights.rebuild();
+        day++;
+      }
+      delay++;
+    }
     delays.push(delay <= longest ? delay : Number.POSITIVE_INFINITY);
   }
   const median = delays.toSorted((a, b) => a - b)[Math.floor(delays.length / 2)] ?? Number.POSITIVE_INFINITY;

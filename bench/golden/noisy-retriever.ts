@@ -4,10 +4,27 @@ import type { RandomNumbers } from '../random-numbers.ts';
 
 export interface NoiseLevel {
   readonly name: string;
-  /** Share of the queries whose best document comes at another rank in a run, each by itself. */
+  /** Share of the queries whose best document comes at another rank in a run, up to three away, each by itself. */
   readonly restless: number;
+  /** Share of the queries that come out of a run anew, at any rank, each by itself. */
+  readonly flips: number;
   /** Standard deviation of the fall or rise that all queries of a run share, in units of nDCG. */
   readonly shared: number;
+  /** Three replicas of the index, each with a tenth of the queries of its own: what one of them answers. */
+  readonly replicas: 'none' | 'each run' | 'each query';
+  /** What every night does to the index; null for nothing. */
+  readonly rebuild: Rebuild | null;
+}
+
+export interface Rebuild {
+  /** Share of the queries that come out of the night anew. */
+  readonly redraw: number;
+  /** Standard deviation of what the night does to all queries, in units of nDCG. */
+  readonly shared: number;
+  /** Whether a night begins with the index of the night before, and not with the first one. */
+  readonly wanders: boolean;
+  /** Whether recalld notices: a store that tells, or a deployment that was noted. */
+  readonly isSeen: boolean;
 }
 
 /** Scores of one run, one per query. */
@@ -22,10 +39,15 @@ export interface Retriever {
   readonly ranks: Uint8Array;
   readonly scores: ScoredRun;
   readonly meanNdcg: number;
+  /** Ranks as each replica gives them. */
+  readonly replicas: readonly Uint8Array[];
 }
 
 const DEPTH = 10;
 const MISS = DEPTH + 1;
+const REPLICAS = 3;
+/** Share of the queries that a replica answers in its own way. */
+const OWN_SHARE = 0.1;
 
 /** Shares of the ranks 1, 2, ...; the other queries miss. An nDCG@10 of about 0.68 and a hit rate of 0.86. */
 const RANK_SHARES: readonly number[] = [0.5, 0.13, 0.07, 0.05, 0.03, 0.025, 0.02, 0.015, 0.01, 0.01];
@@ -36,37 +58,70 @@ const gains = Float64Array.from({ length: MISS + 1 }, (_, rank) =>
 );
 
 export function drawRetriever(queries: number, random: RandomNumbers): Retriever {
-  return retrieverOf(
-    Uint8Array.from({ length: queries }, () => {
-      let rest = random.uniform();
-      const rank = RANK_SHARES.findIndex((share) => {
-        rest -= share;
-        return rest < 0;
-      });
-      return rank === -1 ? MISS : rank + 1;
-    }),
-  );
+  const ranks = Uint8Array.from({ length: queries }, () => drawRank(random));
+  const replicas = Array.from({ length: REPLICAS }, () => drawnAnew(ranks, OWN_SHARE, random));
+  return retrieverOf(ranks, replicas);
+}
+
+function drawRank(random: RandomNumbers): number {
+  let rest = random.uniform();
+  const rank = RANK_SHARES.findIndex((share) => {
+    rest -= share;
+    return rest < 0;
+  });
+  return rank === -1 ? MISS : rank + 1;
+}
+
+function drawnAnew(ranks: Uint8Array, share: number, random: RandomNumbers): Uint8Array {
+  const drawn = ranks.slice();
+  for (const query of chosen(ranks.length, share, random)) drawn[query] = drawRank(random);
+  return drawn;
+}
+
+/** The index after a night. */
+export function rebuilt(
+  retriever: Retriever,
+  { redraw, shared }: Pick<Rebuild, 'redraw' | 'shared'>,
+  random: RandomNumbers,
+): Retriever {
+  const ranks = drawnAnew(retriever.ranks, redraw, random);
+  for (const [query, rank] of swayed(retriever, shared, random)) ranks[query] = rank;
+  return retrieverOf(ranks, retriever.replicas);
 }
 
 /**
- * One run. Restless queries move by up to three ranks. A shared fall takes its document from each query with the
- * same chance, as a shard that answers too late does; a shared rise brings it to the first rank.
+ * One run. A shared fall takes its document from each query with the same chance, as a shard that answers too late does;
+ * a shared rise brings it to the first rank.
  */
-export function runOnce(retriever: Retriever, { restless, shared }: NoiseLevel, random: RandomNumbers): ScoredRun {
+export function runOnce(retriever: Retriever, noise: NoiseLevel, random: RandomNumbers): ScoredRun {
   const ndcg = retriever.scores.ndcg.slice();
   const hits = retriever.scores.hits.slice();
   const put = (query: number, rank: number): void => {
     ndcg[query] = gains[rank] as number;
     hits[query] = rank <= DEPTH ? 1 : 0;
   };
-  for (const query of chosen(ndcg.length, restless, random)) {
+  if (noise.replicas !== 'none') {
+    const served = random.below(REPLICAS);
+    for (const query of ndcg.keys()) {
+      const replica = noise.replicas === 'each run' ? served : random.below(REPLICAS);
+      put(query, retriever.replicas[replica]?.[query] as number);
+    }
+  }
+  for (const query of chosen(ndcg.length, noise.restless, random)) {
     put(query, moved(retriever.ranks[query] as number, random));
   }
-  const shift = shared === 0 ? 0 : shared * random.normal();
-  const room = shift < 0 ? retriever.meanNdcg : 1 - retriever.meanNdcg;
-  const swayed = chosen(ndcg.length, Math.abs(shift) / room, random);
-  for (const query of swayed) put(query, shift < 0 ? MISS : 1);
+  for (const query of chosen(ndcg.length, noise.flips, random)) put(query, drawRank(random));
+  for (const [query, rank] of swayed(retriever, noise.shared, random)) put(query, rank);
   return { ndcg, hits };
+}
+
+/** Queries with the ranks to which a rise or fall of this standard deviation brings them. */
+function* swayed({ ranks, meanNdcg }: Retriever, deviation: number, random: RandomNumbers) {
+  const shift = deviation === 0 ? 0 : deviation * random.normal();
+  const room = shift < 0 ? meanNdcg : 1 - meanNdcg;
+  for (const query of chosen(ranks.length, Math.abs(shift) / room, random)) {
+    yield [query, shift < 0 ? MISS : 1] as const;
+  }
 }
 
 /**
@@ -76,23 +131,25 @@ export function runOnce(retriever: Retriever, { restless, shared }: NoiseLevel, 
  * @param churn share of the queries that come out anew
  */
 export function damage(retriever: Retriever, drop: number, churn: number, random: RandomNumbers): Retriever {
-  const { ranks } = drawRetriever(retriever.ranks.length, random);
-  for (const [query, rank] of retriever.ranks.entries()) {
-    if (random.uniform() >= churn) ranks[query] = rank;
-  }
-  let above = ranks.length * (retrieverOf(ranks).meanNdcg - retriever.meanNdcg + drop);
+  const ranks = drawnAnew(retriever.ranks, churn, random);
+  const replicas = retriever.replicas.map((own) => own.slice());
+  let above = ranks.length * (meanNdcgOf(ranks) - retriever.meanNdcg + drop);
   while (above > 0) {
     const query = random.below(ranks.length);
     above -= gains[ranks[query] as number] as number;
-    ranks[query] = MISS;
+    for (const changed of [ranks, ...replicas]) changed[query] = MISS;
   }
-  return retrieverOf(ranks);
+  return retrieverOf(ranks, replicas);
 }
 
-function retrieverOf(ranks: Uint8Array): Retriever {
+function meanNdcgOf(ranks: Uint8Array): number {
+  return mean(Float64Array.from(ranks, (rank) => gains[rank] as number));
+}
+
+function retrieverOf(ranks: Uint8Array, replicas: readonly Uint8Array[]): Retriever {
   const ndcg = Float64Array.from(ranks, (rank) => gains[rank] as number);
   const hits = Float64Array.from(ranks, (rank) => (rank <= DEPTH ? 1 : 0));
-  return { ranks, scores: { ndcg, hits }, meanNdcg: mean(ndcg) };
+  return { ranks, scores: { ndcg, hits }, meanNdcg: mean(ndcg), replicas };
 }
 
 /** Each of `count` with the given chance. */

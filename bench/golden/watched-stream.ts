@@ -1,36 +1,66 @@
 /** The daemon's own judgement of a stream of golden runs: pinned baseline, measured noise, check after each run. */
+import { NO_SHIFT } from '../../src/checks/rules/check-result.ts';
 import {
   type BaselineDifference,
   type ComparedWithBaseline,
+  isRegression,
   judgeRegression,
   type RegressionCheck,
 } from '../../src/checks/rules/regression.ts';
+import { acceptedVariance, CLEAR_P } from '../../src/golden/rules/accepted-differences.ts';
 import { storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
-import { compareMetric, rerunNoiseP } from '../../src/golden/rules/compare-metric.ts';
-import { type RerunNoise, rerunNoise } from '../../src/golden/rules/rerun-noise.ts';
-import { judgeDifference } from '../../src/golden/rules/verdict.ts';
-import type { MetricKey } from '../../src/ir/metric-key.ts';
+import { compareMetric, type MetricComparison, rerunNoiseP } from '../../src/golden/rules/compare-metric.ts';
+import { type Expected, knownVariance } from '../../src/golden/rules/known-noise.ts';
+import { measureReruns, type RerunNoise } from '../../src/golden/rules/rerun-noise.ts';
+import { minEffectOf } from '../../src/golden/rules/verdict.ts';
+import { formatMetricKey, type MetricKey } from '../../src/ir/metric-key.ts';
+import { ALL_SEGMENT } from '../../src/model.ts';
 import { mean } from '../../src/stats/descriptive.ts';
+import { normalQuantile } from '../../src/stats/distributions.ts';
 import { pairedT } from '../../src/stats/paired-tests.ts';
+import type { ScoredRun } from './noisy-retriever.ts';
 
 /** Runs by which a baseline is pinned: itself and those right before it, as `recalld baselines pin` takes them. */
 export const RERUNS = 10;
 
 /** The check of the example config. */
-export const defaultCheck = { drop: 0.02, alpha: 0.01, severity: 'critical', runs: 2 } as const;
+export const defaultCheck = { drop: 0.02, alpha: 0.005, severity: 'critical', runs: 2 } as const;
 
-/** Above this p of the paired t test, that of the randomization is not below the 0.01 of the check. */
+const keys = {
+  ndcg: { measure: 'ndcg', k: 10 },
+  hit_rate: { measure: 'hit_rate', k: 10 },
+} as const satisfies Record<string, MetricKey>;
+
+export type WatchedMeasure = keyof typeof keys;
+
+export const scoresOf = ({ ndcg, hits }: ScoredRun, measure: WatchedMeasure): Float64Array =>
+  measure === 'ndcg' ? ndcg : hits;
+
+/** Above this p of the paired t test, that of the randomization is not below the 0.01 that one side of 0.005 is. */
 const CLEAR = 0.05;
 const ROUNDING = 1e-9;
 
 export interface Watch {
   readonly noise: RerunNoise | null;
-  /** Judges the next run; whether the check is breached. */
-  judge(scores: Float64Array): boolean;
+  /**
+   * Judges the next run; whether the check is breached.
+   *
+   * @param day never falling, 0 for that of the baseline
+   * @param isOwn whether the index is still known as that of the baseline; otherwise each day has its own
+   */
+  judge(run: ScoredRun, day: number, isOwn: boolean): boolean;
 }
 
 /** What is known of a run that was not compared in full, because it cannot be called. */
-const notCalled = { ciLow: -1, ciHigh: 1, p: 1, wins: 1, losses: 1, smallestDetectableDifference: null };
+const notCalled = {
+  ciLow: -1,
+  ciHigh: 1,
+  ciMethod: 't' as const,
+  p: 1,
+  wins: 1,
+  losses: 1,
+  smallestDetectableDifference: null,
+};
 
 /**
  * Watches one measure.
@@ -38,50 +68,117 @@ const notCalled = { ciLow: -1, ciHigh: 1, p: 1, wins: 1, losses: 1, smallestDete
  * A full comparison takes up to 20 ms, and most runs of a quiet stream need none to be judged: those that fell by less
  * than the check watches for, those far from significant, and those without another such run before them.
  *
- * @param reruns scores of the unchanged retriever, the pinned run last
+ * @param reruns of the unchanged retriever, the pinned run last
  */
-export function startWatch(measure: 'ndcg' | 'hit_rate', reruns: readonly Float64Array[]): Watch {
-  const check: RegressionCheck = { ...defaultCheck, measure: `${measure}@10` };
-  const key: MetricKey = { measure, k: 10 };
-  const baseline = reruns.at(-1) ?? new Float64Array(0);
-  const baselineMean = mean(baseline);
-  const noise = rerunNoise(reruns);
+export function startWatch(measure: WatchedMeasure, reruns: readonly ScoredRun[]): Watch {
+  const key = keys[measure];
+  const name = formatMetricKey(key);
+  const check: RegressionCheck = { ...defaultCheck, measure: name };
+  const baseline = reruns.at(-1) === undefined ? new Float64Array(0) : scoresOf(reruns.at(-1) as ScoredRun, measure);
+  const learned = measureReruns(
+    Object.values(keys),
+    reruns.map(({ ndcg, hits }) => [ndcg, hits]),
+    [],
+  );
+  const noise = learned.noise[ALL_SEGMENT]?.[name] ?? null;
+  const means = learned.means?.[name] ?? null;
+  const accepted: number[] = [];
+  const expectedOf = (isOwn: boolean): Expected | null => {
+    return means === null ? null : { means, unit: isOwn ? 'day' : 'generation', accepted: [...accepted] };
+  };
+  const least = minEffectOf(measure, storedComparison);
+  let day = 0;
+  let now = standardOf(expectedOf(true), noise, baseline, least);
   let runs = 0;
   let before: PendingRun | null = null;
+  let isBreached = false;
+  const compare = ({ scores, expected }: PendingRun): MetricComparison =>
+    compareMetric(key, baseline, scores, noise, storedComparison, expected);
   const compared = (run: PendingRun): ComparedWithBaseline => {
-    run.metric ??= compareMetric(key, baseline, run.scores, noise, storedComparison);
+    run.metric ??= compare(run);
     return { runId: run.id, baselineRunId: 'baseline', metrics: [run.metric] };
+  };
+  const isClear = ({ scores, difference }: PendingRun): boolean => {
+    if (difference > -check.drop + ROUNDING) return true;
+    if (difference > -now.reach) return true;
+    if (now.isKnown) return false;
+    const test = pairedT(scores.map((score, query) => score - (baseline[query] ?? 0)));
+    return test.p > CLEAR || (noise !== null && rerunNoiseP(test, noise) >= 2 * check.alpha);
+  };
+  const learn = (last: PendingRun): void => {
+    const isSmall = last.difference > -least + ROUNDING;
+    const found = isSmall ? null : compare(last);
+    if (found === null || found.verdict !== 'regression' || found.p >= CLEAR_P) accepted.push(last.difference);
   };
   return {
     noise,
-    judge: (scores) => {
-      const run: PendingRun = { id: String(runs++), scores, metric: null };
-      const difference = mean(scores) - baselineMean;
-      const test =
-        difference > -check.drop + ROUNDING
-          ? null
-          : pairedT(scores.map((score, query) => score - (baseline[query] ?? 0)));
-      const isClear = test === null || test.p > CLEAR || (noise !== null && rerunNoiseP(test, noise) >= check.alpha);
-      if (isClear) {
-        run.metric = { ...notCalled, key, n: scores.length, difference };
+    judge: (scored, today, isOwn) => {
+      if (today !== day) {
+        // Runs of the baseline's own generation vouch for days, not for generations.
+        if ((day > 0 || isOwn) && before !== null) learn(before);
+        day = today;
+        now = standardOf(expectedOf(isOwn), noise, baseline, least);
       }
-      const [previous, isPossible] = [before, run.metric === null];
+      const scores = scoresOf(scored, measure);
+      const { expected } = now;
+      const previous = before;
+      const id = String(runs++);
+      // A retriever without noise answers the same from run to run, until the night.
+      const isSame =
+        previous?.expected === expected && scores.every((score, query) => score === previous.scores[query]);
+      const run: PendingRun = isSame
+        ? { ...previous, id }
+        : { id, scores, difference: mean(scores) - now.level, expected, isPossible: false, metric: null };
+      if (!isSame) {
+        run.isPossible = !isClear(run);
+        if (!run.isPossible) run.metric = { ...notCalled, key, n: scores.length, difference: run.difference };
+      }
       before = run;
-      if (!isPossible || previous === null || !isCalled(check, compared(previous).metrics[0])) return false;
-      return judgeRegression(check, 'bench', compared(run), [compared(previous)]).verdict === check.severity;
+      if (previous === null || !(isBreached || run.isPossible)) return false;
+      const [found] = compared(previous).metrics;
+      if (!isBreached && (found === undefined || !isRegression(check, found))) return false;
+      const stood = isBreached ? check.severity : 'ok';
+      const { verdict } = judgeRegression(check, 'bench', compared(run), [compared(previous)], NO_SHIFT, stood);
+      isBreached = verdict === check.severity;
+      return isBreached;
     },
+  };
+}
+
+/** What the runs of one day are held against. */
+interface Standard {
+  readonly expected: Expected | null;
+  /** Whether its deviation is known, so that no paired test is needed. */
+  readonly isKnown: boolean;
+  /** Mean of what is compared with. */
+  readonly level: number;
+  /** What falls by less is not significant. */
+  readonly reach: number;
+}
+
+function standardOf(
+  expected: Expected | null,
+  noise: RerunNoise | null,
+  baseline: Float64Array,
+  least: number,
+): Standard {
+  const known = expected === null || noise === null ? null : knownVariance(noise, expected, baseline.length, least);
+  const variance = known ?? acceptedVariance(expected?.accepted ?? []) ?? 0;
+  return {
+    expected,
+    isKnown: known !== null,
+    level: mean(known === null || expected === null ? baseline : expected.means),
+    reach: normalQuantile(1 - defaultCheck.alpha) * Math.sqrt(variance) - ROUNDING,
   };
 }
 
 interface PendingRun {
   readonly id: string;
   readonly scores: Float64Array;
+  readonly difference: number;
+  readonly expected: Expected | null;
+  /** Whether it may be called. */
+  isPossible: boolean;
   /** Null until the comparison is needed. */
   metric: BaselineDifference | null;
-}
-
-function isCalled({ alpha, drop }: RegressionCheck, found: BaselineDifference | undefined): boolean {
-  if (found === undefined) return false;
-  const judged = { ...found, measure: found.key.measure, changed: found.wins + found.losses };
-  return judgeDifference(judged, { alpha, minEffect: drop }) === 'regression';
 }

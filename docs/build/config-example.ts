@@ -39,10 +39,23 @@ alerts:                       # where they lead to, and how many false ones are 
   dashboard_base_url: https://grafana.internal
   console_base_url: https://recalld.internal
   scrape_job: recalld         # the label \`job\` of the scrape config
+  group_labels: [job]         # what one deployment differs from another by, such as [cluster, namespace]
   false_pages:                # \`recalld config check\` tells what to expect
     drift: 1 per 365d         # of the density watches of all pipelines together
     per_pipeline: 1 per 90d   # of the checks of each pipeline
-llm:                          # for \`recalld golden generate\` alone
+notify:                       # left out, an Alertmanager tells people
+  - kind: slack
+    url: \${SLACK_WEBHOOK_URL}
+    min_severity: warning     # critical unless it is told otherwise
+  - kind: pagerduty
+    url: https://events.eu.pagerduty.com/v2/enqueue
+    routing_key: \${PAGERDUTY_ROUTING_KEY}
+    min_severity: critical
+  - kind: webhook
+    url: https://hooks.internal/recalld
+    headers: {authorization: "Bearer \${HOOK_TOKEN}"}
+    min_severity: critical
+llm:                          # for \`recalld golden generate\`, and for pipelines that are \`judged\`
   base_url: https://api.openai.com/v1
   api_key: \${LLM_API_KEY}
   model: gpt-4.1-mini
@@ -103,6 +116,13 @@ pipelines:
       queries: 20             # live queries an hour that are searched exactly too; 0 for none
       k: 10
 
+    judged:                   # a few live queries a day are graded; left out, none are
+      judge: {kind: llm}      # or a reranker with \`reranker\` and \`grades_from\`, or {kind: none}: people alone
+      queries_per_day: 200
+      depth: 5                # best documents of each that are graded
+      max_cost_per_day: 2     # US dollars
+      people_share: 0.1       # of the drawn queries, those that people grade as well
+
     golden:
       - set: support-faq      # imported with \`recalld golden import PATH --set support-faq\`
         cron: "0 * * * *"     # hourly; left out, it runs only by hand
@@ -126,7 +146,8 @@ pipelines:
       max: 50
 
     checks:
-      - measure: ndcg@10      # critical when even the upper 95 % bound is below
+      - name: quality         # so that alerts, silences and history stay when the floor changes
+        measure: ndcg@10      # critical when even the upper 95 % bound is below
         below: 0.8
         severity: critical
       - measure: hit_rate@5
@@ -134,11 +155,13 @@ pipelines:
         severity: warning
       - regression: ndcg@10   # against the run that \`recalld baselines pin\` pinned
         drop: 0.02
-        alpha: 0.01
+        alpha: 0.005
         severity: critical
         runs: 2
       - stale_labels_above: 0.02   # judged documents that are gone from the vector store
         severity: warning
+      - forbidden_results: true    # documents that must never come back: one is critical at once
+        severity: critical
       - measure: feedback_positive_ratio   # critical when even the upper 95 % bound is below
         below: 0.6
         severity: warning
@@ -203,7 +226,6 @@ pipelines:
         struggle: {per_hour: 30, per_day: 100}
 
     density:                  # how well the store covers what people ask
-      k: 5                    # nearest distinct chunks
       window: 1h
       grace: 10m              # for late queries
       max_per_second: 20      # searches in the vector store
@@ -222,4 +244,7 @@ export const exampleEnvironment: Readonly<Record<string, string>> = {
   CHUNKS_URL: 'postgres://reader:password@db.internal/chunks',
   OPENAI_API_KEY: 'key-of-the-embedder',
   LLM_API_KEY: 'key-of-the-chat-model',
+  SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T0/B0/token-of-the-webhook',
+  PAGERDUTY_ROUTING_KEY: 'routing-key-of-the-service',
+  HOOK_TOKEN: 'token-of-the-hook',
 };

@@ -18,6 +18,7 @@ const set = [
   'origin',
   'note',
 ];
+const judgeStatus = ['pipeline', 'judged', 'people', 'cost_today_dollars', 'agreement', 'scores'];
 const run = [
   'run_id',
   'pipeline',
@@ -27,13 +28,16 @@ const run = [
   'status',
   'reason',
   'cause',
+  'doubts',
   'provisional',
   'started_at',
   'finished_at',
   'queries',
+  'failure',
   'metrics',
   'segments',
   'labels',
+  'forbidden',
   'baseline',
   'deployment',
   'checks',
@@ -66,7 +70,11 @@ const topic = [
 const deployment = ['id', 'pipeline', 'kind', 'version', 'note', 'source', 'occurred_at', 'changes'];
 
 export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
-  'golden import': { is: 'object', keys: [...set, 'created', 'warnings'] },
+  'judge status': { is: 'object', keys: judgeStatus },
+  'judge run': { is: 'object', keys: judgeStatus },
+  'judge review': { is: 'object', keys: ['file', 'queries'] },
+  'judge import': { is: 'object', keys: ['accepted', 'rejected'] },
+  'golden import': { is: 'object', keys: [...set, 'created', 'warnings', 'power'] },
   'golden export': { is: 'object', keys: [...set, 'files'] },
   'golden list': { is: 'list', keys: set },
   'golden show': { is: 'object', keys: [...set, 'queries'] },
@@ -77,6 +85,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'version',
       'verdict',
       'queries',
+      'answers',
       'labels',
       'proposals',
       'unknown_documents',
@@ -85,6 +94,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'contradictions',
       'without_relevant',
       'advice',
+      'power',
       'texts',
       'live_traffic',
     ],
@@ -112,6 +122,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'excluded',
       'n',
       'metrics',
+      'primary',
       'verdict',
       'smallest_detectable_difference',
       'advice',
@@ -121,7 +132,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'queries',
     ],
   },
-  'baselines pin': { is: 'object', keys: [...baseline, 'noise'] },
+  'baselines pin': { is: 'object', keys: [...baseline, 'noise', 'power'] },
   'baselines list': { is: 'list', keys: baseline },
   'baselines unpin': { is: 'object', keys: ['pipeline', 'golden_set', 'unpinned'] },
   checks: {
@@ -142,7 +153,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     ],
     more: 'With `--history`, a list of changes of verdicts.',
   },
-  status: { is: 'list', keys: ['pipeline', 'state', 'reasons', 'diagnosis', 'golden_sets'] },
+  status: { is: 'list', keys: ['pipeline', 'state', 'reasons', 'unknowns', 'diagnosis', 'golden_sets'] },
   diagnose: { is: 'list', keys: ['pipeline', 'latest', 'now'] },
   doctor: { is: 'object', keys: ['findings', 'verdict'] },
   'deployments add': { is: 'object', keys: deployment },
@@ -197,15 +208,16 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'config check': { is: 'object', keys: ['ok', 'file', 'pipelines', 'false_pages'] },
   'config print': {
     is: 'object',
-    keys: ['server', 'storage', 'queue', 'log', 'alerts', 'pipelines'],
+    keys: ['server', 'storage', 'queue', 'log', 'alerts', 'notify', 'pipelines'],
     more: 'As the config file has them, with defaults and environment merged in; `llm` when it is set.',
   },
   migrate: { is: 'object', keys: ['applied', 'version'] },
   eval: { is: 'object', keys: ['counts', 'metrics'], more: 'With `--per-query` also `per_query`.' },
-  compare: { is: 'object', keys: ['n', 'metrics', 'verdict', 'smallest_detectable_difference'] },
+  compare: { is: 'object', keys: ['n', 'metrics', 'primary', 'verdict', 'smallest_detectable_difference'] },
   drift: {
     is: 'object',
     keys: [
+      'score_name',
       'k',
       'counts',
       'query_density',

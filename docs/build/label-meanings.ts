@@ -1,10 +1,17 @@
+import { namedCauses } from '../../src/diagnosis/rules/cause.ts';
+
 /** What the values of each label are, and so what keeps them few. A label that is not here has no bound. */
 export const labelMeanings: Readonly<Record<string, string>> = {
   pipeline: 'Name of a pipeline of the config.',
   golden_set: 'Name of an imported golden set.',
   segment: '`all`, `key=value` of a tag under `segments.keys`, or `other` for those beyond `segments.max`.',
-  k: 'Cut-off, one of `cutoffs` of the golden set.',
-  check: 'Measure, floor and golden set of a check, such as `ndcg@10 below 0.8 on support-faq`.',
+  k: 'Cut-off, one of `cutoffs` of the golden set; of judged live scores, `judged.depth`.',
+  judge: '`model` or `person`.',
+  check:
+    'Name of a check by its config, with its golden set, such as `quality on support-faq`; without one its measure and threshold, `ndcg@10 below 0.8 on support-faq`.',
+  what: 'What the value of a check is of, in words, with the segment that decided where several are judged.',
+  limit: '`floor` or `ceiling`: what the threshold of a check is.',
+  unit: '`seconds` or `number`.',
   fingerprint: 'Short hash of what a store or an embedder is made of; it changes when that does.',
   measure:
     'Golden measure: `hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map` or `f1`; or measure of live traffic, such as `zero_results_ratio`, or of a probe, such as `ann_recall`.',
@@ -17,15 +24,14 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   outcome:
     'What became of a query (`ok`, `empty`, `error`, `timeout`), of a job (`completed`, `failed`, `dead`) or of a text to redact (`ok`, `failed`, `timeout`, `malformed`).',
   status: 'Of a golden run: `running`, `completed`, `void`, `failed` or `cancelled`.',
-  job: 'Name of a job, see [jobs.md](jobs.md).',
+  task: 'Name of a job, see [jobs.md](jobs.md).',
   queue: 'Name of the job whose queue it is.',
-  kind: 'Kind of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`.',
+  kind: 'Kind of a check: `floor`, `regression`, `threshold`, `stale_labels`, `forbidden_results` or `density_drift`; or of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`.',
   sentiment: 'What a feedback says of the answer: `positive`, `negative` or `neutral`.',
   basis: 'Which kinds of feedback count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
   reason:
-    'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_reference`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...).',
-  cause:
-    'Likely cause of an alarm: `retriever_outage`, `retriever_slow`, `index_parameters`, `index_lost_documents`, `corpus_changed`, `deployment`, `embedding_model`, `uncovered_topic`, `golden_labels`, `recalld` or `unknown`; see [diagnosis.md](diagnosis.md).',
+    'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_reference`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), or a grade did not come (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
+  cause: `Likely cause of an alarm: ${namedCauses.map((cause) => `\`${cause}\``).join(', ')} or \`unknown\`; see [diagnosis.md](diagnosis.md).`,
   confidence: 'How far to trust a diagnosis: `high`, `medium` or `low`.',
   code: 'Why an item was not accepted.',
   version: 'Version of this recalld, or of a baseline.',

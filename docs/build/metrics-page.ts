@@ -65,8 +65,8 @@ const reading = `How to read them:
 - **Replicas.** Gauges marked *stored* come from the database, so every replica exports the same
   values: aggregate them with \`max by (pipeline, golden_set, segment, k) (...)\`, never with \`sum\`. Metrics marked
   *process* are the process's own: use \`sum\` over \`rate\`.
-- **Scraping.** Some metrics have a label \`job\`, the job of the queue. Set \`honor_labels: true\` in the scrape config, or
-  Prometheus renames it to \`exported_job\`.`;
+- **Scraping.** No metric has a label that Prometheus gives to targets (\`job\`, \`instance\`, \`namespace\`): the scrape config
+  needs no \`honor_labels\`.`;
 
 export function metricsPage(): Page {
   const metrics = Object.entries<MetricDefinition>(metricCatalogue).map(([name, definition]) => ({

@@ -25,7 +25,7 @@ export function runbooksPage(): Page {
   ]);
   return generatedPage(
     'docs/runbooks/README.md',
-    ['src/metrics/alerts'],
+    ['src/app/alerts'],
     [
       '# Runbooks',
       'One page per alert: what it means, how to confirm it, its likely causes in order, what to do, when to ignore it. `critical` wakes somebody, `warning` waits for the morning, `info` is for who looks.',

@@ -6,6 +6,7 @@ import { commandsPage } from './commands-page.ts';
 import { configPage } from './config-page.ts';
 import { dashboardFiles } from './dashboard-files.ts';
 import { deployFiles } from './deploy-files.ts';
+import { diagnosisPage } from './diagnosis-page.ts';
 import { diagnosisWeightsPage } from './diagnosis-weights-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { httpPage } from './http-page.ts';
@@ -23,6 +24,7 @@ const pages = [
   await commandsPage(),
   configPage(),
   errorsPage(),
+  diagnosisPage(),
   diagnosisWeightsPage(),
   jobsPage(),
   httpPage(),

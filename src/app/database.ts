@@ -7,7 +7,7 @@ import { createCheckStore } from '../checks/check-store.ts';
 import { type DensityTables, densityTables } from '../density/dependencies.ts';
 import { createAnnotations } from '../deployments/annotations.ts';
 import { createDeployments } from '../deployments/deployments.ts';
-import { createDiagnoses } from '../diagnosis/diagnoses.ts';
+import { createIncidents } from '../diagnosis/incidents.ts';
 import { createGoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import { createGoldenBatches } from '../golden/sql/golden-batches.ts';
 import { createGoldenDocuments } from '../golden/sql/golden-documents.ts';
@@ -17,11 +17,15 @@ import { createGoldenSets } from '../golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
 import { createRetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import { createRunReads } from '../golden/sql/run-results.ts';
+import { createJudgeSpending, type JudgeSpending } from '../judging/judge-spending.ts';
+import { createJudgedTable, type JudgedTable } from '../judging/judged-table.ts';
+import { createReviewQueue, type ReviewQueue } from '../judging/review-queue.ts';
 import { createLiveCandidates, createLiveSamples } from '../live/sql/live-samples.ts';
 import { createLiveTraffic } from '../live/sql/live-traffic.ts';
 import { createLiveWindows } from '../live/sql/live-windows.ts';
 import { createTrafficReads } from '../live/sql/traffic-reads.ts';
 import { createMeasurements } from '../measures/measurements.ts';
+import { createNotifications } from '../notifications/notifications.ts';
 
 /** Names this process among those that share the database. */
 export const replica = `${hostname()}-${process.pid}`;
@@ -49,8 +53,12 @@ export interface Tables {
   readonly density: DensityTables;
   readonly densityStates: DensityTables['watch'];
   readonly topics: DensityTables['topics'];
+  readonly judged: JudgedTable;
+  readonly spending: JudgeSpending;
+  readonly reviews: ReviewQueue;
   readonly checkStore: ReturnType<typeof createCheckStore>;
-  readonly diagnoses: ReturnType<typeof createDiagnoses>;
+  readonly incidents: ReturnType<typeof createIncidents>;
+  readonly notifications: ReturnType<typeof createNotifications>;
 }
 
 /** Everything, and the same to read from where it may lag behind: on the replica while it answers. */
@@ -88,7 +96,11 @@ function tablesOf(pool: Pool): Tables {
     density,
     densityStates: density.watch,
     topics: density.topics,
+    judged: createJudgedTable(pool),
+    spending: createJudgeSpending(pool),
+    reviews: createReviewQueue(pool),
     checkStore: createCheckStore(pool),
-    diagnoses: createDiagnoses(pool),
+    incidents: createIncidents(pool),
+    notifications: createNotifications(pool),
   };
 }

@@ -5,16 +5,19 @@ import type { Clock } from '../clock.ts';
 import { createDensityCompute, type DensityCompute } from '../density/compute.ts';
 import { readDensityGauges, readTopicGauges } from '../density/gauges.ts';
 import { createDensityPlans, type DensityPlan } from '../density/plan.ts';
-import { readDiagnosisGauges } from '../diagnosis/diagnoses.ts';
+import { readDiagnosisGauges } from '../diagnosis/incidents.ts';
 import { liveMixGauges, readScheduleGauges } from '../golden/gauges.ts';
 import { createGoldenStatistics, type GoldenStatistics } from '../golden/golden-statistics.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { judgingGauges } from '../judging/gauges.ts';
+import { createJudgingPlans, type JudgingPlan } from '../judging/plan.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import type { FeedbackSource } from '../live/measure-feedback.ts';
 import { feedbackGauges, liveGauges } from '../live/publish-live.ts';
 import type { Logger } from '../logger.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { createExporter, type Exporter } from '../metrics/prometheus.ts';
+import { createReceivers, type Receiver } from '../notifications/receivers.ts';
 import { storedHashKey } from '../privacy/personal-data.ts';
 import { readProbeGauges } from '../probes/probes.ts';
 import { openJobQueue } from '../queue/bullmq.ts';
@@ -66,7 +69,11 @@ export interface Dependencies extends Database {
   readonly pipelines: readonly WatchedPipeline[];
   /** How the query density of those with a vector store is watched. */
   readonly densityPlans: readonly DensityPlan[];
+  /** How the live traffic of those with `judged` is judged. */
+  readonly judgingPlans: readonly JudgingPlan[];
   readonly compute: Compute;
+  /** Who is told of incidents. */
+  readonly receivers: readonly Receiver[];
   readonly queue: JobQueue;
   readonly schedule: Schedule;
   readonly exporter: Exporter;
@@ -90,6 +97,11 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const { config, name, logger, cleanups, signal, clock = systemClock } = settings;
   const pipelines = createPipelines(config, logger);
   cleanups.defer('pipelines', () => closePipelines(pipelines));
+  const judgingPlans = createJudgingPlans(config, pipelines);
+  cleanups.defer('judges', async () => judgingPlans.forEach(({ judge }) => judge?.close?.()));
+  const judgedPipelines = judgingPlans.map(({ pipeline }) => pipeline);
+  const receivers = createReceivers(config.notify);
+  cleanups.defer('receivers of notifications', () => receivers.forEach((one) => one.close()));
   const compute = openCompute(logger, cleanups);
   const storage = await openStorage({ config, purpose: 'daemon', name, logger, cleanups, signal });
   const database = openDatabase(storage);
@@ -119,8 +131,9 @@ export async function openDependencies(settings: DependencySettings): Promise<De
           (rows) => liveGauges(live, rows),
           (rows) => readProbeGauges({ deployments: database.deployments, pipelines: names }, rows),
           (rows) => readDensityGauges(density, rows),
+          (rows) => Promise.resolve(judgingGauges(judgedPipelines, rows)),
           () => readTopicGauges(density),
-          () => readDiagnosisGauges({ diagnoses: database.diagnoses, pipelines: names }),
+          () => readDiagnosisGauges({ incidents: database.incidents, pipelines: names }),
           (rows) => liveMixGauges(pipelines, rows),
           () => readCheckGauges(watched),
         ],
@@ -138,7 +151,9 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     storage,
     pipelines,
     densityPlans,
+    judgingPlans,
     compute,
+    receivers,
     queue,
     schedule,
     exporter,

@@ -101,6 +101,8 @@ async function createApi(
     }),
     ...createConsoleApi(dependencies),
     deployments: dependencies.deployments,
+    judged: dependencies.judged,
+    reviews: dependencies.reviews,
     otlp: createOtlpReceiver(config, ingest, meter, cleanups),
     maxRequestsPerMinute: config.server.max_requests_per_minute,
     onShed,

@@ -6,7 +6,10 @@ import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/start-golden-run.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';
+import { judgeLiveTraffic } from '../judging/judge-live-traffic.ts';
 import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-jobs.ts';
+import { notify } from '../notifications/notify.ts';
+import { alertSummaries } from './alerts/rule-catalogue.ts';
 import { replica } from './database.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
 import type { JobDeps } from './job-catalogue.ts';
@@ -31,6 +34,12 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     plans: dependencies.densityPlans,
     probes,
   });
+  const judging = { ...dependencies, meter: dependencies.exporter.meter };
+  const notifications = {
+    ...dependencies,
+    message: { consoleUrl: config.alerts.console_base_url, summaries: alertSummaries() },
+    meter: dependencies.exporter.meter,
+  };
   return {
     sets,
     runs,
@@ -66,7 +75,9 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     pipelines,
     density,
     diagnose: dependencies,
+    notify: (signal) => notify(notifications, signal),
     probes,
+    judge: (signal) => judgeLiveTraffic(judging, dependencies.judgingPlans, signal),
     snapshots: {
       ...probes,
       snapshots: density.tables.snapshots,

@@ -11,10 +11,25 @@ import type { Config } from './config/schema.ts';
 import { jobCatalogue } from './job-catalogue.ts';
 
 /** What a worker counts. */
-export function showJobCounters(meter: Pick<Meter, 'increment'>): void {
-  for (const { name: job } of jobCatalogue) {
+export function showJobCounters(
+  { notify, pipelines }: Pick<Config, 'notify' | 'pipelines'>,
+  meter: Pick<Meter, 'increment'>,
+): void {
+  for (const { kind } of notify) {
+    for (const outcome of labelValues.recalld_notifications_total.outcome)
+      meter.increment('recalld_notifications_total', { kind, outcome }, 0);
+  }
+  for (const { name: pipeline, judged } of pipelines) {
+    if (judged === undefined) continue;
+    for (const reason of labelValues.recalld_judge_failures_total.reason)
+      meter.increment('recalld_judge_failures_total', { pipeline, reason }, 0);
+    meter.increment('recalld_judge_cost_dollars_total', { pipeline }, 0);
+    meter.increment('recalld_judge_flagged_total', { pipeline }, 0);
+    meter.increment('recalld_judge_unaffordable_queries_total', { pipeline }, 0);
+  }
+  for (const { name: task } of jobCatalogue) {
     for (const outcome of labelValues.recalld_jobs_total.outcome)
-      meter.increment('recalld_jobs_total', { job, outcome }, 0);
+      meter.increment('recalld_jobs_total', { task, outcome }, 0);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Config -> pipelines that are ready for work. */
-import { isThreshold } from '../checks/config.ts';
+import { isThreshold, thresholdMeasure } from '../checks/config.ts';
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import { createEmbedder } from '../embedders/open-embedder.ts';
@@ -45,7 +45,12 @@ function createParts(
   const { vector_store: storeConfig, embedder: embedderConfig } = pipeline;
   const store = storeConfig === undefined ? null : createVectorStore(storeConfig, 'vector_store');
   const embedder = embedderConfig === undefined ? null : createEmbedder(embedderConfig);
-  const retriever = createRetriever(pipeline.retriever, { embedder, store, logger });
+  const retriever = createRetriever(pipeline.retriever, {
+    embedder,
+    store,
+    logger,
+    repeatsAnswers: pipeline.privacy.text !== 'hash',
+  });
   const close = async (): Promise<void> => {
     await Promise.all([retriever.close?.(), store?.close(), embedder?.close?.()]);
   };
@@ -62,7 +67,7 @@ export async function closePipelines(pipelines: readonly WatchedPipeline[]): Pro
   await Promise.all(pipelines.map((pipeline) => pipeline.close()));
 }
 
-function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineConfig): GoldenSchedule {
+export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineConfig): GoldenSchedule {
   return {
     set: golden.set,
     cron: golden.cron === undefined ? null : { expression: golden.cron, timezone: golden.timezone },
@@ -96,18 +101,24 @@ export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): Golden
     floors: checks.flatMap((check) => ('below' in check && !isThreshold(check) ? [check] : [])),
     regressions: checks.flatMap((check) => ('regression' in check ? [{ ...check, measure: check.regression }] : [])),
     staleLabels: checks.flatMap((check) =>
-      'stale_labels_above' in check ? [{ above: check.stale_labels_above, severity: check.severity }] : [],
+      'stale_labels_above' in check
+        ? [{ name: check.name, above: check.stale_labels_above, severity: check.severity }]
+        : [],
     ),
+    forbidden: checks.filter((check) => 'forbidden_results' in check),
   };
 }
 
 /** What the config expects of everything but golden scores. */
 export function thresholdChecks({ checks }: Pick<PipelineConfig, 'checks'>): ThresholdCheck[] {
-  return checks.filter(isThreshold).map((check) => {
-    const { measure, severity, segments, min_n, confirm, no_data: noData } = check;
+  return checks.filter(isThreshold).flatMap((check) => {
+    const measure = thresholdMeasure(check.measure);
+    if (measure === null) return [];
+    const { name, severity, segments, min_n, confirm, no_data: noData } = check;
     const { leastN, confirm: usual } = judgedMeasure(measure);
     const threshold = 'below' in check ? check.below : check.above;
     return {
+      name,
       measure,
       threshold,
       severity,

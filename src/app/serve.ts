@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { RecalldError } from '../errors.ts';
 import { clusterOf } from '../postgres/embedded/data-dir.ts';
-import { loadConfig } from './config/parse.ts';
+import { loadConfigOfDatabase } from './config/parse.ts';
 import type { Config } from './config/schema.ts';
 import { createLogger } from './logger.ts';
 import { type Monitor, type Role, startMonitor } from './monitor.ts';
@@ -23,13 +23,9 @@ export interface ServeSettings {
  */
 export async function serve({ configFile, roles, signal }: ServeSettings): Promise<void> {
   const startedAt = performance.now();
-  const { config, file } = loadConfig(configFile);
+  const { config, file } = loadConfigOfDatabase(configFile);
   const logger = createLogger(config.log.level);
-  if (file === null) {
-    logger.info('there is no recalld.yaml, so defaults are assumed: embedded database, no pipelines', {
-      data_dir: config.storage.data_dir,
-    });
-  }
+  if (file === null) logger.info('there is no recalld.yaml, so the environment alone is the config: no pipelines');
   const unused = leftBehind(config);
   if (unused !== null) logger.warn(unused);
 

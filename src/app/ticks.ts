@@ -46,7 +46,7 @@ export function startTicks(deps: TicksDeps, all: readonly Ticked[]): Ticks {
   const { schedule, clock, clockWatch, meter } = deps;
   const tickers = all.map((ticked) => ({ ...ticked, ...createTicker(deps, ticked) }));
   for (const { cron, job, tick } of tickers) {
-    meter.increment('recalld_ticks_given_up_total', { job }, 0);
+    meter.increment('recalld_ticks_given_up_total', { task: job }, 0);
     schedule.every(cron, tick);
   }
   const makeUp = (): void => {
@@ -97,7 +97,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TicksDeps, { what, j
     }
     if (!(signal.reason instanceof Date && signal.reason > plannedAt)) return;
     logger.error('a scheduled start was given up, since the next is due', fields);
-    meter.increment('recalld_ticks_given_up_total', { job });
+    meter.increment('recalld_ticks_given_up_total', { task: job });
   };
 
   return {

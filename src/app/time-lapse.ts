@@ -2,11 +2,10 @@
  * The daemon on a clock that its caller turns, in this process: its jobs start when the caller says, in place of when
  * their schedule would, and its pages are served meanwhile. Everything else is as in a daemon.
  */
-import { readCheckStates } from '../checks/check-store.ts';
 import { createCleanupStack } from '../cleanup-stack.ts';
 import type { Clock } from '../clock.ts';
-import type { Alarm } from '../diagnosis/alarms.ts';
 import { readAlarms } from '../diagnosis/diagnose-pipeline.ts';
+import type { Alarm } from '../diagnosis/rules/incident.ts';
 import { RecalldError } from '../errors.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { newRunId } from '../golden/runs/start-golden-run.ts';
@@ -24,7 +23,7 @@ import { jobCatalogue } from './job-catalogue.ts';
 import { createJobDeps } from './job-deps.ts';
 
 export interface TimeLapse
-  extends Pick<Dependencies, 'densityStates' | 'diagnoses' | 'measurements' | 'runs' | 'topics'> {
+  extends Pick<Dependencies, 'densityStates' | 'incidents' | 'measurements' | 'runs' | 'topics'> {
   /** Where the console, the API and /metrics answer. */
   readonly url: string;
   /** A new version of a golden set; `values` are as the lines of a JSONL file. */
@@ -35,7 +34,7 @@ export interface TimeLapse
   /** Runs a job of the catalogue, and those that it calls for. @throws RecalldError demo_failed */
   run(name: JobName): Promise<void>;
   /** What is in alarm on a pipeline now, critical ones first. */
-  alarms(pipeline: string): Promise<readonly ExplainedAlarm[]>;
+  alarms(pipeline: string): Promise<readonly Alarm[]>;
 }
 
 type JobName =
@@ -48,11 +47,6 @@ type JobName =
   | 'probe-embedders'
   | 'evaluate-checks'
   | 'diagnose-alarms';
-
-export interface ExplainedAlarm extends Alarm {
-  /** What its check says; null for an alarm that is no check. */
-  readonly explanation: string | null;
-}
 
 /**
  * Opens the database of the config for the length of `work`; no daemon may run on it, because the jobs of that would
@@ -108,12 +102,7 @@ export async function withTimeLapse<T>(
       },
       async alarms(pipeline) {
         const watched = pipelines.filter(({ name }) => name === pipeline);
-        const states = await readCheckStates(dependencies);
-        const found = await Promise.all(watched.map((one) => readAlarms(jobDeps.diagnose, one)));
-        return found.flat().map((alarm) => {
-          const state = states.find((one) => one.pipeline === pipeline && one.name === alarm.name);
-          return { ...alarm, explanation: state?.explanation ?? null };
-        });
+        return (await Promise.all(watched.map((one) => readAlarms(jobDeps.diagnose, one)))).flat();
       },
     });
   } finally {

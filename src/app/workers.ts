@@ -15,11 +15,11 @@ export interface Workers {
 }
 
 export async function startWorkers(dependencies: Dependencies, clockWatch: ClockWatch): Promise<Workers> {
-  const { queue, clock, logger, exporter } = dependencies;
+  const { config, queue, clock, logger, exporter } = dependencies;
   const { meter } = exporter;
   const jobDeps = createJobDeps(dependencies);
   const shutdown = new AbortController();
-  showJobCounters(meter);
+  showJobCounters(config, meter);
   await queue.work(createJobRunner({ jobs: jobCatalogue, jobDeps, clock, logger, meter, shutdown: shutdown.signal }));
   // Not by the schedulers: they may all be gone, one of them right after it had made a run.
   const ticks = startTicks({ ...dependencies, meter, clockWatch }, ticksOfJob(queue, recoverGoldenRunsJob));

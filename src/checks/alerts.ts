@@ -1,98 +1,120 @@
 /** Alerts on the verdicts of the daemon: the config states the thresholds, these rules only carry the verdict on. */
-import { DENSITY_CHECK_NAME } from '../density/rules/density-check.ts';
 import {
   type AlertRule,
+  asked,
   duration,
   maxBy,
-  type Pattern,
+  ofAlert,
   type RuleGroup,
   type RuleSettings,
 } from '../metrics/alert-rules.ts';
 import type { Verdict } from '../model.ts';
+import { alarmTemplate } from './alarm-template.ts';
+import type { CheckKind } from './rules/check-state.ts';
 
 const check = ['pipeline', 'check'] as const;
+const onCheck = 'on (pipeline, check)';
+const theCheck = 'The check "{{ $labels.check }}" of {{ $labels.pipeline }}';
 
-/** Stale labels have an owner of their own: who keeps the golden set. */
-const staleLabels = 'stale labels .*';
-/** Checks whose breaches have alerts of their own. */
-const apart = [staleLabels, DENSITY_CHECK_NAME];
-
-const densityDrift: Pattern = { matches: DENSITY_CHECK_NAME };
-const drifting = 'What people ask of {{ $labels.pipeline }} is covered worse than in the baseline';
-
-function inState(state: Verdict, checks?: Pattern): string {
-  const matchers = checks === undefined ? { state } : { state, check: checks };
-  return `${maxBy(check, 'recalld_check_state', matchers)} == 1`;
+function inState(state: Verdict): string {
+  return `${maxBy(check, 'recalld_check_state', { state })} == 1`;
 }
 
-export function checksGroup({ holdSeconds }: RuleSettings): RuleGroup {
+function isOneOf(...kinds: readonly CheckKind[]): string {
+  return `and ${onCheck} ${maxBy(check, 'recalld_check_info', { kind: kinds })}`;
+}
+
+/** That the retriever does not answer is an alarm of its own; a check that only says the same is no second one. */
+const unlessOutage = `unless ${onCheck} ${maxBy(check, 'recalld_check_outage')} == 1`;
+
+const silentWhileCritical = { alerts: ['RecalldCheckCritical'], on: check };
+
+/** Where nobody measures, or nothing answers, no check has data. */
+const unmeasured = {
+  alerts: ['RecalldGoldenNotRunning', 'RecalldGoldenNotSucceeding', 'RecalldRetrieverNotAnswering'],
+  on: ['pipeline'],
+};
+
+const drifting = 'What people ask of {{ $labels.pipeline }} is covered worse than in the baseline';
+
+export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGroup {
   const hold = duration(holdSeconds);
+  const alarm = alarmTemplate(groupLabels);
+  const ticket = `${ofAlert('$of', groupLabels, ['pipeline'])}${asked(
+    '$of',
+    'recalld_density_drift_evidence_ratio',
+    '; the evidence is{{ range . }} {{ . | value | printf "%.4f" }} of what a {{ . | label "level" }} takes,{{ end }} of which one is open',
+  )}`;
   const alerts: AlertRule[] = [
     {
       alert: 'RecalldCheckCritical',
       severity: 'critical',
-      expr: inState('critical', { differsFrom: DENSITY_CHECK_NAME }),
+      expr: `${inState('critical')}\n${isOneOf('floor', 'regression', 'threshold', 'stale_labels', 'forbidden_results')}\n${unlessOutage}`,
       for: '1m',
       keepFiringFor: hold,
       by: check,
       dashboard: 'health',
-      summary: `Retrieval of {{ $labels.pipeline }} is broken: {{ $labels.check }}.`,
-      description: `The check "{{ $labels.check }}" of {{ $labels.pipeline }} is critical (state = {{ $value }}): what it watches is beyond its threshold, and the luck of the draw of queries does not explain it.`,
+      summary: 'Retrieval of {{ $labels.pipeline }} is broken: a check is critical.',
+      description: `${alarm}. ${theCheck} is critical, and the luck of the draw of queries does not explain it.`,
     },
     {
       alert: 'RecalldCheckWarning',
       severity: 'warning',
-      expr: inState('warning', { differsFrom: apart.join('|') }),
+      expr: `${inState('warning')}\n${isOneOf('floor', 'regression', 'threshold', 'forbidden_results')}\n${unlessOutage}`,
       for: '5m',
       keepFiringFor: hold,
       by: check,
+      silentWhile: silentWhileCritical,
       dashboard: 'health',
-      summary: `Retrieval of {{ $labels.pipeline }} got worse: {{ $labels.check }}.`,
-      description: `The check "{{ $labels.check }}" of {{ $labels.pipeline }} is at warning (state = {{ $value }}).`,
+      summary: 'Retrieval of {{ $labels.pipeline }} got worse: a check warns.',
+      description: `${alarm}. ${theCheck} is at warning.`,
     },
     {
       alert: 'RecalldCheckNoData',
       severity: 'warning',
-      expr: `${inState('no_data')}\nunless on (pipeline, check) ${maxBy(check, 'recalld_check_quiet')} == 1`,
+      expr: `${inState('no_data')}\nunless ${onCheck} ${maxBy(check, 'recalld_check_quiet')} == 1`,
       for: '30m',
       by: check,
+      silentWhile: unmeasured,
       dashboard: 'health',
-      summary: `Nobody knows whether {{ $labels.check }} on {{ $labels.pipeline }}.`,
-      description: `The check "{{ $labels.check }}" of {{ $labels.pipeline }} has had nothing to be judged by for 30 minutes (no_data = {{ $value }}). A check without data can breach nothing.`,
+      summary: 'Nobody knows how retrieval of {{ $labels.pipeline }} is: a check has no data.',
+      description: `${alarm}. ${theCheck} has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.`,
     },
     {
       alert: 'RecalldStaleLabels',
       severity: 'warning',
-      expr: inState('warning', { matches: staleLabels }),
+      expr: `${inState('warning')}\n${isOneOf('stale_labels')}`,
       for: '5m',
       keepFiringFor: hold,
       by: check,
+      silentWhile: silentWhileCritical,
       dashboard: 'golden',
-      summary: `Judged documents of {{ $labels.pipeline }} are gone from the store.`,
-      description: `The check "{{ $labels.check }}" of {{ $labels.pipeline }} is at warning (state = {{ $value }}): scores fall because the labels are out of date, whatever the retriever does.`,
+      summary: 'Judged documents of {{ $labels.pipeline }} are gone from the store.',
+      description: `${alarm}. ${theCheck} is at warning: scores fall because the labels are out of date, whatever the retriever does.`,
     },
     {
       alert: 'RecalldDensityDrift',
       severity: 'critical',
-      expr: inState('critical', densityDrift),
+      expr: `${inState('critical')}\n${isOneOf('density_drift')}`,
       for: '1m',
       by: check,
       dashboard: 'density',
-      summary: `Live queries of {{ $labels.pipeline }} are covered much worse than before.`,
-      description: `${drifting}, by more than chance and by enough to matter: a page-level alarm is open (state = {{ $value }}).`,
+      summary: 'Live queries of {{ $labels.pipeline }} are covered much worse than before.',
+      description: `${alarm}. ${drifting}, by more than chance and by enough to matter: a page-level alarm is open.`,
     },
     {
       alert: 'RecalldDensityDriftTicket',
       severity: 'warning',
       // Without a check in the config the alarms are raised all the same.
-      expr: `${maxBy(['pipeline'], 'recalld_check_state', { state: 'warning', check: densityDrift })} == 1
+      expr: `max by (pipeline) (${inState('warning')} ${isOneOf('density_drift')})
 or ${maxBy(['pipeline'], 'recalld_density_incident')} == 1
-unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_state', { check: densityDrift })}`,
+unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'density_drift' })}`,
       for: '5m',
       by: ['pipeline'],
+      silentWhile: { alerts: ['RecalldDensityDrift'], on: ['pipeline'] },
       dashboard: 'density',
-      summary: `Live queries of {{ $labels.pipeline }} are covered worse than before.`,
-      description: `${drifting} (open = {{ $value }}): a ticket, or an alarm that the config does not page for.`,
+      summary: 'Live queries of {{ $labels.pipeline }} are covered worse than before.',
+      description: `${drifting}: a ticket, or an alarm that the config does not page for${ticket}.`,
     },
   ];
   return { name: 'recalld-checks', recordings: [], alerts };

@@ -3,13 +3,14 @@ import type { Clock } from '../clock.ts';
 import { toCompared } from '../golden/rules/compare-golden-runs.ts';
 import type { GoldenRun, RunLabels } from '../golden/rules/run.ts';
 import { shiftsOf } from '../golden/runs/rotate-golden-set.ts';
+import { readForbiddenResults } from '../golden/runs/stored-runs.ts';
 import type { GoldenRotation, GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import type { CheckResult } from './rules/check-result.ts';
+import { type CheckResult, NO_VALUE } from './rules/check-result.ts';
 import { nextStanding, type Standing } from './rules/check-state.ts';
 import {
   type GoldenChecks,
@@ -28,7 +29,7 @@ import {
 } from './rules/verdict-episodes.ts';
 
 export interface BacktestDeps {
-  readonly runs: Pick<GoldenRuns, 'list' | 'scores' | 'comparisons'>;
+  readonly runs: Pick<GoldenRuns, 'list' | 'scores' | 'forbidden' | 'comparisons'>;
   readonly rotations: GoldenRotations;
 }
 
@@ -59,17 +60,24 @@ export async function backtestGoldenChecks(deps: BacktestDeps, set: BacktestedSe
   const timelines = new Map<string, CheckEvaluation[]>();
   const completed: CompletedRun[] = [];
   for (const run of ended) {
-    const evidence = await readEvidence(deps, run, historyOf(run, completed, needed));
+    const earlier = historyOf(run, completed, needed);
+    const history = earlier.flatMap(({ compared }) => compared ?? []);
+    const evidence = await readEvidence(deps, run, history);
+    const results = judge(run, set, {
+      ...evidence,
+      before: earlier.findLast(({ compared }) => compared)?.results ?? [],
+    });
     if (run.status === 'completed') {
       const { compared } = evidence;
       completed.push({
         version: run.goldenSetVersion,
         compared: typeof compared === 'string' ? null : compared,
+        results,
       });
     }
     const at = run.finishedAt;
     if (at < from || isBesideAnother(run, rotations)) continue;
-    for (const result of judge(run, set, evidence)) {
+    for (const result of results) {
       const key = JSON.stringify([result.name, result.severity]);
       timelines.set(key, [...(timelines.get(key) ?? []), { at, result }]);
     }
@@ -80,20 +88,20 @@ export async function backtestGoldenChecks(deps: BacktestDeps, set: BacktestedSe
 interface CompletedRun {
   readonly version: number;
   readonly compared: ComparedWithBaseline | null;
+  readonly results: readonly CheckResult[];
 }
 
-/** What the completed runs before one were against their baselines, as that run was judged by: older versions first. */
+/** The completed runs before one, as that run was judged by: older versions first. */
 function historyOf(
   { goldenSetVersion }: GoldenRun,
   completed: readonly CompletedRun[],
   needed: number,
-): ComparedWithBaseline[] {
+): CompletedRun[] {
   if (needed === 0) return [];
   return completed
     .filter(({ version }) => version <= goldenSetVersion)
     .toSorted((a, b) => a.version - b.version)
-    .slice(-needed)
-    .flatMap(({ compared }) => (compared === null ? [] : [compared]));
+    .slice(-needed);
 }
 
 /** Whether it was of a new version beside the one whose verdicts count. */
@@ -139,10 +147,11 @@ async function readEvidence(
   run: GoldenRun,
   history: readonly ComparedWithBaseline[],
 ): Promise<RunEvidence> {
-  const [scores, comparisons, shifts] = await Promise.all([
+  const [scores, comparisons, shifts, forbidden] = await Promise.all([
     runs.scores(run.id),
     runs.comparisons(run.id),
     shiftsOf(rotations, run),
+    readForbiddenResults(runs, run),
   ]);
   const baseline = comparisons.find(({ kind }) => kind === 'baseline');
   return {
@@ -150,6 +159,7 @@ async function readEvidence(
     compared: baseline === undefined ? withoutComparison(run) : toCompared(run.id, baseline),
     history,
     labels: labelsOf(run.labels),
+    forbidden,
     shifts,
   };
 }
@@ -169,10 +179,13 @@ function labelsOf({ probed, stale, gap }: RunLabels): RunEvidence['labels'] {
 function judge(run: EndedRun, { checks, goldenSet }: BacktestedSet, evidence: RunEvidence): CheckResult[] {
   if (run.status !== 'failed') return judgeGoldenRun(checks, goldenSet, evidence);
   const explanation = `The run ${run.id} failed: ${run.reason ?? 'no reason was stored.'}`;
-  return listGoldenChecks(checks, goldenSet, evidence.shifts).map((check) => ({
-    ...check,
+  return listGoldenChecks(checks, goldenSet, evidence.shifts).map(({ name, severity, threshold }) => ({
+    name,
+    severity,
+    threshold,
+    ...NO_VALUE,
     verdict: 'no_data',
-    value: null,
+    isBeyond: false,
     explanation,
   }));
 }

@@ -3,12 +3,11 @@
 import { scaleUtc } from 'd3-scale';
 import { Section } from '../console/components/section.tsx';
 import { Table } from '../console/components/table.tsx';
-import { agoOf, Instant, VerdictBadge } from '../console/components/values.tsx';
+import { agoOf, Instant, Sentence, VerdictBadge } from '../console/components/values.tsx';
 import { duration, minute, score } from '../console/format.ts';
 import { address, checkHistoryPath, pipelinePath, within } from '../console/links.ts';
 import type { Frame } from '../console/page.tsx';
 import { minuteOf } from '../console/time-range.ts';
-import { DENSITY_CHECK_NAME } from '../density/rules/density-check.ts';
 import type { Verdict } from '../model.ts';
 import { HOUR_MS } from '../time.ts';
 import type { CheckTransition } from './check-store.ts';
@@ -61,7 +60,9 @@ function cellsOf(transition: CheckTransition, { range, now }: Frame, data: Check
     <>
       <a href={checkHistoryPath(range, pipeline, check)}>{check}</a>
       {data.pipeline === null ? <span class="of"> {pipeline}</span> : null}
-      <span class="why">{explanation}</span>
+      <span class="why">
+        <Sentence>{explanation}</Sentence>
+      </span>
     </>,
     <>
       <VerdictBadge verdict={to} />
@@ -87,7 +88,7 @@ function evidencePath({ pipeline, check, occurredAt }: CheckTransition, { checks
     from: minuteOf(new Date(occurredAt.getTime() - HOUR_MS)),
     until: minuteOf(new Date(occurredAt.getTime() + HOUR_MS)),
   };
-  if (check === DENSITY_CHECK_NAME) return address(pipelinePath(pipeline, 'density'), around);
+  if (known?.kind === 'density_drift') return address(pipelinePath(pipeline, 'density'), around);
   if (known !== undefined && known.goldenSet !== null)
     return address(pipelinePath(pipeline, 'golden'), { set: known.goldenSet, ...around });
   return address(pipelinePath(pipeline, 'traffic'), around);

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import type { DensityPlan } from '../density/plan.ts';
-import { DENSITY_CHECK_NAME, DENSITY_CHECK_THRESHOLD } from '../density/rules/density-check.ts';
+import { DENSITY_CHECK_THRESHOLD } from '../density/rules/density-check.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Severity, Verdict } from '../model.ts';
 import type { CheckShifts } from './rules/check-result.ts';
@@ -63,7 +63,8 @@ interface StandingRow extends Omit<StoredStanding, 'revision'> {
 
 /** Columns of check_states by the field that they hold. */
 const standingColumns = `pipeline, check_name as name, severity, threshold, verdict, since, last_known as "lastKnown",
-  candidate, seen, value, segment, explanation, is_quiet as "isQuiet", evidence_at as "evidenceAt",
+  candidate, seen, measure, value, ci_low as "ciLow", ci_high as "ciHigh", n, before,
+  breached_since as "breachedSince", outage_until as "outageUntil", segment, explanation, is_quiet as "isQuiet", evidence_at as "evidenceAt",
   judged_at as "judgedAt", trusted_until as "trustedUntil", evaluated_at as "evaluatedAt", revision`;
 
 /**
@@ -75,19 +76,24 @@ const advanceSql = `
   with steps as (
     select * from jsonb_to_recordset($1::jsonb) as s (
       pipeline text, name text, severity text, threshold double precision, verdict text, since timestamptz,
-      "lastKnown" text, candidate text, seen integer, value double precision, segment text, explanation text,
+      "lastKnown" text, candidate text, seen integer, measure text, value double precision, "ciLow" double precision,
+      "ciHigh" double precision, n integer, before double precision, "breachedSince" timestamptz,
+      "outageUntil" timestamptz, segment text, explanation text,
       "isQuiet" boolean, "evidenceAt" timestamptz, "judgedAt" timestamptz, "trustedUntil" timestamptz,
       "evaluatedAt" timestamptz, revision bigint, "from" text, because text)
   ), taken as (
     insert into check_states as old (pipeline, check_name, severity, threshold, verdict, since, last_known, candidate,
-      seen, value, segment, explanation, is_quiet, evidence_at, judged_at, trusted_until, evaluated_at, revision)
+      seen, measure, value, ci_low, ci_high, n, before, breached_since, outage_until, segment, explanation, is_quiet,
+      evidence_at, judged_at, trusted_until, evaluated_at, revision)
     select pipeline, name, severity, threshold, verdict, since, "lastKnown", candidate,
-      seen, value, segment, explanation, "isQuiet", "evidenceAt", "judgedAt", "trustedUntil", "evaluatedAt", revision + 1
+      seen, measure, value, "ciLow", "ciHigh", n, before, "breachedSince", "outageUntil", segment, explanation, "isQuiet", "evidenceAt", "judgedAt", "trustedUntil", "evaluatedAt", revision + 1
       from steps order by pipeline, name
     on conflict (pipeline, check_name) do update
       set severity = excluded.severity, threshold = excluded.threshold, verdict = excluded.verdict,
         since = excluded.since, last_known = excluded.last_known, candidate = excluded.candidate, seen = excluded.seen,
-        value = excluded.value, segment = excluded.segment, explanation = excluded.explanation,
+        measure = excluded.measure, value = excluded.value, ci_low = excluded.ci_low, ci_high = excluded.ci_high,
+        n = excluded.n, before = excluded.before, breached_since = excluded.breached_since,
+        outage_until = excluded.outage_until, segment = excluded.segment, explanation = excluded.explanation,
         is_quiet = excluded.is_quiet, evidence_at = excluded.evidence_at, judged_at = excluded.judged_at,
         trusted_until = excluded.trusted_until, evaluated_at = excluded.evaluated_at, revision = excluded.revision
       where old.revision = excluded.revision - 1
@@ -157,7 +163,7 @@ export function createCheckStore(pool: Pool) {
 /** What the config expects. */
 export interface WatchedChecks {
   readonly pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden' | 'checks' | 'thresholds'>[];
-  readonly densityPlans: readonly Pick<DensityPlan, 'pipeline' | 'severity'>[];
+  readonly densityPlans: readonly Pick<DensityPlan, 'pipeline' | 'severity' | 'checkName'>[];
 }
 
 export interface ReadChecksDeps extends WatchedChecks {
@@ -174,10 +180,10 @@ export async function readCheckStates({ checkStore, clock, ...watched }: ReadChe
 export async function readDensityVerdict(
   deps: ReadChecksDeps,
   pipeline: string,
-): Promise<{ readonly verdict: Verdict; readonly explanation: string } | null> {
+): Promise<{ readonly name: string; readonly verdict: Verdict; readonly explanation: string } | null> {
   const states = await readCheckStates(deps);
-  const check = states.find((one) => one.pipeline === pipeline && one.name === DENSITY_CHECK_NAME);
-  return check === undefined ? null : { verdict: check.verdict, explanation: explain(check) };
+  const check = states.find((one) => one.pipeline === pipeline && one.kind === 'density_drift');
+  return check === undefined ? null : { name: check.name, verdict: check.verdict, explanation: explain(check) };
 }
 
 /** What there is to say of a check, one or two sentences. */
@@ -200,6 +206,8 @@ function configuredChecks({ pipelines, densityPlans }: WatchedChecks): Configure
   return pipelines.flatMap((pipeline) => [
     ...pipeline.golden.flatMap(({ set }) => goldenChecksOf(pipeline, set)),
     ...pipeline.thresholds.map((check) => ({
+      kind: 'threshold' as const,
+      measure: check.measure,
       pipeline: pipeline.name,
       goldenSet: null,
       name: thresholdCheckName(check),
@@ -212,9 +220,11 @@ function configuredChecks({ pipelines, densityPlans }: WatchedChecks): Configure
         ? []
         : [
             {
+              kind: 'density_drift' as const,
+              measure: 'density_drift',
               pipeline: pipeline.name,
               goldenSet: null,
-              name: DENSITY_CHECK_NAME,
+              name: plan.checkName,
               severity: plan.severity,
               threshold: DENSITY_CHECK_THRESHOLD,
               // A baseline takes days to be learnt, and nothing is broken meanwhile.

@@ -1,7 +1,7 @@
 /** Configured checks with the sentence of their verdict, and since when they stand at it. */
 
 import { Table } from '../console/components/table.tsx';
-import { Age, agoOf, Lasting, Missing, VerdictBadge } from '../console/components/values.tsx';
+import { Age, agoOf, Lasting, Missing, Sentence, VerdictBadge } from '../console/components/values.tsx';
 import { score } from '../console/format.ts';
 import { checkHistoryPath, pipelinePath, within } from '../console/links.ts';
 import type { TimeRange } from '../console/time-range.ts';
@@ -24,8 +24,8 @@ export function CheckTable({ caption, checks, range, now, withPipeline }: CheckT
         { title: 'Verdict' },
         { title: 'Since (UTC)' },
         { title: 'Value', isNumber: true },
-        { title: 'Threshold', isNumber: true, isMinor: true },
-        { title: 'Judged', isNumber: true, isMinor: true },
+        { title: 'Threshold', isNumber: true },
+        { title: 'Judged', isNumber: true },
       ]}
       rows={checks.map((check) => ({
         key: `${check.pipeline} ${check.goldenSet} ${check.name} ${check.severity}`,
@@ -40,7 +40,9 @@ export function CheckTable({ caption, checks, range, now, withPipeline }: CheckT
                 </a>
               </>
             ) : null}
-            <span class="why">{whyOf(check)}</span>
+            <span class="why">
+              <Sentence>{whyOf(check)}</Sentence>
+            </span>
           </>,
           <>
             <VerdictBadge verdict={check.verdict} />
@@ -51,7 +53,14 @@ export function CheckTable({ caption, checks, range, now, withPipeline }: CheckT
           ) : (
             <Lasting from={check.since} seconds={agoOf(check.since, now)} />
           ),
-          check.value === null ? <Missing>{check.isTooOld ? 'withheld' : 'none'}</Missing> : score(check.value),
+          check.value === null ? (
+            <Missing>{check.isTooOld ? 'withheld' : 'none'}</Missing>
+          ) : (
+            <>
+              {score(check.value)}
+              {check.kind === 'density_drift' ? <span class="severity">of the evidence it takes</span> : null}
+            </>
+          ),
           score(check.threshold),
           check.judgedAt === null ? (
             <Missing>never</Missing>

@@ -3,7 +3,7 @@
 import type { ConsoleDeps } from '../app/console/deps.ts';
 import type { Query } from '../console/http/visit.ts';
 import type { TimeRange } from '../console/time-range.ts';
-import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
+import type { Incident } from '../diagnosis/rules/incident.ts';
 import { chosen, namesOf } from '../status/status-reads.ts';
 import type { CheckTransition } from './check-store.ts';
 import type { CheckState } from './rules/check-state.ts';
@@ -11,8 +11,8 @@ import type { CheckState } from './rules/check-state.ts';
 export interface ChecksPageData {
   /** Of the chosen pipeline and check. */
   readonly checks: readonly CheckState[];
-  /** Those that hold. */
-  readonly diagnoses: readonly StoredDiagnosis[];
+  /** Those that are open. */
+  readonly incidents: readonly Incident[];
   /** Changes within the range, newest first. */
   readonly transitions: readonly CheckTransition[];
   /** Id behind which older ones are; null when there are none. */
@@ -37,9 +37,9 @@ export async function readChecksPage(
   const pipeline = chosen(deps, query);
   const check = query['check'] === undefined || query['check'] === '' ? null : query['check'];
   const before = /^\d{1,18}$/.test(query['before'] ?? '') ? query['before'] : undefined;
-  const [checks, diagnoses, found] = await Promise.all([
+  const [checks, incidents, found] = await Promise.all([
     deps.readCheckStates(),
-    deps.diagnoses.open(),
+    deps.incidents.open(),
     deps.checkStore.transitions({
       since: from,
       until,
@@ -58,7 +58,7 @@ export async function readChecksPage(
     checks: checks.filter(
       (one) => (pipeline === null || one.pipeline === pipeline) && (check === null || one.name === check),
     ),
-    diagnoses,
+    incidents,
     transitions,
     older: hasMore ? (transitions.at(-1)?.id ?? null) : null,
     isWhole: before === undefined && !hasMore,

@@ -11,7 +11,7 @@ import type { ChecksPageData } from './checks-data.ts';
 import type { CheckState } from './rules/check-state.ts';
 
 export function ChecksPage({ frame, data }: { readonly frame: Frame; readonly data: ChecksPageData }) {
-  const { checks, diagnoses, pipelines, pipeline, check } = data;
+  const { checks, incidents, pipelines, pipeline, check } = data;
   const failing = checks.filter(({ verdict, isQuiet }) => verdict !== 'ok' && !isQuiet);
   const quiet = checks.filter(({ isQuiet }) => isQuiet);
   const holding = checks.filter(({ verdict, isQuiet }) => verdict === 'ok' && !isQuiet);
@@ -37,10 +37,10 @@ export function ChecksPage({ frame, data }: { readonly frame: Frame; readonly da
             ) : (
               table('Checks that do not hold', failing)
             )}
-            {diagnoses
+            {incidents
               .filter((one) => inAlarm.has(one.pipeline))
-              .map((diagnosis) => (
-                <DiagnosisPanel key={diagnosis.id} diagnosis={diagnosis} range={frame.range} />
+              .map((incident) => (
+                <DiagnosisPanel key={incident.id} diagnosis={incident} range={frame.range} />
               ))}
           </Section>
           {quiet.length === 0 ? null : (

@@ -19,6 +19,16 @@ const severity = z
   .default('critical')
   .describe('How bad a breach is: critical pages, a warning does not.');
 
+const name = z
+  .string()
+  .regex(/^\w(?:[\w .:@%/+-]{0,62}\w)?$/, {
+    error: 'must be up to 64 letters, digits, spaces and . : @ % / + - _, with a letter, digit or _ at both ends',
+  })
+  .optional()
+  .describe(
+    'What it is called in metrics, alerts and history, and remembered by when its threshold changes; on a golden set with ` on SET` behind it. Left out, it is called by its measure and threshold.',
+  );
+
 const goldenMeasure = z.string().superRefine((text, context) => {
   const problem = measureProblem(text);
   if (problem !== null) context.addIssue({ code: 'custom', message: problem });
@@ -32,7 +42,7 @@ function measureProblem(text: string): string | null {
     if (guess === null || guess === name) {
       return `is not a measure; write one of ${runMeasures.join(', ')} with a cut-off, such as ndcg@10`;
     }
-    return `is not a measure; did you mean "${guess}${isJudgedMeasure(guess) ? '' : `@${/^[1-9]\d*$/.test(cutoff) ? cutoff : 10}`}"?`;
+    return `is not a measure; did you mean "${guess}${isJudgedMeasure(guess) && !isLiveScore(guess) ? '' : `@${/^[1-9]\d*$/.test(cutoff) ? cutoff : 10}`}"?`;
   }
   if (!runMeasures.includes(key.measure)) {
     return `is ${text}, which golden runs do not compute; use one of ${runMeasures.join(', ')}`;
@@ -54,6 +64,7 @@ const below = z.number().gt(0).lte(1).describe('Floor, a share such as 0.8.');
 
 const floorCheck = z
   .strictObject({
+    name,
     measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
     below: below.describe(
       'Floor, a share such as 0.8: critical when the upper bound is below it, warning when only the mean is.',
@@ -62,10 +73,21 @@ const floorCheck = z
   })
   .describe('A floor of a golden measure, judged on every golden set of the pipeline.');
 
-const belowMeasures = judgedMeasureNames.filter((name) => judgedMeasure(name).worse === 'below');
+/** Judged live scores are written with the cut-off that they have, such as `live_ndcg@5`. */
+const liveScore = /^(live_[a-z_]+)@([1-9]\d*)$/;
+const isLiveScore = (name: string): boolean => name.startsWith('live_');
+
+/** The measure that a threshold is on; null for what has none, such as a golden measure. */
+export function thresholdMeasure(text: string): JudgedMeasureName | null {
+  const [, name = text] = liveScore.exec(text) ?? [];
+  return isJudgedMeasure(name) && isLiveScore(name) === (name !== text) ? name : null;
+}
+
+const belowMeasures = judgedMeasureNames.filter((name) => judgedMeasure(name).worse === 'below' && !isLiveScore(name));
 const aboveMeasures = judgedMeasureNames.filter((name) => judgedMeasure(name).worse === 'above');
 
 const thresholdShape = {
+  name,
   severity,
   segments: z
     .enum(['all', 'each'])
@@ -98,6 +120,19 @@ const belowCheck = z
   })
   .describe('A measure of traffic, density, index or labels that shall not fall below a value.');
 
+const liveScoreCheck = z
+  .strictObject({
+    measure: z
+      .string()
+      .refine((text) => liveScore.test(text) && thresholdMeasure(text) !== null, {
+        error: `must be a judged live score with its cut-off, such as live_ndcg@5: one of ${judgedMeasureNames.filter(isLiveScore).join(', ')}`,
+      })
+      .describe('A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k.'),
+    below,
+    ...thresholdShape,
+  })
+  .describe('A score of live traffic by the grades of people and a judge that shall not fall below a value.');
+
 const aboveCheck = z
   .strictObject({
     measure: z.enum(aboveMeasures as [JudgedMeasureName]).describe('The measure, for which higher is worse.'),
@@ -108,20 +143,31 @@ const aboveCheck = z
 
 const regressionCheck = z
   .strictObject({
+    name,
     regression: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
     drop: z.number().positive().describe('Least fall against the baseline that matters, such as 0.02.'),
-    alpha: z.number().gt(0).lt(1).default(0.01).describe('Significance level of the paired test.'),
+    alpha: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .default(0.005)
+      .describe('Level of the one-sided test: how often luck alone calls one run a fall.'),
     severity,
-    runs: z.int().min(1).default(2).describe('Runs in a row that must show it.'),
+    runs: z
+      .int()
+      .min(1)
+      .default(2)
+      .describe('Runs in a row that must show it, and that must show none before it is over.'),
   })
   .describe('A golden measure that falls below its baseline.');
 
 const densityCheck = z
-  .strictObject({ density_drift: z.literal(true).describe('Watch the drift of query density.'), severity })
+  .strictObject({ name, density_drift: z.literal(true).describe('Watch the drift of query density.'), severity })
   .describe('Live queries that the store covers worse than before: a page is a breach, a ticket a warning.');
 
 const staleLabelsCheck = z
   .strictObject({
+    name,
     stale_labels_above: z
       .number()
       .min(0)
@@ -131,22 +177,32 @@ const staleLabelsCheck = z
   })
   .describe('Judged documents that are gone from the store.');
 
+const forbiddenCheck = z
+  .strictObject({
+    name,
+    forbidden_results: z.literal(true).describe('Watch for the forbidden documents of golden queries.'),
+    severity,
+  })
+  .describe('A forbidden document that comes back, and comes again when it is asked for a second time.');
+
 export const checkSchema = z.union([
   floorCheck,
   belowCheck,
+  liveScoreCheck,
   aboveCheck,
   regressionCheck,
   densityCheck,
   staleLabelsCheck,
+  forbiddenCheck,
 ]);
 
 export type CheckConfig = z.infer<typeof checkSchema>;
 
-export type ThresholdConfig = z.infer<typeof belowCheck> | z.infer<typeof aboveCheck>;
+export type ThresholdConfig = z.infer<typeof belowCheck> | z.infer<typeof liveScoreCheck> | z.infer<typeof aboveCheck>;
 
 /** Whether it is a threshold on something else than a golden score. */
 export function isThreshold(check: CheckConfig): check is ThresholdConfig {
-  return 'measure' in check && isJudgedMeasure(check.measure);
+  return 'measure' in check && thresholdMeasure(check.measure) !== null;
 }
 
 interface JudgedPipeline {
@@ -154,6 +210,7 @@ interface JudgedPipeline {
   readonly checks: readonly CheckConfig[];
   readonly vector_store?: unknown;
   readonly density?: unknown;
+  readonly judged?: { readonly depth: number } | undefined;
 }
 
 /**
@@ -162,17 +219,25 @@ interface JudgedPipeline {
  */
 export function refuseUnjudgeableChecks(pipeline: JudgedPipeline, context: z.core.$RefinementCtx): void {
   const seen = new Map<string, number>();
+  const called = new Map<string, number>();
   for (const [index, check] of pipeline.checks.entries()) {
     const field =
-      Object.keys(check).find((key) => ['measure', 'regression', 'stale_labels_above'].includes(key)) ??
-      'density_drift';
+      Object.keys(check).find((key) =>
+        ['measure', 'regression', 'stale_labels_above', 'forbidden_results'].includes(key),
+      ) ?? 'density_drift';
     const refuse = (message: string): void => {
       context.addIssue({ code: 'custom', path: ['checks', index, field], message });
     };
-    const name = identityOf(check);
-    const first = seen.get(name);
+    const identity = identityOf(check);
+    const first = seen.get(identity);
     if (first !== undefined) refuse(`expects the same as checks[${first}]; remove one of the two`);
-    seen.set(name, first ?? index);
+    seen.set(identity, first ?? index);
+    for (const full of namesOf(check, pipeline.golden)) {
+      const other = called.get(full) ?? index;
+      if (other !== index && first === undefined)
+        refuse(`is called "${full}", as checks[${other}] is; give one another name`);
+      called.set(full, other);
+    }
     if (isThreshold(check)) {
       const unjudgeable = thresholdProblem(check, pipeline);
       if (unjudgeable !== null) refuse(unjudgeable);
@@ -184,20 +249,30 @@ export function refuseUnjudgeableChecks(pipeline: JudgedPipeline, context: z.cor
   }
 }
 
-/** What tells the verdicts of checks apart; severity does not. */
+/** By which its states are kept and exported. */
+function namesOf(check: CheckConfig, golden: JudgedPipeline['golden']): string[] {
+  const called = check.name ?? identityOf(check);
+  const isOnSets = !isThreshold(check) && !('density_drift' in check) && golden.length > 0;
+  return isOnSets ? golden.map(({ set }) => `${called} on ${set}`) : [called];
+}
+
+/** What a check expects; severity does not tell two apart, nor does a name. */
 function identityOf(check: CheckConfig): string {
   if (isThreshold(check)) {
     const threshold = 'below' in check ? `below ${check.below}` : `above ${check.above}`;
-    return `${check.measure} ${threshold} ${check.segments}`;
+    return `${check.measure} ${threshold}${check.segments === 'each' ? ' in each segment' : ''}`;
   }
   if ('below' in check) return `${check.measure} below ${check.below}`;
   if ('regression' in check) return `${check.regression} regression by ${check.drop}`;
+  if ('forbidden_results' in check) return 'forbidden results';
   return 'stale_labels_above' in check ? `stale labels above ${check.stale_labels_above}` : 'density drift';
 }
 
 /** Why no measurement could ever judge it; null when one can. */
 function thresholdProblem(check: ThresholdConfig, pipeline: JudgedPipeline): string | null {
-  const { of, unit } = judgedMeasure(check.measure);
+  const measure = thresholdMeasure(check.measure);
+  if (measure === null) return null;
+  const { of, unit } = judgedMeasure(measure);
   const threshold = 'below' in check ? check.below : check.above;
   if (unit === 'share' && threshold >= 1)
     return `is ${check.measure}, a share, so that its threshold must be less than 1`;
@@ -205,6 +280,10 @@ function thresholdProblem(check: ThresholdConfig, pipeline: JudgedPipeline): str
     return `is ${check.measure}, which has no segments; leave \`segments\` out`;
   if (of === 'golden_sets' && pipeline.golden.length === 0)
     return `is ${check.measure}, which needs a golden set under \`golden\``;
+  const k = liveScore.exec(check.measure)?.[2];
+  if (k !== undefined && pipeline.judged === undefined) return `is ${check.measure}, which needs \`judged\``;
+  if (k !== undefined && Number(k) !== pipeline.judged?.depth)
+    return `is ${check.measure}, but judged.depth is ${pipeline.judged?.depth}; write ${measure}@${pipeline.judged?.depth}, or change the depth`;
   const isOfStore = of === 'pipeline' || check.measure.startsWith('query_');
   if (isOfStore && pipeline.vector_store === undefined) return `is ${check.measure}, which needs a \`vector_store\``;
   const isWatched = pipeline.density !== undefined || pipeline.checks.some((one) => 'density_drift' in one);

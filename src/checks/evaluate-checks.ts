@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import { densityVerdict, trustedUntil } from '../density/rules/density-check.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
+import { failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import { goldenSegment, goldenSetOf } from '../golden/rules/segments.ts';
 import { type MeasureRetrieversDeps, measureRetrievers } from '../golden/runs/measure-retrievers.ts';
 import { readCheckShifts } from '../golden/runs/rotate-golden-set.ts';
@@ -30,7 +31,8 @@ import {
   type StoredStanding,
   type WatchedChecks,
 } from './check-store.ts';
-import type { CheckShifts } from './rules/check-result.ts';
+import { type Look, rememberBreach } from './rules/breach.ts';
+import { type CheckShifts, type MeasuredValue, NO_VALUE } from './rules/check-result.ts';
 import { type CheckStanding, nextStanding } from './rules/check-state.ts';
 import { judgeThreshold, type Reading, type ThresholdCheck } from './rules/threshold.ts';
 
@@ -63,8 +65,8 @@ export interface CheckFacts {
 
 interface Readings {
   readonly readings: readonly Reading[];
-  /** When the newest of them was measured; null for none. */
-  readonly evidenceAt: Date | null;
+  /** From the start of the first of their windows until the newest was measured; null for none. */
+  readonly evidence: Look['evidence'];
 }
 
 /** Reasons of gaps that say that there was too little, not that something is broken. */
@@ -76,24 +78,26 @@ const quietReasons: ReadonlySet<string> = new Set([
   'too_few_sessions',
   'too_few_clicks',
   'too_few_queries',
+  'too_few_labels',
   'no_reference',
 ]);
 
 function readingsOf(check: ThresholdCheck, pipeline: ChecksOfPipeline, facts: CheckFacts, now: Date): Readings {
   if (check.measure === 'golden_run_age_seconds') {
-    return { readings: runAges(pipeline, facts.latest, now), evidenceAt: now };
+    return { readings: runAges(pipeline, facts.latest, now), evidence: { from: now, until: now } };
   }
   if (check.measure === 'store_sample_age_seconds') {
-    return { readings: sampleAge(pipeline, facts.measurements), evidenceAt: now };
+    return { readings: sampleAge(pipeline, facts.measurements), evidence: { from: now, until: now } };
   }
   const own = facts.measurements.filter(
     (one) => one.pipeline === pipeline.name && one.measure === check.measure && isJudged(check, pipeline, one.segment),
   );
-  const measured = own.map(({ newest, gap }) => (gap ?? newest)?.measuredAt.getTime() ?? 0);
-  return {
-    readings: own.map((one) => readingOf(one, facts)),
-    evidenceAt: measured.length === 0 ? null : new Date(Math.max(...measured)),
-  };
+  const readings = own.map((one) => readingOf(one, facts));
+  const looks = own.flatMap(({ newest, gap }) => gap ?? newest ?? []);
+  if (looks.length === 0) return { readings, evidence: null };
+  const from = Math.min(...looks.map(({ windowStart }) => windowStart.getTime()));
+  const until = Math.max(...looks.map(({ measuredAt }) => measuredAt.getTime()));
+  return { readings, evidence: { from: new Date(from), until: new Date(until) } };
 }
 
 function isJudged(check: ThresholdCheck, { golden }: ChecksOfPipeline, segment: string): boolean {
@@ -217,26 +221,29 @@ export function judgeChecks(
   return pipelines.flatMap((pipeline) => {
     const { name } = pipeline;
     const plan = densityPlans.find((one) => one.pipeline === name);
+    const outageAt = isOut(pipeline, facts) ? now : null;
     return [
       ...pipeline.thresholds.map((check) => {
-        const { readings, evidenceAt } = readingsOf(check, pipeline, facts, now);
-        const found = judgeThreshold(check, readings);
-        const before = previousOf(name, found.name);
-        const { isClear: _, ...shown } = found;
-        const settled = nextStanding(check, before, found, evidenceAt, now);
-        const trusted = new Date(now.getTime() + THRESHOLD_TRUST_MS);
+        const { readings, evidence } = readingsOf(check, pipeline, facts, now);
+        const { isClear, isBeyond, ...found } = judgeThreshold(check, readings);
+        const stored = previousOf(name, found.name);
+        const before = sameMeasure(stored, check.measure);
+        const settled = nextStanding(check, before, { ...found, isClear, isBeyond }, evidence?.until ?? null, now);
+        const { verdict } = settled;
         const standing = {
-          ...shown,
+          ...found,
           ...settled,
+          ...rememberBreach(before, { verdict, isBeyond, value: found.value, evidence, outageAt }),
           pipeline: name,
+          measure: check.measure,
           judgedAt: now,
-          trustedUntil: trusted,
+          trustedUntil: new Date(now.getTime() + THRESHOLD_TRUST_MS),
           evaluatedAt: now,
         };
-        return stepOf(standing, before, standing.explanation);
+        return stepOf(standing, stored, standing.explanation);
       }),
       ...[...judgedByRuns(pipeline, facts), ...judgedByDensity(plan, facts, now)].map((judged) =>
-        follow(judged, previousOf(name, judged.name), now),
+        follow(judged, previousOf(name, judged.name), outageAt, now),
       ),
     ];
   });
@@ -249,6 +256,18 @@ function stepOf(standing: CheckStanding, previous: StoredStanding | null, becaus
   return { standing, revision: previous?.revision ?? 0, from: previous?.verdict ?? null, because };
 }
 
+/** A check that keeps its name may come to watch something else; nothing of what was remembered is then of it. */
+function sameMeasure(stored: StoredStanding | null, measure: string): StoredStanding | null {
+  return stored === null || stored.measure === measure ? stored : null;
+}
+
+/** Whether the latest run of one of its sets found that the retriever does not answer. */
+function isOut({ name }: ChecksOfPipeline, { latest }: CheckFacts): boolean {
+  return latest.some(
+    ({ pipeline, ended }) => pipeline === name && ended !== null && failedShare(ended.outcomes) >= OUTAGE_SHARE,
+  );
+}
+
 /** What a golden run or the watch over density found, each of which comes to verdicts of its own. */
 type Judged = Pick<
   CheckStanding,
@@ -257,28 +276,38 @@ type Judged = Pick<
   | 'severity'
   | 'threshold'
   | 'verdict'
-  | 'value'
+  | 'measure'
   | 'explanation'
   | 'judgedAt'
   | 'trustedUntil'
   | 'isQuiet'
->;
+> &
+  MeasuredValue &
+  Pick<Look, 'isBeyond' | 'evidence'>;
 
 function judgedByRuns(pipeline: ChecksOfPipeline, { latest, shiftsOf, intervalSeconds }: CheckFacts): Judged[] {
   const { name } = pipeline;
   return pipeline.golden.flatMap(({ set }) => {
     const ended = latest.find((run) => run.pipeline === name && run.goldenSet === set)?.ended ?? null;
     const trustedMs = runTrustSeconds(intervalSeconds(name, set)) * 1000;
+    const evidence = ended === null ? null : evidenceOf(ended);
     return goldenChecksOf(pipeline, set, shiftsOf(name, set)).map((check) => {
       const judged = ended?.checks.find((result) => result.name === check.name) ?? null;
+      const { value, ciLow, ciHigh, n } = judged ?? NO_VALUE;
       return {
         pipeline: name,
         name: check.name,
+        measure: check.measure,
         severity: check.severity,
         // Thresholds move with the level of the set when a new version takes over.
         threshold: judged?.threshold ?? check.threshold,
         verdict: judged?.verdict ?? 'no_data',
-        value: judged?.value ?? null,
+        value,
+        ciLow,
+        ciHigh,
+        n,
+        isBeyond: judged?.isBeyond ?? false,
+        evidence,
         explanation: judged?.explanation ?? null,
         judgedAt: ended?.finishedAt ?? null,
         trustedUntil: ended === null ? null : new Date(ended.finishedAt.getTime() + trustedMs),
@@ -288,20 +317,30 @@ function judgedByRuns(pipeline: ChecksOfPipeline, { latest, shiftsOf, intervalSe
   });
 }
 
+/** A run that no query failed is of its end alone; one that some failed may have met the last of an outage. */
+function evidenceOf({ finishedAt, durationSeconds, outcomes }: EndedRun): Look['evidence'] {
+  const from = failedShare(outcomes) > 0 ? new Date(finishedAt.getTime() - durationSeconds * 1000) : finishedAt;
+  return { from, until: finishedAt };
+}
+
+type EndedRun = NonNullable<LatestRun['ended']>;
+
 function judgedByDensity(plan: DensityPlan | undefined, facts: CheckFacts, now: Date): Judged[] {
   if (plan === undefined || plan.severity === null) return [];
-  const { pipeline, severity } = plan;
+  const { pipeline, severity, checkName: name } = plan;
   const stored = facts.density.get(pipeline) ?? null;
   const page = facts.measurements.find(
     (one) => one.pipeline === pipeline && one.measure === 'density_page_evidence_ratio',
   );
   const evidence = page?.newest?.value ?? null;
-  const found = densityVerdict({ severity }, plan, stored?.state ?? null, evidence, now);
+  const found = densityVerdict({ name, severity }, plan, stored?.state ?? null, evidence, now);
   const phase = stored?.state.phase.kind;
   return [
     {
       ...found,
       pipeline,
+      measure: 'density_drift',
+      evidence: stored === null ? null : { from: stored.updatedAt, until: stored.updatedAt },
       judgedAt: stored?.updatedAt ?? null,
       trustedUntil: stored === null || found.verdict === 'no_data' ? null : trustedUntil(plan, stored.state.closedMs),
       // A baseline takes days to be learnt, and nothing is broken meanwhile.
@@ -310,12 +349,19 @@ function judgedByDensity(plan: DensityPlan | undefined, facts: CheckFacts, now: 
   ];
 }
 
-function follow(judged: Judged, previous: StoredStanding | null, now: Date): CheckStep {
-  const { trustedUntil: until, explanation } = judged;
+function follow(
+  { evidence, isBeyond, ...judged }: Judged,
+  stored: StoredStanding | null,
+  outageAt: Date | null,
+  now: Date,
+): CheckStep {
+  const { trustedUntil: until, explanation, value } = judged;
+  const previous = sameMeasure(stored, judged.measure);
   const isTooOld = until !== null && now > until;
   const verdict = isTooOld ? 'no_data' : judged.verdict;
   const standing: CheckStanding = {
     ...judged,
+    ...rememberBreach(previous, { verdict, isBeyond: isBeyond && !isTooOld, value, evidence, outageAt }),
     verdict,
     since: previous?.verdict === verdict ? previous.since : now,
     lastKnown: verdict === 'no_data' ? (previous?.lastKnown ?? null) : verdict,
@@ -325,5 +371,5 @@ function follow(judged: Judged, previous: StoredStanding | null, now: Date): Che
     evidenceAt: judged.judgedAt,
     evaluatedAt: now,
   };
-  return stepOf(standing, previous, explain({ explanation, isTooOld }));
+  return stepOf(standing, stored, explain({ explanation, isTooOld }));
 }

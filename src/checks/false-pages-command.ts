@@ -4,7 +4,6 @@ import { periodBudget } from '../app/config/alerts.ts';
 import { formatTable } from '../cli/output.ts';
 import { createDensityPlans, type DensityPlan } from '../density/plan.ts';
 import type { FalsePageBudget } from '../density/rules/alarm.ts';
-import { DENSITY_CHECK_NAME } from '../density/rules/density-check.ts';
 import { isQuiet } from '../golden/rules/schedule.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
@@ -29,7 +28,7 @@ import {
   NEXT_TO_NONE,
   roomNeeded,
 } from './rules/false-pages.ts';
-import { type FloorCheck, floorCheckName, staleLabelsCheckName } from './rules/golden-checks.ts';
+import { type FloorCheck, floorCheckName, forbiddenCheckName, staleLabelsCheckName } from './rules/golden-checks.ts';
 import { regressionCheckName } from './rules/regression.ts';
 import { type ThresholdCheck, thresholdCheckName } from './rules/threshold.ts';
 
@@ -50,7 +49,7 @@ const NOISY = 'when the retriever answers the same question differently; else th
 /** Expects the false pages of one pipeline. Warnings page nobody and are left out. */
 export function expectFalsePages(deps: ExpectFalsePagesDeps, pipeline: WatchedPipeline): ExpectedOfPipeline {
   const runs = new Map(pipeline.golden.map((golden) => [golden.set, runsAhead(deps, golden)]));
-  const { floors, regressions, staleLabels } = pipeline.checks;
+  const { floors, regressions, staleLabels, forbidden } = pipeline.checks;
   const checks = [
     ...[...runs].flatMap(([set, looks]): ExpectedOfCheck[] => [
       ...floors.filter(isCritical).map((check) => ({
@@ -69,14 +68,18 @@ export function expectFalsePages(deps: ExpectFalsePagesDeps, pipeline: WatchedPi
         name: staleLabelsCheckName(check, set),
         ...certain('because documents are counted, not estimated'),
       })),
+      ...forbidden.filter(isCritical).map((check) => ({
+        name: forbiddenCheckName(check, set),
+        ...certain('because a document that came back twice came back'),
+      })),
     ]),
     ...pipeline.thresholds
       .filter(isCritical)
       .map((check) => ({ name: thresholdCheckName(check), ...ofThreshold(deps, pipeline, check, runs) })),
     ...deps.densityPlans
       .filter((plan) => plan.pipeline === pipeline.name && plan.severity === 'critical')
-      .map(({ budget, monitors }) => ({
-        name: DENSITY_CHECK_NAME,
+      .map(({ budget, monitors, checkName: name }) => ({
+        name,
         looks: null,
         expected: acceptedFalsePages(budget, COUNTED_MS) / monitors,
         proviso: monitors > 1 ? `as its part of alerts.false_pages.drift, which ${monitors} pipelines share` : '',

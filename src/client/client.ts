@@ -13,6 +13,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Connection, openConnection } from './connection.ts';
 import { Delivery } from './delivery.ts';
+import { watchExit } from './exit.ts';
 import { InvalidField, readIdentifier, readObject, required } from './fields.ts';
 import { readFlushTimeout, readOptions, type Settings } from './options.ts';
 import { Outbox } from './outbox.ts';
@@ -164,13 +165,29 @@ export function createClient(options: ClientOptions): Client {
     return { sent: sent() - sentBefore, pending: queries.pending + feedback.pending };
   }
 
-  async function close(limitMs: number): Promise<FlushResult> {
-    queries.startClosing();
-    feedback.startClosing();
-    const result = await flush(limitMs);
+  const forget = watchExit({
+    pending: () => ({ queries: queries.pending, feedback: feedback.pending }),
+    flush,
+    giveUp() {
+      const { lastError } = queries.stats();
+      stop();
+      return lastError ?? feedback.stats().lastError;
+    },
+    isSilent: settings.onDrop !== undefined,
+  });
+
+  function stop(): void {
     queries.stop();
     feedback.stop();
     connection?.close();
+  }
+
+  async function close(limitMs: number): Promise<FlushResult> {
+    forget();
+    queries.startClosing();
+    feedback.startClosing();
+    const result = await flush(limitMs);
+    stop();
     return result;
   }
 

@@ -153,7 +153,10 @@ export interface Client {
   feedback(feedback: TrackedFeedback): void;
   /** Sends what has been taken so far without waiting for full batches. */
   flush(options?: FlushOptions): Promise<FlushResult>;
-  /** Flushes, then stops for good and drops what is left. Until then a process that ends does not wait for us. */
+  /**
+   * Flushes, then stops for good and drops what is left. A process that ends without it waits for two seconds at most,
+   * and writes to stderr how much was not delivered, unless `onDrop` is told.
+   */
   close(options?: FlushOptions): Promise<FlushResult>;
   stats(): ClientStats;
 }

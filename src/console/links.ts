@@ -18,7 +18,7 @@ export function within(range: TimeRange, path: string, query: Query = {}): strin
   return address(path, { ...query, ...range.query });
 }
 
-export type PipelinePage = '' | 'golden' | 'density' | 'traffic';
+export type PipelinePage = '' | 'golden' | 'density' | 'traffic' | 'judge';
 
 export function pipelinePath(pipeline: string, page: PipelinePage = ''): string {
   const path = `/pipelines/${encodeURIComponent(pipeline)}`;
@@ -28,6 +28,10 @@ export function pipelinePath(pipeline: string, page: PipelinePage = ''): string 
 /** Where a check stands, and when it changed. */
 export function checkHistoryPath(range: TimeRange, pipeline: string, check: string): string {
   return `${within(range, '/checks', { pipeline, check })}#history`;
+}
+
+export function incidentPath(id: string): string {
+  return `/incidents/${encodeURIComponent(id)}`;
 }
 
 export function runPath(runId: string): string {

@@ -34,7 +34,16 @@ export interface PageProps {
   /** The pipeline that the page is about. */
   readonly pipeline?: string;
   /** Which of the pages the navigation marks. */
-  readonly section: 'status' | 'overview' | 'golden' | 'density' | 'traffic' | 'checks' | 'deployments' | null;
+  readonly section:
+    | 'status'
+    | 'overview'
+    | 'golden'
+    | 'density'
+    | 'traffic'
+    | 'judge'
+    | 'checks'
+    | 'deployments'
+    | null;
   /** Beside the heading: a state, facts. */
   readonly aside?: ComponentChildren;
   /** False where no time range applies. */
@@ -139,6 +148,7 @@ function Header({ frame, pipeline, section }: PageProps) {
             {item('golden', 'Golden runs', within(range, pipelinePath(pipeline, 'golden')))}
             {item('density', 'Density', within(range, pipelinePath(pipeline, 'density')))}
             {item('traffic', 'Traffic & feedback', within(range, pipelinePath(pipeline, 'traffic')))}
+            {item('judge', 'Judge', pipelinePath(pipeline, 'judge'))}
             {item('checks', 'Checks', within(range, '/checks', { pipeline }))}
             {item('deployments', 'Deployments', within(range, '/deployments', { pipeline }))}
           </ul>

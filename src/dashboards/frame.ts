@@ -18,7 +18,7 @@ import {
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { postgresSource, prometheusSource, sql } from './promql.ts';
-import type { DashboardSettings } from './settings.ts';
+import { type DashboardSettings, runbookUrl } from './settings.ts';
 
 /** Every pipeline of which there is any metric. No value stands for all, since SQL needs their names. */
 const pipelines = 'label_values({__name__=~"recalld_.+", job=~"$job"}, pipeline)';
@@ -116,10 +116,18 @@ export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboa
     .tooltip(DashboardCursorSync.Crosshair)
     .time({ from: spec.from ?? 'now-24h', to: 'now' })
     .refresh('1m')
-    .variables([...sources, ...targets, ...spec.variables])
+    .variables([...sources, ...targets(settings), ...spec.variables])
     .links(links(settings));
   if (spec.hasDeployments) builder.annotation(deployments);
-  return { ...builder.build(), panels: arrange(spec.sections) };
+  return ofDeployment({ ...builder.build(), panels: arrange(spec.sections) }, settings);
+}
+
+/** What keeps to the chosen job keeps to the other labels of the chosen deployment too. */
+function ofDeployment(dashboard: Dashboard, { groupLabels }: DashboardSettings): Dashboard {
+  const others = groupLabels.filter((label) => label !== 'job').map((label) => `${label}=~"$${label}", `);
+  const apart = (_: string, value: unknown): unknown =>
+    typeof value === 'string' ? value.replaceAll('job=~"$job"', `${others.join('')}job=~"$job"`) : value;
+  return JSON.parse(JSON.stringify(dashboard), apart) as Dashboard;
 }
 
 const sources = [
@@ -145,12 +153,21 @@ export function allOf(variable: QueryVariableBuilder): QueryVariableBuilder {
   return variable.multi(true).includeAll(true).current({ text: 'All', value: '$__all' });
 }
 
-const targets = [
-  allOf(labelVariable('job', 'Job', 'label_values(recalld_build_info, job)')).allValue('.+'),
-  allOf(labelVariable('instance', 'Instance', 'label_values(recalld_build_info{job=~"$job"}, instance)')).allValue(
-    '.+',
-  ),
-];
+/** One deployment at a time, so that no panel mixes two; of it all instances. */
+function targets({ groupLabels }: DashboardSettings): QueryVariableBuilder[] {
+  const apart = groupLabels.map((label, index) => {
+    const before = groupLabels.slice(0, index).map((one) => `${one}=~"$${one}"`);
+    const known = `recalld_build_info${before.length === 0 ? '' : `{${before.join(', ')}}`}`;
+    return labelVariable(
+      label,
+      `${label.charAt(0).toUpperCase()}${label.slice(1)}`,
+      `label_values(${known}, ${label})`,
+    );
+  });
+  const jobs = allOf(labelVariable('job', 'Job', 'label_values(recalld_build_info, job)')).allValue('.+');
+  const instances = labelVariable('instance', 'Instance', 'label_values(recalld_build_info{job=~"$job"}, instance)');
+  return [...apart, ...(groupLabels.includes('job') ? [] : [jobs]), allOf(instances).allValue('.+')];
+}
 
 /** Changes of the chosen pipelines, as PostgreSQL knows them. */
 const deployments = new AnnotationQueryBuilder()
@@ -167,21 +184,19 @@ where $__timeFilter(occurred_at) and pipeline in (\${pipeline:sqlstring})
 order by occurred_at`),
   );
 
-function links({ consoleUrl, runbookBaseUrl }: DashboardSettings): Builder<DashboardLink>[] {
+function links(settings: DashboardSettings): Builder<DashboardLink>[] {
+  const runbooks = runbookUrl(settings, 'README');
   return [
     new DashboardLinkBuilder('Dashboards of recalld')
       .type(DashboardLinkType.Dashboards)
       .tags([TAG])
       .includeVars(true)
       .keepTime(true),
-    new DashboardLinkBuilder('Console').type(DashboardLinkType.Link).url(consoleUrl).targetBlank(true),
-    new DashboardLinkBuilder('Runbooks')
-      .type(DashboardLinkType.Link)
-      .url(`${withoutSlash(runbookBaseUrl)}/README.md`)
-      .targetBlank(true),
+    ...linkTo('Console', settings.consoleUrl),
+    ...linkTo('Runbooks', runbooks),
   ];
 }
 
-export function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, '');
+function linkTo(title: string, url: string | null): Builder<DashboardLink>[] {
+  return url === null ? [] : [new DashboardLinkBuilder(title).type(DashboardLinkType.Link).url(url).targetBlank(true)];
 }

@@ -143,9 +143,7 @@ export function selector(name: MetricName, suffix: string, where: Conditions): s
     if (value === undefined) return [];
     return typeof value === 'string' ? [`${label}="${value}"`] : [`${label}=~"${value.like}"`];
   });
-  // A metric with a label `job` of its own has that one in the place of the job of the scrape.
-  const target = labels.includes('job') ? 'instance=~"$instance"' : ofTarget;
-  return `${name}${suffix}{${[target, ...chosen, ...wanted].join(', ')}}`;
+  return `${name}${suffix}{${[ofTarget, ...chosen, ...wanted].join(', ')}}`;
 }
 
 function grouped(by: readonly string[]): string {

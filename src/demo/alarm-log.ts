@@ -11,7 +11,7 @@ export interface Seen {
 export interface OpenAlarm {
   readonly name: string;
   readonly severity: Severity;
-  readonly explanation: string | null;
+  readonly text: string;
 }
 
 /** A fault while it is in place, with the alarms that it brings about. */

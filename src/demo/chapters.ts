@@ -77,7 +77,7 @@ export const chapters: readonly Chapter[] = [
     leadHours: 0,
     faultHours: 16,
     // A density alarm is resolved when a whole day is well again.
-    recoveryHours: 28,
+    recoveryHours: 40,
   },
   {
     name: 'stale',

@@ -51,7 +51,7 @@ export interface ChapterTold {
   readonly problems: readonly string[];
 }
 
-type Diagnosis = NonNullable<Awaited<ReturnType<World['lapse']['diagnoses']['current']>>>;
+type Diagnosis = NonNullable<Awaited<ReturnType<World['lapse']['incidents']['current']>>>;
 
 /**
  * @param before how many alarms were raised up to the end of the fault before
@@ -80,7 +80,7 @@ export async function reportChapter(
     raised.push(...log.look(await lapse.alarms(PIPELINE), world.seen(), chapter));
   });
   reportAlarms(raised, start, output);
-  const diagnosis = await lapse.diagnoses.current(PIPELINE);
+  const diagnosis = await lapse.incidents.current(PIPELINE);
   reportPart(output, 'diagnosis', diagnosis?.summary ?? 'none', 'bold');
   const topicProblems = chapter.name === 'topic' ? await reportTopic(lapse, output) : [];
   reportPart(output, 'look', linkOf(world, chapter, diagnosis, startedAt));
@@ -128,9 +128,9 @@ async function pass({ world, output }: Scene, hours: number, what: string, look:
 
 function reportAlarms(raised: readonly RaisedAlarm[], start: Parameters<typeof seenSince>[0], output: Output): void {
   if (raised.length === 0) reportPart(output, 'alarm', 'none', 'red');
-  for (const { name, severity, explanation, seen } of raised) {
-    const text = `${alarmLabel(name)} after ${seenText(seenSince(start, seen))}. ${explanation ?? ''}`;
-    reportPart(output, severity, text.trimEnd(), severity === 'critical' ? 'red' : 'yellow');
+  for (const { name, severity, text, seen } of raised) {
+    const told = `${alarmLabel(name)} after ${seenText(seenSince(start, seen))}. ${text}`;
+    reportPart(output, severity, told.trimEnd(), severity === 'critical' ? 'red' : 'yellow');
   }
 }
 

@@ -12,7 +12,7 @@ import { stringify } from 'yaml';
 import { type CommandSettings, commandSettings } from '../app/commands/command-store.ts';
 import { roles, startMonitor } from '../app/monitor.ts';
 import { createClient } from '../client/client.ts';
-import type { DiagnosisJson } from '../diagnosis/routes.ts';
+import type { IncidentJson } from '../diagnosis/routes.ts';
 import type { Cause } from '../diagnosis/rules/cause.ts';
 import { systemClock } from '../system-clock.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
@@ -93,12 +93,14 @@ function startUsers({ url, ragUrl, traffic, signal }: UserSettings): { stop(): P
 
 /** The causes are the history of the daemon, in the order of the story, and none of them holds any more. */
 async function causeProblems(url: string, causes: readonly Cause[], signal: AbortSignal): Promise<string[]> {
-  const response = await fetch(`${url}/v1/diagnoses?pipeline=${PIPELINE}&limit=100`, { signal });
-  const { items } = (await response.json()) as { items: readonly DiagnosisJson[] };
+  const response = await fetch(`${url}/v1/incidents?pipeline=${PIPELINE}&limit=100`, { signal });
+  const { items } = (await response.json()) as { items: readonly IncidentJson[] };
   const named = items.map(({ cause }) => cause).toReversed();
   return [
-    ...(named.join() === causes.join() ? [] : [`the diagnoses that the daemon lists are ${named.join(', ')}.`]),
-    ...(items.some(({ closed_at: closedAt }) => closedAt === null) ? ['a diagnosis still holds.'] : []),
+    ...(named.join() === causes.join()
+      ? []
+      : [`the causes of the incidents that the daemon lists are ${named.join(', ')}.`]),
+    ...(items.some(({ closed_at: closedAt }) => closedAt === null) ? ['an incident is still open.'] : []),
   ];
 }
 

@@ -4,6 +4,7 @@ import { inTransaction, takeTurn } from '../postgres/transaction.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
 import { type Matrix, matrixOf } from '../vector/matrix.ts';
 import type { FrozenBaseline } from './rules/baseline.ts';
+import type { ScorePair } from './rules/repeat-density.ts';
 
 export interface StoredBaseline {
   readonly pipeline: string;
@@ -13,6 +14,8 @@ export interface StoredBaseline {
   /** Why it was built, for people. */
   readonly reason: string;
   readonly baseline: FrozenBaseline;
+  /** Mean direction of the chunks, half of which its scores are less; empty when it was not known. */
+  readonly storeMean: Float64Array;
   /** Sessions of the period that the retained tail stands for: fewer than all when only a part of it is retained. */
   readonly tailSessions: number;
 }
@@ -53,6 +56,8 @@ interface BaselineRow extends Pick<StoredBaseline, 'pipeline' | 'version' | 'cre
 
 type RetainedRow = Omit<RetainedQuery, 'vector'> & { readonly vector: Buffer };
 
+const RETAINED = 'id, user_hash as "userHash", session, score, surprise, nearest, vector';
+
 export function baselinesTable(pool: Pool) {
   return {
     /** @returns its version */
@@ -80,17 +85,59 @@ export function baselinesTable(pool: Pool) {
     /** Those that were not erased since. */
     async retained(pipeline: string, version: number, role: RetainedRole): Promise<RetainedQueries> {
       const { rows } = await pool.query<RetainedRow>(
-        `select id, user_hash as "userHash", session, score, surprise, nearest, vector from density_baseline_queries
+        `select ${RETAINED} from density_baseline_queries
           where pipeline = $1::text and version = $2::integer and role = $3::text order by id`,
         [pipeline, version, role],
       );
-      return {
-        queries: rows.map((row) => {
-          const { vector: _, ...query } = row;
-          return query;
-        }),
-        vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
-      };
+      return retainedOf(rows);
+    },
+
+    /** Cosines of the nearest chunks of the sample, ascending; -1 for a query that found none. */
+    async similarities(pipeline: string, version: number): Promise<Float64Array> {
+      const { rows } = await pool.query<{ similarity: number }>(
+        `select coalesce((nearest->0->>1)::double precision, -1) as similarity from density_baseline_queries
+          where pipeline = $1::text and version = $2::integer and role = 'sample' order by 1`,
+        [pipeline, version],
+      );
+      return Float64Array.from(rows, ({ similarity }) => similarity);
+    },
+
+    /** Queries of the sample that were not asked again since, those that wait longest first. */
+    async toAskAgain(pipeline: string, version: number, since: Date, most: number): Promise<RetainedQueries> {
+      const { rows } = await pool.query<RetainedRow>(
+        `select ${RETAINED} from density_baseline_queries
+          where pipeline = $1::text and version = $2::integer and role = 'sample'
+            and (asked_again_at is null or asked_again_at < $3::timestamptz)
+          order by asked_again_at nulls first, md5(id), id limit $4::integer`,
+        [pipeline, version, since, most],
+      );
+      return retainedOf(rows);
+    },
+
+    /** Notes what was found again, null for what cannot be measured any more; of a query that was erased meanwhile, nothing. */
+    async recordAskedAgain(
+      { pipeline, version }: Pick<StoredBaseline, 'pipeline' | 'version'>,
+      found: readonly { readonly id: string; readonly score: number | null }[],
+      at: Date,
+    ): Promise<void> {
+      await pool.query(
+        `update density_baseline_queries q set asked_again_at = $3::timestamptz, score_again = f.score
+           from unnest($4::text[], $5::double precision[]) as f (id, score)
+          where q.pipeline = $1::text and q.version = $2::integer and q.role = 'sample' and q.id = f.id`,
+        [pipeline, version, at, found.map(({ id }) => id), found.map(({ score }) => score)],
+      );
+    },
+
+    /** What queries of the sample scored in the baseline, and when they were asked again after `since`. */
+    async askedAgain(pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> {
+      const { rows } = await pool.query<ScorePair>(
+        `select score as before, score_again as now from density_baseline_queries
+          where pipeline = $1::text and version = $2::integer and role = 'sample'
+            and asked_again_at > $3::timestamptz and score_again is not null
+          order by id`,
+        [pipeline, version, since],
+      );
+      return rows;
     },
 
     /** Lets go of the queries of versions before this one; their numbers stay. */
@@ -103,17 +150,25 @@ export function baselinesTable(pool: Pool) {
   };
 }
 
-export type BaselinesTable = ReturnType<typeof baselinesTable>;
+function retainedOf(rows: readonly RetainedRow[]): RetainedQueries {
+  return {
+    queries: rows.map((row) => {
+      const { vector: _, ...query } = row;
+      return query;
+    }),
+    vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
+  };
+}
 
 async function insertBaseline(
   client: PoolClient,
-  { pipeline, createdAt, reason, baseline, tailSessions }: Omit<StoredBaseline, 'version'>,
+  { pipeline, createdAt, reason, baseline, storeMean, tailSessions }: Omit<StoredBaseline, 'version'>,
 ): Promise<number> {
   const { regions, scores, period, ...rest } = baseline;
   const summary: Summary = {
     ...rest,
     period: { from: period.from.toISOString(), until: period.until.toISOString() },
-    shape: arrayShape({ regions, scores }),
+    shape: arrayShape({ regions, scores, storeMean }),
     tailSessions,
   };
   // Two workers that build at once get two versions, and one of them is never used.
@@ -123,7 +178,14 @@ async function insertBaseline(
      select $1::text, coalesce(max(version), 0) + 1, $2::timestamptz, $3::text, $4::text, $5::jsonb, $6::bytea
        from density_baselines where pipeline = $1::text
      returning version`,
-    [pipeline, createdAt, reason, baseline.grade, JSON.stringify(summary), bytesOfArrays({ regions, scores })],
+    [
+      pipeline,
+      createdAt,
+      reason,
+      baseline.grade,
+      JSON.stringify(summary),
+      bytesOfArrays({ regions, scores, storeMean }),
+    ],
   );
   const version = rows[0]?.version;
   if (version === undefined) throw new Error('a baseline was not given back by the database');
@@ -159,20 +221,22 @@ async function insertRetained(
 
 function toStored({ summary, arrays, ...stored }: BaselineRow): StoredBaseline {
   const { shape, tailSessions, period, ...rest } = summary;
+  const { storeMean, ...lists } = arraysOfBytes(arrays, shape);
   return {
     ...stored,
     tailSessions,
+    storeMean,
     baseline: {
       ...rest,
       period: { from: new Date(period.from), until: new Date(period.until) },
-      ...arraysOfBytes(arrays, shape),
+      ...lists,
     },
   };
 }
 
 // The long lists of numbers of a baseline, one after the other as bytes.
 
-type BaselineArrays = Pick<FrozenBaseline, 'regions' | 'scores'>;
+type BaselineArrays = Pick<FrozenBaseline, 'regions' | 'scores'> & Pick<StoredBaseline, 'storeMean'>;
 
 /** How the bytes are to be cut. */
 interface ArrayShape {
@@ -180,19 +244,22 @@ interface ArrayShape {
   readonly columns: number;
   readonly scores: number;
   readonly regionScores: readonly number[];
+  /** Baselines of versions that took no mean off have none. */
+  readonly storeMean?: number;
 }
 
-function arrayShape({ regions, scores }: BaselineArrays): ArrayShape {
+function arrayShape({ regions, scores, storeMean }: BaselineArrays): ArrayShape {
   return {
     regions: regions.count,
     columns: regions.columns,
     scores: scores.all.length,
     regionScores: scores.regions.map(({ length }) => length),
+    storeMean: storeMean.length,
   };
 }
 
-function bytesOfArrays({ regions, scores }: BaselineArrays): Buffer {
-  return Buffer.concat([regions.centroids, scores.all, ...scores.regions].map(bytesOfNumbers));
+function bytesOfArrays({ regions, scores, storeMean }: BaselineArrays): Buffer {
+  return Buffer.concat([regions.centroids, scores.all, ...scores.regions, storeMean].map(bytesOfNumbers));
 }
 
 /** @throws RangeError when the bytes do not have the shape */
@@ -203,6 +270,11 @@ function arraysOfBytes(bytes: Uint8Array, shape: ArrayShape): BaselineArrays {
   const centroids = take(shape.regions * shape.columns);
   const all = take(shape.scores);
   const regions = shape.regionScores.map(take);
+  const storeMean = take(shape.storeMean ?? 0);
   if (at !== numbers.length) throw new RangeError('A stored baseline does not have the length that it tells.');
-  return { regions: { count: shape.regions, columns: shape.columns, centroids }, scores: { all, regions } };
+  return {
+    regions: { count: shape.regions, columns: shape.columns, centroids },
+    scores: { all, regions },
+    storeMean,
+  };
 }

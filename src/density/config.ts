@@ -4,12 +4,6 @@ import { durationSchema } from '../config/duration.ts';
 
 export const densitySchema = z
   .strictObject({
-    k: z
-      .int()
-      .min(1)
-      .max(100)
-      .default(5)
-      .describe('The coverage of a query is its mean similarity to so many nearest distinct chunks.'),
     window: durationSchema('5m', '1d').default('1h').describe('Length of the windows in which evidence is counted.'),
     grace: durationSchema('5m', '1d')
       .default('10m')

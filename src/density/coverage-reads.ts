@@ -21,7 +21,8 @@ export interface CoveredQuery {
   readonly sessionHash: string;
   readonly userHash: string | null;
   readonly segments: Readonly<Record<string, string>>;
-  readonly score: number;
+  /** Cosine of its nearest chunk, -1 when the store returned none. */
+  readonly similarity: number;
   readonly vector: Float32Array | null;
   readonly nearest: readonly (readonly [string, number])[];
 }
@@ -29,7 +30,7 @@ export interface CoveredQuery {
 export interface PeriodTally {
   /** Measured queries by their chance of being kept by the rate and measured. */
   readonly chances: readonly ChanceGroup[];
-  /** Queries that have no score, by reason. */
+  /** Queries that could not be measured, by reason. */
   readonly notMeasurable: Readonly<Record<string, number>>;
   /** Taken and still to be measured. */
   readonly open: number;
@@ -116,7 +117,8 @@ async function readBatch(
   const { rows } = await namingOutage(pool, () =>
     pool.query<CoveredRow>(
       `select q.received_on::text as "receivedOn", q.id, q.occurred_at as "occurredAt", q.session_hash as "sessionHash",
-              q.user_hash as "userHash", q.segments, c.score, c.nearest,
+              q.user_hash as "userHash", q.segments, c.nearest,
+              coalesce((c.nearest->0->>1)::double precision, -1) as similarity,
               case when c.from_text then c.embedding else coalesce(q.embedding, c.embedding) end as vector
        ${joined} and c.status = 'measured'
          and q.unit_hash < least(q.rate_probability * c.thinning, $5::double precision)

@@ -24,10 +24,9 @@ export type CoverageOutcome = Pick<ClaimedQuery, 'receivedOn' | 'id'> &
   (
     | {
         readonly kind: 'measured';
-        readonly score: number;
-        /** `short` when the store returned fewer than k distinct chunks, else null. */
+        /** `short` when the store returned fewer distinct chunks than are kept, else null. */
         readonly reason: 'short' | null;
-        /** Ids and cosines of the k best chunks. */
+        /** Ids and cosines of the best chunks, the nearest first. */
         readonly nearest: readonly (readonly [string, number])[];
         /** What was searched with, when the query did not come with it. */
         readonly embedding: Float32Array | null;
@@ -160,8 +159,7 @@ export function coverageTable(pool: Pool) {
       namingOutage(pool, async () => {
         const { rowCount } = await pool.query(
           `update query_coverage c
-              set status = 'open', attempts = 0, due_at = $5::timestamptz, from_text = $6::boolean, score = null,
-                  reason = null, nearest = '[]', embedding = case when $6::boolean then null else c.embedding end, scored_at = null
+              set status = 'open', attempts = 0, due_at = $5::timestamptz, from_text = $6::boolean, reason = null, nearest = '[]', embedding = case when $6::boolean then null else c.embedding end, scored_at = null
              from live_queries q
             where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
               and q.unit_hash < $4::double precision
@@ -190,11 +188,11 @@ async function recordOutcomes(
   const measured = outcomes.map((outcome) => (outcome.kind === 'measured' ? outcome : null));
   await pool.query(
     `update query_coverage c
-        set status = o.status, due_at = o.due_at, score = o.score, reason = o.reason, nearest = coalesce(o.nearest, '[]')::jsonb,
-            embedding = o.embedding, fingerprint = $10::text,
-            scored_at = case when o.status = 'open' then null else $11::timestamptz end
-       from unnest($2::date[], $3::text[], $4::text[], $5::timestamptz[], $6::double precision[], $7::text[], $8::text[], $9::bytea[])
-         as o (received_on, id, status, due_at, score, reason, nearest, embedding)
+        set status = o.status, due_at = o.due_at, reason = o.reason, nearest = coalesce(o.nearest, '[]')::jsonb,
+            embedding = o.embedding, fingerprint = $9::text,
+            scored_at = case when o.status = 'open' then null else $10::timestamptz end
+       from unnest($2::date[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::bytea[])
+         as o (received_on, id, status, due_at, reason, nearest, embedding)
       where (c.received_on, c.pipeline, c.id) = (o.received_on, $1::text, o.id) and c.status = 'open'`,
     [
       pipeline,
@@ -202,7 +200,6 @@ async function recordOutcomes(
       outcomes.map((outcome) => outcome.id),
       outcomes.map((outcome) => (outcome.kind === 'later' ? 'open' : outcome.kind)),
       outcomes.map((outcome) => (outcome.kind === 'later' ? outcome.dueAt : null)),
-      measured.map((outcome) => outcome?.score ?? null),
       outcomes.map((outcome) => outcome.reason),
       measured.map((outcome) => (outcome === null ? null : JSON.stringify(outcome.nearest))),
       measured.map((outcome) => (outcome?.embedding == null ? null : bytesOfVector(outcome.embedding))),

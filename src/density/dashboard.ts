@@ -84,6 +84,19 @@ const store: readonly GaugeGraph[] = [
   { metric: 'recalld_store_vectors', title: 'Vectors in the store', unit: 'short', min: 0 },
   { metric: 'recalld_store_sample_age_seconds', title: 'Age of the sample of the store', unit: 's', min: 0 },
   {
+    metric: 'recalld_repeat_density',
+    title: 'Density of baseline queries, asked again',
+    unit: 'none',
+    min: 0,
+    note: 'A fall here is content that the store lost: the questions are the same.',
+  },
+  {
+    metric: 'recalld_repeat_density_queries',
+    title: 'Queries behind the density, asked again (n)',
+    unit: 'short',
+    min: 0,
+  },
+  {
     metric: 'recalld_ann_recall_ratio',
     title: 'Recall of the index',
     unit: 'percentunit',

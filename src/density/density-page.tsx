@@ -3,24 +3,23 @@ import { DistributionChart, type Distributions } from '../console/charts/distrib
 import { TrendChart, type TrendLevel } from '../console/charts/trend-chart.tsx';
 import { Empty, type Fact, Facts, Section } from '../console/components/section.tsx';
 import { Table } from '../console/components/table.tsx';
-import { Age, agoOf, Badge, Instant, type Tone, VerdictBadge } from '../console/components/values.tsx';
+import { Age, agoOf, Badge, Instant, Sentence, type Tone, VerdictBadge } from '../console/components/values.tsx';
 import { count, minute, plural } from '../console/format.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { deploymentMark } from '../deployments/deployment-table.tsx';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../diagnosis/pages/diagnosis.tsx';
-import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
+import type { Incident } from '../diagnosis/rules/incident.ts';
 import { gapWords } from '../measures/rules/measure-table.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
 import type { ReviewedTopic } from '../status/read-review.ts';
 import type { DensityAnswer } from './http-contract.ts';
-import { DENSITY_CHECK_NAME } from './rules/density-check.ts';
 import { Topics } from './sections.tsx';
 
 export interface DensityPageData {
   readonly density: DensityAnswer;
   /** Of the pipeline, at the end of the range; null while nothing was in alarm. */
-  readonly diagnosis: StoredDiagnosis | null;
+  readonly diagnosis: Incident | null;
   /** Of live queries within the range against the reference; null while neither has a query. */
   readonly distributions: Distributions | null;
   readonly currentQueries: number;
@@ -71,11 +70,11 @@ export function DensityPage({ frame, data }: { readonly frame: Frame; readonly d
       >
         {density.check === null || density.check.verdict === 'ok' ? null : (
           <p class="alarm" role="note">
-            {density.check.explanation}
+            <Sentence>{density.check.explanation ?? ''}</Sentence>
           </p>
         )}
         <State density={density} now={now} />
-        {diagnosis === null || !diagnosis.alarms.includes(DENSITY_CHECK_NAME) ? null : (
+        {diagnosis === null || density.check === null || !diagnosis.alarms.includes(density.check.name) ? null : (
           <DiagnosisPanel diagnosis={diagnosis} range={range} isBrief />
         )}
       </Section>
@@ -112,7 +111,7 @@ export function DensityPage({ frame, data }: { readonly frame: Frame; readonly d
           ) : (
             <DistributionChart
               id="coverage"
-              title={`Coverage of ${plural(currentQueries, 'measured query', 'measured queries')}: mean similarity to the nearest chunks`}
+              title={`Coverage of ${plural(currentQueries, 'measured query', 'measured queries')}: cosine of the nearest chunk`}
               distributions={distributions}
             />
           )}
@@ -202,7 +201,9 @@ function Events({ density: { events } }: { readonly density: DensityAnswer }) {
             cells: [
               <Instant at={new Date(occurred_at)} />,
               <Badge tone={eventTones[kind]}>{kind}</Badge>,
-              <span class="why">{sentence}</span>,
+              <span class="why">
+                <Sentence>{sentence}</Sentence>
+              </span>,
             ],
           }))}
         />

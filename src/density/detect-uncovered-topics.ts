@@ -8,7 +8,13 @@ import type { CoveragePeriod } from './coverage-reads.ts';
 import { type DensityDeps, forEachPlan } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
 import type { LocatedTopic } from './rules/find-topics.ts';
-import { concernedSegments, distinctExamples, labelTopic, nearestChunks } from './rules/topic-description.ts';
+import {
+  concernedSegments,
+  distinctExamples,
+  isOneByLabel,
+  labelTopic,
+  nearestChunks,
+} from './rules/topic-description.ts';
 import { absorbedTopics, matchTopics, type SeenTopic, type TopicMatch } from './rules/uncovered-topic.ts';
 import type { WatchingPhase } from './rules/watch-state.ts';
 import { findLostChunks } from './search-store.ts';
@@ -51,8 +57,7 @@ async function detectIn(deps: DensityDeps, plan: DensityPlan, latest: Date | nul
   if (baseline === null) return;
   const scoredSince = timeOf(sinceMs);
   const period = await topicPeriod(deps, plan, phase, { closedMs, scoredSince });
-  const { regions } = baseline.baseline;
-  const settings = { most: MAX_QUERIES, columns: regions.count === 0 ? null : regions.columns };
+  const settings = { most: MAX_QUERIES, storeMean: baseline.storeMean };
   const traffic = await readTraffic(deps, period, settings, signal);
   const [tail, sample] = await Promise.all(
     (['tail', 'sample'] as const).map((role) => tables.baselines.retained(pipeline, phase.baselineVersion, role)),
@@ -70,7 +75,8 @@ async function detectIn(deps: DensityDeps, plan: DensityPlan, latest: Date | nul
     return;
   }
   const known = await tables.topics.known(pipeline);
-  const matches = matchTopics(found.topics, known);
+  const named = await nameTopics(deps, pipeline, found.topics, traffic);
+  const matches = matchTopics(named, known);
   const seen = await describe(deps, plan, matches, { search, traffic, sample }, signal);
   const absorbed = absorbedTopics(matches, known);
   const parts = new Map([...absorbed].map(([id, index]) => [id, seen[index]?.id ?? id]));
@@ -103,31 +109,53 @@ function topicBaseline({ baseline, tailSessions }: StoredBaseline, tail: Retaine
   };
 }
 
+interface NamedTopic extends LocatedTopic {
+  readonly label: readonly string[];
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/** The topics with their labels, without those that are no topic by their words where their vectors do not tell. */
+async function nameTopics(
+  { tables: { topics } }: DensityDeps,
+  pipeline: string,
+  found: readonly LocatedTopic[],
+  traffic: Traffic,
+): Promise<NamedTopic[]> {
+  if (found.length === 0) return [];
+  const own = new Set(found.flatMap(({ members }) => members));
+  const others = traffic.covered.map(({ id }) => id).filter((id) => !own.has(id));
+  const background = await topics.texts(pipeline, drawn(others, MAX_TEXTS, SEED));
+  const named: NamedTopic[] = [];
+  for (const topic of found) {
+    const texts = await topics.texts(pipeline, topic.members.slice(0, MAX_TEXTS));
+    const label = labelTopic([...texts.values()], [...background.values()]);
+    const isTopic = topic.subjects === 'one' || isOneByLabel([...texts.values()], label);
+    if (isTopic) named.push({ ...topic, label, texts });
+  }
+  return named;
+}
+
 /** What is known of each topic that was found, under the id that it had before or a new one. */
 async function describe(
   deps: DensityDeps,
   plan: DensityPlan,
-  matches: readonly TopicMatch<LocatedTopic>[],
+  matches: readonly TopicMatch<NamedTopic>[],
   { search, traffic, sample }: { search: TopicSearch; traffic: Traffic; sample: RetainedQueries },
   signal: AbortSignal,
 ): Promise<SeenTopic[]> {
   if (matches.length === 0) return [];
   const { pipeline } = plan;
   const covered = new Map(traffic.covered.map((query) => [query.id, query]));
-  const own = new Set(matches.flatMap(({ found }) => found.members));
-  const others = traffic.covered.map(({ id }) => id).filter((id) => !own.has(id));
-  const background = await deps.tables.topics.texts(pipeline, drawn(others, MAX_TEXTS, SEED));
   const described: SeenTopic[] = [];
   for (const { found: one, known } of matches) {
     const members = one.members.flatMap((id) => covered.get(id) ?? []);
     const before = one.baselineRows.flatMap((row) => sample.queries[row] ?? []);
     const lost = one.cause === 'lost_content' ? await findLostChunks(deps, plan, before, signal) : null;
-    const texts = await deps.tables.topics.texts(pipeline, one.members.slice(0, MAX_TEXTS));
     const share = wilsonInterval(Math.min(1, one.trafficShare), one.current / one.trafficShare, CONFIDENCE);
     described.push({
       id: known ?? deps.newTopicId(),
       pipeline,
-      label: labelTopic([...texts.values()], [...background.values()]),
+      label: one.label,
       centroid: one.centroid,
       cause: one.cause,
       windowEnd: search.until,
@@ -139,7 +167,7 @@ async function describe(
       density: one.density,
       adjustedP: one.adjustedP,
       dominantRegion: one.dominantRegion,
-      examples: distinctExamples(one.examples, one.members, texts),
+      examples: distinctExamples(one.examples, one.members, one.texts),
       nearest: nearestChunks(members.map(({ nearest }) => nearest)),
       segments: concernedSegments(
         members.map(({ segments }) => segments),

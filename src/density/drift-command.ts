@@ -1,10 +1,10 @@
 import type { Writable } from 'node:stream';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { formatTable } from '../cli/output.ts';
 import { createProgressBar } from '../cli/progress.ts';
 import { RecalldError } from '../errors.ts';
-import { compareVectorFiles, type OfflineDrift } from './offline-drift.ts';
+import { compareVectorFiles, type OfflineDrift, type ScoreChoice, scoreNames } from './offline-drift.ts';
 import { DENSITY_FLOOR, MIN_SESSIONS } from './rules/query-density.ts';
 
 interface DriftOptions {
@@ -12,7 +12,8 @@ interface DriftOptions {
   readonly reference: string;
   readonly current: string;
   readonly sessions?: string;
-  readonly k: string;
+  readonly score: ScoreChoice['name'];
+  readonly k?: string;
   readonly regions?: string;
   readonly alpha: string;
   readonly seed: string;
@@ -35,7 +36,10 @@ export function driftCommand(signal: AbortSignal, output: Writable = process.std
     .requiredOption('--reference <file>', 'vectors of the queries to compare with')
     .requiredOption('--current <file>', 'vectors of the queries to judge')
     .option('--sessions <file>', 'session of each current query, one name on each line (default: each is its own)')
-    .option('--k <number>', 'nearest chunks whose mean cosine is the score of a query', '5')
+    .addOption(
+      new Option('--score <name>', 'what tells how well a query is covered').choices(scoreNames).default(scoreNames[0]),
+    )
+    .option('--k <number>', 'of mean-top-k: nearest chunks whose mean cosine is the score of a query (default: 5)')
     .option(
       '--regions <number>',
       'groups of similar reference queries within which scores are ranked; 0 = one for all ' +
@@ -47,7 +51,7 @@ export function driftCommand(signal: AbortSignal, output: Writable = process.std
     .addHelpText('after', HELP)
     .action(async (options: DriftOptions) => {
       const settings = {
-        k: wholeNumber('--k', options.k, 1),
+        score: scoreOf(options),
         alpha: level(options.alpha),
         seed: wholeNumber('--seed', options.seed, 0),
       };
@@ -79,7 +83,10 @@ export function driftCommand(signal: AbortSignal, output: Writable = process.std
 const HELP = `
 Files: .npy (2-d, float32 or float64, C order) or JSONL, one array of numbers on each line. Vectors may have any length.
 
-The score of a query is the mean cosine to its k nearest distinct chunks (equal vectors count once), by exact search.
+Scores, by exact search among distinct chunks (equal vectors count once):
+  top-1-less-mean  cosine of the nearest chunk less half of the query's mean cosine to the store: what the daemon takes
+  mean-top-k       mean cosine to the k nearest chunks
+
 Query density ranks each current score among the reference scores of its region: 1 = as well covered as the reference,
 lower = worse. A query is uncovered when its score is among the lowest 5 % there. Each session has one vote.
 
@@ -93,6 +100,14 @@ permutations with gamma and 6 gamma. MMD and energy distance take at most 2000 q
 Example:
   recalld drift --store chunks.npy --reference last-month.npy --current today.npy --json
 `;
+
+function scoreOf({ score: name, k }: DriftOptions): ScoreChoice {
+  const neighbours = wholeNumber('--k', k ?? '5', 1);
+  if (name === 'mean-top-k') return { name, k: neighbours };
+  if (k !== undefined)
+    throw new RecalldError('usage', '--k belongs to --score mean-top-k; leave it out, or name that score.');
+  return { name };
+}
 
 function wholeNumber(option: string, text: string, least: number): number {
   const value = Number(text);
@@ -114,15 +129,16 @@ function level(text: string): number {
 
 /** What the report repeats of the command line. */
 interface DriftSettings {
-  readonly k: number;
+  readonly score: ScoreChoice;
   readonly alpha: number;
   readonly seed: number;
 }
 
-function driftAsJson(drift: OfflineDrift, { k, alpha, seed }: DriftSettings): object {
+function driftAsJson(drift: OfflineDrift, { score: choice, alpha, seed }: DriftSettings): object {
   const { counts, density, coverage, score, embedding } = drift;
   return {
-    k,
+    score_name: choice.name,
+    k: choice.name === 'mean-top-k' ? choice.k : 1,
     counts,
     query_density: {
       value: density.density,
@@ -193,13 +209,13 @@ function measureTable({ density, score, embedding }: OfflineDrift): string {
   );
 }
 
-function notes(drift: OfflineDrift, { k, seed }: DriftSettings): string[] {
+function notes(drift: OfflineDrift, { score, seed }: DriftSettings): string[] {
   const { counts, density, embedding } = drift;
   const copies = counts.store - drift.distinctChunks;
   const regions = drift.regions === 1 ? 'one region' : `${drift.regions} regions`;
   const lines = [
     `Store ${counts.store} chunks${copies === 0 ? '' : `, ${copies} of them copies`}; reference ${counts.reference} queries; ` +
-      `current ${counts.current} queries of ${density.sessions} sessions; k ${k}, ${regions}, seed ${seed}.`,
+      `current ${counts.current} queries of ${density.sessions} sessions; ${score.name === 'mean-top-k' ? `mean of the top ${score.k}` : score.name}, ${regions}, seed ${seed}.`,
   ];
   if (isSubsampled(drift)) {
     lines.push(

@@ -57,7 +57,7 @@ async function investigateAlarm(
   const stored = await deps.tables.baselines.find(pipeline, baselineVersion);
   if (stored === null) throw new Error(`the density baseline ${baselineVersion} of ${pipeline} is gone`);
   const pooled = alarm.history.filter(({ startMs }) => startMs >= raised.size.startMs);
-  const uncovered = uncoveredOf(pooled);
+  const uncovered = uncoveredOf(pooled, stored);
   const sample = await deps.tables.baselines.retained(pipeline, baselineVersion, 'sample');
   const { startMs, endMs } = raised.size;
   const from = new Date(startMs);
@@ -79,14 +79,15 @@ async function investigateAlarm(
   return raisedEvent(pipeline, alarm, { uncovered, regions, novelty, reading, lost });
 }
 
-function uncoveredOf(windows: readonly ClosedWindow[]): UncoveredShare {
+function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): UncoveredShare {
   let sessions = 0;
   let sum = 0;
   for (const { segments } of windows) {
     sessions += segments[ALL_SEGMENT]?.sessions ?? 0;
     sum += segments[ALL_SEGMENT]?.sumUncovered ?? 0;
   }
-  return uncoveredShareOf(Math.min(1, sum / Math.max(1, sessions)), Math.max(1, sessions), UNCOVERED_PERCENTILE);
+  const share = Math.min(1, sum / Math.max(1, sessions));
+  return uncoveredShareOf(share, Math.max(1, sessions), UNCOVERED_PERCENTILE, baseline.global.sessions);
 }
 
 /** Sessions with queries in several regions count in each, so that the shares are of the sum. */
@@ -110,12 +111,12 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
 /** One question of each session of the time since the coverage fell, against those of the baseline; null without any. */
 async function compareQuestions(
   deps: DensityDeps,
-  { baseline }: StoredBaseline,
+  { storeMean }: StoredBaseline,
   sample: RetainedQueries,
   period: CoveragePeriod,
   signal: AbortSignal,
 ): ReturnType<DensityCompute['compareWithBaseline']> {
-  const settings = { most: 2 * MAX_TOLD_APART, columns: baseline.regions.columns };
+  const settings = { most: 2 * MAX_TOLD_APART, storeMean };
   const traffic = await readTraffic(deps, period, settings, signal);
   const seen = new Set<string>();
   const rows = traffic.queries.flatMap(({ id, session, row }) => {
@@ -194,7 +195,7 @@ async function isAwaited(
 
 async function measureWindow(
   deps: DensityDeps,
-  { plan, stored: { baseline, version }, scoredSince }: Reference,
+  { plan, stored: { baseline, storeMean, version }, scoredSince }: Reference,
   { startMs, endMs }: WindowSpan,
   signal: AbortSignal,
 ): Promise<{
@@ -206,8 +207,7 @@ async function measureWindow(
   const measuredMs = deps.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
   const { regions, scores } = baseline;
-  const columns = regions.count === 0 ? null : regions.columns;
-  const traffic = await readTraffic(deps, period, { most: MAX_QUERIES, columns }, signal);
+  const traffic = await readTraffic(deps, period, { most: MAX_QUERIES, storeMean }, signal);
   const { queries, vectors } = traffic;
   const measurement = await deps.compute.measureWindow({ queries, vectors }, { regions, scores }, signal);
   const totals = windowTotals({ startMs, endMs }, measurement.means);

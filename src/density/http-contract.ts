@@ -68,7 +68,7 @@ const densityAnswer = z.object({
     .describe('How far the traffic is from a baseline, while there is none.'),
   incidents: z.record(z.string(), z.object({ opened_at: z.iso.datetime(), scope: z.union([z.string(), z.int()]) })),
   closed_until: z.iso.datetime().nullable().describe('End of the latest closed window.'),
-  check: z.object({ verdict: verdictField, explanation: z.string() }).nullable(),
+  check: z.object({ name: z.string(), verdict: verdictField, explanation: z.string() }).nullable(),
   outgrew_baseline: z
     .boolean()
     .describe(

@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
+import { askAgain } from './ask-again.ts';
 import type { DensityDeps } from './dependencies.ts';
+import { forEachPlan } from './dependencies.ts';
 import { detectUncoveredTopics } from './detect-uncovered-topics.ts';
 import { evaluateDensity } from './evaluate-density.ts';
 import { admitLiveQueries, measureCoverage, ROUND_MS } from './measure-coverage.ts';
@@ -47,12 +49,13 @@ export const measureQueryCoverageJob: JobDefinition<DensityJobDeps> = defineJob(
 
 const evaluateDensityJob = defineCronJob({
   name: 'evaluate-density',
-  does: 'Learns the baselines of query density, closes windows of live queries against them and raises alarms.',
+  does: 'Learns the baselines of query density, closes windows of live queries against them, raises alarms, and asks a hundred queries of the baseline again every hour.',
   cron: '35 * * * * *',
   timeoutMs: 900_000,
   async handle({ density, evaluateChecks }: DensityJobDeps, signal) {
     try {
       await evaluateDensity(density, signal);
+      await forEachPlan(density.plans, signal, (plan) => askAgain(density, plan, signal));
     } finally {
       const checked = density.plans.filter(({ severity }) => severity !== null);
       if (checked.length > 0) await evaluateChecks(checked.map(({ pipeline }) => pipeline));

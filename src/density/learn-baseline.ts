@@ -11,7 +11,7 @@ import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
 import { type Baseline, type BaselineGrade, baselineGrade, daysWithTraffic } from './rules/baseline.ts';
 import { densityOf } from './rules/query-density.ts';
-import { NO_REGION, percentile, surpriseOf } from './rules/query-score.ts';
+import { NO_REGION, surpriseOf, tiedRanks } from './rules/query-score.ts';
 import { lastClosable, startOver } from './rules/watch.ts';
 import type {
   BaselineProgress,
@@ -20,6 +20,7 @@ import type {
   ReplayingPhase,
   WatchObservation,
 } from './rules/watch-state.ts';
+import { sampleStoreMean } from './search-store.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 import type { WatchTable } from './watch-table.ts';
 
@@ -38,6 +39,8 @@ const NOTHING: BaselineProgress = { days: 0, sessions: 0, problem: null };
 /**
  * Builds a baseline of what was measured up to now, of at least the configured number of days: of any grade for a watch
  * that has none, of page grade for one that has.
+ *
+ * @returns null when the store did not answer
  */
 export async function observeBaselineTraffic(
   deps: DensityDeps,
@@ -45,7 +48,7 @@ export async function observeBaselineTraffic(
   { phase, sinceMs }: DensityState,
   now: Date,
   signal: AbortSignal,
-): Promise<WatchObservation> {
+): Promise<WatchObservation | null> {
   const isUpgrade = phase.kind === 'watching';
   const untilMs = lastClosable(plan, now);
   const insufficient = (progress: BaselineProgress): WatchObservation =>
@@ -57,6 +60,7 @@ export async function observeBaselineTraffic(
   if (grade !== 'page' && (isUpgrade || grade !== 'provisional')) return insufficient(progress);
   const reason = isUpgrade ? 'enough traffic for pages' : 'enough traffic';
   const built = await buildBaseline(deps, plan, period, reason, signal);
+  if (built.kind === 'unknown') return null;
   if (built.kind === 'insufficient') return insufficient(built.progress);
   const { baseline, version } = built;
   return { kind: 'baseline_built', baseline, version, reason, closedMs: untilMs, details: {} };
@@ -96,7 +100,7 @@ async function progressOf(
 /**
  * The end of a replay: a new baseline from the same queries, and what the change did to their scores.
  *
- * @returns null while queries of the replay are still to be searched
+ * @returns null while queries of the replay are still to be searched, or the store does not answer
  */
 export async function observeReplay(
   deps: DensityDeps,
@@ -111,9 +115,10 @@ export async function observeReplay(
   if (!isOver && (await deps.tables.coverage.tally(within)).open > 0) return null;
   const replayed = { ...period, scoredSince: new Date(startedMs) };
   const built = await buildBaseline(deps, plan, replayed, reason, signal);
+  if (built.kind === 'unknown') return null;
   if (built.kind === 'insufficient') return { kind: 'replay_insufficient' };
-  const { baseline, version, traffic } = built;
-  const details = await effectOfChange(deps, plan, baselineVersion, traffic);
+  const { baseline, version } = built;
+  const details = await effectOfChange(deps, plan, baselineVersion, built);
   const closedMs = Math.ceil(startedMs / plan.windowMs) * plan.windowMs;
   return { kind: 'baseline_built', baseline, version, reason: `after ${reason}`, closedMs, details };
 }
@@ -123,7 +128,7 @@ async function effectOfChange(
   { tables }: DensityDeps,
   { pipeline }: DensityPlan,
   version: number,
-  traffic: Traffic,
+  { storeMean, traffic }: Pick<Extract<BuiltBaseline, { kind: 'built' }>, 'storeMean' | 'traffic'>,
 ): Promise<Readonly<Record<string, unknown>>> {
   const stored = await tables.baselines.find(pipeline, version);
   const { queries } = await tables.baselines.retained(pipeline, version, 'sample');
@@ -133,9 +138,11 @@ async function effectOfChange(
     return now === null ? [] : [{ before: score, now }];
   });
   if (stored === null || pairs.length === 0) return {};
+  // Scores with and without a mean taken off cannot be compared.
+  if ((stored.storeMean.length === 0) !== (storeMean.length === 0)) return {};
   const { scores } = stored.baseline;
   const densityOfScores = (values: readonly number[]): number =>
-    densityOf(mean(values.map((score) => surpriseOf(percentile(score, NO_REGION, scores)))));
+    densityOf(mean(values.map((score) => surpriseOf(tiedRanks(score, NO_REGION, scores)))));
   return {
     paired_queries: pairs.length,
     density_before: densityOfScores(pairs.map(({ before }) => before)),
@@ -149,9 +156,12 @@ type BuiltBaseline =
       readonly kind: 'built';
       readonly version: number;
       readonly baseline: Baseline;
+      readonly storeMean: Float64Array;
       readonly traffic: Traffic;
     }
-  | { readonly kind: 'insufficient'; readonly progress: BaselineProgress };
+  | { readonly kind: 'insufficient'; readonly progress: BaselineProgress }
+  /** The store did not answer. */
+  | { readonly kind: 'unknown' };
 
 /**
  * Builds and stores a baseline of what was measured in the period. One that is good for nothing is not stored.
@@ -160,13 +170,16 @@ type BuiltBaseline =
  */
 async function buildBaseline(
   deps: DensityDeps,
-  { pipeline, windowMs, needs }: DensityPlan,
+  plan: DensityPlan,
   { scoredSince, ...period }: Omit<CoveragePeriod, 'pipeline'>,
   reason: string,
   signal: AbortSignal,
 ): Promise<BuiltBaseline> {
+  const { pipeline, windowMs, needs } = plan;
   const within = { pipeline, ...period, scoredSince };
-  const traffic = await readTraffic(deps, within, { most: MAX_QUERIES, columns: null }, signal);
+  const storeMean = await sampleStoreMean(deps, plan, signal);
+  if (storeMean === null) return { kind: 'unknown' };
+  const traffic = await readTraffic(deps, within, { most: MAX_QUERIES, storeMean }, signal);
   const sessions = sessionsOf(traffic.tally);
   if (traffic.queries.length === 0) return tooLittle({ ...NOTHING, sessions });
   const settings = { period, windowMs, seed: SEED, pageNeeds: needs };
@@ -181,11 +194,12 @@ async function buildBaseline(
       createdAt: deps.clock.now(),
       reason,
       baseline: frozen,
+      storeMean,
       tailSessions: tail.length === 0 ? 0 : built.global.sessions * retained.share,
     },
     { tail: retained.queries, sample: retainedSample(built, traffic) },
   );
-  return { kind: 'built', version, baseline: built, traffic };
+  return { kind: 'built', version, baseline: built, storeMean, traffic };
 }
 
 function tooLittle(progress: BaselineProgress): BuiltBaseline {
@@ -225,7 +239,7 @@ function retainedSample({ scores }: Baseline, traffic: Traffic): readonly Retain
     const session = query.session ?? `query ${query.id}`;
     if (seen.has(session) || chosen.length === SAMPLE) continue;
     seen.add(session);
-    const surprise = surpriseOf(percentile(query.score, NO_REGION, scores));
+    const surprise = surpriseOf(tiedRanks(query.score, NO_REGION, scores));
     chosen.push(...retainedQuery(traffic, place, session, surprise));
   }
   return chosen;
@@ -238,11 +252,11 @@ function retainedQuery(
   surprise: number,
 ): RetainedQuery[] {
   const [query, about] = [queries[place], covered[place]];
-  if (query === undefined || about === undefined || query.row === null) return [];
-  const { id, userHash, score, nearest } = about;
+  if (query === undefined || about === undefined || query.row === null || query.score === null) return [];
+  const { id, userHash, nearest } = about;
   // A copy: the bytes of a driver must not lie in shared memory.
   const vector = Float32Array.from(rowOf(vectors, query.row));
-  return [{ id, userHash, session, score, surprise, nearest, vector }];
+  return [{ id, userHash, session, score: query.score, surprise, nearest, vector }];
 }
 
 function placesById({ queries }: Traffic): ReadonlyMap<string, number> {

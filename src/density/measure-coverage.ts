@@ -164,7 +164,7 @@ async function embedMissing(
 }
 
 async function measureOne(
-  { plan: { store, embedder, k }, clock, embedded, pace, signal, failures }: Batch,
+  { plan: { store, embedder }, clock, embedded, pace, signal, failures }: Batch,
   query: ClaimedQuery,
 ): Promise<CoverageOutcome> {
   const { receivedOn, id } = query;
@@ -179,8 +179,11 @@ async function measureOne(
   const vector = query.vector ?? embedding;
   if (vector === null) return { receivedOn, id, kind: 'not_measurable', reason: 'no_vector' };
   await pace(signal);
-  const found = await searchCoverage(store, vector, k, signal);
-  if (found.kind === 'measured') return { receivedOn, id, ...found, embedding };
+  const found = await searchCoverage(store, vector, signal);
+  if (found.kind === 'measured') {
+    const { kind, reason, nearest } = found;
+    return { receivedOn, id, kind, reason, nearest, embedding };
+  }
   if (found.kind === 'not_measurable') return { receivedOn, id, ...found };
   failures.push(found.message);
   return later('store_failed');

@@ -12,6 +12,7 @@ export const densityMetrics = {
     'pipeline',
     'level',
   ]),
+  recalld_repeat_density_queries: storedGauge('Baseline queries behind recalld_repeat_density (its n).', ['pipeline']),
   recalld_density_sessions: storedGauge(
     'Sampled sessions of the latest closed window whose coverage was measured.',
     labels,

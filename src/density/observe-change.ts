@@ -17,9 +17,10 @@ import {
   measurementFingerprint,
   rebaselineDecision,
 } from './rules/measurement-change.ts';
+import { coverageScore } from './rules/query-score.ts';
 import { hasIncident } from './rules/watch.ts';
 import type { DensityPhase, DensityState, RepeatedSearches, WatchObservation } from './rules/watch-state.ts';
-import { createPace, searchCoverage } from './search-store.ts';
+import { createPace, KEPT_CHUNKS, searchCoverage } from './search-store.ts';
 
 /** Vectors of before are of no use with the embedding of now. */
 const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set([
@@ -41,11 +42,11 @@ type Consequence = Extract<WatchObservation, { kind: 'parts_changed' }>['consequ
 /** What is measured with now, as the probes of index and embedder last saw it, and one short text for all of it. */
 export async function currentFingerprint(
   { deployments }: Pick<DensityDeps, 'deployments'>,
-  { pipeline, k }: Pick<DensityPlan, 'pipeline' | 'k'>,
+  { pipeline }: Pick<DensityPlan, 'pipeline'>,
 ): Promise<{ readonly fields: MeasurementFingerprint; readonly key: string }> {
   const parts = (await deployments.fingerprints()).filter((part) => part.pipeline === pipeline);
   const traitsOf = (name: 'index' | 'embedder') => parts.find(({ part }) => part === name)?.traits ?? null;
-  const fields = measurementFingerprint({ index: traitsOf('index'), embedder: traitsOf('embedder') }, k);
+  const fields = measurementFingerprint({ index: traitsOf('index'), embedder: traitsOf('embedder') });
   return { fields, key: fingerprintOf({ ...fields }) };
 }
 
@@ -104,23 +105,32 @@ async function searchRetained(
   baselineVersion: number,
   signal: AbortSignal,
 ): Promise<RepeatedSearches | null | 'failed'> {
-  const retained = await tables.baselines.retained(plan.pipeline, baselineVersion, 'sample');
+  const [stored, retained] = await Promise.all([
+    tables.baselines.find(plan.pipeline, baselineVersion),
+    tables.baselines.retained(plan.pipeline, baselineVersion, 'sample'),
+  ]);
+  if (stored === null) return null;
+  const { storeMean } = stored;
   const pace = createPace(clock, plan.maxPerSecond);
   const searches: RepeatedSearch[] = [];
   for (const row of drawn([...retained.queries.keys()], REPEATED_SEARCHES, SEED)) {
     const query = retained.queries[row];
     if (query === undefined) continue;
     await pace(signal);
-    const found = await searchCoverage(plan.store, rowOf(retained.vectors, row), plan.k, signal);
+    const vector = rowOf(retained.vectors, row);
+    const found = await searchCoverage(plan.store, vector, signal);
     if (found.kind === 'failed') return 'failed';
     if (found.kind === 'not_measurable') continue;
     searches.push({
       before: { chunks: query.nearest.map(([id]) => id), score: query.score },
-      after: { chunks: found.nearest.map(([id]) => id), score: found.score },
+      after: {
+        chunks: found.nearest.map(([id]) => id),
+        score: coverageScore(found.similarity, vector, storeMean),
+      },
     });
   }
   if (searches.length === 0) return null;
-  const { meanOverlap, meanScoreChange } = searchCanary(searches, plan.k);
+  const { meanOverlap, meanScoreChange } = searchCanary(searches, KEPT_CHUNKS);
   return { meanOverlap, meanScoreChange, queries: searches.length };
 }
 

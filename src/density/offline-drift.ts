@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { RecalldError } from '../errors.ts';
-import { distinctRows, type Matrix, selectRows } from '../vector/matrix.ts';
-import { meanSimilarities, nearestNeighbours } from '../vector/nearest-neighbours.ts';
+import { distinctRows, type Matrix, meanDirection, selectRows } from '../vector/matrix.ts';
+import { meanSimilarities, type Neighbours, nearestNeighbours } from '../vector/nearest-neighbours.ts';
 import { compareEmbeddings, type EmbeddingDrift } from './rules/embedding-drift.ts';
 import { type CoverageVerdict, judgeCoverage, type QueryDensity, queryDensity } from './rules/query-density.ts';
-import { baselineScores, NO_REGION, percentile, surpriseOf } from './rules/query-score.ts';
+import { baselineScores, coverageScores, NO_REGION, surprisesOf, tiedRanks } from './rules/query-score.ts';
 import { assignRegions, findRegions, regionCount } from './rules/regions.ts';
 import {
   type KolmogorovSmirnov,
@@ -15,14 +15,21 @@ import {
 } from './rules/two-sample-statistics.ts';
 import { readSessions, readVectors } from './vector-files.ts';
 
+/** `top-1-less-mean` is what the daemon takes; `mean-top-k` the mean cosine to the k nearest chunks. */
+export const scoreNames = ['top-1-less-mean', 'mean-top-k'] as const;
+
+export type ScoreChoice =
+  | { readonly name: 'top-1-less-mean' }
+  /** k >= 1. */
+  | { readonly name: 'mean-top-k'; readonly k: number };
+
 export interface OfflineDriftRequest {
   readonly storePath: string;
   readonly referencePath: string;
   readonly currentPath: string;
   /** One session per row of the current file; null = each row is a session. */
   readonly sessionsPath: string | null;
-  /** Chunks whose mean cosine is the score of a query, >= 1. */
-  readonly k: number;
+  readonly score: ScoreChoice;
   /** Regions of the percentiles; 0 and 1 = one for all; null = by the size of the reference. */
   readonly regions: number | null;
   /** Level of the verdict, in (0, 0.5]. */
@@ -40,7 +47,7 @@ export interface OfflineDrift {
   readonly regions: number;
   readonly density: QueryDensity;
   readonly coverage: CoverageVerdict;
-  /** Of the mean similarities of the current queries against those of the reference. */
+  /** Of the scores of the current queries against those of the reference. */
   readonly score: ScoreDrift;
   /** Of the vectors, scaled to length 1. */
   readonly embedding: EmbeddingDrift;
@@ -66,32 +73,22 @@ const STEPS_PER_SLICE = 1e9;
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and what is wrong; `interrupted`
  */
 export async function compareVectorFiles(request: OfflineDriftRequest): Promise<OfflineDrift> {
-  const { k, seed } = request;
   const { store, reference, current, sessions } = await readInputs(request);
   const distinct = distinctRows(store);
   const chunks = distinct.length === store.rows ? store : selectRows(store, distinct);
-  const total = reference.rows + current.rows;
-  const scoreAll = async (queries: Matrix, before: number): Promise<Float64Array> =>
-    scoreQueries(chunks, queries, k, request.signal, (answered) =>
-      request.showProgress({ answered: before + answered, total }),
-    );
-  const referenceScores = await scoreAll(reference, 0);
-  const scores = await scoreAll(current, reference.rows);
-  const regions = Math.max(1, request.regions ?? regionCount(reference.rows));
-  const located = locate(reference, current, regions, seed);
-  const baseline = baselineScores(referenceScores, located.reference, regions);
-  const percentiles = scores.map((score, i) => percentile(score, located.current[i] ?? NO_REGION, baseline));
-  const density = queryDensity(percentiles, percentiles.map(surpriseOf), located.current, sessions);
-  if (density === null) throw new Error('A current file without rows was read.');
-  await pause(request.signal);
-  const embedding = compareEmbeddings(reference, current, seed);
+  const { scores, referenceScores, ...coverage } = await compareCoverage({
+    ...request,
+    chunks,
+    reference,
+    current,
+    sessions,
+  });
+  const embedding = compareEmbeddings(reference, current, request.seed);
   await pause(request.signal);
   return {
     counts: { store: store.rows, reference: reference.rows, current: current.rows },
     distinctChunks: distinct.length,
-    regions,
-    density,
-    coverage: judgeCoverage(density, baseline, request.alpha),
+    ...coverage,
     score: {
       mannWhitneyA: mannWhitney(scores, referenceScores).a,
       wasserstein: wassersteinDistance(scores, referenceScores),
@@ -100,6 +97,36 @@ export async function compareVectorFiles(request: OfflineDriftRequest): Promise<
     },
     embedding,
   };
+}
+
+type CoverageRequest = Pick<OfflineDriftRequest, 'score' | 'regions' | 'alpha' | 'seed' | 'signal' | 'showProgress'> & {
+  /** No two alike. */
+  readonly chunks: Matrix;
+  readonly reference: Matrix;
+  readonly current: Matrix;
+  /** Number of the session of each current query. */
+  readonly sessions: Uint32Array;
+};
+
+/** The density of current queries among reference queries, and whether they are worse covered. */
+export async function compareCoverage(request: CoverageRequest) {
+  const { chunks, reference, current, sessions, alpha, seed, signal } = request;
+  const scoring = scoreFor(chunks, request.score);
+  const total = reference.rows + current.rows;
+  const scoreAll = async (queries: Matrix, before: number): Promise<Float64Array> =>
+    scoreQueries(chunks, queries, scoring, signal, (answered) =>
+      request.showProgress({ answered: before + answered, total }),
+    );
+  const referenceScores = await scoreAll(reference, 0);
+  const scores = await scoreAll(current, reference.rows);
+  const regions = Math.max(1, request.regions ?? regionCount(reference.rows));
+  const located = locate(reference, current, regions, seed);
+  const baseline = baselineScores(referenceScores, located.reference, regions);
+  const ranks = Array.from(scores, (score, i) => tiedRanks(score, located.current[i] ?? NO_REGION, baseline));
+  const density = queryDensity(ranks, surprisesOf(ranks), located.current, sessions);
+  if (density === null) throw new RangeError('There are no current queries to judge.');
+  await pause(signal);
+  return { regions, density, coverage: judgeCoverage(density, baseline, alpha), scores, referenceScores };
 }
 
 interface Inputs {
@@ -137,21 +164,35 @@ async function readInputs(request: OfflineDriftRequest): Promise<Inputs> {
   return { store, reference, current, sessions };
 }
 
-/** Mean cosine of each query to its k nearest chunks, in slices, so that the search can be interrupted. */
+/** How queries are scored from their nearest chunks, and how many of those it takes. */
+interface Scoring {
+  readonly neighbours: number;
+  of(found: Neighbours, queries: Matrix): Float64Array;
+}
+
+function scoreFor(chunks: Matrix, choice: ScoreChoice): Scoring {
+  if (choice.name === 'mean-top-k') {
+    return { neighbours: choice.k, of: (found, queries) => meanSimilarities(found, queries.rows) };
+  }
+  const storeMean = meanDirection(chunks);
+  return { neighbours: 1, of: (found, queries) => coverageScores(found, queries, storeMean) };
+}
+
+/** The score of each query, in slices, so that the search can be interrupted. */
 async function scoreQueries(
   chunks: Matrix,
   queries: Matrix,
-  k: number,
+  scoring: Scoring,
   signal: AbortSignal,
   show: (answered: number) => void,
 ): Promise<Float64Array> {
-  const slice = Math.max(32, Math.floor(STEPS_PER_SLICE / (chunks.rows * chunks.columns)));
+  const size = Math.max(32, Math.floor(STEPS_PER_SLICE / (chunks.rows * chunks.columns)));
   const scores = new Float64Array(queries.rows);
-  for (let from = 0; from < queries.rows; from += slice) {
-    const to = Math.min(from + slice, queries.rows);
+  for (let from = 0; from < queries.rows; from += size) {
+    const to = Math.min(from + size, queries.rows);
     const data = queries.data.subarray(from * queries.columns, to * queries.columns);
-    const neighbours = nearestNeighbours(chunks, { rows: to - from, columns: queries.columns, data }, k);
-    scores.set(meanSimilarities(neighbours, to - from), from);
+    const slice = { rows: to - from, columns: queries.columns, data };
+    scores.set(scoring.of(nearestNeighbours(chunks, slice, scoring.neighbours), slice), from);
     show(to);
     await pause(signal);
   }

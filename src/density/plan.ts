@@ -7,18 +7,19 @@ import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Severity } from '../model.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 import { densitySchema } from './config.ts';
+import { DENSITY_CHECK_NAME } from './rules/density-check.ts';
 import type { WatchSettings } from './rules/watch-state.ts';
 
 export interface DensityPlan extends WatchSettings {
   readonly store: VectorStore;
   readonly embedder: Embedder | null;
-  readonly k: number;
   /** Most searches a second. */
   readonly maxPerSecond: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
   /** Of the check `density_drift`; null when the config has none. */
   readonly severity: Severity | null;
+  readonly checkName: string;
 }
 
 /** Plans of the pipelines with a store and a density, or a check of its drift. */
@@ -27,16 +28,17 @@ export function createDensityPlans(config: Config, pipelines: readonly WatchedPi
     const { store = null, embedder = null } = pipelines.find(({ name }) => name === pipeline.name) ?? {};
     const check = pipeline.checks.find((one) => 'density_drift' in one);
     if (store === null || (pipeline.density === undefined && check === undefined)) return [];
-    return [{ pipeline, store, embedder, severity: check?.severity ?? null }];
+    const { severity = null, name: checkName = DENSITY_CHECK_NAME } = check ?? {};
+    return [{ pipeline, store, embedder, severity, checkName }];
   });
-  return watched.map(({ pipeline, store, embedder, severity }): DensityPlan => {
+  return watched.map(({ pipeline, store, embedder, severity, checkName }): DensityPlan => {
     const density = pipeline.density ?? densitySchema.parse({});
     return {
       pipeline: pipeline.name,
       store,
       embedder,
       severity,
-      k: density.k,
+      checkName,
       windowMs: durationMs(density.window),
       graceMs: durationMs(density.grace),
       maxPerSecond: density.max_per_second,

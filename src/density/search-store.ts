@@ -1,18 +1,19 @@
-/** One live query against the store: how near are its k best distinct chunks? */
+/** What the watch asks of a vector store: the nearest chunks of a query, the middle of the store, what is gone from it. */
 
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Neighbour, VectorStore } from '../stores/vector-store.ts';
-import { lengthOf } from '../vector/matrix.ts';
+import { lengthOf, meanDirection } from '../vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { DensityPlan } from './plan.ts';
-import { coverageScore } from './rules/query-score.ts';
+import { nearestSimilarity } from './rules/query-score.ts';
 import type { LostChunks } from './rules/watch-sentences.ts';
 
 type SearchedCoverage =
   | {
       readonly kind: 'measured';
-      readonly score: number;
+      /** Cosine of the nearest chunk, -1 without one. */
+      readonly similarity: number;
       readonly reason: 'short' | null;
       readonly nearest: readonly (readonly [string, number])[];
     }
@@ -20,27 +21,29 @@ type SearchedCoverage =
   /** The store did not answer; it may later. */
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Chunks that are asked for, in multiples of k: copies of a chunk count once. */
-const FIRST_LOOK = 4;
-const SECOND_LOOK = 16;
+/** Distinct chunks that are kept of each search: the nearest is what counts, the others say what a query is about. */
+export const KEPT_CHUNKS = 5;
+
+/** Chunks that are asked for: copies of a chunk count once. */
+const FIRST_LOOK = 4 * KEPT_CHUNKS;
+const SECOND_LOOK = 16 * KEPT_CHUNKS;
 
 /**
- * Searches the store with its own index, before any rerank or fusion, for k distinct chunks: four times as many are
+ * Searches the store with its own index, before any rerank or fusion, for five distinct chunks: four times as many are
  * asked for, and sixteen times when copies took their places. Chunks are the same when their texts are, or, where the
  * store returns no text, when they are equally similar to the last digit, as copies of one vector are.
  */
 export async function searchCoverage(
   store: VectorStore,
   vector: Float32Array,
-  k: number,
   signal: AbortSignal,
 ): Promise<SearchedCoverage> {
   const length = lengthOf(vector);
   if (length === 0) return { kind: 'not_measurable', reason: 'zero_vector' };
   if (!Number.isFinite(length)) return { kind: 'not_measurable', reason: 'not_finite_vector' };
   let distinct: Neighbour[] = [];
-  for (const times of [FIRST_LOOK, SECOND_LOOK]) {
-    const request = { vector, k: k * times, filter: {}, exact: false, withContent: true };
+  for (const k of [FIRST_LOOK, SECOND_LOOK]) {
+    const request = { vector, k, filter: {}, exact: false, withContent: true };
     const answer = await store.nearest(request, signal);
     if (answer.kind === 'unsupported') return { kind: 'not_measurable', reason: 'unsupported' };
     if (answer.kind === 'failed') {
@@ -49,17 +52,37 @@ export async function searchCoverage(
     }
     const { neighbours, isShort } = answer.value;
     distinct = distinctChunks(neighbours);
-    if (distinct.length >= k || isShort) break;
+    if (distinct.length >= KEPT_CHUNKS || isShort) break;
   }
-  const found = distinct.map((chunk) => ({ content: contentOf(chunk), similarity: chunk.similarity }));
-  const score = coverageScore(found, k);
-  if (score === null) return { kind: 'not_measurable', reason: 'not_a_cosine' };
+  const similarity = nearestSimilarity(distinct);
+  if (similarity === null) return { kind: 'not_measurable', reason: 'not_a_cosine' };
   return {
     kind: 'measured',
-    score,
-    reason: distinct.length < k ? 'short' : null,
-    nearest: distinct.slice(0, k).map(({ id, similarity }) => [id, similarity] as const),
+    similarity,
+    reason: distinct.length < KEPT_CHUNKS ? 'short' : null,
+    nearest: distinct.slice(0, KEPT_CHUNKS).map((chunk) => [chunk.id, chunk.similarity] as const),
   };
+}
+
+/** Vectors that are drawn for the middle of a store, whatever its size. */
+const SAMPLED_VECTORS = 2000;
+const SAMPLE_SEED = 1;
+
+/**
+ * Mean direction of a uniform sample of the store.
+ *
+ * @returns empty for a store that cannot be sampled or holds no vector; null when it did not answer
+ */
+export async function sampleStoreMean(
+  { logger }: { readonly logger: Logger },
+  { pipeline, store }: DensityPlan,
+  signal: AbortSignal,
+): Promise<Float64Array | null> {
+  const answer = await store.sample({ n: SAMPLED_VECTORS, seed: SAMPLE_SEED, withContent: false }, signal);
+  if (answer.kind === 'ok') return meanDirection(answer.value.vectors);
+  if (answer.kind === 'unsupported') return new Float64Array(0);
+  logger.warn('the vector store could not be sampled for the density baseline', { pipeline, reason: answer.message });
+  return null;
 }
 
 /** The most similar of each content, most similar first. */

@@ -8,11 +8,12 @@ import {
 } from '../console/charts/trend-chart.tsx';
 import { Empty, Section } from '../console/components/section.tsx';
 import { Table } from '../console/components/table.tsx';
-import { Age, agoOf, Badge, Instant, type Tone } from '../console/components/values.tsx';
+import { Age, agoOf, Badge, Instant, Sentence, type Tone } from '../console/components/values.tsx';
 import { compact, plural } from '../console/format.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
 import type { Review, ReviewedMeasure, ReviewedTopic } from '../status/read-review.ts';
 import { percent } from '../text/spelling.ts';
+import { topicAdvice } from './rules/uncovered-topic.ts';
 import type { DensityEventKind } from './rules/watch-state.ts';
 
 interface TopicsProps {
@@ -78,21 +79,18 @@ function Topic({
         <h3 id={`topic-${topic.id}`}>{name}</h3>
         <Badge tone={topic.state === 'open' ? 'warning' : 'neutral'}>{topic.state}</Badge>
         <span class="of">
-          {topic.cause === 'lost_content' ? 'was covered before' : 'new'} · first seen <Instant at={topic.firstSeen} />,
+          {topic.cause === 'lost_content' ? 'was asked before' : 'new'} · first seen <Instant at={topic.firstSeen} />,
           last <Age seconds={agoOf(topic.windowEnd, now)} />
         </span>
       </div>
       <p>
         <strong>{percent(topic.trafficShare)}</strong> of the traffic ({percent(topic.shareLow)} to{' '}
         {percent(topic.shareHigh)}), {plural(topic.sessions, 'session')} in the latest window,{' '}
-        {compact(topic.excessPoints)} points beyond the reference. Density {compact(topic.density)}.
+        {compact(topic.excessPoints)} points beyond the reference. Its queries are covered {topic.density.toFixed(2)}{' '}
+        times as well as in the reference.
       </p>
       {trend.length < 2 ? null : <Sparkline points={trend} />}
-      <p class="topic-todo">
-        {topic.cause === 'lost_content'
-          ? 'People found answers to this before: look for documents that were removed, or fell out of the index, and bring them back.'
-          : 'Add documents that answer these questions; the nearest chunks below show what the store has instead.'}
-      </p>
+      <p class="topic-todo">{topicAdvice(topic)}</p>
       <div class="topic-parts">
         <div>
           <h4>Example queries</h4>
@@ -204,7 +202,11 @@ export function DensityPart({ review: { density, from, until }, marks }: Density
           columns={[{ title: 'When (UTC)' }, { title: 'What' }, { title: 'In words' }]}
           rows={events.slice(0, MAX_EVENTS).map(({ id, occurredAt, kind, sentence }) => ({
             key: id,
-            cells: [<Instant at={occurredAt} />, <Badge tone={kinds[kind].tone}>{kinds[kind].text}</Badge>, sentence],
+            cells: [
+              <Instant at={occurredAt} />,
+              <Badge tone={kinds[kind].tone}>{kinds[kind].text}</Badge>,
+              <Sentence>{sentence}</Sentence>,
+            ],
           }))}
         />
       )}

@@ -2,7 +2,14 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../postgres/transaction.ts';
 import { bytesOfNumbers, numbersOfBytes } from '../postgres/values.ts';
-import type { KnownTopic, SeenTopic, TopicState, TopicWindow, UncoveredTopic } from './rules/uncovered-topic.ts';
+import {
+  type KnownTopic,
+  type SeenTopic,
+  type TopicState,
+  type TopicWindow,
+  topicName,
+  type UncoveredTopic,
+} from './rules/uncovered-topic.ts';
 
 /** One search for uncovered topics in the live queries of a pipeline. */
 export interface TopicSearch {
@@ -121,6 +128,16 @@ export function topicsTable(pool: Pool) {
         id,
       ]);
       return rows[0] === undefined ? null : toTopic(rows[0]);
+    },
+
+    /** What topics are called now, by id. */
+    async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+      if (ids.length === 0) return new Map();
+      const { rows } = await pool.query<Pick<TopicRow, 'id' | 'label'>>(
+        'select id, label from uncovered_topics where id = any($1::text[])',
+        [ids],
+      );
+      return new Map(rows.map((row) => [row.id, topicName(row)]));
     },
 
     /** Oldest first. */

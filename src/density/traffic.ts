@@ -4,7 +4,7 @@ import type { Matrix } from '../vector/matrix.ts';
 import type { CoveragePeriod, CoveredQuery, PeriodTally } from './coverage-reads.ts';
 import type { DensityDeps } from './dependencies.ts';
 import { equalChance } from './rules/equal-chance.ts';
-import type { ScoredQuery, VectorisedQueries } from './rules/query-score.ts';
+import { coverageScore, type ScoredQuery, type VectorisedQueries } from './rules/query-score.ts';
 
 export interface Traffic extends VectorisedQueries {
   /** What is known of each query, in the order of the queries. */
@@ -17,15 +17,15 @@ export interface Traffic extends VectorisedQueries {
 interface ReadTrafficSettings {
   /** Queries that may be expected. */
   readonly most: number;
-  /** Length of the vectors; null takes that of the first one. */
-  readonly columns: number | null;
+  /** Mean direction of the chunks that scores are less half of; empty when it is not known. */
+  readonly storeMean: Float64Array;
 }
 
 /** Reads and measures nothing twice: the same rows give the same traffic. */
 export async function readTraffic(
   deps: Pick<DensityDeps, 'tables' | 'sessionOfNone'>,
   period: CoveragePeriod,
-  { most, columns: known }: ReadTrafficSettings,
+  { most, storeMean }: ReadTrafficSettings,
   signal: AbortSignal,
 ): Promise<Traffic> {
   const { coverage } = deps.tables;
@@ -38,20 +38,21 @@ export async function readTraffic(
       read.push(...batch);
     }
   }
-  const columns = known ?? read.find(({ vector }) => vector !== null)?.vector?.length ?? 0;
+  const columns =
+    storeMean.length > 0 ? storeMean.length : (read.find(({ vector }) => vector !== null)?.vector?.length ?? 0);
   const usable = read.filter(({ vector }) => vector === null || vector.length === columns);
   const vectors = sharedMatrix(
     usable.flatMap(({ vector }) => vector ?? []),
     columns,
   );
   let row = 0;
-  const queries = usable.map(({ id, occurredAt, score, vector, sessionHash, userHash }): ScoredQuery => {
+  const queries = usable.map(({ id, occurredAt, similarity, vector, sessionHash, userHash }): ScoredQuery => {
     const named = sessionHash !== deps.sessionOfNone(id);
     const user = userHash === null ? null : `user ${userHash}`;
     return {
       id,
       occurredAt,
-      score,
+      score: vector === null ? null : coverageScore(similarity, vector, storeMean),
       session: named ? sessionHash : user,
       row: vector === null ? null : row++,
     };
@@ -77,8 +78,8 @@ export function timeOf(ms: number | null): Date | null {
 
 /** So that the vectors of many queries are held once. */
 function withoutVector(query: CoveredQuery): Omit<CoveredQuery, 'vector'> {
-  const { id, occurredAt, sessionHash, userHash, segments, score, nearest } = query;
-  return { id, occurredAt, sessionHash, userHash, segments, score, nearest };
+  const { id, occurredAt, sessionHash, userHash, segments, similarity, nearest } = query;
+  return { id, occurredAt, sessionHash, userHash, segments, similarity, nearest };
 }
 
 /** In shared memory, so that a worker thread sees the vectors without a copy. */

@@ -6,6 +6,7 @@ import { pipelinePath, within } from '../console/links.ts';
 import type { TimeRange } from '../console/time-range.ts';
 import type { Annotation } from './annotations.ts';
 import { NoteForm, Notes } from './notes.tsx';
+import { changeInWords } from './rules/change-words.ts';
 import type { Deployment } from './rules/deployment.ts';
 
 interface DeploymentTableProps {
@@ -46,7 +47,7 @@ export function DeploymentTable(props: DeploymentTableProps) {
           deployment.source === 'detected' ? 'seen by recalld' : 'somebody',
           <>
             {deployment.note === null ? null : <p class="note-line">{deployment.note}</p>}
-            {deployment.changes.map(({ trait, before, after }) => (
+            {deployment.changes.map(changeInWords).map(({ trait, before, after }) => (
               <p key={trait} class="note-line">
                 {trait}: <code>{before ?? 'none'}</code> to <code>{after ?? 'none'}</code>
               </p>

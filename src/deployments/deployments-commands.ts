@@ -5,6 +5,7 @@ import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount, parseTime } from '../cli/configured-command.ts';
 import { formatTable, printJson, printLine } from '../cli/output.ts';
 import { deploymentJson } from './routes.ts';
+import { changeInWords } from './rules/change-words.ts';
 import { type Deployment, type DeploymentKind, deploymentKinds } from './rules/deployment.ts';
 
 interface AddOptions extends ConfiguredOptions {
@@ -62,6 +63,8 @@ export function deploymentsCommand(signal: AbortSignal): Command {
 }
 
 function rowOf({ occurredAt, pipeline, kind, version, source, note, changes }: Deployment): string[] {
-  const changed = changes.map(({ trait, before, after }) => `${trait} ${before ?? '-'} -> ${after ?? '-'}`);
+  const changed = changes
+    .map(changeInWords)
+    .map(({ trait, before, after }) => `${trait} ${before ?? '-'} -> ${after ?? '-'}`);
   return [occurredAt.toISOString(), pipeline, kind, version, source, note ?? changed.join(', ')];
 }

@@ -1,31 +1,25 @@
 /** What is in alarm on a pipeline: the checks that page or make tickets, and what the alert rules see beside them. */
+import { alarmText } from '../checks/rules/alarm-text.ts';
 import { isBreach } from '../checks/rules/check-result.ts';
 import type { CheckState } from '../checks/rules/check-state.ts';
-import { failedShare } from '../golden/rules/run.ts';
+import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST, type IntervalOf, probeTrustSeconds } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT, type Severity } from '../model.ts';
-
-export interface Alarm {
-  readonly name: string;
-  readonly severity: Severity;
-  /** Whose runs it is about; null for one that is not about a golden set. */
-  readonly goldenSet: string | null;
-}
+import { LEAST_ANN_RECALL } from '../probes/alerts.ts';
+import { percent } from '../text/spelling.ts';
+import type { Alarm, AlarmCourse } from './rules/incident.ts';
 
 export interface AlarmFacts {
+  /** Runs and checks of other pipelines are passed over. */
   readonly latest: readonly LatestRun[];
-  /** Of all pipelines. */
   readonly checks: readonly CheckState[];
+  /** Of the pipeline alone. */
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
 }
-
-/** As the alert rules on the answers of golden runs have it. */
-const FAILURES_TO_ALARM = 0.05;
-const MIN_ANN_RECALL = 0.9;
 
 /** Critical ones first, by name. */
 export function alarmsOf(pipeline: WatchedPipeline, facts: AlarmFacts, now: Date): Alarm[] {
@@ -34,46 +28,123 @@ export function alarmsOf(pipeline: WatchedPipeline, facts: AlarmFacts, now: Date
     ...facts.latest.filter((run) => run.pipeline === pipeline.name).flatMap((run) => runAlarms(run, facts, now)),
     ...partAlarms(facts.measurements),
   ];
-  const rank = ({ severity, name }: Alarm): string => `${severity === 'critical' ? 0 : 1}${name}`;
-  return alarms.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+  return alarms.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
+}
+
+function rankOf({ severity, name }: Alarm): string {
+  return `${severity === 'critical' ? 0 : 1}${name}`;
 }
 
 function checkAlarms({ name: pipeline }: WatchedPipeline, { checks }: AlarmFacts): Alarm[] {
   return checks.flatMap((check) =>
     check.pipeline === pipeline && isBreach(check.verdict)
-      ? [{ name: check.name, severity: check.verdict, goldenSet: check.goldenSet }]
+      ? [
+          {
+            name: check.name,
+            alert: alertOf(check.kind, check.verdict),
+            severity: check.verdict,
+            goldenSet: check.goldenSet,
+            text: `${alarmText(check)}.`,
+            value: check.value,
+            threshold: check.threshold,
+          },
+        ]
       : [],
   );
+}
+
+/** As the rules on checks have it. */
+function alertOf(kind: CheckState['kind'], severity: Severity): string {
+  if (kind === 'density_drift') return severity === 'critical' ? 'RecalldDensityDrift' : 'RecalldDensityDriftTicket';
+  if (severity === 'critical') return 'RecalldCheckCritical';
+  return kind === 'stale_labels' ? 'RecalldStaleLabels' : 'RecalldCheckWarning';
 }
 
 function runAlarms(run: LatestRun, { intervalSeconds }: AlarmFacts, now: Date): Alarm[] {
   const { goldenSet, ended, completed, lastAttemptAt } = run;
   const interval = intervalSeconds(run.pipeline, goldenSet);
-  const severity = 'critical';
+  const base = { goldenSet, value: null, threshold: null } as const;
   // Nobody asks of a set that runs by hand when it was run.
-  if (interval !== null && ageSeconds(lastAttemptAt, now) > INTERVALS_TO_TRUST * interval)
-    return [{ name: `runs of ${goldenSet} are overdue`, severity, goldenSet }];
+  const age = ageSeconds(lastAttemptAt, now);
+  if (interval !== null && age > INTERVALS_TO_TRUST * interval) {
+    const text = `No run of ${goldenSet} was started for ${(age / interval).toFixed(1)} intervals of its schedule.`;
+    return [
+      {
+        ...base,
+        name: `runs of ${goldenSet} are overdue`,
+        alert: 'RecalldGoldenNotRunning',
+        severity: 'critical',
+        text,
+      },
+    ];
+  }
   if (ended === null) return [];
-  if (completed === null || ended.finishedAt > completed.finishedAt)
-    return [{ name: `the latest run of ${goldenSet} did not complete`, severity, goldenSet }];
-  return failedShare(ended.outcomes) >= FAILURES_TO_ALARM
-    ? [{ name: `golden queries of ${goldenSet} fail`, severity, goldenSet }]
-    : [];
+  const alarms: Alarm[] = [];
+  if (completed === null || ended.finishedAt > completed.finishedAt) {
+    const name = `the latest run of ${goldenSet} did not complete`;
+    const text = `The run of ${goldenSet} that ended at ${ended.finishedAt.toISOString()} did not complete.`;
+    alarms.push({ ...base, name, alert: 'RecalldGoldenRunFailed', severity: 'warning', text });
+  }
+  const failed = failedShare(ended.outcomes);
+  if (failed >= ERRORS_SHARE) {
+    const isOutage = failed >= OUTAGE_SHARE;
+    alarms.push({
+      name: `golden queries of ${goldenSet} fail`,
+      alert: isOutage ? 'RecalldRetrieverNotAnswering' : 'RecalldRetrieverErrors',
+      severity: isOutage ? 'critical' : 'warning',
+      goldenSet,
+      text: `${percent(failed)} of the queries of the latest run of ${goldenSet} failed or timed out.`,
+      value: failed,
+      threshold: ERRORS_SHARE,
+    });
+  }
+  return alarms;
 }
 
 /** Of what probes measure, as the alert rules on parts have it. */
 function partAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
-  const severity = 'warning';
+  const base = { severity: 'warning', goldenSet: null } as const;
   const median = trusted(measurements, 'embedding_canary_median');
   const recall = trusted(measurements, 'ann_recall');
-  return [
-    ...(median?.details['verdict'] === 'changed'
-      ? [{ name: 'the embedding canary moved', severity, goldenSet: null } as const]
-      : []),
-    ...(recall !== null && (recall.ciHigh ?? recall.value) < MIN_ANN_RECALL
-      ? [{ name: 'the index misses near neighbours', severity, goldenSet: null } as const]
-      : []),
-  ];
+  const alarms: Alarm[] = [];
+  if (median?.details['verdict'] === 'changed') {
+    const text = `Fixed texts have other vectors than at first: cosine ${median.value.toFixed(3)} in the middle.`;
+    alarms.push({
+      ...base,
+      name: 'the embedding canary moved',
+      alert: 'RecalldEmbedderChanged',
+      text,
+      value: null,
+      threshold: null,
+    });
+  }
+  const upper = recall === null ? null : (recall.ciHigh ?? recall.value);
+  if (recall !== null && upper !== null && upper < LEAST_ANN_RECALL) {
+    const text = `The index returns ${percent(recall.value)} of the exact nearest neighbours (at most ${percent(upper)}).`;
+    const name = 'the index misses near neighbours';
+    alarms.push({
+      ...base,
+      name,
+      alert: 'RecalldIndexRecallLow',
+      text,
+      value: recall.value,
+      threshold: LEAST_ANN_RECALL,
+    });
+  }
+  return alarms;
+}
+
+/**
+ * What rang and cannot be judged now: an alarm is not over because nobody measures any more. One whose check is gone
+ * from the config is.
+ */
+export function unjudged(course: readonly AlarmCourse[], checks: readonly CheckState[], pipeline: string): Alarm[] {
+  return course.flatMap(({ name, alert, goldenSet, stands, worst }) => {
+    const check = checks.find((one) => one.pipeline === pipeline && one.name === name);
+    if (stands === null || check?.verdict !== 'no_data') return [];
+    const text = `${worst.text} Nothing has judged it since.`;
+    return [{ name, alert, severity: stands, goldenSet, text, value: null, threshold: null }];
+  });
 }
 
 /** The newest value of a probe over all traffic, while it is fresh enough to trust; null otherwise. */

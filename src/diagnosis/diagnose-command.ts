@@ -6,7 +6,7 @@ import { type ConfiguredOptions, configuredCommand } from '../cli/configured-com
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { printJson, printLine, styled } from '../cli/output.ts';
 import { diagnoseNow } from './diagnose-pipeline.ts';
-import { type DiagnosisJson, diagnosisJson, type FindingsJson, findingsJson } from './routes.ts';
+import { type FindingsJson, findingsJson, type IncidentJson, incidentJson } from './routes.ts';
 import { probabilityText } from './rules/cause.ts';
 
 interface DiagnoseOptions extends ConfiguredOptions {
@@ -39,30 +39,48 @@ function formatDiagnosis({ pipeline, latest, now }: PipelineDiagnosis): string {
     return [`${name} is in alarm${since}.`, ...linesOf(now)].join('\n');
   }
   if (latest === null) return `${name}: nothing is in alarm.`;
-  const until = latest.closed_at ?? latest.revised_at;
-  return [`${name}: nothing is in alarm. It last was from ${latest.opened_at} to ${until}.`, ...linesOf(latest)].join(
-    '\n',
-  );
+  const until = latest.closed_at === null ? '' : ` to ${latest.closed_at}`;
+  return [
+    `${name}: nothing is in alarm. It last was from ${latest.opened_at}${until}.`,
+    ...latest.course.map(({ name: alarm, worst }) => `At its worst, ${alarm}: ${worst.text}`),
+    ...linesOf(latest),
+  ].join('\n');
 }
 
 function linesOf(findings: FindingsJson): string[] {
-  const { cause, confidence, probability, alarms, causes, action, run_id: run } = findings;
+  const {
+    cause,
+    confidence,
+    probability,
+    alternatives,
+    tell_apart: look,
+    alarms,
+    causes,
+    action,
+    run_id: run,
+  } = findings;
   const first = causes.find((one) => one.cause === cause);
+  const undecided = alternatives.map((one) => `${nameOf(one.cause)} (${probabilityText(one.probability)})`);
   const others = causes
     .filter((one) => one.cause !== cause && one.cause !== 'unknown' && one.probability >= MIN_SHOWN)
     .slice(0, OTHERS_SHOWN);
   return [
-    `Likely cause: ${styled('bold', cause.replaceAll('_', ' '))} (${confidence} confidence, ${probabilityText(probability)})`,
+    `Likely cause: ${[`${styled('bold', nameOf(cause))} (${confidence} confidence, ${probabilityText(probability)})`, ...undecided].join(' or ')}`,
     ...(first?.supporting ?? []).map((sentence) => `  + ${sentence}`),
     ...(first?.opposing ?? []).map((sentence) => `  - ${sentence}`),
+    ...(look === null ? [] : [look]),
     `What to do: ${action}`,
     ...others.map(
       (other) =>
-        `Or: ${other.cause.replaceAll('_', ' ')} (${probabilityText(other.probability)})${other.supporting[0] === undefined ? '' : `: ${other.supporting[0]}`}`,
+        `Or: ${nameOf(other.cause)} (${probabilityText(other.probability)})${other.supporting[0] === undefined ? '' : `: ${other.supporting[0]}`}`,
     ),
     `In alarm: ${alarms.join('; ')}`,
     ...(run === null ? [] : [`Look further: recalld runs show ${run}${compareHint(findings)}`]),
   ];
+}
+
+function nameOf(cause: string): string {
+  return cause.replaceAll('_', ' ');
 }
 
 function compareHint({ run_id: run, reference_run_id: reference }: FindingsJson): string {
@@ -72,8 +90,8 @@ function compareHint({ run_id: run, reference_run_id: reference }: FindingsJson)
 /** What `recalld diagnose` does with the database of the config. */
 export interface PipelineDiagnosis {
   readonly pipeline: string;
-  /** The latest that the daemon kept; null when it found nothing in alarm ever. */
-  readonly latest: DiagnosisJson | null;
+  /** The latest incident that the daemon kept, as it was; null when it found nothing in alarm ever. */
+  readonly latest: IncidentJson | null;
   /** What is likely now, by what is stored; null when nothing is in alarm. */
   readonly now: FindingsJson | null;
 }
@@ -87,11 +105,11 @@ async function readDiagnoses(settings: CommandSettings, only: string | null): Pr
   return withWatchedStore(settings, async (store) => {
     const answers: PipelineDiagnosis[] = [];
     for (const pipeline of store.pipelines.filter(({ name }) => only === null || name === only)) {
-      const [latest] = await store.diagnoses.list({ pipeline: pipeline.name, limit: 1 });
+      const [latest] = await store.incidents.list({ pipeline: pipeline.name, limit: 1 });
       const found = await diagnoseNow(store, pipeline);
       answers.push({
         pipeline: pipeline.name,
-        latest: latest === undefined ? null : diagnosisJson(latest),
+        latest: latest === undefined ? null : incidentJson(latest),
         now: found === null ? null : findingsJson(found),
       });
     }

@@ -14,24 +14,25 @@ import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { DAY_MS } from '../time.ts';
-import { type Alarm, type AlarmFacts, alarmsOf } from './alarms.ts';
-import type { Diagnoses, DiagnosisStored } from './diagnoses.ts';
+import { type AlarmFacts, alarmsOf, unjudged } from './alarms.ts';
+import { type BadWindow, firstBadMeasurement } from './first-bad.ts';
+import type { Incidents, LookStored } from './incidents.ts';
 import {
   type Interval,
-  lastGood,
-  latestEnded,
   observeCanary,
   observeDensity,
   observeLive,
   observeOwnWork,
   observeRecall,
-  observeRun,
   observeStore,
   observeTopics,
 } from './observe.ts';
+import { alarmedBy } from './rules/alarmed.ts';
 import { diagnose, type Findings } from './rules/diagnose.ts';
-import type { Diagnosis, StoredDiagnosis } from './rules/episode.ts';
+import type { Alarm, Diagnosis, Incident } from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
+import { topicIdsIn, withTopicNames } from './rules/topic-names.ts';
+import { latestEnded, observeRun, type RunsAround, runsAround } from './runs-around.ts';
 
 export interface DiagnoseDeps extends StoredRuns {
   readonly baselines: Pick<GoldenBaselines, 'pinned'>;
@@ -40,8 +41,8 @@ export interface DiagnoseDeps extends StoredRuns {
   readonly pipelines: readonly WatchedPipeline[];
   readonly deployments: Pick<Deployments, 'list'>;
   readonly densityStates: Pick<WatchTable, 'find' | 'events'>;
-  readonly topics: Pick<TopicsTable, 'list'>;
-  readonly diagnoses: Diagnoses;
+  readonly topics: Pick<TopicsTable, 'list' | 'names'>;
+  readonly incidents: Incidents;
   readonly densityPlans: readonly DensityPlan[];
   readonly intervalSeconds: IntervalOf;
   readonly clock: Clock;
@@ -53,35 +54,52 @@ export type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Pro
 
 const MAX_DEPLOYMENTS = 50;
 
+/** Those on which something is in alarm or was until now, or a part was never seen: seldom all, so one reading serves all. */
+export async function pipelinesToLookAt(
+  deps: DiagnoseDeps,
+  pipelines: readonly WatchedPipeline[],
+): Promise<readonly WatchedPipeline[]> {
+  const [open, known] = await Promise.all([deps.incidents.open(), readAlarmFacts(deps)]);
+  return pipelines.filter((pipeline) => {
+    const facts = factsOf(known, pipeline.name);
+    return (
+      open.some((incident) => incident.pipeline === pipeline.name) ||
+      alarmsOf(pipeline, facts, deps.clock.now()).length > 0 ||
+      lacksFirstLook(pipeline, facts)
+    );
+  });
+}
+
 /**
- * Keeps what is likely behind the alarms of a pipeline: opens a diagnosis when something comes to be in alarm, revises
- * it while it lasts, closes it when nothing is any more. May be done again at any time, by any replica.
+ * Keeps the incident of a pipeline: opens one when something comes to be in alarm, adds what each look says while it
+ * lasts, closes it when nothing is in alarm any more. May be done again at any time, by any replica.
  *
- * @param probeParts is done once for each episode, so that the parts are seen as they are now
+ * @param probeParts is done once for each incident, so that the parts are seen as they are now
  * @returns null when nothing is in alarm
  */
-export async function keepDiagnosis(
+export async function keepIncident(
   deps: DiagnoseDeps,
   pipeline: WatchedPipeline,
   probeParts: ProbeParts,
   signal: AbortSignal,
-): Promise<DiagnosisStored | null> {
-  const { clock, diagnoses, logger } = deps;
+): Promise<LookStored | null> {
+  const { clock, incidents, logger } = deps;
   const { name } = pipeline;
-  const open = await diagnoses.current(name);
-  const facts = await readAlarmFacts(deps, name);
-  const alarms = alarmsOf(pipeline, facts, clock.now());
+  const open = await incidents.current(name);
+  const facts = await readPipelineFacts(deps, name);
+  const alarms = ringing(pipeline, facts, open, clock.now());
   if (alarms.length === 0) {
     // What is never seen well cannot be seen to have changed.
     if (lacksFirstLook(pipeline, facts)) await probeParts(pipeline, signal);
-    if (await diagnoses.close(name, clock.now())) logger.info('nothing is in alarm any more', { pipeline: name });
+    if (await incidents.close(name, clock.now())) logger.info('nothing is in alarm any more', { pipeline: name });
     return null;
   }
   if (open === null) await probeParts(pipeline, signal);
   const at = clock.now();
-  const diagnosis = await lookInto(deps, pipeline, alarms, open);
-  const stored = await diagnoses.keep(diagnosis, at);
-  if (stored !== 'unchanged' && stored !== 'outdated') {
+  const seen = open === null ? await readPipelineFacts(deps, name) : facts;
+  const diagnosis = await lookInto(deps, pipeline, { alarms, open, facts: seen });
+  const stored = await incidents.look(alarms, diagnosis, at);
+  if (stored === 'opened' || stored === 'said') {
     const { cause, confidence, summary } = diagnosis;
     logger.warn('alarms were diagnosed', { pipeline: name, cause, confidence, summary, change: stored });
   }
@@ -90,14 +108,21 @@ export async function keepDiagnosis(
 
 /** What is likely behind the alarms of a pipeline now, by what is stored; kept nowhere. Null when nothing is in alarm. */
 export async function diagnoseNow(deps: DiagnoseDeps, pipeline: WatchedPipeline): Promise<Diagnosis | null> {
-  const alarms = await readAlarms(deps, pipeline);
+  const open = await deps.incidents.current(pipeline.name);
+  const facts = await readPipelineFacts(deps, pipeline.name);
+  const alarms = ringing(pipeline, facts, open, deps.clock.now());
   if (alarms.length === 0) return null;
-  return lookInto(deps, pipeline, alarms, await deps.diagnoses.current(pipeline.name));
+  const found = await lookInto(deps, pipeline, { alarms, open, facts });
+  return withTopicNames(found, await deps.topics.names(topicIdsIn(found)));
+}
+
+function ringing(pipeline: WatchedPipeline, facts: AlarmFacts, open: Incident | null, now: Date): Alarm[] {
+  return [...alarmsOf(pipeline, facts, now), ...unjudged(open?.course ?? [], facts.checks, pipeline.name)];
 }
 
 /** What is in alarm on a pipeline now, by what is stored; critical ones first. */
 export async function readAlarms(deps: DiagnoseDeps, pipeline: WatchedPipeline): Promise<Alarm[]> {
-  return alarmsOf(pipeline, await readAlarmFacts(deps, pipeline.name), deps.clock.now());
+  return alarmsOf(pipeline, factsOf(await readAlarmFacts(deps), pipeline.name), deps.clock.now());
 }
 
 /** Whether a part that can be probed never was, although golden runs show that all is well. */
@@ -115,34 +140,56 @@ interface PipelineFacts extends AlarmFacts {
   readonly density: StoredDensityState | null;
 }
 
-async function readAlarmFacts(deps: DiagnoseDeps, pipeline: string): Promise<PipelineFacts> {
-  const { runs, measurements, densityStates, densityPlans, intervalSeconds, clock } = deps;
-  const [latest, checks, measured, density] = await Promise.all([
+async function readPipelineFacts(deps: DiagnoseDeps, pipeline: string): Promise<PipelineFacts> {
+  const [known, density] = await Promise.all([readAlarmFacts(deps), deps.densityStates.find(pipeline)]);
+  return {
+    ...factsOf(known, pipeline),
+    plan: deps.densityPlans.find((one) => one.pipeline === pipeline) ?? null,
+    density,
+  };
+}
+
+/** Of all pipelines. */
+async function readAlarmFacts(deps: DiagnoseDeps): Promise<AlarmFacts> {
+  const { runs, measurements, intervalSeconds, clock } = deps;
+  const [latest, checks, measured] = await Promise.all([
     runs.latest(),
     readCheckStates(deps),
     measurements.latest(clock.now()),
-    densityStates.find(pipeline),
   ]);
+  return { latest, checks, measurements: measured, intervalSeconds };
+}
+
+function factsOf({ latest, checks, measurements, intervalSeconds }: AlarmFacts, pipeline: string): AlarmFacts {
+  const isOwn = (one: { readonly pipeline: string }): boolean => one.pipeline === pipeline;
   return {
-    latest: latest.filter((one) => one.pipeline === pipeline),
-    checks,
-    measurements: measured.filter((one) => one.pipeline === pipeline),
-    plan: densityPlans.find((one) => one.pipeline === pipeline) ?? null,
-    density,
+    latest: latest.filter(isOwn),
+    checks: checks.filter(isOwn),
+    measurements: measurements.filter(isOwn),
     intervalSeconds,
   };
+}
+
+/** What a pipeline is looked into for. */
+interface Ringing {
+  readonly alarms: readonly Alarm[];
+  /** Null while it is not open yet. */
+  readonly open: Incident | null;
+  readonly facts: PipelineFacts;
 }
 
 async function lookInto(
   deps: DiagnoseDeps,
   pipeline: WatchedPipeline,
-  alarms: readonly Alarm[],
-  open: StoredDiagnosis | null,
+  { alarms, open, facts }: Ringing,
 ): Promise<Diagnosis> {
   const { name } = pipeline;
   const run = await latestEnded(deps, pipeline, alarms);
-  const reference = run === null ? null : await lastGood(deps, run, open?.referenceRunId ?? null);
-  const observed = await observe(deps, name, run, reference, open);
+  const firstBad = await firstBadMeasurement(deps, pipeline, facts.density, deps.clock.now());
+  const { regressions } = pipeline.checks;
+  const known = open?.referenceRunId ?? null;
+  const around = run === null ? noRuns : await runsAround(deps, run, { regressions, firstBad, known });
+  const observed = await observe(deps, pipeline, facts, { run, around, firstBad, openedAt: open?.openedAt ?? null });
   const { cause, confidence, probability, summary, ranked, signs }: Findings = diagnose(observed);
   return {
     pipeline: name,
@@ -152,44 +199,59 @@ async function lookInto(
     summary,
     alarms: alarms.map((alarm) => alarm.name),
     runId: run?.id ?? null,
-    referenceRunId: reference?.id ?? null,
+    referenceRunId: around.reference?.id ?? null,
     ranked,
     signs,
   };
 }
 
+const noRuns: RunsAround = { reference: null, bad: [], earlier: [] };
+
+/** What a look found out before it observes the rest. */
+interface Traced {
+  readonly run: GoldenRun | null;
+  readonly around: RunsAround;
+  readonly firstBad: BadWindow | null;
+  /** Null while it is not open yet. */
+  readonly openedAt: Date | null;
+}
+
 async function observe(
   deps: DiagnoseDeps,
-  pipeline: string,
-  run: GoldenRun | null,
-  reference: GoldenRun | null,
-  open: StoredDiagnosis | null,
+  pipeline: WatchedPipeline,
+  facts: PipelineFacts,
+  { run, around, firstBad, openedAt }: Traced,
 ): Promise<Observations> {
   const { clock, measurements } = deps;
+  const { name } = pipeline;
   const now = clock.now();
-  const facts = await readAlarmFacts(deps, pipeline);
   const { measurements: measured, density, plan } = facts;
-  const opened = open?.openedAt ?? run?.startedAt ?? now;
-  const good = reference?.finishedAt ?? new Date(opened.getTime() - DAY_MS);
-  const interval: Interval = { pipeline, good, opened };
-  const [observedRun, store, annRecall, canary, deployments, observedDensity, topics, sentinels] = await Promise.all([
-    run === null ? null : observeRun(deps, run, reference),
-    observeStore(measurements, measured, interval),
-    observeRecall(measurements, measured, interval),
-    observeCanary(measurements, measured, interval),
-    deps.deployments.list({ pipeline, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
-    observeDensity(deps.densityStates, pipeline, density, measured),
-    plan === null ? null : observeTopics(deps.topics, pipeline),
-    deps.runs.latestSentinels(),
-  ]);
-  const sentinel = sentinels.find((one) => one.pipeline === pipeline && one.goldenSet === run?.goldenSet);
+  const { reference, bad } = around;
+  const onset = earliest([openedAt ?? run?.startedAt ?? now, firstBad?.until ?? null, bad.at(-1)?.finishedAt ?? null]);
+  const good = reference?.finishedAt ?? new Date(onset.getTime() - DAY_MS);
+  const interval: Interval = { pipeline: name, good, opened: onset };
+  const { effects, key } = alarmedBy(name, facts.checks);
+  const [observedRun, live, store, annRecall, canary, deployments, observedDensity, topics, sentinels] =
+    await Promise.all([
+      run === null ? null : observeRun(deps, run, around, key),
+      observeLive(measurements, measured, interval),
+      observeStore(measurements, measured, interval),
+      observeRecall(measurements, measured, interval),
+      observeCanary(measurements, measured, interval),
+      deps.deployments.list({ pipeline: name, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
+      observeDensity(deps.densityStates, name, density, measured),
+      plan === null ? null : observeTopics(deps.topics, name),
+      deps.runs.latestSentinels(),
+    ]);
+  const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
   return {
+    alarmed: effects,
     run: observedRun,
-    live: observeLive(measured),
+    live,
     store,
     annRecall,
     canary,
-    deployments: deployments.filter((one) => isBefore(one, opened)),
+    deployments: deployments.filter((one) => isBefore(one, onset)),
     density: observedDensity,
     topics,
     sentinel:
@@ -198,7 +260,11 @@ async function observe(
   };
 }
 
-/** A change that came after the alarm did not bring it about; one that a probe saw may be older than it says. */
-function isBefore({ source, occurredAt }: Deployment, opened: Date): boolean {
-  return source === 'detected' || occurredAt <= opened;
+function earliest(times: readonly [Date, ...(Date | null)[]]): Date {
+  return new Date(Math.min(...times.flatMap((time) => (time === null ? [] : [time.getTime()]))));
+}
+
+/** A change that came after the first bad measurement did not bring it about; one that a probe saw may be older than it says. */
+function isBefore({ source, occurredAt }: Deployment, onset: Date): boolean {
+  return source === 'detected' || occurredAt <= onset;
 }

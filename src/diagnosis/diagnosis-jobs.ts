@@ -6,7 +6,7 @@ import { measureAnnRecall, probeEmbedder, probeStore } from '../probes/probe-par
 import type { ProbeDeps, ProbedPipeline } from '../probes/probes.ts';
 import { defineJob, type JobDefinition } from '../queue/job-queue.ts';
 import { messageOf } from '../text/error-message.ts';
-import { type DiagnoseDeps, keepDiagnosis } from './diagnose-pipeline.ts';
+import { type DiagnoseDeps, keepIncident, pipelinesToLookAt } from './diagnose-pipeline.ts';
 
 /** A part that does not answer within this keeps nobody from a diagnosis. */
 const PATIENCE_MS = 30_000;
@@ -32,13 +32,15 @@ async function probeParts(deps: ProbeDeps, pipeline: ProbedPipeline, signal: Abo
 
 export interface DiagnosisJobDeps {
   readonly diagnose: DiagnoseDeps;
+  /** Tells people of the incidents that were looked at. A queue of its own would cost each process its connections. */
+  readonly notify: (signal: AbortSignal) => Promise<void>;
   readonly probes: ProbeDeps;
   readonly pipelines: readonly WatchedPipeline[];
 }
 
 export const diagnoseAlarmsJob = defineJob({
   name: 'diagnose-alarms',
-  does: 'Looks for what is behind the checks that are in alarm, once a minute and at the end of each golden run.',
+  does: 'Looks for what is behind the checks that are in alarm, twice a minute and at the end of each golden run, and tells the receivers of `notify`.',
   // Left out, all pipelines.
   payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
   concurrency: 1,
@@ -46,17 +48,18 @@ export const diagnoseAlarmsJob = defineJob({
   backoffMs: 1000,
   timeoutMs: 300_000,
   retainSeconds: 600,
-  cron: '20 * * * * *',
-  async handle({ diagnose, probes, pipelines }: DiagnosisJobDeps, { pipeline: only }, signal) {
+  cron: '20,50 * * * * *',
+  async handle({ diagnose, notify, probes, pipelines }: DiagnosisJobDeps, { pipeline: only }, signal) {
     const asked = pipelines.filter(({ name }) => only === undefined || name === only);
     const probe = (pipeline: (typeof pipelines)[number], until: AbortSignal): Promise<void> =>
       probeParts(probes, pipeline, until);
     await probePipelines(
       diagnose,
-      asked,
-      async (pipeline) => void (await keepDiagnosis(diagnose, pipeline, probe, signal)),
+      await pipelinesToLookAt(diagnose, asked),
+      async (pipeline) => void (await keepIncident(diagnose, pipeline, probe, signal)),
       signal,
     );
+    await notify(signal);
   },
 });
 

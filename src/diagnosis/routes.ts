@@ -1,24 +1,36 @@
-/** `/v1/diagnoses`: what was likely behind the alarms of pipelines. */
+/** `/v1/incidents`: what was in alarm on pipelines, and what was likely behind it. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { identifier, parseRequest } from '../http/fields.ts';
 import { numberedPageShape, toPage } from '../http/paging.ts';
-import type { Diagnoses } from './diagnoses.ts';
-import { causes, causeTexts, confidences } from './rules/cause.ts';
-import type { Diagnosis, StoredDiagnosis } from './rules/episode.ts';
-import type { Sign } from './rules/weights.ts';
+import { toWire } from '../http/wire.ts';
+import { severities } from '../model.ts';
+import type { Incidents } from './incidents.ts';
+import { causes, causeTexts, confidences, tellApart } from './rules/cause.ts';
+import type { Diagnosis, Incident } from './rules/incident.ts';
+import { besideOf } from './rules/rank-causes.ts';
+import type { Sign } from './rules/signs.ts';
 
 const sign = z.object({ sign: z.string(), state: z.string(), sentence: z.string() });
+const cause = z
+  .enum(causes)
+  .describe('`unknown` unless one cause, or it and its alternative, are likelier than all others together.');
+const confidence = z.enum(confidences);
+const summary = z.string().describe('Cause, evidence and what to do first, for a line of a chat.');
 
 const findingsShape = {
   pipeline: z.string(),
-  cause: z.enum(causes).describe('`unknown` unless one cause is likelier than all others together.'),
-  confidence: z.enum(confidences),
-  probability: z.number().min(0).max(1).describe('Posterior of the cause.'),
-  summary: z.string().max(300).describe('Cause, evidence and what to do first, for a line of a chat.'),
+  cause,
+  confidence,
+  probability: z.number().min(0).max(1).describe('Posterior of the cause alone.'),
+  alternatives: z
+    .array(z.object({ cause: z.enum(causes), probability: z.number().min(0).max(1) }))
+    .describe('What was measured does not tell these from the cause.'),
+  tell_apart: z.string().nullable().describe('The look that tells the cause and its alternative apart.'),
+  summary,
   action: z.string().describe('What to do first.'),
-  alarms: z.array(z.string()).describe('Names of what is in alarm.'),
+  alarms: z.array(z.string()).describe('Names of what was in alarm when it was said.'),
   run_id: z.string().nullable().describe('The golden run that was looked at.'),
   reference_run_id: z.string().nullable().describe('The good run that it was held against.'),
   causes: z
@@ -34,40 +46,60 @@ const findingsShape = {
   signs: z.array(sign).describe('Everything that was read; what was not measured is not here.'),
 };
 
-export const diagnosisSchema = z.object({
+const time = z.iso.datetime();
+
+export const incidentSchema = z.object({
   id: z.string(),
-  opened_at: z.iso.datetime(),
-  revised_at: z.iso.datetime(),
-  closed_at: z.iso.datetime().nullable().describe('Null while it holds.'),
+  opened_at: time,
+  closed_at: time.nullable().describe('Null while something is in alarm.'),
+  severity: z.enum(severities).describe('The worst that it came to.'),
+  settled_at: time.nullable().describe('When its cause had been looked for twice; null before: a first guess.'),
+  said_at: time.describe('When what follows was said. It stays as it was said, also when all recovers.'),
   ...findingsShape,
+  course: z
+    .array(
+      z.object({
+        name: z.string(),
+        alert: z.string().describe('The alert rule that carries the same.'),
+        golden_set: z.string().nullable(),
+        severity: z.enum(severities).describe('The worst that it came to.'),
+        stands: z.enum(severities).nullable().describe('How it stands; null when it is over.'),
+        opened_at: time,
+        ended_at: time.nullable(),
+        critical_at: z.array(time).describe('When it became critical.'),
+        worst: z.object({ at: time, text: z.string(), value: z.number().nullable() }),
+      }),
+    )
+    .describe('Each alarm of it: when it rang, and how it was at its worst.'),
+  earlier: z
+    .array(z.object({ said_at: time, cause, confidence, summary }))
+    .describe('What was said before, the latest first.'),
 });
 
-export type FindingsJson = z.infer<z.ZodObject<typeof findingsShape>>;
-export type DiagnosisJson = z.infer<typeof diagnosisSchema>;
+const findingsSchema = z.object(findingsShape);
+export type FindingsJson = z.infer<typeof findingsSchema>;
+export type IncidentJson = z.infer<typeof incidentSchema>;
 
-export const diagnosisListQuery = z.strictObject({
+export const incidentListQuery = z.strictObject({
   pipeline: identifier.optional().describe('Only those of this pipeline.'),
   ...numberedPageShape,
 });
 
-export function findingsJson(diagnosis: Diagnosis): FindingsJson {
-  const { pipeline, cause, confidence, probability, summary, alarms, runId, referenceRunId } = diagnosis;
+/** What a diagnosis is over the wire, beside the record that it stands in. */
+function findingsOf(diagnosis: Diagnosis) {
+  const { cause, ranked } = diagnosis;
+  const beside = besideOf(ranked, cause);
   return {
-    pipeline,
-    cause,
-    confidence,
-    probability,
-    summary,
+    ...diagnosis,
+    alternatives: beside === null ? [] : [beside],
+    tellApart: beside === null ? null : tellApart(cause, beside.cause),
     action: causeTexts[cause].action,
-    alarms: [...alarms],
-    run_id: runId,
-    reference_run_id: referenceRunId,
-    causes: diagnosis.ranked.map(({ supporting, opposing, ...ranked }) => ({
-      ...ranked,
+    causes: ranked.map(({ supporting, opposing, ...one }) => ({
+      ...one,
       supporting: sentencesOf(supporting),
       opposing: sentencesOf(opposing),
     })),
-    signs: diagnosis.signs.map(({ name, state, sentence }) => ({ sign: name, state, sentence })),
+    signs: diagnosis.signs.map(({ name, ...read }) => ({ ...read, sign: name })),
   };
 }
 
@@ -75,35 +107,32 @@ function sentencesOf(signs: readonly Sign[]): string[] {
   return signs.map(({ sentence }) => sentence);
 }
 
-export function diagnosisJson(diagnosis: StoredDiagnosis): DiagnosisJson {
-  const { id, openedAt, revisedAt, closedAt } = diagnosis;
-  return {
-    id,
-    opened_at: openedAt.toISOString(),
-    revised_at: revisedAt.toISOString(),
-    closed_at: closedAt?.toISOString() ?? null,
-    ...findingsJson(diagnosis),
-  };
+export function findingsJson(diagnosis: Diagnosis): FindingsJson {
+  return toWire(findingsSchema, findingsOf(diagnosis));
 }
 
-export interface DiagnosesDeps {
+export function incidentJson(incident: Incident): IncidentJson {
+  return toWire(incidentSchema, { ...incident, ...findingsOf(incident) });
+}
+
+export interface IncidentRouteDeps {
   readonly authentication: AuthenticationSettings;
-  readonly diagnoses: Pick<Diagnoses, 'list'>;
+  readonly incidents: Pick<Incidents, 'list'>;
   /** @throws RecalldError pipeline_unknown */
   assertPipeline(name: string): void;
 }
 
-export function addDiagnoses(app: FastifyInstance, deps: DiagnosesDeps): void {
+export function addIncidents(app: FastifyInstance, deps: IncidentRouteDeps): void {
   const read = { preParsing: requireScope('read', deps.authentication) };
 
-  app.get('/v1/diagnoses', read, async (request) => {
-    const { pipeline, limit, cursor } = parseRequest(request.query, diagnosisListQuery, 'query');
+  app.get('/v1/incidents', read, async (request) => {
+    const { pipeline, limit, cursor } = parseRequest(request.query, incidentListQuery, 'query');
     if (pipeline !== undefined) deps.assertPipeline(pipeline);
-    const found = await deps.diagnoses.list({
+    const found = await deps.incidents.list({
       limit,
       ...(pipeline === undefined ? {} : { pipeline }),
       ...(cursor === undefined ? {} : { before: cursor }),
     });
-    return toPage(found, limit, diagnosisJson, ({ id }) => id);
+    return toPage(found, limit, incidentJson, ({ id }) => id);
   });
 }

@@ -1,8 +1,10 @@
 /** Alerts on golden runs. That they do not run and that they run and fail are different alerts with different owners. */
-import { type AlertRule, duration, maxBy, type RuleGroup, type RuleSettings } from '../metrics/alert-rules.ts';
+import { type AlertRule, duration, maxBy, ofAlert, type RuleGroup, type RuleSettings } from '../metrics/alert-rules.ts';
+import { ERRORS_SHARE, OUTAGE_SHARE } from './rules/run.ts';
 
 const set = ['pipeline', 'golden_set'] as const;
 const onSet = 'on (pipeline, golden_set)';
+const name = '{{ $labels.pipeline }}';
 const where = '{{ $labels.golden_set }} on {{ $labels.pipeline }}';
 
 const lastAttempt = maxBy(set, 'recalld_golden_run_last_attempt_timestamp_seconds');
@@ -14,8 +16,15 @@ const queries = [...set, 'outcome'] as const;
 const failedShare = `sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries', { outcome: ['error', 'timeout'] })})
 / sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries')})`;
 
-export function goldenGroup({ holdSeconds }: RuleSettings): RuleGroup {
+/** Pages about a set, while which its warnings only repeat what they say. */
+const told = {
+  alerts: ['RecalldGoldenNotRunning', 'RecalldGoldenNotSucceeding', 'RecalldRetrieverNotAnswering'],
+  on: set,
+};
+
+export function goldenGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGroup {
   const hold = duration(holdSeconds);
+  const count = `${ofAlert('$of', groupLabels, set)}{{ with query (print "sum(max by (outcome) (recalld_golden_queries" $of "))") }}{{ . | first | value }} {{ end }}`;
   const alerts: AlertRule[] = [
     {
       alert: 'RecalldGoldenNotRunning',
@@ -24,7 +33,7 @@ export function goldenGroup({ holdSeconds }: RuleSettings): RuleGroup {
       for: '2m',
       by: set,
       dashboard: 'golden',
-      summary: `Golden set ${where} is no longer run.`,
+      summary: `A golden set of ${name} is no longer run.`,
       description: `The latest run of ${where} started {{ $value | humanizeDuration }} ago, more than three intervals of its schedule. Nobody measures this pipeline now.`,
     },
     {
@@ -34,7 +43,7 @@ export function goldenGroup({ holdSeconds }: RuleSettings): RuleGroup {
       for: '30m',
       by: set,
       dashboard: 'golden',
-      summary: `Golden set ${where} has never been run.`,
+      summary: `A golden set of ${name} has never been run.`,
       description: `${where} has a schedule, three intervals of which are {{ $value | humanizeDuration }}, and no run at all.`,
     },
     {
@@ -47,7 +56,7 @@ and ${onSet} ${lastAttempt} >= time() - ${threeIntervals}`,
       for: '2m',
       by: set,
       dashboard: 'golden',
-      summary: `Runs of golden set ${where} start, but none completes.`,
+      summary: `Runs of a golden set of ${name} start, but none completes.`,
       description: `No run of ${where} has completed for {{ $value | humanizeDuration }} (three intervals of its schedule) or longer, though runs were started.`,
     },
     {
@@ -59,41 +68,44 @@ unless ${onSet} ${isRunning}`,
       for: '2m',
       keepFiringFor: hold,
       by: set,
+      silentWhile: told,
       dashboard: 'golden',
-      summary: `The latest run of golden set ${where} did not complete.`,
+      summary: `The latest run of a golden set of ${name} did not complete.`,
       description: `The run of ${where} that started {{ $value | humanizeDuration }} ago is void, failed or cancelled. The scores shown are of a run before it.`,
     },
     {
       alert: 'RecalldRetrieverNotAnswering',
       severity: 'critical',
-      expr: `${failedShare}\n>= 0.5`,
+      expr: `${failedShare}\n>= ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: '10m',
       by: set,
       dashboard: 'golden',
-      summary: `The retriever of {{ $labels.pipeline }} does not answer.`,
-      description: `{{ $value | humanizePercentage }} of the queries of the latest run of ${where} failed or timed out.`,
+      summary: `The retriever of ${name} does not answer.`,
+      description: `{{ $value | humanizePercentage }} of the ${count}queries of the latest run of ${where} failed or timed out; from 50 % on it counts as an outage.`,
     },
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      expr: `${failedShare}\n>= 0.05`,
+      expr: `${failedShare}\n>= ${ERRORS_SHARE}`,
       for: '1m',
       keepFiringFor: hold,
       by: set,
+      silentWhile: told,
       dashboard: 'golden',
-      summary: `The retriever of {{ $labels.pipeline }} fails some queries.`,
-      description: `{{ $value | humanizePercentage }} of the queries of the latest run of ${where} failed or timed out; each counts 0 in its scores.`,
+      summary: `The retriever of ${name} fails some queries.`,
+      description: `{{ $value | humanizePercentage }} of the ${count}queries of the latest run of ${where} failed or timed out, 5 % or more; each counts 0 in its scores.`,
     },
     {
       alert: 'RecalldScoresWithheld',
       severity: 'warning',
-      expr: `${maxBy(set, 'recalld_golden_scores_withheld')} == 1`,
+      expr: `time() - ${lastSuccess}\nand ${onSet} ${maxBy(set, 'recalld_golden_scores_withheld')} == 1`,
       for: '5m',
       by: set,
+      silentWhile: told,
       dashboard: 'golden',
-      summary: `The scores of golden set ${where} are too old to show.`,
-      description: `The latest completed run of ${where} is older than three intervals (three days for a set that runs by hand), so that its scores are withheld (withheld = {{ $value }}) and no threshold on them can be breached.`,
+      summary: `Scores of ${name} are too old to show.`,
+      description: `The latest completed run of ${where} started {{ $value | humanizeDuration }} ago, more than three intervals (three days for a set that runs by hand), so that its scores are withheld and no threshold on them can be breached.`,
     },
     {
       alert: 'RecalldGoldenRunSlow',
@@ -102,8 +114,9 @@ unless ${onSet} ${isRunning}`,
       for: '5m',
       keepFiringFor: hold,
       by: set,
+      silentWhile: told,
       dashboard: 'golden',
-      summary: `A run of golden set ${where} takes longer than its interval.`,
+      summary: `A golden run of ${name} takes longer than its interval.`,
       description: `The latest run of ${where} took {{ $value | humanizeDuration }}, longer than the time between two runs, so that runs are left out.`,
     },
     {
@@ -112,8 +125,9 @@ unless ${onSet} ${isRunning}`,
       expr: `time() - ${maxBy(set, 'recalld_golden_sentinel_expected_by_timestamp_seconds')} > 0`,
       for: '5m',
       by: set,
+      silentWhile: told,
       dashboard: 'golden',
-      summary: `The sentinel of golden set ${where} is overdue.`,
+      summary: `A sentinel of ${name} is overdue.`,
       description: `The next sentinel of ${where} should have completed {{ $value | humanizeDuration }} ago by its schedule, with all the time that it may take. A fall is now seen only by the next full run.`,
     },
     {
@@ -123,7 +137,7 @@ unless ${onSet} ${isRunning}`,
       for: '1h',
       by: set,
       dashboard: 'golden',
-      summary: `Golden set ${where} has more segments than are kept apart.`,
+      summary: `A golden set of ${name} has more segments than are kept apart.`,
       description: `{{ $value }} segments of ${where} are folded into \`other\`.`,
     },
   ];

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { probePipelines } from '../probes/probe-jobs.ts';
 import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
 import type { GoldenRun } from './rules/run.ts';
+import { describeFailure } from './rules/run-failure.ts';
 import { type RecoverGoldenRunsDeps, recoverGoldenRuns } from './runs/end-golden-run.ts';
 import { advanceRotation, type RotationDeps } from './runs/rotate-golden-set.ts';
 import { type AskBatchDeps, askGoldenBatch, runGoldenSet } from './runs/run-golden-set.ts';
@@ -101,7 +102,16 @@ function enqueueBatch({ queue }: GoldenJobDeps, runId: string, lane: string, ste
 async function endRun(deps: GoldenJobDeps, { run, pipeline }: FoundRun, signal: AbortSignal): Promise<void> {
   const bounded = AbortSignal.any([signal, untilDeadline(deps, run)]);
   if ((await runGoldenSet(deps, run, pipeline, bounded)) !== 'ended') return;
+  await logFailure(deps, run);
   await followUp(deps, run, pipeline);
+}
+
+async function logFailure({ runs, logger }: GoldenJobDeps, { id, pipeline, goldenSet }: GoldenRun): Promise<void> {
+  const failure = await runs.failure(id);
+  if (failure === null) return;
+  const { code } = failure;
+  const context = { run_id: id, pipeline, golden_set: goldenSet, code, reason: describeFailure(failure) };
+  logger.warn('the retriever failed queries of a golden run', context);
 }
 
 async function followUp(deps: GoldenJobDeps, run: GoldenRun, pipeline: WatchedPipeline): Promise<void> {

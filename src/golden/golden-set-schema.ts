@@ -47,12 +47,21 @@ const goldenLineSchema = z
       .array(documentIdSchema, { error: 'must be a list of document ids' })
       .optional()
       .describe('Short for judgments that all have grade 1.'),
+    forbidden: z
+      .array(documentIdSchema, { error: 'must be a list of document ids' })
+      .optional()
+      .describe(
+        'Documents that must never come back, ids or beginnings of ids with a `*` behind them; with them a query needs no judgments.',
+      ),
   })
   .refine((line) => (line.text === undefined) !== (line.question === undefined), {
     error: 'must have either "text" or "question"',
   })
-  .refine((line) => (line.judgments === undefined) !== (line.relevant === undefined), {
+  .refine((line) => line.judgments === undefined || line.relevant === undefined, {
     error: 'must have either "judgments" or "relevant"',
+  })
+  .refine((line) => [line.judgments, line.relevant, line.forbidden].some((list) => list !== undefined), {
+    error: 'must have "judgments", "relevant" or "forbidden"',
   });
 
 type LineValue = z.infer<typeof goldenLineSchema>;
@@ -71,6 +80,7 @@ export function parseGoldenLine(value: unknown): GoldenLineResult {
       text: text ?? question ?? '',
       tags: Object.fromEntries(Object.entries(tags).map(([key, tag]) => [key, String(tag)])),
       judgments: judgmentsOf(result.data),
+      forbidden: result.data.forbidden ?? [],
     },
   };
 }
@@ -95,7 +105,7 @@ function wording(issue: z.core.$ZodIssue | undefined): string {
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.map((key) => JSON.stringify(key)).join(', ');
     const owner = issue.path.length === 0 ? 'a query' : `"${issue.path.join('.')}"`;
-    return `has the unknown key ${keys} in ${owner}; a query has id, text, tags and judgments or relevant`;
+    return `has the unknown key ${keys} in ${owner}; a query has id, text, tags, judgments or relevant, and forbidden`;
   }
   if (issue.path.length === 0) {
     const rule = issue.code === 'custom' ? issue.message : 'must be a JSON object';
@@ -124,6 +134,7 @@ export const goldenQuerySchema = z.object({
   text: z.string(),
   tags: z.record(z.string(), z.string()),
   judgments: z.array(z.object({ document_id: z.string(), grade: z.int() })),
+  forbidden: z.array(z.string()).describe('Documents that must never come back; a `*` at the end stands for any rest.'),
 });
 
 export const goldenSetListQuery = z.strictObject(numberedPageShape);
@@ -165,7 +176,7 @@ export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
 });
 
 export function goldenQueryJson(query: GoldenQuery): z.infer<typeof goldenQuerySchema> {
-  return toWire(goldenQuerySchema, query);
+  return toWire(goldenQuerySchema, { ...query, forbidden: query.forbidden ?? [] });
 }
 
 export function goldenSetVersionJson(set: GoldenSetVersion): z.infer<typeof goldenSetVersionSchema> {

@@ -4,6 +4,7 @@ import type { MetricKey } from '../ir/metric-key.ts';
 import type { GoldenQuery } from '../model.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import {
+  type BaselineKnowledge,
   type ComparedSide,
   compareGoldenRuns,
   differencesOf,
@@ -13,7 +14,7 @@ import {
   storedComparison,
 } from './rules/compare-golden-runs.ts';
 import { compareRuns, type RunsToCompare } from './rules/compare-runs.ts';
-import { measureNoise, type NoiseTable } from './rules/rerun-noise.ts';
+import { measureReruns, type Reruns } from './rules/rerun-noise.ts';
 import type { QueryAnswer, RunSettings } from './rules/run.ts';
 import {
   type QueryScores,
@@ -33,11 +34,11 @@ export const goldenTasks = {
     summarizeSegments(input.perQuery, input.segments),
   compareRuns: (input: { runs: RunsToCompare; settings: ComparisonSettings }) =>
     compareRuns(input.runs, input.settings),
-  measureNoise: (input: {
+  measureReruns: (input: {
     keys: readonly MetricKey[];
     runs: readonly (readonly Float64Array[])[];
     segments: readonly Segment[];
-  }) => measureNoise(input.keys, input.runs, input.segments),
+  }) => measureReruns(input.keys, input.runs, input.segments),
 } as const;
 
 /** Some milliseconds of scoring with 100 results a query. */
@@ -55,18 +56,18 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>): Go
       const scores = await pool.run('summarizeSegments', { perQuery, segments }, signal);
       return { scores, segmentsOverflow: overflow };
     },
-    async compareRuns(baseline, candidate, stale, noise, signal) {
+    async compareRuns(baseline, candidate, stale, known, signal) {
       const pair = pairRuns(baseline, candidate, stale);
       if (pair === null) return null;
       const before = await scoreInTurns(pair.queries, baseline.answers, pair.settings);
       const after = await scoreInTurns(pair.queries, candidate.answers, pair.settings);
-      const runs = runsOfPair(pair, before, after, noise);
+      const runs = runsOfPair(pair, baseline, before, after, known);
       return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
     },
-    async measureNoise(queries, runs, settings, signal) {
+    async measureReruns(queries, runs, settings, signal) {
       const scored: QueryScores[] = [];
       for (const answers of runs) scored.push(await scoreInTurns(queries, answers, settings));
-      return pool.run('measureNoise', noiseInput(queries, scored, settings), signal);
+      return pool.run('measureReruns', rerunsInput(queries, scored, settings), signal);
     },
   };
 }
@@ -74,15 +75,15 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>): Go
 /** All at once, for commands: nobody else waits for the process. */
 export const statisticsOfCommands: GoldenStatistics = {
   scoreRun: async (queries, answers, settings, dead) => scoreRun(queries, answers, settings, dead),
-  compareRuns: async (baseline, candidate, stale, noise) => compareGoldenRuns(baseline, candidate, stale, noise),
-  async measureNoise(queries, runs, settings) {
+  compareRuns: async (baseline, candidate, stale, known) => compareGoldenRuns(baseline, candidate, stale, known),
+  async measureReruns(queries, runs, settings) {
     const scored = runs.map((answers) => scoreQueries(queries, answers, settings));
-    const { keys, runs: columns, segments } = noiseInput(queries, scored, settings);
-    return measureNoise(keys, columns, segments);
+    const { keys, runs: columns, segments } = rerunsInput(queries, scored, settings);
+    return measureReruns(keys, columns, segments);
   },
 };
 
-function noiseInput(
+function rerunsInput(
   queries: readonly GoldenQuery[],
   scored: readonly QueryScores[],
   { cutoffs, segmentKeys, maxSegments }: RunSettings,
@@ -132,19 +133,19 @@ export interface GoldenStatistics {
     baseline: ComparedSide,
     candidate: ComparedSide,
     stale: ReadonlySet<string>,
-    noise: NoiseTable,
+    known: BaselineKnowledge,
     signal: AbortSignal,
   ): Promise<RunDifference[] | null>;
   /**
-   * How much the retriever moved between runs that asked the same queries; see `measureNoise` of the core.
+   * What runs that asked the same queries tell of the retriever; see `measureReruns` of the core.
    *
    * @param runs the answers of each
    * @param settings of all runs
    */
-  measureNoise(
+  measureReruns(
     queries: readonly GoldenQuery[],
     runs: readonly (readonly QueryAnswer[])[],
     settings: RunSettings,
     signal: AbortSignal,
-  ): Promise<NoiseTable>;
+  ): Promise<Reruns>;
 }

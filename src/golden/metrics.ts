@@ -35,6 +35,10 @@ export const goldenMetrics = {
     'Share of the judged documents that were looked for in the vector store and are gone; absent when nobody could look.',
     golden,
   ),
+  recalld_golden_forbidden_results: storedGauge(
+    'Forbidden documents that came back in the latest ended run, asked twice; absent when the set forbids none, or nobody could look.',
+    golden,
+  ),
   ...boundedGauges(
     {
       recalld_golden_baseline_difference:
@@ -43,7 +47,7 @@ export const goldenMetrics = {
     compared,
   ),
   recalld_golden_baseline_p_value: storedGauge(
-    'Two-sided p that recalld_golden_baseline_difference is luck, by sign-flip randomization.',
+    'Two-sided p that recalld_golden_baseline_difference is luck, by which regressions are judged.',
     compared,
   ),
   recalld_golden_baseline_queries: storedGauge('Queries behind recalld_golden_baseline_difference (its n).', compared),

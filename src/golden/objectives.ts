@@ -158,9 +158,10 @@ function alertsOf({ name }: RulePipeline, objective: Objective): AlertRule[] {
         for: isFast ? '2m' : '15m',
         keepFiringFor: isFast ? '10m' : '1h',
         by,
+        ...(isFast ? {} : { silentWhile: { alerts: ['RecalldErrorBudgetFastBurn'], on: ['pipeline', 'slo'] } }),
         labels: { pipeline: name, slo: objective.slo },
         dashboard: 'live' as const,
-        summary: `{{ $labels.pipeline }} spends its error budget ${isFast ? 'fast' : 'too fast'}: ${objective.slo}.`,
+        summary: `{{ $labels.pipeline }} spends an error budget ${isFast ? 'fast' : 'too fast'}.`,
         description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} within the longer window; the objective of ${objective.target} over ${objective.windowDays} days would soon be missed.`,
       },
     ];

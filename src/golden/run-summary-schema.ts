@@ -29,12 +29,22 @@ const metricComparisonSchema = z.object({
   difference: z.number(),
   ci_low: z.number().nullable(),
   ci_high: z.number().nullable(),
-  ci_method: z.enum(['bca', 't', 'newcombe']),
+  ci_method: z
+    .enum(['bca', 't', 'newcombe', 'reruns'])
+    .describe(
+      '`reruns`: against the mean of the runs by which the baseline was pinned, by their noise. The others are paired, against the one run that is pinned.',
+    ),
   t: z.number().nullable(),
   df: z.number(),
   p_t: z.number(),
   p_randomization: z.number(),
   p_method: z.enum(['exact', 'monte_carlo']),
+  p: z
+    .number()
+    .exactOptional()
+    .describe(
+      'By which the verdict is found, where that is not `p_randomization`: it knows the noise of the retriever.',
+    ),
   mcnemar_p: z.number().exactOptional().describe('Only of hit_rate.'),
   wins: count,
   losses: count,
@@ -45,7 +55,8 @@ const metricComparisonSchema = z.object({
 const comparisonShape = {
   n: count.describe('Queries that are compared.'),
   metrics: z.record(z.string(), metricComparisonSchema),
-  verdict: comparisonVerdict,
+  primary: z.string().describe('Metric key of the metric that decides; the others are its context.'),
+  verdict: comparisonVerdict.describe('On the primary metric.'),
   smallest_detectable_difference: z.record(z.string(), z.number().nullable()),
 };
 
@@ -79,6 +90,7 @@ export const runSummarySchema = z.object({
   status: runStatusField,
   reason: z.string().nullable().describe('Why it is void or failed, or why a sentinel fell.'),
   cause: z.string().nullable().describe('Why it runs outside its schedule.'),
+  doubts: z.array(z.string()).describe('What its answers show to be a mistake of the config or of the set.'),
   provisional: z.boolean().describe('It goes on; metrics are those of the queries answered so far.'),
   started_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
@@ -90,9 +102,22 @@ export const runSummarySchema = z.object({
     timeout: count,
     stale: count.nullable().describe('Queries whose every relevant document is gone.'),
   }),
+  failure: z
+    .object({
+      explanation: z.string().describe('One sentence with the error and the numbers.'),
+      code: z.string().describe('Of the first error: `connection_refused`, `http_500`, `timeout`.'),
+      queries: count.describe('Queries that failed in this way.'),
+      others: count.describe('Queries that failed in another.'),
+      not_asked: count.describe('Queries that were spared a retriever which is gone.'),
+    })
+    .nullable()
+    .describe('The first real error and how often; null when no query failed.'),
   metrics: metricsSchema,
   segments: z.record(z.string(), metricsSchema).describe('The same by segment, such as `language=en`.'),
   labels: z.object({ probed: count.nullable(), stale: count.nullable(), reason: z.string().nullable() }),
+  forbidden: z
+    .array(z.object({ query: z.string(), document: z.string(), rank: z.int().min(1) }))
+    .describe('Forbidden documents that came back, asked twice, those at the top first.'),
   baseline: comparedSchema.nullable().describe('Against the pinned baseline.'),
   deployment: comparedSchema.nullable().describe('Against the last run before the store or the model changed.'),
   checks: z.array(checkResultSchema),

@@ -51,6 +51,11 @@ export function findPipeline<Named extends { readonly name: string }>(
   );
 }
 
+/** What there is to say of a set that no pipeline of the config names. */
+export function unwatchedSet(set: string): string {
+  return `No pipeline of the config names the golden set ${set}, so nothing runs it by itself and no check judges it; add \`{set: ${set}}\` to \`golden\` of its pipeline.`;
+}
+
 /** How `pipeline` runs `set`: as its config says, or with the defaults for a set that the config does not name. */
 export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedule {
   return (

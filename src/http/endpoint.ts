@@ -7,6 +7,7 @@ export const endpointTags = {
   status: 'How pipelines, checks and feedback stand.',
   golden: 'Golden sets, runs, comparisons and baselines.',
   changes: 'What pipelines are made of, and when it changed.',
+  judging: 'Grades of live queries.',
   density: 'How well the store covers what people ask.',
   privacy: 'Erasure.',
   operations: 'Health and metrics.',

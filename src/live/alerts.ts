@@ -58,6 +58,9 @@ function unlessUsual(recorded: string, factor: number): string {
   return `unless on (pipeline) ${recorded} <= ${factor} * avg_over_time(${recorded}[1d] offset 1d)`;
 }
 
+/** The page about live queries, while which the warnings on them only repeat what it says. */
+const told = { alerts: ['RecalldLiveNotAnswering'], on: pipeline };
+
 const traffic: readonly AlertRule[] = [
   {
     alert: 'RecalldLiveNotAnswering',
@@ -66,6 +69,7 @@ const traffic: readonly AlertRule[] = [
     for: '2m',
     keepFiringFor: '10m',
     by: pipeline,
+    silentWhile: { alerts: ['RecalldRetrieverNotAnswering'], on: pipeline },
     dashboard: 'live',
     summary: `Retrieval of ${name} fails most live queries.`,
     description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last 5 minutes failed or timed out.`,
@@ -77,6 +81,7 @@ const traffic: readonly AlertRule[] = [
     for: '5m',
     keepFiringFor: '15m',
     by: pipeline,
+    silentWhile: told,
     dashboard: 'live',
     summary: `Retrieval of ${name} fails some live queries.`,
     description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour failed or timed out.`,
@@ -88,6 +93,7 @@ const traffic: readonly AlertRule[] = [
     for: '10m',
     keepFiringFor: '30m',
     by: pipeline,
+    silentWhile: told,
     dashboard: 'live',
     summary: `Many live queries of ${name} find no document.`,
     description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour were answered without any document, more than twice as many as usual.`,
@@ -99,6 +105,7 @@ const traffic: readonly AlertRule[] = [
     for: '10m',
     keepFiringFor: '15m',
     by: pipeline,
+    silentWhile: told,
     dashboard: 'live',
     summary: `Retrieval of ${name} is slow.`,
     description: `The slowest 5 % of the live queries of ${name} in the last 15 minutes took {{ $value | humanizeDuration }} or longer, more than twice as long as usual.`,
@@ -109,7 +116,7 @@ const traffic: readonly AlertRule[] = [
     expr: `${increaseBy(pipeline, 'recalld_queries_total', '1h', {}, '1d')} >= 100
 unless on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', '30m')} > 0
 unless on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', '1h', {}, '1w')} < 100
-and on () ${series('recalld_build_info')}`,
+and on () group by () (${series('recalld_build_info')})`,
     for: '15m',
     by: pipeline,
     dashboard: 'live',

@@ -7,6 +7,7 @@ import { graph, heatmap } from '../dashboards/panels.ts';
 import { bucketsOf, increaseBy, maxBy, orNone, quantileBy, rateBy } from '../dashboards/promql.ts';
 import type { DashboardSettings } from '../dashboards/settings.ts';
 import { deploymentsTable, measurementsTable } from '../golden/panels/drill-down.ts';
+import { judgedPanels } from '../judging/panels.ts';
 import { dashboardUids } from '../metrics/alert-rules.ts';
 
 function traffic(): Builder<Panel>[] {
@@ -155,6 +156,7 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
         { title: 'Measures of the sampled window', panels: gaugeGraphs(measures) },
         { title: 'Opinions', panels: [...gaugeGraphs(opinions), received()] },
         { title: 'Clicks', panels: gaugeGraphs(clicks.map((spec) => ({ ...spec, width: 6 }))) },
+        { title: 'Judged live relevance', panels: judgedPanels() },
         { title: 'Behind the measures', panels: [...gaugeGraphs(upkeep), withoutData(), measured()] },
         { title: 'Drill-down', panels: [measurementsTable(14), deploymentsTable(10)] },
       ],

@@ -45,7 +45,7 @@ export interface LiveJobDeps {
   readonly traffic: LiveTraffic;
   readonly runs: { pruneSentinels(before: Date): Promise<unknown> };
   readonly measurements: Pick<Measurements, 'createPartitions' | 'prune'>;
-  readonly diagnose: { readonly diagnoses: Prunable };
+  readonly diagnose: { readonly incidents: Prunable };
   readonly checkStore: Prunable;
   /** Days that the live queries of each pipeline are kept. */
   readonly retentionDays: ReadonlyMap<string, number>;
@@ -92,7 +92,7 @@ const eraseLateArrivalsJob = defineCronJob({
 
 const keepPartitionsJob = defineJob({
   name: 'keep-partitions',
-  does: 'Makes the partitions of live queries, feedback and measurements ahead of time and drops those past their retention, with old sentinel runs, diagnoses, changes of checks, console sessions that have run out and whom erasures were about.',
+  does: 'Makes the partitions of live queries, feedback and measurements ahead of time and drops those past their retention, with old sentinel runs, incidents, changes of checks, console sessions that have run out and whom erasures were about.',
   payload: z.strictObject({}),
   concurrency: 1,
   attempts: 5,
@@ -108,7 +108,7 @@ const keepPartitionsJob = defineJob({
     await deps.traffic.prune(deps.retentionDays, now);
     const oldest = now.getTime() - deps.measurementRetentionDays * DAY_SECONDS * 1000;
     await deps.measurements.prune(new Date(oldest));
-    await deps.diagnose.diagnoses.prune(new Date(oldest));
+    await deps.diagnose.incidents.prune(new Date(oldest));
     await deps.checkStore.prune(new Date(oldest));
     await deps.consoleSessions.prune();
   },

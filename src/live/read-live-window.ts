@@ -14,6 +14,7 @@ import {
   storeReference,
 } from './rules/feedback/reference-ctr.ts';
 import type { SampledQuery } from './rules/live-measures.ts';
+import { calibrationOf } from './rules/sampling/calibration.ts';
 import type { LiveWindow, LiveWindows, WindowQuery } from './sql/live-windows.ts';
 
 /** The measure that it is stored as: its value is the raw CTR of the baseline. */
@@ -147,6 +148,7 @@ async function readHalved(
   signal: AbortSignal,
 ): Promise<Omit<WindowReading, 'halvings' | 'samples'> | null> {
   const queries: SampledQuery[] = [];
+  const calibration = calibrationOf(await windows.arrivals(window));
   const clicks = { counted: 0, notShown: 0, late: 0 };
   const tagsOf = createTagReader(segmentKeys);
   let isCertain = halvings === 0;
@@ -169,6 +171,7 @@ async function readHalved(
         clickedRanks,
         occurredAtMs: sample.occurredAt.getTime(),
         outcome: sample.outcome,
+        calibration: calibration[sample.outcome],
         tags: tagsOf(sample),
       });
     }

@@ -32,7 +32,7 @@ export function MeasuresTable({ caption, golden, measurements, trends }: Measure
       columns={[
         { title: 'Measure' },
         { title: 'Value, 95 % bounds', isNumber: true },
-        { title: 'n', isNumber: true, isMinor: true },
+        { title: 'n', isNumber: true },
         { title: 'Measured', isNumber: true },
         { title: 'Trend', isMinor: true },
       ]}

@@ -25,7 +25,13 @@ export interface AlertRule {
   /** Set by the rule, as when it is made for one pipeline. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly dashboard: keyof typeof dashboardUids;
-  /** One line for the pager; may use the labels of `by`. */
+  /**
+   * Alerts while which it is silent, since they tell the same and more, and the labels by which they are about the same.
+   * The rule itself keeps silent, and Alertmanager inhibits nothing: an alert that ends while it is inhibited is never
+   * told to have ended.
+   */
+  readonly silentWhile?: { readonly alerts: readonly string[]; readonly on: readonly string[] };
+  /** One line for the pager, the same for all alerts of a group: of labels it may use `pipeline` alone. */
   readonly summary: string;
   /** What holds, with numbers. */
   readonly description: string;
@@ -44,10 +50,14 @@ export interface RuleGroup {
 }
 
 export interface RuleSettings {
-  readonly runbookBaseUrl: string;
-  readonly dashboardBaseUrl: string;
-  /** Where browsers reach recalld itself. */
-  readonly consoleBaseUrl: string;
+  /** Where the runbooks are served; null: by the console, where that is known. */
+  readonly runbookBaseUrl: string | null;
+  /** Null: alerts link to no dashboard. */
+  readonly dashboardBaseUrl: string | null;
+  /** Where browsers reach recalld itself; null: alerts do not link to it. */
+  readonly consoleBaseUrl: string | null;
+  /** Labels of the targets by which one deployment differs from another under the same Prometheus. */
+  readonly groupLabels: readonly string[];
   /** The label `job` that Prometheus gives to the targets of recalld. */
   readonly scrapeJob: string;
   /** How long an alert on the scores of a run is held, so that one good run among bad ones does not resolve it. */
@@ -81,6 +91,36 @@ export function duration(seconds: number): string {
 
 /** A part of PromQL or a time such as `5m`. */
 type Expression = string;
+
+/**
+ * Keeps deployments apart: what an expression groups or matches by, it groups and matches by these labels too. So that no
+ * rule forgets them, rules are written without, and with `by ()` and `on ()` where there is nothing else.
+ */
+export function apart(expr: Expression, groupLabels: readonly string[]): Expression {
+  return expr.replaceAll(/\b(by|on) \(([\w, ]*)\)/g, (_, word: string, labels: string) => {
+    const own = labels === '' ? [] : labels.split(', ');
+    return `${word} (${[...groupLabels, ...own].join(', ')})`;
+  });
+}
+
+/** Silent while one of those alerts fires about the same. */
+export function unlessTold(expr: Expression, { alerts, on }: NonNullable<AlertRule['silentWhile']>): Expression {
+  const firing = `ALERTS{alertname=~${JSON.stringify(alerts.join('|'))}, alertstate="firing"}`;
+  return `(\n${expr}\n)\nunless on (${on.join(', ')}) ${firing}`;
+}
+
+/** For annotations: puts the selector of the series that the alert is about into a variable. */
+export function ofAlert(variable: string, groupLabels: readonly string[], labels: readonly string[]): string {
+  const all = [...groupLabels, ...labels];
+  const values = all.map((label) => `$labels.${label}`).join(' ');
+  return `{{ ${variable} := printf "{${all.map((label) => `${label}=%q`).join(',')}}" ${values} }}`;
+}
+
+/** For annotations: what there is to say where such a series exists, as `.`, and where there is none. */
+export function asked(variable: string, metric: string, then: string, otherwise = ''): string {
+  const or = otherwise === '' ? '' : `{{ else }}${otherwise}`;
+  return `{{ with query (print "${metric}" ${variable}) }}${then}${or}{{ end }}`;
+}
 
 type LabelOf<Name extends MetricName> = keyof LabelsOf<Name> & string;
 

@@ -5,15 +5,18 @@
  * `stored` gauges are made of the latest rows of the database, which are kept in memory and read anew every few seconds;
  * the others are counted by the process that exports them.
  */
+import { checkKinds } from '../checks/rules/check-state.ts';
 import { densityMetrics } from '../density/metrics.ts';
 import { diagnosisMetrics } from '../diagnosis/metrics.ts';
 import { causes, confidences } from '../diagnosis/rules/cause.ts';
 import { goldenMetrics } from '../golden/metrics.ts';
+import { judgeFailureReasons, judgingMetrics } from '../judging/metrics.ts';
 import { liveMixMetrics, liveUpkeepMetrics } from '../live/metrics.ts';
 import { sentiments } from '../live/rules/feedback/sentiment.ts';
 import { feedbackBases } from '../live/rules/feedback/user-cap.ts';
 import { measureMetrics } from '../measures/metrics.ts';
 import { queryOutcomes, runStatuses, severities, verdicts } from '../model.ts';
+import { notificationMetrics } from '../notifications/metrics.ts';
 import { probeMetrics } from '../probes/metrics.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
 
@@ -26,7 +29,10 @@ export const labelValues = {
   recalld_golden_runs: { status: runStatuses },
   recalld_threshold: { severity: severities },
   recalld_check_state: { state: verdicts },
+  recalld_check_info: { kind: checkKinds },
   recalld_diagnosis_info: { cause: causes, confidence: confidences },
+  recalld_notifications_total: { kind: ['webhook', 'slack', 'pagerduty'], outcome: ['sent', 'failed', 'given_up'] },
+  recalld_judge_failures_total: { reason: judgeFailureReasons },
   recalld_queries_total: { outcome: queryOutcomes },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
   recalld_redaction_service_total: { outcome: ['ok', 'failed', 'timeout', 'malformed', 'overloaded'] },
@@ -48,6 +54,8 @@ export const metricCatalogue = {
   ...liveMixMetrics,
   ...probeMetrics,
   ...diagnosisMetrics,
+  ...judgingMetrics,
+  ...notificationMetrics,
   recalld_threshold: storedGauge('Configured threshold of a check.', ['pipeline', 'check', 'severity']),
   recalld_check_state: storedGauge('Verdict of a check: exactly one of ok, warning, critical and no_data is 1.', [
     'pipeline',
@@ -59,6 +67,27 @@ export const metricCatalogue = {
     ['pipeline', 'check'],
   ),
   recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last judged.', ['pipeline', 'check']),
+  recalld_check_info: storedGauge(
+    'What a check is on, and the words that its alarm is told in: `what` the value is of, whether its threshold is a floor or a ceiling, and whether both are numbers or seconds; always 1.',
+    ['pipeline', 'check', 'kind', 'what', 'limit', 'unit'],
+  ),
+  ...boundedGauges(
+    { recalld_check_value: 'Value that a check was last judged by; absent while none is fresh enough to trust.' },
+    ['pipeline', 'check'],
+  ),
+  recalld_check_n: storedGauge('Queries, opinions or documents behind recalld_check_value (its n).', [
+    'pipeline',
+    'check',
+  ]),
+  recalld_check_since_timestamp_seconds: storedGauge(
+    'Of a check that is not ok: when the first measurement beyond its threshold was taken, or since when nothing is known.',
+    ['pipeline', 'check'],
+  ),
+  recalld_check_before: storedGauge('Of a check that is not ok: its last value while it was.', ['pipeline', 'check']),
+  recalld_check_outage: storedGauge('1 while all that broke a check is that the retriever did not answer, else 0.', [
+    'pipeline',
+    'check',
+  ]),
   recalld_queries_total: {
     type: 'counter',
     help: 'Live queries received by this process, sampled or not, by outcome: ok, empty, error or timeout.',
@@ -158,19 +187,19 @@ export const metricCatalogue = {
   recalld_jobs_total: {
     type: 'counter',
     help: 'Jobs by outcome: completed, failed (will be retried) or dead (will not).',
-    labels: ['job', 'outcome'],
+    labels: ['task', 'outcome'],
     source: 'process',
   },
   recalld_ticks_given_up_total: {
     type: 'counter',
     help: 'Planned starts that could not be stored before the next one was due, by the job that they would have started.',
-    labels: ['job'],
+    labels: ['task'],
     source: 'process',
   },
   recalld_job_duration_seconds: {
     type: 'histogram',
     help: 'How long a job ran.',
-    labels: ['job'],
+    labels: ['task'],
     source: 'process',
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800],
   },

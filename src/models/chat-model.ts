@@ -13,14 +13,19 @@ const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
 /**
  * Chat models that speak as OpenAI does: OpenAI, Azure, vLLM, Ollama, llama.cpp and gateways.
  *
- * `POST {base}/chat/completions` with a strict JSON schema and temperature 1 (questions shall vary). A service that
- * refuses the schema is asked again for any JSON object, and from then on for that at once.
+ * `POST {base}/chat/completions` with a strict JSON schema, at temperature 1 unless the request says otherwise (questions
+ * shall vary). A service that refuses the schema is asked again for any JSON object, and from then on for that at once.
  */
 export function createOpenAiChatModel({ api, model }: { readonly api: JsonApi; readonly model: string }): ChatModel {
   let form: ResponseForm = 'json_schema';
   const send = (request: ChatRequest, as: ResponseForm, signal: AbortSignal): Promise<JsonAnswer> =>
     api.call(
-      { method: 'POST', path: '/chat/completions', body: bodyOf(request, model, as), purpose: 'question' },
+      {
+        method: 'POST',
+        path: '/chat/completions',
+        body: bodyOf(request, model, as),
+        purpose: request.purpose ?? 'question',
+      },
       signal,
     );
   return {
@@ -33,15 +38,16 @@ export function createOpenAiChatModel({ api, model }: { readonly api: JsonApi; r
       if (second.kind === 'answer') form = 'json_object';
       return read(second);
     },
+    close: () => api.close(),
   };
 }
 
 function bodyOf(request: ChatRequest, model: string, form: ResponseForm): Record<string, unknown> {
-  const { messages, schema, maxTokens, seed } = request;
+  const { messages, schema, maxTokens, seed, temperature = 1 } = request;
   return {
     model,
     messages,
-    temperature: 1,
+    temperature,
     seed,
     max_tokens: maxTokens,
     response_format:
@@ -80,6 +86,10 @@ export interface ChatRequest {
   readonly schema: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
   readonly maxTokens: number;
   readonly seed: number;
+  /** Left out: 1. */
+  readonly temperature?: number;
+  /** What the call is for, in messages; left out: `question`. */
+  readonly purpose?: string;
 }
 
 interface TokenUsage {
@@ -106,6 +116,8 @@ export type ChatAnswer =
 export interface ChatModel {
   /** Name of the model, for the record. */
   readonly model: string;
+  /** Gives connections back; there is none where none are held. */
+  close?(): void;
   /** Rejects only with the reason of `signal`. */
   answer(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>;
 }
@@ -115,7 +127,7 @@ export function createChatModel(config: LlmConfig | undefined): ChatModel {
   if (config === undefined) {
     throw new RecalldError(
       'config_invalid',
-      'The config names no chat model; add llm: {base_url, model, api_key} to ask one for questions.',
+      'The config names no chat model; add llm: {base_url, model, api_key} to ask one.',
     );
   }
   const identity = {

@@ -1,4 +1,4 @@
-/** `llm`: the chat model that questions are generated with. */
+/** `llm`: the chat model that makes questions and grades documents. */
 import { z } from 'zod';
 import { httpServiceShape, keySchema } from '../config/connection.ts';
 
@@ -27,6 +27,8 @@ export const llmSchema = z
       .describe('What the model costs, in US dollars; without it a cap on cost is refused.'),
   })
   .optional()
-  .describe('The chat model that `golden generate` asks for questions; nothing else uses it.');
+  .describe(
+    'The chat model that `golden generate` asks for questions, and that grades documents where a pipeline is `judged`.',
+  );
 
 export type LlmConfig = NonNullable<z.infer<typeof llmSchema>>;

@@ -62,6 +62,7 @@ type Turn =
   | 'golden baseline'
   | 'golden origins'
   | 'golden set'
+  | 'judging'
   | 'partitions'
   | 'retriever'
   | 'rotation';

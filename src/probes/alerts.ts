@@ -4,8 +4,14 @@ import { type AlertRule, increaseBy, maxBy, type RuleGroup } from '../metrics/al
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-/** Taken from a sample of the store, every six hours rather than every hour or oftener. */
-const snapshotMeasures = 'store_(sample_vectors|centroid_shift|query_divergence|.+_ratio)';
+/** Taken from a sample of the store, every six hours; or only while there is a baseline of query density. */
+const rareMeasures = 'store_(sample_vectors|centroid_shift|query_divergence|.+_ratio)|repeat_density';
+
+/** Share of the exact nearest neighbours that the index returns at least. */
+export const LEAST_ANN_RECALL = 0.9;
+
+/** As the floor of a page of query density. */
+const LEAST_REPEAT_DENSITY = 0.95;
 
 const alerts: readonly AlertRule[] = [
   {
@@ -23,13 +29,24 @@ const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldIndexRecallLow',
     severity: 'warning',
-    expr: `${maxBy(['pipeline', 'k'], 'recalld_ann_recall_ratio_ci_high')} < 0.9`,
+    expr: `${maxBy(['pipeline', 'k'], 'recalld_ann_recall_ratio_ci_high')} < ${LEAST_ANN_RECALL}`,
     for: '5m',
     keepFiringFor: '2h',
     by: ['pipeline', 'k'],
     dashboard: 'density',
     summary: `The index of ${name} misses near neighbours.`,
     description: `The index of ${name} returns at most {{ $value | humanizePercentage }} (upper 95 % bound) of the {{ $labels.k }} exact nearest neighbours.`,
+  },
+  {
+    alert: 'RecalldStoreLostContent',
+    severity: 'warning',
+    expr: `${maxBy(pipeline, 'recalld_repeat_density_ci_high')} < ${LEAST_REPEAT_DENSITY}`,
+    for: '10m',
+    keepFiringFor: '30m',
+    by: pipeline,
+    dashboard: 'density',
+    summary: `The vector store of ${name} lost what its users ask for.`,
+    description: `Questions of the baseline, asked again, are covered {{ $value | printf "%.2f" }} times as well as then at most (upper 95 % bound); the store answers the same questions worse.`,
   },
   {
     alert: 'RecalldEmbedderChanged',
@@ -46,11 +63,11 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_least_similarity')} < 0.98`,
   {
     alert: 'RecalldProbesStopped',
     severity: 'warning',
-    expr: `time() - ${maxBy(['pipeline', 'measure'], 'recalld_probe_last_success_timestamp_seconds', { measure: { differsFrom: snapshotMeasures } })} > 10800`,
+    expr: `time() - ${maxBy(['pipeline', 'measure'], 'recalld_probe_last_success_timestamp_seconds', { measure: { differsFrom: rareMeasures } })} > 10800`,
     for: '10m',
     by: ['pipeline', 'measure'],
     dashboard: 'itself',
-    summary: `The probe {{ $labels.measure }} of ${name} finds nothing any more.`,
+    summary: `A probe of ${name} finds nothing any more.`,
     description: `The probe {{ $labels.measure }} of ${name} last came to a value {{ $value | humanizeDuration }} ago.`,
   },
   {
@@ -82,7 +99,7 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_least_similarity')} < 0.98`,
     keepFiringFor: '15m',
     by: ['pipeline', 'outcome'],
     dashboard: 'itself',
-    summary: `The redaction service does not serve ${name}: {{ $labels.outcome }}.`,
+    summary: `The redaction service does not serve ${name}.`,
     description: `{{ $value | humanize }} texts of ${name} within 15 minutes could not be redacted by the service ({{ $labels.outcome }}); of each only a hash is kept.`,
   },
 ];

@@ -9,6 +9,8 @@ export interface ProbeJobDeps {
   readonly probes: ProbeDeps;
   readonly snapshots: SnapshotDeps;
   readonly pipelines: readonly ProbedPipeline[];
+  /** Draws, grades and measures the live traffic of pipelines that are judged. */
+  readonly judge: (signal: AbortSignal) => Promise<void>;
 }
 
 const probeStoresJob = defineCronJob({
@@ -41,12 +43,14 @@ const probeEmbeddersJob = defineCronJob({
 
 const measureAnnRecallJob = defineCronJob({
   name: 'measure-ann-recall',
-  does: 'Compares what the index of each store finds for live queries with an exact search.',
+  does: 'Compares what the index of each store finds for live queries with an exact search; then draws live queries, has them graded, and measures what was graded.',
   cron: '37 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
-  handle: ({ probes, pipelines }: ProbeJobDeps, signal) =>
-    probePipelines(probes, pipelines, (pipeline) => measureAnnRecall(probes, pipeline, signal), signal),
+  async handle({ probes, pipelines, judge }: ProbeJobDeps, signal) {
+    await probePipelines(probes, pipelines, (pipeline) => measureAnnRecall(probes, pipeline, signal), signal);
+    await judge(signal);
+  },
 });
 
 const snapshotStoresJob = defineCronJob({

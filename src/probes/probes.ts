@@ -58,6 +58,7 @@ function probeSamples({ pipeline, measure, newest, gap }: LatestMeasurement, now
   if (measure === 'store_sample_vectors') own.push(sample('recalld_store_sample_age_seconds', { pipeline }, age));
   if (measure === 'ann_recall')
     own.push(sample('recalld_ann_recall_queries', { pipeline, k: String(newest.details['k']) }, newest.n));
+  if (measure === 'repeat_density') own.push(sample('recalld_repeat_density_queries', { pipeline }, newest.n));
   return [...samples, ...own];
 }
 

@@ -61,8 +61,19 @@ export interface BackendOptions {
 /** The schema that BullMQ works in when it is given a pool. */
 const SCHEMA = 'bullmq';
 
-function workerTimes(lostAfterMs: number) {
-  return { lockDuration: lostAfterMs, stalledInterval: lostAfterMs / 2, runRetryDelay: 1000 };
+/**
+ * So many workers may be lost over one job, be it by restarts, before it fails for good. Not without end, because the
+ * job may be what kills them.
+ */
+const MOST_LOST_WORKERS = 10;
+
+function workerOptions(lostAfterMs: number) {
+  return {
+    lockDuration: lostAfterMs,
+    stalledInterval: lostAfterMs / 2,
+    maxStalledCount: MOST_LOST_WORKERS,
+    runRetryDelay: 1000,
+  };
 }
 
 /** Connections of a process that enqueues and counts; what comes beyond waits for its turn. */
@@ -106,7 +117,7 @@ export async function openPostgresBackend(
       return new classes.Worker(name, processor, {
         connection: pool,
         concurrency,
-        ...workerTimes(lostAfterMs),
+        ...workerOptions(lostAfterMs),
       });
     },
     // Nothing to do: no query outlasts the answer limit.
@@ -184,7 +195,7 @@ export async function openRedisBackend(
     queue: (name) => new classes.Queue(name, { connection: producer, prefix: keyPrefix(settings, name) }),
     worker(name, processor, concurrency) {
       const prefix = keyPrefix(settings, name);
-      const options = { connection: worker, concurrency, prefix, ...workerTimes(lostAfterMs) };
+      const options = { connection: worker, concurrency, prefix, ...workerOptions(lostAfterMs) };
       const bullmqWorker = new classes.Worker(name, processor, options);
       return {
         on: (event, listener) => bullmqWorker.on(event, listener),

@@ -76,8 +76,8 @@ export function createRedisConnection(
         sentinelRetryStrategy: retryDelay,
         retryStrategy: retryDelay,
         // After a failover the server that was the master refuses to write; another connection asks the sentinels again.
+        // The failover detector of ioredis would end a connection for good that is just being made.
         reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
-        failoverDetector: true,
       }),
     );
   }

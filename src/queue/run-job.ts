@@ -39,21 +39,21 @@ async function runJob<Deps>(
       .map(({ path, message }) => `${path.join('.') || 'payload'}: ${message}`)
       .join('; ');
     deps.logger.error('a job has a payload that its definition refuses', { job: job.name, id, reason });
-    deps.meter.increment('recalld_jobs_total', { job: job.name, outcome: 'dead' });
+    deps.meter.increment('recalld_jobs_total', { task: job.name, outcome: 'dead' });
     return { kind: 'dead', reason };
   }
   const startedAt = deps.clock.monotonicMs();
   const signal = AbortSignal.any([deps.shutdown, AbortSignal.timeout(job.timeoutMs)]);
   try {
     await job.handle(deps.jobDeps, parsed.data, signal);
-    deps.meter.increment('recalld_jobs_total', { job: job.name, outcome: 'completed' });
+    deps.meter.increment('recalld_jobs_total', { task: job.name, outcome: 'completed' });
     return 'done';
   } catch (error) {
     return judgeFailure(job, id, error, deps);
   } finally {
     deps.meter.observe(
       'recalld_job_duration_seconds',
-      { job: job.name },
+      { task: job.name },
       (deps.clock.monotonicMs() - startedAt) / 1000,
     );
   }
@@ -69,7 +69,7 @@ function judgeFailure(
   if (deps.shutdown.aborted) return 'put_down';
   const reason = messageOf(error);
   const outcome = error instanceof RecalldError && !error.retryable ? 'dead' : 'failed';
-  deps.meter.increment('recalld_jobs_total', { job: job.name, outcome });
+  deps.meter.increment('recalld_jobs_total', { task: job.name, outcome });
   deps.logger.error('a job failed', { job: job.name, id, reason, final: outcome === 'dead' });
   return { kind: outcome === 'dead' ? 'dead' : 'retry', reason };
 }

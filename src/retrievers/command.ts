@@ -11,7 +11,8 @@ import type { FoundDocument, Retriever, RetrieverAnswer, RetrieverRequest } from
 /** What became of one query, as the program says. */
 type Outcome =
   | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
-  | { readonly kind: 'error'; readonly code: string; readonly message: string };
+  /** `said`: what the program says of its error, in its own words. */
+  | { readonly kind: 'error'; readonly code: string; readonly message: string; readonly said?: string };
 
 type AnswerLine =
   | { readonly kind: 'answer'; readonly id: string; readonly outcome: Outcome }
@@ -54,7 +55,8 @@ function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
     return {
       kind: 'error',
       code: typeof code === 'string' && /^[a-z0-9_]{1,40}$/.test(code) ? code : 'command_error',
-      message: typeof message === 'string' && message.trim() !== '' ? message : 'The command reports an error.',
+      message: 'The command reports an error.',
+      ...(typeof message === 'string' && message.trim() !== '' ? { said: message } : {}),
     };
   }
   const list = fields['documents'];
@@ -108,6 +110,8 @@ export interface CommandSettings {
   /** Wait before the first restart; it doubles with each start that brings no answer, up to 30 s. */
   readonly backoffMs?: number;
   readonly maxLineBytes?: number;
+  /** Whether errors may repeat what the program says of them; true unless told. */
+  readonly repeatsAnswers?: boolean;
 }
 
 const DEFAULT_BACKOFF_MS = 200;
@@ -120,7 +124,7 @@ const SILENT_ROUNDS = 3;
 interface Question {
   readonly request: RetrieverRequest;
   /** Ends it with what became of it. */
-  settle(outcome: Outcome | { readonly kind: 'timeout' }): void;
+  settle(outcome: Outcome | { readonly kind: 'timeout'; readonly message: string }): void;
 }
 
 /** One run of the program and what it has been asked. */
@@ -177,7 +181,7 @@ export function createCommandRetriever(settings: CommandSettings): Retriever & {
     const question = from.questions.get(answer.id);
     if (question !== undefined) {
       from.hasAnswered = true;
-      return question.settle(fitToShow(answer.outcome, question.request));
+      return question.settle(fitToShow(answer.outcome, question.request, settings.repeatsAnswers ?? true));
     }
     // An answer that comes too late is no breach.
     const wasAsked = /^[1-9]\d{0,15}$/.test(answer.id) && Number(answer.id) <= lastId;
@@ -235,7 +239,7 @@ export function createCommandRetriever(settings: CommandSettings): Retriever & {
         resolve({ ...outcome, latencyMs: performance.now() - sentMs, attempts: 1 });
       };
       const timer = setTimeout(() => {
-        settle({ kind: 'timeout' });
+        settle({ kind: 'timeout', message: `The command ${name} did not answer within ${limitMs} ms.` });
         noticeSilence(asked, sentMs);
       }, limitMs);
       // One signal serves many queries at once.
@@ -276,8 +280,15 @@ export function createCommandRetriever(settings: CommandSettings): Retriever & {
 }
 
 /** What a program said as the port has it: texts only where they were asked for, a message without the query. */
-function fitToShow(outcome: Outcome, { text: queryText, withText = false }: RetrieverRequest): Outcome {
-  if (outcome.kind === 'error') return { ...outcome, message: shownMessage(outcome.message, queryText) };
+function fitToShow(
+  outcome: Outcome,
+  { text: queryText, withText = false }: RetrieverRequest,
+  repeatsAnswers: boolean,
+): Outcome {
+  if (outcome.kind === 'error') {
+    const { kind, code, message, said } = outcome;
+    return { kind, code, message: said === undefined || !repeatsAnswers ? message : shownMessage(said, queryText) };
+  }
   return withText
     ? outcome
     : { kind: 'documents', documents: outcome.documents.map(({ id, score }) => ({ id, score })) };

@@ -133,11 +133,13 @@ const cohereReranker = z.strictObject({
   model: z.string().min(1).describe('Name of the model.'),
 });
 
+export const rerankerSchema = z.discriminatedUnion('kind', [teiReranker, cohereReranker]);
+
 const rerank = z.strictObject({
   kind: z.literal('rerank').describe('Asks another retriever for candidates and orders them by a reranker.'),
   candidates: z.int().min(1).max(1000).default(50).describe('How many documents the first stage gives.'),
   of: z.discriminatedUnion('kind', stages).describe('The first stage; its results must hold their texts.'),
-  reranker: z.discriminatedUnion('kind', [teiReranker, cohereReranker]).describe('The service that orders them.'),
+  reranker: rerankerSchema.describe('The service that orders them.'),
   timeout_ms: timeoutSchema.describe('Longest that both stages may take together.'),
 });
 

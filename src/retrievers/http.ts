@@ -92,6 +92,8 @@ export interface HttpRetrieverSettings {
   readonly backoffMs?: number;
   readonly maxResponseBytes?: number;
   readonly tls?: TlsMaterial;
+  /** Whether errors may name the keys of an answer, which say what is wrong with `results`; true unless told. */
+  readonly repeatsAnswers?: boolean;
   /** Where the config describes it. */
   readonly configField?: string;
 }
@@ -122,7 +124,7 @@ export function createHttpRetriever(settings: HttpRetrieverSettings): Retriever 
   const address = compileAddress(settings.url, field);
   const renderHeaders = compileHeaders(settings.headers, settings.body !== null, field);
   const renderBody = settings.body === null ? null : compileValue(settings.body, `${field}.body`);
-  const readResults = compileResults(settings.results, field);
+  const readResults = compileResults(settings.results, field, settings.repeatsAnswers ?? true);
   const exchange = createExchange(address, {
     maxResponseBytes: settings.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     ...(settings.tls === undefined ? {} : { tls: settings.tls }),
@@ -145,7 +147,10 @@ export function createHttpRetriever(settings: HttpRetrieverSettings): Retriever 
         signal,
       );
       const { result, latencyMs, attempts } = sent;
-      if (result.kind === 'timeout') return { kind: 'timeout', latencyMs, attempts };
+      if (result.kind === 'timeout') {
+        const message = `${address.label} did not answer within ${settings.timeoutMs} ms.`;
+        return { kind: 'timeout', message, latencyMs, attempts };
+      }
       if (result.kind === 'failure') {
         return { kind: 'error', code: result.code, message: result.message, latencyMs, attempts };
       }

@@ -20,6 +20,8 @@ interface RetrieverParts {
   readonly embedder: Embedder | null;
   readonly store: VectorStore | null;
   readonly logger: Logger;
+  /** Whether errors may repeat what the retriever itself says: its messages and the names in its answers. */
+  readonly repeatsAnswers: boolean;
 }
 
 type ConfigOf<Kind extends RetrieverConfig['kind']> = Extract<RetrieverConfig, { kind: Kind }>;
@@ -31,7 +33,7 @@ type ConfigOf<Kind extends RetrieverConfig['kind']> = Extract<RetrieverConfig, {
 export function createRetriever(config: RetrieverConfig, parts: RetrieverParts, field = 'retriever'): Retriever {
   switch (config.kind) {
     case 'http':
-      return httpRetriever(config, field);
+      return httpRetriever(config, parts, field);
     case 'vector_store':
       return vectorStoreRetriever(config, parts, field);
     case 'elasticsearch':
@@ -52,7 +54,7 @@ export function createRetriever(config: RetrieverConfig, parts: RetrieverParts, 
 
 const defaultBody = { query: '{{text}}', k: '{{k}}' };
 
-function httpRetriever(config: ConfigOf<'http'>, configField: string): Retriever {
+function httpRetriever(config: ConfigOf<'http'>, { repeatsAnswers }: RetrieverParts, configField: string): Retriever {
   const { url, method, headers, body, results, timeout_ms: timeoutMs, retries } = config;
   const { text, ...expressions } = results;
   const tls = readTls(config.tls, `${configField}.tls`);
@@ -65,6 +67,7 @@ function httpRetriever(config: ConfigOf<'http'>, configField: string): Retriever
     timeoutMs,
     retries,
     configField,
+    repeatsAnswers,
     ...(tls === undefined ? {} : { tls }),
   });
 }
@@ -119,13 +122,14 @@ function searchMode(kind: SearchMode['kind'], embedder: Embedder | null, configF
   return { kind, embedder };
 }
 
-function commandRetriever(config: ConfigOf<'command'>, { logger }: RetrieverParts): Retriever {
+function commandRetriever(config: ConfigOf<'command'>, { logger, repeatsAnswers }: RetrieverParts): Retriever {
   return createCommandRetriever({
     command: config.command,
     directory: config.directory ?? null,
     environment: config.environment,
     timeoutMs: config.timeout_ms,
     startTimeoutMs: config.start_timeout_ms,
+    repeatsAnswers,
     logger,
   });
 }

@@ -46,9 +46,15 @@ type Expression = ReturnType<typeof compile>;
  * - A text is a string; anything else is null. It is read only where it is needed.
  *
  * @param field where the config describes the retriever
+ * @param namesKeys whether messages may name the keys of an answer
  * @throws RecalldError `config_invalid` for an expression that is not JMESPath.
  */
-export function compileResults(expressions: ResultExpressions, field = 'retriever'): (body: AnswerBody) => Reading {
+export function compileResults(
+  expressions: ResultExpressions,
+  field = 'retriever',
+  namesKeys = true,
+): (body: AnswerBody) => Reading {
+  const describe = (value: unknown, queryText?: string) => describeShape(value, namesKeys, queryText);
   const compiled = (key: 'list' | 'id' | 'score' | 'text', text: string | null | undefined) =>
     text === null || text === undefined ? null : compileExpression(text, `${field}.results.${key}`);
   const list = compileExpression(expressions.list, `${field}.results.list`);
@@ -155,10 +161,11 @@ function describeNonJson({ text, contentType }: AnswerBody): string {
  * The shape of a JSON value, never its content: keys are shown because they are how a mistaken expression is seen,
  * but only those that look like names and are not the query itself.
  */
-function describe(value: unknown, queryText = ''): string {
+function describeShape(value: unknown, namesKeys: boolean, queryText = ''): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value !== 'object') return `a ${typeof value}`;
+  if (!namesKeys) return 'an object';
   const query = queryText.trim().toLowerCase();
   const names = Object.keys(value).filter((key) => /^[\w.$-]{1,40}$/.test(key) && key.toLowerCase() !== query);
   const shown = names.slice(0, 10).join(', ');

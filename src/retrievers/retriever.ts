@@ -33,7 +33,12 @@ export type RetrieverAnswer =
       readonly latencyMs: number;
       readonly attempts: number;
     }
-  | { readonly kind: 'timeout'; readonly latencyMs: number; readonly attempts: number };
+  | {
+      readonly kind: 'timeout';
+      readonly message: string;
+      readonly latencyMs: number;
+      readonly attempts: number;
+    };
 
 /**
  * Text in, ranked documents out, best first, in the order in which the service returned them.
@@ -69,7 +74,8 @@ export async function withinDeadline(
     return await stages(inner.signal);
   } catch (error) {
     if (error !== overdue) throw error;
-    return { kind: 'timeout', latencyMs: performance.now() - startedMs, attempts: 1 };
+    const message = `The retriever did not answer within ${timeoutMs} ms.`;
+    return { kind: 'timeout', message, latencyMs: performance.now() - startedMs, attempts: 1 };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
@@ -86,5 +92,5 @@ export function failureOf(
   earlierMs = 0,
 ): RetrieverAnswer {
   const common = { latencyMs: earlierMs + latencyMs, attempts: 1 };
-  return code === 'timeout' ? { kind: 'timeout', ...common } : { kind: 'error', code, message, ...common };
+  return code === 'timeout' ? { kind: 'timeout', message, ...common } : { kind: 'error', code, message, ...common };
 }

@@ -35,12 +35,17 @@ export function meanInterval(values: ArrayLike<number>, confidence: number): Mea
   const sorted = Float64Array.from(values).toSorted();
   const n = sorted.length;
   const { mean, standardDeviation, skewness } = moments(sorted);
-  if (n < MIN_FOR_BOOTSTRAP || (n >= MIN_FOR_T && n > 25 * skewness ** 2)) {
+  if (n < MIN_FOR_BOOTSTRAP || (n >= MIN_FOR_T && !isSkewed(n, skewness))) {
     return { ...studentTInterval(mean, standardDeviation, n, confidence), method: 't' };
   }
   const replicates = Math.max(MIN_REPLICATES, Math.min(MAX_REPLICATES, Math.floor(MAX_DRAWS / n)));
   const { low, high } = bcaInterval(sorted, { confidence, replicates, seed: SEED });
   return { low, high, method: 'bca' };
+}
+
+/** Too skewed for the t interval of a mean: n <= 25 G1^2. */
+function isSkewed(n: number, skewness: number): boolean {
+  return n <= 25 * skewness ** 2;
 }
 
 interface BcaInterval extends Interval {
@@ -131,8 +136,9 @@ const CONFIDENCE = 0.95;
  * Mean over queries and its 95 % confidence interval.
  *
  * - `wilson` for hit_rate, which is a proportion; and for every measure in [0, 1] whose values are all the same (one
- *   query is such a case): t and bootstrap would shrink to a point and claim certainty, while no variable on [0, 1] of
- *   this mean spreads more than the success or failure that Wilson assumes.
+ *   query is such a case), or fewer than 50 and skewed by Cochran's rule, as where nearly all questions are answered
+ *   whole: t and bootstrap would shrink to a point and claim certainty, or hold the mean in as few as 91 % of the cases,
+ *   while no variable on [0, 1] of this mean spreads more than the success or failure that Wilson assumes.
  * - `bca` or `t` otherwise, by the rule of `meanInterval`.
  *
  * dcg has no upper bound: its interval for one query is [0, Infinity], and a point if several values are all the same.
@@ -143,9 +149,10 @@ const CONFIDENCE = 0.95;
 export function summarize(values: ArrayLike<number>, measure: Measure): MetricSummary {
   const n = values.length;
   const sorted = Float64Array.from(values).toSorted();
-  const { mean, standardDeviation } = moments(sorted);
+  const { mean, standardDeviation, skewness } = moments(sorted);
   const isBounded = measure !== 'dcg';
-  const isWilson = measure === 'hit_rate' || (isBounded && standardDeviation === 0);
+  const isFewAndSkewed = n < MIN_FOR_T && isSkewed(n, skewness);
+  const isWilson = measure === 'hit_rate' || (isBounded && (standardDeviation === 0 || isFewAndSkewed));
   const { low, high, method } = isWilson
     ? { ...wilsonInterval(mean, n, CONFIDENCE), method: 'wilson' as const }
     : meanInterval(sorted, CONFIDENCE);

@@ -6,7 +6,7 @@ import {
   DashboardLinkType,
   type Panel,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import { cutoff, frame, manyGoldenSets, manyPipelines, withoutSlash } from '../dashboards/frame.ts';
+import { cutoff, frame, manyGoldenSets, manyPipelines } from '../dashboards/frame.ts';
 import {
   graph,
   metricTable,
@@ -18,7 +18,7 @@ import {
   verdictTexts,
 } from '../dashboards/panels.ts';
 import { maxBy, rateBy } from '../dashboards/promql.ts';
-import type { DashboardSettings } from '../dashboards/settings.ts';
+import { type DashboardSettings, runbookUrl } from '../dashboards/settings.ts';
 import { comparisonsTable, deploymentsTable, verdictsTable } from '../golden/panels/drill-down.ts';
 import { floorMargins, worstSetGraph } from '../golden/panels/golden-panels.ts';
 import { dashboardUids } from '../metrics/alert-rules.ts';
@@ -118,12 +118,17 @@ function glance(): Builder<Panel>[] {
   ];
 }
 
+/** Alerts carry the labels that keep deployments apart, and no others of a target. */
+function firing(groupLabels: readonly string[]): string {
+  return `ALERTS{${[...groupLabels.map((label) => `${label}=~"$${label}"`), 'alertname=~"Recalld.+"'].join(', ')}}`;
+}
+
 function states(settings: DashboardSettings): Builder<Panel>[] {
-  const runbook = new DashboardLinkBuilder('Runbook')
-    .type(DashboardLinkType.Link)
-    .url(`${withoutSlash(settings.runbookBaseUrl)}/\${__value.text}.md`)
-    .targetBlank(true)
-    .build();
+  const page = runbookUrl(settings, '${__value.text}');
+  const runbooks =
+    page === null
+      ? []
+      : [new DashboardLinkBuilder('Runbook').type(DashboardLinkType.Link).url(page).targetBlank(true).build()];
   return [
     stateTimeline({
       title: 'Verdicts of the checks',
@@ -140,9 +145,9 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
         'Alerts of recalld that Prometheus has pending or firing. The name leads to the runbook; the watchdog always fires.',
       width: 8,
       height: 9,
-      queries: [{ expr: 'max by (alertname, alertstate, severity, pipeline) (ALERTS{alertname=~"Recalld.+"})' }],
+      queries: [{ expr: `max by (alertname, alertstate, severity, pipeline) (${firing(settings.groupLabels)})` }],
       show: { alertname: 'Alert', alertstate: 'State', severity: 'Severity', pipeline: 'Pipeline' },
-      columns: [{ name: 'Alert', links: [runbook] }],
+      columns: [{ name: 'Alert', links: runbooks }],
     }),
     metricTable({
       title: 'Likely causes',

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { checkListQuery, checkStateSchema, transitionListQuery, transitionSchema } from '../checks/routes.ts';
 import { deploymentListQuery, deploymentSchema, newDeploymentSchema } from '../deployments/routes.ts';
-import { diagnosisListQuery, diagnosisSchema } from '../diagnosis/routes.ts';
+import { incidentListQuery, incidentSchema } from '../diagnosis/routes.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { pageOf } from '../http/paging.ts';
 import { erasedQueryParams } from '../live/ingest-schema.ts';
@@ -102,13 +102,14 @@ export const statusEndpoints: readonly Endpoint[] = [
   },
   {
     method: 'get',
-    path: '/v1/diagnoses',
+    path: '/v1/incidents',
     tag: 'status',
-    summary: 'What was likely behind the alarms of pipelines, newest first; one that is not closed holds.',
+    summary:
+      'What was in alarm on pipelines and what was likely behind it, newest first; one that is not closed is open.',
     scope: 'read',
-    query: diagnosisListQuery,
+    query: incidentListQuery,
     body: null,
-    responses: { '200': { description: 'A page of them.', body: pageOf(diagnosisSchema) } },
+    responses: { '200': { description: 'A page of them.', body: pageOf(incidentSchema) } },
   },
   {
     method: 'get',

@@ -2,13 +2,13 @@
 import { CheckTable } from '../checks/check-table.tsx';
 import type { TrendPoint } from '../console/charts/trend-chart.tsx';
 import { Empty, Section } from '../console/components/section.tsx';
-import { Instant, VerdictBadge } from '../console/components/values.tsx';
+import { Instant, Sentence, VerdictBadge } from '../console/components/values.tsx';
 import { pipelinePath, runPath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import type { Annotation } from '../deployments/annotations.ts';
 import { DeploymentTable } from '../deployments/deployment-table.tsx';
-import { DiagnosisOf, DiagnosisTable } from '../diagnosis/pages/diagnosis.tsx';
-import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
+import { DiagnosisOf, IncidentTable } from '../diagnosis/pages/diagnosis.tsx';
+import type { Incident } from '../diagnosis/rules/incident.ts';
 import { MeasuresTable } from '../measures/measures-table.tsx';
 import type { DetailedStatus } from './read-status.ts';
 import { Reasons } from './status-page.tsx';
@@ -16,9 +16,9 @@ import { Reasons } from './status-page.tsx';
 export interface OverviewPageData {
   readonly status: DetailedStatus;
   /** That holds; null while none does. */
-  readonly diagnosis: StoredDiagnosis | null;
+  readonly diagnosis: Incident | null;
   /** That no longer hold, newest first. */
-  readonly earlier: readonly StoredDiagnosis[];
+  readonly earlier: readonly Incident[];
   /** By golden set. */
   readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
   /** By deployment. */
@@ -86,11 +86,11 @@ export function OverviewPage({ frame, data }: { readonly frame: Frame; readonly 
           />
         )}
       </Section>
-      <Section id="earlier" title="Earlier alarms and their causes">
+      <Section id="earlier" title="Earlier incidents and their causes">
         {earlier.length === 0 ? (
           <p class="lead">None is kept: nothing was in alarm before.</p>
         ) : (
-          <DiagnosisTable caption={`Earlier diagnoses of ${pipeline}`} diagnoses={earlier} range={range} />
+          <IncidentTable caption={`Earlier incidents of ${pipeline}`} incidents={earlier} range={range} />
         )}
       </Section>
       <Section id="deployments" title="Deployments of the last seven days">
@@ -130,7 +130,7 @@ function LatestRuns({ status, frame }: { readonly status: DetailedStatus; readon
         <li key={run.id}>
           Latest run of {run.goldenSet}: <a href={within(frame.range, runPath(run.id))}>{run.id}</a>, {run.status},{' '}
           <Instant at={run.startedAt} exact />
-          {run.reason === null ? '' : `: ${run.reason}`}
+          {run.reason === null ? null : <Sentence>{`: ${run.reason}`}</Sentence>}
         </li>
       ))}
     </ul>

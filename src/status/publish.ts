@@ -78,10 +78,13 @@ function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): Stored
     ...statuses.map((status) => sample('recalld_golden_runs', { ...set, status }, run.runsByStatus[status])),
   ];
   if (run.ended !== null) {
-    const { outcomes, durationSeconds } = run.ended;
+    const { outcomes, durationSeconds, forbidden, finishedAt } = run.ended;
     current.push(
       sample('recalld_golden_run_duration_seconds', set, durationSeconds),
       ...queryOutcomes.map((outcome) => sample('recalld_golden_queries', { ...set, outcome }, outcomes[outcome])),
+      ...(forbidden === null || isRunTooOld(finishedAt, interval, now)
+        ? []
+        : [sample('recalld_golden_forbidden_results', set, forbidden)]),
     );
   }
   if (run.completed === null) return { current, kept: [] };

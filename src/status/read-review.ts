@@ -1,7 +1,5 @@
 /** Reads what a weekly review of one pipeline is about: scores, incidents and causes, coverage, golden sets, pages. */
 
-import type { CheckStore, CheckTransition } from '../checks/check-store.ts';
-import { type Incident, incidentsOf } from '../checks/rules/incidents.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import type { FalsePageBudget } from '../density/rules/alarm.ts';
 import type { TopicWindow, UncoveredTopic } from '../density/rules/uncovered-topic.ts';
@@ -9,8 +7,8 @@ import type { TopicsTable } from '../density/topics-table.ts';
 import type { DensityEvent, WatchTable } from '../density/watch-table.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
-import type { Diagnoses } from '../diagnosis/diagnoses.ts';
-import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
+import type { Incidents } from '../diagnosis/incidents.ts';
+import type { Incident } from '../diagnosis/rules/incident.ts';
 import type { StoredComparison } from '../golden/rules/compare-golden-runs.ts';
 import type { GoldenSetVersion } from '../golden/rules/golden-set.ts';
 import type { GoldenRun, SegmentScore } from '../golden/rules/run.ts';
@@ -25,8 +23,7 @@ import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 
 export interface ReadReviewDeps {
-  readonly checkStore: Pick<CheckStore, 'standings' | 'transitions'>;
-  readonly diagnoses: Pick<Diagnoses, 'list'>;
+  readonly incidents: Pick<Incidents, 'list'>;
   readonly measurements: Pick<Measurements, 'series'>;
   readonly runs: Pick<GoldenRuns, 'find' | 'scores' | 'comparisons'>;
   readonly runReads: Pick<RunReads, 'history'>;
@@ -44,11 +41,6 @@ export interface ReviewRequest {
   readonly until: Date;
   /** False: no text of a query is read. */
   readonly showsText: boolean;
-}
-
-export interface ReviewedIncident extends Incident {
-  /** Of the time that it was open and naming its check, the latest first. */
-  readonly diagnoses: readonly StoredDiagnosis[];
 }
 
 export interface ReviewedSet {
@@ -85,7 +77,7 @@ export interface Review {
   readonly showsText: boolean;
   readonly sets: readonly ReviewedSet[];
   /** Newest first. */
-  readonly incidents: readonly ReviewedIncident[];
+  readonly incidents: readonly Incident[];
   readonly density: {
     /** False when nothing watches it, or it has no reference yet. */
     readonly isWatched: boolean;
@@ -101,7 +93,7 @@ export interface Review {
   /** Oldest first. */
   readonly deployments: readonly Deployment[];
   /** Of what is read in full, what there was too much of; empty when the report is complete. */
-  readonly cut: readonly ('changes of verdicts' | 'diagnoses' | 'density events' | 'deployments')[];
+  readonly cut: readonly ('incidents' | 'density events' | 'deployments')[];
 }
 
 export type ReviewedMeasure = 'query_density' | 'query_uncovered_ratio';
@@ -115,19 +107,16 @@ export async function readReview(deps: ReadReviewDeps, request: ReviewRequest): 
   const { from, until, showsText } = request;
   const pipeline = request.pipeline.name;
   const plan = deps.densityPlans.find((one) => one.pipeline === pipeline) ?? null;
-  const [sets, changes, standings, diagnoses, density, uncovered, events, state, topics, deployments] =
-    await Promise.all([
-      Promise.all(request.pipeline.golden.map(({ set }) => readSet(deps, request, set))),
-      deps.checkStore.transitions({ pipeline, since: from, limit: MAX_LISTED }),
-      deps.checkStore.standings(),
-      deps.diagnoses.list({ pipeline, limit: MAX_LISTED }),
-      deps.measurements.series({ pipeline, measure: 'query_density', segment: ALL_SEGMENT }, from, until),
-      deps.measurements.series({ pipeline, measure: 'query_uncovered_ratio', segment: ALL_SEGMENT }, from, until),
-      deps.densityStates.events({ pipeline, limit: MAX_LISTED }),
-      deps.densityStates.find(pipeline),
-      readTopics(deps, request),
-      deps.deployments.list({ pipeline, since: from, limit: MAX_LISTED }),
-    ]);
+  const [sets, incidents, density, uncovered, events, state, topics, deployments] = await Promise.all([
+    Promise.all(request.pipeline.golden.map(({ set }) => readSet(deps, request, set))),
+    deps.incidents.list({ pipeline, during: { from, until }, limit: MAX_LISTED }),
+    deps.measurements.series({ pipeline, measure: 'query_density', segment: ALL_SEGMENT }, from, until),
+    deps.measurements.series({ pipeline, measure: 'query_uncovered_ratio', segment: ALL_SEGMENT }, from, until),
+    deps.densityStates.events({ pipeline, limit: MAX_LISTED }),
+    deps.densityStates.find(pipeline),
+    readTopics(deps, request),
+    deps.deployments.list({ pipeline, since: from, limit: MAX_LISTED }),
+  ]);
   const isFull = (list: readonly unknown[]): boolean => list.length === MAX_LISTED;
   return {
     pipeline,
@@ -135,13 +124,7 @@ export async function readReview(deps: ReadReviewDeps, request: ReviewRequest): 
     until,
     showsText,
     sets,
-    incidents: incidentsWithCauses(
-      changes,
-      standings.filter((one) => one.pipeline === pipeline && one.evaluatedAt >= from),
-      diagnoses,
-      from,
-      until,
-    ),
+    incidents,
     density: {
       isWatched: plan !== null && state?.state.phase.kind === 'watching',
       series: { query_density: density, query_uncovered_ratio: uncovered },
@@ -151,30 +134,11 @@ export async function readReview(deps: ReadReviewDeps, request: ReviewRequest): 
     topics,
     deployments: deployments.filter(({ occurredAt }) => occurredAt < until).toReversed(),
     cut: [
-      ...(isFull(changes) ? (['changes of verdicts'] as const) : []),
-      ...(isFull(diagnoses) && (diagnoses.at(-1)?.openedAt ?? from) > from ? (['diagnoses'] as const) : []),
+      ...(isFull(incidents) ? (['incidents'] as const) : []),
       ...(isFull(events) && (events.at(-1)?.occurredAt ?? from) > from ? (['density events'] as const) : []),
       ...(isFull(deployments) ? (['deployments'] as const) : []),
     ],
   };
-}
-
-function incidentsWithCauses(
-  changes: readonly CheckTransition[],
-  standings: Parameters<typeof incidentsOf>[1],
-  diagnoses: readonly StoredDiagnosis[],
-  from: Date,
-  until: Date,
-): ReviewedIncident[] {
-  return incidentsOf(changes, standings, from, until).map((incident) => ({
-    ...incident,
-    diagnoses: diagnoses.filter(
-      ({ alarms, openedAt, closedAt }) =>
-        alarms.includes(incident.check) &&
-        openedAt < (incident.closedAt ?? until) &&
-        (closedAt === null || closedAt > (incident.openedAt ?? from)),
-    ),
-  }));
 }
 
 async function readSet(

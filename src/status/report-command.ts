@@ -3,27 +3,22 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { type CommandSettings, commandSettings, withWatchedStore } from '../app/commands/command-store.ts';
-import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { version } from '../app/version.ts';
-import { type ConfiguredOptions, configuredCommand, parseTime } from '../cli/configured-command.ts';
+import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
 import { printJson, printLine } from '../cli/output.ts';
 import { topicJson } from '../density/http-contract.ts';
 import { deploymentJson } from '../deployments/routes.ts';
-import { diagnosisJson } from '../diagnosis/routes.ts';
-import { RecalldError } from '../errors.ts';
+import { incidentJson } from '../diagnosis/routes.ts';
 import { writeText } from '../files/text-file.ts';
 import { goldenSetVersionJson } from '../golden/golden-set-schema.ts';
 import type { SegmentScore } from '../golden/rules/run.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { systemClock } from '../system-clock.ts';
-import { type Review, type ReviewedIncident, type ReviewedSet, readReview } from './read-review.ts';
+import { type Review, type ReviewedSet, readReview } from './read-review.ts';
 import { renderReport } from './report/report-page.tsx';
+import { type ReportedTime, type ReportOptions, readReportOptions } from './report-options.ts';
 
-interface ReportRequest {
-  readonly pipeline: string;
-  readonly from: Date;
-  /** Exclusive. */
-  readonly until: Date;
+interface ReportRequest extends ReportedTime {
   /** Path of the file. */
   readonly out: string;
   /** Replaces a file that is there. */
@@ -36,13 +31,10 @@ const assets = path.join(import.meta.dirname, '../../src/console/assets');
 /**
  * Reads the review and writes it as one HTML file.
  *
- * @throws RecalldError pipeline_unknown, usage for times that do not follow each other, file_unwritable, and as
- * withWatchedStore
+ * @throws RecalldError file_unwritable, and as withWatchedStore
  */
 async function writeReport(settings: CommandSettings, request: ReportRequest): Promise<Review> {
   const { pipeline, from, until, out, force } = request;
-  assertConfiguredPipeline(settings.config, pipeline);
-  if (from >= until) throw new RecalldError('usage', '--from must be before --to; swap the two times.');
   const now = systemClock.now();
   const privacy = settings.config.pipelines.find(({ name }) => name === pipeline)?.privacy;
   const showsText = privacy?.text !== 'hash';
@@ -57,10 +49,7 @@ async function writeReport(settings: CommandSettings, request: ReportRequest): P
   return review;
 }
 
-interface ReportOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly from: Date;
-  readonly to?: Date;
+interface ReportCommandOptions extends ConfiguredOptions, ReportOptions {
   readonly out: string;
   readonly force?: boolean;
 }
@@ -69,19 +58,20 @@ export function reportCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'report',
     'Write one HTML file for the weekly review: scores, incidents and their causes, density drift, topics to write about, health of the golden sets.',
-    'recalld report --pipeline support-docs --from 2026-11-13 --to 2026-11-20 --out report.html',
+    'recalld report\n  recalld report --pipeline support-docs --from 2026-11-13 --to 2026-11-20 --out report.html',
   )
-    .requiredOption('--pipeline <name>', 'the pipeline to review')
-    .requiredOption('--from <time>', 'start of the time to review', parseTime)
-    .option('--to <time>', 'end of the time to review (default: now)', parseTime)
+    .option('--pipeline <name>', 'the pipeline to review (default: the only one of the config)')
+    .option('--from <time>', 'start of the time to review, or its length such as 7d (default: 7d)')
+    .option('--to <time>', 'end of the time to review (default: now)')
     .option('--out <file>', 'HTML file to write', 'report.html')
     .option('--force', 'replace the file when it is there')
-    .action(async ({ config, pipeline, from, to, out, force = false, json }: ReportOptions) => {
-      const until = to ?? new Date();
-      const request = { pipeline, from, until, out, force };
-      const review = await writeReport(commandSettings(config, signal), request);
+    .action(async ({ config, out, force = false, json, ...options }: ReportCommandOptions) => {
+      const settings = commandSettings(config, signal);
+      const pipelines = settings.config.pipelines.map(({ name }) => name);
+      const time = readReportOptions(options, pipelines, systemClock.now());
+      const review = await writeReport(settings, { ...time, out, force });
       if (json === true) printJson({ file: out, ...reviewJson(review) });
-      else printLine(`The review of ${pipeline} is in ${out}.`);
+      else printLine(`The review of ${time.pipeline} is in ${out}.`);
     });
 }
 
@@ -135,20 +125,6 @@ function setJson({ goldenSet, version, runs, last, representativeness }: Reviewe
 
 function scoreJson({ segment, measure, k, mean, n, ciLow, ciHigh, ciMethod }: SegmentScore) {
   return { segment, measure, k, mean, n, ci_low: ciLow, ci_high: ciHigh, ci_method: ciMethod };
-}
-
-function incidentJson(incident: ReviewedIncident) {
-  const { check, severity, worst, openedAt, closedAt, durationMs, explanation, diagnoses } = incident;
-  return {
-    check,
-    severity,
-    worst,
-    opened_at: openedAt?.toISOString() ?? null,
-    closed_at: closedAt?.toISOString() ?? null,
-    duration_seconds: durationMs / 1000,
-    explanation,
-    diagnoses: diagnoses.map(diagnosisJson),
-  };
 }
 
 function valueJson({ windowEnd, value, ciLow, ciHigh, n }: Measurement) {

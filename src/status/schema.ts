@@ -23,6 +23,7 @@ export const pipelineStateSchema = z.object({
   pipeline: z.string(),
   state: stateField,
   reasons: z.array(z.string()).describe('Why it is not ok, worst first.'),
+  unknowns: z.array(z.string()).describe('What is not known although nothing is wrong.'),
   golden_sets: z.array(
     z.object({
       golden_set: z.string(),
@@ -73,6 +74,7 @@ export const pipelineStatusSchema = z.object({
   at: z.iso.datetime(),
   state: stateField,
   reasons: z.array(z.string()).describe('Why it is not ok, worst first.'),
+  unknowns: z.array(z.string()).describe('What is not known although nothing is wrong.'),
   checks: z.array(checkStateSchema),
   golden_sets: z.array(goldenSetStatusSchema),
   measurements: z.array(measurementSchema).describe('The latest of each series.'),

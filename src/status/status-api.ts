@@ -31,10 +31,11 @@ export function addPipelines(app: FastifyInstance, deps: PipelinesDeps): void {
     const page = parseRequest(request.query, pipelineListQuery, 'query');
     const { items, next_cursor } = sliceAt(await deps.readStatuses(), page);
     return {
-      items: items.map(({ pipeline, state, reasons, golden }) => ({
+      items: items.map(({ pipeline, state, reasons, unknowns, golden }) => ({
         pipeline,
         state,
-        reasons,
+        reasons: reasons.map(({ sentence }) => sentence),
+        unknowns,
         golden_sets: golden.map(({ goldenSet, cron }) => ({ golden_set: goldenSet, cron })),
       })),
       next_cursor,
@@ -51,12 +52,13 @@ export function addPipelines(app: FastifyInstance, deps: PipelinesDeps): void {
 type StatusJson = z.infer<typeof pipelineStatusSchema>;
 
 function statusJson(status: DetailedStatus): StatusJson {
-  const { at, pipeline, state, reasons } = status;
+  const { at, pipeline, state, reasons, unknowns } = status;
   return {
     pipeline,
     at: at.toISOString(),
     state,
-    reasons: [...reasons],
+    reasons: reasons.map(({ sentence }) => sentence),
+    unknowns: [...unknowns],
     checks: status.checks.map((check) => checkStateJson(check, at)),
     golden_sets: status.golden.map((set) =>
       goldenSetJson(set, status.runs.find(({ goldenSet }) => goldenSet === set.goldenSet) ?? null),

@@ -7,7 +7,7 @@ import { ageText, formatTable, printJson, printLine, sparkline, styled, verdictT
 import type { SegmentScore } from '../golden/rules/run.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import { ALL_SEGMENT, type Verdict } from '../model.ts';
-import type { GoldenSetStatus } from './pipeline-status.ts';
+import { type GoldenSetStatus, standingIncident } from './pipeline-status.ts';
 import { readStatuses } from './read-status.ts';
 
 /** `recalld status --json`: how every pipeline stands. */
@@ -17,6 +17,8 @@ export interface OverviewJson {
   readonly state: Verdict;
   /** Why it is not ok, worst first. */
   readonly reasons: readonly string[];
+  /** What is not known although nothing is wrong. */
+  readonly unknowns: readonly string[];
   /** The summary of the diagnosis that holds; null when nothing is in alarm. */
   readonly diagnosis: string | null;
   readonly golden_sets: readonly {
@@ -41,12 +43,14 @@ const RUNS_OF_TREND = 20;
 /** @throws RecalldError as withWatchedStore */
 async function readOverview(settings: CommandSettings): Promise<readonly OverviewJson[]> {
   return withWatchedStore(settings, async (store) => {
-    const [statuses, open] = await Promise.all([readStatuses(store), store.diagnoses.open()]);
+    const [statuses, open] = await Promise.all([readStatuses(store), store.incidents.open()]);
     const overview: OverviewJson[] = [];
-    for (const { pipeline, state, reasons, golden } of statuses) {
+    for (const status of statuses) {
+      const { pipeline, state, reasons, unknowns, golden } = status;
       const sets = await Promise.all(golden.map((set) => goldenSet(store.runs, pipeline, set)));
-      const summary = open.find((one) => one.pipeline === pipeline)?.summary ?? null;
-      overview.push({ pipeline, state, reasons, diagnosis: summary, golden_sets: sets });
+      const summary = standingIncident(status, open)?.summary ?? null;
+      const sentences = reasons.map(({ sentence }) => sentence);
+      overview.push({ pipeline, state, reasons: sentences, unknowns, diagnosis: summary, golden_sets: sets });
     }
     return overview;
   });
@@ -129,9 +133,9 @@ function formatOverview(pipelines: readonly OverviewJson[]): string {
     ]),
   );
   const table = formatTable(['pipeline', 'state', 'golden set', 'score', 'trend', 'age'], rows);
-  const why = pipelines.flatMap(({ pipeline, reasons, diagnosis }) => [
+  const why = pipelines.flatMap(({ pipeline, reasons, unknowns, diagnosis }) => [
     ...(diagnosis === null ? [] : [`${styled('bold', pipeline)}: ${diagnosis}`]),
-    ...reasons.map((reason) => `${styled('bold', pipeline)}: ${reason}`),
+    ...[...reasons, ...unknowns].map((reason) => `${styled('bold', pipeline)}: ${reason}`),
   ]);
   return why.length === 0 ? table : `${table}\n\n${why.join('\n')}`;
 }

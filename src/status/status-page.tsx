@@ -1,20 +1,20 @@
 /** All pipelines at a glance, those that need somebody first. */
 import type { TrendPoint } from '../console/charts/trend-chart.tsx';
 import { Empty } from '../console/components/section.tsx';
-import { VerdictBadge } from '../console/components/values.tsx';
+import { Sentence, VerdictBadge } from '../console/components/values.tsx';
 import { pipelinePath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { DiagnosisOf } from '../diagnosis/pages/diagnosis.tsx';
-import type { StoredDiagnosis } from '../diagnosis/rules/episode.ts';
+import type { Incident } from '../diagnosis/rules/incident.ts';
 import { MeasuresTable } from '../measures/measures-table.tsx';
 import { isGlanceMeasure } from '../measures/shown-measures.ts';
 import type { Verdict } from '../model.ts';
-import type { PipelineStatus } from './pipeline-status.ts';
+import { allIsWell, type PipelineStatus } from './pipeline-status.ts';
 
 export interface PipelineGlance {
   readonly status: PipelineStatus;
   /** That holds; null while none does. */
-  readonly diagnosis: StoredDiagnosis | null;
+  readonly diagnosis: Incident | null;
   /** By golden set. */
   readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
 }
@@ -97,15 +97,22 @@ export function StatusPage({
   );
 }
 
-/** How a pipeline stands: its state, and every reason why it is not well. */
-export function Reasons({ status }: { readonly status: Pick<PipelineStatus, 'state' | 'reasons'> }) {
-  const { state, reasons } = status;
-  if (reasons.length === 0) return <p class="reason-none">Every check holds, and everything that must be fresh is.</p>;
+/** How a pipeline stands: every reason why it is not well, each in the colour of what it makes of it. */
+export function Reasons({ status }: { readonly status: Pick<PipelineStatus, 'reasons' | 'unknowns'> }) {
+  const { reasons, unknowns } = status;
+  const shown = reasons.length > 0 ? reasons : unknowns.map((sentence) => ({ verdict: 'no_data' as const, sentence }));
   return (
-    <ul class={`reasons ${state}`}>
-      {reasons.map((reason) => (
-        <li key={reason}>{reason}</li>
-      ))}
-    </ul>
+    <>
+      {reasons.length > 0 ? null : <p class="reason-none">{allIsWell(status)}</p>}
+      {shown.length === 0 ? null : (
+        <ul class="reasons">
+          {shown.map(({ verdict, sentence }) => (
+            <li key={sentence} class={verdict}>
+              <Sentence>{sentence}</Sentence>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
   );
 }

@@ -6,7 +6,7 @@ import type { DeploymentsPageData } from '../deployments/deployments-page.tsx';
 import { pointsOf } from '../golden/pages/golden-page.tsx';
 import type { Measure } from '../ir/metric-key.ts';
 import type { OverviewPageData } from './overview-page.tsx';
-import type { PipelineStatus } from './pipeline-status.ts';
+import { type PipelineStatus, standingIncident } from './pipeline-status.ts';
 import type { PipelineGlance } from './status-page.tsx';
 
 /** What the page of deployments is made from, and what all pages over several pipelines ask. */
@@ -47,14 +47,14 @@ export function namesOf({ site }: ConsoleDeps): string[] {
 /** A sparkline is a hundred pixels wide. */
 const MAX_POINTS = 60;
 const TREND: Measure = 'ndcg';
-const MAX_DIAGNOSES = 6;
+const MAX_INCIDENTS = 6;
 
 export async function readStatusPage(deps: ConsoleDeps, range: TimeRange): Promise<PipelineGlance[]> {
-  const [statuses, open] = await Promise.all([deps.readStatuses(), deps.diagnoses.open()]);
+  const [statuses, open] = await Promise.all([deps.readStatuses(), deps.incidents.open()]);
   return Promise.all(
     statuses.map(async (status) => ({
       status,
-      diagnosis: open.find(({ pipeline }) => pipeline === status.pipeline) ?? null,
+      diagnosis: standingIncident(status, open),
       trends: await trendsOf(deps, status, range),
     })),
   );
@@ -65,9 +65,9 @@ export async function readOverviewPage(
   { name }: ConsolePipeline,
   range: TimeRange,
 ): Promise<OverviewPageData> {
-  const [status, diagnoses] = await Promise.all([
+  const [status, incidents] = await Promise.all([
     deps.readStatus(name),
-    deps.diagnoses.list({ pipeline: name, limit: MAX_DIAGNOSES }),
+    deps.incidents.list({ pipeline: name, limit: MAX_INCIDENTS }),
   ]);
   const [trends, notes] = await Promise.all([
     trendsOf(deps, status, range),
@@ -78,8 +78,11 @@ export async function readOverviewPage(
   ]);
   return {
     status,
-    diagnosis: diagnoses.find(({ closedAt }) => closedAt === null) ?? null,
-    earlier: diagnoses.filter(({ closedAt }) => closedAt !== null),
+    diagnosis: standingIncident(
+      status,
+      incidents.filter(({ closedAt }) => closedAt === null),
+    ),
+    earlier: incidents.filter(({ closedAt }) => closedAt !== null),
     trends,
     notes,
   };

@@ -89,6 +89,20 @@ export function normaliseRows(matrix: Matrix): NormalisedRows {
   return { matrix: { ...matrix, data }, directedRows, zeroRows, notFiniteRows };
 }
 
+/** Mean of the rows, each divided by its length, in float64; rows without a direction are left out. Empty without rows. */
+export function meanDirection(matrix: Matrix): Float64Array {
+  const scales = inverseLengths(matrix);
+  const directed = scales.reduce((count, scale) => count + (scale > 0 ? 1 : 0), 0);
+  const mean = new Float64Array(directed === 0 ? 0 : matrix.columns);
+  for (const [row, scale] of scales.entries()) {
+    if (scale === 0) continue;
+    for (let column = 0; column < mean.length; column++) {
+      mean[column] = (mean[column] ?? 0) + ((matrix.data[row * matrix.columns + column] ?? 0) * scale) / directed;
+    }
+  }
+  return mean;
+}
+
 /** 1 / length for each length, so that a dot product times it is a cosine; 0 for a row without direction. */
 export function inverseOf(lengths: Float64Array): Float64Array {
   return lengths.map((length) => (length > 0 && length < Number.POSITIVE_INFINITY ? 1 / length : 0));

@@ -14,6 +14,13 @@ export function sizeClass(count: number): string {
   return String(size);
 }
 
+/** The counts of a class, as people read them. */
+export function sizeClassText(size: string): string {
+  if (size === 'empty') return 'none';
+  const [least, next] = [4 ** Number(size), 4 ** (Number(size) + 1)];
+  return `about ${least} to ${next}`;
+}
+
 /**
  * The class of a count after `previous`, which stays while the count is within 25 % of the boundary to it: a store
  * whose count swings around a power of 4 would otherwise change its class with every swing. An empty store that was

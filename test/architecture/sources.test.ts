@@ -39,6 +39,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/golden/commands/check.ts': 'a file of the person who runs the command',
   'src/golden/commands/debug-query.ts': 'what we sent ourselves',
   'src/app/version.ts': 'our package.json',
+  'src/dashboards/frame.ts': 'a dashboard that it has just made',
   'src/client/delivery.ts': 'an answer of recalld, cut to some kilobytes',
   'src/text/json.ts': 'after it has looked',
   'src/text/source-line.ts': 'a file of the person who runs the command',

@@ -1,10 +1,11 @@
 /** What every store of baselines must do; see the doc of the port. */
 import { describe, expect, it } from 'vitest';
 import type { GoldenBaselines } from '../../src/golden/sql/golden-baselines.ts';
+import { aRerunNoise } from '../support/builders.ts';
 import { createRun, type GoldenStores, minutes } from '../support/golden-runs.ts';
 
 export function describeGoldenBaselines(open: () => GoldenStores & { readonly baselines: GoldenBaselines }): void {
-  const noise = { all: { 'ndcg@10': { reruns: 5, standardDeviation: 0.01, sharedVariance: 0.0001 } } };
+  const noise = { all: { 'ndcg@10': aRerunNoise({ sharedVariance: 0.0001 }) } };
   const aPin = async (pipeline: string, at = minutes(0)) => {
     const { id: runId, goldenSet } = await createRun(open(), { pipeline });
     return { pipeline, goldenSet, runId, note: null, noise, pinnedAt: at };
@@ -35,6 +36,17 @@ export function describeGoldenBaselines(open: () => GoldenStores & { readonly ba
         { ...first, unpinnedAt: minutes(1) },
       ]);
       expect(await open().baselines.list({ pipeline: 'replaced', limit: 1 })).toHaveLength(1);
+    });
+
+    it('has the mean scores of its reruns while it is pinned', async () => {
+      const first = await aPin('measured', minutes(0));
+      const means = { 'ndcg@10': [0.1, 1 / 3, 1], 'hit_rate@10': [0, 0.7, 1] };
+      await open().baselines.pin(first, means);
+      expect(await open().baselines.means(first.runId)).toEqual(means);
+      const second = await aPin('measured', minutes(1));
+      await open().baselines.pin(second);
+      expect(await open().baselines.means(first.runId)).toBeNull();
+      expect(await open().baselines.means(second.runId)).toBeNull();
     });
 
     it('is one, however many pin at once', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { NewRun, QueryAnswer } from '../../src/golden/rules/run.ts';
 import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
 import type { RunStatus } from '../../src/model.ts';
-import { anAnswer, noLabels } from '../support/builders.ts';
+import { aFailedAnswer, anAnswer, noLabels } from '../support/builders.ts';
 import {
   aDifference,
   anEnd,
@@ -31,10 +31,12 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
         ...run,
         status: 'running',
         reason: null,
+        doubts: [],
         finishedAt: null,
         queriesTotal: 1,
         fingerprints: {},
         labels: noLabels,
+        forbidden: null,
       });
     });
 
@@ -139,6 +141,23 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
       expect(await runs().outcomes(id)).toEqual({ ok: 2, empty: 1, error: 1, timeout: 1 });
     });
 
+    it('tell what the retriever first failed with, in the order in which they came', async () => {
+      const { id } = await create();
+      expect(await runs().failure(id)).toBeNull();
+      const reset = aFailedAnswer({ queryId: 'q9', errorCode: 'connection_reset', errorMessage: 'It hung up.' });
+      await runs().saveAnswers(id, [anAnswer({ queryId: 'q5' }), reset, aFailedAnswer({ queryId: 'q8' })]);
+      await runs().saveAnswers(id, [aFailedAnswer({ queryId: 'q1' })]);
+      expect((await runs().answers(id)).map(({ queryId }) => queryId)).toEqual(['q5', 'q9', 'q8', 'q1']);
+      expect(await runs().failure(id)).toEqual({
+        message: 'It hung up.',
+        code: 'connection_reset',
+        queries: 1,
+        others: 2,
+        notAsked: 0,
+        total: 4,
+      });
+    });
+
     it('are kept letter by letter and bit by bit, duplicates of a document too', async () => {
       await fc.assert(
         fc.asyncProperty(fc.uniqueArray(anyAnswer, { selector: (answer) => answer.queryId }), async (answers) => {
@@ -196,16 +215,19 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
         { ...ndcg, segment: 'language=de', mean: 0, ciLow: 0 },
       ] as const;
       const checks = [floor, { ...floor, name: 'mrr@10 below 0.5 on faq', verdict: 'no_data', value: null }] as const;
-      expect(await runs().finish(id, anEnd({ scores, checks, segmentsOverflow: 3 }))).toBe(true);
+      const doubts = ['None of the 6 returned documents is judged: the set has "d1", {the retriever} kb-1.'];
+      expect(await runs().finish(id, anEnd({ doubts, scores, checks, segmentsOverflow: 3 }))).toBe(true);
       expect(await runs().find(id)).toEqual({
         ...run,
         id,
         status: 'completed',
         reason: null,
+        doubts,
         finishedAt: minutes(2),
         queriesTotal: 1,
         fingerprints: {},
         labels: noLabels,
+        forbidden: null,
       });
       expect(new Set(await runs().scores(id))).toEqual(new Set(scores));
       expect(new Set(await runs().checks(id))).toEqual(new Set(checks));
@@ -244,6 +266,17 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
         { runId: id, baselineRunId: before.id, metrics: [aDifference()] },
       ]);
       expect(await runs().comparedWithBaseline(pipeline, 'faq', 1, 0)).toEqual([]);
+    });
+
+    it('keeps which forbidden documents came back, those at the top first', async () => {
+      const { id } = await create();
+      const confirmed = [
+        { queryId: 'q1', documentId: 'tenant-b/7', rank: 1 },
+        { queryId: 'q1', documentId: 'withdrawn', rank: 4 },
+      ];
+      await runs().finish(id, anEnd({ forbidden: { asked: 3, failed: 1, unconfirmed: 2, confirmed } }));
+      expect((await runs().find(id))?.forbidden).toEqual({ asked: 3, failed: 1, unconfirmed: 2 });
+      expect(await runs().forbidden(id)).toEqual(confirmed);
     });
 
     it('says why nobody could look for its labels', async () => {

@@ -57,6 +57,14 @@ export function describeGoldenSets(store: () => GoldenSets): void {
       expect(await store().latest(set.name)).toEqual(version);
     });
 
+    it('keeps what a query forbids, judged or not, in its order', async () => {
+      const probe = { ...invoice, id: 'probe', judgments: [], forbidden: ['tenant-b/*', 'a, "b" {c}'] };
+      const queries = [refund, { ...invoice, forbidden: ['withdrawn'] }, probe];
+      const { set } = await store().add({ ...aSet(), queries }, monday);
+      expect(await store().queries(set.name, set.version)).toEqual(queries);
+      expect(await store().withForbidden(set.name, set.version)).toEqual([invoice.id, 'probe']);
+    });
+
     it('gets no new version from the same content, and keeps the date of its import', async () => {
       const set = aSet();
       const first = await store().add(set, monday);

@@ -31,7 +31,10 @@ export function describeLatestRuns(open: () => GoldenStores): void {
 
     it('has its scores, outcomes, checks and duration when it completed', async () => {
       const { id } = await create({ pipeline: 'complete' });
-      await runs().saveAnswers(id, [anAnswer(), anAnswer({ queryId: 'q2', outcome: 'timeout', documents: [] })]);
+      await runs().saveAnswers(id, [
+        anAnswer(),
+        anAnswer({ queryId: 'q2', outcome: 'timeout', documents: [], errorMessage: 'It did not answer.' }),
+      ]);
       await runs().finish(id, anEnd({ segmentsOverflow: 7 }));
       expect(await latestOf('complete')).toEqual({
         pipeline: 'complete',
@@ -40,7 +43,9 @@ export function describeLatestRuns(open: () => GoldenStores): void {
         runsByStatus: { running: 0, completed: 1, void: 0, failed: 0, cancelled: 0 },
         ended: {
           durationSeconds: 120,
+          forbidden: null,
           outcomes: { ok: 1, empty: 0, error: 0, timeout: 1 },
+          failure: { message: 'It did not answer.', code: 'timeout', queries: 1, others: 0, notAsked: 0, total: 2 },
           checks: [floor],
           finishedAt: minutes(2),
         },

@@ -1,89 +1,193 @@
-/** From a broken retriever to the pager and back, through real Prometheus and Alertmanager. */
+/** From a fault to the pager and back, through real Prometheus and Alertmanager: once each, over kills of every part. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type AlertingStack, type Notification, startAlertingStack } from '../support/alerting-stack.ts';
-import { documents, startFaultServer, status } from '../support/fault-server.ts';
-import { anInstallation } from '../support/installation.ts';
+import { type AlertingStack, startAlertingStack } from '../support/alerting-stack.ts';
+import { documents } from '../support/fault-server.ts';
+import { anInstallation, type Installation, type InstalledDaemon } from '../support/installation.ts';
 import { missing } from '../support/promtool.ts';
-
 import { waitFor } from '../support/wait-for.ts';
-import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
+import { type Broken, faults, QUERIES, startFaults } from './alerting-faults.ts';
+import { aGoldenCsv } from './golden-files.ts';
 
-const PATIENCE = { timeoutMs: 90_000 };
+const PATIENCE = { timeoutMs: 120_000 };
 
-const links = `
-alerts: {runbook_base_url: "https://wiki.internal/runbooks", dashboard_base_url: "https://grafana.internal", console_base_url: "https://recalld.internal"}
-`;
-
-async function told(
-  stack: AlertingStack,
-  state: Notification['status'],
-  alert: string,
-  after = 0,
-): Promise<Notification> {
-  return waitFor(
-    () =>
-      stack
-        .notifications()
-        .slice(after)
-        .findLast(({ status: seen, labels }) => seen === state && labels['alertname'] === alert),
-    PATIENCE,
-  );
+interface World {
+  readonly faults: Broken;
+  readonly installation: Installation;
+  readonly stack: AlertingStack;
+  /** Every check holds again, as the daemon says. */
+  readonly isWell: () => Promise<void>;
+  /** `kill -9` when no run is under way, since a run that is killed waits for its lease longer than this world is patient. */
+  readonly kill: () => Promise<void>;
+  readonly start: (...args: readonly string[]) => Promise<void>;
 }
+
+/** Every pipeline is well, and Prometheus knows. */
+async function aWorld(): Promise<World> {
+  const broken = await startFaults(onTestFinished);
+  const installation = await anInstallation({ 'recalld.yaml': broken.config, 'faq.csv': aGoldenCsv(QUERIES) });
+  const { recalld, serve, query } = installation;
+  expect(await recalld('golden import faq.csv --set faq')).toMatchObject({ code: 0 });
+  const rules = await recalld('rules');
+  expect(rules).toMatchObject({ code: 0 });
+  const { run_id: run } = await installation.json<{ run_id: string }>('golden run --pipeline fallen --set faq --wait');
+  expect(await recalld(`baselines pin ${run}`)).toMatchObject({ code: 0 });
+
+  let daemon: InstalledDaemon = await serve();
+  const stack = await startAlertingStack(daemon.url, rules.stdout);
+  const isWell = async () => {
+    const ok = /recalld_check_state\{[^}]*state="ok"\} 1/g;
+    await waitFor(async () => [...(await daemon.metrics()).matchAll(ok)].length === faults.length, PATIENCE);
+  };
+  await isWell();
+  let isOver = false;
+  const traffic = (async () => {
+    while (!isOver) {
+      const queries = Array.from({ length: 20 }, () => broken.liveQueries()).flat();
+      // While the daemon is away, the service goes on without it.
+      await daemon.post('/v1/queries', queries).catch(() => undefined);
+      await delay(500);
+    }
+  })();
+  onTestFinished(async () => {
+    isOver = true;
+    await traffic;
+  });
+  return {
+    faults: broken,
+    installation,
+    stack,
+    isWell,
+    async kill() {
+      await waitFor(
+        async () => (await query(`select 1 from golden_runs where status = 'running'`)).length === 0,
+        PATIENCE,
+      );
+      daemon.child.kill('SIGKILL');
+      await daemon.finished;
+    },
+    async start(...args) {
+      daemon = await serve(...args);
+      await stack.scrape(daemon.url);
+    },
+  };
+}
+
+/** What the pager was told of a summary, in order. */
+function pagesOf(stack: AlertingStack, summary: string): string[] {
+  return stack
+    .pages()
+    .filter((page) => page.summary === summary)
+    .map(({ action }) => action);
+}
+
+function chatsOf(stack: AlertingStack, summary: string): string[] {
+  return stack
+    .chats()
+    .filter(({ title }) => title.endsWith(`: ${summary}`))
+    .map(({ title }) => title.split(':')[0] ?? '');
+}
+
+const EMPTY = 'Retrieval of empty is broken: a check is critical.';
+
+async function told(stack: AlertingStack, summary: string, actions: readonly string[]): Promise<void> {
+  await waitFor(() => {
+    expect(pagesOf(stack, summary)).toEqual(actions);
+    return true;
+  }, PATIENCE);
+}
+
+/** Pages that nobody has closed. */
+function openPages(stack: AlertingStack): string[] {
+  const last = new Map(stack.pages().map(({ key, summary, action }) => [key, { summary, action }]));
+  return [...last.values()].flatMap(({ summary, action }) => (action === 'resolve' ? [] : [summary]));
+}
+
+const pagers = faults.flatMap(({ page }) => page ?? []);
+const chatted = faults.flatMap(({ page, chat }) => [page ?? [], chat ?? []].flat());
 
 const isMissing = missing('prometheus') || missing('prometheus-alertmanager');
 
 describe.skipIf(isMissing)('the pager', () => {
-  it('is told that the retriever broke, that it was mended, and that nobody measures any more', async () => {
-    const retriever = await startFaultServer(documents(rightAnswer));
-    onTestFinished(() => retriever.close());
-    const config = aConfig({
-      url: retriever.url,
-      retriever: 'retries: 0',
-      golden: 'cron: "*/2 * * * * *"',
-      checks: '[{measure: ndcg@10, below: 0.8}]',
-    });
-    const { recalld, serve } = await anInstallation({
-      'recalld.yaml': `${config}${links}`,
-      'faq.csv': aGoldenCsv(10),
-    });
-    expect(await recalld('golden import faq.csv --set faq')).toMatchObject({ code: 0 });
-    const rules = await recalld('rules');
-    expect(rules).toMatchObject({ code: 0, stderr: '' });
-    const daemon = await serve();
-    const stack = await startAlertingStack(daemon.url, rules.stdout);
-    await told(stack, 'firing', 'RecalldWatchdog');
-    await waitFor(async () => /recalld_check_state\{[^}]*state="ok"\} 1/.test(await daemon.metrics()));
+  it('is told of each fault once when it begins and once when it ends, over a kill of the daemon in between', async () => {
+    const { faults: services, stack, installation, kill, start } = await aWorld();
+    expect(stack.pages()).toEqual([]);
 
-    retriever.respondWith(status(500));
-    expect(await told(stack, 'firing', 'RecalldCheckCritical')).toMatchObject({
-      labels: { severity: 'critical', pipeline: 'docs', check: 'ndcg@10 below 0.8 on faq' },
-      annotations: {
-        summary: 'Retrieval of docs is broken: ndcg@10 below 0.8 on faq.',
-        runbook_url: 'https://wiki.internal/runbooks/RecalldCheckCritical.md',
-        dashboard_url: 'https://grafana.internal/d/recalld-retrieval-health?var-pipeline=docs',
-      },
-    });
-    expect(await told(stack, 'firing', 'RecalldRetrieverNotAnswering')).toMatchObject({
-      annotations: {
-        // The run that met the fault half-way fires it too.
-        description: expect.stringMatching(
-          /^\d+% of the queries of the latest run of faq on docs failed or timed out\.$/,
-        ),
-      },
-    });
+    services.break();
+    await waitFor(() => {
+      for (const summary of pagers) expect([summary, ...pagesOf(stack, summary)]).toEqual([summary, 'trigger']);
+      for (const summary of chatted) expect([summary, ...chatsOf(stack, summary)]).toEqual([summary, 'firing']);
+      return true;
+    }, PATIENCE);
+    for (const { pipeline, page, chat, says } of faults) {
+      const told = stack.pages().find(({ summary }) => summary === page);
+      const said = stack.chats().find(({ title }) => title === `firing: ${page ?? chat}`);
+      if (page !== null) expect(told?.details['description']).toMatch(says);
+      expect(said?.text).toMatch(says);
+      for (const link of [said?.link, ...(page === null ? [] : [told?.link, told?.details['console']])])
+        expect(link).toBe(`https://recalld.internal/pipelines/${pipeline}`);
+      expect(said?.text).toContain('<https://recalld.internal/runbooks/Recalld');
+      expect(said?.text).toMatch(/^(?:Cause not yet known|Likely cause: .*)\.$/m);
+    }
 
-    retriever.respondWith(documents(rightAnswer));
-    await told(stack, 'resolved', 'RecalldCheckCritical');
-    await told(stack, 'resolved', 'RecalldRetrieverNotAnswering');
+    await kill();
+    await start();
+    const runs = async () =>
+      Number((await installation.query<{ n: string }>('select count(*) as n from golden_runs'))[0]?.n ?? 0);
+    const before = await runs();
+    await waitFor(async () => (await runs()) >= before + 3 * faults.length, PATIENCE);
+    expect(stack.pages().map(({ action }) => action)).toEqual(pagers.map(() => 'trigger'));
 
-    await daemon.stop();
-    const idle = await serve('--roles', 'api,worker');
-    const before = stack.notifications().length;
-    await stack.scrape(idle.url);
-    expect(await told(stack, 'firing', 'RecalldGoldenNotRunning', before)).toMatchObject({
-      labels: { severity: 'critical', pipeline: 'docs', golden_set: 'faq' },
-      annotations: { summary: 'Golden set faq on docs is no longer run.' },
-    });
-    await idle.stop();
-  }, 300_000);
+    services.mend();
+    await waitFor(
+      () => stack.chats().filter(({ title }) => title.startsWith('resolved')).length >= chatted.length,
+      PATIENCE,
+    );
+    await waitFor(() => stack.pages().length >= 2 * pagers.length, PATIENCE);
+    for (const summary of pagers)
+      expect([summary, ...pagesOf(stack, summary)]).toEqual([summary, 'trigger', 'resolve']);
+    for (const summary of chatted)
+      expect([summary, ...chatsOf(stack, summary)]).toEqual([summary, 'firing', 'resolved']);
+    expect(stack.pages()).toHaveLength(2 * pagers.length);
+    expect(stack.chats()).toHaveLength(2 * chatted.length);
+    // What ends is the incident that began.
+    expect(new Set(stack.pages().map(({ key }) => key)).size).toBe(pagers.length);
+  }, 400_000);
+
+  it('is told the end of what was mended while the daemon was away, or came back without a scheduler', async () => {
+    const { faults: services, stack, kill, start } = await aWorld();
+    services.servers.get('empty')?.respondWith(documents([]));
+    await told(stack, EMPTY, ['trigger']);
+    await kill();
+    services.mend();
+    const absent = 'Prometheus reaches no replica of a recalld.';
+    await told(stack, absent, ['trigger']);
+    await start('--roles', 'api,worker');
+    await told(stack, absent, ['trigger', 'resolve']);
+    const idle = 'A golden set of fallen is no longer run.';
+    await told(stack, idle, ['trigger']);
+    await kill();
+    await start();
+    await told(stack, idle, ['trigger', 'resolve']);
+    await told(stack, EMPTY, ['trigger', 'resolve']);
+    await waitFor(() => openPages(stack).length === 0, PATIENCE);
+    expect(openPages(stack)).toEqual([]);
+  }, 400_000);
+
+  it.each(['prometheus', 'alertmanager'] as const)(
+    'is told the end of what was mended while %s was away',
+    async (part) => {
+      const { faults: services, stack, isWell } = await aWorld();
+      services.servers.get('empty')?.respondWith(documents([]));
+      await told(stack, EMPTY, ['trigger']);
+      await stack[part].kill();
+      services.mend();
+      await isWell();
+      await stack[part].restart();
+      await told(stack, EMPTY, ['trigger', 'resolve']);
+      await waitFor(() => openPages(stack).length === 0, PATIENCE);
+      expect(openPages(stack)).toEqual([]);
+    },
+    400_000,
+  );
 });

@@ -59,10 +59,18 @@ describe('a pinned baseline', () => {
     const first = await run();
     expect(first.baseline).toBeNull();
     expect(verdictOf(first, 'regression')).toBe('no_data');
+    expect(await recalld('golden import faq.csv --set faq')).toMatchObject({
+      stderr: expect.stringContaining('ndcg@10: what fall it finds is not known before a run is pinned') as string,
+    });
     expect(await recalld(`baselines pin ${first.run_id} --reruns 2`)).toMatchObject({
       code: 0,
       stdout: `Pinned: runs of faq on docs are compared with ${first.run_id}.\n`,
-      stderr: expect.stringContaining('It answered the same in 3 runs') as string,
+      stderr: expect.stringMatching(
+        /It answered the same in 3 runs(.|\n)*ndcg@10: each fall of 0\.\d{4} or more is called within 2 runs/,
+      ) as string,
+    });
+    expect(await recalld('golden check --pipeline docs --set faq')).toMatchObject({
+      stdout: expect.stringContaining('Power: ndcg@10: each fall of') as string,
     });
 
     const same = await run();
@@ -138,7 +146,7 @@ describe('the doctor', () => {
     expect(findings.filter(({ status }) => status !== 'ok')).toEqual([]);
     expect({ code, verdict }).toEqual({ code: 0, verdict: 'ok' });
     expect(new Set(findings.map(({ service }) => service))).toEqual(
-      new Set(['queue', 'database', 'docs retriever', 'docs embedder', 'docs vector store']),
+      new Set(['queue', 'database', 'docs retriever', 'docs embedder', 'docs vector store', 'docs golden set']),
     );
   });
 

@@ -91,6 +91,13 @@ describe('the command line', () => {
       says: /^recalld: There is no golden set "faq"; import one with `recalld golden import PATH --set faq`\.$/m,
     },
     {
+      name: 'a folder without a config',
+      line: 'status',
+      files: {},
+      code: 2,
+      says: /^recalld: There is no recalld\.yaml in .+, and no database was made there; .+ or write one\.$/m,
+    },
+    {
       name: 'a pipeline that is not there',
       line: 'golden run --pipeline dogs --set faq',
       code: 2,

@@ -1,5 +1,6 @@
 /** The daemon: it starts, measures, answers Prometheus, survives what it must, and leaves nothing behind. */
 import { spawnSync } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunSummaryJson } from '../../src/golden/run-summary-schema.ts';
 import { documents, slow, startFaultServer } from '../support/fault-server.ts';
@@ -40,9 +41,17 @@ async function get(url: string): Promise<{ status: number; type: string | null; 
 const listRuns = ({ json }: Installation) => json<RunSummaryJson[]>('runs list --limit 1000');
 
 describe('the daemon', () => {
-  it('starts with no config at all, says what it assumed, and stops without a trace', async () => {
+  it('makes nothing in a folder without a config, and says the way out', async () => {
     const folder = await aFolder();
-    const daemon = await startRecalld(['serve'], folder, { RECALLD_SERVER_PORT: '0' });
+    const { code, stderr } = await runRecalld(['serve'], folder, { RECALLD_SERVER_PORT: '0' });
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('name the file with --config') });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('starts by the environment alone, says what it assumed, and stops without a trace', async () => {
+    const folder = await aFolder();
+    const env = { RECALLD_SERVER_PORT: '0', RECALLD_STORAGE_DATA_DIR: '.recalld' };
+    const daemon = await startRecalld(['serve'], folder, env);
     const family = descendantsOf(daemon.pid);
     expect(family.length).toBeGreaterThan(0);
     expect(await get(`${daemon.url}/livez`)).toMatchObject({ status: 200 });
@@ -58,7 +67,7 @@ describe('the daemon', () => {
     const { code, stderr, stdout } = await daemon.stop();
     expect(code).toBe(0);
     expect(stdout).toBe('');
-    expect(stderr).toContain('defaults are assumed');
+    expect(stderr).toContain('the environment alone is the config');
     expect(logLines(stderr).filter((line) => line['level'] === 'error' || line['level'] === 'warn')).toEqual([]);
     expect(stderr).not.toMatch(/^ {4}at /m);
     expect(family.filter(isAlive)).toEqual([]);

@@ -1,7 +1,7 @@
 /** From a golden run that alarms to what is behind it: by HTTP, by metric, and on the command line. */
 import { expect, it, onTestFinished } from 'vitest';
 import type { PipelineDiagnosis } from '../../src/diagnosis/diagnose-command.ts';
-import type { DiagnosisJson } from '../../src/diagnosis/routes.ts';
+import type { IncidentJson } from '../../src/diagnosis/routes.ts';
 import type { OverviewJson } from '../../src/status/status-command.ts';
 import { documents, startFaultServer, status } from '../support/fault-server.ts';
 import { anInstallation } from '../support/installation.ts';
@@ -31,9 +31,9 @@ it('says that the retriever is down while it is, and that it was when it is back
     }, LONG);
     return id;
   };
-  const latest = async (): Promise<DiagnosisJson | undefined> => {
-    const { json } = await api('GET', '/v1/diagnoses?pipeline=docs&limit=1');
-    return (json['items'] as DiagnosisJson[])[0];
+  const latest = async (): Promise<IncidentJson | undefined> => {
+    const { json } = await api('GET', '/v1/incidents?pipeline=docs&limit=1');
+    return (json['items'] as IncidentJson[])[0];
   };
 
   const good = await goldenRun();

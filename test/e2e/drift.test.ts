@@ -33,7 +33,7 @@ describe('recalld drift', () => {
     const folder = await aFolderWith(lines(fan(250, -0.2, 1.2)));
     const { code, stdout, stderr } = await runRecalld(['drift', ...FILES, '--json'], folder);
     expect(JSON.parse(stdout)).toMatchObject({
-      k: 5,
+      score_name: 'top-1-less-mean',
       counts: { store: 200, reference: 300, current: 250 },
       verdict: 'not_worse',
     });

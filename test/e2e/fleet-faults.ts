@@ -91,31 +91,31 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
 
   it('puts a job with a payload that makes no sense aside, with the reason, and works on', async () => {
     const { finishesARun, fleet, folder, member, withQueue } = watched();
+    const died = 'recalld_jobs_total{task="run-golden-set",outcome="dead"}';
+    const dead = async (): Promise<number> => {
+      const pages = await Promise.all(fleet.of('worker').map(metricsOf));
+      return pages.reduce((sum, page) => sum + (seriesValue(page, died) ?? 0), 0);
+    };
+    const before = await dead();
     await withQueue(async (queue) => {
-      const failed = async (): Promise<number | undefined> =>
-        (await queue.counts()).find((count) => count.queue === 'run-golden-set' && count.state === 'failed')?.count;
       await Promise.all(
         [7, '', { run: 1 }].map((runId, index) =>
           queue.enqueue('run-golden-set', { run_id: runId }, `poison-${index}`),
         ),
       );
-      await waitFor(async () => (await failed()) === 3, PATIENCE);
-      const kept = await queue.failures(3);
-      expect(kept.filter(({ reason }) => /^(run_id|payload): /.test(reason))).toHaveLength(3);
+      const reasons = async (): Promise<string[]> =>
+        (await queue.failures(10)).filter(({ id }) => id.startsWith('poison-')).map(({ reason }) => reason);
+      await waitFor(async () => (await reasons()).length === 3, PATIENCE);
+      expect(await reasons()).toEqual([1, 2, 3].map(() => expect.stringMatching(/^(run_id|payload): /)));
     });
-    const died = 'recalld_jobs_total{job="run-golden-set",outcome="dead"}';
-    const dead = async (): Promise<number> => {
-      const pages = await Promise.all(fleet.of('worker').map(metricsOf));
-      return pages.reduce((sum, page) => sum + (seriesValue(page, died) ?? 0), 0);
-    };
-    expect(await dead()).toBe(3);
+    await waitFor(async () => (await dead()) >= before + 3, PATIENCE);
     const waiting = 'recalld_queue_jobs{queue="run-golden-set",state="failed"}';
-    await waitFor(async () => seriesValue(await metricsOf(member('worker')), waiting) === 3, PATIENCE);
+    await waitFor(async () => (seriesValue(await metricsOf(member('worker')), waiting) ?? 0) >= 3, PATIENCE);
     const said = fleet.of('worker').flatMap(({ daemon }) => logLines(daemon.stderr()));
     expect(said.filter(({ id }) => String(id).startsWith('poison-'))).toHaveLength(3);
     const doctor = await runRecalld(['doctor', '--config', 'member-0.yaml'], folder);
     expect(doctor.stdout).toMatch(
-      /^warning {2}jobs: 3 jobs of run-golden-set failed for good, the latest, poison-\d, with "(run_id|payload): /m,
+      /^warning {2}jobs: \d+ jobs of run-golden-set failed for good, the latest, poison-\d, with "(run_id|payload): /m,
     );
     await finishesARun();
   });

@@ -145,7 +145,7 @@ describe('an empty daemon', () => {
     expect(twice.json['detail']).toMatch(/^Line 3 of queries repeats the query id "q1" of line 2 of queries/);
     expect(await post([{ text: 'a' }])).toMatchObject({
       json: {
-        detail: expect.stringMatching(/^Line 1 of queries must have either "judgments" or "relevant"/) as string,
+        detail: expect.stringMatching(/^Line 1 of queries must have "judgments", "relevant" or "forbidden"/) as string,
       },
     });
     expect(await post([{ text: 'a', relevant: [] }])).toMatchObject({

@@ -59,8 +59,16 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
   ['drift', vectors],
 ];
 
-/** These need a model to ask, live queries with feedback, and a run that hangs; tests of their own have them. */
-const elsewhere = ['golden generate', 'golden promote', 'golden cancel'];
+/** These need a model to ask, live queries, and a run that hangs; tests of their own have them. */
+const elsewhere = [
+  'golden generate',
+  'golden promote',
+  'golden cancel',
+  'judge status',
+  'judge run',
+  'judge review',
+  'judge import',
+];
 
 beforeAll(async () => {
   const retriever = await startFaultServer(documents(rightAnswer));

@@ -71,9 +71,14 @@ describe('the measures of live traffic', () => {
     const check = (value: (name: string, labels?: string) => number | null): void => {
       expect(value('recalld_query_volume')).toBe(125);
       // Every query was kept, so there is no doubt.
-      for (const bound of ['', '_ci_low', '_ci_high']) {
-        expect(value(`recalld_query_zero_results_ratio${bound}`)).toBeCloseTo(20 / 125, 9);
-        expect(value(`recalld_query_error_ratio${bound}`)).toBeCloseTo(5 / 125, 9);
+      for (const [measure, share] of [
+        ['zero_results', 20 / 125],
+        ['error', 5 / 125],
+      ] as const) {
+        const name = `recalld_query_${measure}_ratio`;
+        expect(value(name)).toBeCloseTo(share, 9);
+        expect(value(`${name}_ci_low`)).toBeLessThan(share);
+        expect(value(`${name}_ci_high`)).toBeGreaterThan(share);
       }
       // 30 queries that only people clicked, and 60 of the 70 that the robot clicked.
       expect(value('recalld_feedback_clicked_query_ratio')).toBeCloseTo(90 / 125, 9);

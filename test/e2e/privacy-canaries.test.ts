@@ -135,7 +135,7 @@ async function letJobsRun(daemon: Daemon, folder: string): Promise<void> {
   await waitFor(
     async () => {
       const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
-      const waiting = jobs.filter((name) => !metrics.includes(`recalld_job_duration_seconds_count{job="${name}"} `));
+      const waiting = jobs.filter((name) => !metrics.includes(`recalld_job_duration_seconds_count{task="${name}"} `));
       expect(waiting).toEqual([]);
       return true;
     },

@@ -27,7 +27,7 @@ export function describePages(watched: () => WatchedService): void {
       host = new URL(service.daemon.url).host;
       for (const statement of [topicSql, eventSql]) await queryDatabase(embeddedConnection(service.folder), statement);
       await startJobs(embeddedConnection(service.folder), ['evaluate-checks']);
-      for (const asked of ['/v1/diagnoses', '/v1/checks/transitions']) {
+      for (const asked of ['/v1/incidents', '/v1/checks/transitions']) {
         await waitFor(
           async () => {
             const answer = await fetch(`${service.daemon.url}${asked}?pipeline=docs`);

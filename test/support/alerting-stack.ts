@@ -1,12 +1,14 @@
 /**
- * A real Prometheus and a real Alertmanager on loopback, and a webhook that keeps what it is told.
+ * A real Prometheus and a real Alertmanager on loopback, with the routes and receivers that are shipped, and what their
+ * PagerDuty and their Slack were told.
  *
- *   const stack = await startAlertingStack({ daemonUrl, rules });
- *   await waitFor(() => stack.notified('firing', 'RecalldCheckCritical'));
+ *   const stack = await startAlertingStack(daemon.url, rules);
+ *   await waitFor(() => stack.pages().some(({ action }) => action === 'trigger'));
  *   await stack.scrape(otherDaemonUrl);       // the daemon came back at another address
+ *   await stack.prometheus.restart();         // after kill -9, where it was
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -15,118 +17,183 @@ import { freePort } from './free-port.ts';
 import { aFolder } from './recalld.ts';
 import { waitFor } from './wait-for.ts';
 
-export interface Notification {
-  readonly status: 'firing' | 'resolved';
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
+/** An event of PagerDuty: it opens an incident, adds to it, or closes it. */
+export interface Page {
+  readonly action: 'trigger' | 'resolve';
+  /** Of the incident. */
+  readonly key: string;
+  readonly summary: string;
+  readonly link: string;
+  readonly details: Readonly<Record<string, string>>;
+}
+
+/** A message of Slack. */
+export interface Chat {
+  readonly title: string;
+  readonly text: string;
+  readonly link: string;
+}
+
+export interface Part {
+  /** `kill -9`. */
+  kill(): Promise<void>;
+  /** Starts it again, with what it had stored. */
+  restart(): Promise<void>;
 }
 
 export interface AlertingStack {
-  /** Everything that the webhook was told, in order. */
-  notifications(): readonly Notification[];
+  /** Everything that PagerDuty was told, in order. */
+  pages(): readonly Page[];
+  /** Everything that Slack was told, in order. */
+  chats(): readonly Chat[];
   /** Makes Prometheus scrape another address. */
   scrape(daemonUrl: string): Promise<void>;
+  readonly prometheus: Part;
+  /** Killed when it has written down what it has told, as it does now and then. */
+  readonly alertmanager: Part;
 }
 
 /** @param rules a rule file, whose durations are played in seconds */
 export async function startAlertingStack(daemonUrl: string, rules: string): Promise<AlertingStack> {
   const folder = await aFolder();
-  const webhook = await startFaultServer(json({}));
-  onTestFinished(() => webhook.close());
-  const prometheusPort = await freePort();
-  const alertmanagerUrl = await startAlertmanager({
-    route: {
-      receiver: 'webhook',
-      group_by: ['...'],
-      group_wait: '0s',
-      group_interval: '1s',
-      repeat_interval: '1h',
-    },
-    receivers: [{ name: 'webhook', webhook_configs: [{ url: webhook.url }] }],
-  });
-
+  const receivers = await startFaultServer(json({}));
+  onTestFinished(() => receivers.close());
   const file = (name: string) => path.join(folder, name);
   const write = (name: string, content: object) => writeFileSync(file(name), stringify(content));
   const target = (url: string) => [{ targets: [new URL(url).host] }];
+
+  write('alertmanager.yml', shippedAlertmanager(receivers.url));
+  const alertmanager = await aPart('prometheus-alertmanager', (address) => [
+    `--config.file=${file('alertmanager.yml')}`,
+    `--storage.path=${file('alertmanager')}`,
+    `--web.listen-address=${address}`,
+    '--cluster.listen-address=',
+    '--data.maintenance-interval=1s',
+  ]);
+
   write('rules.yml', inSeconds(rules));
   write('targets.yml', target(daemonUrl));
   write('prometheus.yml', {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     rule_files: ['rules.yml'],
-    alerting: { alertmanagers: [{ static_configs: target(alertmanagerUrl) }] },
-    scrape_configs: [
-      {
-        job_name: 'recalld',
-        honor_labels: true,
-        file_sd_configs: [{ files: ['targets.yml'], refresh_interval: '1s' }],
-      },
-    ],
+    alerting: { alertmanagers: [{ static_configs: target(alertmanager.url) }] },
+    scrape_configs: [{ job_name: 'recalld', file_sd_configs: [{ files: ['targets.yml'], refresh_interval: '1s' }] }],
   });
-
-  run('prometheus', [
+  const prometheus = await aPart('prometheus', (address) => [
     `--config.file=${file('prometheus.yml')}`,
     `--storage.tsdb.path=${file('prometheus')}`,
-    `--web.listen-address=127.0.0.1:${prometheusPort}`,
+    `--web.listen-address=${address}`,
     '--rules.alert.resend-delay=1s',
+    '--rules.alert.for-grace-period=1s',
   ]);
-  await untilReady(`http://127.0.0.1:${prometheusPort}`);
 
+  const killWrittenDown = async (): Promise<void> => {
+    const now = Date.now();
+    await waitFor(() => statSync(path.join(file('alertmanager'), 'nflog')).mtimeMs > now);
+    await alertmanager.kill();
+  };
+  const told = (receiver: string) =>
+    receivers.requests.filter(({ target: at }) => at === receiver).map(({ body }) => JSON.parse(body) as unknown);
   return {
-    notifications: () =>
-      webhook.requests.flatMap(({ body }) => (JSON.parse(body) as { alerts: Notification[] }).alerts),
+    pages: () => told('/pager').map((event) => pageOf(event as PagerDutyEvent)),
+    chats: () => told('/chat').map((message) => chatOf(message as SlackMessage)),
     async scrape(url) {
       write('targets.yml', target(url));
     },
+    prometheus,
+    alertmanager: { ...alertmanager, kill: killWrittenDown },
   };
 }
 
-/** An Alertmanager of its own. @returns where it answers */
-export async function startAlertmanager(config: object): Promise<string> {
-  const folder = await aFolder();
-  const file = path.join(folder, 'alertmanager.yml');
-  writeFileSync(file, stringify(config));
-  const url = `http://127.0.0.1:${await freePort()}`;
-  run('prometheus-alertmanager', [
-    `--config.file=${file}`,
-    `--storage.path=${path.join(folder, 'data')}`,
-    `--web.listen-address=${new URL(url).host}`,
-    '--cluster.listen-address=',
-  ]);
-  await untilReady(url);
-  return url;
+interface PagerDutyEvent {
+  readonly event_action: Page['action'];
+  readonly dedup_key: string;
+  readonly client_url?: string;
+  readonly payload: { readonly summary: string; readonly custom_details?: Readonly<Record<string, string>> };
+}
+
+function pageOf({ event_action: action, dedup_key: key, client_url: link = '', payload }: PagerDutyEvent): Page {
+  return { action, key, summary: payload.summary, link, details: payload.custom_details ?? {} };
+}
+
+interface SlackMessage {
+  readonly attachments: readonly [{ readonly title: string; readonly text: string; readonly title_link?: string }];
+}
+
+function chatOf({ attachments: [{ title, text, title_link: link = '' }] }: SlackMessage): Chat {
+  return { title, text, link };
+}
+
+interface Receiver {
+  readonly name: string;
+  readonly pagerduty_configs?: readonly object[];
+  readonly slack_configs?: readonly object[];
+}
+
+/** deploy/alertmanager/alertmanager.yml with the addresses of a test, in seconds, and awake on Sunday nights. */
+function shippedAlertmanager(url: string): object {
+  const shipped = path.resolve(import.meta.dirname, '../../deploy/alertmanager/alertmanager.yml');
+  const text = readFileSync(shipped, 'utf8')
+    .replaceAll(/(group_wait|group_interval): (?!0s)\w+/g, '$1: 1s')
+    .replaceAll(/ *mute_time_intervals: .*\n/g, '');
+  const config = parse(text) as { receivers: Receiver[] };
+  const to = (settings: readonly object[] | undefined, secret: string, own: object) =>
+    settings?.map((one) => ({ ...Object.fromEntries(Object.entries(one).filter(([key]) => key !== secret)), ...own }));
+  return {
+    ...config,
+    time_intervals: [],
+    receivers: config.receivers.map(({ name, pagerduty_configs: pager, slack_configs: chat }) => ({
+      name,
+      ...(pager && {
+        pagerduty_configs: to(pager, 'routing_key_file', { routing_key: 'test', url: `${url}/pager` }),
+      }),
+      ...(chat && { slack_configs: to(chat, 'api_url_file', { api_url: `${url}/chat` }) }),
+    })),
+  };
 }
 
 interface Timed {
-  for?: string;
-  keep_firing_for?: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly keep_firing_for?: string;
 }
 
-/** The same rules, evaluated each second and held for one or two. */
+/** The same rules, evaluated each second: minutes are seconds, and what is held outlives a restart. */
 function inSeconds(rules: string): object {
   const { groups } = parse(rules) as { groups: { rules: Timed[] }[] };
+  const held = (text: string) => (/^(1m|2m)$/.test(text) ? '4s' : text === '5m' ? '15s' : '25s');
   return {
     groups: groups.map((group) => ({
       ...group,
       interval: '1s',
       rules: group.rules.map((rule) => ({
         ...rule,
-        ...(rule.for === undefined ? {} : { for: '1s' }),
-        ...(rule.keep_firing_for === undefined ? {} : { keep_firing_for: '2s' }),
+        expr: rule.expr.replaceAll(/\[(5|10)m\]/g, '[10s]').replaceAll(/\[(15m|30m|1h)\]/g, '[20s]'),
+        ...(rule.for === undefined ? {} : { for: held(rule.for) }),
+        ...(rule.keep_firing_for === undefined ? {} : { keep_firing_for: '20s' }),
       })),
     })),
   };
 }
 
-/** Ended when the test ends, by its own id. */
-function run(program: string, args: readonly string[]): void {
-  const child: ChildProcess = spawn(program, args, { stdio: 'ignore' });
-  const closed = new Promise((resolve) => child.once('close', resolve));
-  onTestFinished(async () => {
+/** A program that answers at an address of its own; ended when the test ends, by its own id. */
+async function aPart(
+  program: string,
+  argsFor: (address: string) => readonly string[],
+): Promise<Part & { readonly url: string }> {
+  const address = `127.0.0.1:${await freePort()}`;
+  let child: ChildProcess;
+  let closed: Promise<unknown>;
+  const start = async (): Promise<void> => {
+    child = spawn(program, argsFor(address), { stdio: 'ignore' });
+    closed = new Promise((resolve) => child.once('close', resolve));
+    await waitFor(async () => (await fetch(`http://${address}/-/ready`)).ok, { timeoutMs: 60_000 });
+  };
+  const kill = async (): Promise<void> => {
     if (child.exitCode === null) child.kill('SIGKILL');
     await closed;
-  });
-}
-
-async function untilReady(url: string): Promise<void> {
-  await waitFor(async () => (await fetch(`${url}/-/ready`)).ok, { timeoutMs: 60_000 });
+  };
+  onTestFinished(kill);
+  await start();
+  return { url: `http://${address}`, kill, restart: start };
 }

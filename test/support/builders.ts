@@ -1,8 +1,9 @@
 /** Things of the domain with values that do not matter, so that a test names only those that do. */
 
 import type { FloorCheck, GoldenChecks } from '../../src/checks/rules/golden-checks.ts';
-import type { Diagnosis } from '../../src/diagnosis/rules/episode.ts';
+import { type Alarm, type Diagnosis, followAlarms, type Incident } from '../../src/diagnosis/rules/incident.ts';
 import type { NewGoldenSet } from '../../src/golden/rules/golden-set.ts';
+import type { RerunNoise } from '../../src/golden/rules/rerun-noise.ts';
 import type { GoldenRun, QueryAnswer, RunLabels, RunSettings, SegmentScore } from '../../src/golden/rules/run.ts';
 import type { LatestRun } from '../../src/golden/sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
@@ -118,8 +119,10 @@ export function aGoldenRun(parts: Partial<GoldenRun> = {}): GoldenRun {
     finishedAt: null,
     queriesTotal: 3,
     reason: null,
+    doubts: [],
     fingerprints: {},
     labels: noLabels,
+    forbidden: null,
     ...parts,
   };
 }
@@ -163,7 +166,7 @@ export const noLabels: RunLabels = { probed: null, stale: null, deadQueries: nul
 
 /** No checks but those that are named. */
 export function goldenChecks(parts: Partial<GoldenChecks> = {}): GoldenChecks {
-  return { floors: [], regressions: [], staleLabels: [], ...parts };
+  return { floors: [], regressions: [], staleLabels: [], forbidden: [], ...parts };
 }
 
 /** The pipeline `docs`, whose retriever must not be asked. */
@@ -209,6 +212,8 @@ export function aLatestRun(parts: Partial<LatestRun> = {}): LatestRun {
     ended: {
       durationSeconds: 60,
       outcomes: { ok: 40, empty: 0, error: 0, timeout: 0 },
+      failure: null,
+      forbidden: null,
       checks: [],
       finishedAt: NOON,
     },
@@ -236,5 +241,49 @@ export function aDiagnosis(parts: Partial<Diagnosis> = {}): Diagnosis {
     ranked: [],
     signs: [],
     ...parts,
+  };
+}
+
+export function anAlarm(parts: Partial<Alarm> = {}): Alarm {
+  const text = '100.0 % of the queries of the latest run of faq failed or timed out.';
+  return {
+    name: 'golden queries of faq fail',
+    alert: 'RecalldRetrieverNotAnswering',
+    severity: 'critical',
+    goldenSet: 'faq',
+    text,
+    value: 1,
+    threshold: 0.05,
+    ...parts,
+  };
+}
+
+/** An open one of an hour, looked at twice. */
+export function anIncident(parts: Partial<Incident> = {}): Incident {
+  return {
+    ...aDiagnosis(),
+    id: '7',
+    openedAt: NOON,
+    closedAt: null,
+    severity: 'critical',
+    settledAt: new Date(NOON.getTime() + 60_000),
+    saidAt: NOON,
+    course: followAlarms([], [anAlarm()], NOON),
+    earlier: [],
+    ...parts,
+  };
+}
+
+/** Noise of a retriever that moves a tenth of 100 queries; a test names only what it is about. */
+export function aRerunNoise(noise: Partial<RerunNoise> = {}): RerunNoise {
+  return {
+    reruns: 10,
+    standardDeviation: 0.01,
+    sharedVariance: 0,
+    queries: 100,
+    moved: 10,
+    ofQueries: 0.005,
+    isStill: false,
+    ...noise,
   };
 }

@@ -34,3 +34,31 @@ export async function statesAt(
   const standings = await evaluated(watched, facts, evaluatedAt).standings();
   return statesOf({ densityPlans: [], ...watched }, standings, readAt);
 }
+
+/** A floor that broke at a quarter past seven in the evening. */
+export function aCheckState(parts: Partial<CheckState> = {}): CheckState {
+  return {
+    kind: 'floor',
+    measure: 'ndcg@10',
+    pipeline: 'docs',
+    goldenSet: 'faq',
+    name: 'ndcg@10 below 0.8 on faq',
+    severity: 'critical',
+    threshold: 0.8,
+    verdict: 'critical',
+    since: new Date('2026-11-20T19:20:00Z'),
+    value: 0.037,
+    ciLow: 0.02,
+    ciHigh: 0.06,
+    n: 160,
+    before: 1,
+    breachedSince: new Date('2026-11-20T19:15:30Z'),
+    outageUntil: null,
+    segment: null,
+    explanation: 'It is 0.0370.',
+    judgedAt: new Date('2026-11-20T19:20:00Z'),
+    isTooOld: false,
+    isQuiet: false,
+    ...parts,
+  };
+}

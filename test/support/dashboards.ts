@@ -1,6 +1,6 @@
 /** The generated dashboards as tests look at them: panels, what they ask, and variables with values. */
 import { createDashboards } from '../../src/app/dashboards/catalogue.ts';
-import { defaultDashboardSettings } from '../../src/dashboards/settings.ts';
+import { type DashboardSettings, defaultDashboardSettings } from '../../src/dashboards/settings.ts';
 
 export interface Target {
   readonly refId: string;
@@ -51,8 +51,8 @@ interface Json {
 }
 
 /** Every dashboard as it is written to its file. */
-export function readDashboards(): readonly ReadDashboard[] {
-  return createDashboards(defaultDashboardSettings).map(({ name, dashboard }) => {
+export function readDashboards(settings: Partial<DashboardSettings> = {}): readonly ReadDashboard[] {
+  return createDashboards({ ...defaultDashboardSettings, ...settings }).map(({ name, dashboard }) => {
     const { templating, annotations, ...rest } = JSON.parse(JSON.stringify(dashboard)) as Json;
     return { ...rest, name, variables: templating.list, annotations: annotations?.list ?? [] };
   });

@@ -11,8 +11,8 @@ import { createCheckStore } from '../../src/checks/check-store.ts';
 import { topicsTable } from '../../src/density/topics-table.ts';
 import { watchTable } from '../../src/density/watch-table.ts';
 import { createDeployments } from '../../src/deployments/deployments.ts';
-import { createDiagnoses } from '../../src/diagnosis/diagnoses.ts';
 import { diagnoseAlarmsJob } from '../../src/diagnosis/diagnosis-jobs.ts';
+import { createIncidents } from '../../src/diagnosis/incidents.ts';
 import { askGoldenBatchJob, recoverGoldenRunsJob, runGoldenSetJob } from '../../src/golden/golden-jobs.ts';
 import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
 import { newRunId } from '../../src/golden/runs/start-golden-run.ts';
@@ -92,6 +92,7 @@ export async function startGoldenWorker(
   const samples = createLiveSamples(pool);
   const baselines = createGoldenBaselines(pool);
   const deps: JobDeps = {
+    judge: async () => undefined,
     sets,
     runs,
     rotations,
@@ -122,6 +123,7 @@ export async function startGoldenWorker(
     },
     pipelines: [pipeline],
     probes: { clock, logger, deployments, measurements, canaries, samples },
+    notify: async () => undefined,
     diagnose: {
       sets,
       runs,
@@ -132,7 +134,7 @@ export async function startGoldenWorker(
       deployments,
       densityStates: watchTable(pool),
       topics: topicsTable(pool),
-      diagnoses: createDiagnoses(pool),
+      incidents: createIncidents(pool),
       densityPlans: [],
       intervalSeconds: () => null,
       clock,

@@ -3,9 +3,13 @@
 import type { CheckResult } from '../../src/checks/rules/check-result.ts';
 import type { ComparedWithBaseline } from '../../src/checks/rules/regression.ts';
 import type { Clock } from '../../src/clock.ts';
+import type { Accepted } from '../../src/golden/rules/accepted-differences.ts';
 import type { StoredComparison } from '../../src/golden/rules/compare-golden-runs.ts';
+import { nothingAccepted } from '../../src/golden/rules/compare-runs.ts';
+import type { ForbiddenResult } from '../../src/golden/rules/forbidden.ts';
 import type { StaleLabel } from '../../src/golden/rules/labels.ts';
 import type { GoldenRun, NewRun, OutcomeCounts, QueryAnswer, SegmentScore } from '../../src/golden/rules/run.ts';
+import { type RunFailure, runFailure } from '../../src/golden/rules/run-failure.ts';
 import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
 import type { LatestRun, LatestSentinel } from '../../src/golden/sql/latest-runs.ts';
 import type { RunEnd } from '../../src/golden/sql/run-results.ts';
@@ -93,13 +97,14 @@ export class MemoryGoldenRuns implements GoldenRuns {
     if (entry?.run.status !== 'running') return false;
     const checks = new Set(end.checks.map(({ name, severity }) => `${severity} ${name}`));
     if (checks.size < end.checks.length) throw new Error('duplicate check');
-    const { status, reason, finishedAt } = end;
-    const { labels, fingerprints } = end;
+    const { status, reason, doubts, finishedAt } = end;
+    const { labels, fingerprints, forbidden } = end;
     const isProbed = labels?.kind === 'probed';
     entry.run = {
       ...entry.run,
       status,
       reason,
+      doubts,
       finishedAt,
       fingerprints,
       labels: {
@@ -108,10 +113,18 @@ export class MemoryGoldenRuns implements GoldenRuns {
         deadQueries: isProbed ? labels.dead.size : null,
         gap: labels?.kind === 'unknown' ? labels.reason : null,
       },
+      forbidden:
+        forbidden === null
+          ? null
+          : { asked: forbidden.asked, failed: forbidden.failed, unconfirmed: forbidden.unconfirmed },
     };
     entry.end = end;
     entry.lease = null;
     return true;
+  }
+
+  async forbidden(runId: string): Promise<readonly ForbiddenResult[]> {
+    return this.#entry(runId).end?.forbidden?.confirmed ?? [];
   }
 
   async find(runId: string): Promise<GoldenRun | null> {
@@ -150,6 +163,11 @@ export class MemoryGoldenRuns implements GoldenRuns {
     return this.endOf(runId)?.comparisons ?? [];
   }
 
+  /** Nothing is old enough here. */
+  async accepted(): Promise<Accepted> {
+    return nothingAccepted;
+  }
+
   async staleLabels(runId: string): Promise<readonly StaleLabel[]> {
     const labels = this.endOf(runId)?.labels;
     return labels?.kind === 'probed' ? labels.labels : [];
@@ -180,6 +198,10 @@ export class MemoryGoldenRuns implements GoldenRuns {
     const counts = { ok: 0, empty: 0, error: 0, timeout: 0 };
     for (const answer of this.#entry(runId).answers.values()) counts[answer.outcome] += 1;
     return counts;
+  }
+
+  async failure(runId: string): Promise<RunFailure | null> {
+    return runFailure([...this.#entry(runId).answers.values()]);
   }
 
   async abandoned(): Promise<readonly GoldenRun[]> {

@@ -63,6 +63,10 @@ export class MemoryGoldenSets implements GoldenSets {
     return this.queriesOf(name, version);
   }
 
+  async withForbidden(name: string, version: number): Promise<readonly string[]> {
+    return this.queriesOf(name, version).flatMap(({ id, forbidden = [] }) => (forbidden.length > 0 ? [id] : []));
+  }
+
   async someQueries(name: string, version: number, selection: QuerySelection): Promise<readonly GoldenQuery[]> {
     const all = this.queriesOf(name, version);
     return 'ids' in selection

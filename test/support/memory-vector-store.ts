@@ -63,8 +63,11 @@ export class MemoryVectorStore implements VectorStore {
     return ok({ neighbours, isShort: neighbours.length < k });
   }
 
+  /** All that it holds. */
   async sample(): Promise<StoreOutcome<SampledVectors>> {
-    return { kind: 'unsupported', reason: 'the store of this test draws no samples' };
+    if (this.failure !== null) return this.#failed(this.failure);
+    const contents = this.#chunks.map(() => null);
+    return ok({ ids: this.#chunks.map(({ id }) => id), vectors: this.#matrix, contents, isSeeded: true });
   }
 
   async describe(): Promise<StoreOutcome<StoreDescription>> {

@@ -39,7 +39,6 @@ export async function startPrometheus(daemonUrl: string, rules: string, atEnd: A
     scrape_configs: [
       {
         job_name: 'recalld',
-        honor_labels: true,
         static_configs: [{ targets: [new URL(daemonUrl).host] }],
       },
     ],

@@ -1,14 +1,13 @@
 /** A store of topics and people who ask about them, drawn from a seed. */
 
-import type { ScoredQuery } from '../../src/density/rules/query-score.ts';
-import { type Matrix, matrixOf } from '../../src/vector/matrix.ts';
-import { meanSimilarities, nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
+import { coverageScores, type ScoredQuery } from '../../src/density/rules/query-score.ts';
+import { type Matrix, matrixOf, meanDirection } from '../../src/vector/matrix.ts';
+import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
 import { uniforms } from './uniforms.ts';
 
 const COLUMNS = 24;
 const CHUNKS_PER_TOPIC = 40;
 const SPREAD = 0.14;
-const K = 5;
 
 export interface Question {
   readonly topic: number;
@@ -24,6 +23,7 @@ export interface AskedQueries {
 export interface QueryWorld {
   /** Chunks of the topics below `covered`; the others are not held. */
   readonly store: Matrix;
+  readonly storeMean: Float64Array;
   ask(questions: readonly Question[], store?: Matrix): AskedQueries;
   chunksOf(topics: readonly number[]): Matrix;
 }
@@ -41,13 +41,15 @@ export function queryWorld(seed: number, topics: number, covered: number): Query
   const chunks = centres.map((_, topic) => Array.from({ length: CHUNKS_PER_TOPIC }, () => near(topic)));
   const chunksOf = (chosen: readonly number[]): Matrix => matrixOf(chosen.flatMap((topic) => chunks[topic] ?? []));
   const store = chunksOf(Array.from({ length: covered }, (_, topic) => topic));
+  const storeMean = meanDirection(store);
   let asked = 0;
   return {
     store,
+    storeMean,
     chunksOf,
     ask: (questions, searched = store) => {
       const vectors = matrixOf(questions.map(({ topic }) => near(topic)));
-      const scores = meanSimilarities(nearestNeighbours(searched, vectors, K), vectors.rows);
+      const scores = coverageScores(nearestNeighbours(searched, vectors, 1), vectors, storeMean);
       const queries = questions.map(({ session, occurredAt }, row) => ({
         id: `q${String(asked++).padStart(7, '0')}`,
         session,

@@ -78,7 +78,6 @@ export class WatchedStream {
       pipeline: 'docs',
       store: this.store,
       embedder: null,
-      k: 5,
       windowMs: HOUR,
       graceMs: 600_000,
       maxPerSecond: 1e6,
@@ -88,6 +87,7 @@ export class WatchedStream {
       segmentKeys: ['language'],
       maxSegments: 10,
       severity: 'critical',
+      checkName: 'density drift',
       ...plan,
     };
     const { clock } = this;

@@ -15,44 +15,50 @@ function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: Rule
   return `${metric}{job=${JSON.stringify(scrapeJob)}}`;
 }
 
+/** How long a deployment that is gone is missed. */
+const MISSED = '1d';
+
 function exporterAlerts(settings: RuleSettings): readonly AlertRule[] {
   return [
     {
       alert: 'RecalldAbsent',
       severity: 'critical',
-      expr: `absent(${series('recalld_build_info')})`,
+      // Each that was there within the day; one that never was is missed by the name of its job.
+      expr: `group by () (last_over_time(${series('recalld_build_info')}[${MISSED}]))
+unless on () group by () (${series('recalld_build_info')})
+or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}}[${MISSED}])`,
       for: '5m',
       by: [],
       dashboard: 'itself',
-      summary: 'Prometheus reaches no recalld.',
+      summary: 'Prometheus reaches no replica of a recalld.',
       description:
-        'No replica of recalld has been scraped for 5 minutes (absent = {{ $value }}). Every other alert on retrieval is blind until one is.',
+        'No replica of this recalld has been scraped for 5 minutes. Every other alert on its pipelines is blind until one is.',
     },
     {
       alert: 'RecalldReplicaDown',
       severity: 'warning',
-      expr: `${target('up', settings)} == 0`,
+      expr: `max by (instance) (${target('up', settings)}) == 0`,
       for: '10m',
       by: ['instance'],
+      silentWhile: { alerts: ['RecalldAbsent'], on: [] },
       dashboard: 'itself',
-      summary: 'A replica of recalld is down: {{ $labels.instance }}.',
-      description:
-        'Prometheus could not scrape {{ $labels.instance }} for 10 minutes (up = {{ $value }}). Others may still do its work.',
+      summary: 'A replica of recalld is down.',
+      description: 'Prometheus could not scrape {{ $labels.instance }} for 10 minutes. Others may still do its work.',
     },
     {
       alert: 'RecalldRestarting',
       severity: 'warning',
-      expr: `changes(${target('process_start_time_seconds', settings)}[1h]) >= 3`,
+      expr: `max by (instance) (changes(${target('process_start_time_seconds', settings)}[1h])) >= 3`,
       keepFiringFor: '15m',
       by: ['instance'],
       dashboard: 'itself',
-      summary: 'recalld restarts again and again on {{ $labels.instance }}.',
+      summary: 'recalld restarts again and again.',
       description: '{{ $labels.instance }} was started {{ $value }} times within an hour.',
     },
     {
       alert: 'RecalldVersionsDiffer',
       severity: 'warning',
-      expr: `count(count by (version) (${series('recalld_build_info')})) > 1`,
+      expr: `count by () (count by (version) (${series('recalld_build_info')})) > 1`,
       for: '1h',
       by: [],
       dashboard: 'itself',
@@ -62,11 +68,13 @@ function exporterAlerts(settings: RuleSettings): readonly AlertRule[] {
   ];
 }
 
+const whileStale = { alerts: ['RecalldSnapshotStale'], on: [] };
+
 const snapshotAlerts: readonly AlertRule[] = [
   {
     alert: 'RecalldSnapshotStale',
     severity: 'critical',
-    expr: `min(${series('recalld_snapshot_age_seconds')}) > 120`,
+    expr: `min by () (${series('recalld_snapshot_age_seconds')}) > 120`,
     for: '2m',
     by: [],
     dashboard: 'itself',
@@ -77,23 +85,25 @@ const snapshotAlerts: readonly AlertRule[] = [
   {
     alert: 'RecalldReplicaSnapshotStale',
     severity: 'warning',
+    silentWhile: whileStale,
     expr: `${maxBy(['instance'], 'recalld_snapshot_age_seconds')} > 120`,
     for: '5m',
     by: ['instance'],
     dashboard: 'itself',
-    summary: 'A replica of recalld shows old values: {{ $labels.instance }}.',
+    summary: 'A replica of recalld shows old values.',
     description:
       'The stored values that {{ $labels.instance }} shows are {{ $value | humanizeDuration }} old; rules take the largest over all replicas, so an old verdict of it may outlive the truth.',
   },
   {
     alert: 'RecalldSnapshotErrors',
     severity: 'warning',
+    silentWhile: whileStale,
     expr: `${increaseBy(['instance'], 'recalld_snapshot_errors_total', '15m')} >= 5`,
     for: '5m',
     keepFiringFor: '15m',
     by: ['instance'],
     dashboard: 'itself',
-    summary: 'recalld often fails to read its database on {{ $labels.instance }}.',
+    summary: 'recalld often fails to read its database.',
     description:
       '{{ $value | humanize }} readings of the stored values by {{ $labels.instance }} failed within 15 minutes.',
   },
@@ -127,7 +137,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '2m',
     by: ['instance'],
     dashboard: 'itself',
-    summary: 'The clock of {{ $labels.instance }} differs from that of its database; it starts nothing by schedule.',
+    summary: 'A clock of recalld differs from that of its database; it starts nothing by schedule.',
     description:
       'The clocks of {{ $labels.instance }} and of its database are {{ $value | humanizeDuration }} apart. Until they agree within a minute it ticks for no golden run and no job.',
   },
@@ -142,40 +152,51 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     for: '10m',
     by: ['queue'],
     dashboard: 'itself',
-    summary: 'Nobody works on the queue {{ $labels.queue }}.',
+    summary: 'Nobody works on a queue of recalld.',
     description: '{{ $value }} jobs wait in the queue {{ $labels.queue }}, and none has been worked on for 10 minutes.',
   },
   {
     alert: 'RecalldQueueBacklog',
     severity: 'warning',
+    silentWhile: { alerts: ['RecalldQueueNotWorked'], on: ['queue'] },
     expr: `${maxBy(['queue'], 'recalld_queue_jobs', { state: 'waiting' })} > 100`,
     for: '15m',
     keepFiringFor: '10m',
     by: ['queue'],
     dashboard: 'itself',
-    summary: 'The queue {{ $labels.queue }} grows.',
+    summary: 'A queue of recalld grows.',
     description: '{{ $value }} jobs wait in the queue {{ $labels.queue }}.',
   },
   {
     alert: 'RecalldJobsDead',
     severity: 'warning',
-    expr: anyCountedBy(['job'], 'recalld_jobs_total', '1h', { outcome: 'dead' }),
+    expr: anyCountedBy(['task'], 'recalld_jobs_total', '1h', { outcome: 'dead' }),
     keepFiringFor: '15m',
-    by: ['job'],
+    by: ['task'],
     dashboard: 'itself',
-    summary: 'Jobs {{ $labels.job }} failed for good.',
-    description: '{{ $value | humanize }} jobs {{ $labels.job }} failed within an hour and are not tried again.',
+    summary: 'Jobs of recalld failed for good.',
+    description: '{{ $value | humanize }} jobs {{ $labels.task }} failed within an hour and are not tried again.',
+  },
+  {
+    alert: 'RecalldNotificationLost',
+    severity: 'warning',
+    expr: anyCountedBy(['kind'], 'recalld_notifications_total', '1h', { outcome: 'given_up' }),
+    keepFiringFor: '15m',
+    by: ['kind'],
+    dashboard: 'itself',
+    summary: 'recalld could not tell anybody of an incident.',
+    description: '{{ $value | humanize }} messages to {{ $labels.kind }} were tried for an hour and given up.',
   },
   {
     alert: 'RecalldJobsFailing',
     severity: 'warning',
-    expr: `${increaseBy(['job'], 'recalld_jobs_total', '1h', { outcome: 'failed' })} >= 5`,
+    expr: `${increaseBy(['task'], 'recalld_jobs_total', '1h', { outcome: 'failed' })} >= 5`,
     for: '5m',
     keepFiringFor: '15m',
-    by: ['job'],
+    by: ['task'],
     dashboard: 'itself',
-    summary: 'Jobs {{ $labels.job }} fail again and again.',
-    description: '{{ $value | humanize }} attempts of jobs {{ $labels.job }} failed within an hour.',
+    summary: 'Jobs of recalld fail again and again.',
+    description: '{{ $value | humanize }} attempts of jobs {{ $labels.task }} failed within an hour.',
   },
   {
     alert: 'RecalldJobsExhausted',
@@ -185,7 +206,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     for: '1m',
     by: ['queue'],
     dashboard: 'itself',
-    summary: 'Jobs of the queue {{ $labels.queue }} used up their attempts.',
+    summary: 'Jobs of recalld used up their attempts.',
     description:
       '{{ $value }} jobs of the queue {{ $labels.queue }} have used up their attempts; an hour ago there were fewer.',
   },
@@ -200,7 +221,7 @@ const ingestAlerts: readonly AlertRule[] = [
     keepFiringFor: '10m',
     by: ['reason'],
     dashboard: 'itself',
-    summary: 'recalld turns live traffic away: {{ $labels.reason }}.',
+    summary: 'recalld turns live traffic away.',
     description:
       '{{ $value | humanize }} ingest requests within 10 minutes were answered 429 or 503 because of {{ $labels.reason }}; clients retry, then drop.',
   },
@@ -212,7 +233,7 @@ const ingestAlerts: readonly AlertRule[] = [
     keepFiringFor: '15m',
     by: ['code'],
     dashboard: 'itself',
-    summary: 'recalld refuses live queries or feedback: {{ $labels.code }}.',
+    summary: 'recalld refuses live queries or feedback.',
     description: '{{ $value | humanize }} items within 15 minutes were refused with {{ $labels.code }}.',
   },
   {
@@ -225,7 +246,7 @@ const ingestAlerts: readonly AlertRule[] = [
     keepFiringFor: '30m',
     by: ['outcome'],
     dashboard: 'itself',
-    summary: 'OpenTelemetry spans give no live queries: {{ $labels.outcome }}.',
+    summary: 'OpenTelemetry spans give no live queries.',
     description: '{{ $value | humanize }} spans within an hour could not be used ({{ $labels.outcome }}).',
   },
 ];
@@ -238,7 +259,7 @@ const watchdog: AlertRule = {
   by: [],
   dashboard: 'itself',
   summary: 'The way from Prometheus to the pager works.',
-  description: 'This alert always fires (value = {{ $value }}); a dead-man receiver pages when it stops.',
+  description: 'This alert always fires; a dead-man receiver pages when it stops.',
 };
 
 export function itselfGroup(settings: RuleSettings): RuleGroup {

@@ -5,6 +5,7 @@
 import { checksGroup } from '../../checks/alerts.ts';
 import { goldenGroup } from '../../golden/alerts.ts';
 import { objectivesGroup } from '../../golden/objectives.ts';
+import { judgingGroup } from '../../judging/alerts.ts';
 import { feedbackGroup, liveGroup } from '../../live/alerts.ts';
 import { type RuleGroup, type RuleSettings, series } from '../../metrics/alert-rules.ts';
 import { partsGroup } from '../../probes/alerts.ts';
@@ -12,10 +13,11 @@ import { itselfGroup } from './recalld-service.ts';
 
 /** What rules assume that are not made for a config. */
 export const defaultRuleSettings: RuleSettings = {
-  runbookBaseUrl: 'https://runbooks.example.com/recalld',
-  dashboardBaseUrl: 'http://localhost:3000',
-  consoleBaseUrl: 'http://localhost:8321',
+  runbookBaseUrl: null,
+  dashboardBaseUrl: null,
+  consoleBaseUrl: null,
   scrapeJob: 'recalld',
+  groupLabels: ['job'],
   holdSeconds: 5400,
   pipelines: [],
 };
@@ -28,27 +30,45 @@ export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
     liveGroup(),
     feedbackGroup(),
     partsGroup(),
+    judgingGroup(),
     objectivesGroup(settings),
     configuredGroup(settings),
     itselfGroup(settings),
   ].filter(({ recordings, alerts }) => recordings.length + alerts.length > 0);
 }
 
-/** Alerts that only a config can give: what it names must be there. */
-function configuredGroup({ pipelines }: RuleSettings): RuleGroup {
+/** Gives series labels that annotations may use. */
+function named(labels: Readonly<Record<string, string>>, expr: string): string {
+  return Object.entries(labels).reduce(
+    (inner, [label, value]) => `label_replace(${inner}, "${label}", ${JSON.stringify(value)}, "", "")`,
+    expr,
+  );
+}
+
+/** The summary of each alert rule, by its name. */
+export function alertSummaries(): ReadonlyMap<string, string> {
+  const alerts = ruleGroups(defaultRuleSettings).flatMap((group) => group.alerts);
+  return new Map(alerts.map(({ alert, summary }) => [alert, summary]));
+}
+
+/** Alerts that only a config can give: what it names must be there, in every deployment of its job. */
+function configuredGroup({ pipelines, scrapeJob }: RuleSettings): RuleGroup {
   const alerts = pipelines.flatMap(({ name, goldenSets }) =>
     goldenSets.map((goldenSet) => ({
       alert: 'RecalldPipelineMissing',
       severity: 'critical' as const,
-      expr: `absent(${series('recalld_golden_run_interval_seconds', { pipeline: name, golden_set: goldenSet })})
-and on () group(${series('recalld_build_info')})`,
+      expr: named(
+        { pipeline: name, golden_set: goldenSet },
+        `group by () (recalld_build_info{job=${JSON.stringify(scrapeJob)}})
+unless on () group by () (${series('recalld_golden_run_interval_seconds', { pipeline: name, golden_set: goldenSet })})`,
+      ),
       for: '10m',
       by: ['pipeline', 'golden_set'],
       labels: { pipeline: name, golden_set: goldenSet },
       dashboard: 'health' as const,
-      summary: 'No recalld watches {{ $labels.golden_set }} on {{ $labels.pipeline }}.',
+      summary: 'No recalld watches a golden set of {{ $labels.pipeline }}.',
       description:
-        'recalld runs, but for 10 minutes none of its replicas has known the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }} (absent = {{ $value }}), which these rules were made for.',
+        'recalld runs, but for 10 minutes none of its replicas has known the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, which these rules were made for.',
     })),
   );
   return { name: 'recalld-configured', recordings: [], alerts };

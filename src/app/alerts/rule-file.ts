@@ -1,6 +1,15 @@
 /** Rules -> the documents that Prometheus and its Kubernetes operator read, to be written as YAML. */
 
-import { type AlertRule, dashboardUids, type RecordingRule, type RuleSettings } from '../../metrics/alert-rules.ts';
+import {
+  type AlertRule,
+  apart,
+  asked,
+  dashboardUids,
+  ofAlert,
+  type RecordingRule,
+  type RuleSettings,
+  unlessTold,
+} from '../../metrics/alert-rules.ts';
 import { ruleGroups } from './rule-catalogue.ts';
 
 interface RuleDocument {
@@ -12,7 +21,10 @@ export function ruleFile(settings: RuleSettings): RuleDocument {
   return {
     groups: ruleGroups(settings).map(({ name, recordings, alerts }) => ({
       name,
-      rules: [...recordings.map(recordingRule), ...alerts.map((alert) => alertRule(alert, settings))],
+      rules: [
+        ...recordings.map((recording) => recordingRule(recording, settings)),
+        ...alerts.map((alert) => alertRule(alert, settings)),
+      ],
     })),
   };
 }
@@ -30,51 +42,62 @@ export function prometheusRule(settings: RuleSettings): object {
 /** A scrape that fails ends every series at once; an alert shall outlive a restart. */
 const RESTART = '5m';
 
-function recordingRule({ record, expr, labels }: RecordingRule): object {
-  return { record, expr, ...(labels === undefined ? {} : { labels }) };
+function recordingRule({ record, expr, labels }: RecordingRule, { groupLabels }: RuleSettings): object {
+  return { record, expr: apart(expr, groupLabels), ...(labels === undefined ? {} : { labels }) };
 }
 
 function alertRule(rule: AlertRule, settings: RuleSettings): object {
+  const { expr, silentWhile } = rule;
   return {
     alert: rule.alert,
-    expr: rule.expr,
+    expr: apart(silentWhile === undefined ? expr : unlessTold(expr, silentWhile), settings.groupLabels),
     ...(rule.for === undefined ? {} : { for: rule.for }),
     keep_firing_for: rule.keepFiringFor ?? RESTART,
     labels: { severity: rule.severity, ...rule.labels },
     annotations: {
       summary: rule.summary,
       description: rule.description,
-      runbook_url: `${withoutSlash(settings.runbookBaseUrl)}/${rule.alert}.md`,
-      dashboard_url: dashboardUrl(rule, settings),
-      ...pipelineAnnotations(rule, settings),
+      ...links(rule, settings),
+      ...(isOfPipeline(rule) ? { diagnosis: diagnosis(settings) } : {}),
     },
   };
 }
 
-/** What is likely behind it, as it is when the alert fires or is sent again, and where one sees the evidence. */
-const diagnosis =
-  '{{ with printf "recalld_diagnosis_info{pipeline=%q}" $labels.pipeline | query }}' +
-  'Likely cause: {{ . | first | label "cause" | reReplaceAll "_" " " }} ({{ . | first | label "confidence" }} confidence).' +
-  '{{ else }}Not diagnosed.{{ end }}';
-
 /** Of alerts on what recalld watches; those on recalld itself have no cause in a pipeline. */
-function pipelineAnnotations(rule: AlertRule, settings: RuleSettings): object {
-  if (!rule.by.includes('pipeline') || rule.dashboard === 'itself') return {};
-  return {
-    diagnosis,
-    console_url: `${withoutSlash(settings.consoleBaseUrl)}/pipelines/{{ $labels.pipeline }}`,
+function isOfPipeline({ by, dashboard }: AlertRule): boolean {
+  return by.includes('pipeline') && dashboard !== 'itself';
+}
+
+/** What is likely behind it, as it is when the alert fires or is sent again. */
+function diagnosis({ groupLabels }: RuleSettings): string {
+  const cause =
+    'Likely cause: {{ . | first | label "cause" | reReplaceAll "_" " " }} ({{ . | first | label "confidence" }} confidence).';
+  return `${ofAlert('$of', groupLabels, ['pipeline'])}${asked('$of', 'recalld_diagnosis_info', cause, 'Cause not yet known.')}`;
+}
+
+/** Only where the config says that there is something to lead to. The console serves the runbooks too. */
+function links(rule: AlertRule, settings: RuleSettings): Readonly<Record<string, string>> {
+  const runbooks = withoutSlash(settings.runbookBaseUrl);
+  const console = withoutSlash(settings.consoleBaseUrl);
+  const dashboards = withoutSlash(settings.dashboardBaseUrl);
+  const found = {
+    runbook_url: runbooks === null ? console && `${console}/runbooks/${rule.alert}` : `${runbooks}/${rule.alert}.md`,
+    dashboard_url: dashboards && `${dashboards}${dashboardPath(rule, settings)}`,
+    console_url: console && (isOfPipeline(rule) ? `${console}/pipelines/{{ $labels.pipeline }}` : `${console}/`),
   };
+  return Object.fromEntries(Object.entries(found).flatMap(([name, url]) => (url === null ? [] : [[name, url]])));
 }
 
 /** Opens at what the alert is about. Names of pipelines and sets need no escaping in a URL. */
-function dashboardUrl(rule: AlertRule, settings: RuleSettings): string {
-  const variables = (['pipeline', 'golden_set'] as const)
-    .filter((label) => rule.by.includes(label))
-    .map((label) => `var-${label}={{ $labels.${label} }}`);
+function dashboardPath(rule: AlertRule, { groupLabels }: RuleSettings): string {
+  const named = (['pipeline', 'golden_set'] as const).filter((label) => rule.by.includes(label));
+  const variables = [...(rule.by.length === 0 ? [] : groupLabels), ...named].map(
+    (label) => `var-${label}={{ $labels.${label} }}`,
+  );
   const query = variables.length === 0 ? '' : `?${variables.join('&')}`;
-  return `${withoutSlash(settings.dashboardBaseUrl)}/d/${dashboardUids[rule.dashboard]}${query}`;
+  return `/d/${dashboardUids[rule.dashboard]}${query}`;
 }
 
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, '');
+function withoutSlash(url: string | null): string | null {
+  return url === null ? null : url.replace(/\/+$/, '');
 }

@@ -32,17 +32,25 @@ export function createAlertRules(config: Config, format: RuleFormat): AlertRules
 }
 
 function missingLinks({ alerts }: Config): string[] {
-  return (['runbook_base_url', 'dashboard_base_url', 'console_base_url'] as const)
-    .filter((key) => alerts[key] === null)
-    .map((key) => `alerts.${key} is not set, so that the links of alerts lead to an example address.`);
+  return [
+    ...(alerts.console_base_url === null
+      ? [
+          `alerts.console_base_url is not set, so that alerts have no link to the console${alerts.runbook_base_url === null ? ' and its runbooks' : ''}.`,
+        ]
+      : []),
+    ...(alerts.dashboard_base_url === null
+      ? ['alerts.dashboard_base_url is not set, so that alerts have no link to a dashboard.']
+      : []),
+  ];
 }
 
 function ruleSettings(config: Config): RuleSettings {
   return {
-    runbookBaseUrl: config.alerts.runbook_base_url ?? defaultRuleSettings.runbookBaseUrl,
-    dashboardBaseUrl: config.alerts.dashboard_base_url ?? defaultRuleSettings.dashboardBaseUrl,
-    consoleBaseUrl: config.alerts.console_base_url ?? defaultRuleSettings.consoleBaseUrl,
+    runbookBaseUrl: config.alerts.runbook_base_url,
+    dashboardBaseUrl: config.alerts.dashboard_base_url,
+    consoleBaseUrl: config.alerts.console_base_url,
     scrapeJob: config.alerts.scrape_job,
+    groupLabels: config.alerts.group_labels,
     holdSeconds: holdSeconds(config),
     pipelines: config.pipelines.map(rulePipeline),
   };

@@ -11,7 +11,7 @@ import type { Logger } from '../../logger.ts';
 import type { ReadReviewDeps } from '../../status/read-review.ts';
 import type { ReadStatusDeps } from '../../status/read-status.ts';
 import { systemClock } from '../../system-clock.ts';
-import { loadConfig } from '../config/parse.ts';
+import { loadConfigOfDatabase } from '../config/parse.ts';
 import type { Config } from '../config/schema.ts';
 import { type Database, openDatabase } from '../database.ts';
 import { createLogger } from '../logger.ts';
@@ -53,7 +53,7 @@ export async function withCommandStore<T>(
 
 /** @throws RecalldError config_not_found, config_invalid */
 export function commandSettings(configFile: string | undefined, signal: AbortSignal): CommandSettings {
-  const { config } = loadConfig(configFile);
+  const { config } = loadConfigOfDatabase(configFile);
   return { config, logger: commandLogger(config), signal };
 }
 

@@ -1,7 +1,6 @@
 /** The dashboards for a config, as files in a folder. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { defaultDashboardSettings } from '../../dashboards/settings.ts';
 import { RecalldError } from '../../errors.ts';
 import { messageOf } from '../../text/error-message.ts';
 import type { Config } from '../config/schema.ts';
@@ -10,7 +9,7 @@ import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 export interface WrittenDashboards {
   /** Paths of the files, in the order in which one looks at the dashboards. */
   readonly files: readonly string[];
-  /** Sentences for whoever asked: which links lead to an example address. */
+  /** Sentences for whoever asked: which links are left out. */
   readonly notes: readonly string[];
 }
 
@@ -21,8 +20,9 @@ export interface WrittenDashboards {
  */
 export function writeDashboards({ alerts }: Config, folder: string): WrittenDashboards {
   const dashboards = createDashboards({
-    runbookBaseUrl: alerts.runbook_base_url ?? defaultDashboardSettings.runbookBaseUrl,
-    consoleUrl: alerts.console_base_url ?? defaultDashboardSettings.consoleUrl,
+    runbookBaseUrl: alerts.runbook_base_url,
+    consoleUrl: alerts.console_base_url,
+    groupLabels: alerts.group_labels,
   });
   try {
     mkdirSync(folder, { recursive: true });
@@ -41,7 +41,7 @@ export function writeDashboards({ alerts }: Config, folder: string): WrittenDash
 }
 
 function missingLinks(alerts: Config['alerts']): string[] {
-  return (['runbook_base_url', 'console_base_url'] as const)
-    .filter((key) => alerts[key] === null)
-    .map((key) => `alerts.${key} is not set, so that links of the dashboards lead to an example address.`);
+  if (alerts.console_base_url !== null) return [];
+  const runbooks = alerts.runbook_base_url === null ? ' and its runbooks' : '';
+  return [`alerts.console_base_url is not set, so that the dashboards have no link to the console${runbooks}.`];
 }

@@ -1,6 +1,10 @@
 /** What alerts need to know beyond the pipelines: where they link to, how many false ones are accepted, and the objectives of live traffic. */
 import { z } from 'zod';
 import { durationMs } from '../../config/duration.ts';
+import { metricCatalogue } from '../../metrics/catalogue.ts';
+
+/** What Prometheus may not give to targets, as it would hide what the metrics themselves say. */
+const ownLabels: ReadonlySet<string> = new Set(Object.values(metricCatalogue).flatMap(({ labels }) => labels));
 
 const budgetForm = /^([1-9]\d{0,3}) per ([1-9]\d{0,5}[mhd])$/;
 
@@ -20,7 +24,7 @@ export const alertsSchema = z
     runbook_base_url: url
       .nullable()
       .default(null)
-      .describe('URL under which docs/runbooks is served; alerts link to its pages.')
+      .describe('URL under which docs/runbooks is served; left out, alerts link to those that the console serves.')
       .meta({ secret: 'url' }),
     dashboard_base_url: url
       .nullable()
@@ -37,6 +41,18 @@ export const alertsSchema = z
       .regex(/^[\w.:/-]+$/, { error: 'must be letters, digits and . : / - _' })
       .default('recalld')
       .describe('Label `job` that Prometheus gives to the targets of recalld.'),
+    group_labels: z
+      .array(z.string().regex(/^[a-zA-Z_]\w*$/, { error: 'must be the name of a label: letters, digits and _' }))
+      .min(1)
+      .refine((labels) => new Set(labels).size === labels.length, { error: 'names a label twice' })
+      .superRefine((labels, context) => {
+        for (const label of labels.filter((one) => ownLabels.has(one)))
+          context.addIssue({ code: 'custom', message: `${label} is a label of the metrics of recalld itself` });
+      })
+      .default(['job'])
+      .describe(
+        'Labels of its targets by which one deployment of recalld differs from another under the same Prometheus: rules and dashboards keep them apart by these.',
+      ),
     false_pages: z
       .strictObject({
         drift: periodBudgetSchema

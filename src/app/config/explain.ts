@@ -115,6 +115,9 @@ function explainUnknownKey(key: string, path: Path, checked: Checked): Problem {
     const text = `has moved to \`alerts.false_pages.${to}\`, ${scope}; write \`alerts: {false_pages: {${to}: ${value}}}\``;
     return { field, text };
   }
+  if (path.at(-1) === 'density' && key === 'k') {
+    return { field, text: 'is gone: the nearest chunk is what counts; leave it out' };
+  }
   const known = keysAt(checked, path);
   const guess = closest(key, known);
   if (guess === null) return { field, text: `is not a known key; known keys here are ${known.join(', ')}` };

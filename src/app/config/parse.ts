@@ -28,6 +28,24 @@ export function loadConfig(path: string | undefined, env: NodeJS.ProcessEnv = pr
   return { config: parseConfig(text, file ?? 'environment', env, readSecret), file };
 }
 
+/** Any of them says where the database is. */
+const databaseVariables = ['RECALLD_STORAGE_URL', 'RECALLD_STORAGE_URL_FILE', 'RECALLD_STORAGE_DATA_DIR'];
+
+/**
+ * As loadConfig, for what opens a database: by the defaults alone it would make one in whatever folder a person happens
+ * to stand.
+ *
+ * @throws RecalldError config_not_found, config_invalid
+ */
+export function loadConfigOfDatabase(path: string | undefined, env: NodeJS.ProcessEnv = process.env): LoadedConfig {
+  const loaded = loadConfig(path, env);
+  if (loaded.file !== null || databaseVariables.some((name) => env[name] !== undefined)) return loaded;
+  throw new RecalldError(
+    'config_not_found',
+    `There is no ${DEFAULT_FILE} in ${process.cwd()}, and no database was made there; go to the folder of your config, name the file with --config, or write one.`,
+  );
+}
+
 function readText(path: string, code: 'config_not_found' | 'config_invalid', what: string): string {
   try {
     return readFileSync(path, 'utf8');

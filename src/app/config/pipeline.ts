@@ -7,6 +7,7 @@ import { densitySchema } from '../../density/config.ts';
 import { embedderSchema } from '../../embedders/config.ts';
 import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
 import { defaultCutoffs } from '../../golden/rules/run.ts';
+import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
 import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
 import { partsNeededBy, type RetrieverConfig, retrieverSchema, textFieldMissingIn } from '../../retrievers/config.ts';
 import { type VectorStoreConfig, vectorStoreSchema } from '../../stores/config.ts';
@@ -96,7 +97,7 @@ export const pipelineSchema = z
       .array(z.string().min(1).max(256))
       .max(100)
       .default([])
-      .describe('Values of `service.name` whose OpenTelemetry spans belong to this pipeline.'),
+      .describe('Values of `service.name` whose OpenTelemetry spans belong to this pipeline, and to no other.'),
     segments: z
       .strictObject({
         keys: z
@@ -117,6 +118,7 @@ export const pipelineSchema = z
     privacy: privacySchema,
     feedback: feedbackPolicySchema,
     density: densitySchema.optional(),
+    judged: judgedSchema.optional(),
     golden: z
       .array(goldenSchema)
       .default([])
@@ -133,7 +135,8 @@ export const pipelineSchema = z
   })
   .superRefine(refuseUnjudgeableChecks)
   .superRefine(refuseMissingParts)
-  .superRefine(refuseDensityWithoutStore);
+  .superRefine(refuseDensityWithoutStore)
+  .superRefine(refuseUnjudgeableTraffic);
 
 /** A check of the drift watches with the defaults when `density` is left out. */
 function refuseDensityWithoutStore(

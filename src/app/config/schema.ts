@@ -5,7 +5,9 @@
  */
 import { z } from 'zod';
 import { refuseRepeats } from '../../golden/config.ts';
+import { refuseJudgeWithoutModel } from '../../judging/config.ts';
 import { llmSchema } from '../../models/config.ts';
+import { notifySchema } from '../../notifications/config.ts';
 import { queueSchema } from '../../queue/config.ts';
 import { alertsSchema } from './alerts.ts';
 import { pipelineSchema } from './pipeline.ts';
@@ -100,25 +102,46 @@ const logSchema = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least severe level that is written.'),
 });
 
-export const configSchema = z.strictObject({
-  server: serverSchema.prefault({}).describe('The HTTP API and the daemon.'),
-  storage: storageSchema.prefault({}).describe('The database.'),
-  queue: queueSchema,
-  log: logSchema.prefault({}).describe('The log.'),
-  alerts: alertsSchema,
-  llm: llmSchema,
-  pipelines: z
-    .array(pipelineSchema)
-    .default([])
-    .superRefine((list, context) =>
-      refuseRepeats(
-        list.map(({ name }) => name),
-        context,
-        'name',
-      ),
-    )
-    .describe('The retrieval paths to watch.'),
-});
+/** A span is of one pipeline: of two that name its service, one would get all and the other nothing. */
+function refuseSharedServices(
+  pipelines: readonly { readonly name: string; readonly service_names: readonly string[] }[],
+  context: z.RefinementCtx,
+): void {
+  const owners = new Map<string, string>();
+  for (const [index, { name, service_names: services }] of pipelines.entries()) {
+    for (const [place, service] of services.entries()) {
+      const owner = owners.get(service) ?? name;
+      owners.set(service, owner);
+      if (owner === name) continue;
+      const message = `is "${service}", which the pipeline "${owner}" names too; a span is of one pipeline, so name it once, or set recalld.pipeline on its spans`;
+      context.addIssue({ code: 'custom', path: [index, 'service_names', place], message });
+    }
+  }
+}
+
+export const configSchema = z
+  .strictObject({
+    server: serverSchema.prefault({}).describe('The HTTP API and the daemon.'),
+    storage: storageSchema.prefault({}).describe('The database.'),
+    queue: queueSchema,
+    log: logSchema.prefault({}).describe('The log.'),
+    alerts: alertsSchema,
+    notify: notifySchema,
+    llm: llmSchema,
+    pipelines: z
+      .array(pipelineSchema)
+      .default([])
+      .superRefine((list, context) =>
+        refuseRepeats(
+          list.map(({ name }) => name),
+          context,
+          'name',
+        ),
+      )
+      .superRefine(refuseSharedServices)
+      .describe('The retrieval paths to watch.'),
+  })
+  .superRefine(refuseJudgeWithoutModel);
 
 export type Config = z.infer<typeof configSchema>;
 export type PipelineConfig = Config['pipelines'][number];

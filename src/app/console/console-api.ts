@@ -1,5 +1,4 @@
 /** Composes what the pages for people need beyond the API. */
-import { type BaselinesTable } from '../../density/baselines-table.ts';
 import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { version } from '../version.ts';
@@ -11,18 +10,18 @@ type ConsoleApi = Pick<
   | 'site'
   | 'baselines'
   | 'checkStore'
-  | 'diagnoses'
+  | 'incidents'
   | 'measurements'
   | 'runReads'
   | 'annotations'
   | 'trafficReads'
-  | 'referenceScores'
+  | 'referenceSimilarities'
   | 'findLabelFixes'
   | 'acceptLabelFixes'
 >;
 
 export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
-  const { config, logger, baselines, checkStore, diagnoses, annotations, reads } = dependencies;
+  const { config, logger, baselines, checkStore, incidents, annotations, reads } = dependencies;
   return {
     logger,
     site: {
@@ -32,12 +31,15 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
     },
     baselines,
     checkStore,
-    diagnoses,
+    incidents,
     measurements: reads.measurements,
     runReads: reads.runReads,
     annotations,
     trafficReads: reads.trafficReads,
-    referenceScores: rememberingScores(reads.density.baselines),
+    async referenceSimilarities(pipeline, version) {
+      const similarities = await reads.density.baselines.similarities(pipeline, version);
+      return similarities.length === 0 ? null : similarities;
+    },
     ...createLabelFixes(dependencies),
   };
 }
@@ -46,19 +48,8 @@ function consolePipelines({ config, pipelines }: Dependencies): ConsolePipeline[
   return pipelines.map(({ name, golden, checks }) => ({
     name,
     showsText: config.pipelines.find((one) => one.name === name)?.privacy.text !== 'hash',
+    isJudged: config.pipelines.find((one) => one.name === name)?.judged !== undefined,
     golden,
     floors: checks.floors,
   }));
-}
-
-/** A version of a baseline never changes, and reading one moves megabytes: the last of each pipeline is remembered. */
-function rememberingScores(baselines: Pick<BaselinesTable, 'find'>): ConsoleDeps['referenceScores'] {
-  const known = new Map<string, { readonly version: number; readonly scores: Float64Array }>();
-  return async (pipeline, version) => {
-    const last = known.get(pipeline);
-    if (last?.version === version) return last.scores;
-    const scores = (await baselines.find(pipeline, version))?.baseline.scores.all ?? null;
-    if (scores !== null) known.set(pipeline, { version, scores });
-    return scores;
-  };
 }

@@ -3,12 +3,13 @@ import type { ChecksDeps } from '../../checks/routes.ts';
 import type { DensityRouteDeps } from '../../density/routes.ts';
 import type { Annotations } from '../../deployments/annotations.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
-import type { Diagnoses } from '../../diagnosis/diagnoses.ts';
+import type { Incidents } from '../../diagnosis/incidents.ts';
 import type { BaselinesDeps, GoldenRunsDeps } from '../../golden/golden-routes.ts';
 import type { LabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
 import type { RunReads } from '../../golden/sql/run-results.ts';
 import type { GoldenSchedule } from '../../golden/watched-pipeline.ts';
+import type { JudgePageDeps } from '../../judging/judge-reads.ts';
 import type { FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
 import type { TrafficReads } from '../../live/sql/traffic-reads.ts';
 import type { Logger } from '../../logger.ts';
@@ -20,6 +21,7 @@ export interface ConsolePipeline {
   readonly name: string;
   /** False in hash mode: then no text of a query is shown, whatever is stored. */
   readonly showsText: boolean;
+  readonly isJudged: boolean;
   readonly golden: readonly Pick<GoldenSchedule, 'set' | 'cron'>[];
   readonly floors: readonly { readonly measure: string; readonly below: number }[];
 }
@@ -39,8 +41,9 @@ export interface ConsoleDeps
     LabelFixes,
     DensityRouteDeps,
     DeploymentsDeps,
+    JudgePageDeps,
     FeedbackSummaryDeps {
-  readonly diagnoses: Pick<Diagnoses, 'list' | 'open'>;
+  readonly incidents: Pick<Incidents, 'find' | 'list' | 'open'>;
   readonly logger: Logger;
   readonly site: SiteSettings;
   readonly baselines: GoldenBaselines;
@@ -48,6 +51,6 @@ export interface ConsoleDeps
   readonly runReads: RunReads;
   readonly annotations: Annotations;
   readonly trafficReads: TrafficReads;
-  /** Coverage of all queries of a density baseline, ascending; null when it is gone. */
-  referenceScores(pipeline: string, version: number): Promise<Float64Array | null>;
+  /** Cosines of the nearest chunks of queries drawn from a density baseline, ascending; null when they are gone. */
+  referenceSimilarities(pipeline: string, version: number): Promise<Float64Array | null>;
 }

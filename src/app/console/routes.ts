@@ -16,6 +16,8 @@ import { DensityPage } from '../../density/density-page.tsx';
 import { annotationSubjects } from '../../deployments/annotations.ts';
 import { DeploymentsPage } from '../../deployments/deployments-page.tsx';
 import { LONGEST_NOTE } from '../../deployments/notes.tsx';
+import { IncidentPage } from '../../diagnosis/pages/incident-page.tsx';
+import type { Incident } from '../../diagnosis/rules/incident.ts';
 import { RecalldError } from '../../errors.ts';
 import { GoldenPage } from '../../golden/pages/golden-page.tsx';
 import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/pages/golden-reads.ts';
@@ -23,6 +25,8 @@ import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.
 import { QueryPage } from '../../golden/pages/query-page.tsx';
 import { RunPage } from '../../golden/pages/run-page.tsx';
 import type { Acceptance } from '../../golden/rules/labels.ts';
+import { JudgePage } from '../../judging/judge-page.tsx';
+import { readJudgePage, storeGrade } from '../../judging/judge-reads.ts';
 import { TrafficPage } from '../../live/pages/traffic-page.tsx';
 import { readDensityPage, readTrafficPage } from '../../live/pages/traffic-reads.ts';
 import { OverviewPage } from '../../status/overview-page.tsx';
@@ -30,6 +34,7 @@ import { StatusPage } from '../../status/status-page.tsx';
 import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../status/status-reads.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';
+import { RunbookPage, readRunbook } from './runbook-page.tsx';
 
 const LONGEST_REASON = 500;
 
@@ -71,6 +76,13 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
           : new RecalldError('deployment_unknown', `There is no deployment ${id}.`);
       }
       return goBack(reply, back, 'noted');
+    });
+
+    scope.post('/pipelines/:pipeline/judge/grade', async (request, reply) => {
+      const { name } = findPipeline(deps, (request.params as Record<string, string>)['pipeline']);
+      const next = await storeGrade(deps, name, fieldsOf(request));
+      secure(reply);
+      return reply.redirect(next, 303);
     });
 
     scope.post('/pipelines/:pipeline/golden/:set/labels', async (request, reply) => {
@@ -137,10 +149,17 @@ const pages: Readonly<Record<string, Show>> = {
     DensityPage({ frame, data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range) }),
   '/pipelines/:pipeline/traffic': async (deps, frame, { pipeline }) =>
     TrafficPage({ frame, data: await readTrafficPage(deps, findPipeline(deps, pipeline), frame.range) }),
+  '/pipelines/:pipeline/judge': async (deps, frame, { pipeline }, query) => {
+    const { name, isJudged, showsText } = findPipeline(deps, pipeline);
+    return JudgePage({ frame, data: await readJudgePage(deps, name, isJudged && showsText, query) });
+  },
   '/checks': async (deps, frame, _params, query) =>
     ChecksPage({ frame, data: await readChecksPage(deps, query, frame.range) }),
   '/deployments': async (deps, frame, _params, query) =>
     DeploymentsPage({ frame, data: await readDeploymentsPage(deps, query, frame.range) }),
+  '/incidents/:incident': async (deps, frame, { incident = '' }) =>
+    IncidentPage({ frame, incident: await findIncident(deps, incident) }),
+  '/runbooks/:alert': async (_deps, frame, { alert = '' }) => RunbookPage({ frame, ...(await readRunbook(alert)) }),
   '/runs/:run': async (deps, frame, { run = '' }, query) =>
     RunPage({ frame, data: await readRunPage(deps, run, frame.range, query) }),
   '/runs/:run/queries/:query': async (deps, frame, { run = '', query: id = '' }, query) =>
@@ -176,6 +195,13 @@ async function visit(
   const visitor = await sessions.visitorOf(request, reply);
   const frame = frameOf(request, visitor, now, deps.site.version);
   return show(deps, frame, request.params as Record<string, string>, queryOf(request));
+}
+
+/** @throws RecalldError incident_unknown */
+async function findIncident({ incidents }: ConsoleDeps, id: string): Promise<Incident> {
+  const found = /^\d{1,18}$/.test(id) ? await incidents.find(id) : null;
+  if (found === null) throw new RecalldError('incident_unknown', `There is no incident ${id}.`);
+  return found;
 }
 
 /** @throws RecalldError pipeline_unknown */

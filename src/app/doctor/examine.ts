@@ -1,9 +1,13 @@
 /** `recalld doctor`: reaches every service of a config and says what is wrong. */
 import { createCleanupStack } from '../../cleanup-stack.ts';
+import { judgedQueries } from '../../golden/rules/golden-set.ts';
+import { sampleAnswers } from '../../golden/runs/sample-answers.ts';
+import { unwatchedSet, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { CommandSettings, CommandStore } from '../commands/command-store.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
 import { leftBehind } from '../serve.ts';
 import { examineQueue, type Report, withDatabase } from './foundations.ts';
+import { examineJudges } from './judges.ts';
 import { examinePipeline, type Probe } from './pipeline.ts';
 
 const plainProbe: Probe = { text: 'How do I reset my password?', tags: {} };
@@ -23,6 +27,7 @@ export async function examine(settings: CommandSettings, report: Report): Promis
         const message = 'The config has no pipelines; add one under `pipelines`.';
         report({ service: 'pipelines', status: 'warning', ms: null, message });
       }
+      if (store !== null) await examineUnwatchedSets(pipelines, store, report);
       for (const pipeline of pipelines) {
         const { name, golden } = pipeline;
         const probe = await findProbe(
@@ -32,10 +37,50 @@ export async function examine(settings: CommandSettings, report: Report): Promis
           report,
         );
         await examinePipeline(pipeline, probe, report, signal);
+        if (store !== null) await examineGoldenSets(pipeline, store, report, signal);
       }
+      await examineJudges(config, pipelines, report, signal);
     });
   } finally {
     await cleanups.run();
+  }
+}
+
+/** Whether the retriever returns what the sets of its pipeline know. */
+async function examineGoldenSets(
+  pipeline: WatchedPipeline,
+  { sets }: CommandStore,
+  report: Report,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { set } of pipeline.golden) {
+    const version = await sets.latest(set);
+    if (version === null) continue;
+    const answers = await sampleAnswers(pipeline, set, judgedQueries(await sets.queries(set, version.version)), signal);
+    // That it does not answer was said above.
+    if (answers.kind === 'failed') return;
+    const service = `${pipeline.name} golden set`;
+    const { ids, depth } = answers.doubts;
+    if (ids !== null) report({ service, status: 'wrong', ms: null, message: ids });
+    if (depth !== null) report({ service, status: 'warning', ms: null, message: depth });
+    if (ids !== null || depth !== null) continue;
+    const message = `The retriever returns documents that ${set} knows, and as many as it is asked for.`;
+    report({ service, status: 'ok', ms: null, message });
+  }
+}
+
+/** A set that was imported and that no pipeline names is run by nobody. */
+async function examineUnwatchedSets(
+  pipelines: readonly WatchedPipeline[],
+  { sets }: CommandStore,
+  report: Report,
+): Promise<void> {
+  const named = new Set(pipelines.flatMap(({ golden }) => golden.map(({ set }) => set)));
+  // The list holds every version.
+  const imported = new Set((await sets.list()).map(({ name }) => name));
+  for (const name of imported) {
+    if (named.has(name)) continue;
+    report({ service: 'golden sets', status: 'warning', ms: null, message: unwatchedSet(name) });
   }
 }
 

@@ -1,4 +1,5 @@
 /** The doctor on one pipeline: its retriever, its embedder, its store, and whether they fit together. */
+import { misreadingOption } from '../../golden/rules/run-failure.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { StoreDescription, VectorStore } from '../../stores/vector-store.ts';
@@ -48,12 +49,15 @@ async function examineRetriever(
       say({
         status: 'unreachable',
         ms,
-        message: 'It did not answer in time; raise retriever.timeout_ms or look at its load.',
+        message: `${answer.message} Raise retriever.timeout_ms or look at its load.`,
       });
       return null;
-    case 'error':
-      say({ status: 'unreachable', ms, message: answer.message });
+    case 'error': {
+      const option = misreadingOption(answer.code);
+      if (option === null) say({ status: 'unreachable', ms, message: answer.message });
+      else say({ status: 'wrong', ms, message: `${answer.message} Mend ${option}.` });
       return null;
+    }
     case 'documents':
       if (answer.documents.length === 0) {
         say({ status: 'warning', ms, message: 'It answers without any document; is its index empty?' });

@@ -6,6 +6,7 @@ import { densityEndpoints } from '../../density/http-contract.ts';
 import { goldenEndpoints } from '../../golden/endpoints.ts';
 import { type Endpoint, endpointTags } from '../../http/endpoint.ts';
 import { operationsEndpoints } from '../../http/operations.ts';
+import { judgingEndpoints } from '../../judging/routes.ts';
 import { ingestEndpoints } from '../../live/endpoints.ts';
 import { changeEndpoints, statusEndpoints } from '../../status/endpoints.ts';
 
@@ -16,6 +17,7 @@ export const endpoints: readonly Endpoint[] = [
   ...goldenEndpoints,
   ...changeEndpoints,
   ...densityEndpoints,
+  ...judgingEndpoints,
   ...operationsEndpoints,
 ];
 

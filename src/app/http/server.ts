@@ -7,7 +7,7 @@ import { addChecks } from '../../checks/routes.ts';
 import { asksForPage, sendProblemPage } from '../../console/http/error-pages.tsx';
 import { addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
 import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.ts';
-import { addDiagnoses } from '../../diagnosis/routes.ts';
+import { addIncidents } from '../../diagnosis/routes.ts';
 import { addErasure, type ErasureDeps } from '../../erasure/erase.ts';
 import { RecalldError } from '../../errors.ts';
 import {
@@ -24,6 +24,7 @@ import { addOperations, type OperationsDeps } from '../../http/operations.ts';
 import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../http/problem.ts';
 import { addRequestBodies, type MemoryBudget } from '../../http/request-bodies.ts';
 import { addRetirement, type Retirement } from '../../http/retirement.ts';
+import { addJudgments, type JudgmentsDeps } from '../../judging/routes.ts';
 import { addFeedbackSummary, type FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
 import { addIngest, type IngestDeps, type ShedReason, shedReason } from '../../live/ingest-routes.ts';
 import { addOtlp, type OtlpDeps } from '../../live/otlp/receiver.ts';
@@ -39,6 +40,7 @@ export interface ApiDeps
     ErasureDeps,
     DeploymentsDeps,
     DensityRouteDeps,
+    JudgmentsDeps,
     GoldenSetsDeps,
     GoldenRunsDeps,
     BaselinesDeps,
@@ -120,8 +122,9 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
       addIngest(scope, api, bodies);
       addErasure(scope, api);
       addDeployments(scope, api);
-      addDiagnoses(scope, api);
+      addIncidents(scope, api);
       addDensityRoutes(scope, api);
+      addJudgments(scope, api);
       addGoldenSets(scope, api);
       addGoldenRuns(scope, api);
       addBaselines(scope, api);

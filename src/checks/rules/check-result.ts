@@ -29,13 +29,26 @@ export function shiftOf(shifts: CheckShifts, name: string): CheckShift {
   return shifts[name] ?? NO_SHIFT;
 }
 
+/** What was measured, with what is known of how sure it is. */
+export interface MeasuredValue {
+  readonly value: number | null;
+  /** 95 %; null where the value is known for certain or cannot be bounded. */
+  readonly ciLow: number | null;
+  readonly ciHigh: number | null;
+  /** Queries, opinions or documents behind it; null where it is no estimate. */
+  readonly n: number | null;
+}
+
+export const NO_VALUE: MeasuredValue = { value: null, ciLow: null, ciHigh: null, n: null };
+
 /** What a check came to. */
-export interface CheckResult {
+export interface CheckResult extends MeasuredValue {
   readonly name: string;
   readonly severity: Severity;
   readonly verdict: Verdict;
-  readonly value: number | null;
   readonly threshold: number;
+  /** Whether this measurement by itself is beyond the threshold, confirmed by others or not. */
+  readonly isBeyond: boolean;
   /** One sentence with the numbers behind the verdict. */
   readonly explanation: string;
 }

@@ -1,6 +1,7 @@
 /** Where a check stands: as its last evaluation wrote it, and what that is worth at the time of reading. */
 import type { Severity, Verdict } from '../../model.ts';
-import { isBreach } from './check-result.ts';
+import type { Breach } from './breach.ts';
+import { isBreach, type MeasuredValue, NO_VALUE } from './check-result.ts';
 import type { ThresholdCheck, ThresholdFinding } from './threshold.ts';
 
 /**
@@ -150,8 +151,23 @@ function known(verdict: Verdict): Exclude<Verdict, 'no_data'> | null {
   return verdict === 'no_data' ? null : verdict;
 }
 
+/** What a check is on; the words of its alarm depend on it. */
+export const checkKinds = [
+  'floor',
+  'regression',
+  'stale_labels',
+  'forbidden_results',
+  'threshold',
+  'density_drift',
+] as const;
+
+export type CheckKind = (typeof checkKinds)[number];
+
 /** A check of the config. */
 export interface ConfiguredCheck {
+  readonly kind: CheckKind;
+  /** What it watches: `ndcg@10`, `error_ratio`. */
+  readonly measure: string;
   readonly pipeline: string;
   /** Whose runs judge it; null for a check on something else. */
   readonly goldenSet: string | null;
@@ -163,12 +179,12 @@ export interface ConfiguredCheck {
 }
 
 /** What an evaluation writes of a check: `verdict` is the settled one, the other fields are of the latest measurement. */
-export interface CheckStanding extends SteadyVerdict {
+export interface CheckStanding extends SteadyVerdict, MeasuredValue, Breach {
   readonly pipeline: string;
   readonly name: string;
   readonly severity: Severity;
   readonly threshold: number;
-  readonly value: number | null;
+  readonly measure: string;
   /** The segment that decided, where several were judged; else null. */
   readonly segment: string | null;
   /** What was last said of it, one sentence; null when nothing was. */
@@ -190,7 +206,11 @@ export interface CheckStanding extends SteadyVerdict {
  */
 export interface CheckState
   extends Omit<ConfiguredCheck, 'isQuietAtFirst'>,
-    Pick<CheckStanding, 'verdict' | 'value' | 'explanation' | 'judgedAt' | 'isQuiet'> {
+    MeasuredValue,
+    Pick<
+      CheckStanding,
+      'verdict' | 'segment' | 'explanation' | 'judgedAt' | 'isQuiet' | 'before' | 'breachedSince' | 'outageUntil'
+    > {
   /** When it came to stand at that; null when it was never evaluated. */
   readonly since: Date | null;
   readonly isTooOld: boolean;
@@ -207,23 +227,32 @@ export function stateAt(check: ConfiguredCheck, standing: CheckStanding | null, 
   if (standing === null) {
     return {
       ...configured,
+      ...NO_VALUE,
       verdict: 'no_data',
       since: null,
-      value: null,
+      before: null,
+      breachedSince: null,
+      outageUntil: null,
+      segment: null,
       explanation: null,
       judgedAt: null,
       isTooOld: false,
       isQuiet: isQuietAtFirst,
     };
   }
-  const { threshold, verdict, since, value, explanation, judgedAt, trustedUntil, isQuiet } = standing;
+  const { threshold, verdict, since, segment, explanation, judgedAt, trustedUntil, isQuiet } = standing;
+  const { value, ciLow, ciHigh, n, before, breachedSince, outageUntil } = standing;
   const isTooOld = trustedUntil !== null && now > trustedUntil;
   return {
     ...configured,
+    ...(isTooOld ? NO_VALUE : { value, ciLow, ciHigh, n }),
     threshold,
+    before,
+    breachedSince,
+    outageUntil,
+    segment,
     verdict: isTooOld ? 'no_data' : verdict,
     since: isTooOld && verdict !== 'no_data' ? trustedUntil : since,
-    value: isTooOld ? null : value,
     explanation,
     judgedAt,
     isTooOld,

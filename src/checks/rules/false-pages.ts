@@ -36,38 +36,61 @@ export interface ExpectedOfPipeline {
 
 /** The integral over the baseline runs from -REACH to REACH in steps of STEP, in standard deviations. */
 const REACH = 9;
-const STEP = 0.02;
+const STEP = 0.1;
 
 /**
  * Expected number of times that a regression check turns critical in `looks` runs of an unchanged, noisy retriever
  * after one baseline. Retrievers that always answer the same make none.
  *
- * Half of the level of the two-sided test lies on the side of a fall. Runs are not independent looks: each is compared
- * with the same baseline, and a baseline that was high by luck makes every run look like a fall. Let run x and baseline
- * b be standard normal, and z the alpha / 2 quantile. A run is called a fall when x <= b + sqrt(2) z. Given b, the runs
- * are then independent, each is called with probability p(b) = Phi(b + sqrt(2) z), and any two comparisons have a
- * correlation of 1/2. The check turns critical at each row of `runs` calls that no call precedes:
- *
- *     integral of phi(b) p(b)^runs (1 + (looks - runs) (1 - p(b))) db
+ * Runs are not independent looks: each is compared with the same baseline, and a baseline that was high by luck makes
+ * every run look like a fall. Let run x and baseline b be standard normal, and z the alpha quantile. A run is called a
+ * fall when x <= b + sqrt(2) z. Given b, the runs are then independent, each is called with probability
+ * p(b) = Phi(b + sqrt(2) z), and any two comparisons have a correlation of 1/2. The check turns critical after `runs`
+ * calls in a row and stays so until as many runs in a row are not called; how often that is expected to happen is played
+ * run by run for each b, and averaged over b.
  *
  * The number is too high where the noise is smaller than `drop`, since such noise makes no call, and where ten reruns
  * or more measured the noise, since runs are then judged by its upper bound. Fewer than ten reruns know the noise too
- * badly for the test to keep its level. Whatever the dependence, the number is at most looks * alpha / 2 / runs, since
+ * badly for the test to keep its level. Whatever the dependence, the number is at most looks * alpha / runs, since
  * each page uses up `runs` calls of its own.
  *
  * @param looks number of golden runs that are judged, >= 0
  */
 export function falseRegressions({ alpha, runs }: Pick<RegressionCheck, 'alpha' | 'runs'>, looks: number): number {
   if (looks < runs) return 0;
-  const critical = Math.SQRT2 * normalQuantile(alpha / 2);
-  let sum = 0;
+  const critical = Math.SQRT2 * normalQuantile(alpha);
+  let total = 0;
   for (let i = -REACH / STEP; i <= REACH / STEP; i++) {
     const baseline = i * STEP;
-    const called = normalCdf(baseline + critical);
     const density = Math.exp(-(baseline ** 2) / 2) / Math.sqrt(2 * Math.PI);
-    sum += density * called ** runs * (1 + (looks - runs) * (1 - called));
+    total += density * expectedPages(normalCdf(baseline + critical), runs, looks);
   }
-  return sum * STEP;
+  return total * STEP;
+}
+
+/** How often `runs` calls in a row are expected while it is not critical, when each look is called with probability p. */
+function expectedPages(p: number, runs: number, looks: number): number {
+  // By how many calls in a row have come while it is well, and how many looks without while it is critical.
+  const well = new Float64Array(runs);
+  const critical = new Float64Array(runs);
+  well[0] = 1;
+  let [isWell, pages] = [1, 0];
+  for (let look = 0; look < looks; look++) {
+    const fell = shift(well, p);
+    const rose = shift(critical, 1 - p);
+    well[0] = isWell * (1 - p) + rose;
+    critical[0] = (1 - isWell) * p + fell;
+    isWell += rose - fell;
+    pages += fell;
+  }
+  return pages;
+}
+
+/** Moves every share on by one, as likely as that is. @returns what moved out at the end */
+function shift(shares: Float64Array, likely: number): number {
+  const out = (shares.at(-1) ?? 0) * likely;
+  for (let i = shares.length - 1; i > 0; i--) shares[i] = (shares[i - 1] ?? 0) * likely;
+  return out;
 }
 
 /** How often a bound is held against a threshold. */

@@ -1,15 +1,26 @@
-/** The checks on the golden runs of a pipeline: floors, regressions and stale labels. */
+/** The checks on the golden runs of a pipeline: floors, regressions, stale labels and forbidden documents. */
+import type { ForbiddenResults } from '../../golden/rules/forbidden.ts';
 import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Severity } from '../../model.ts';
-import { type CheckResult, type CheckShift, type CheckShifts, decimals, NO_SHIFT, shiftOf } from './check-result.ts';
+import {
+  type CheckResult,
+  type CheckShift,
+  type CheckShifts,
+  decimals,
+  NO_SHIFT,
+  NO_VALUE,
+  shiftOf,
+} from './check-result.ts';
+import type { ConfiguredCheck } from './check-state.ts';
 import { type ComparedWithBaseline, judgeRegression, type RegressionCheck, regressionCheckName } from './regression.ts';
 
 export interface GoldenChecks {
   readonly floors: readonly FloorCheck[];
   readonly regressions: readonly RegressionCheck[];
   readonly staleLabels: readonly StaleLabelsCheck[];
+  readonly forbidden: readonly ForbiddenCheck[];
 }
 
 /** What the checks of a run are judged by. */
@@ -19,45 +30,63 @@ export interface RunEvidence {
   readonly compared: ComparedWithBaseline | string;
   /** The completed runs before it, oldest first. */
   readonly history: readonly ComparedWithBaseline[];
+  /** What the checks came to on the latest of these runs; left out, there was none. */
+  readonly before?: readonly Pick<CheckResult, 'name' | 'verdict'>[];
   readonly labels: LabelCounts;
+  /** Null when the set forbids nothing. */
+  readonly forbidden: ForbiddenResults | null;
   /** By how much thresholds moved when newer versions of the set took over; left out, none did. */
   readonly shifts?: CheckShifts;
 }
 
 /** Judges every check of a pipeline on a run of one of its golden sets. */
 export function judgeGoldenRun(
-  { floors, regressions, staleLabels }: GoldenChecks,
+  { floors, regressions, staleLabels, forbidden: forbiddenChecks }: GoldenChecks,
   goldenSet: string,
-  { scores, compared, history, labels, shifts = {} }: RunEvidence,
+  { scores, compared, history, before = [], labels, forbidden, shifts = {} }: RunEvidence,
 ): CheckResult[] {
   return [
     ...floors.map((check) => judgeFloor(check, goldenSet, scores, shiftOf(shifts, floorCheckName(check, goldenSet)))),
-    ...regressions.map((check) =>
-      judgeRegression(check, goldenSet, compared, history, shiftOf(shifts, regressionCheckName(check, goldenSet))),
-    ),
+    ...regressions.map((check) => {
+      const name = regressionCheckName(check, goldenSet);
+      const stood = before.find((one) => one.name === name)?.verdict ?? null;
+      return judgeRegression(check, goldenSet, compared, history, shiftOf(shifts, name), stood);
+    }),
     ...staleLabels.map((check) => judgeStaleLabels(check, goldenSet, labels)),
+    ...forbiddenChecks.map((check) => judgeForbidden(check, goldenSet, forbidden)),
   ];
 }
 
 /** Every check on a golden set with the name that its verdict carries and the threshold that it is judged by. */
 export function listGoldenChecks(
-  { floors, regressions, staleLabels }: GoldenChecks,
+  { floors, regressions, staleLabels, forbidden }: GoldenChecks,
   goldenSet: string,
   shifts: CheckShifts = {},
-): { readonly name: string; readonly severity: Severity; readonly threshold: number }[] {
+): Pick<ConfiguredCheck, 'kind' | 'measure' | 'name' | 'severity' | 'threshold'>[] {
   return [
     ...floors.map((check) => {
       const name = floorCheckName(check, goldenSet);
-      return { name, severity: check.severity, threshold: check.below + shiftOf(shifts, name).mean };
+      const threshold = check.below + shiftOf(shifts, name).mean;
+      return { kind: 'floor' as const, measure: check.measure, name, severity: check.severity, threshold };
     }),
     ...regressions.map((check) => {
       const name = regressionCheckName(check, goldenSet);
-      return { name, severity: check.severity, threshold: -check.drop + shiftOf(shifts, name).mean };
+      const threshold = -check.drop + shiftOf(shifts, name).mean;
+      return { kind: 'regression' as const, measure: check.measure, name, severity: check.severity, threshold };
     }),
     ...staleLabels.map((check) => ({
+      kind: 'stale_labels' as const,
+      measure: 'stale_labels',
       name: staleLabelsCheckName(check, goldenSet),
       severity: check.severity,
       threshold: check.above,
+    })),
+    ...forbidden.map((check) => ({
+      kind: 'forbidden_results' as const,
+      measure: 'forbidden_results',
+      name: forbiddenCheckName(check, goldenSet),
+      severity: check.severity,
+      threshold: 0,
     })),
   ];
 }
@@ -69,6 +98,8 @@ export function historyNeeded({ regressions }: GoldenChecks): number {
 
 /** That a golden measure stays above a floor. */
 export interface FloorCheck {
+  /** Given by the config, so that it stays what it is called when its threshold changes. */
+  readonly name?: string | undefined;
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
   readonly below: number;
@@ -80,7 +111,7 @@ const ROUNDING = 1e-12;
 
 /** The name of a floor in metrics and reports; floors of one measure on several sets have different names. */
 export function floorCheckName(check: FloorCheck, goldenSet: string): string {
-  return `${check.measure} below ${check.below} on ${goldenSet}`;
+  return `${check.name ?? `${check.measure} below ${check.below}`} on ${goldenSet}`;
 }
 
 /**
@@ -103,36 +134,39 @@ export function judgeFloor(
   if (score === undefined) {
     return {
       ...base,
+      ...NO_VALUE,
       verdict: 'no_data',
-      value: null,
+      isBeyond: false,
       explanation: `${check.measure} has no score, so nobody knows.`,
     };
   }
   const bounds = `${formatMetricKey(key)} is ${decimals(score.mean)} (95 % ${decimals(score.ciLow)} to ${decimals(score.ciHigh)}, n = ${score.n})`;
   const moved = shift.mean === 0 ? '' : ` (${decimals(check.below)} at the level of the version before)`;
   const floor = `${decimals(below)}${moved}`;
-  if (score.mean >= below - ROUNDING)
-    return { ...base, verdict: 'ok', value: score.mean, explanation: `${bounds}, not below ${floor}.` };
+  const isBeyond = score.mean < below - ROUNDING;
+  const { mean: value, ciLow, ciHigh, n } = score;
+  const judged = { ...base, value, ciLow, ciHigh, n, isBeyond };
+  if (!isBeyond) return { ...judged, verdict: 'ok', explanation: `${bounds}, not below ${floor}.` };
   const isUpperBelow = score.ciHigh < check.below + shift.upper - ROUNDING;
   if (check.severity === 'critical' && isUpperBelow) {
     return {
-      ...base,
+      ...judged,
       verdict: 'critical',
-      value: score.mean,
       explanation: `${bounds}: even the upper bound is below ${floor}.`,
     };
   }
   const doubt = isUpperBelow ? '' : ', though its bounds still hold it';
   return {
-    ...base,
+    ...judged,
     verdict: 'warning',
-    value: score.mean,
     explanation: `${bounds}: the mean is below ${floor}${doubt}.`,
   };
 }
 
 /** That the judged documents of a golden set are still in the store. */
 export interface StaleLabelsCheck {
+  /** Given by the config, so that it stays what it is called when its threshold changes. */
+  readonly name?: string | undefined;
   /** Largest share of the judged documents that may be gone, 0..1. */
   readonly above: number;
   readonly severity: Severity;
@@ -144,7 +178,7 @@ export type LabelCounts =
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;
 
 export function staleLabelsCheckName(check: StaleLabelsCheck, goldenSet: string): string {
-  return `stale labels above ${check.above} on ${goldenSet}`;
+  return `${check.name ?? `stale labels above ${check.above}`} on ${goldenSet}`;
 }
 
 /** Judges the share of judged documents that are gone. Without a look at the store the verdict is `no_data`. */
@@ -154,21 +188,68 @@ export function judgeStaleLabels(check: StaleLabelsCheck, goldenSet: string, pro
     severity: check.severity,
     threshold: check.above,
   };
-  if (probe.kind === 'unknown') return { ...base, verdict: 'no_data', value: null, explanation: probe.reason };
+  if (probe.kind === 'unknown') {
+    return { ...base, ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation: probe.reason };
+  }
   const ratio = probe.probed === 0 ? 0 : probe.stale / probe.probed;
   const counts = `${probe.stale} of ${probe.probed} judged documents (${decimals(ratio)}) are gone from the store`;
-  if (ratio <= check.above) {
+  const isBeyond = ratio > check.above;
+  const judged = { ...base, value: ratio, ciLow: null, ciHigh: null, n: probe.probed, isBeyond };
+  if (!isBeyond) {
     return {
-      ...base,
+      ...judged,
       verdict: 'ok',
-      value: ratio,
       explanation: `${counts}, not above ${decimals(check.above)}.`,
     };
   }
   return {
-    ...base,
+    ...judged,
     verdict: check.severity,
-    value: ratio,
     explanation: `${counts}, above ${decimals(check.above)}: mend the labels of ${goldenSet} before you trust a fall of its scores.`,
   };
+}
+
+/** That no query brings a document that is forbidden to it. */
+export interface ForbiddenCheck {
+  /** Given by the config. */
+  readonly name?: string | undefined;
+  readonly severity: Severity;
+}
+
+/** Results that an explanation names; the run has them all. */
+const MOST_NAMED = 3;
+
+export function forbiddenCheckName(check: ForbiddenCheck, goldenSet: string): string {
+  return `${check.name ?? 'forbidden results'} on ${goldenSet}`;
+}
+
+/** Judges the forbidden documents that came back twice: one is a breach. No statistics, since what came back did. */
+export function judgeForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): CheckResult {
+  const base = { name: forbiddenCheckName(check, goldenSet), severity: check.severity, threshold: 0 };
+  const counted = { ciLow: null, ciHigh: null };
+  if (found === null) {
+    const explanation = `${goldenSet} forbids no document.`;
+    return { ...base, ...counted, value: 0, n: 0, isBeyond: false, verdict: 'ok', explanation };
+  }
+  const { asked, failed, confirmed, unconfirmed } = found;
+  if (confirmed.length > 0) {
+    const named = confirmed
+      .slice(0, MOST_NAMED)
+      .map(({ queryId, documentId, rank }) => `${documentId} at rank ${rank} of ${queryId}`);
+    const rest = confirmed.length > MOST_NAMED ? ` and ${confirmed.length - MOST_NAMED} more` : '';
+    const came = confirmed.length === 1 ? '1 forbidden document' : `${confirmed.length} forbidden documents`;
+    const explanation = `${came} came back, asked twice: ${named.join(', ')}${rest}.`;
+    const breach = { value: confirmed.length, n: asked, isBeyond: true, verdict: check.severity, explanation };
+    return { ...base, ...counted, ...breach };
+  }
+  if (asked === 0 || unconfirmed > 0) {
+    const explanation =
+      unconfirmed > 0
+        ? `${unconfirmed} forbidden ${unconfirmed === 1 ? 'document' : 'documents'} came back once, and the retriever failed the second asking, so nobody knows.`
+        : `The retriever failed every query with forbidden documents (${failed}), so nobody knows.`;
+    return { ...base, ...NO_VALUE, isBeyond: false, verdict: 'no_data', explanation };
+  }
+  const unasked = failed === 0 ? '' : `; ${failed} more failed`;
+  const explanation = `No forbidden document came back to ${asked} queries${unasked}.`;
+  return { ...base, ...counted, value: 0, n: asked, isBeyond: false, verdict: 'ok', explanation };
 }

@@ -2,10 +2,12 @@
 import type { JudgedMeasure } from '../../measures/rules/measure-row.ts';
 import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';
 import { ALL_SEGMENT, type Severity, type Verdict } from '../../model.ts';
-import { type Interval, rescaledInterval, wilsonInterval } from '../../stats/intervals.ts';
-import { type CheckResult, decimals } from './check-result.ts';
+import { type Interval, rescaledInterval } from '../../stats/intervals.ts';
+import { type CheckResult, decimals, type MeasuredValue, NO_VALUE } from './check-result.ts';
 
 export interface ThresholdCheck {
+  /** Given by the config, so that it stays what it is called when its threshold changes. */
+  readonly name?: string | undefined;
   readonly measure: JudgedMeasureName;
   readonly threshold: number;
   readonly severity: Severity;
@@ -52,7 +54,8 @@ export interface ThresholdFinding extends CheckResult {
 const MARGIN = 0.1;
 const CONFIDENCE = 0.95;
 
-export function thresholdCheckName({ measure, threshold, segments }: ThresholdCheck): string {
+export function thresholdCheckName({ name, measure, threshold, segments }: ThresholdCheck): string {
+  if (name !== undefined) return name;
   const each = segments === 'each' ? ' in each segment' : '';
   return `${measure} ${judgedMeasure(measure).worse} ${threshold}${each}`;
 }
@@ -79,6 +82,10 @@ export function judgeThreshold(check: ThresholdCheck, readings: readonly Reading
     ...base,
     verdict: worst.verdict,
     value: worst.value,
+    ciLow: worst.ciLow,
+    ciHigh: worst.ciHigh,
+    n: worst.n,
+    isBeyond: worst.verdict !== 'ok',
     segment: worst.segment,
     isClear: judged.every(({ isClear }) => isClear),
     isQuiet: false,
@@ -86,7 +93,7 @@ export function judgeThreshold(check: ThresholdCheck, readings: readonly Reading
   };
 }
 
-interface JudgedValue {
+interface JudgedValue extends Omit<MeasuredValue, 'value'> {
   readonly segment: string;
   readonly value: number;
   readonly verdict: Verdict;
@@ -110,7 +117,16 @@ function judgeValue(
   const isProven = sign * (bound - threshold) > 0;
   const margin = Math.max(MARGIN * scaleOf(watched, threshold), watched.worse === 'below' ? value - low : high - value);
   const numbers = `${measureTable[measure].means}${segment === ALL_SEGMENT ? '' : ` of ${segment}`} is ${format(watched, value)}${spread(reading, watched, { low, high }, family)}`;
-  const judged = { segment, value, excess, isClear: excess <= -margin };
+  const isBounded = reading.ciLow !== null;
+  const judged = {
+    segment,
+    value,
+    ciLow: isBounded ? low : null,
+    ciHigh: isBounded ? high : null,
+    n: reading.n > 0 ? reading.n : null,
+    excess,
+    isClear: excess <= -margin,
+  };
   const limit = format(watched, threshold);
   if (excess <= 0) {
     return { ...judged, verdict: 'ok', explanation: sentence(`${numbers}, not ${watched.worse} ${limit}`) };
@@ -131,18 +147,14 @@ function judgeValue(
   };
 }
 
-/**
- * Bounds of one value among several, at 95 % for all of them together. Where every query of a window was kept, its
- * share is known for certain; what the service is like is still known only from so many queries.
- */
+/** Bounds of one value among several, at 95 % for all of them together. */
 function boundsOf(
-  { value, n, ciLow, ciHigh }: Extract<Reading, { kind: 'value' }>,
-  { unit, isProportion }: JudgedMeasure,
+  { value, ciLow, ciHigh }: Extract<Reading, { kind: 'value' }>,
+  { unit }: JudgedMeasure,
   family: number,
 ): Interval {
   if (ciLow === null || ciHigh === null) return { low: value, high: value };
-  const draws = isProportion && n > 0 ? wilsonInterval(value, n, CONFIDENCE) : { low: value, high: value };
-  const bounds = { low: Math.min(ciLow, draws.low), high: Math.max(ciHigh, draws.high) };
+  const bounds = { low: ciLow, high: ciHigh };
   if (family === 1 || unit !== 'share') return bounds;
   return rescaledInterval(value, bounds, CONFIDENCE, 1 - (1 - CONFIDENCE) / family);
 }
@@ -151,7 +163,7 @@ function withoutValue(
   { measure, leastN }: ThresholdCheck,
   readings: readonly Reading[],
 ): Omit<ThresholdFinding, 'name' | 'severity' | 'threshold'> {
-  const none = { verdict: 'no_data', value: null, segment: null, isClear: false } as const;
+  const none = { ...NO_VALUE, verdict: 'no_data', isBeyond: false, segment: null, isClear: false } as const;
   const { means } = measureTable[measure];
   const broken = readings.find((one) => one.kind === 'unknown');
   if (broken !== undefined || readings.length === 0) {

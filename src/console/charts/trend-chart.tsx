@@ -10,7 +10,7 @@ const HEIGHT = 22;
 
 export function Sparkline({ points }: { readonly points: readonly TrendPoint[] }) {
   const [first, last] = [points[0], points.at(-1)];
-  if (first === undefined || last === undefined || points.length < 2) return null;
+  if (first === undefined || last === undefined) return null;
   const values = points.map(({ value }) => value);
   const [least, greatest] = [Math.min(...values), Math.max(...values)];
   const x = scaleUtc([first.at, last.at], [2, WIDTH - 3]);
@@ -142,6 +142,35 @@ function extent(
   ];
 }
 
+/** What was measured in less than this share of the time would be one spot at the margin. */
+const LEAST_SHARE = 1 / 8;
+const LEAST_SPAN_MS = 10 * 60_000;
+
+/**
+ * From when on a chart shows anything: from the start of the time, unless all that was measured lies at its very end, as
+ * after the installation. Then it fills the later half.
+ */
+export function shownFrom(from: Date, until: Date, points: readonly TrendPoint[]): Date {
+  const first = Math.min(...points.map(({ at }) => at.getTime()));
+  const measured = until.getTime() - first;
+  if (points.length === 0 || measured >= LEAST_SHARE * (until.getTime() - from.getTime())) return from;
+  return new Date(Math.max(from.getTime(), until.getTime() - Math.max(2 * measured, LEAST_SPAN_MS)));
+}
+
+/** What two numbers above the lines of marks need, on a narrow screen too. */
+const MARK_ROOM = 40;
+
+/** Marks whose numbers would lie over each other stand under one, as `2to4`. Counted from 1. */
+export function markGroups(places: readonly number[]): { readonly first: number; readonly places: number[] }[] {
+  const groups: { readonly first: number; readonly places: number[] }[] = [];
+  for (const [index, place] of places.entries()) {
+    const group = groups.at(-1);
+    if (group !== undefined && place - (group.places.at(-1) ?? 0) < MARK_ROOM) group.places.push(place);
+    else groups.push({ first: index + 1, places: [place] });
+  }
+  return groups;
+}
+
 /** Tenths of a unit are finer than a screen shows, and keep pages small. */
 function round(value: number): number {
   return Math.round(value * 10) / 10;
@@ -180,8 +209,15 @@ interface TrendChartProps {
   readonly empty: string;
 }
 
+/** So few make no line that could be seen. */
+const FEW_DOTS = 3;
 /** More would hide the line; those beyond are small, and still say their value. */
 const MAX_DOTS = 60;
+
+function dotRadius(points: readonly TrendPoint[], point: TrendPoint): number {
+  if (points.length <= FEW_DOTS) return 4;
+  return points.length <= MAX_DOTS || point === points.at(-1) ? 2.5 : 1;
+}
 
 export function TrendChart(props: TrendChartProps) {
   const { id, title, from, until, series, levels = [], limits = [null, null], show, empty } = props;
@@ -193,9 +229,14 @@ export function TrendChart(props: TrendChartProps) {
       </figure>
     );
   }
-  const marks = (props.marks ?? []).filter(({ at }) => at >= from && at <= until);
-  const geometry = trendGeometry({
+  const start = shownFrom(
     from,
+    until,
+    series.flatMap(({ points }) => points),
+  );
+  const marks = (props.marks ?? []).filter(({ at }) => at >= start && at <= until);
+  const geometry = trendGeometry({
+    from: start,
     until,
     series: series.map(({ points }) => points),
     levels: levels.map(({ value }) => value),
@@ -207,6 +248,7 @@ export function TrendChart(props: TrendChartProps) {
     <figure class="chart">
       <figcaption>
         {title}
+        {start > from ? <span class="of">nothing was measured before {minute(start)}</span> : null}
         {series.length > 1 ? <Legend series={series} /> : null}
       </figcaption>
       <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title`}>
@@ -234,11 +276,13 @@ export function TrendChart(props: TrendChartProps) {
             </text>
           </g>
         ))}
-        {marks.map(({ at, text }, index) => (
-          <g key={`${at.toISOString()}${text}`} class="deployed">
-            <line x1={x(at)} x2={x(at)} y1={top} y2={height - bottom} />
-            <text x={x(at)} y={top - 6} text-anchor="middle">
-              {index + 1}
+        {markGroups(marks.map(({ at }) => x(at))).map(({ places, first }) => (
+          <g key={first} class="deployed">
+            {places.map((place) => (
+              <line key={place} x1={place} x2={place} y1={top} y2={height - bottom} />
+            ))}
+            <text x={round(((places[0] ?? 0) + (places.at(-1) ?? 0)) / 2)} y={top - 6} text-anchor="middle">
+              {places.length === 1 ? first : `${first}\u2013${first + places.length - 1}`}
             </text>
           </g>
         ))}
@@ -251,7 +295,7 @@ export function TrendChart(props: TrendChartProps) {
                 key={point.at.getTime()}
                 cx={x(point.at)}
                 cy={y(point.value)}
-                r={point === series[index]?.points.at(-1) || (series[index]?.points.length ?? 0) <= MAX_DOTS ? 2.5 : 1}
+                r={dotRadius(series[index]?.points ?? [], point)}
               >
                 <title>{describePoint(point, show)}</title>
               </circle>

@@ -1,5 +1,6 @@
 /** Parts of a page: a titled section, a note in place of what is not there, a list of facts. */
 import type { ComponentChildren } from 'preact';
+import { Sentence } from './values.tsx';
 
 interface SectionProps {
   readonly id: string;
@@ -28,8 +29,10 @@ export function Section({ id, title, lead, aside, children }: SectionProps) {
 export function Empty({ why, todo }: { readonly why: string; readonly todo?: ComponentChildren }) {
   return (
     <div class="empty">
-      <p class="empty-why">{why}</p>
-      {todo === undefined ? null : <p>{todo}</p>}
+      <p class="empty-why">
+        <Sentence>{why}</Sentence>
+      </p>
+      {todo === undefined ? null : <p>{typeof todo === 'string' ? <Sentence>{todo}</Sentence> : todo}</p>}
     </div>
   );
 }
@@ -47,7 +50,9 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
         <div key={name} class="fact">
           <dt>{name}</dt>
           <dd>{value}</dd>
-          {detail === undefined ? null : <dd class="fact-detail">{detail}</dd>}
+          {detail === undefined ? null : (
+            <dd class="fact-detail">{typeof detail === 'string' ? <Sentence>{detail}</Sentence> : detail}</dd>
+          )}
         </div>
       ))}
     </dl>

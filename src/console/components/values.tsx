@@ -113,6 +113,13 @@ export function agoOf(at: Date, now: Date): number {
   return (now.getTime() - at.getTime()) / 1000;
 }
 
+/** What is told to people; what stands between backticks is to be typed as it is. */
+export function Sentence({ children }: { readonly children: string }) {
+  return (
+    <>{children.split(/`([^`]+)`/).map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
+  );
+}
+
 /** What a query asked, or its id where no text may be shown or none was kept. */
 export function QueryText({ id, text }: { readonly id: string; readonly text: string | null }) {
   return text === null ? (

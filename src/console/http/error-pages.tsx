@@ -6,6 +6,7 @@ import type { Clock } from '../../clock.ts';
 import { RecalldError } from '../../errors.ts';
 import { type Problem, plainProblem, problemOf, sayWhen } from '../../http/problem.ts';
 import type { Logger } from '../../logger.ts';
+import { Sentence } from '../components/values.tsx';
 import { address } from '../links.ts';
 import { type Frame, Page } from '../page.tsx';
 import { secure } from './defences.ts';
@@ -78,7 +79,7 @@ export function ProblemPage({ frame, problem }: { readonly frame: Frame; readonl
   return (
     <Page frame={frame} title={problem.title} section={null} hasRange={false}>
       <p class="alarm" role="note">
-        {problem.detail}
+        <Sentence>{problem.detail}</Sentence>
       </p>
       <p>
         <a href="/">To the status of all pipelines</a>

@@ -1,6 +1,6 @@
 /** The baseline: what well-known traffic looked like against the store, frozen. */
 
-import { DAY_MS } from '../../time.ts';
+import { DAY_MS, HOUR_MS } from '../../time.ts';
 import { type Matrix, rowLengths, selectRows } from '../../vector/matrix.ts';
 import { type BaselineSpread, globalSpread, type RegionSpread, regionSpreads } from './baseline-spread.ts';
 import { regionsOfQueries } from './measure-window.ts';
@@ -12,9 +12,11 @@ import {
   type MeasuredQuery,
   measuredQueries,
   NO_REGION,
-  percentile,
   type ScoredQuery,
-  surpriseOf,
+  surprisesOf,
+  type TiedRanks,
+  tailShare,
+  tiedRanks,
 } from './query-score.ts';
 import { findRegions, type Regions } from './regions.ts';
 import { numberSessions, type SessionMeans, sessionMeans, sessionWeights } from './sessions.ts';
@@ -48,7 +50,7 @@ interface BaselineTailQuery {
   readonly surprise: number;
 }
 
-/** The period has no queries, or all of them on days of one parity, so that they cannot be compared. */
+/** The period has no queries, or all of them in every other block of hours, so that they cannot be compared. */
 export interface InsufficientBaseline {
   readonly kind: 'insufficient_data';
   readonly of: 'days';
@@ -66,7 +68,12 @@ export interface BaselineSettings {
 }
 
 /** A query at or under this percentile is in the tail that the search for uncovered topics looks at. */
-export const TAIL_PERCENTILE = 0.1;
+const TAIL_PERCENTILE = 0.1;
+
+/** Of a query whose ranks lie on both sides, the greater part decides. */
+export function isInTail(ranks: TiedRanks): boolean {
+  return tailShare(ranks, TAIL_PERCENTILE) >= 0.5;
+}
 
 /**
  * Builds the baseline of a period: regions of its queries, the scores of each, and the spread that the detectors need.
@@ -89,13 +96,13 @@ export function buildBaseline(
   const regions = regionsOf(measured, vectors, settings.seed);
   const labels = regionsOfQueries(measured, vectors, regions, lengths);
   const placed = measured.map((query, i) => ({ ...query, region: labels[i] ?? NO_REGION }));
-  const percentiles = crossFitPercentiles(placed, regions.count);
+  const ranks = crossFitRanks(placed, regions.count);
   const days = daysWithTraffic(
     period,
     measured.map(({ occurredAt }) => occurredAt),
   );
-  if (percentiles === null) return { kind: 'insufficient_data', of: 'days', have: Math.min(days, 1), need: 2 };
-  const surprises = percentiles.map(surpriseOf);
+  if (ranks === null) return { kind: 'insufficient_data', of: 'days', have: Math.min(days, 1), need: 2 };
+  const surprises = surprisesOf(ranks);
   const windows = baselineWindows(measured, vectors, labels, surprises, settings.windowMs);
   const means = windows.map((window) => window.means);
   const sessions = sessionCount(windows);
@@ -118,7 +125,8 @@ export function buildBaseline(
     tail: windows.flatMap(({ startMs, indices, sessions }) =>
       indices.flatMap((index, i) => {
         const query = measured[index];
-        if (query === undefined || query.row === null || !((percentiles[index] ?? 1) <= TAIL_PERCENTILE)) return [];
+        const rank = ranks[index];
+        if (query === undefined || query.row === null || rank === undefined || !isInTail(rank)) return [];
         const session = `${startMs}/${sessions[i]}`;
         return [{ id: query.id, row: query.row, session, surprise: surprises[index] ?? 0 }];
       }),
@@ -191,15 +199,18 @@ interface DatedScore {
   readonly occurredAt: Date;
 }
 
+/** A third of a day: from one day to the next each hour changes sides, so that no time of the day is compared with itself alone. */
+const BLOCK_MS = 8 * HOUR_MS;
+
 /**
- * Percentiles of the baseline's own queries, cross-fitted: those of odd days (UTC) among the scores of even days and
- * the other way round. A query is not compared with itself nor with others of its hour, which would make the
+ * Ranks of the baseline's own queries, cross-fitted: those of odd blocks of eight hours among the scores of even blocks
+ * and the other way round. A query is not compared with itself nor with others of its hour, which would make the
  * baseline look better covered than live traffic can be.
  *
- * @returns in the order of the queries; null when all lie on odd days, or all on even ones
+ * @returns in the order of the queries; null when all lie in odd blocks, or all in even ones
  */
-export function crossFitPercentiles(queries: readonly DatedScore[], regionCount: number): Float64Array | null {
-  const isOdd = ({ occurredAt }: DatedScore): boolean => Math.floor(occurredAt.getTime() / DAY_MS) % 2 !== 0;
+export function crossFitRanks(queries: readonly DatedScore[], regionCount: number): TiedRanks[] | null {
+  const isOdd = ({ occurredAt }: DatedScore): boolean => Math.floor(occurredAt.getTime() / BLOCK_MS) % 2 !== 0;
   const odd = queries.filter(isOdd);
   const even = queries.filter((query) => !isOdd(query));
   if (odd.length === 0 || even.length === 0) return null;
@@ -211,9 +222,7 @@ export function crossFitPercentiles(queries: readonly DatedScore[], regionCount:
     ),
   );
   if (oddScores === undefined || evenScores === undefined) return null;
-  return Float64Array.from(queries, (query) =>
-    percentile(query.score, query.region, isOdd(query) ? evenScores : oddScores),
-  );
+  return queries.map((query) => tiedRanks(query.score, query.region, isOdd(query) ? evenScores : oddScores));
 }
 
 // The queries of the baseline by window, because sessions are counted by window.

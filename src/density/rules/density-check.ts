@@ -1,6 +1,6 @@
 /** The check `density drift`: live queries must not be covered worse than they were in the baseline. */
 
-import { type CheckResult, decimals } from '../../checks/rules/check-result.ts';
+import { type CheckResult, decimals, isBreach, NO_VALUE } from '../../checks/rules/check-result.ts';
 import type { Severity } from '../../model.ts';
 import type { AlarmLevel } from './alarm.ts';
 import type { BaselineNeeds } from './baseline.ts';
@@ -8,6 +8,7 @@ import { MEASURING_PATIENCE_MS } from './watch.ts';
 import type { DensityState, WatchSettings } from './watch-state.ts';
 
 interface DensityDriftCheck {
+  readonly name: string;
   readonly severity: Severity;
 }
 
@@ -30,6 +31,7 @@ export type DensityEvidence =
       readonly open: Readonly<Partial<Record<AlarmLevel, Date>>>;
     };
 
+/** What it is called unless the config gives it a name. */
 export const DENSITY_CHECK_NAME = 'density drift';
 
 /** The threshold of the check: the ratio of evidence at which an alarm is raised. */
@@ -96,8 +98,14 @@ function densityEvidence(
  * Judges the alarms of query density: an open page has the severity of the check, an open ticket is a warning. Without
  * a baseline, while one is replaced, and when windows no longer close, the verdict is `no_data`.
  */
-export function judgeDensityDrift({ severity }: DensityDriftCheck, evidence: DensityEvidence): CheckResult {
-  const base = { name: DENSITY_CHECK_NAME, severity, threshold: DENSITY_CHECK_THRESHOLD, value: null };
+export function judgeDensityDrift({ name, severity }: DensityDriftCheck, evidence: DensityEvidence): CheckResult {
+  const base = {
+    ...NO_VALUE,
+    name,
+    severity,
+    threshold: DENSITY_CHECK_THRESHOLD,
+    isBeyond: false,
+  };
   switch (evidence.kind) {
     case 'learning':
       return { ...base, verdict: 'no_data', explanation: missingSentence(evidence) };
@@ -113,8 +121,10 @@ export function judgeDensityDrift({ severity }: DensityDriftCheck, evidence: Den
         verdict: 'no_data',
         explanation: `No window of live queries was closed since ${evidence.closedAt.toISOString()}; look at the jobs measure-query-coverage and evaluate-density.`,
       };
-    case 'watched':
-      return { ...base, value: evidence.evidenceRatio, ...watchedVerdict(severity, evidence) };
+    case 'watched': {
+      const watched = watchedVerdict(severity, evidence);
+      return { ...base, value: evidence.evidenceRatio, isBeyond: isBreach(watched.verdict), ...watched };
+    }
   }
 }
 

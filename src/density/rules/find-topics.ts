@@ -1,7 +1,7 @@
 /** One search for uncovered topics: live queries held against the tail and a sample of the baseline. */
 
 import { type Matrix, selectRows } from '../../vector/matrix.ts';
-import { TAIL_PERCENTILE } from './baseline.ts';
+import { isInTail } from './baseline.ts';
 import { familiarity, MIN_SAMPLED, novelBelow, type TopicCause, topicCause } from './cause.ts';
 import { measureWindow, type PlacedQuery } from './measure-window.ts';
 import type { BaselineScores, ScoredQuery } from './query-score.ts';
@@ -13,6 +13,7 @@ import {
   tailClusters,
   type UncoveredCluster,
 } from './tail-clusters.ts';
+import { type Subjects, subjectsOf } from './topic-unity.ts';
 
 export interface TopicBaseline {
   readonly regions: Regions;
@@ -29,6 +30,8 @@ export interface TopicBaseline {
 
 export interface LocatedTopic extends UncoveredCluster {
   readonly cause: TopicCause;
+  /** Clusters of several are no topics. */
+  readonly subjects: Exclude<Subjects, 'several'>;
   /** Rows of the sample of the baseline in the region of the topic. */
   readonly baselineRows: readonly number[];
 }
@@ -52,8 +55,8 @@ type FoundTopics =
 
 /**
  * Places the queries in the baseline, clusters those at or under its 10 % percentile together with its own tail, and
- * reads the cause of each cluster that has more of the period than the baseline explains. Queries without a vector
- * have no part. The result does not depend on the order of the queries.
+ * reads the cause of each cluster that has more of the period than the baseline explains and is not of several subjects.
+ * Queries without a vector have no part. The result does not depend on the order of the queries.
  *
  * @throws RangeError when the vectors have another dimension than the baseline
  */
@@ -86,23 +89,23 @@ export function findTopics(
   }
   const rowOfId = new Map(tail.map(({ id, row }) => [id, row]));
   const regionOfRow = baseline.regions.count === 0 ? null : assignRegions(baseline.sample, baseline.regions);
-  const topics = uncovered.map((cluster): LocatedTopic => {
+  const topics = uncovered.flatMap((cluster): LocatedTopic[] => {
     const members = selectRows(
       vectors,
       cluster.members.flatMap((id) => rowOfId.get(id) ?? []),
     );
-    return {
-      ...cluster,
-      cause: topicCause([...familiarity(members, baseline.sample)], threshold),
-      baselineRows: Array.from({ length: baseline.sample.rows }, (_, row) => row).filter(
-        (row) => regionOfRow === null || regionOfRow[row] === cluster.dominantRegion,
-      ),
-    };
+    const subjects = subjectsOf(members, baseline.sample, seed);
+    if (subjects === 'several') return [];
+    const baselineRows = Array.from({ length: baseline.sample.rows }, (_, row) => row).filter(
+      (row) => regionOfRow === null || regionOfRow[row] === cluster.dominantRegion,
+    );
+    const cause = topicCause([...familiarity(members, baseline.sample)], threshold);
+    return [{ ...cluster, cause, subjects, baselineRows }];
   });
   return { kind: 'topics', sessions, tested, topics };
 }
 
-function tailQuery({ id, row, percentile, surprise, region, sessionNumber }: PlacedQuery): TailQuery[] {
-  if (row === null || percentile > TAIL_PERCENTILE) return [];
+function tailQuery({ id, row, ranks, surprise, region, sessionNumber }: PlacedQuery): TailQuery[] {
+  if (row === null || !isInTail(ranks)) return [];
   return [{ id, row, surprise, region, session: String(sessionNumber) }];
 }

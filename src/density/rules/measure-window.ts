@@ -11,9 +11,10 @@ import {
   type MeasuredQuery,
   measuredQueries,
   NO_REGION,
-  percentile,
   type ScoredQuery,
-  surpriseOf,
+  surprisesOf,
+  type TiedRanks,
+  tiedRanks,
 } from './query-score.ts';
 import { assignRegions, type Regions } from './regions.ts';
 import { detectorScores, numberSessions, type SessionMeans, type SessionScores, sessionMeans } from './sessions.ts';
@@ -24,7 +25,7 @@ export interface PlacedQuery extends MeasuredQuery {
   readonly sessionNumber: number;
   /** `NO_REGION` without a vector. */
   readonly region: number;
-  readonly percentile: number;
+  readonly ranks: TiedRanks;
   readonly surprise: number;
 }
 
@@ -58,18 +59,16 @@ export function measureWindow(
   const { measured, dropped } = measuredQueries(ordered, lengths);
   const sessions = numberSessions(measured, vectors);
   const regions = regionsOfQueries(measured, vectors, baseline.regions, lengths);
-  const percentiles = Float64Array.from(measured, ({ score }, i) =>
-    percentile(score, regions[i] ?? NO_REGION, baseline.scores),
-  );
-  const surprises = percentiles.map(surpriseOf);
-  const density = queryDensity(percentiles, surprises, regions, sessions);
+  const ranks = measured.map(({ score }, i) => tiedRanks(score, regions[i] ?? NO_REGION, baseline.scores));
+  const surprises = surprisesOf(ranks);
+  const density = queryDensity(ranks, surprises, regions, sessions);
   const means = sessionMeans(surprises, regions, sessions);
   return {
     queries: measured.map((query, i) => ({
       ...query,
+      ranks: ranks[i] as TiedRanks,
       sessionNumber: sessions[i] ?? 0,
       region: regions[i] ?? NO_REGION,
-      percentile: percentiles[i] ?? 1,
       surprise: surprises[i] ?? 0,
     })),
     dropped,
@@ -120,7 +119,7 @@ export function segmentTotals(
   const shown = [...ordered.slice(0, maxSegments), ...(rest.length === 0 ? [] : [[OTHER_SEGMENT, rest] as const])];
   for (const [name, own] of shown) {
     const found = queryDensity(
-      Float64Array.from(own, ({ percentile }) => percentile),
+      own.map(({ ranks }) => ranks),
       Float64Array.from(own, ({ surprise }) => surprise),
       own.map(({ region }) => region),
       own.map(({ sessionNumber }) => sessionNumber),

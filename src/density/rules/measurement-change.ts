@@ -119,7 +119,7 @@ const OF_CONTENT: ReadonlySet<string> = new Set(['size_class']);
 const NAMED: ReadonlySet<string> = new Set(['metric', 'dimensions']);
 
 /** The fingerprint of what is measured now; what is not known is empty. */
-export function measurementFingerprint({ index, embedder }: MeasuredParts, k: number): MeasurementFingerprint {
+export function measurementFingerprint({ index, embedder }: MeasuredParts): MeasurementFingerprint {
   const rest = Object.entries(index ?? {})
     .filter(([trait]) => !OF_CONTENT.has(trait) && !NAMED.has(trait))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -134,9 +134,9 @@ export function measurementFingerprint({ index, embedder }: MeasuredParts, k: nu
     chunkerVersion: '',
     indexType: index === null ? '' : JSON.stringify(rest),
     searchParameters: '',
-    k: String(k),
+    k: '1',
     filterClass: '',
-    scoreField: '',
+    scoreField: 'top-1-less-mean',
   };
 }
 

@@ -9,12 +9,14 @@
 
 import type { Interval } from '../../stats/intervals.ts';
 import { DAY_MS } from '../../time.ts';
+import type { BaselineSpread } from './baseline-spread.ts';
 import {
   densityInterval,
   densityOf,
   type InsufficientSessions,
   MIN_SESSIONS,
   type QueryDensity,
+  surpriseVariance,
   tooFewSessions,
   UNCOVERED_PERCENTILE,
   type UncoveredShare,
@@ -87,7 +89,8 @@ export function windowTotals(span: WindowSpan, means: SessionMeans): WindowTotal
 }
 
 /**
- * Density of the windows that start at or after `fromMs`, with each session of each window as one vote.
+ * Density of the windows that start at or after `fromMs`, with each session of each window as one vote. Its bounds are
+ * for windows of one baseline, which are held against each other and against a floor that carries its error.
  *
  * @param phi overdispersion of the scope in the baseline
  * @returns null without sessions
@@ -113,7 +116,7 @@ export function pooledDensity(
     endMs: Math.max(...pooled.map(({ endMs }) => endMs)),
     sessions,
     density,
-    ...densityInterval(density, sessions, phi),
+    ...densityInterval(density, surpriseVariance(phi), sessions, Number.POSITIVE_INFINITY),
   };
 }
 
@@ -125,6 +128,7 @@ export interface CoverageTotals {
   readonly queries: number;
   /** Sums over the sessions, each with its mean over its queries. */
   readonly sumX: number;
+  readonly sumXSquared: number;
   readonly sumUncovered: number;
 }
 
@@ -140,34 +144,44 @@ export interface PooledCoverage extends WindowSpan, Interval {
 /** How far back windows with few sessions are pooled. */
 const MAX_POOL_MS = DAY_MS;
 
-export function coverageTotals({ sessions, queries, meanX, uncovered }: QueryDensity): CoverageTotals {
-  return { sessions, queries, sumX: sessions * meanX, sumUncovered: sessions * uncovered.share };
+export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered }: QueryDensity): CoverageTotals {
+  return {
+    sessions,
+    queries,
+    sumX: sessions * meanX,
+    sumXSquared: sessions * (varianceX + meanX ** 2),
+    sumUncovered: sessions * uncovered.share,
+  };
 }
 
 /**
- * Coverage of the latest windows that together have 200 sessions, the fewest of them, at most a day back.
+ * Coverage of the latest windows that together have 200 sessions, the fewest of them, at most a day back. Where a part
+ * of the sessions is badly covered they vary more than those of the baseline did, which the bounds of the density heed.
  *
  * @param windows in the order of time, the latest last; null for those without such queries
- * @param phi overdispersion of the baseline
+ * @param baseline how much its sessions vary, and how many there are
  */
 export function pooledCoverage(
   windows: readonly (WindowSpan & { readonly totals: CoverageTotals | null })[],
-  phi: number,
+  baseline: Pick<BaselineSpread, 'phi' | 'sessions'>,
 ): PooledCoverage | InsufficientSessions {
   const endMs = windows.at(-1)?.endMs ?? 0;
   let startMs = endMs;
-  let [sessions, queries, sumX, sumUncovered] = [0, 0, 0, 0];
+  let [sessions, queries, sumX, sumXSquared, sumUncovered] = [0, 0, 0, 0, 0];
   for (const window of windows.toReversed()) {
     if (sessions >= MIN_SESSIONS || endMs - window.startMs > MAX_POOL_MS) break;
     startMs = window.startMs;
     sessions += window.totals?.sessions ?? 0;
     queries += window.totals?.queries ?? 0;
     sumX += window.totals?.sumX ?? 0;
+    sumXSquared += window.totals?.sumXSquared ?? 0;
     sumUncovered += window.totals?.sumUncovered ?? 0;
   }
   const insufficient = tooFewSessions(sessions);
   if (insufficient !== null) return insufficient;
-  const density = densityOf(sumX / sessions);
+  const meanX = sumX / sessions;
+  const density = densityOf(meanX);
+  const variance = Math.max(surpriseVariance(baseline.phi), sumXSquared / sessions - meanX ** 2);
   return {
     kind: 'coverage',
     startMs,
@@ -175,7 +189,12 @@ export function pooledCoverage(
     sessions,
     queries,
     density,
-    ...densityInterval(density, sessions, phi),
-    uncovered: uncoveredShareOf(Math.min(1, sumUncovered / sessions), sessions, UNCOVERED_PERCENTILE),
+    ...densityInterval(density, variance, sessions, baseline.sessions),
+    uncovered: uncoveredShareOf(
+      Math.min(1, sumUncovered / sessions),
+      sessions,
+      UNCOVERED_PERCENTILE,
+      baseline.sessions,
+    ),
   };
 }

@@ -2,7 +2,7 @@
 
 import { normalQuantile } from '../../stats/distributions.ts';
 import { type Interval, wilsonInterval } from '../../stats/intervals.ts';
-import { type BaselineScores, MIN_IN_REGION, NO_REGION } from './query-score.ts';
+import { type BaselineScores, MIN_IN_REGION, NO_REGION, surpriseOf, type TiedRanks, tailShare } from './query-score.ts';
 import { sessionWeights } from './sessions.ts';
 
 export interface QueryDensity {
@@ -10,6 +10,8 @@ export interface QueryDensity {
   readonly sessions: number;
   /** Weighted mean surprise X, in nats: 0.99 as in the baseline, more is worse. */
   readonly meanX: number;
+  /** Variance of X between the sessions. */
+  readonly varianceX: number;
   /** D = exp(0.99 - X): 1 as in the baseline, lower is worse covered; from 0.027 to 2.69. */
   readonly density: number;
   readonly uncovered: UncoveredShare;
@@ -66,13 +68,13 @@ const CONFIDENCE = 0.95;
  *
  *     X = sum w x / sum w        D = exp(0.99 - X)
  *
- * @param percentiles of the queries, as `percentile` gives them
+ * @param ranks of the queries, as `tiedRanks` gives them
  * @param regions of the queries, `NO_REGION` for none
  * @param sessions numbers of the queries' sessions
  * @returns null without queries
  */
 export function queryDensity(
-  percentiles: Float64Array,
+  ranks: readonly TiedRanks[],
   surprises: Float64Array,
   regions: ArrayLike<number>,
   sessions: ArrayLike<number>,
@@ -80,24 +82,30 @@ export function queryDensity(
   if (surprises.length === 0) return null;
   const weighted = sessionWeights(sessions);
   const byRegion = new Map<number, { weight: number; sum: number }>();
+  const means = new Map<number, number>();
   let weight = 0;
   let sum = 0;
   for (const [i, x] of surprises.entries()) {
     const w = weighted.weights[i] ?? 0;
     weight += w;
     sum += w * x;
+    const session = sessions[i] ?? 0;
+    means.set(session, (means.get(session) ?? 0) + w * x);
     const region = regions[i] ?? NO_REGION;
     if (region === NO_REGION) continue;
     const own = byRegion.get(region) ?? { weight: 0, sum: 0 };
     byRegion.set(region, { weight: own.weight + w, sum: own.sum + w * x });
   }
   const meanX = sum / weight;
+  // In ascending order, so that the order of the sessions does not reach the last digit.
+  const squares = [...means.values()].map((mean) => (mean - meanX) ** 2).toSorted((a, b) => a - b);
   return {
     queries: surprises.length,
     sessions: weighted.sessions,
     meanX,
+    varianceX: squares.reduce((total, square) => total + square, 0) / weighted.sessions,
     density: densityOf(meanX),
-    uncovered: uncoveredShare(percentiles, weighted.weights, weighted.sessions, UNCOVERED_PERCENTILE),
+    uncovered: uncoveredShare(ranks, weighted.weights, weighted.sessions, UNCOVERED_PERCENTILE),
     regions: [...byRegion]
       .map(([region, own]) => ({
         region,
@@ -115,38 +123,62 @@ export function densityOf(meanX: number): number {
   return Math.exp(BASELINE_MEAN_X - meanX);
 }
 
+/** Variance of X between sessions that are covered as the baseline was. @param phi overdispersion of the baseline, >= 1 */
+export function surpriseVariance(phi: number): number {
+  return SURPRISE_VARIANCE * phi;
+}
+
 /**
- * 95 % interval of a density: D exp(-+ 1.96 sqrt(phi 0.9 / sessions)).
+ * 95 % interval of a density: D exp(-+ 1.96 sqrt(s^2 (1/n + 1/N))), for n sessions ranked among those of N.
  *
- * @param phi overdispersion of the sessions in the baseline, >= 1
- * @param sessions >= 1
+ * @param variance s^2 of X between sessions
+ * @param sessions n, >= 1
+ * @param baselineSessions N; infinity where densities of one baseline are held against each other, whose error they share
  */
-export function densityInterval(density: number, sessions: number, phi: number): Interval {
-  const reach = normalQuantile((1 + CONFIDENCE) / 2) * Math.sqrt((phi * SURPRISE_VARIANCE) / sessions);
+export function densityInterval(
+  density: number,
+  variance: number,
+  sessions: number,
+  baselineSessions: number,
+): Interval {
+  const error = Math.sqrt(variance * (1 / sessions + 1 / baselineSessions));
+  const reach = normalQuantile((1 + CONFIDENCE) / 2) * error;
   return { low: density * Math.exp(-reach), high: density * Math.exp(reach) };
 }
 
-/** Weighted share of the queries with a percentile <= `threshold`, and what of it the baseline does not explain. */
+/** Weighted share of the queries with a percentile <= `threshold`, tied ones in part, and what of it the baseline does not explain. */
 function uncoveredShare(
-  percentiles: Float64Array,
+  ranks: readonly TiedRanks[],
   weights: Float64Array,
   sessions: number,
   threshold: number,
 ): UncoveredShare {
   let total = 0;
   let uncovered = 0;
-  for (const [i, u] of percentiles.entries()) {
+  for (const [i, rank] of ranks.entries()) {
     const w = weights[i] ?? 0;
     total += w;
-    if (u <= threshold) uncovered += w;
+    uncovered += w * tailShare(rank, threshold);
   }
   // The same weights summed in another order may pass 1 by their last digit.
-  return uncoveredShareOf(Math.min(1, uncovered / total), sessions, threshold);
+  return uncoveredShareOf(Math.min(1, uncovered / total), sessions, threshold, Number.POSITIVE_INFINITY);
 }
 
-/** The bounds of an uncovered share among sessions, and what of it the baseline does not explain. */
-export function uncoveredShareOf(share: number, sessions: number, threshold: number): UncoveredShare {
-  const { low, high } = wilsonInterval(share, sessions, CONFIDENCE);
+/**
+ * The bounds of an uncovered share among sessions, and what of it the baseline does not explain. They are Wilson's for
+ * 1 / (1/n + 1/N) sessions, since the threshold is a percentile of N sessions, which misses by about as much as a share
+ * of N does.
+ *
+ * @param sessions n, >= 1
+ * @param baselineSessions N; infinity for shares that are held against each other, whose error of the baseline they share
+ */
+export function uncoveredShareOf(
+  share: number,
+  sessions: number,
+  threshold: number,
+  baselineSessions: number,
+): UncoveredShare {
+  const { low, high } = wilsonInterval(share, 1 / (1 / sessions + 1 / baselineSessions), CONFIDENCE);
   const excessOf = (value: number): number => Math.max(0, (value - threshold) / (1 - threshold));
   return {
     threshold,
@@ -176,8 +208,9 @@ export interface CoverageVerdict {
 export const DENSITY_FLOOR = 0.95;
 
 /**
- * `worse_covered` when the one-sided upper limit D exp(z sqrt(0.9 (1/sessions + e))) of the density is below the floor;
- * z is the 1 - alpha quantile of the normal distribution.
+ * `worse_covered` when the one-sided upper limit D / D0 exp(z sqrt(0.9 (1/sessions + e))) of the density is below the
+ * floor; z is the 1 - alpha quantile of the normal distribution. D0 is the density of queries as well covered as the
+ * reference: a little above 1, since few reference queries leave few ranks below them.
  *
  * e = sum share^2 / N over the score lists that the percentiles came from. It is the error of percentiles that are
  * taken from N reference queries: the mean surprise is a linear rank statistic, whose variance has an equal part from
@@ -188,22 +221,32 @@ export const DENSITY_FLOOR = 0.95;
  * @param baseline the scores that the window's percentiles were taken from
  */
 export function judgeCoverage(window: QueryDensity, baseline: BaselineScores, alpha: number): CoverageVerdict {
-  const variance = SURPRISE_VARIANCE * (1 / window.sessions + percentileError(window, baseline));
-  const densityUpperLimit = window.density * Math.exp(-normalQuantile(alpha) * Math.sqrt(variance));
+  const lists = listsOf(window, baseline);
+  const error = lists.reduce((sum, { share, size }) => sum + share ** 2 / size, 0);
+  const unchangedX = lists.reduce((sum, { share, size }) => sum + share * meanSurprise(size), 0);
+  const variance = SURPRISE_VARIANCE * (1 / window.sessions + error);
+  const densityUpperLimit =
+    (window.density / densityOf(unchangedX)) * Math.exp(-normalQuantile(alpha) * Math.sqrt(variance));
   return {
     verdict: densityUpperLimit < DENSITY_FLOOR ? 'worse_covered' : 'not_worse',
     densityUpperLimit,
   };
 }
 
-function percentileError({ regions }: QueryDensity, baseline: BaselineScores): number {
-  let error = 0;
-  let shareOfAll = 1;
-  for (const { region, share } of regions) {
+/** The lists of scores that the window was ranked in: their sizes, and how much of the window each took. */
+function listsOf(
+  { regions }: QueryDensity,
+  baseline: BaselineScores,
+): readonly { readonly share: number; readonly size: number }[] {
+  const own = regions.flatMap(({ region, share }) => {
     const size = baseline.regions[region]?.length ?? 0;
-    if (size < MIN_IN_REGION) continue;
-    error += share ** 2 / size;
-    shareOfAll -= share;
-  }
-  return error + Math.max(0, shareOfAll) ** 2 / baseline.all.length;
+    return size < MIN_IN_REGION ? [] : [{ share, size }];
+  });
+  const rest = Math.max(0, 1 - own.reduce((sum, { share }) => sum + share, 0));
+  return [...own, { share: rest, size: baseline.all.length }];
+}
+
+/** Mean surprise of a query that is as likely at each rank among so many scores. */
+function meanSurprise(size: number): number {
+  return surpriseOf({ first: 1, last: size + 1, of: size + 1 });
 }

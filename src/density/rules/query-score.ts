@@ -1,36 +1,50 @@
-/** How well the store covers a query, from the similarities of the chunks that a search for it found. */
+/** How well the store covers a query, from the chunk that came nearest to it. */
 import { firstWhere } from '../../stats/numerics.ts';
-import type { Matrix } from '../../vector/matrix.ts';
+import { dotProduct, lengthOf, type Matrix, rowOf } from '../../vector/matrix.ts';
+import type { Neighbours } from '../../vector/nearest-neighbours.ts';
 
-/** One chunk of a search result. */
-interface FoundChunk {
-  /** Names the content, so that copies count once: a hash of it, or the chunk's id when there is none. */
-  readonly content: string;
-  /** Cosine to the query. */
-  readonly similarity: number;
-}
-
-/** The score of a query for which the store returned nothing. */
+/** The similarity of a query for which the store returned nothing. */
 const NOTHING_FOUND = -1;
 
 /** A cosine may leave [-1, 1] by the rounding of float32. */
 const ROUNDING = 1e-4;
 
+/** Part of its mean similarity to the store that a query is likely to find anyway. */
+const MEAN_WEIGHT = 0.5;
+
 /**
- * Mean cosine of the query to its k best distinct chunks, rho. Fewer chunks: the mean of those; none: -1.
+ * Cosine of the nearest of the chunks that a search found; none: -1.
  *
  * Null when a similarity is not a cosine (not finite, or outside of [-1, 1]): such a score is a distance, or the dot
  * product of vectors that are not scaled to length 1, and cannot be compared.
  */
-export function coverageScore(found: readonly FoundChunk[], k: number): number | null {
-  const best = new Map<string, number>();
-  for (const { content, similarity } of found) {
-    if (!(Math.abs(similarity) <= 1 + ROUNDING)) return null;
-    best.set(content, Math.max(similarity, best.get(content) ?? NOTHING_FOUND));
-  }
-  if (best.size === 0) return NOTHING_FOUND;
-  const top = [...best.values()].toSorted((a, b) => b - a).slice(0, k);
-  return top.reduce((sum, similarity) => sum + similarity, 0) / top.length;
+export function nearestSimilarity(found: readonly { readonly similarity: number }[]): number | null {
+  if (!found.every(({ similarity }) => Math.abs(similarity) <= 1 + ROUNDING)) return null;
+  return Math.max(NOTHING_FOUND, ...found.map(({ similarity }) => similarity));
+}
+
+/**
+ * The score of a query, `top-1-less-mean`: the cosine of its nearest chunk less half of its mean cosine to the store.
+ * Some questions are near to everything, others to nothing; the mean is what a query finds whether it is covered or not.
+ *
+ * @param storeMean mean direction of the chunks, as `meanDirection` gives it; empty when it is not known, and nothing is
+ *   taken off
+ */
+export function coverageScore(similarity: number, vector: ArrayLike<number>, storeMean: Float64Array): number {
+  if (storeMean.length === 0) return similarity;
+  const length = lengthOf(vector);
+  return length === 0 ? similarity : similarity - (MEAN_WEIGHT * dotProduct(vector, storeMean)) / length;
+}
+
+/** Scores of queries whose nearest chunks were found by exact search; -1 without a store, less the mean. */
+export function coverageScores(
+  { k, similarities }: Neighbours,
+  queries: Matrix,
+  storeMean: Float64Array,
+): Float64Array {
+  return Float64Array.from({ length: queries.rows }, (_, row) =>
+    coverageScore(similarities[row * k] ?? NOTHING_FOUND, rowOf(queries, row), storeMean),
+  );
 }
 
 // A live query with what its search said of the store, as the passes of this folder take it.
@@ -39,7 +53,7 @@ export interface ScoredQuery {
   readonly id: string;
   /** Queries of one session are one vote; null when nobody named the session. */
   readonly session: string | null;
-  /** Mean cosine to its k best distinct chunks; null when it could not be measured. */
+  /** As `coverageScore` gives it; null when it could not be measured. */
   readonly score: number | null;
   /** Row of its vector in the matrix that comes with the queries; null without a vector. */
   readonly row: number | null;
@@ -133,29 +147,59 @@ export function baselineScores(
   return { all: Float64Array.from(scores).toSorted(), regions: lists.map((list) => list.toSorted()) };
 }
 
+/** Where a score stands among the scores of a baseline and itself: every rank that it shares with equal scores. */
+export interface TiedRanks {
+  /** From 1, the worst covered. */
+  readonly first: number;
+  readonly last: number;
+  /** Ranks in all, one more than baseline scores. A rank r is the percentile u = r / of. */
+  readonly of: number;
+}
+
 /**
- * Percentile u = (1 + number of baseline scores <= score) / (N + 1) within the query's region, or within the whole
- * baseline when the region has fewer than `fewest` scores. In (0, 1]; a score below the whole baseline has 1/(N + 1).
+ * The ranks of a score within the query's region, or within the whole baseline when the region has fewer than `fewest`
+ * scores: from one more than the baseline scores below it, to one more than those that are not above it.
  *
  * @param score finite
  */
-export function percentile(
+export function tiedRanks(
   score: number,
   region: number,
   baseline: BaselineScores,
   fewest: number = MIN_IN_REGION,
-): number {
+): TiedRanks {
   const own = baseline.regions[region];
   const scores = own !== undefined && own.length >= fewest ? own : baseline.all;
-  return (1 + countAtMost(scores, score)) / (scores.length + 1);
+  const below = firstWhere(0, scores.length, (i) => (scores[i] as number) >= score);
+  const notAbove = firstWhere(below, scores.length, (i) => (scores[i] as number) > score);
+  return { first: below + 1, last: notAbove + 1, of: scores.length + 1 };
 }
 
-/** Surprise x = min(-ln u, ln 100), in nats: 0 for the best covered queries; the mean over the baseline is 0.99. */
-export function surpriseOf(percentile: number): number {
+/**
+ * Surprise x, in nats: the mean of min(-ln u, ln 100) over the tied ranks. 0 for the best covered queries; the mean over
+ * the baseline is 0.99. Taking the last rank of all ties instead would make repeated questions look better covered.
+ */
+export function surpriseOf({ first, last, of }: TiedRanks): number {
+  let sum = 0;
+  for (let rank = first; rank <= last; rank++) sum += Math.min(-Math.log(rank / of), MAX_SURPRISE);
   // Adding 0 turns the -0 of u = 1 into 0.
-  return Math.min(-Math.log(percentile), MAX_SURPRISE) + 0;
+  return sum / (last - first + 1) + 0;
 }
 
-function countAtMost(ascending: Float64Array, score: number): number {
-  return firstWhere(0, ascending.length, (i) => (ascending[i] as number) > score);
+/** The surprise of each; that of ranks which many queries share, as where one question is asked again and again, is computed once. */
+export function surprisesOf(ranks: readonly TiedRanks[]): Float64Array {
+  const known = new Map<string, number>();
+  return Float64Array.from(ranks, (tied) => {
+    if (tied.first === tied.last) return surpriseOf(tied);
+    const key = `${tied.first} ${tied.last} ${tied.of}`;
+    const surprise = known.get(key) ?? surpriseOf(tied);
+    known.set(key, surprise);
+    return surprise;
+  });
+}
+
+/** Share of the tied ranks whose percentile is at most `threshold`, 0..1. */
+export function tailShare({ first, last, of }: TiedRanks, threshold: number): number {
+  const after = firstWhere(first, last + 1, (rank) => rank / of > threshold);
+  return (after - first) / (last - first + 1);
 }

@@ -1,5 +1,13 @@
 /** What a vector store holds, by a uniform sample of it: its topics, its middle, and what changed since the last look. */
-import { dotProduct, lengthOf, type Matrix, normaliseRows, rowOf, selectRows } from '../../vector/matrix.ts';
+import {
+  dotProduct,
+  lengthOf,
+  type Matrix,
+  meanDirection,
+  normaliseRows,
+  rowOf,
+  selectRows,
+} from '../../vector/matrix.ts';
 import { medoids, nearestDirections, seededSphericalKMeans } from '../../vector/spherical-k-means.ts';
 import { type PairTable, pairDistances, pairOffset, unitVectors } from './pair-distances.ts';
 import { shareDivergence } from './two-sample-statistics.ts';
@@ -42,7 +50,7 @@ export function takeStoreSnapshot(sample: Matrix, seed: number): StoreSnapshot |
     rows: kept.length,
     zeroRows: zeroRows.length,
     notFiniteRows: notFiniteRows.length,
-    centroid: meanRow(directions),
+    centroid: meanDirection(directions),
     meanLength: kept.reduce((sum, row) => sum + lengthOf(rowOf(sample, row)), 0) / kept.length,
     clusters: { rows: k, columns: sample.columns, data: Float32Array.from(clustering.centroids) },
     shares,
@@ -69,16 +77,6 @@ export function storeShift(
     centroidCosineDistance: lengths === 0 ? 1 : 1 - dotProduct(before.centroid, after.centroid) / lengths,
     lengthRatio: before.meanLength === 0 ? 1 : after.meanLength / before.meanLength,
   };
-}
-
-function meanRow({ rows, columns, data }: Matrix): Float64Array {
-  const mean = new Float64Array(columns);
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) {
-      mean[column] = (mean[column] ?? 0) + (data[row * columns + column] ?? 0) / rows;
-    }
-  }
-  return mean;
 }
 
 // A sample of the store compared with a sample of live queries: what is asked often, what never, and what is missing.

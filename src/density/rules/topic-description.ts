@@ -142,6 +142,21 @@ export function labelTopic(topic: readonly string[], background: readonly string
     .map(({ term }) => term);
 }
 
+/** A label that fewer of the queries have a term of is the label of a part of them. */
+const LEAST_COVERED = 1 / 3;
+
+/**
+ * Whether queries are of one subject by their words: at least a third of them have a term of their label. Where no text
+ * is kept there is nothing to say against it.
+ */
+export function isOneByLabel(topic: readonly string[], label: readonly string[]): boolean {
+  const covered = topic.filter((text) => {
+    const terms = termsOf(text);
+    return label.some((term) => terms.has(term));
+  });
+  return covered.length >= LEAST_COVERED * topic.length;
+}
+
 function totalOf(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }

@@ -55,6 +55,15 @@ export function topicName({ label, id }: Pick<UncoveredTopic, 'label' | 'id'>): 
   return label.length === 0 ? id : label.join(' ');
 }
 
+/** What to do about a topic, by what was seen of it: documents are brought back where some are known to be gone. */
+export function topicAdvice({ cause, lostChunks }: Pick<UncoveredTopic, 'cause' | 'lostChunks'>): string {
+  if (cause === 'new_demand')
+    return 'Add documents that answer these questions; the nearest chunks below show what the store has instead.';
+  return lostChunks.length > 0
+    ? 'Chunks that answered questions like these are gone from the store: bring their documents back.'
+    : 'Questions like these were asked before and covered better. No chunk of theirs is known to be gone: see whether the nearest chunks below answer them, and what changed in the index and the embedder.';
+}
+
 // Uncovered topics keep their identity from window to window, so that one can be followed, acknowledged and closed.
 
 export interface KnownTopic {

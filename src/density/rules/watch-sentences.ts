@@ -217,7 +217,7 @@ const causeSentences: Readonly<Record<CoverageCause, string>> = {
 
 export function raisedSentence(alarm: RaisedAlarm): string {
   const { pipeline, level, renewed, scope, size, uncovered, evidenceRatio, region, reading } = alarm;
-  const of = scope === 'global' ? pipeline : `region ${scope} of ${pipeline}`;
+  const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
   const sentences = [
     `Query density of ${of} ${renewed ? 'is still' : 'fell to'} ${size.density.toFixed(2)} ${boundsOf(size)}, where 1 is as in the baseline.`,
     `${percent(uncovered.share)} of all traffic is badly covered, where the baseline has ${percent(uncovered.threshold)}: at least ${percent(uncovered.excess)} of it lost its coverage.`,
@@ -239,13 +239,13 @@ function readingSentences({ cause, confidence, confirmed }: CauseReading): reado
 }
 
 export function resolvedSentence(pipeline: string, level: AlarmLevel, scope: Scope, size: PooledDensity): string {
-  const of = scope === 'global' ? pipeline : `region ${scope} of ${pipeline}`;
+  const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
   return `Query density of ${of} is back at ${size.density.toFixed(2)} ${boundsOf(size)}; the ${level} is resolved.`;
 }
 
-function regionSentence({ region, share, baselineShare, density }: RegionRow): string {
+function regionSentence({ share, baselineShare, density }: RegionRow): string {
   const now = density === null ? '' : ` at a density of ${density.toFixed(2)}`;
-  return `Most of the fall lies in region ${region}, which has ${percent(share)} of the traffic${now} and had ${percent(baselineShare)}.`;
+  return `Most of the fall lies in one group of similar queries, which has ${percent(share)} of the traffic${now} and had ${percent(baselineShare)}.`;
 }
 
 function boundsOf({ low, high, sessions, startMs }: PooledDensity): string {

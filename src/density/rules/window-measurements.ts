@@ -81,7 +81,7 @@ function segmentOutcomes(
     n: windows.at(-1)?.totals?.queries ?? 0,
     details: segment === ALL_SEGMENT ? { not_measurable: notMeasurable } : {},
   };
-  const pooled = pooledCoverage(windows, baseline.global.phi);
+  const pooled = pooledCoverage(windows, baseline.global);
   if (pooled.kind === 'insufficient_data') {
     const details = { have: pooled.have, need: pooled.need };
     const gaps = coverageMeasures.map(

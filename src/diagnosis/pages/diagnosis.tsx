@@ -1,23 +1,26 @@
 /** What is likely behind an alarm, how far to trust that, the evidence with where to see it, and what to do first. */
 
 import { Table } from '../../console/components/table.tsx';
-import { Instant, Missing } from '../../console/components/values.tsx';
+import { Instant, Sentence, VerdictBadge } from '../../console/components/values.tsx';
 import { duration } from '../../console/format.ts';
-import { type PipelinePage, pipelinePath, runPath, runQueriesPath, within } from '../../console/links.ts';
+import { incidentPath, type PipelinePage, pipelinePath, runPath, runQueriesPath, within } from '../../console/links.ts';
 import type { TimeRange } from '../../console/time-range.ts';
 import type { QueryView } from '../../golden/rules/listed-queries.ts';
 import type { Verdict } from '../../model.ts';
-import { type Cause, causeTexts, probabilityText } from '../rules/cause.ts';
-import type { StoredDiagnosis } from '../rules/episode.ts';
-import type { Sign } from '../rules/weights.ts';
+import { type Cause, causeTexts, probabilityText, tellApart } from '../rules/cause.ts';
+import type { Incident } from '../rules/incident.ts';
+import { besideOf } from '../rules/rank-causes.ts';
+import type { Sign } from '../rules/signs.ts';
 
-type Ranked = StoredDiagnosis['ranked'][number];
+type Ranked = Incident['ranked'][number];
 
 interface DiagnosisProps {
-  readonly diagnosis: StoredDiagnosis;
+  readonly diagnosis: Incident;
   readonly range: TimeRange;
   /** Leaves out what speaks against the cause, and the other causes. */
   readonly isBrief?: boolean;
+  /** On the page of the incident itself, which needs no link to it. */
+  readonly isRecord?: boolean;
 }
 
 /** Evidence that a brief diagnosis shows. */
@@ -25,17 +28,18 @@ const MAX_IN_BRIEF = 2;
 /** A cause less likely than this is not worth a line. */
 const MIN_SHOWN = 0.01;
 
-export function DiagnosisPanel({ diagnosis, range, isBrief = false }: DiagnosisProps) {
-  const { cause, ranked, alarms, openedAt, closedAt } = diagnosis;
+export function DiagnosisPanel({ diagnosis, range, isBrief = false, isRecord = false }: DiagnosisProps) {
+  const { cause, ranked, alarms, openedAt, closedAt, settledAt } = diagnosis;
   const first = ranked.find((one) => one.cause === cause);
+  const beside = besideOf(ranked, cause);
   const supporting = first?.supporting ?? [];
   const opposing = isBrief ? [] : (first?.opposing ?? []);
   return (
     <div class="diagnosis" role="group" aria-label={`Diagnosis of ${diagnosis.pipeline}`}>
       <CauseLine diagnosis={diagnosis} />
       <p>
-        <span class="of">What to do: </span>
-        {causeTexts[cause].action}
+        {beside === null ? <span class="of">What to do: </span> : null}
+        <Sentence>{beside === null ? causeTexts[cause].action : tellApart(cause, beside.cause)}</Sentence>
       </p>
       <Evidence
         supporting={isBrief ? supporting.slice(0, MAX_IN_BRIEF) : supporting}
@@ -52,21 +56,32 @@ export function DiagnosisPanel({ diagnosis, range, isBrief = false }: DiagnosisP
             <Instant at={closedAt} />
           </>
         )}
-        : {alarms.join('; ')}.
+        : {alarms.join('; ')}. {isRecord ? null : <a href={within(range, incidentPath(diagnosis.id))}>The record</a>}
       </p>
+      {closedAt === null && settledAt === null ? (
+        <p class="of">This is a first look; the next, within a minute, may correct it.</p>
+      ) : null}
       {isBrief ? null : <Others diagnosis={diagnosis} range={range} />}
     </div>
   );
 }
 
 function CauseLine({ diagnosis: { cause, confidence, probability, ranked } }: Pick<DiagnosisProps, 'diagnosis'>) {
+  const beside = besideOf(ranked, cause);
   if (cause !== 'unknown') {
     return (
       <p class="cause">
         <span>Likely cause: </span>
-        <strong>{causeTexts[cause].title}</strong>{' '}
+        <strong>{causeTexts[cause].title}</strong>
+        {beside === null ? null : (
+          <>
+            {' or '}
+            <strong>{causeTexts[beside.cause].title}</strong>
+          </>
+        )}{' '}
         <span class="confidence">
           {confidence} confidence, {probabilityText(probability)}
+          {beside === null ? null : ` and ${probabilityText(beside.probability)}`}
         </span>
       </p>
     );
@@ -92,7 +107,7 @@ function Evidence({ supporting, opposing, diagnosis, range }: EvidenceProps) {
   const line = (side: 'for' | 'against', sign: Sign) => (
     <li key={sign.name} class={side}>
       <span class="unseen">{side === 'for' ? 'For it: ' : 'Against it: '}</span>
-      {sign.sentence} <WhereSeen sign={sign} diagnosis={diagnosis} range={range} />
+      <Sentence>{sign.sentence}</Sentence> <WhereSeen sign={sign} diagnosis={diagnosis} range={range} />
     </li>
   );
   return (
@@ -103,7 +118,7 @@ function Evidence({ supporting, opposing, diagnosis, range }: EvidenceProps) {
   );
 }
 
-function WhereSeen({ sign, diagnosis, range }: Omit<DiagnosisProps, 'isBrief'> & { readonly sign: Sign }) {
+function WhereSeen({ sign, diagnosis, range }: Pick<DiagnosisProps, 'diagnosis' | 'range'> & { readonly sign: Sign }) {
   const { text, href } = places[sign.name];
   const address = href(diagnosis, range);
   return address === null ? null : <a href={address}>{text}</a>;
@@ -112,7 +127,7 @@ function WhereSeen({ sign, diagnosis, range }: Omit<DiagnosisProps, 'isBrief'> &
 interface Place {
   readonly text: string;
   /** Null where there is no run to show it. */
-  readonly href: (diagnosis: StoredDiagnosis, range: TimeRange) => string | null;
+  readonly href: (diagnosis: Incident, range: TimeRange) => string | null;
 }
 
 const onRun = (view: QueryView, text: string): Place => ({
@@ -124,6 +139,7 @@ const onPage = (page: PipelinePage, anchor: string, text: string): Place => ({
   text,
   href: ({ pipeline }, range) => `${within(range, pipelinePath(pipeline, page))}#${anchor}`,
 });
+const regressed = onRun('regressed', 'Most regressed queries');
 const measures = onPage('', 'measures', 'Latest measures');
 const runs = onPage('golden', 'runs', 'Golden runs');
 const changes: Place = {
@@ -134,12 +150,29 @@ const changes: Place = {
 /** Where a person sees what a sign says. */
 const places: Record<Sign['name'], Place> = {
   failures: onRun('failed', 'Failed queries'),
+  failure_kind: onRun('failed', 'Failed queries'),
+  live_errors: measures,
+  live_empty: measures,
   latency: onRun('worst', 'Queries of the run'),
+  warming: onRun('worst', 'Queries of the run'),
   empty_answers: onRun('newly_empty', 'Newly empty queries'),
-  score: onRun('regressed', 'Most regressed queries'),
-  results: onRun('regressed', 'Most regressed queries'),
-  documents: onRun('regressed', 'Most regressed queries'),
+  answer_length: regressed,
+  score: regressed,
+  results: regressed,
+  those_left: regressed,
+  order: regressed,
+  documents: regressed,
+  renamed: regressed,
+  variety: regressed,
+  again: regressed,
+  older_answers: regressed,
+  segment: regressed,
+  judged: onRun('worst', 'Queries of the run'),
   labels: onRun('stale', 'Queries with stale labels'),
+  forbidden: {
+    text: 'Forbidden documents',
+    href: ({ runId }, range) => (runId === null ? null : `${within(range, runPath(runId))}#forbidden`),
+  },
   golden_set: runs,
   store_size: measures,
   ann_recall: measures,
@@ -154,7 +187,7 @@ const places: Record<Sign['name'], Place> = {
 };
 
 /** The run that was looked at, beside the good one; what changed around then. */
-function Further({ diagnosis, range }: Omit<DiagnosisProps, 'isBrief'>) {
+function Further({ diagnosis, range }: Pick<DiagnosisProps, 'diagnosis' | 'range'>) {
   const { runId, referenceRunId } = diagnosis;
   return (
     <p>
@@ -185,7 +218,7 @@ function Further({ diagnosis, range }: Omit<DiagnosisProps, 'isBrief'>) {
   );
 }
 
-function Others({ diagnosis, range }: Omit<DiagnosisProps, 'isBrief'>) {
+function Others({ diagnosis, range }: Pick<DiagnosisProps, 'diagnosis' | 'range'>) {
   const others = shownCauses(diagnosis.ranked, diagnosis.cause);
   if (others.length === 0 && diagnosis.signs.length === 0) return null;
   return (
@@ -204,7 +237,9 @@ function Others({ diagnosis, range }: Omit<DiagnosisProps, 'isBrief'>) {
       <p class="of">What was read; what was not measured is not here:</p>
       <ul class="signs">
         {diagnosis.signs.map((sign) => (
-          <li key={sign.name}>{sign.sentence}</li>
+          <li key={sign.name}>
+            <Sentence>{sign.sentence}</Sentence>
+          </li>
         ))}
       </ul>
     </details>
@@ -223,52 +258,58 @@ export function DiagnosisOf({
   isBrief = false,
 }: Pick<DiagnosisProps, 'range' | 'isBrief'> & {
   readonly state: Verdict;
-  readonly diagnosis: StoredDiagnosis | null;
+  readonly diagnosis: Incident | null;
 }) {
   if (diagnosis !== null) return <DiagnosisPanel diagnosis={diagnosis} range={range} isBrief={isBrief} />;
   if (state !== 'critical' && state !== 'warning') return null;
   return (
     <p class="of">
-      No diagnosis: causes are looked for once a minute, behind golden runs, query density, the index and the embedder.
+      No diagnosis: causes are looked for twice a minute, behind golden runs, query density, the index and the embedder.
     </p>
   );
 }
 
-/** Alarms that are over, with what was likely behind them. */
-interface DiagnosisTableProps {
+/** Incidents with how bad they got, how long they took, and what was said last. */
+interface IncidentTableProps {
   readonly caption: string;
-  readonly diagnoses: readonly StoredDiagnosis[];
+  readonly incidents: readonly Incident[];
   readonly range: TimeRange;
 }
 
-export function DiagnosisTable({ caption, diagnoses, range }: DiagnosisTableProps) {
+export function IncidentTable({ caption, incidents, range }: IncidentTableProps) {
   return (
     <Table
       caption={caption}
       columns={[
         { title: 'From (UTC)' },
         { title: 'Lasted', isNumber: true },
+        { title: 'Came to' },
         { title: 'Likely cause' },
-        { title: 'In alarm' },
-        { title: 'Run' },
+        { title: 'At its worst' },
       ]}
-      rows={diagnoses.map(({ id, openedAt, closedAt, cause, confidence, probability, ...rest }) => ({
+      rows={incidents.map(({ id, openedAt, closedAt, severity, cause, confidence, probability, course }) => ({
         key: id,
         cells: [
-          <Instant at={openedAt} />,
-          closedAt === null ? 'still' : duration((closedAt.getTime() - openedAt.getTime()) / 1000),
+          <a href={within(range, incidentPath(id))}>
+            <Instant at={openedAt} />
+          </a>,
+          <span class="instant">
+            {closedAt === null ? 'still open' : duration((closedAt.getTime() - openedAt.getTime()) / 1000)}
+          </span>,
+          <VerdictBadge verdict={severity} />,
           <>
             {causeTexts[cause].title}
             <span class="severity">
               {confidence} confidence, {probabilityText(probability)}
             </span>
           </>,
-          rest.alarms.join('; '),
-          rest.runId === null ? (
-            <Missing>none</Missing>
-          ) : (
-            <a href={runQueriesPath(range, rest.runId, 'regressed', rest.referenceRunId)}>{rest.runId}</a>
-          ),
+          <>
+            {course.map(({ name, worst }) => (
+              <span key={name} class="why">
+                <Sentence>{worst.text}</Sentence>
+              </span>
+            ))}
+          </>,
         ],
       }))}
     />

@@ -4,12 +4,18 @@ import type { TopicCause } from '../../density/rules/cause.ts';
 import type { CanaryVerdict } from '../../density/rules/embedding-canary.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { OutcomeCounts } from '../../golden/rules/run.ts';
+import type { RunFailure } from '../../golden/rules/run-failure.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
+import type { EffectKind } from './explains.ts';
+import type { OlderAnswers, RepeatedAnswers } from './repeated-answers.ts';
+import type { ScoreLoss } from './score-loss.ts';
 
 export interface Observations {
+  /** What the checks in alarm are about; null when that is not known. */
+  readonly alarmed: readonly EffectKind[] | null;
   /** The golden run that is looked at; null when none is in alarm and none ended. */
   readonly run: ObservedRun | null;
-  readonly live: ObservedLive | null;
+  readonly live: ObservedLive;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
   readonly canary: ObservedCanary | null;
@@ -25,20 +31,32 @@ export interface Observations {
 export interface ObservedRun {
   readonly goldenSet: string;
   readonly outcomes: OutcomeCounts;
-  /** The error code that most failures have; null without failures. */
-  readonly commonError: string | null;
+  /** The first real error and how often; null without failures. */
+  readonly failure: RunFailure | null;
   readonly latency95Ms: number | null;
+  /** Queries that took far longer than is usual in its second half, and how many of them are in the first; null for few. */
+  readonly slow: { readonly queries: number; readonly early: number } | null;
   readonly labels: ObservedLabels | null;
+  /** Queries with forbidden documents that were answered, and how many of these came back; null when the set has none. */
+  readonly forbidden: { readonly asked: number; readonly results: number } | null;
+  /** Documents that were returned, and those of them that the set judges for any query. */
+  readonly returned: { readonly documents: number; readonly judged: number };
   /** Against the last good run, or else the baseline; null when there is neither. */
-  readonly reference: {
-    readonly latency95Ms: number | null;
-    /** Of the labels of the run at its time. */
-    readonly staleBefore: number | null;
-    readonly version: number;
-    readonly isSameVersion: boolean;
-    /** Null when not a query of it was answered in both runs. */
-    readonly answers: ChangedAnswers | null;
-  } | null;
+  readonly reference: ObservedReference | null;
+}
+
+export interface ObservedReference {
+  readonly latency95Ms: number | null;
+  /** Of the labels of the run at its time. */
+  readonly staleBefore: number | null;
+  readonly version: number;
+  readonly isSameVersion: boolean;
+  readonly answers: ChangedAnswers;
+  /** Of the measure in alarm; null without queries. */
+  readonly loss: ScoreLoss | null;
+  /** The bad run just before this one; null when this is the first. */
+  readonly previous: { readonly answers: RepeatedAnswers | null; readonly latency95Ms: number | null } | null;
+  readonly older: OlderAnswers | null;
 }
 
 export interface ObservedLabels {
@@ -47,11 +65,19 @@ export interface ObservedLabels {
   readonly stale: number;
 }
 
-export interface ObservedLive {
-  /** Share of live queries that fail, with its lower 95 % bound and the queries behind it. */
-  readonly errorRatio: number;
+/** A share of live queries, with its lower 95 % bound, the queries behind it, and what it was before. */
+export interface ObservedShare {
+  readonly value: number;
   readonly ciLow: number;
   readonly n: number;
+  readonly before: number | null;
+}
+
+export interface ObservedLive {
+  /** Of those that fail or time out. */
+  readonly errors: ObservedShare | null;
+  /** Of those that get no document. */
+  readonly empty: ObservedShare | null;
 }
 
 export interface ObservedRecall {

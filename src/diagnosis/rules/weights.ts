@@ -1,227 +1,339 @@
 /**
- * What each sign says of each cause: ln P(sign | cause) - ln P(sign | some other cause), in nats, from -5 to 5. They
- * are chosen by judgement and tested by the fault matrix of docs/diagnosis.md. A weight that is left out is 0: the sign
- * says nothing of that cause.
+ * What each cause looks like: ln P(sign | cause) - ln P(sign | a cause that nobody thought of), in nats, from -5 to 5.
+ * They are chosen by judgement and tested by the fault matrix of docs/diagnosis.md. A weight that is left out is 0: the
+ * sign says nothing of that cause.
  */
 import type { NamedCause } from './cause.ts';
+import type { Sign, SignName, signStates } from './signs.ts';
 
-/** What each measure says around an alarm, as one of a few states. A measure that was not taken gives no sign. */
-export const signStates = {
-  /** Share of the golden queries that failed: `none` below 5 %, `some` below 50 %, else `most`. */
-  failures: ['none', 'some_errors', 'most_errors', 'some_timeouts', 'most_timeouts'],
-  /** 95th percentile of the latency of the answers that came. */
-  latency: ['steady', 'rose'],
-  empty_answers: ['as_before', 'rose'],
-  /** nDCG over the queries that were answered in both runs and whose labels are alive. */
-  score: ['steady', 'fell'],
-  /** Share of the documents of a query that it still gets. */
-  results: ['intact', 'disturbed', 'scrambled'],
-  /** The documents that any query retrieves, as a pool. */
-  documents: ['same', 'vanished', 'replaced'],
-  labels: ['alive', 'some_gone', 'many_gone'],
-  golden_set: ['same', 'new_version'],
-  store_size: ['steady', 'grew', 'fell', 'emptied'],
-  ann_recall: ['steady', 'fell'],
-  index_settings: ['same', 'changed'],
-  canary: ['same', 'changed'],
-  embedder: ['same', 'changed'],
-  /** Annotated between the last good run and the alarm, by kind. */
-  deployment: ['none', 'index', 'embedder', 'retriever', 'golden'],
-  density: ['steady', 'fell', 'fell_new_questions', 'fell_same_questions'],
-  topics: ['none', 'new_demand', 'lost_content'],
-  sentinel: ['stands', 'fallen'],
-  /** Of recalld: are its runs started, and do they come to an end? */
-  own_work: ['done', 'overdue', 'failed'],
-} as const;
-
-export type SignName = keyof typeof signStates;
-
-/** One sign in the state it was found in. */
-export type Sign = {
-  [Name in SignName]: {
-    readonly name: Name;
-    readonly state: (typeof signStates)[Name][number];
-    /** One sentence with the numbers. Never a text of a query, nor an id of a query, user or document. */
-    readonly sentence: string;
-  };
-}[SignName];
-
-export const signNames = Object.keys(signStates) as readonly SignName[];
-
-type Weights = Readonly<Partial<Record<NamedCause, number>>>;
-
-type WeightTable = {
-  readonly [Name in SignName]: Readonly<Record<(typeof signStates)[Name][number], Weights>>;
+type Look = {
+  readonly [Name in SignName]?: Readonly<Partial<Record<(typeof signStates)[Name][number], number>>>;
 };
 
-/** A retriever that fails hides what else may be wrong; it is its failure that has to be mended first. */
-const failing: Weights = {
-  index_parameters: -2,
-  index_lost_documents: -2,
-  corpus_changed: -2,
-  deployment: -1,
-  embedding_model: -2,
-  uncovered_topic: -2,
-  golden_labels: -3,
-  recalld: -1.5,
+/** What is not seen while the retriever answers as it did before. */
+const answersAsBefore: Look = {
+  empty_answers: { some: -1.5, most: -4 },
+  answer_length: { cut: -2, thinned: -2 },
+  score: { fell: -2.5 },
+  results: { disturbed: -1, scrambled: -2.5 },
+  documents: { vanished: -1.5, replaced: -2.5 },
+  variety: { collapsed: -4 },
 };
 
-/** A deployment explains what got worse after it, whatever was deployed; the part that it was of may show why. */
-const deployed: Weights = { deployment: 3.5 };
+/** What is not seen while the documents are where they were. */
+const documentsAsBefore: Look = {
+  labels: { many_gone: -3, some_gone: -1, alive: 0.5 },
+  store_size: { emptied: -5, fell: -2.5, steady: 0.3 },
+};
 
-export const weights: WeightTable = {
-  failures: {
-    none: { retriever_outage: -5 },
-    some_errors: { retriever_outage: 4, retriever_slow: -1, recalld: -1 },
-    most_errors: { ...failing, retriever_outage: 5, retriever_slow: -3 },
-    some_timeouts: { retriever_slow: 4, retriever_outage: 1, recalld: -1 },
-    most_timeouts: { ...failing, retriever_slow: 4, retriever_outage: 2 },
+/** A retriever that fails hides what else may be wrong. */
+const answered: Look = { failures: { most: -3 } };
+
+export const weights: Readonly<Record<NamedCause, Look>> = {
+  retriever_outage: {
+    ...answersAsBefore,
+    failures: { none: -5, some: -4, most: 4 },
+    failure_kind: { errors: 1, timeouts: 0.5, denied: -5, throttled: -5, not_understood: -5 },
+    live_errors: { none: -1.5, most: 5 },
+    latency: { rose: -1 },
+    sentinel: { stands: -0.5, fallen: 0.5 },
   },
-  latency: {
-    steady: { retriever_slow: -3 },
-    rose: { retriever_slow: 4 },
+  retriever_failing: {
+    ...answersAsBefore,
+    failures: { none: -4, some: 3.5, most: -2 },
+    failure_kind: { errors: 0.5, timeouts: -2.5, denied: -4, throttled: -4, not_understood: -3 },
+    live_errors: { none: -0.5, some: 3 },
+    latency: { rose: -1 },
+    segment: { one: -4 },
   },
-  empty_answers: {
-    as_before: {},
-    rose: { index_lost_documents: 1.5, embedding_model: 0.3, deployment: 0.3 },
+  retriever_slow: {
+    ...answersAsBefore,
+    failure_kind: { errors: -2, timeouts: 4, denied: -5, throttled: -3, not_understood: -5 },
+    live_errors: { most: -0.5 },
+    latency: { fell: -5, steady: -3.5, rose: 4 },
+    warming: { falls: -2.5, stays: 0.7 },
+    segment: { one: -2 },
   },
-  score: {
-    steady: {
-      golden_labels: 0.5,
-      uncovered_topic: 1.5,
-      index_parameters: -0.5,
-      embedding_model: -2,
-      deployment: -2,
-    },
-    fell: {
-      index_parameters: 0.5,
-      embedding_model: 0.5,
-      deployment: 1,
-      golden_labels: -2,
-      uncovered_topic: -2.5,
-      recalld: -3,
-    },
+  cold_cache: {
+    ...answersAsBefore,
+    failures: { most: -3 },
+    failure_kind: { errors: -3, denied: -5, throttled: -4, not_understood: -5 },
+    latency: { fell: -5, steady: -1.5, rose: 1.5 },
+    warming: { falls: 4, stays: -4 },
   },
-  results: {
-    intact: {
-      golden_labels: 0.7,
-      uncovered_topic: 0.7,
-      index_parameters: -2,
-      index_lost_documents: -2,
-      corpus_changed: -2,
-      embedding_model: -3,
-      deployment: -2,
-    },
-    disturbed: { index_parameters: 1, deployment: 0.3, golden_labels: -1.5 },
-    scrambled: { embedding_model: 2, corpus_changed: 0.5, index_parameters: -0.5, golden_labels: -2 },
+  access_denied: {
+    ...answersAsBefore,
+    failures: { none: -5, some: 0.5, most: 3 },
+    live_errors: { none: -0.5, some: 1, most: 2 },
+    failure_kind: { errors: -5, timeouts: -5, denied: 5, throttled: -5, not_understood: -5 },
   },
-  documents: {
-    same: {
-      index_lost_documents: -2.5,
-      corpus_changed: -3,
-      golden_labels: 0.5,
-      index_parameters: 0.5,
-      embedding_model: 0.3,
-    },
-    vanished: { index_lost_documents: 2.5, golden_labels: -1, index_parameters: -0.5 },
-    replaced: {
-      corpus_changed: 4,
-      index_lost_documents: -2,
-      golden_labels: -3,
-      index_parameters: -2,
-      deployment: -0.5,
-    },
+  rate_limited: {
+    ...answersAsBefore,
+    failures: { none: -5, some: 0.5, most: 3 },
+    live_errors: { none: -0.5, some: 1, most: 2 },
+    failure_kind: { errors: -5, timeouts: -5, denied: -5, throttled: 5, not_understood: -5 },
   },
-  labels: {
-    alive: {
-      index_lost_documents: -3,
-      corpus_changed: -4,
-      golden_labels: -1.5,
-      index_parameters: 0.5,
-      embedding_model: 0.3,
-    },
-    some_gone: { index_lost_documents: 2, corpus_changed: 2, golden_labels: 2.5 },
-    many_gone: {
-      index_lost_documents: 3,
-      corpus_changed: 3.5,
-      golden_labels: 0.5,
-      index_parameters: -1.5,
-      embedding_model: -1,
-      deployment: -1,
-      uncovered_topic: -1,
-    },
+  error_page: {
+    ...answersAsBefore,
+    failures: { none: -5, some: 0.5, most: 3 },
+    live_errors: { none: -0.5, some: 1, most: 2 },
+    failure_kind: { errors: -5, timeouts: -5, denied: -5, throttled: -5, not_understood: 5 },
   },
-  golden_set: {
-    same: { golden_labels: -0.3 },
-    new_version: { golden_labels: 3 },
+  empty_lists: {
+    ...answered,
+    ...documentsAsBefore,
+    empty_answers: { as_before: -5, some: -2, most: 4 },
+    live_empty: { as_before: -1, rose: 1 },
+    latency: { fell: 1.5, steady: -1, rose: -1 },
+    store_size: { emptied: -5, fell: -1, steady: 1.5 },
+    labels: { alive: 1.5, some_gone: -2, many_gone: -3 },
+    ann_recall: { steady: 0.5 },
+    segment: { one: -3 },
   },
-  store_size: {
-    steady: {
-      index_lost_documents: -3,
-      corpus_changed: 0.3,
-      golden_labels: 0.5,
-      index_parameters: 0.3,
-      embedding_model: 0.2,
-    },
-    grew: { index_lost_documents: -2, corpus_changed: 0.7 },
-    fell: {
-      index_lost_documents: 3.5,
-      corpus_changed: -1.5,
-      golden_labels: -2,
-      index_parameters: -1,
-      uncovered_topic: -2,
-    },
-    emptied: { index_lost_documents: 5, corpus_changed: -4, golden_labels: -3, index_parameters: -3 },
+  filter: {
+    ...answered,
+    empty_answers: { as_before: -0.3, some: 1, most: 4 },
+    answer_length: { cut: -2, thinned: 2.5 },
+    live_empty: { rose: 1 },
+    latency: { fell: -1, steady: 0.2 },
+    results: { intact: -2, scrambled: -1 },
+    order: { changed: -1 },
+    documents: { same: -2.5, vanished: 2.5, replaced: -0.5 },
+    variety: { collapsed: -4 },
+    again: { repeats: 0.3, alternates: -3, differs: -3 },
+    older_answers: { alike: -3 },
+    segment: { one: -4 },
+    labels: { alive: 1.5, some_gone: -2, many_gone: -3 },
+    store_size: { steady: 1.5, grew: 0.5, fell: -3, emptied: -5 },
+    ann_recall: { steady: 0.5, fell: -2.5 },
+    canary: { changed: -3 },
+    density: { fell: -1, fell_new_questions: -1.5, fell_same_questions: -1 },
+    those_left: { stay: 1, move: -4.5 },
   },
-  ann_recall: {
-    steady: { index_parameters: -4 },
-    fell: { index_parameters: 4, embedding_model: -0.5, deployment: -1 },
+  live_traffic: {
+    ...answersAsBefore,
+    failures: { none: 0.7, some: -4, most: -5 },
+    live_errors: { none: -0.5, some: 3, most: 2 },
+    live_empty: { as_before: -0.3, rose: 3 },
+    latency: { rose: -1 },
+    results: { intact: 0.7, disturbed: -1, scrambled: -2.5 },
+    density: { steady: 0.5, fell: -1, fell_new_questions: -2, fell_same_questions: -1 },
+    own_work: { overdue: -2, failed: -2 },
   },
-  index_settings: {
-    same: {},
-    changed: { index_parameters: 3 },
+  index_parameters: {
+    ...answered,
+    empty_answers: { most: -3 },
+    answer_length: { cut: -2, thinned: -1 },
+    score: { steady: -0.5, fell: 0.5 },
+    results: { intact: -2, disturbed: 1, scrambled: -0.5 },
+    order: { changed: -2 },
+    documents: { same: 0.5, vanished: -0.5, replaced: -2 },
+    variety: { collapsed: -2 },
+    again: { alternates: -3, differs: -3 },
+    older_answers: { alike: -3 },
+    labels: { alive: 0.5, many_gone: -1.5 },
+    store_size: { steady: 0.3, fell: -1, emptied: -3 },
+    ann_recall: { steady: -4, fell: 4 },
+    index_settings: { changed: 3 },
+    canary: { changed: -3 },
+    those_left: { stay: -1.5, move: 0.3 },
   },
-  canary: {
-    // The retriever may embed by another embedder than the one that is watched.
-    same: { embedding_model: -2 },
-    changed: { embedding_model: 5, index_parameters: -3, uncovered_topic: -4 },
+  index_lost_documents: {
+    ...answered,
+    empty_answers: { some: 0.5, most: 4 },
+    latency: { fell: 0.7, steady: -0.3 },
+    answer_length: { cut: -3, thinned: -2.5 },
+    results: { intact: -2 },
+    order: { changed: -1 },
+    documents: { same: -2.5, vanished: 2.5, replaced: -1 },
+    segment: { one: -1.5 },
+    variety: { collapsed: -3 },
+    again: { repeats: 0.3, alternates: -3, differs: -3 },
+    older_answers: { alike: -2.5 },
+    labels: { alive: -4, some_gone: 2, many_gone: 3 },
+    store_size: { steady: -3, grew: -2, fell: 3.5, emptied: 5 },
+    density: { fell: 0.5, fell_new_questions: -1, fell_same_questions: 1.5 },
+    topics: { lost_content: 1.5 },
+    sentinel: { fallen: 0.3 },
+    those_left: { stay: 1, move: -3.5 },
   },
-  embedder: {
-    same: {},
-    changed: { embedding_model: 3 },
+  corpus_changed: {
+    ...answered,
+    empty_answers: { most: -3 },
+    answer_length: { cut: -3, thinned: -2 },
+    results: { intact: -2, scrambled: 0.5 },
+    order: { changed: -2 },
+    documents: { same: -3, vanished: -1.5, replaced: 3 },
+    renamed: { one_to_one: -4, not: 0.7 },
+    variety: { collapsed: -3 },
+    again: { alternates: -3, differs: -3 },
+    older_answers: { alike: -3 },
+    labels: { alive: -4, some_gone: 2, many_gone: 3.5 },
+    those_left: { stay: -0.7, move: -2 },
+    store_size: { steady: -1, grew: 1.5, fell: -1.5, emptied: -4 },
+  },
+  ids_renamed: {
+    ...answered,
+    empty_answers: { most: -4 },
+    answer_length: { cut: -3, thinned: -3 },
+    results: { intact: -5, disturbed: -2, scrambled: 1 },
+    documents: { same: -4, vanished: -2.5, replaced: 2 },
+    renamed: { one_to_one: 5, not: -4 },
+    variety: { collapsed: -4 },
+    again: { alternates: -3, differs: -4 },
+    older_answers: { alike: -5 },
+    judged: { some: -0.3, none: 3 },
+    labels: { some_gone: -0.5, many_gone: 1.5 },
+    store_size: { steady: 0.5, fell: -2, emptied: -5 },
+  },
+  old_index: {
+    ...answered,
+    answer_length: { cut: -3, thinned: -2 },
+    results: { intact: -3 },
+    renamed: { one_to_one: -2 },
+    variety: { collapsed: -3 },
+    again: { repeats: 0.3, alternates: -4, differs: -4 },
+    documents: { same: -1, replaced: 2.5 },
+    labels: { alive: -1.5, some_gone: 1.7, many_gone: 2.5 },
+    older_answers: { alike: 5, unlike: -3.5 },
+    store_size: { steady: 0.7, grew: -1, emptied: -4 },
+    canary: { changed: -3 },
+    ann_recall: { fell: -1.5 },
+    those_left: { stay: 0.7, move: -0.5 },
+  },
+  split_index: {
+    ...answered,
+    answer_length: { cut: -2, thinned: -0.5 },
+    results: { intact: -4 },
+    variety: { collapsed: -3 },
+    again: { repeats: -5, alternates: 4.5, differs: -2.5 },
+    canary: { changed: -2.5 },
+    store_size: { emptied: -4 },
+    segment: { one: -1.5 },
+  },
+  one_segment: {
+    failures: { most: -4 },
+    segment: { spread: -4.5, one: 5 },
+    empty_answers: { most: -4 },
+    variety: { collapsed: -3 },
+    store_size: { emptied: -4 },
+    canary: { changed: -3 },
+  },
+  random_answers: {
+    ...answered,
+    ...documentsAsBefore,
+    empty_answers: { some: -2, most: -5 },
+    answer_length: { cut: -4, thinned: -2 },
+    score: { steady: -3, unsure: -0.5, fell: 0.5 },
+    results: { intact: -5, disturbed: -3, scrambled: 2 },
+    order: { changed: -3 },
+    documents: { replaced: -0.5 },
+    renamed: { one_to_one: -5, not: 0.3 },
+    variety: { collapsed: 4 },
+    again: { alternates: -2, differs: 4 },
+    older_answers: { alike: -4 },
+    ann_recall: { fell: -1.5 },
+    canary: { same: 0.5, changed: -4 },
+    those_left: { stay: -2 },
+  },
+  cut_off_answers: {
+    ...answered,
+    ...documentsAsBefore,
+    empty_answers: { most: -5, some: -1 },
+    answer_length: { as_before: -5, cut: 5, thinned: -2 },
+    results: { intact: -3 },
+    order: { changed: -2 },
+    documents: { replaced: -3 },
+    again: { alternates: -2, differs: -3 },
+    canary: { changed: -2.5 },
+  },
+  ranking: {
+    ...answered,
+    ...documentsAsBefore,
+    empty_answers: { some: -1, most: -5 },
+    answer_length: { cut: -4, thinned: -3 },
+    score: { steady: -1.5, unsure: -0.5, fell: 1 },
+    results: { intact: 0.5, disturbed: -1, scrambled: -4 },
+    order: { as_before: -4.5, changed: 4 },
+    documents: { same: 0.5, vanished: -1, replaced: -3 },
+    again: { alternates: -1.5, differs: -1 },
+    older_answers: { alike: -2.5 },
+    ann_recall: { fell: -2 },
+    canary: { changed: -3 },
+    those_left: { move: -2.5 },
   },
   deployment: {
-    none: { deployment: -5 },
-    index: { ...deployed, index_parameters: 0.7, index_lost_documents: 0.7, corpus_changed: 0.7 },
-    embedder: { ...deployed, embedding_model: 1.5 },
-    retriever: { ...deployed, retriever_outage: 0.5, retriever_slow: 0.5 },
-    golden: { golden_labels: 1.5, deployment: -1 },
+    failures: { most: -1 },
+    score: { steady: -2.5, unsure: -1.5, fell: 1 },
+    answer_length: { cut: -0.5, thinned: -0.5 },
+    results: { intact: -0.5 },
+    order: { changed: 2.5 },
+    again: { alternates: -1.5 },
+    older_answers: { alike: -1.5 },
+    segment: { one: -0.5 },
+    labels: { many_gone: -1.5, some_gone: -0.7 },
+    store_size: { fell: -1, emptied: -2 },
+    ann_recall: { fell: -1 },
+    canary: { changed: -1.5 },
+    deployment: { none: -5, index: 3, embedder: 3, retriever: 3, golden: -1 },
+    those_left: { stay: -0.5, move: 0.3 },
   },
-  density: {
-    steady: { uncovered_topic: -4 },
-    fell: { uncovered_topic: 2.5, index_lost_documents: 0.5 },
-    fell_new_questions: { uncovered_topic: 3.5, index_lost_documents: -1 },
-    // Questions in other words may pass for the old ones; golden queries and the store tell which.
-    fell_same_questions: { index_lost_documents: 2, uncovered_topic: 2.5 },
+  embedding_model: {
+    ...answered,
+    ...documentsAsBefore,
+    empty_answers: { most: -2.5 },
+    answer_length: { cut: -4, thinned: -2.5 },
+    score: { steady: -2, unsure: -0.5, fell: 0.5 },
+    results: { intact: -3, disturbed: -0.7, scrambled: 2 },
+    order: { changed: -3 },
+    documents: { same: 0.3, replaced: -0.5 },
+    renamed: { one_to_one: -5, not: 0.3 },
+    variety: { collapsed: -2.5 },
+    again: { repeats: 0.5, alternates: -3, differs: -4 },
+    older_answers: { alike: -3 },
+    // The retriever may embed by another embedder than the one that is watched.
+    canary: { same: -2, changed: 5 },
+    embedder: { changed: 3 },
+    deployment: { embedder: 1 },
+    those_left: { stay: -2.5 },
   },
-  topics: {
-    none: { uncovered_topic: -1.5 },
-    new_demand: { uncovered_topic: 4 },
-    lost_content: { index_lost_documents: 2 },
+  uncovered_topic: {
+    ...answered,
+    ...answersAsBefore,
+    score: { steady: 1, fell: -2.5 },
+    results: { intact: 0.7, disturbed: -0.5, scrambled: -2.5 },
+    labels: { alive: 0.5, many_gone: -2 },
+    store_size: { fell: -2 },
+    canary: { changed: -4 },
+    density: { steady: -4, fell: 2.5, fell_new_questions: 3.5, fell_same_questions: 2.5 },
+    topics: { none: -1.5, new_demand: 3.5 },
   },
-  sentinel: {
-    stands: { golden_labels: 0.3, retriever_outage: -0.5, retriever_slow: -0.5 },
-    fallen: { retriever_outage: 0.5, index_lost_documents: 0.3, embedding_model: 0.3, deployment: 0.3 },
+  forbidden_documents: {
+    ...answered,
+    forbidden: { none: -5, some: 5 },
   },
-  own_work: {
-    done: { recalld: -4 },
-    overdue: { recalld: 4 },
-    failed: { recalld: 4 },
+  golden_labels: {
+    ...answered,
+    empty_answers: { some: -1, most: -4 },
+    answer_length: { cut: -2, thinned: -2 },
+    score: { steady: 0.5, fell: -2 },
+    results: { intact: 0.7, disturbed: -1, scrambled: -2.5 },
+    documents: { same: 0.5, vanished: -1, replaced: -2.5 },
+    variety: { collapsed: -4 },
+    labels: { alive: -1, some_gone: 2.5, many_gone: -0.5 },
+    golden_set: { same: -0.3, new_version: 3 },
+    store_size: { steady: 0.5, fell: -2, emptied: -4 },
+    deployment: { golden: 1.5 },
+  },
+  recalld: {
+    failures: { some: -1, most: -1.5 },
+    score: { fell: -3 },
+    own_work: { done: -5, overdue: 4, failed: 4 },
   },
 };
 
 /** What one sign says of a cause, in nats. */
-export function weightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause): number {
-  const states: Readonly<Record<string, Weights>> = weights[sign.name];
-  return states[sign.state]?.[cause] ?? 0;
+export function weightOf({ name, state }: Pick<Sign, 'name' | 'state'>, cause: NamedCause): number {
+  const states: Readonly<Record<string, number | undefined>> = weights[cause][name] ?? {};
+  return states[state] ?? 0;
 }

@@ -8,8 +8,10 @@ import type { GoldenRun } from '../rules/run.ts';
 import { type PinReport, pinRun, unpin } from '../runs/pin-baseline.ts';
 import type { RunProgress } from '../runs/run-golden-set.ts';
 import { findCompleted } from '../runs/stored-runs.ts';
+import { powerOfSet } from '../sets/set-power.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import { runGoldenSetNow } from './run.ts';
+import { usesOf } from './set-uses.ts';
 
 interface PinOptions extends ConfiguredOptions {
   readonly note?: string;
@@ -51,17 +53,18 @@ function pinCommand(signal: AbortSignal): Command {
     .action(async (runId: string, options: PinOptions) => {
       const bar = createProgressBar('baseline');
       const settings = commandSettings(options.config, signal);
-      const { baseline, runs, isDeterministic } = await pinBaseline(settings, runId, options, (progress) =>
+      const { baseline, runs, isDeterministic, power } = await pinBaseline(settings, runId, options, (progress) =>
         bar.show(progress),
       ).finally(() => bar.end());
       if (options.json === true) {
-        printJson({ ...baselineJson(baseline), noise: baseline.noise });
+        printJson({ ...baselineJson(baseline), noise: baseline.noise, power });
         return;
       }
       printLine(`Pinned: runs of ${baseline.goldenSet} on ${baseline.pipeline} are compared with ${runId}.`);
       if (runs < 2) note('How much the retriever differs by itself is not known; --reruns 9 measures it.');
       else if (isDeterministic) note(`It answered the same in ${runs} runs: any difference is a change.`);
-      else note(`Its own noise, measured by ${runs} runs, widens the bounds of every comparison.`);
+      else note(`Its own noise, measured by ${runs} runs, says which difference is a change.`);
+      for (const sentence of power) note(sentence);
     });
 }
 
@@ -71,7 +74,7 @@ function pinBaseline(
   runId: string,
   { note: why = null, reruns }: Omit<PinOptions, 'note'> & { readonly note?: string | null },
   onProgress: (progress: RunProgress) => void,
-): Promise<PinReport> {
+): Promise<PinReport & { readonly power: readonly string[] }> {
   return withCommandStore(settings, async (store) => {
     const run = await findCompleted(store, runId);
     const { pipeline, goldenSet } = run;
@@ -80,7 +83,11 @@ function pinBaseline(
       again.push(await runGoldenSetNow(settings, store, { pipeline, set: goldenSet }, onProgress));
     }
     const usable = again.filter((one) => one.status === 'completed' && one.goldenSetVersion === run.goldenSetVersion);
-    return pinRun(store, run, why, reruns > 0 ? usable : null, new Date(), settings.signal);
+    const now = new Date();
+    const report = await pinRun(store, run, why, reruns > 0 ? usable : null, now, settings.signal);
+    const uses = usesOf(settings.config, goldenSet).filter((use) => use.pipeline === pipeline);
+    const power = await Promise.all(uses.map((use) => powerOfSet(store, use, run.queriesTotal, now)));
+    return { ...report, power: power.flat() };
   });
 }
 

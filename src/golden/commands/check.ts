@@ -15,6 +15,7 @@ import { RecalldError } from '../../errors.ts';
 import { readText } from '../../files/text-file.ts';
 import { systemClock } from '../../system-clock.ts';
 import { goldenSetVersionJson } from '../golden-set-schema.ts';
+import { doubtSentences } from '../rules/answer-doubts.ts';
 import { type Acceptance, type AnchorEvidence, type LabelProposal, matchAcceptances } from '../rules/labels.ts';
 import { type CheckedSet, checkLatestVersion, hasProblems } from '../sets/check-golden-set.ts';
 import { mendLabels } from '../sets/label-fixes.ts';
@@ -26,9 +27,10 @@ const FEWEST_QUERIES = 100;
 const SHOWN = 20;
 
 /** Lines for people; problems first, then advice. */
-function checkLines({ set, queries, check }: CheckedSet): string[] {
+function checkLines({ set, queries, check, answers, power }: CheckedSet): string[] {
   const { labels, problems, lost, proposals, recorded, representativeness } = check;
   const lines = [`${set.name} version ${set.version}: ${queries.length} queries, ${set.judgments} judgments`, ''];
+  lines.push(...answerLines(answers));
   if (labels.kind === 'unknown') lines.push(`Labels: not looked at. ${labels.reason}`);
   else {
     lines.push(
@@ -63,18 +65,32 @@ function checkLines({ set, queries, check }: CheckedSet): string[] {
       `${documentId} has grade ${grades[0]} for ${first}, grade ${grades[1]} for ${second}, the same question`,
   );
   section(lines, 'Queries without a relevant document', problems.withoutRelevant, (id) => id);
-  lines.push('', ...advice(queries.length), ...representativenessLines(representativeness));
+  lines.push(
+    '',
+    ...advice(queries.length),
+    ...power.map((one) => `Power: ${one}`),
+    ...representativenessLines(representativeness),
+  );
   lines.push(`Texts of judged documents known: ${recorded.known} of ${recorded.judged}.`);
   return lines;
 }
 
-function checkJson({ set, queries, check }: CheckedSet, verdict: 'ok' | 'problems'): unknown {
+function answerLines(answers: CheckedSet['answers']): string[] {
+  if (answers.kind === 'failed') return [`Answers: not looked at. ${answers.message}`];
+  return doubtSentences(answers.doubts).map((doubt) => `Answers: ${doubt}`);
+}
+
+function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict: 'ok' | 'problems'): unknown {
   const { labels, problems, lost, proposals, recorded, representativeness: live } = check;
   return {
     golden_set: set.name,
     version: set.version,
     verdict,
     queries: queries.length,
+    answers:
+      answers.kind === 'failed'
+        ? { asked: null, gap: answers.message, doubts: [] }
+        : { asked: answers.asked, gap: null, doubts: doubtSentences(answers.doubts) },
     labels:
       labels.kind === 'unknown'
         ? { probed: null, stale: null, gap: labels.reason, stale_labels: [] }
@@ -106,6 +122,7 @@ function checkJson({ set, queries, check }: CheckedSet, verdict: 'ok' | 'problem
     })),
     without_relevant: problems.withoutRelevant,
     advice: advice(queries.length),
+    power,
     texts: recorded,
     live_traffic:
       live.kind === 'unknown'
@@ -224,7 +241,7 @@ export function checkCommand(signal: AbortSignal): Command {
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .option('--fix', 'write a new version with the proposals for stale labels that you accept', false)
     .option('--accept <which>', '`all`, or a file: the output of --json with the proposals that you keep')
-    .addHelpText('after', '\nExit code 1: something is wrong with labels, judgments or questions.')
+    .addHelpText('after', '\nExit code 1: something is wrong with labels, judgments, questions or the ids of answers.')
     .action((options: CheckOptions) => check(commandSettings(options.config, signal), options));
 }
 
@@ -240,7 +257,7 @@ async function check(settings: CommandSettings, options: CheckOptions): Promise<
     const checked = await withPipeline(settings, options.pipeline, (pipeline) =>
       checkLatestVersion(deps, pipeline, options.set, settings.signal),
     );
-    const problems = hasProblems(checked.check);
+    const problems = hasProblems(checked);
     if (options.json !== true) for (const line of checkLines(checked)) printLine(line);
     const accepted = options.fix ? await acceptedOf(checked, options.accept, settings.signal) : [];
     const mended = accepted.length > 0 ? await mendLabels(store.sets, checked, accepted) : null;

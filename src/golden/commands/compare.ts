@@ -45,16 +45,20 @@ export function metricsTable(metrics: readonly MetricComparison[]): string {
   return formatTable([...head, 'won', 'lost', 'tied', 'detectable'], rows, 2);
 }
 
-function describeVerdict({ verdict, metrics }: RunComparison, settings: ComparisonSettings): string[] {
+function describeVerdict({ primary, verdict, metrics }: RunComparison, settings: ComparisonSettings): string[] {
   const least = [...new Set(metrics.map(({ key }) => minEffectOf(key.measure, settings)))];
-  const rule =
-    `A regression is a fall of at least ${least.join(' or ')} (see --min-effect) with p < ${settings.alpha}, ` +
-    'an improvement a rise of as much.';
-  if (metrics.length === 1) return [`Verdict: ${verdict}.`, rule];
+  const others = metrics.filter((one) => one.verdict === 'regression').map(({ key }) => formatMetricKey(key));
+  const context = others.filter((name) => name !== primary);
   return [
-    `Verdict on all metrics together: ${verdict}.`,
-    rule,
-    'p in the table is not adjusted; the verdict on all metrics takes p adjusted for their number (Holm).',
+    `Verdict on ${primary}: ${verdict}.`,
+    `A regression is a fall of at least ${least.join(' or ')} (see --min-effect) with p < ${settings.alpha}, ` +
+      'an improvement a rise of as much.',
+    ...(metrics.length === 1
+      ? []
+      : ['The first of --metrics decides; the others are its context, each at the same level.']),
+    ...(context.length === 0 || verdict === 'regression'
+      ? []
+      : [`Beside it ${context.join(' and ')} regressed, which decides nothing here.`]),
   ];
 }
 
@@ -132,7 +136,7 @@ interface CompareOptions extends TrecOptions {
 export function compareCommand(output: Writable = process.stdout): Command {
   return trecCommand(
     'compare',
-    'Compare two TREC run files query by query; needs no database; exit 1 on a regression.',
+    'Compare two TREC run files query by query; needs no database; exit 1 when the first metric regresses.',
     [
       ['--baseline <file>', 'TREC run to compare with'],
       ['--candidate <file>', 'TREC run to judge'],
@@ -166,8 +170,8 @@ const HELP = `${TREC_HELP}
 A metric is a regression (improvement) when its mean falls (rises) by at least the least difference that matters and
 p < alpha; no_change when no query changed, or when the 95 % interval lies within the least difference that matters;
 inconclusive otherwise. p is that of the sign-flip randomization test: exact, or by seeded draws for many queries.
-p of each metric is not adjusted. The verdict on all metrics together takes p adjusted for their number (Holm), so
-name only metrics that you would act on. unjudged@k is compared, but decides nothing.
+The first of --metrics decides on the verdict and the exit code; the others are its context, each at the same level.
+unjudged@k is compared, but decides nothing unless it is alone.
 
 Bounds are those of the mean difference: Newcombe for hit_rate, else BCa bootstrap or t. "detectable" is the smallest
 difference that so many queries find with a chance of 0.8.

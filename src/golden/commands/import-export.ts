@@ -5,8 +5,16 @@ import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli
 import { note, printJson, printLine } from '../../cli/output.ts';
 import { goldenSetVersionJson } from '../golden-set-schema.ts';
 import { type GoldenFormat, goldenFormats } from '../rules/golden-set.ts';
-import { type ExportRequest, exportGoldenSetTo, importGoldenSet } from '../sets/import-golden-set.ts';
+import {
+  type ExportRequest,
+  exportGoldenSetTo,
+  type ImportReport,
+  importGoldenSet,
+} from '../sets/import-golden-set.ts';
 import { importReview } from '../sets/review-file.ts';
+import { powerOfSet } from '../sets/set-power.ts';
+import { unwatchedSet } from '../watched-pipeline.ts';
+import { usesOf } from './set-uses.ts';
 import { parseSetName } from './sets.ts';
 
 interface ImportOptions extends ConfiguredOptions {
@@ -38,20 +46,49 @@ export function importCommand(signal: AbortSignal): Command {
     );
 }
 
-async function importSet(settings: CommandSettings, path: string, options: ImportOptions): Promise<void> {
+/**
+ * Imports a set and says what of it deserves a look.
+ *
+ * @throws RecalldError as withCommandStore, and for files that cannot be read
+ */
+export async function importNamedSet(
+  settings: CommandSettings,
+  path: string,
+  options: ImportOptions,
+): Promise<NamedImport> {
   const { format } = options;
-  const report = await withCommandStore(settings, ({ sets }) =>
-    format === 'review'
-      ? importReview(settings.config, sets, path, options.set)
-      : importGoldenSet(sets, path, options.set, {
-          format,
-          rowsAsQueries: options.rowsAsQueries,
-          ...(options.queries === undefined ? {} : { queriesPath: options.queries }),
-          ...(options.qrels === undefined ? {} : { qrelsPath: options.qrels }),
-        }),
-  );
+  const uses = usesOf(settings.config, options.set);
+  return withCommandStore(settings, async ({ sets, baselines }) => {
+    const report =
+      format === 'review'
+        ? await importReview(settings.config, sets, path, options.set)
+        : await importGoldenSet(sets, path, options.set, {
+            format,
+            rowsAsQueries: options.rowsAsQueries,
+            ...(options.queries === undefined ? {} : { queriesPath: options.queries }),
+            ...(options.qrels === undefined ? {} : { qrelsPath: options.qrels }),
+          });
+    if (uses.length === 0) return { ...report, warnings: [...report.warnings, unwatchedSet(options.set)], power: [] };
+    const now = new Date();
+    const power = await Promise.all(uses.map((use) => powerOfSet({ baselines }, use, report.set.queries, now)));
+    return { ...report, power: power.flat() };
+  });
+}
+
+interface NamedImport extends ImportReport {
+  /** What falls the set can find, a sentence for each check of each pipeline that runs it. */
+  readonly power: readonly string[];
+}
+
+async function importSet(settings: CommandSettings, path: string, options: ImportOptions): Promise<void> {
+  const report = await importNamedSet(settings, path, options);
   if (options.json === true) {
-    printJson({ ...goldenSetVersionJson(report.set), created: report.created, warnings: report.warnings });
+    printJson({
+      ...goldenSetVersionJson(report.set),
+      created: report.created,
+      warnings: report.warnings,
+      power: report.power,
+    });
     return;
   }
   for (const warning of report.warnings) note(`Note: ${warning}`);
@@ -59,6 +96,7 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
   const size = `${queries} queries, ${judgments} judgments`;
   if (report.created) printLine(`Imported ${name} version ${version}: ${size}.`);
   else printLine(`${name} version ${version} already has this content (${size}); nothing to do.`);
+  for (const sentence of report.power) note(sentence);
 }
 
 type ExportOptions = ConfiguredOptions & ExportRequest;

@@ -30,7 +30,7 @@ export function formatRunComparison(compared: RunsCompared, trend: Trend, mostQu
     `baseline   ${describe(baseline)}`,
     `candidate  ${describe(candidate)}`,
     `trend      ${trendText(trend)}`,
-    `Verdict: ${verdictText(all.verdict)}, over ${all.n} queries${left}.`,
+    `Verdict on ${all.primary}: ${verdictText(all.verdict)}, over ${all.n} queries${left}.`,
     '',
     metricsTable(shown.filter(({ segment }) => segment === ALL_SEGMENT)),
     ...segmentLines(shown),
@@ -88,18 +88,19 @@ function queryRow({ queryId, text, baseline, candidate, difference, isNewlyEmpty
 }
 
 /** Scores at every cut-off with bounds at the largest, what became of the queries, and the verdict of each check. */
-export function formatRunSummary(run: RunSummaryJson, firstFailure: string | null): string {
+export function formatRunSummary(run: RunSummaryJson): string {
   const lines = [
     `${run.purpose === 'full' ? 'Golden run' : 'Sentinel'} ${run.run_id}: ${run.golden_set} version ${run.golden_set_version} on ${run.pipeline}, ${run.status}`,
     ...(run.cause === null ? [] : [run.cause]),
     ...(run.reason === null ? [] : [run.reason]),
     ...(run.provisional ? ['It is still running: its scores are provisional, of the queries answered so far.'] : []),
     formatOutcomes(run),
-    ...(firstFailure === null ? [] : [`First failure: ${firstFailure}`]),
+    ...run.doubts,
+    ...(run.failure === null ? [] : [`First error: ${run.failure.explanation}`]),
   ];
   if (Object.keys(run.metrics).length > 0) lines.push('', formatScores(run.metrics));
   for (const [segment, metrics] of Object.entries(run.segments)) lines.push('', segment, formatScores(metrics));
-  lines.push(...formatLabels(run), ...formatAgainst('the baseline', run.baseline));
+  lines.push(...formatLabels(run), ...formatForbidden(run), ...formatAgainst('the baseline', run.baseline));
   lines.push(...formatAgainst('the last run before the store or the model changed,', run.deployment));
   if (run.checks.length > 0) {
     lines.push('', ...run.checks.map((check) => `${check.verdict.padEnd(8)} ${check.name}: ${check.explanation}`));
@@ -119,6 +120,20 @@ function formatLabels({ labels, queries, golden_set: set }: RunSummaryJson): str
   return ['', `${labels.stale} of ${labels.probed} judged documents of ${set} are gone from the store${dead}.`];
 }
 
+const MOST_FORBIDDEN = 20;
+
+function formatForbidden({ forbidden }: RunSummaryJson): string[] {
+  if (forbidden.length === 0) return [];
+  const rows = forbidden.slice(0, MOST_FORBIDDEN).map(({ query, document, rank }) => [query, document, `${rank}`]);
+  const rest = forbidden.length - rows.length;
+  return [
+    '',
+    `Forbidden documents that came back, asked twice: ${forbidden.length}.`,
+    formatTable(['query', 'document', 'rank'], rows, 2),
+    ...(rest === 0 ? [] : [`and ${rest} more; --json has them all`]),
+  ];
+}
+
 function formatAgainst(what: string, compared: ComparedJson | null): string[] {
   if (compared === null) return [];
   const largest = Math.max(...Object.keys(compared.metrics).map((key) => Number(key.split('@')[1])));
@@ -129,7 +144,7 @@ function formatAgainst(what: string, compared: ComparedJson | null): string[] {
       metric.verdict,
       metric.difference.toFixed(4),
       `${metric.ci_low?.toFixed(4) ?? ''} to ${metric.ci_high?.toFixed(4) ?? ''}`,
-      metric.p_randomization.toFixed(4),
+      (metric.p ?? metric.p_randomization).toFixed(4),
       `${metric.wins}/${metric.losses}/${metric.ties}`,
     ]);
   const left = compared.excluded === 0 ? '' : `, ${compared.excluded} queries left out`;

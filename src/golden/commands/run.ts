@@ -14,7 +14,7 @@ import { queueBackend } from '../../app/queue-settings.ts';
 import { evaluateChecks } from '../../checks/evaluate-checks.ts';
 import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
-import { printJson, printLine } from '../../cli/output.ts';
+import { note, printJson, printLine } from '../../cli/output.ts';
 import { createProgressBar } from '../../cli/progress.ts';
 import { RecalldError } from '../../errors.ts';
 import { openJobQueue } from '../../queue/bullmq.ts';
@@ -22,12 +22,12 @@ import { systemClock } from '../../system-clock.ts';
 import { messageOf } from '../../text/error-message.ts';
 import { runGoldenSetJob } from '../golden-jobs.ts';
 import type { GoldenRun } from '../rules/run.ts';
-import type { RunSummaryJson } from '../run-summary-schema.ts';
+import { misreadingOption } from '../rules/run-failure.ts';
 import { cancelGoldenRun, endWithoutScores } from '../runs/end-golden-run.ts';
 import { type RunProgress, runGoldenSet } from '../runs/run-golden-set.ts';
 import { summarizeRun } from '../runs/run-summary.ts';
 import { newRunId, startGoldenRun } from '../runs/start-golden-run.ts';
-import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
+import { scheduleOf, unwatchedSet, type WatchedPipeline } from '../watched-pipeline.ts';
 import { debugQuery, formatDebuggedQuery } from './debug-query.ts';
 import { formatRunSummary } from './run-reports.ts';
 
@@ -68,29 +68,34 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
     else printLine(`Run ${queued.id} is on its way; \`recalld runs show ${queued.id}\` shows it.`);
     return;
   }
+  const pipeline = settings.config.pipelines.find(({ name }) => name === options.pipeline);
+  if (pipeline?.golden.every(({ set }) => set !== options.set) === true) note(`Note: ${unwatchedSet(options.set)}`);
   const bar = createProgressBar(options.set);
-  const { summary, failure } = await withCommandStore(settings, async (store) => {
+  const summary = await withCommandStore(settings, async (store) => {
     const ended = await runGoldenSetNow(settings, store, options, (progress) => bar.show(progress)).finally(() =>
       bar.end(),
     );
-    const firstFailure = (await store.runs.answers(ended.id)).find(
-      (answer) => answer.errorMessage !== null && answer.errorCode !== 'not_asked',
-    );
-    return { summary: await summarizeRun(store.runs, ended), failure: firstFailure?.errorMessage ?? null };
+    return summarizeRun(store.runs, ended);
   });
   if (options.json === true) printJson(summary);
-  else printLine(formatRunSummary(summary, failure));
-  if (isSilent(summary)) {
+  else printLine(formatRunSummary(summary));
+  const { failure } = summary;
+  if (failure !== null && summary.queries.ok + summary.queries.empty === 0) {
     throw new RecalldError(
       'retriever_unreachable',
-      `The retriever of pipeline "${summary.pipeline}" answered none of ${summary.queries.total} queries${failure === null ? '' : ` (${failure.replace(/\.$/, '')})`}; start it or mend retriever.url.`,
+      `The retriever of pipeline "${summary.pipeline}" answered no query: ${failure.explanation} ${wayOut(failure.code)}`,
     );
   }
   if (summary.verdict !== 'ok') process.exitCode = EXIT_CHECK_FAILED;
 }
 
-function isSilent({ queries }: RunSummaryJson): boolean {
-  return queries.ok === 0 && queries.empty === 0 && queries.error + queries.timeout > 0;
+/** What of the config is looked at, by what the retriever failed with. */
+function wayOut(code: string): string {
+  const option = misreadingOption(code);
+  if (option !== null) return `Mend ${option}.`;
+  return /^(connection_|dns_|host_|timeout)/.test(code)
+    ? 'Start it, or mend its address under `retriever`.'
+    : 'Mend `retriever`, or the service behind it.';
 }
 
 export function cancelCommand(signal: AbortSignal): Command {

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
-import { formatTable, printJson, printLine } from '../../cli/output.ts';
+import { formatTable, printJson, printLine, verdictText } from '../../cli/output.ts';
 import { readTrend } from '../../status/status-command.ts';
 import { changedQueryJson, queryAnswerJson } from '../golden-run-schema.ts';
 import { segmentOf } from '../rules/compare-golden-runs.ts';
@@ -81,7 +81,7 @@ async function list(settings: CommandSettings, options: ListOptions): Promise<vo
       run.pipeline,
       `${run.golden_set} v${run.golden_set_version}`,
       run.status,
-      run.verdict,
+      verdictText(run.verdict),
       ...['hit_rate', 'mrr', 'ndcg'].map((measure) => atLargestCutoff(run, measure)),
       `${run.queries.error + run.queries.timeout}`,
     ]);
@@ -108,7 +108,7 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
     printJson(options.perQuery ? { ...summary, answers: answers.map(queryAnswerJson) } : summary);
     return;
   }
-  printLine(formatRunSummary(summary, answers.find((answer) => answer.errorMessage !== null)?.errorMessage ?? null));
+  printLine(formatRunSummary(summary));
   if (options.perQuery) {
     const rows = answers.map((a) => [
       a.queryId,

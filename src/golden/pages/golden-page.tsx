@@ -1,15 +1,16 @@
 /** A golden set of a pipeline over time: its scores with their bounds, the deployments between, every run. */
+import { worstVerdict } from '../../checks/rules/check-result.ts';
 import { TrendChart, type TrendLevel, type TrendPoint } from '../../console/charts/trend-chart.tsx';
 import { Empty, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Badge, Bounded, Instant, Missing, type Tone } from '../../console/components/values.tsx';
+import { Badge, Bounded, Instant, Missing, type Tone, VerdictBadge } from '../../console/components/values.tsx';
 import { count, score } from '../../console/format.ts';
 import { labelsPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
 import { deploymentMark } from '../../deployments/deployment-table.tsx';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
-import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';
+import type { Incident } from '../../diagnosis/rules/incident.ts';
 import type { Measure } from '../../ir/metric-key.ts';
 import type { RunStatus } from '../../model.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
@@ -29,7 +30,7 @@ interface ShownSet {
   readonly runs: readonly HistoricRun[];
   readonly baseline: GoldenBaseline | null;
   /** Of the pipeline at the end of the range; null while nothing was in alarm. */
-  readonly diagnosis: StoredDiagnosis | null;
+  readonly diagnosis: Incident | null;
   /** Within the range, oldest first. */
   readonly deployments: readonly Deployment[];
   /** Floors of the config by measure. */
@@ -48,7 +49,7 @@ const MOST_ROWS = 50;
 
 export const runTones: Record<RunStatus, Tone> = {
   running: 'neutral',
-  completed: 'ok',
+  completed: 'neutral',
   void: 'critical',
   failed: 'critical',
   cancelled: 'neutral',
@@ -190,7 +191,7 @@ function RunTable({
       columns={[
         { title: 'Started (UTC)' },
         { title: 'Run' },
-        { title: 'Ended' },
+        { title: 'Verdict' },
         { title: 'Version', isNumber: true, isMinor: true },
         ...charted.map(({ name }, index) => ({ title: name, isNumber: true, isMinor: index > 1 })),
         { title: 'n', isNumber: true },
@@ -206,7 +207,7 @@ function RunTable({
               <a href={within(frame.range, runPath(run.runId))}>{run.runId}</a>
               {run.runId === baselineId ? <span class="of"> baseline</span> : null}
             </>,
-            <Badge tone={runTones[run.status]}>{run.status}</Badge>,
+            <Outcome run={run} />,
             run.goldenSetVersion,
             ...charted.map(({ measure }) => {
               const found = run.scores.find((one) => one.measure === measure);
@@ -221,6 +222,12 @@ function RunTable({
         }))}
     />
   );
+}
+
+/** What its checks say of a run that completed; else how it ended. */
+function Outcome({ run: { status, verdicts } }: { readonly run: HistoricRun }) {
+  if (status === 'completed' && verdicts.length > 0) return <VerdictBadge verdict={worstVerdict(verdicts)} />;
+  return <Badge tone={runTones[status]}>{status === 'completed' ? 'not judged' : status}</Badge>;
 }
 
 /** Values of completed runs, oldest first. */

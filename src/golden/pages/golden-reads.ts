@@ -3,7 +3,7 @@ import type { ConsoleDeps, ConsolePipeline } from '../../app/console/deps.ts';
 import { pageOf, type Query } from '../../console/http/visit.ts';
 import type { TimeRange } from '../../console/time-range.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
-import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';
+import type { Incident } from '../../diagnosis/rules/incident.ts';
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
@@ -82,7 +82,7 @@ export async function readGoldenPage(
       measures: charted.map(({ measure }) => measure),
     }),
     deploymentsWithin(deps, pipeline.name, from, until),
-    deps.diagnoses.list({ pipeline: pipeline.name, holding: { from: until, until }, limit: 1 }),
+    deps.incidents.list({ pipeline: pipeline.name, during: { from: until, until }, limit: 1 }),
   ]);
   return {
     pipeline: pipeline.name,
@@ -127,7 +127,7 @@ export async function readRunPage(
     diagnosisOf(deps, run),
     query['against'] === undefined ? null : findRun(deps.runs, query['against']),
   ]);
-  const against = chosen ?? (await comparedWith(deps, run, [summary.baseline, summary.deployment]));
+  const against = chosen ?? (await comparedWith(deps, run, diagnosis, [summary.baseline, summary.deployment]));
   return {
     run,
     summary,
@@ -177,20 +177,26 @@ async function readSide(deps: ConsoleDeps, run: GoldenRun, query: GoldenQuery): 
 }
 
 async function otherRun(deps: ConsoleDeps, run: GoldenRun): Promise<GoldenRun | null> {
-  const comparisons = await deps.runs.comparisons(run.id);
+  const [comparisons, incident] = await Promise.all([deps.runs.comparisons(run.id), diagnosisOf(deps, run)]);
   const known = (['baseline', 'deployment'] as const).map((kind) => {
     const found = comparisons.find((one) => one.kind === kind);
     return found === undefined ? null : { run_id: found.against };
   });
-  return comparedWith(deps, run, known);
+  return comparedWith(deps, run, incident, known);
 }
 
-/** What a run is held against when nobody says: its baseline, what was there before a change, else the run before it. */
+/**
+ * What a run is held against when nobody says: in an incident the last good run, else its baseline, what was there
+ * before a change, or the run before it.
+ */
 async function comparedWith(
   { runs }: ConsoleDeps,
   run: GoldenRun,
+  incident: Incident | null,
   known: readonly ({ readonly run_id: string } | null)[],
 ): Promise<GoldenRun | null> {
+  const good = await goodRunOf(runs, run, incident);
+  if (good !== null) return good;
   const against = known.find((one) => one !== null);
   if (against !== undefined) return runs.find(against.run_id);
   const { pipeline, goldenSet } = run;
@@ -198,16 +204,27 @@ async function comparedWith(
   return found ?? null;
 }
 
-/** A run is looked into when it ends, and once a minute. */
-const LOOK_MS = 90_000;
+/** The last good run of the set before an incident; null for none, or when nobody keeps it any more. */
+async function goodRunOf(
+  runs: ConsoleDeps['runs'],
+  run: GoldenRun,
+  incident: Incident | null,
+): Promise<GoldenRun | null> {
+  const id = incident?.referenceRunId ?? null;
+  const found = id === null ? null : await runs.find(id);
+  return found !== null && found.goldenSet === run.goldenSet && found.startedAt < run.startedAt ? found : null;
+}
+
+/** A run is looked into when it ends, and twice a minute. */
+const LOOK_MS = 60_000;
 
 /** What was likely behind the alarm that a run was part of; null for one that came to no alarm. */
-async function diagnosisOf({ diagnoses, runs }: ConsoleDeps, run: GoldenRun): Promise<StoredDiagnosis | null> {
+async function diagnosisOf({ incidents, runs }: ConsoleDeps, run: GoldenRun): Promise<Incident | null> {
   const { pipeline, finishedAt: from } = run;
   if (from === null) return null;
   const until = new Date(from.getTime() + LOOK_MS);
   const [[found], checks] = await Promise.all([
-    diagnoses.list({ pipeline, holding: { from, until }, limit: 1 }),
+    incidents.list({ pipeline, during: { from, until }, limit: 1 }),
     runs.checks(run.id),
   ]);
   const isWell = run.status === 'completed' && checks.every(({ verdict }) => verdict === 'ok');

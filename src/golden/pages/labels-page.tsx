@@ -1,6 +1,7 @@
 /** Labels of a golden set whose documents left the store, and what a person may accept in their place. */
 import { Empty, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
+import { Sentence } from '../../console/components/values.tsx';
 import { count, plural } from '../../console/format.ts';
 import { labelsPath, pipelinePath, runPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
@@ -102,7 +103,12 @@ interface ProposalsProps {
 
 function Proposals({ path, found, formToken }: ProposalsProps) {
   const { version, proposals, gap, stale } = found;
-  const gapNote = gap === null ? null : <p class="lead">{gap}</p>;
+  const gapNote =
+    gap === null ? null : (
+      <p class="lead">
+        <Sentence>{gap}</Sentence>
+      </p>
+    );
   if (proposals.length === 0) {
     return (
       <>

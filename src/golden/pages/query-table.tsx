@@ -56,7 +56,7 @@ const nothing: Record<QueryView, string> = {
 };
 
 const outcomeTones: Record<QueryOutcome, Tone> = {
-  ok: 'ok',
+  ok: 'neutral',
   empty: 'warning',
   error: 'critical',
   timeout: 'critical',
@@ -140,7 +140,7 @@ export function QueryTable(props: { readonly frame: Frame; readonly run: GoldenR
                 row.outcome === null ? (
                   <Missing>not yet</Missing>
                 ) : (
-                  <Badge tone={outcomeTones[row.outcome]}>{row.outcome}</Badge>
+                  <Badge tone={outcomeTones[row.outcome]}>{row.outcome === 'ok' ? 'answered' : row.outcome}</Badge>
                 ),
                 score(row.score),
                 row.before === null ? <Missing>none</Missing> : score(row.before),

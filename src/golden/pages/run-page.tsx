@@ -2,16 +2,16 @@
 import { TrendChart } from '../../console/charts/trend-chart.tsx';
 import { type Fact, Facts, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
-import { Badge, Instant, VerdictBadge } from '../../console/components/values.tsx';
+import { Badge, Instant, Sentence, VerdictBadge } from '../../console/components/values.tsx';
 import { count, duration, plural, score } from '../../console/format.ts';
-import { checkHistoryPath, pipelinePath, runPath, within } from '../../console/links.ts';
+import { checkHistoryPath, pipelinePath, runPath, runQueryPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
 import type { Annotation } from '../../deployments/annotations.ts';
 import { deploymentMark } from '../../deployments/deployment-table.tsx';
 import { NoteForm, Notes } from '../../deployments/notes.tsx';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
-import type { StoredDiagnosis } from '../../diagnosis/rules/episode.ts';
+import type { Incident } from '../../diagnosis/rules/incident.ts';
 import type { Verdict } from '../../model.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import type { RunSummaryJson } from '../run-summary-schema.ts';
@@ -29,9 +29,12 @@ export interface RunPageData {
   readonly notes: readonly Annotation[];
   readonly isBaseline: boolean;
   /** Of the alarm that the run was part of; null for none. */
-  readonly diagnosis: StoredDiagnosis | null;
+  readonly diagnosis: Incident | null;
   readonly queries: QueryTableData;
 }
+
+/** More would bury the scores. */
+const MOST_FORBIDDEN = 50;
 
 /** The most telling two. */
 export const chartedOfRun = charted.slice(0, 2);
@@ -49,16 +52,19 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
       pipeline={run.pipeline}
       section="golden"
       aside={
-        <>
+        run.status === 'completed' && summary.checks.length > 0 ? (
+          <VerdictBadge verdict={summary.verdict} />
+        ) : (
           <Badge tone={runTones[run.status]}>{run.status}</Badge>
-          {run.status === 'completed' ? <VerdictBadge verdict={summary.verdict} /> : null}
-        </>
+        )
       }
     >
-      {alarmOf(run) === null ? null : (
-        <p class="alarm" role="note">
-          {alarmOf(run)}
-        </p>
+      {[alarmOf(run), summary.failure?.explanation ?? null, ...run.doubts].map((sentence) =>
+        sentence === null ? null : (
+          <p key={sentence} class="alarm" role="note">
+            <Sentence>{sentence}</Sentence>
+          </p>
+        ),
       )}
       <Section
         id="run"
@@ -94,14 +100,16 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
               { title: 'Check' },
               { title: 'Verdict' },
               { title: 'Value', isNumber: true },
-              { title: 'Threshold', isNumber: true, isMinor: true },
+              { title: 'Threshold', isNumber: true },
             ]}
             rows={worstFirst(summary.checks).map((check) => ({
               key: `${check.name} ${check.severity}`,
               cells: [
                 <>
                   <a href={checkHistoryPath(range, run.pipeline, check.name)}>{check.name}</a>
-                  <span class="why">{check.explanation}</span>
+                  <span class="why">
+                    <Sentence>{check.explanation}</Sentence>
+                  </span>
                 </>,
                 <VerdictBadge verdict={check.verdict} />,
                 check.value === null ? '' : score(check.value),
@@ -109,6 +117,32 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
               ],
             }))}
           />
+        </Section>
+      )}
+      {summary.forbidden.length === 0 ? null : (
+        <Section
+          id="forbidden"
+          title="Forbidden documents"
+          lead="They came back although the golden set forbids it, and again when asked a second time."
+        >
+          <Table
+            caption="Forbidden documents that came back"
+            columns={[{ title: 'Document' }, { title: 'Query' }, { title: 'Rank', isNumber: true }]}
+            rows={summary.forbidden.slice(0, MOST_FORBIDDEN).map(({ query, document, rank }) => ({
+              key: `${query} ${document}`,
+              cells: [
+                <code>{document}</code>,
+                <a href={within(range, runQueryPath(run.id, query))}>{query}</a>,
+                count(rank),
+              ],
+            }))}
+          />
+          {summary.forbidden.length > MOST_FORBIDDEN ? (
+            <p class="lead">
+              And {count(summary.forbidden.length - MOST_FORBIDDEN)} more;{' '}
+              <code>recalld runs show {run.id} --json</code> has them all.
+            </p>
+          ) : null}
         </Section>
       )}
       <Section

@@ -112,7 +112,7 @@ function baseline(): Builder<Panel>[] {
     differenceGraph('hit_rate', 12),
     graph({
       title: 'Luck: p of the differences',
-      description: 'Two-sided p that a difference to the baseline is luck, by sign-flip randomization.',
+      description: 'Two-sided p that a difference to the baseline is luck, by which regressions are judged.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -148,6 +148,15 @@ function labelsAndRuns(): Builder<Panel>[] {
           legend: 'threshold: {{check}} ({{severity}})',
         },
       ],
+    }),
+    graph({
+      title: 'Forbidden documents',
+      description:
+        'Documents that must not come back and did, asked twice; absent when the set forbids none. One is too many.',
+      unit: 'none',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy([], 'recalld_golden_forbidden_results'), legend: 'came back' }],
     }),
     graph({
       title: 'Judged share of the top $k',

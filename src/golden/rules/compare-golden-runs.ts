@@ -1,13 +1,22 @@
 /** A golden run against another one, over the queries by which both can be judged. */
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
+import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
+import type { Accepted } from './accepted-differences.ts';
 import type { MetricComparison } from './compare-metric.ts';
-import { compareRuns, type RunComparison, type RunsToCompare, type SegmentComparison } from './compare-runs.ts';
-import type { NoiseTable } from './rerun-noise.ts';
+import {
+  compareRuns,
+  decided,
+  nothingAccepted,
+  type RunComparison,
+  type RunsToCompare,
+  type SegmentComparison,
+} from './compare-runs.ts';
+import type { MeanScores, NoiseTable } from './rerun-noise.ts';
 import type { QueryAnswer, RunSettings } from './run.ts';
 import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
 import { groupBySegment } from './segments.ts';
-import { type ComparisonSettings, overallVerdict } from './verdict.ts';
+import type { ComparisonSettings } from './verdict.ts';
 
 /** One side of a comparison. The sides may differ in queries and cut-offs; what they share is compared. */
 export interface ComparedSide {
@@ -15,6 +24,16 @@ export interface ComparedSide {
   readonly answers: readonly QueryAnswer[];
   readonly settings: RunSettings;
 }
+
+/** What was learned of a baseline beside its own answers. */
+export interface BaselineKnowledge {
+  readonly noise: NoiseTable;
+  /** In the order of the baseline's queries; null when it was pinned without reruns. */
+  readonly means: MeanScores | null;
+  readonly accepted: Accepted;
+}
+
+export const nothingKnown: BaselineKnowledge = { noise: {}, means: null, accepted: nothingAccepted };
 
 /** How one metric of one segment differs between two runs. */
 export interface RunDifference extends MetricComparison {
@@ -48,20 +67,20 @@ export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: nu
  * out, because a judged document that left the store lowers a score without any fault of the retriever. Cut-offs that
  * one side lacks are left out too.
  *
- * @param noise of the retriever, as it was measured for the baseline
+ * @param known of the baseline
  * @returns null when no query or no cut-off is left
  */
 export function compareGoldenRuns(
   baseline: ComparedSide,
   candidate: ComparedSide,
   stale: ReadonlySet<string>,
-  noise: NoiseTable = {},
+  known: BaselineKnowledge = nothingKnown,
 ): RunDifference[] | null {
   const pair = pairRuns(baseline, candidate, stale);
   if (pair === null) return null;
   const { queries, settings } = pair;
   const scores = (side: ComparedSide) => scoreQueries(queries, side.answers, settings);
-  const runs = runsOfPair(pair, scores(baseline), scores(candidate), noise);
+  const runs = runsOfPair(pair, baseline, scores(baseline), scores(candidate), known);
   return differencesOf(pair, compareRuns(runs, storedComparison));
 }
 
@@ -89,12 +108,39 @@ export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale:
 /** The second step: what the statistics need to know, given the scores of both runs. */
 export function runsOfPair(
   { queries, settings }: RunPair,
+  side: ComparedSide,
   baseline: QueryScores,
   { keys, columns }: QueryScores,
-  noise: NoiseTable,
+  { noise, means, accepted }: BaselineKnowledge,
 ): RunsToCompare {
   const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-  return { keys, baseline: baseline.columns, candidate: columns, noise, segments };
+  // What is a hit was another question when the baseline was pinned.
+  const isScoredAlike = side.settings.relevanceLevel === settings.relevanceLevel;
+  return {
+    keys,
+    baseline: baseline.columns,
+    candidate: columns,
+    noise,
+    means: means === null || !isScoredAlike ? null : meansOf(queries, side.queries, keys, means),
+    accepted,
+    segments,
+  };
+}
+
+/** The means of the baseline's queries, put into the order of some of them; null when a metric is not among them. */
+function meansOf(
+  queries: readonly GoldenQuery[],
+  known: readonly GoldenQuery[],
+  keys: QueryScores['keys'],
+  means: MeanScores,
+): readonly Float64Array[] | null {
+  const columns = keys.flatMap((key) => {
+    const column = means[formatMetricKey(key)];
+    return column === undefined ? [] : [column];
+  });
+  if (columns.length < keys.length || columns.some(({ length }) => length !== known.length)) return null;
+  const rowOf = new Map(known.map(({ id }, row) => [id, row]));
+  return columns.map((column) => Float64Array.from(queries, ({ id }) => column[rowOf.get(id) ?? -1] ?? 0));
 }
 
 /** The last step: the statistics under the keys that both runs have. */
@@ -127,15 +173,12 @@ function keyAt(keys: readonly RunMetricKey[], column: number): RunMetricKey {
   return key;
 }
 
-/** Measures that decide on a run as a whole: each further one would cost power, and most others say nearly the same. */
-const decidingMeasures: ReadonlySet<string> = new Set(['ndcg', 'mrr', 'recall', 'hit_rate']);
-
-/** One segment, with the verdict on it: by nDCG, MRR, recall and hit rate at the largest cut-off, Holm-adjusted. */
+/** One segment, with the verdict on it: by nDCG at the largest cut-off. */
 export function segmentOf(differences: readonly RunDifference[], segment: string = ALL_SEGMENT): SegmentComparison {
   const metrics = differences.filter((found) => found.segment === segment);
   const largest = Math.max(...metrics.map(({ key }) => key.k));
-  const deciding = metrics.filter(({ key }) => key.k === largest && decidingMeasures.has(key.measure));
-  return { segment, n: metrics[0]?.n ?? 0, metrics, verdict: overallVerdict(deciding, storedComparison) };
+  const primary = metrics.find(({ key }) => key.k === largest && key.measure === 'ndcg');
+  return { segment, n: metrics[0]?.n ?? 0, metrics, ...decided(primary ?? null) };
 }
 
 /** What a comparison with the baseline says to checks. */

@@ -1,17 +1,26 @@
 /** Paired comparison of one metric of two runs over the same queries. */
 import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
 import { mean, meanInterval } from '../../stats/descriptive.ts';
-import { chiSquareQuantile, studentTCdf, studentTQuantile } from '../../stats/distributions.ts';
+import {
+  chiSquareQuantile,
+  normalCdf,
+  normalQuantile,
+  studentTCdf,
+  studentTQuantile,
+} from '../../stats/distributions.ts';
 import { type Interval, newcombePairedInterval, type PairedHits } from '../../stats/intervals.ts';
 import { smallestDetectableDifference } from '../../stats/paired-power.ts';
 import { mcnemarExact, type PairedT, pairedT } from '../../stats/paired-tests.ts';
 import { signFlipTest } from '../../stats/sign-flip.ts';
+import { acceptedVariance } from './accepted-differences.ts';
+import { type Expected, knownVariance } from './known-noise.ts';
 import type { RerunNoise } from './rerun-noise.ts';
 import {
   type ComparisonSettings,
   type ComparisonVerdict,
   type JudgedDifference,
   judgeDifference,
+  minEffectOf,
   testPlan,
 } from './verdict.ts';
 
@@ -22,7 +31,11 @@ export interface MetricComparison extends JudgedDifference {
   /** Means over the queries. */
   readonly baseline: number;
   readonly candidate: number;
-  readonly ciMethod: 'bca' | 't' | 'newcombe';
+  /**
+   * `reruns`: against the mean of the runs by which the baseline was pinned, by their noise. The others are paired,
+   * against the one run that is pinned.
+   */
+  readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
   /** Null when the differences have no spread and are not zero. */
   readonly t: number | null;
   readonly df: number;
@@ -57,10 +70,16 @@ const FEWEST_EQUAL = 6;
  * - `p`, by which the verdict is found, is that of the sign-flip randomization; for hit_rate this is McNemar's.
  * - For a retriever with noise, `p` is the larger of the p of the randomization and that of `rerunNoiseP`, and the
  *   bounds reach at least t_0.975 sd to each side, with the variance and degrees of freedom of `noisyVariance`.
+ * - Where it is known how the mean of an unchanged retriever moves, that decides instead: the difference is that from
+ *   the mean of the reruns, `p` is 2 Phi(-|difference| / sd) and the bounds reach 1.96 sd to each side, sd^2 being
+ *   `knownVariance`. A retriever that always answers the same has sd 0: any difference is a change.
+ * - Where that is not known, because the index is another one, `p` is no less than that of a normal deviation with
+ *   `acceptedVariance`, and the bounds are no narrower: what a rebuild does to all queries no paired test can see.
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
  * @param noise of this metric over these queries, or null for a retriever that always answers the same
+ * @param expected what was learned before the run; null where the queries alone have to tell
  * @throws RangeError without queries, or when both do not have as many
  */
 export function compareMetric(
@@ -69,39 +88,41 @@ export function compareMetric(
   candidate: ArrayLike<number>,
   noise: RerunNoise | null,
   settings: ComparisonSettings,
+  expected: Expected | null = null,
 ): MetricComparison {
   const n = baseline.length;
   if (candidate.length !== n) {
     throw new RangeError(`The runs have ${n} and ${candidate.length} scores of ${formatMetricKey(key)}.`);
   }
-  const differences = Float64Array.from({ length: n }, (_, i) => {
-    const difference = (candidate[i] ?? 0) - (baseline[i] ?? 0);
-    return Math.abs(difference) <= ROUNDING ? 0 : difference;
-  });
-  const wins = differences.filter((difference) => difference > 0).length;
-  const losses = differences.filter((difference) => difference < 0).length;
+  const variance =
+    noise === null || expected === null ? null : knownVariance(noise, expected, n, minEffectOf(key.measure, settings));
+  const reference = variance === null || expected === null ? baseline : expected.means;
+  const ofPinned = differencesFrom(baseline, candidate);
+  const differences = variance === null ? ofPinned : differencesFrom(reference, candidate);
+  const wins = ofPinned.filter((difference) => difference > 0).length;
+  const losses = ofPinned.filter((difference) => difference < 0).length;
   const test = pairedT(differences);
   const randomization = signFlipTest(differences);
-  const isHit = key.measure === 'hit_rate';
-  const noisy = noise === null ? null : noisyVariance(test, noise);
-  const { method: ciMethod, ...reach } = isHit
-    ? { ...newcombePairedInterval(countHits(baseline, candidate), CONFIDENCE), method: 'newcombe' as const }
-    : boundsOf(differences, test);
-  const { low, high } = widen(reach, test.mean, noisy);
+  const hits = key.measure === 'hit_rate' ? countHits(baseline, candidate) : null;
+  const accepted = acceptedVariance(expected?.accepted ?? []) ?? 0;
+  const { p, ciMethod, low, high, smallest } =
+    variance === null
+      ? atLeast(judgeByQueries(differences, test, randomization.p, hits, noise, settings), test, accepted, settings)
+      : judgeByVariance(test, variance, settings);
   const limit = key.measure === 'dcg' ? Number.POSITIVE_INFINITY : 1;
   const judged: JudgedDifference = {
     measure: key.measure,
     difference: test.mean,
     ciLow: Math.max(-limit, low),
     ciHigh: Math.min(limit, high),
-    p: Math.max(randomization.p, noise === null ? 0 : rerunNoiseP(test, noise)),
+    p,
     changed: wins + losses,
   };
   return {
     ...judged,
     key,
     n,
-    baseline: mean(baseline),
+    baseline: mean(reference),
     candidate: mean(candidate),
     ciMethod,
     t: test.t,
@@ -109,18 +130,82 @@ export function compareMetric(
     pT: test.p,
     pRandomization: randomization.p,
     pMethod: randomization.method,
-    mcnemarP: isHit ? mcnemarExact(losses, wins).p : null,
+    mcnemarP: hits === null ? null : mcnemarExact(losses, wins).p,
     wins,
     losses,
     ties: n - wins - losses,
     standardDeviation: test.standardDeviation,
-    smallestDetectableDifference: smallestDetectableDifference(
-      Math.sqrt(noisy === null ? test.standardDeviation ** 2 : n * noisy.variance),
-      n,
-      testPlan(settings),
-    ),
+    smallestDetectableDifference: smallest,
     verdict: judgeDifference(judged, settings),
   };
+}
+
+function differencesFrom(before: ArrayLike<number>, after: ArrayLike<number>): Float64Array {
+  return Float64Array.from({ length: after.length }, (_, i) => {
+    const difference = (after[i] ?? 0) - (before[i] ?? 0);
+    return Math.abs(difference) <= ROUNDING ? 0 : difference;
+  });
+}
+
+/** What a difference is judged by. */
+interface Judgement extends Interval {
+  readonly p: number;
+  readonly ciMethod: MetricComparison['ciMethod'];
+  readonly smallest: number | null;
+}
+
+function judgeByQueries(
+  differences: Float64Array,
+  test: PairedT,
+  pRandomization: number,
+  hits: PairedHits | null,
+  noise: RerunNoise | null,
+  settings: ComparisonSettings,
+): Judgement {
+  const { n } = test;
+  const noisy = noise === null ? null : noisyVariance(test, noise);
+  const { method: ciMethod, ...reach } =
+    hits === null
+      ? boundsOf(differences, test)
+      : { ...newcombePairedInterval(hits, CONFIDENCE), method: 'newcombe' as const };
+  const spread = Math.sqrt(noisy === null ? test.standardDeviation ** 2 : n * noisy.variance);
+  return {
+    ...widen(reach, test.mean, noisy),
+    p: Math.max(pRandomization, noise === null ? 0 : rerunNoiseP(test, noise)),
+    ciMethod,
+    smallest: smallestDetectableDifference(spread, n, testPlan(settings)),
+  };
+}
+
+function judgeByVariance({ mean: centre }: PairedT, variance: number, settings: ComparisonSettings): Judgement {
+  const deviation = Math.sqrt(variance);
+  const reach = normalQuantile((1 + CONFIDENCE) / 2) * deviation;
+  const { alpha, sided, power } = testPlan(settings);
+  return {
+    low: centre - reach,
+    high: centre + reach,
+    p: knownNoiseP(centre, deviation),
+    ciMethod: 'reruns',
+    smallest: (normalQuantile(1 - alpha / sided) + normalQuantile(power)) * deviation,
+  };
+}
+
+/** No surer than this variance allows. */
+function atLeast(judged: Judgement, test: PairedT, variance: number, settings: ComparisonSettings): Judgement {
+  const { low, high, p, smallest } = judgeByVariance(test, variance, settings);
+  return {
+    low: Math.min(judged.low, low),
+    high: Math.max(judged.high, high),
+    p: Math.max(judged.p, p),
+    ciMethod: judged.ciMethod,
+    smallest: judged.smallest === null ? null : Math.max(judged.smallest, smallest ?? 0),
+  };
+}
+
+/** Two-sided p of a difference whose standard deviation is known. */
+function knownNoiseP(difference: number, deviation: number): number {
+  if (difference === 0) return 1;
+  return deviation === 0 ? 0 : 2 * normalCdf(-Math.abs(difference) / deviation);
 }
 
 function boundsOf(differences: Float64Array, { mean: centre, standardDeviation, n }: PairedT) {

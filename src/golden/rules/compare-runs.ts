@@ -2,10 +2,12 @@
 import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { pairedTSampleSize } from '../../stats/paired-power.ts';
+import type { Accepted } from './accepted-differences.ts';
 import { compareMetric, type MetricComparison } from './compare-metric.ts';
+import type { Expected } from './known-noise.ts';
 import type { NoiseTable } from './rerun-noise.ts';
 import type { Segment } from './segments.ts';
-import { type ComparisonSettings, type ComparisonVerdict, minEffectOf, overallVerdict, testPlan } from './verdict.ts';
+import { type ComparisonSettings, type ComparisonVerdict, minEffectOf, primaryOf, testPlan } from './verdict.ts';
 
 /** Below this a set has no real value for comparisons (Sparck Jones and van Rijsbergen 1976 put it at 75). */
 const FEWEST_QUERIES = 100;
@@ -26,9 +28,14 @@ export function adviseOnSetSize(comparison: SegmentComparison, settings: Compari
             'before you trust a verdict.',
         ]
       : [];
-  const blind = metrics.flatMap(({ key, smallestDetectableDifference: smallest, standardDeviation }) => {
+  const blind = metrics.flatMap(({ key, smallestDetectableDifference: smallest, standardDeviation, ciMethod }) => {
     const minEffect = minEffectOf(key.measure, settings);
     if (minEffect === 0 || smallest === null || smallest <= minEffect || standardDeviation === 0) return [];
+    if (ciMethod === 'reruns') {
+      return [
+        `${formatMetricKey(key)}: differences below ${smallest.toFixed(3)} cannot be told from the noise of the retriever.`,
+      ];
+    }
     const needed = pairedTSampleSize(minEffect, standardDeviation, testPlan(settings));
     const remedy = needed > n ? `; about ${needed} queries would tell ${minEffect}` : '';
     return [
@@ -49,6 +56,10 @@ export interface RunsToCompare {
   readonly candidate: ScoreColumns;
   /** The noise of a retriever that does not always answer the same; left out, there is none. */
   readonly noise?: NoiseTable;
+  /** Means over the reruns by which the baseline was pinned; left out, they are not known. */
+  readonly means?: ScoreColumns | null;
+  /** Since the baseline; left out, nothing was. */
+  readonly accepted?: Accepted;
   readonly segments?: readonly Segment[];
 }
 
@@ -58,7 +69,9 @@ export interface SegmentComparison {
   readonly n: number;
   /** In the order of the keys. */
   readonly metrics: readonly MetricComparison[];
-  /** On all metrics together. */
+  /** Metric key, such as `ndcg@10`, of the metric that decides; the others are its context. */
+  readonly primary: string;
+  /** On the primary metric. */
   readonly verdict: ComparisonVerdict;
 }
 
@@ -81,18 +94,34 @@ export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): 
   };
 }
 
+/** While the index is that of the baseline. */
+export const nothingAccepted: Accepted = { unit: 'day', differences: {} };
+
 function compareRows(
-  { keys, baseline, candidate, noise = {} }: RunsToCompare,
+  runs: RunsToCompare,
   segment: string,
   rows: readonly number[],
   settings: ComparisonSettings,
 ): SegmentComparison {
+  const { keys, baseline, candidate, noise = {}, means = null, accepted = nothingAccepted } = runs;
   const metrics = keys.map((key, column) => {
     const scoresOf = (run: ScoreColumns): Float64Array => Float64Array.from(rows, (row) => run[column]?.[row] ?? 0);
-    const noiseOfMetric = noise[segment]?.[formatMetricKey(key)] ?? null;
-    return compareMetric(key, scoresOf(baseline), scoresOf(candidate), noiseOfMetric, settings);
+    const name = formatMetricKey(key);
+    const noiseOfMetric = noise[segment]?.[name] ?? null;
+    const expected: Expected | null =
+      means === null
+        ? null
+        : { means: scoresOf(means), unit: accepted.unit, accepted: accepted.differences[segment]?.[name] ?? [] };
+    return compareMetric(key, scoresOf(baseline), scoresOf(candidate), noiseOfMetric, settings, expected);
   });
-  return { segment, n: rows.length, metrics, verdict: overallVerdict(metrics, settings) };
+  return { segment, n: rows.length, metrics, ...decided(primaryOf(metrics)) };
+}
+
+/** What a primary metric says of a comparison; without any there is nothing to tell. */
+export function decided(primary: MetricComparison | null): Pick<SegmentComparison, 'primary' | 'verdict'> {
+  return primary === null
+    ? { primary: '', verdict: 'inconclusive' }
+    : { primary: formatMetricKey(primary.key), verdict: primary.verdict };
 }
 
 /** A query with its scores in both runs. */

@@ -27,6 +27,7 @@ const columnNames = [
   ['document', ['document', 'document_id', 'doc', 'doc_id', 'corpus_id']],
   ['grade', ['grade', 'relevance', 'score']],
   ['queryId', ['query_id', 'qid']],
+  ['forbidden', ['forbidden']],
 ] as const satisfies readonly (readonly [string, readonly string[]])[];
 
 type Role = (typeof columnNames)[number][0];
@@ -37,6 +38,8 @@ export interface CsvColumns {
   readonly document: number;
   readonly grade: number | null;
   readonly queryId: number | null;
+  /** Whether the document must never come back. */
+  readonly forbidden: number | null;
   /** Every other named column; one without a name is absent and must stay empty. */
   readonly tags: readonly { readonly index: number; readonly key: string }[];
 }
@@ -78,13 +81,14 @@ export function parseCsvHeader(cells: readonly string[], place: SourcePlace): Cs
     document: required(found, 'document', place),
     grade: found.get('grade') ?? null,
     queryId: found.get('queryId') ?? null,
+    forbidden: found.get('forbidden') ?? null,
     tags,
   };
 }
 
 /**
- * Adds a row: its query, and a judgment unless the document is empty. An empty grade counts as 1. A row of empty
- * cells adds nothing.
+ * Adds a row: its query, and unless the document is empty a judgment or a forbidden document. An empty grade counts as
+ * 1. A row of empty cells adds nothing.
  * @throws RecalldError `file_malformed` for a row that is too short, too long or holds a bad value.
  */
 export function addCsvRow(
@@ -102,7 +106,7 @@ export function addCsvRow(
       `has ${cells.length} cells, but the header has ${columns.width}; put double quotes around text that holds the delimiter`,
     );
   }
-  const named = new Set([columns.question, columns.document, columns.grade, columns.queryId]);
+  const named = new Set([columns.question, columns.document, columns.grade, columns.queryId, columns.forbidden]);
   for (const { index } of columns.tags) named.add(index);
   const unnamed = cells.findIndex((value, index) => value.trim() !== '' && !named.has(index));
   if (unnamed !== -1) {
@@ -117,7 +121,14 @@ export function addCsvRow(
     place,
     rowsAsQueries ? 'separate' : 'join',
   );
-  if (cell(columns.document).trim() === '') return;
+  const isForbidden = truthOf(cell(columns.forbidden).trim(), place);
+  if (isForbidden && cell(columns.grade).trim() !== '')
+    throw malformed(place, 'forbids a document and grades it; leave one of the two cells empty');
+  if (cell(columns.document).trim() === '') {
+    if (isForbidden) throw malformed(place, 'forbids no document; write its id under document');
+    return;
+  }
+  if (isForbidden) return builder.addForbidden(queryId, cell(columns.document), place);
   builder.addJudgment(queryId, cell(columns.document), gradeOf(cell(columns.grade).trim(), place), place);
 }
 
@@ -144,6 +155,12 @@ function required(found: ReadonlyMap<Role, number>, role: 'question' | 'document
     place,
     `has no column "${role}"; the first line must name the columns question and document, perhaps grade, query_id and tags`,
   );
+}
+
+function truthOf(text: string, place: SourcePlace): boolean {
+  if (/^(true|yes|1)$/i.test(text)) return true;
+  if (/^(|false|no|0)$/i.test(text)) return false;
+  throw malformed(place, `has ${quoted(text)} under forbidden; write true, or leave the cell empty`);
 }
 
 function gradeOf(text: string, place: SourcePlace): number {

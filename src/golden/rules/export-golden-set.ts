@@ -13,6 +13,7 @@ const notTrec = 'use --format jsonl, beir or csv';
  * @throws RecalldError export_impossible for tags, for a text with a tab or a line break, and for an id with a space
  */
 function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
+  refuseForbidden('TREC', queries);
   for (const query of queries) refuseTrec(query);
   const rows = queries.map(({ id, text }) => `${id}\t${text}`);
   // Without a header of its own, a first query that reads like one would be taken for it.
@@ -41,6 +42,13 @@ function refuseTrec({ id, text, tags, judgments }: GoldenQuery): void {
   }
 }
 
+/** Neither TREC nor BEIR has a place for them. @throws RecalldError export_impossible */
+function refuseForbidden(format: string, queries: readonly GoldenQuery[]): void {
+  const found = queries.find(({ forbidden = [] }) => forbidden.length > 0);
+  if (found !== undefined)
+    throw cannotHold(format, found.id, 'it has forbidden documents', 'use --format jsonl or csv');
+}
+
 function readsLikeHeader(query: GoldenQuery | undefined): boolean {
   return query !== undefined && /^_?q(uery)?[-_ ]?id$|^_?id$/i.test(query.id);
 }
@@ -49,7 +57,7 @@ const ownColumns = ['query_id', 'question', 'document', 'grade'];
 const notCsv = 'use --format jsonl or beir';
 
 /**
- * CSV (RFC 4180): a row for each judgment, a column for each tag; every cell is in double quotes, and none is a formula for a spreadsheet.
+ * CSV (RFC 4180): a row for each judgment and each forbidden document, a column for each tag; every cell is in double quotes, and none is a formula for a spreadsheet.
  *
  * @throws RecalldError export_impossible for a tag named as one of our ownColumns, for more tags than ownColumns may be, and
  * for a text with CRLF, which would come back as LF
@@ -57,18 +65,18 @@ const notCsv = 'use --format jsonl or beir';
 function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
   const tags = [...new Set(queries.flatMap((query) => Object.keys(query.tags)))];
   for (const query of queries) refuseCsv(query, tags.length);
-  const rows = queries.flatMap(({ id, text, tags: own, judgments }) =>
-    judgments.map(({ documentId, grade }) =>
-      csvRow([
-        id,
-        text,
-        documentId,
-        String(grade),
-        ...tags.map((tag) => (Object.hasOwn(own, tag) ? (own[tag] ?? '') : '')),
-      ]),
-    ),
-  );
-  return [{ path: null, text: joinLines([csvRow([...ownColumns, ...tags]), ...rows]) }];
+  const hasForbidden = queries.some(({ forbidden = [] }) => forbidden.length > 0);
+  const rows = queries.flatMap(({ id, text, tags: own, judgments, forbidden = [] }) => {
+    const tagged = tags.map((tag) => (Object.hasOwn(own, tag) ? (own[tag] ?? '') : ''));
+    const rowOf = (document: string, grade: string, mark: string): string =>
+      csvRow([id, text, document, grade, ...(hasForbidden ? [mark] : []), ...tagged]);
+    return [
+      ...judgments.map(({ documentId, grade }) => rowOf(documentId, String(grade), '')),
+      ...forbidden.map((pattern) => rowOf(pattern, '', 'true')),
+    ];
+  });
+  const columns = [...ownColumns, ...(hasForbidden ? ['forbidden'] : []), ...tags];
+  return [{ path: null, text: joinLines([csvRow(columns), ...rows]) }];
 }
 
 function refuseCsv({ id, text, tags }: GoldenQuery, tagColumns: number): void {
@@ -101,6 +109,7 @@ function exportJsonLines(queries: readonly GoldenQuery[]): ExportFile[] {
       text: query.text,
       ...(Object.keys(query.tags).length === 0 ? {} : { tags: query.tags }),
       judgments: query.judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
+      ...(query.forbidden === undefined ? {} : { forbidden: query.forbidden }),
     }),
   );
   return [{ path: null, text: joinLines(lines) }];
@@ -140,6 +149,7 @@ function joinLines(lines: readonly string[]): string {
 
 /** BEIR: queries.jsonl with the tags as metadata, and qrels/test.tsv. The corpus is not ours to export. */
 function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
+  refuseForbidden('BEIR', queries);
   const lines = queries.map((query) =>
     jsonLine('BEIR', query, {
       _id: query.id,
@@ -173,7 +183,7 @@ export function exportGoldenSet(queries: readonly GoldenQuery[], format: GoldenF
   if (queries.length === 0) {
     throw new RecalldError('golden_set_empty', 'The golden set holds no queries, so there is nothing to export.');
   }
-  const unjudged = queries.find(({ judgments }) => judgments.length === 0);
+  const unjudged = queries.find(({ judgments, forbidden = [] }) => judgments.length + forbidden.length === 0);
   if (unjudged !== undefined) {
     throw new RecalldError(
       'export_impossible',

@@ -2,7 +2,9 @@
 import { RecalldError } from '../../errors.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
+import { forbids } from './forbidden.ts';
 import {
+  forbiddenProblem,
   type GoldenLine,
   type GoldenSetFile,
   goldenLimits,
@@ -21,6 +23,10 @@ const sentences = [
   [
     'judgment_negative',
     'Judgments left out because their grade is negative, which means unjudged: {n} (first: {first}).',
+  ],
+  [
+    'forbidden_unknown_query',
+    'Forbidden documents left out because their query is not among the queries: {n} (first: {first}).',
   ],
   ['judgment_repeated', 'Judgments that repeat an earlier one and were merged with it: {n} (first: {first}).'],
   [
@@ -79,6 +85,8 @@ export type RepeatPolicy = 'reject' | 'join' | 'separate';
 interface Entry extends Question {
   readonly place: SourcePlace;
   readonly judgments: Map<string, { readonly grade: number; readonly place: SourcePlace }>;
+  /** With the place of the first time that each is named. */
+  readonly forbidden: Map<string, SourcePlace>;
   repeats: number;
 }
 
@@ -153,10 +161,33 @@ export class GoldenSetBuilder {
     );
   }
 
-  /** Adds a query that the set may not have yet, with its judgments. @throws as addQuery and addJudgment */
+  /**
+   * Adds a document that a query must never bring, or with a `*` at its end all whose ids begin so. The same twice counts
+   * once.
+   * @throws RecalldError `file_malformed` for an id out of bounds, or too many of one query.
+   */
+  addForbidden(queryId: string, pattern: string, place: SourcePlace): void {
+    const query = this.#trimmedId('query id', queryId, place);
+    const trimmed = pattern.trim();
+    if (trimmed !== pattern) this.warnings.count('value_trimmed', place);
+    const problem = forbiddenProblem(trimmed);
+    if (problem !== null) throw malformed(place, problem);
+    const entry = this.#entries.get(query);
+    if (entry === undefined) return this.warnings.count('forbidden_unknown_query', place);
+    if (!entry.forbidden.has(trimmed)) entry.forbidden.set(trimmed, place);
+    const most = goldenLimits.forbidden;
+    if (entry.forbidden.size > most)
+      throw malformed(
+        place,
+        `has more than ${most} forbidden documents of one query; forbid beginnings of ids with a *`,
+      );
+  }
+
+  /** Adds a query that the set may not have yet, with its judgments. @throws as addQuery, addJudgment, addForbidden */
   addLine(line: GoldenLine, place: SourcePlace): void {
     const id = this.addQuery(line, place, 'reject');
     for (const { documentId, grade } of line.judgments) this.addJudgment(id, documentId, grade, place);
+    for (const pattern of line.forbidden) this.addForbidden(id, pattern, place);
   }
 
   /** Every document that some query has a judgment for. */
@@ -169,20 +200,24 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * The judged queries in the order they were added. `source` is the name of the file or folder, for the message.
-   * @throws RecalldError `golden_set_empty` when there are no queries, no judgments, or none that belong together.
+   * The queries with a judgment or a forbidden document, in the order they were added. `source` is the name of the file
+   * or folder, for the message.
+   * @throws RecalldError `golden_set_empty` when there are no queries, no judgments, or none that belong together, and
+   * `file_malformed` for a relevant document that is forbidden.
    */
   finish(source: string): Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts'> {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
-    for (const [id, { text, tags, place, judgments }] of this.#entries) {
-      if (judgments.size === 0) {
+    for (const [id, { text, tags, place, judgments, forbidden }] of this.#entries) {
+      if (judgments.size === 0 && forbidden.size === 0) {
         this.warnings.count('query_unjudged', place);
         continue;
       }
       const list = Array.from(judgments, ([documentId, { grade }]) => ({ documentId, grade }));
-      if (list.every(({ grade }) => grade === 0)) this.warnings.count('query_all_zero', place);
-      queries.push({ id, text, tags, judgments: list });
+      if (list.length > 0 && list.every(({ grade }) => grade === 0)) this.warnings.count('query_all_zero', place);
+      const query: GoldenQuery = { id, text, tags, judgments: list };
+      refuseRelevant(list, forbidden);
+      queries.push(forbidden.size === 0 ? query : { ...query, forbidden: [...forbidden.keys()] });
       judgmentCount += list.length;
     }
     if (queries.length === 0) {
@@ -201,7 +236,7 @@ export class GoldenSetBuilder {
 
   #insert(id: string, question: Question, place: SourcePlace): string {
     const { text, tags } = question;
-    this.#entries.set(id, { text, tags, place, judgments: new Map(), repeats: 0 });
+    this.#entries.set(id, { text, tags, place, judgments: new Map(), forbidden: new Map(), repeats: 0 });
     return id;
   }
 
@@ -211,6 +246,18 @@ export class GoldenSetBuilder {
     const problem = idProblem(what, trimmed);
     if (problem !== null) throw malformed(place, problem);
     return trimmed;
+  }
+}
+
+function refuseRelevant(judgments: GoldenQuery['judgments'], forbidden: ReadonlyMap<string, SourcePlace>): void {
+  for (const { documentId, grade } of judgments) {
+    const pattern = grade > 0 ? forbids([...forbidden.keys()], documentId) : null;
+    const place = pattern === null ? undefined : forbidden.get(pattern);
+    if (place !== undefined)
+      throw malformed(
+        place,
+        `forbids the document ${quoted(documentId)} that the same query judges relevant; keep one of the two`,
+      );
   }
 }
 

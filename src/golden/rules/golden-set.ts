@@ -24,6 +24,8 @@ export const goldenLimits = {
   tags: 32,
   tagKeyLength: 64,
   tagValueLength: 256,
+  /** Of one query. */
+  forbidden: 1000,
   /** Above it the exponential gain 2^grade - 1 comes near the largest double. */
   grade: 1000,
 } as const;
@@ -39,6 +41,19 @@ export function idProblem(what: string, id: string): string | null {
     return `has a ${what} of ${id.length} characters; use at most ${goldenLimits.idLength}`;
   }
   return stringProblem(`a ${what}`, id);
+}
+
+/** Checks a trimmed id, or the beginning of ids with a `*` behind it, that a query must never bring. */
+export function forbiddenProblem(pattern: string): string | null {
+  if (/^\*+$/.test(pattern)) return 'forbids every document; write an id, or a beginning of ids before the *';
+  return idProblem('forbidden document id', pattern);
+}
+
+/** Those that have a judgment and so a score; the others are asked for their forbidden documents alone. */
+export function judgedQueries(queries: readonly GoldenQuery[]): readonly GoldenQuery[] {
+  return queries.every(({ judgments }) => judgments.length > 0)
+    ? queries
+    : queries.filter(({ judgments }) => judgments.length > 0);
 }
 
 /** Checks the text of a query that is already trimmed. Line breaks and tabs are allowed, NUL is not. */
@@ -152,7 +167,7 @@ export interface ReadGoldenSetOptions {
 
 export interface GoldenSetFile {
   readonly format: GoldenFormat;
-  /** In the order of the file; each has at least one judgment, and these too are in the order of the file. */
+  /** In the order of the file, as are their judgments; each has a judgment or a forbidden document. */
   readonly queries: readonly GoldenQuery[];
   /** SHA-256, hex: equal if and only if the same bytes were read in the same roles with the same meaning. */
   readonly contentHash: string;
@@ -177,6 +192,7 @@ export interface JudgmentDraft {
 /** One line of the JSONL form. */
 export interface GoldenLine extends QueryDraft {
   readonly judgments: readonly JudgmentDraft[];
+  readonly forbidden: readonly string[];
 }
 
 /** `problem` completes the sentence `Line 3 of FILE ...`. */

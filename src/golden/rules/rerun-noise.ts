@@ -14,6 +14,14 @@ export interface RerunNoise {
    * little worse looks like a real drop.
    */
   readonly sharedVariance: number;
+  /** Queries by which it was measured. */
+  readonly queries: number;
+  /** How many of them did not score the same in every rerun. */
+  readonly moved: number;
+  /** Variance of a query's score between reruns, mean over the queries. */
+  readonly ofQueries: number;
+  /** Whether every rerun answered the same by every metric: any difference is a change. */
+  readonly isStill: boolean;
 }
 
 /**
@@ -31,43 +39,74 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | n
   if (reruns.length < 2) return null;
   if (reruns.some((run) => run.length !== n)) throw new RangeError('Reruns have different numbers of queries.');
   const ofMeans = moments(reruns.map(mean)).standardDeviation ** 2;
-  const ofQueries = mean(
-    Float64Array.from(
-      { length: n },
-      (_, query) => moments(reruns.map((run) => run[query] ?? 0)).standardDeviation ** 2,
-    ),
+  const variances = Float64Array.from(
+    { length: n },
+    (_, query) => moments(reruns.map((run) => run[query] ?? 0)).standardDeviation ** 2,
   );
+  const ofQueries = mean(variances);
+  const moved = variances.filter((variance) => variance > ROUNDING).length;
   return {
     reruns: reruns.length,
     standardDeviation: Math.sqrt(2 * ofMeans),
     sharedVariance: 2 * Math.max(0, ofMeans - ofQueries / n),
+    queries: n,
+    moved,
+    ofQueries,
+    isStill: moved === 0,
   };
 }
+
+/** A variance that is no more than this is rounding. */
+const ROUNDING = 1e-24;
 
 /** Noise of every metric of every segment, by segment and metric key; stored with a baseline. */
 export type NoiseTable = Readonly<Record<string, Readonly<Record<string, RerunNoise>>>>;
 
+/** Mean score of each query over the reruns, by metric key. */
+export type MeanScores = Readonly<Record<string, ArrayLike<number>>>;
+
+export interface Reruns {
+  readonly noise: NoiseTable;
+  /** In the order of the queries; null when nothing was rerun. */
+  readonly means: MeanScores | null;
+}
+
 /**
- * The noise of every metric over all queries and over each segment.
+ * What reruns tell: the noise of every metric over all queries and over each segment, and the mean scores.
+ *
+ * A metric that did not move is still only when no other one moved: a hit rate that stood still while ranks changed
+ * will move one day.
  *
  * @param runs of the same queries in the same order, columns in the order of the keys
- * @returns an empty table for fewer than two runs
+ * @returns an empty table and no means for fewer than two runs
  */
-export function measureNoise(
+export function measureReruns(
   keys: readonly MetricKey[],
   runs: readonly (readonly ArrayLike<number>[])[],
   segments: readonly Segment[],
-): NoiseTable {
-  if (runs.length < 2) return {};
+): Reruns {
+  if (runs.length < 2) return { noise: {}, means: null };
   const everything = Array.from(runs[0]?.[0] ?? [], (_, row) => row);
+  const isStill = keys.every((_, column) => runs.every((run) => isAlike(run[column] ?? [], runs[0]?.[column] ?? [])));
   const noiseOf = (members: readonly number[]): Record<string, RerunNoise> =>
     Object.fromEntries(
       keys.flatMap((key, column) => {
         const scores = runs.map((run) => Float64Array.from(members, (row) => run[column]?.[row] ?? 0));
         const noise = rerunNoise(scores);
-        return noise === null ? [] : [[formatMetricKey(key), noise]];
+        return noise === null ? [] : [[formatMetricKey(key), { ...noise, isStill }]];
       }),
     );
   const all = [{ name: ALL_SEGMENT, members: everything }, ...segments].filter(({ members }) => members.length > 0);
-  return Object.fromEntries(all.map(({ name, members }) => [name, noiseOf(members)]));
+  const meanOf = (column: number): Float64Array =>
+    Float64Array.from(everything, (row) => mean(runs.map((run) => run[column]?.[row] ?? 0)));
+  return {
+    noise: Object.fromEntries(all.map(({ name, members }) => [name, noiseOf(members)])),
+    means: Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), meanOf(column)])),
+  };
 }
+
+function isAlike(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  return Array.from(a).every((score, row) => Math.abs(score - (b[row] ?? 0)) <= SAME_SCORE);
+}
+
+const SAME_SCORE = 1e-12;

@@ -42,6 +42,12 @@ export interface SegmentScore extends MetricSummary {
   readonly k: number;
 }
 
+/** From this share of failed queries on, a run says that the retriever fails some. */
+export const ERRORS_SHARE = 0.05;
+
+/** And from this on that it does not answer. */
+export const OUTAGE_SHARE = 0.5;
+
 /** Share of queries that the retriever failed, 0..1; 0 for no queries. */
 export function failedShare(outcomes: OutcomeCounts): number {
   const failed = outcomes.error + outcomes.timeout;
@@ -78,9 +84,13 @@ export interface GoldenRun extends NewRun {
   readonly queriesTotal: number;
   /** Why a run is void or failed, one sentence. */
   readonly reason: string | null;
+  /** What its answers show to be a mistake of the config or of the set, one sentence each. */
+  readonly doubts: readonly string[];
   /** What the store and the embedder were made of when it ended, by part. */
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly labels: RunLabels;
+  /** Null when the set forbids nothing, or nobody looked. */
+  readonly forbidden: ForbiddenCounts | null;
 }
 
 /** How many judged documents were looked for in the store and how many are gone; nulls when nobody looked. */
@@ -91,6 +101,16 @@ export interface RunLabels {
   readonly deadQueries: number | null;
   /** Why nobody could look, one sentence. */
   readonly gap: string | null;
+}
+
+/** How many queries a run asked for their forbidden documents. */
+export interface ForbiddenCounts {
+  /** Queries with forbidden documents that were answered. */
+  readonly asked: number;
+  /** Queries with forbidden documents that the retriever failed. */
+  readonly failed: number;
+  /** Results whose second asking failed, so that nobody knows. */
+  readonly unconfirmed: number;
 }
 
 const SHORTEST_MS = 600_000;

@@ -49,6 +49,8 @@ export function segmentsToScore(
     members: everything.members.filter((row) => !dead.has(queries[row]?.id ?? '')),
   };
   const isTold = dead.size > 0 && alive.members.length > 0;
+  // A set may be asked for its forbidden documents alone.
+  if (queries.length === 0) return { segments: [], overflow: 0 };
   return { segments: [everything, ...(isTold ? [alive] : []), ...segments], overflow };
 }
 

@@ -14,25 +14,32 @@ const SENTINEL_DROP = 0.05;
 
 type SentinelVerdict =
   | { readonly kind: 'stands' }
-  /** `failures`: the retriever did not answer; `scores`: it answered worse. */
-  | { readonly kind: 'fallen'; readonly cause: 'failures' | 'scores'; readonly reason: string };
+  /** `failures`: the retriever did not answer; `forbidden`: with what must not come back; `scores`: worse. */
+  | { readonly kind: 'fallen'; readonly cause: 'failures' | 'forbidden' | 'scores'; readonly reason: string };
 
 /**
- * A sentinel has fallen when more of its queries failed than the error budget, or when its nDCG at the largest cut-off
+ * A sentinel has fallen when more of its queries failed than the error budget, when a forbidden document came back, or
+ * when its nDCG at the largest cut-off
  * is lower than that of the last full run over the same queries by 0.05 or more, paired test p < 0.01. The same answers
  * give exactly no difference, so that a deterministic retriever on an unchanged index never falls.
  *
  * @param differences against the last full run; null when there is nothing that both can be compared by
+ * @param forbidden results that must not come back and did, twice
  */
 export function judgeSentinel(
   outcomes: OutcomeCounts,
   errorBudget: number,
   differences: readonly RunDifference[] | null,
+  forbidden: number,
 ): SentinelVerdict {
   const failed = failedShare(outcomes);
   if (failed > errorBudget) {
     const reason = `${percent(failed)} of the queries of the sentinel failed, more than the error budget of ${percent(errorBudget)}.`;
     return { kind: 'fallen', cause: 'failures', reason };
+  }
+  if (forbidden > 0) {
+    const reason = `${forbidden} forbidden ${forbidden === 1 ? 'document' : 'documents'} came back, asked twice.`;
+    return { kind: 'fallen', cause: 'forbidden', reason };
   }
   const overall = (differences ?? []).filter(({ segment, key }) => segment === ALL_SEGMENT && key.measure === 'ndcg');
   const found = overall.toSorted((a, b) => b.key.k - a.key.k)[0];

@@ -1,6 +1,5 @@
 /** The verdict on a difference of two runs, from its size, its bounds and its p value; and when a regression is confirmed. */
 import type { Measure } from '../../ir/metric-key.ts';
-import { holm } from '../../stats/multiple-testing.ts';
 import type { TestPlan } from '../../stats/paired-power.ts';
 
 export interface ComparisonSettings {
@@ -20,7 +19,7 @@ export function minEffectOf(measure: Measure, { minEffect }: ComparisonSettings)
 }
 
 /** The power by which sets are said to be large enough. */
-const POWER = 0.8;
+export const POWER = 0.8;
 
 export function testPlan({ alpha }: ComparisonSettings): TestPlan {
   return { alpha, sided: 2, power: POWER };
@@ -71,22 +70,13 @@ export function judgeDifference(judged: JudgedDifference, settings: ComparisonSe
 }
 
 /**
- * The verdict on several metrics together. Each is judged again with its p adjusted for their number (Holm 1979), so
- * that more metrics do not raise more false alarms; one that then regresses makes a regression, else one that then
- * improves makes an improvement. It is `no_change` when that is the verdict on every metric. `unjudged` decides
- * nothing unless it is alone.
+ * The metric that decides on a comparison: the first one that can be better or worse, so that metrics which say nearly
+ * the same, or cannot move, take no power from it. `unjudged` only where it is alone.
  */
-export function overallVerdict(
-  differences: readonly JudgedDifference[],
-  settings: ComparisonSettings,
-): ComparisonVerdict {
-  const directed = differences.filter(({ measure }) => hasDirection(measure));
-  const deciding = directed.length === 0 ? differences : directed;
-  const adjusted = holm(deciding.map(({ p }) => p));
-  const verdicts = deciding.map((judged, i) => judgeDifference({ ...judged, p: adjusted[i] ?? 1 }, settings));
-  if (verdicts.includes('regression')) return 'regression';
-  if (verdicts.includes('improvement')) return 'improvement';
-  return verdicts.every((verdict) => verdict === 'no_change') ? 'no_change' : 'inconclusive';
+export function primaryOf<Metric extends { readonly key: { readonly measure: Measure } }>(
+  metrics: readonly Metric[],
+): Metric | null {
+  return metrics.find(({ key }) => hasDirection(key.measure)) ?? metrics[0] ?? null;
 }
 
 function hasDirection(measure: Measure): boolean {

@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { Retriever, RetrieverAnswer } from '../../retrievers/retriever.ts';
 import type { GoldenRun, QueryAnswer, RunSettings } from '../rules/run.ts';
+import { NOT_ASKED } from '../rules/run-failure.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { type GateDeps, openRetrieverGate, type RetrieverGate } from './retriever-gate.ts';
@@ -29,15 +30,7 @@ export async function answerQueries(
   onAnswer: () => void = () => undefined,
 ): Promise<AskEnd> {
   if (queries.length === 0) return 'asked_all';
-  const { concurrency, maxPerSecond } = run.settings;
-  const usualLatencyMs = await usualLatency(deps.runs, run);
-  const gate = await openRetrieverGate(deps, {
-    pipeline: pipeline.name,
-    holder,
-    concurrency,
-    maxPerSecond,
-    usualLatencyMs,
-  });
+  const gate = await openGate(deps, run, holder);
   let unsaved: QueryAnswer[] = [];
   let saving: Promise<void> = Promise.resolve();
   let savedAt = deps.clock.monotonicMs();
@@ -64,6 +57,37 @@ export async function answerQueries(
       await gate.close();
     }
   }
+}
+
+/**
+ * Asks every query once more, as gently, and stores nothing.
+ *
+ * @returns in the order in which they were answered
+ */
+export async function askAgain(
+  deps: AnswerDeps,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  queries: readonly GoldenQuery[],
+  holder: string,
+  signal: AbortSignal,
+): Promise<readonly QueryAnswer[]> {
+  if (queries.length === 0) return [];
+  const gate = await openGate(deps, run, holder);
+  const answers: QueryAnswer[] = [];
+  const askDeps = { retriever: pipeline.retriever, clock: deps.clock, gate };
+  try {
+    await askRetriever(askDeps, queries, run.settings, (answer) => answers.push(answer), signal);
+    return answers;
+  } finally {
+    await gate.close();
+  }
+}
+
+async function openGate(deps: AnswerDeps, run: GoldenRun, holder: string): Promise<RetrieverGate> {
+  const { concurrency, maxPerSecond } = run.settings;
+  const usualLatencyMs = await usualLatency(deps.runs, run);
+  return openRetrieverGate(deps, { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs });
 }
 
 /** Of the last completed full run; null when there is none. */
@@ -161,7 +185,7 @@ export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer): Quer
         errorMessage: answer.message,
       };
     case 'timeout':
-      return { ...common, outcome: 'timeout', documents: [], errorCode: null, errorMessage: null };
+      return { ...common, outcome: 'timeout', documents: [], errorCode: null, errorMessage: answer.message };
   }
 }
 
@@ -173,7 +197,7 @@ export function notAsked(query: GoldenQuery): QueryAnswer {
     documents: [],
     latencyMs: null,
     attempts: 0,
-    errorCode: 'not_asked',
+    errorCode: NOT_ASKED,
     errorMessage: `not asked, since the retriever had failed ${OUTAGE_AFTER + OUTAGE_PATIENCE} queries in a row`,
   };
 }

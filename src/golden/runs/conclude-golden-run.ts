@@ -4,8 +4,16 @@ import type { Clock } from '../../clock.ts';
 import type { Deployments } from '../../deployments/deployments.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { probeStoredLabels } from '../../probes/probes.ts';
-import { type ComparedSide, type StoredComparison, toCompared } from '../rules/compare-golden-runs.ts';
-import type { NoiseTable } from '../rules/rerun-noise.ts';
+import { doubtSentences, doubtsOfAnswers } from '../rules/answer-doubts.ts';
+import {
+  type BaselineKnowledge,
+  type ComparedSide,
+  nothingKnown,
+  type StoredComparison,
+  toCompared,
+} from '../rules/compare-golden-runs.ts';
+import type { ForbiddenResults } from '../rules/forbidden.ts';
+import { judgedQueries } from '../rules/golden-set.ts';
 import { failedShare, type GoldenRun, type OutcomeCounts } from '../rules/run.ts';
 import { judgeSentinel } from '../rules/sentinel.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
@@ -14,7 +22,7 @@ import type { RunEnd } from '../sql/run-results.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { endWithoutScores } from './end-golden-run.ts';
 import { shiftsOf } from './rotate-golden-set.ts';
-import { type CompareDeps, compareStoredRuns, type StoredRuns } from './stored-runs.ts';
+import { type CompareDeps, compareStoredRuns, knowledgeOf, type StoredRuns } from './stored-runs.ts';
 
 export interface ConcludeDeps extends CompareDeps {
   readonly baselines: GoldenBaselines;
@@ -36,15 +44,22 @@ interface Conclusion {
   readonly signal: AbortSignal;
 }
 
-/** Works from what is stored, not from what this worker remembers: a resumed run comes to the same end. */
+/**
+ * Works from what is stored, not from what this worker remembers: a resumed run comes to the same end.
+ *
+ * @param asked every query of the run; those without a judgment have no score
+ * @param forbidden what came back that must not; null when the set forbids nothing
+ */
 export async function concludeGoldenRun(
   deps: ConcludeDeps,
   run: GoldenRun,
   pipeline: WatchedPipeline,
-  queries: readonly GoldenQuery[],
+  asked: readonly GoldenQuery[],
+  forbidden: ForbiddenResults | null,
   signal: AbortSignal,
 ): Promise<RunEnd> {
-  if (run.purpose === 'sentinel') return concludeSentinel(deps, run, queries, signal);
+  const queries = judgedQueries(asked);
+  if (run.purpose === 'sentinel') return concludeSentinel(deps, run, queries, forbidden, signal);
   const [answers, outcomes, labels, fingerprints] = await Promise.all([
     deps.runs.answers(run.id),
     deps.runs.outcomes(run.id),
@@ -64,16 +79,28 @@ export async function concludeGoldenRun(
   const needed = historyNeeded(pipeline.checks);
   const history =
     needed === 0 ? [] : await deps.runs.comparedWithBaseline(run.pipeline, run.goldenSet, run.goldenSetVersion, needed);
+  const last = history.at(-1);
+  const before = last === undefined ? [] : await deps.runs.checks(last.runId);
   const shifts = await shiftsOf(deps.rotations, run);
   const compared = typeof baseline === 'string' ? baseline : toCompared(run.id, baseline);
   return {
     status: voidReason === null ? 'completed' : 'void',
     reason: voidReason,
+    doubts: doubtSentences(doubtsOfAnswers(queries, answers, Math.max(...run.settings.cutoffs))),
     finishedAt: deps.clock.now(),
     scores,
-    checks: judgeGoldenRun(pipeline.checks, run.goldenSet, { scores, compared, history, labels, shifts }),
+    checks: judgeGoldenRun(pipeline.checks, run.goldenSet, {
+      scores,
+      compared,
+      history,
+      before,
+      labels,
+      forbidden,
+      shifts,
+    }),
     segmentsOverflow,
     labels,
+    forbidden,
     fingerprints,
     comparisons: [baseline, deployment].filter((one) => one !== null && typeof one !== 'string'),
   };
@@ -94,7 +121,8 @@ async function compareWithBaseline(conclusion: Conclusion): Promise<StoredCompar
   if (pinned === null || baseline === null) {
     return `No baseline is pinned for ${run.goldenSet} on ${run.pipeline}; \`recalld baselines pin RUN\` pins one.`;
   }
-  const compared = await compareWith(conclusion, 'baseline', baseline, pinned.noise);
+  const known = await knowledgeOf(deps, pinned, baseline, deps.clock.now());
+  const compared = await compareWith(conclusion, 'baseline', baseline, known);
   if (compared !== null) return compared;
   return side.queries.every(({ id }) => stale.has(id))
     ? 'Every query has a stale label, so that the retriever cannot be judged by this set.'
@@ -109,7 +137,7 @@ async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComp
   const [sameVersion] = await deps.runs.list({ ...earlier, version });
   const before = sameVersion ?? (await deps.runs.list(earlier))[0];
   if (before === undefined || !isChanged(before.fingerprints, fingerprints)) return null;
-  return compareWith(conclusion, 'deployment', before, {});
+  return compareWith(conclusion, 'deployment', before, nothingKnown);
 }
 
 /** A part that was not known before is no change. */
@@ -121,9 +149,9 @@ async function compareWith(
   { deps, run, side, stale, signal }: Conclusion,
   kind: StoredComparison['kind'],
   other: GoldenRun,
-  noise: NoiseTable,
+  known: BaselineKnowledge,
 ): Promise<StoredComparison | null> {
-  const differences = await compareStoredRuns(deps, other, run, stale, noise, signal, side);
+  const differences = await compareStoredRuns(deps, other, run, stale, known, signal, side);
   return differences === null ? null : { kind, against: other.id, differences };
 }
 
@@ -151,6 +179,7 @@ async function concludeSentinel(
   deps: ConcludeSentinelDeps,
   run: GoldenRun,
   queries: readonly GoldenQuery[],
+  forbidden: ForbiddenResults | null,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const [answers, outcomes, full] = await Promise.all([
@@ -160,11 +189,12 @@ async function concludeSentinel(
   ]);
   const side = { queries, answers, settings: run.settings };
   const stale = full === null ? [] : (await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId);
-  const differences = full === null ? null : await compareStoredRuns(deps, full, run, new Set(stale), {}, signal, side);
-  const verdict = judgeSentinel(outcomes, run.settings.errorBudget, differences);
+  const differences =
+    full === null ? null : await compareStoredRuns(deps, full, run, new Set(stale), nothingKnown, signal, side);
+  const verdict = judgeSentinel(outcomes, run.settings.errorBudget, differences, forbidden?.confirmed.length ?? 0);
   const now = deps.clock.now();
-  if (verdict.kind === 'stands') return endWithoutScores('completed', null, now);
-  return endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now);
+  if (verdict.kind === 'stands') return { ...endWithoutScores('completed', null, now), forbidden };
+  return { ...endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now), forbidden };
 }
 
 /** The latest completed full run of the version that the sentinel asks. */

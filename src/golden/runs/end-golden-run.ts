@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { RecalldError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { GoldenRun } from '../rules/run.ts';
+import { describeFailure } from '../rules/run-failure.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { RunEnd } from '../sql/run-results.ts';
 import { findRun } from './stored-runs.ts';
@@ -30,10 +31,12 @@ export async function recoverGoldenRuns(deps: RecoverGoldenRunsDeps): Promise<re
   for (const run of await deps.runs.abandoned()) {
     const reason = reasonToFail(run, now, deps);
     if (reason !== null) {
+      const failure = await deps.runs.failure(run.id);
       deps.logger.warn('an abandoned golden run is marked failed', {
         run_id: run.id,
         pipeline: run.pipeline,
         reason,
+        ...(failure === null ? {} : { error: describeFailure(failure) }),
       });
       await deps.runs.finish(run.id, endWithoutScores('failed', reason, now));
       failed.push(run.pipeline);
@@ -55,10 +58,12 @@ function reasonToFail(run: GoldenRun, now: Date, deps: RecoverGoldenRunsDeps): s
 /** The end of a run that came to no scores. */
 export function endWithoutScores(status: RunEnd['status'], reason: string | null, finishedAt: Date): RunEnd {
   const nothing = {
+    doubts: [],
     scores: [],
     checks: [],
     segmentsOverflow: 0,
     labels: null,
+    forbidden: null,
     fingerprints: {},
     comparisons: [],
   };

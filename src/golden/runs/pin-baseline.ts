@@ -1,6 +1,7 @@
 /** Pins the runs that others are compared with, with how much their retriever differs by itself. */
 import { RecalldError } from '../../errors.ts';
-import type { NoiseTable } from '../rules/rerun-noise.ts';
+import { judgedQueries } from '../rules/golden-set.ts';
+import type { Reruns } from '../rules/rerun-noise.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import type { CompareDeps, GoldenStore, StoredRuns } from './stored-runs.ts';
@@ -27,11 +28,11 @@ export async function pinRun(
 ): Promise<PinReport> {
   const { id: runId, pipeline, goldenSet } = run;
   const measured = [run, ...(reruns ?? (await earlierReruns(store, run)))];
-  const noise = await measureRerunNoise(store, measured, signal);
+  const { noise, means } = await measureNoise(store, measured, signal);
   const pin = { pipeline, goldenSet, runId, note, noise, pinnedAt: now };
-  await store.baselines.pin(pin);
+  await store.baselines.pin(pin, means);
   const isDeterministic = Object.values(noise).every((metrics) =>
-    Object.values(metrics).every(({ standardDeviation }) => standardDeviation === 0),
+    Object.values(metrics).every(({ isStill }) => isStill),
   );
   return { baseline: { ...pin, unpinnedAt: null }, runs: measured.length, isDeterministic };
 }
@@ -56,19 +57,19 @@ const MOST_EARLIER_RUNS = 9;
 
 /**
  * @param runs of one version of one set; fewer than two tell nothing
- * @returns an empty table when nothing is known
+ * @returns no noise and no means when nothing is known
  */
-async function measureRerunNoise(
+async function measureNoise(
   { sets, runs: store, statistics }: CompareDeps,
   runs: readonly GoldenRun[],
   signal: AbortSignal,
-): Promise<NoiseTable> {
+): Promise<Reruns> {
   const [first] = runs;
-  if (first === undefined || runs.length < 2) return {};
-  const queries = await sets.queries(first.goldenSet, first.goldenSetVersion);
+  if (first === undefined || runs.length < 2) return { noise: {}, means: null };
+  const queries = judgedQueries(await sets.queries(first.goldenSet, first.goldenSetVersion));
   const answers: (readonly QueryAnswer[])[] = [];
   for (const { id } of runs) answers.push(await store.answers(id));
-  return statistics.measureNoise(queries, answers, first.settings, signal);
+  return statistics.measureReruns(queries, answers, first.settings, signal);
 }
 
 /** Completed runs right before this one that asked the same questions of the same store and model. */

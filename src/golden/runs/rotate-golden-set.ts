@@ -20,6 +20,7 @@ import type { GoldenRotation, GoldenRotations } from '../sql/golden-rotations.ts
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
+import { readForbiddenResults } from './stored-runs.ts';
 
 export interface RotationDeps {
   readonly sets: GoldenSets;
@@ -186,16 +187,25 @@ async function judgeAgain(
   shifts: CheckShifts,
 ): Promise<CheckResult[]> {
   const { pipeline, goldenSet } = to;
-  const [before, scores, compared] = await Promise.all([runs.checks(to.id), runs.scores(to.id), comparedOf(runs, to)]);
+  const [before, scores, compared, forbidden] = await Promise.all([
+    runs.checks(to.id),
+    runs.scores(to.id),
+    comparedOf(runs, to),
+    readForbiddenResults(runs, to),
+  ]);
   const needed = historyNeeded(checks);
   const history =
     needed === 0 ? [] : await runs.comparedWithBaseline(pipeline, goldenSet, from.goldenSetVersion, needed);
+  const last = history.at(-1);
+  const stood = last === undefined ? [] : await runs.checks(last.runId);
   const labels = { kind: 'unknown', reason: '' } as const;
   const judged = judgeGoldenRun(checks, goldenSet, {
     scores,
     compared: compared ?? '',
     history,
+    before: stood,
     labels,
+    forbidden,
     shifts,
   });
   // What stands on neither scores nor a comparison is as it was found.

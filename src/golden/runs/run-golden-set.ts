@@ -2,11 +2,12 @@
 import type { Logger } from '../../logger.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { messageOf } from '../../text/error-message.ts';
+import { confirmForbidden, type ForbiddenResults, forbiddenResults } from '../rules/forbidden.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import type { GoldenBatches } from '../sql/golden-batches.ts';
 import type { RetrieverLimits } from '../sql/retriever-limits.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { answerQueries, notAsked } from './ask-retriever.ts';
+import { answerQueries, askAgain, notAsked } from './ask-retriever.ts';
 import { type ConcludeDeps, concludeGoldenRun } from './conclude-golden-run.ts';
 import { queriesOfBatch, queriesOfRun } from './stored-runs.ts';
 
@@ -140,13 +141,15 @@ export async function runGoldenSet(
       lost: LEASE_LOST,
     };
     const renewal = keepLease(deps, lease, stop).catch(() => undefined);
+    let forbidden: ForbiddenResults | null;
     try {
       await answerOpenQueries(deps, run, pipeline, queries, either, onProgress);
+      forbidden = await findForbidden(deps, run, pipeline, queries, either);
     } finally {
       stop.abort();
       await renewal;
     }
-    const end = await concludeGoldenRun(deps, run, pipeline, queries, signal);
+    const end = await concludeGoldenRun(deps, run, pipeline, queries, forbidden, signal);
     return (await deps.runs.finish(run.id, end)) ? 'ended' : 'held_elsewhere';
   } catch (error) {
     await deps.runs.release(run.id, deps.holder).catch(() => undefined);
@@ -177,6 +180,22 @@ async function keepLease({ clock, logger }: RunGoldenSetDeps, lease: Lease, stop
     });
     if (!isHeld) stop.abort(lease.lost);
   }
+}
+
+/** Null when the set forbids nothing. */
+async function findForbidden(
+  deps: RunGoldenSetDeps,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  queries: readonly GoldenQuery[],
+  signal: AbortSignal,
+): Promise<ForbiddenResults | null> {
+  if (queries.every(({ forbidden = [] }) => forbidden.length === 0)) return null;
+  const answers = await deps.runs.answers(run.id);
+  const brought = new Set(forbiddenResults(queries, answers).map(({ queryId }) => queryId));
+  const suspects = queries.filter(({ id }) => brought.has(id));
+  const again = await askAgain(deps, run, pipeline, suspects, `${deps.holder}-${run.id}`, signal);
+  return confirmForbidden(queries, answers, again);
 }
 
 async function answerOpenQueries(

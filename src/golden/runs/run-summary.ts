@@ -1,29 +1,35 @@
 /** Runs and comparisons as the documents that commands print and the API answers. */
 
 import { worstVerdict } from '../../checks/rules/check-result.ts';
+import { toWire } from '../../http/wire.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Verdict } from '../../model.ts';
 import type { MetricSummary } from '../../stats/descriptive.ts';
 import { type ComparedRuns, type StoredComparison, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
 import type { MetricComparison } from '../rules/compare-metric.ts';
 import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.ts';
+import { judgedQueries } from '../rules/golden-set.ts';
 import type { GoldenRun, SegmentScore } from '../rules/run.ts';
-import type {
-  ComparedJson,
-  ComparisonJson,
-  MetricComparisonJson,
-  MetricJson,
-  RunSummaryJson,
+import { describeFailure, type RunFailure } from '../rules/run-failure.ts';
+import {
+  type ComparedJson,
+  type ComparisonJson,
+  checkResultSchema,
+  type MetricComparisonJson,
+  type MetricJson,
+  type RunSummaryJson,
 } from '../run-summary-schema.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { type CompareDeps, queriesOfRun } from './stored-runs.ts';
 
 export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<RunSummaryJson> {
-  const [scores, checks, outcomes, comparisons] = await Promise.all([
+  const [scores, checks, outcomes, failure, comparisons, forbidden] = await Promise.all([
     runs.scores(run.id),
     runs.checks(run.id),
     runs.outcomes(run.id),
+    runs.failure(run.id),
     runs.comparisons(run.id),
+    runs.forbidden(run.id),
   ]);
   const against = (kind: StoredComparison['kind']) => {
     const found = comparisons.find((comparison) => comparison.kind === kind);
@@ -38,21 +44,29 @@ export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<Ru
     status: run.status,
     reason: run.reason,
     cause: run.cause,
+    doubts: [...run.doubts],
     provisional: run.status === 'running',
     started_at: run.startedAt.toISOString(),
     finished_at: run.finishedAt?.toISOString() ?? null,
     queries: { total: run.queriesTotal, ...outcomes, stale: run.labels.deadQueries },
+    failure: failure === null ? null : failureJson(failure),
     metrics: metricsJson(scores),
     segments: segmentsJson(scores),
     labels: { probed: run.labels.probed, stale: run.labels.stale, reason: run.labels.gap },
+    forbidden: forbidden.map(({ queryId, documentId, rank }) => ({ query: queryId, document: documentId, rank })),
     baseline: against('baseline'),
     deployment: against('deployment'),
-    checks,
+    checks: checks.map((check) => toWire(checkResultSchema, check)),
     verdict: verdictOf(
       run,
       checks.map((check) => check.verdict),
     ),
   };
+}
+
+function failureJson(failure: RunFailure): RunSummaryJson['failure'] {
+  const { code, queries, others, notAsked } = failure;
+  return { explanation: describeFailure(failure), code, queries, others, not_asked: notAsked };
 }
 
 /** As `summarizeRun`; a running run has the scores of the queries that are answered so far, and no verdict. */
@@ -65,7 +79,7 @@ export async function summarizeRunSoFar(
   if (run.status !== 'running') return summary;
   const [queries, answers] = await Promise.all([queriesOfRun(sets, run), runs.answers(run.id)]);
   const answered = new Set(answers.map(({ queryId }) => queryId));
-  const known = queries.filter(({ id }) => answered.has(id));
+  const known = judgedQueries(queries).filter(({ id }) => answered.has(id));
   if (known.length === 0) return summary;
   const { scores } = await statistics.scoreRun(known, answers, run.settings, new Set(), signal);
   return { ...summary, metrics: metricsJson(scores), segments: segmentsJson(scores) };
@@ -115,10 +129,11 @@ export function comparedJson({ against, differences }: ComparedRuns): ComparedJs
   };
 }
 
-export function comparisonJson({ n, metrics, verdict }: SegmentComparison): ComparisonJson {
+export function comparisonJson({ n, metrics, primary, verdict }: SegmentComparison): ComparisonJson {
   return {
     n,
     metrics: Object.fromEntries(metrics.map((metric) => [formatMetricKey(metric.key), metricComparisonJson(metric)])),
+    primary,
     verdict,
     smallest_detectable_difference: Object.fromEntries(
       metrics.map((metric) => [formatMetricKey(metric.key), metric.smallestDetectableDifference]),
@@ -139,6 +154,7 @@ function metricComparisonJson(metric: MetricComparison): MetricComparisonJson {
     p_t: metric.pT,
     p_randomization: metric.pRandomization,
     p_method: metric.pMethod,
+    ...(metric.p === metric.pRandomization ? {} : { p: metric.p }),
     ...(metric.mcnemarP === null ? {} : { mcnemar_p: metric.mcnemarP }),
     wins: metric.wins,
     losses: metric.losses,

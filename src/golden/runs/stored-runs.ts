@@ -4,11 +4,18 @@ import { RecalldError } from '../../errors.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { GoldenStatistics } from '../golden-statistics.ts';
-import type { ComparedRuns, ComparedSide, RunDifference } from '../rules/compare-golden-runs.ts';
+import {
+  type BaselineKnowledge,
+  type ComparedRuns,
+  type ComparedSide,
+  nothingKnown,
+  type RunDifference,
+} from '../rules/compare-golden-runs.ts';
+import type { ForbiddenResults } from '../rules/forbidden.ts';
+import { judgedQueries } from '../rules/golden-set.ts';
 import { type ChangedQuery, changedQueries } from '../rules/listed-queries.ts';
-import type { NoiseTable } from '../rules/rerun-noise.ts';
 import { BATCH_QUERIES, type GoldenRun } from '../rules/run.ts';
-import type { GoldenBaselines } from '../sql/golden-baselines.ts';
+import type { GoldenBaseline, GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 
@@ -30,7 +37,7 @@ export interface GoldenStore extends CompareDeps {
 /**
  * Compares over the queries that the set versions of both runs share, those of `stale` left out.
  *
- * @param candidate what its worker has at hand already, or null to read it
+ * @param side what the worker of the candidate has at hand already, or null to read it
  * @returns null when there is nothing that both can be compared by
  */
 export async function compareStoredRuns(
@@ -38,11 +45,11 @@ export async function compareStoredRuns(
   baseline: GoldenRun,
   candidate: GoldenRun,
   stale: ReadonlySet<string>,
-  noise: NoiseTable,
+  known: BaselineKnowledge,
   signal: AbortSignal,
-  known: ComparedSide | null = null,
+  side: ComparedSide | null = null,
 ): Promise<RunDifference[] | null> {
-  const after = known ?? (await readComparedSide(deps, candidate));
+  const after = side ?? (await readComparedSide(deps, candidate));
   const isSameVersion =
     baseline.goldenSet === candidate.goldenSet &&
     baseline.goldenSetVersion === candidate.goldenSetVersion &&
@@ -50,13 +57,32 @@ export async function compareStoredRuns(
   const before = isSameVersion
     ? { queries: after.queries, answers: await deps.runs.answers(baseline.id), settings: baseline.settings }
     : await readComparedSide(deps, baseline);
-  return deps.statistics.compareRuns(before, after, stale, noise, signal);
+  return deps.statistics.compareRuns(before, after, stale, known, signal);
 }
 
-/** What a run asked, and what was answered. */
+/** What is known of a pinned run for the comparison of another run, which came to its end `at` that time. */
+export async function knowledgeOf(
+  { runs, baselines }: Pick<GoldenStore, 'runs' | 'baselines'>,
+  { noise }: GoldenBaseline,
+  baseline: GoldenRun,
+  at: Date,
+): Promise<BaselineKnowledge> {
+  const means = await baselines.means(baseline.id);
+  return means === null ? { ...nothingKnown, noise } : { noise, means, accepted: await runs.accepted(baseline, at) };
+}
+
+/** The judged queries that a run asked, and what was answered. */
 export async function readComparedSide({ sets, runs }: StoredRuns, run: GoldenRun): Promise<ComparedSide> {
   const [queries, answers] = await Promise.all([queriesOfRun(sets, run), runs.answers(run.id)]);
-  return { queries, answers, settings: run.settings };
+  return { queries: judgedQueries(queries), answers, settings: run.settings };
+}
+
+/** What a run found of the forbidden documents of its set; null when the set forbids nothing, or nobody looked. */
+export async function readForbiddenResults(
+  runs: Pick<GoldenRuns, 'forbidden'>,
+  { id, forbidden }: GoldenRun,
+): Promise<ForbiddenResults | null> {
+  return forbidden === null ? null : { ...forbidden, confirmed: await runs.forbidden(id) };
 }
 
 /** What a run asks: every query of its set version, or those that were chosen for it. */
@@ -147,10 +173,13 @@ async function computeDifferences(
   signal: AbortSignal,
 ): Promise<readonly RunDifference[] | null> {
   const pinned = await store.baselines.pinned(baseline.pipeline, baseline.goldenSet);
-  const noise = pinned?.runId === baseline.id ? pinned.noise : {};
+  const known =
+    pinned?.runId === baseline.id
+      ? await knowledgeOf(store, pinned, baseline, candidate.finishedAt ?? candidate.startedAt)
+      : nothingKnown;
   const { segmentKeys } = candidate.settings;
   const settings = { ...candidate.settings, segmentKeys: extent === 'computed' ? segmentKeys : [] };
-  return compareStoredRuns(store, baseline, { ...candidate, settings }, stale, noise, signal);
+  return compareStoredRuns(store, baseline, { ...candidate, settings }, stale, known, signal);
 }
 
 function defaultMeasure({ settings }: GoldenRun): string {

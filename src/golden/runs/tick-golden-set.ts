@@ -187,8 +187,10 @@ export async function isInBudget(
 async function sentinelQueries(deps: TickDeps, full: GoldenRun, count: number): Promise<readonly string[]> {
   const { pipeline, goldenSet, goldenSetVersion: version, settings } = full;
   const [before] = await deps.runs.list({ pipeline, goldenSet, version, purpose: 'sentinel', limit: 1 });
-  const wanted = Math.min(count, full.queriesTotal);
-  if (before?.queryIds?.length === wanted) return before.queryIds;
+  // Whatever the number: a leak of one document to one question is found by the next sentinel.
+  const forbidding = await deps.sets.withForbidden(goldenSet, version);
+  const wanted = Math.min(count, full.queriesTotal - forbidding.length);
+  if (before?.queryIds?.length === wanted + forbidding.length) return before.queryIds;
   const recent = await deps.runs.list({
     pipeline,
     goldenSet,
@@ -196,7 +198,7 @@ async function sentinelQueries(deps: TickDeps, full: GoldenRun, count: number): 
     status: 'completed',
     limit: HISTORY_RUNS,
   });
-  const queries = await deps.sets.queries(goldenSet, version);
+  const queries = (await deps.sets.queries(goldenSet, version)).filter(({ forbidden }) => forbidden === undefined);
   const k = Math.max(...settings.cutoffs);
   const history: Float64Array[] = [];
   for (const { id } of recent) {
@@ -205,7 +207,7 @@ async function sentinelQueries(deps: TickDeps, full: GoldenRun, count: number): 
   }
   const stale = new Set((await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId));
   const { segmentKeys, maxSegments } = settings;
-  return chooseSentinel({ queries, history, segmentKeys, maxSegments, stale }, wanted);
+  return [...chooseSentinel({ queries, history, segmentKeys, maxSegments, stale }, wanted), ...forbidding];
 }
 
 /** Ticks between the last one that came to anything and this one: noted, never made up for. */

@@ -5,15 +5,18 @@ import type { LiveSamples } from '../../live/sql/live-samples.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { type ProbedPipeline, probeStoredLabels } from '../../probes/probes.ts';
 import { DAY_MS } from '../../time.ts';
-import type { GoldenSetVersion } from '../rules/golden-set.ts';
+import { type GoldenSetVersion, judgedQueries } from '../rules/golden-set.ts';
 import { findJudgmentProblems, type JudgmentProblems } from '../rules/judgment-problems.ts';
 import { type Anchor, findAnchors, type LabelProbe, type LabelProposal, proposeLabels } from '../rules/labels.ts';
+import { type SampledAnswers, sampleAnswers } from '../runs/sample-answers.ts';
+import type { GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenDocuments } from '../sql/golden-documents.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 import { findVersion } from './import-golden-set.ts';
 import { liveMixOf, type RepresentativenessOutcome } from './live-mix.ts';
 import { type RecordDocumentsDeps, type RecordedDocuments, recordJudgedDocuments } from './record-judged-documents.ts';
+import { powerOfSet } from './set-power.ts';
 
 const NEIGHBOURS = 20;
 
@@ -110,6 +113,10 @@ export interface CheckedSet {
   readonly set: GoldenSetVersion;
   readonly queries: readonly GoldenQuery[];
   readonly check: GoldenSetCheck;
+  /** What the retriever answers to some of its questions. */
+  readonly answers: SampledAnswers;
+  /** What falls it can find, a sentence for each check. */
+  readonly power: readonly string[];
 }
 
 /**
@@ -118,24 +125,30 @@ export interface CheckedSet {
  * @throws RecalldError golden_set_unknown, golden_set_empty
  */
 export async function checkLatestVersion(
-  deps: CheckGoldenSetDeps & { readonly sets: GoldenSets },
+  deps: CheckGoldenSetDeps & { readonly sets: GoldenSets; readonly baselines: GoldenBaselines },
   pipeline: WatchedPipeline,
   name: string,
   signal: AbortSignal,
 ): Promise<CheckedSet> {
   const set = await findVersion(deps.sets, name);
-  const queries = await deps.sets.queries(set.name, set.version);
+  const queries = judgedQueries(await deps.sets.queries(set.name, set.version));
   if (queries.length === 0) {
-    throw new RecalldError('golden_set_empty', `${set.name} version ${set.version} holds no queries.`);
+    throw new RecalldError('golden_set_empty', `${set.name} version ${set.version} holds no judged queries.`);
   }
-  const { relevanceLevel } = scheduleOf(pipeline, set.name).settings;
-  const since = new Date(deps.clock.now().getTime() - 7 * DAY_MS);
+  const schedule = scheduleOf(pipeline, set.name);
+  const { relevanceLevel } = schedule.settings;
+  const now = deps.clock.now();
+  const since = new Date(now.getTime() - 7 * DAY_MS);
   const check = await checkGoldenSet(deps, pipeline, queries, { relevanceLevel, since }, signal);
-  return { set, queries, check };
+  const answers = await sampleAnswers(pipeline, set.name, queries, signal);
+  const use = { pipeline: pipeline.name, schedule, checks: pipeline.checks.regressions };
+  return { set, queries, check, answers, power: await powerOfSet(deps, use, queries.length, now) };
 }
 
-/** Whether something is wrong that a person should mend; size and live traffic are advice. */
-export function hasProblems({ labels, problems }: GoldenSetCheck): boolean {
+/** Whether something is wrong that a person should mend; size, depth of answers and live traffic are advice. */
+export function hasProblems({ check, answers }: Pick<CheckedSet, 'check' | 'answers'>): boolean {
+  if (answers.kind === 'answers' && answers.doubts.ids !== null) return true;
+  const { labels, problems } = check;
   const { duplicates, contradictions, withoutRelevant } = problems;
   const stale = labels.kind === 'probed' ? labels.stale : 0;
   return stale + duplicates.length + contradictions.length + withoutRelevant.length > 0;

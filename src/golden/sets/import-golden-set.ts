@@ -269,11 +269,12 @@ export async function importGoldenQueries(
     builder.addLine(result.line, place);
   }
   const { queries, warnings } = builder.finish('The list of queries');
-  const content = queries.map(({ id, text, tags, judgments }) => [
+  const content = queries.map(({ id, text, tags, judgments, forbidden }) => [
     id,
     text,
     Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : 1)),
     judgments.map(({ documentId, grade }) => [documentId, grade]),
+    ...(forbidden === undefined ? [] : [forbidden]),
   ]);
   const contentHash = sha256(JSON.stringify([MEANING_VERSION, 'json', content]));
   return { ...(await sets.add({ name, contentHash, format: 'json', queries }, now)), warnings };

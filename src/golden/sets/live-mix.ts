@@ -8,6 +8,7 @@ import type { GoldenQuery } from '../../model.ts';
 import { gapNow, type ProbeDeps, type ProbedPipeline, valueNow } from '../../probes/probes.ts';
 import { DAY_MS } from '../../time.ts';
 import { matrixOf } from '../../vector/matrix.ts';
+import { type GoldenSetVersion, judgedQueries } from '../rules/golden-set.ts';
 import { measureRepresentativeness, type Representativeness, reweightedScore } from '../rules/representativeness.ts';
 import { scoreQueries } from '../rules/score-run.ts';
 import { goldenSegment } from '../rules/segments.ts';
@@ -147,13 +148,13 @@ export async function measureGoldenRepresentativeness(
   for (const { set } of pipeline.golden) {
     const latest = await deps.sets.latest(set);
     if (latest === null) continue;
-    const queries = await deps.sets.queries(set, latest.version);
+    const queries = judgedQueries(await deps.sets.queries(set, latest.version));
     const mix = await liveMixOf(deps.samples, pipeline, queries, since, signal);
     const segment = goldenSegment(set);
     const outcomes =
       mix.kind === 'unknown'
         ? [gapNow(pipeline.name, REPRESENTATIVENESS, now, mix.reason, { message: mix.message })]
-        : [coverage(pipeline.name, mix, now), ...(await scores(deps, pipeline.name, set, mix, queries, now))];
+        : [coverage(pipeline.name, mix, now), ...(await scores(deps, pipeline.name, latest, mix, queries, now))];
     await deps.measurements.record(outcomes.map((outcome) => ({ ...outcome, segment })));
   }
 }
@@ -179,13 +180,13 @@ function coverage(pipeline: string, mix: LiveMix, now: Date): MeasurementOutcome
 async function scores(
   { runs }: GoldenUpkeepDeps,
   pipeline: string,
-  set: string,
+  set: GoldenSetVersion,
   mix: LiveMix,
   queries: Parameters<typeof scoreQueries>[0],
   now: Date,
 ): Promise<MeasurementOutcome[]> {
-  const [run] = await runs.list({ pipeline, goldenSet: set, status: 'completed', limit: 1 });
-  if (run === undefined || run.queriesTotal !== queries.length) return [];
+  const [run] = await runs.list({ pipeline, goldenSet: set.name, status: 'completed', limit: 1 });
+  if (run === undefined || run.queriesTotal !== set.queries) return [];
   const { keys, columns } = scoreQueries(queries, await runs.answers(run.id), run.settings);
   const k = Math.max(...run.settings.cutoffs);
   return keys.flatMap((key, index) => {

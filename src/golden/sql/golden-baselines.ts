@@ -1,7 +1,8 @@
 /** The runs that others are compared with, pinned by people: at most one for each pipeline and golden set. */
 import type { Pool } from 'pg';
+import { parseMetricKey } from '../../ir/metric-key.ts';
 import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
-import type { NoiseTable } from '../rules/rerun-noise.ts';
+import type { MeanScores, NoiseTable } from '../rules/rerun-noise.ts';
 
 /** A run that others are compared with. */
 export interface GoldenBaseline {
@@ -21,9 +22,15 @@ const selectBaseline = `
          pinned_at as "pinnedAt", unpinned_at as "unpinnedAt"
     from golden_baselines`;
 
+/** Nothing is compared any more with the scores of what is unpinned. */
 const unpinSql = `
-  update golden_baselines set unpinned_at = $3::timestamptz
-   where pipeline = $1::text and golden_set = $2::text and unpinned_at is null`;
+  with gone as (
+    update golden_baselines set unpinned_at = $3::timestamptz
+     where pipeline = $1::text and golden_set = $2::text and unpinned_at is null returning id
+  ), dropped as (
+    delete from golden_baseline_scores s using gone where s.baseline_id = gone.id
+  )
+  select id from gone`;
 
 export type GoldenBaselines = ReturnType<typeof createGoldenBaselines>;
 
@@ -37,18 +44,42 @@ export function createGoldenBaselines(pool: Pool) {
       return rows[0] ?? null;
     },
 
-    /** Pins a run in place of what was pinned before. */
-    async pin(baseline: Omit<GoldenBaseline, 'unpinnedAt'>): Promise<void> {
+    /** What the queries of the run that is pinned scored on average over its reruns; null without reruns. */
+    async means(runId: string): Promise<MeanScores | null> {
+      const { rows } = await pool.query<{ measure: string; k: number; means: readonly number[] }>(
+        `select s.measure, s.k, array_to_json(s.means) as means
+           from golden_baseline_scores s join golden_baselines b on b.id = s.baseline_id
+          where b.run_id = $1::text and b.unpinned_at is null`,
+        [runId],
+      );
+      if (rows.length === 0) return null;
+      return Object.fromEntries(rows.map(({ measure, k, means }) => [`${measure}@${k}`, means]));
+    },
+
+    /**
+     * Pins a run in place of what was pinned before.
+     *
+     * @param means of its queries over the reruns, in the order of the set version; left out, nothing was rerun
+     */
+    async pin(baseline: Omit<GoldenBaseline, 'unpinnedAt'>, means: MeanScores | null = null): Promise<void> {
       const { pipeline, goldenSet, runId, note, noise, pinnedAt } = baseline;
       await inTransaction(pool, async (client) => {
         // Two who pin at once wait here for each other, so that the second one replaces the first.
         await takeTurn(client, 'golden baseline', pipeline, goldenSet);
         await client.query(unpinSql, [pipeline, goldenSet, pinnedAt]);
-        await client.query(
+        const { rows } = await client.query<{ id: string }>(
           `insert into golden_baselines (pipeline, golden_set, run_id, note, noise, pinned_at)
-           values ($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::timestamptz)`,
+           values ($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::timestamptz) returning id`,
           [pipeline, goldenSet, runId, note, JSON.stringify(noise), pinnedAt],
         );
+        for (const [metric, scores] of Object.entries(means ?? {})) {
+          const { measure, k } = parseMetricKey(metric);
+          await client.query(
+            `insert into golden_baseline_scores (baseline_id, measure, k, means)
+             values ($1::bigint, $2::text, $3::integer, $4::double precision[])`,
+            [rows[0]?.id, measure, k, Array.from(scores)],
+          );
+        }
       });
     },
 

@@ -10,7 +10,9 @@ import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { RunStatus } from '../../model.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { wellFormed } from '../../postgres/values.ts';
+import type { Accepted } from '../rules/accepted-differences.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
+import type { ForbiddenResult } from '../rules/forbidden.ts';
 import type { StaleLabel } from '../rules/labels.ts';
 import {
   BATCH_QUERIES,
@@ -21,16 +23,20 @@ import {
   type RunPurpose,
   type SegmentScore,
 } from '../rules/run.ts';
+import type { RunFailure } from '../rules/run-failure.ts';
 import { createLatestRuns, type LatestRun, type LatestSentinel, readLatestSentinels } from './latest-runs.ts';
-import { readComparedWithBaseline, readComparisons, readStaleLabels } from './run-comparisons.ts';
+import { readAccepted, readComparedWithBaseline, readComparisons, readStaleLabels } from './run-comparisons.ts';
 import {
   type AnswerRow,
   finishRun,
   type RunEnd,
   readChecks,
+  readFailure,
+  readForbidden,
   readOutcomes,
   readScores,
   selectAnswers,
+  selectForbidden,
   selectLabels,
   toAnswer,
 } from './run-results.ts';
@@ -49,9 +55,9 @@ export interface RunFilter {
 
 const selectRun = `
   select r.id, r.pipeline, r.golden_set as "goldenSet", r.golden_set_version as "goldenSetVersion", r.purpose, r.trigger,
-         r.cause, r.query_ids as "queryIds", r.scheduled_for as "scheduledFor", r.settings, r.status, r.reason,
+         r.cause, r.query_ids as "queryIds", r.scheduled_for as "scheduledFor", r.settings, r.status, r.reason, r.doubts,
          r.started_at as "startedAt", r.deadline_at as "deadlineAt", r.finished_at as "finishedAt", r.fingerprints,
-         coalesce(cardinality(r.query_ids), s.queries) as "queriesTotal", ${selectLabels('r')}
+         coalesce(cardinality(r.query_ids), s.queries) as "queriesTotal", ${selectLabels('r')}, ${selectForbidden('r')}
     from golden_runs r
     join golden_sets s on s.name = r.golden_set and s.version = r.golden_set_version`;
 
@@ -90,8 +96,12 @@ export function createGoldenRuns(pool: pg.Pool) {
       if (answers.length > 0) await insertAnswers(pool, runId, answers);
     },
 
+    /** In the order in which they came. */
     async answers(runId: string): Promise<readonly QueryAnswer[]> {
-      const { rows } = await pool.query<AnswerRow>(`${selectAnswers} where run_id = $1::text`, [runId]);
+      const { rows } = await pool.query<AnswerRow>(
+        `${selectAnswers} where run_id = $1::text order by answered_at, query_id`,
+        [runId],
+      );
       return rows.map(toAnswer);
     },
 
@@ -151,8 +161,23 @@ export function createGoldenRuns(pool: pg.Pool) {
       return readOutcomes(pool, runId);
     },
 
+    /** Why queries of it failed; null when none did. */
+    failure(runId: string): Promise<RunFailure | null> {
+      return readFailure(pool, runId);
+    },
+
     comparisons(runId: string): Promise<readonly StoredComparison[]> {
       return readComparisons(pool, runId);
+    },
+
+    /** The forbidden documents that came back, those at the top first. */
+    forbidden(runId: string): Promise<readonly ForbiddenResult[]> {
+      return readForbidden(pool, runId);
+    },
+
+    /** What was compared with a baseline and accepted up to a time. */
+    accepted(baseline: GoldenRun, at: Date): Promise<Accepted> {
+      return readAccepted(pool, baseline, at);
     },
 
     staleLabels(runId: string): Promise<readonly StaleLabel[]> {
@@ -249,18 +274,20 @@ async function insertRun(pool: pg.Pool, run: NewRun): Promise<boolean> {
 
 /**
  * Ragged lists of documents travel as one JSON array per row, since unnest flattens arrays of arrays. All insert in
- * one order, so that two workers with the same answers wait for each other and never deadlock.
+ * one order, so that two workers with the same answers wait for each other and never deadlock; their times keep the order
+ * in which they came.
  */
 async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly QueryAnswer[]): Promise<void> {
   await pool.query(
     `insert into golden_run_answers
-       (run_id, query_id, outcome, document_ids, scores, latency_ms, attempts, error_code, error_message)
+       (run_id, query_id, outcome, document_ids, scores, latency_ms, attempts, error_code, error_message, answered_at)
      select $1::text, a.query_id, a.outcome,
             array(select e.value from jsonb_array_elements_text(a.ids::jsonb) with ordinality as e order by e.ordinality),
             array(select e.value::double precision from jsonb_array_elements_text(a.scores::jsonb) with ordinality as e order by e.ordinality),
-            a.latency_ms, a.attempts, a.error_code, a.error_message
+            a.latency_ms, a.attempts, a.error_code, a.error_message,
+            statement_timestamp() + a.place * interval '1 microsecond'
        from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::double precision[], $7::integer[], $8::text[], $9::text[])
-         as a (query_id, outcome, ids, scores, latency_ms, attempts, error_code, error_message)
+         with ordinality as a (query_id, outcome, ids, scores, latency_ms, attempts, error_code, error_message, place)
       order by a.query_id
      on conflict (run_id, query_id) do nothing`,
     [

@@ -16,6 +16,7 @@ interface QueryRow {
   query_id: string;
   text: string;
   tags: Record<string, string>;
+  forbidden: readonly string[];
 }
 
 interface JudgmentRow {
@@ -80,6 +81,16 @@ export function createGoldenSets(pool: pg.Pool) {
       return readQueries(pool, name, version, null);
     },
 
+    /** Ids of the queries that have forbidden documents, in the order of the import. */
+    async withForbidden(name: string, version: number): Promise<readonly string[]> {
+      const { rows } = await pool.query<{ id: string }>(
+        `select query_id as id from golden_queries
+          where golden_set = $1::text and version = $2::integer and forbidden <> '{}' order by position`,
+        [name, version],
+      );
+      return rows.map(({ id }) => id);
+    },
+
     /** Some of them, in the same order; unknown ids are left out. */
     someQueries(name: string, version: number, selection: QuerySelection): Promise<readonly GoldenQuery[]> {
       return readQueries(pool, name, version, selection);
@@ -98,7 +109,7 @@ async function readQueries(
   // Positions in the table start at 1.
   const range = selection !== null && 'from' in selection ? selection : null;
   const { rows } = await pool.query<QueryRow>(
-    `select query_id, text, tags from golden_queries
+    `select query_id, text, tags, forbidden from golden_queries
       where golden_set = $1::text and version = $2::integer
         and ($3::text[] is null or query_id = any ($3::text[]))
         and ($4::integer is null or (position > $4::integer and position <= $5::integer))
@@ -142,15 +153,17 @@ async function insertVersion(client: pg.PoolClient, set: NewGoldenSet, version: 
     ],
   );
   await client.query(
-    `insert into golden_queries (golden_set, version, query_id, position, text, tags)
-     select $1::text, $2::integer, q.query_id, q.position, q.text, q.tags::jsonb
-       from unnest($3::text[], $4::text[], $5::text[]) with ordinality as q (query_id, text, tags, position)`,
+    `insert into golden_queries (golden_set, version, query_id, position, text, tags, forbidden)
+     select $1::text, $2::integer, q.query_id, q.position, q.text, q.tags::jsonb,
+            array(select e.value from jsonb_array_elements_text(q.forbidden::jsonb) with ordinality as e order by e.ordinality)
+       from unnest($3::text[], $4::text[], $5::text[], $6::text[]) with ordinality as q (query_id, text, tags, forbidden, position)`,
     [
       set.name,
       version,
       set.queries.map((q) => q.id),
       set.queries.map((q) => q.text),
       set.queries.map((q) => toJson(q.tags)),
+      set.queries.map((q) => JSON.stringify((q.forbidden ?? []).map(wellFormed))),
     ],
   );
   await client.query(
@@ -175,5 +188,11 @@ function toJson(tags: GoldenQuery['tags']): string {
 function withJudgments(queries: readonly QueryRow[], judgments: readonly JudgmentRow[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map((query) => [query.query_id, []]));
   for (const { query_id: id, document_id: documentId, grade } of judgments) judged.get(id)?.push({ documentId, grade });
-  return queries.map(({ query_id: id, text, tags }) => ({ id, text, tags, judgments: judged.get(id) ?? [] }));
+  return queries.map(({ query_id: id, text, tags, forbidden }) => ({
+    id,
+    text,
+    tags,
+    judgments: judged.get(id) ?? [],
+    ...(forbidden.length === 0 ? {} : { forbidden }),
+  }));
 }

@@ -3,9 +3,10 @@ import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/check-result.ts';
 import { type RunStatus, runStatuses } from '../../model.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
-import type { OutcomeCounts, RunLabels, SegmentScore } from '../rules/run.ts';
+import { failedShare, type OutcomeCounts, type RunLabels, type SegmentScore } from '../rules/run.ts';
+import type { RunFailure } from '../rules/run-failure.ts';
 import { readComparisons } from './run-comparisons.ts';
-import { readChecksOf, readOutcomes, readScores, selectLabels } from './run-results.ts';
+import { readChecksOf, readFailure, readForbidden, readOutcomes, readScores, selectLabels } from './run-results.ts';
 
 /** What the exporter needs of the sentinels of one pipeline and golden set. */
 export interface LatestSentinel {
@@ -28,6 +29,10 @@ export interface LatestRun {
   readonly ended: {
     readonly durationSeconds: number;
     readonly outcomes: OutcomeCounts;
+    /** Forbidden documents that came back; null when the set forbids nothing, or nobody could tell. */
+    readonly forbidden: number | null;
+    /** Why queries of it failed; null when none did. */
+    readonly failure: RunFailure | null;
     readonly checks: readonly CheckResult[];
     readonly finishedAt: Date;
   } | null;
@@ -50,6 +55,7 @@ interface LatestRow {
   statuses: Record<RunStatus, number>;
   ended_id: string | null;
   ended_at: Date | null;
+  forbidden_asked: number | null;
   duration_seconds: number | null;
   completed_id: string | null;
   completed_started_at: Date | null;
@@ -72,7 +78,7 @@ const latestSql = `
      group by r.pipeline, r.golden_set, o.from_version
   )
   select sets.pipeline, sets.golden_set, sets.last_attempt_at, sets.statuses,
-         ended.id as ended_id, ended.finished_at as ended_at,
+         ended.id as ended_id, ended.finished_at as ended_at, ended.forbidden_asked,
          extract(epoch from ended.finished_at - ended.started_at)::double precision as duration_seconds,
          completed.id as completed_id, completed.started_at as completed_started_at, completed.finished_at as completed_at,
          completed.segments_overflow, ${selectLabels('completed')}
@@ -103,7 +109,11 @@ type Results = Pick<NonNullable<LatestRun['completed']>, 'scores' | 'baseline'>;
  */
 export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
   const results = rememberLatest((runId) => readResults(db, runId));
-  const outcomes = rememberLatest((runId) => readOutcomes(db, runId));
+  const outcomes = rememberLatest(async (runId) => {
+    const counts = await readOutcomes(db, runId);
+    const failure = failedShare(counts) === 0 ? null : await readFailure(db, runId);
+    return { outcomes: counts, failure, results: (await readForbidden(db, runId)).length };
+  });
   return async () => {
     const { rows } = await db.query<LatestRow>(latestSql);
     const endedIds = rows.flatMap(({ ended_id: id }) => (id === null ? [] : [id]));
@@ -144,7 +154,7 @@ async function readResults(db: pg.Pool, runId: string): Promise<Results> {
 function toLatest(
   row: LatestRow,
   results: Results | null,
-  outcomes: OutcomeCounts | null,
+  came: (Pick<NonNullable<LatestRun['ended']>, 'outcomes' | 'failure'> & { readonly results: number }) | null,
   checks: readonly CheckResult[],
 ): LatestRun {
   return {
@@ -153,11 +163,13 @@ function toLatest(
     lastAttemptAt: row.last_attempt_at,
     runsByStatus: row.statuses,
     ended:
-      row.ended_at === null || outcomes === null
+      row.ended_at === null || came === null
         ? null
         : {
             durationSeconds: row.duration_seconds ?? 0,
-            outcomes,
+            outcomes: came.outcomes,
+            failure: came.failure,
+            forbidden: (row.forbidden_asked ?? 0) === 0 ? null : came.results,
             checks,
             finishedAt: row.ended_at,
           },

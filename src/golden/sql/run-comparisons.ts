@@ -2,8 +2,10 @@
 import type pg from 'pg';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT } from '../../model.ts';
+import { type Accepted, CLEAR_P, MOST_ACCEPTED } from '../rules/accepted-differences.ts';
 import type { RunDifference, StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { StaleLabel } from '../rules/labels.ts';
+import type { GoldenRun } from '../rules/run.ts';
 
 interface DifferenceRow extends Omit<RunDifference, 'key' | 'changed'> {
   readonly run_id: string;
@@ -109,6 +111,63 @@ export async function readComparedWithBaseline(
     baselineRunId: own[0]?.against ?? '',
     metrics: own.map(toDifference),
   }));
+}
+
+/**
+ * By how much did what was accepted differ from a baseline? Each day, or each generation of the index, stands by its last
+ * run, if that was no clear regression. The one that is under way is left out, and so is the generation of the baseline among
+ * generations.
+ */
+const acceptedSql = (periods: string): string => `
+  with periods as (${periods}), last_runs as (
+    select periods.since, r.id
+      from periods
+     cross join lateral (
+       select id from golden_runs
+        where pipeline = $1::text and golden_set = $2::text and status = 'completed' and purpose = 'full'
+          and finished_at >= periods.since and finished_at < periods.until
+          -- No run takes longer than 24 days: the index need not be read further back.
+          and started_at < periods.until and started_at > periods.since - interval '25 days'
+          and exists (select from golden_run_comparisons c
+                       where c.run_id = golden_runs.id and c.kind = 'baseline' and c.against = $3::text)
+        order by started_at desc, id desc limit 1) r
+     order by periods.since limit ${MOST_ACCEPTED}
+  )
+  select c.segment, c.measure, c.k, array_to_json(array_agg(c.difference order by last_runs.since)) as differences
+    from last_runs
+    join golden_run_comparisons c on c.run_id = last_runs.id and c.kind = 'baseline' and not (c.verdict = 'regression' and c.p < ${CLEAR_P})
+   group by c.segment, c.measure, c.k`;
+
+const changes = `
+  select occurred_at as since, lead(occurred_at) over (order by occurred_at, id) as until
+    from deployments
+   where pipeline = $1::text and kind in ('index', 'embedder')
+     and occurred_at > $4::timestamptz and occurred_at <= $5::timestamptz`;
+
+/** Of UTC, from that of the baseline; a hundred are enough to find thirty. */
+const days = `
+  select greatest(day, $4::timestamptz) as since, day + interval '1 day' as until
+    from generate_series(date_trunc('day', $4::timestamptz, 'UTC'), $5::timestamptz - interval '1 day', interval '1 day') as day
+   limit 100`;
+
+export async function readAccepted(db: pg.Pool, baseline: GoldenRun, at: Date): Promise<Accepted> {
+  const { pipeline, goldenSet, id, finishedAt, startedAt } = baseline;
+  const since = finishedAt ?? startedAt;
+  const { rows: found } = await db.query(
+    `select from deployments where pipeline = $1::text and kind in ('index', 'embedder')
+        and occurred_at > $2::timestamptz and occurred_at <= $3::timestamptz limit 1`,
+    [pipeline, since, at],
+  );
+  const unit = found.length === 0 ? 'day' : 'generation';
+  const { rows } = await db.query<{ segment: string; measure: string; k: number; differences: readonly number[] }>(
+    acceptedSql(unit === 'day' ? days : changes),
+    [pipeline, goldenSet, id, since, at],
+  );
+  const differences: Record<string, Record<string, readonly number[]>> = {};
+  for (const row of rows) {
+    differences[row.segment] = { ...differences[row.segment], [`${row.measure}@${row.k}`]: row.differences };
+  }
+  return { unit, differences };
 }
 
 export async function readStaleLabels(db: pg.Pool, runId: string): Promise<StaleLabel[]> {

@@ -2,21 +2,27 @@
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/check-result.ts';
 import type { Measure } from '../../ir/metric-key.ts';
-import { type QueryOutcome, queryOutcomes, type RunStatus } from '../../model.ts';
+import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../model.ts';
+import { wellFormed } from '../../postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
+import type { ForbiddenResult, ForbiddenResults } from '../rules/forbidden.ts';
 import type { LabelProbe } from '../rules/labels.ts';
 import type { OutcomeCounts, QueryAnswer, SegmentScore } from '../rules/run.ts';
+import { type RunFailure, runFailure } from '../rules/run-failure.ts';
 import { insertComparison, insertStaleLabels } from './run-comparisons.ts';
 
 export interface RunEnd {
   readonly status: Exclude<RunStatus, 'running'>;
   readonly reason: string | null;
+  readonly doubts: readonly string[];
   readonly finishedAt: Date;
   readonly scores: readonly SegmentScore[];
   readonly checks: readonly CheckResult[];
   readonly segmentsOverflow: number;
   /** Null when the run came to no end at which the labels were looked for. */
   readonly labels: LabelProbe | null;
+  /** Null when the set forbids nothing, or nobody looked. */
+  readonly forbidden: ForbiddenResults | null;
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly comparisons: readonly StoredComparison[];
 }
@@ -27,6 +33,8 @@ export async function finishRun(client: pg.PoolClient, runId: string, end: RunEn
     `update golden_runs
         set status = $2::text, reason = $3::text, finished_at = $4::timestamptz, segments_overflow = $5::integer,
             fingerprints = $6::jsonb, labels_probed = $7::integer, labels_stale = $8::integer, queries_dead = $9::integer, labels_gap = $10::text,
+            doubts = $11::text[], forbidden_asked = $12::integer, forbidden_failed = $13::integer,
+            forbidden_unconfirmed = $14::integer,
             lease_holder = null, lease_until = null
       where id = $1::text and status = 'running'`,
     [
@@ -40,11 +48,16 @@ export async function finishRun(client: pg.PoolClient, runId: string, end: RunEn
       end.labels?.kind === 'probed' ? end.labels.stale : null,
       end.labels?.kind === 'probed' ? end.labels.dead.size : null,
       end.labels?.kind === 'unknown' ? end.labels.reason : null,
+      end.doubts,
+      end.forbidden?.asked ?? null,
+      end.forbidden?.failed ?? null,
+      end.forbidden?.unconfirmed ?? null,
     ],
   );
   if (rowCount !== 1) return false;
   for (const comparison of end.comparisons) await insertComparison(client, runId, comparison);
   if (end.labels?.kind === 'probed') await insertStaleLabels(client, runId, end.labels.labels);
+  await insertForbidden(client, runId, end.forbidden?.confirmed ?? []);
   await client.query(
     `insert into golden_run_scores (run_id, segment, measure, k, mean, n, ci_low, ci_high, ci_method)
      select $1::text, s.* from unnest($2::text[], $3::text[], $4::integer[], $5::double precision[], $6::integer[],
@@ -65,6 +78,34 @@ export async function finishRun(client: pg.PoolClient, runId: string, end: RunEn
   return true;
 }
 
+async function insertForbidden(
+  client: pg.PoolClient,
+  runId: string,
+  results: readonly ForbiddenResult[],
+): Promise<void> {
+  if (results.length === 0) return;
+  await client.query(
+    `insert into golden_run_forbidden (run_id, query_id, document_id, rank)
+     select $1::text, f.* from unnest($2::text[], $3::text[], $4::integer[]) as f`,
+    [
+      runId,
+      results.map(({ queryId }) => queryId),
+      results.map(({ documentId }) => wellFormed(documentId)),
+      results.map(({ rank }) => rank),
+    ],
+  );
+}
+
+/** By rank, those at the top first. */
+export async function readForbidden(db: pg.Pool, runId: string): Promise<readonly ForbiddenResult[]> {
+  const { rows } = await db.query<ForbiddenResult>(
+    `select query_id as "queryId", document_id as "documentId", rank
+       from golden_run_forbidden where run_id = $1::text order by rank, query_id, document_id`,
+    [runId],
+  );
+  return rows;
+}
+
 /** Puts other checks in the place of those that a run was judged by. */
 export async function replaceChecks(
   client: pg.PoolClient,
@@ -77,15 +118,21 @@ export async function replaceChecks(
 
 async function insertChecks(client: pg.PoolClient, runId: string, checks: readonly CheckResult[]): Promise<void> {
   await client.query(
-    `insert into golden_run_checks (run_id, name, severity, verdict, value, threshold, explanation)
-     select $1::text, c.* from unnest($2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[], $7::text[]) as c`,
+    `insert into golden_run_checks
+       (run_id, name, severity, verdict, value, ci_low, ci_high, n, threshold, is_beyond, explanation)
+     select $1::text, c.* from unnest($2::text[], $3::text[], $4::text[], $5::double precision[], $6::double precision[],
+       $7::double precision[], $8::integer[], $9::double precision[], $10::boolean[], $11::text[]) as c`,
     [
       runId,
       checks.map((c) => c.name),
       checks.map((c) => c.severity),
       checks.map((c) => c.verdict),
       checks.map((c) => c.value),
+      checks.map((c) => c.ciLow),
+      checks.map((c) => c.ciHigh),
+      checks.map((c) => c.n),
       checks.map((c) => c.threshold),
+      checks.map((c) => c.isBeyond),
       checks.map((c) => c.explanation),
     ],
   );
@@ -112,7 +159,8 @@ export async function readChecksOf(
   runIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly CheckResult[]>> {
   const { rows } = await db.query<CheckResult & { run_id: string }>(
-    `select run_id, name, severity, verdict, value, threshold, explanation
+    `select run_id, name, severity, verdict, value, ci_low as "ciLow", ci_high as "ciHigh", n, threshold,
+            is_beyond as "isBeyond", explanation
        from golden_run_checks where run_id = any($1::text[]) order by name, severity`,
     [runIds],
   );
@@ -123,6 +171,13 @@ export async function readChecksOf(
     else own.push(check);
   }
   return byRun;
+}
+
+/** The column `forbidden` of a run. */
+export function selectForbidden(run: string): string {
+  return `case when ${run}.forbidden_asked is not null
+            then json_build_object('asked', ${run}.forbidden_asked, 'failed', ${run}.forbidden_failed,
+                                   'unconfirmed', ${run}.forbidden_unconfirmed) end as forbidden`;
 }
 
 /** The column `labels` of a run. */
@@ -139,6 +194,15 @@ export async function readOutcomes(db: pg.Pool, runId: string): Promise<OutcomeC
   const counts = Object.fromEntries(queryOutcomes.map((outcome) => [outcome, 0])) as Record<QueryOutcome, number>;
   for (const row of rows) counts[row.outcome] = row.count;
   return counts;
+}
+
+export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailure | null> {
+  const { rows } = await db.query<Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>>(
+    `select outcome, error_code as "errorCode", error_message as "errorMessage"
+       from golden_run_answers where run_id = $1::text order by answered_at, query_id`,
+    [runId],
+  );
+  return runFailure(rows);
 }
 
 /**
@@ -166,6 +230,8 @@ export interface HistoricRun {
   readonly goldenSetVersion: number;
   readonly status: RunStatus;
   readonly startedAt: Date;
+  /** What its checks came to, each once; empty without a check. */
+  readonly verdicts: readonly Verdict[];
   /** Over all queries, at the largest cut-off; empty unless it completed. */
   readonly scores: readonly SegmentScore[];
 }
@@ -179,7 +245,8 @@ const historySql = `
      order by started_at desc limit $5::integer
   )
   select newest.id as "runId", newest.golden_set_version as "goldenSetVersion", newest.status,
-         newest.started_at as "startedAt", ${scoreColumns}
+         newest.started_at as "startedAt",
+         array(select distinct verdict from golden_run_checks where run_id = newest.id) as verdicts, ${scoreColumns}
     from newest
     left join golden_run_scores s
       on s.run_id = newest.id and s.segment = 'all' and ($6::text[] is null or s.measure = any ($6::text[]))
@@ -211,8 +278,8 @@ export function createRunReads(pool: pg.Pool) {
         measures,
       ]);
       const runs = new Map<string, HistoricRun & { readonly scores: SegmentScore[] }>();
-      for (const { runId, goldenSetVersion, status, startedAt, ...score } of rows) {
-        const run = runs.get(runId) ?? { runId, goldenSetVersion, status, startedAt, scores: [] };
+      for (const { runId, goldenSetVersion, status, startedAt, verdicts, ...score } of rows) {
+        const run = runs.get(runId) ?? { runId, goldenSetVersion, status, startedAt, verdicts, scores: [] };
         runs.set(runId, run);
         if (score.measure !== null) run.scores.push(score);
       }

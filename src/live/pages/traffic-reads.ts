@@ -22,11 +22,12 @@ export async function readDensityPage(
   const { from, until } = range;
   const [density, [diagnosis], topics, deployments] = await Promise.all([
     deps.describeDensity({ pipeline, segment: ALL_SEGMENT, from, until }),
-    deps.diagnoses.list({ pipeline, holding: { from: until, until }, limit: 1 }),
+    deps.incidents.list({ pipeline, during: { from: until, until }, limit: 1 }),
     deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MOST_TOPICS }),
     deploymentsWithin(deps, pipeline, from, until),
   ]);
-  const reference = density.baseline === null ? null : await deps.referenceScores(pipeline, density.baseline.version);
+  const reference =
+    density.baseline === null ? null : await deps.referenceSimilarities(pipeline, density.baseline.version);
   const [low, high] = [reference?.[0], reference?.[reference.length - 1]];
   const [current, shown] = await Promise.all([
     deps.trafficReads.coverage({

@@ -8,10 +8,12 @@ import {
   clickedReciprocalRank,
   clickThroughRate,
   type InsufficientFeedback,
+  queryRate,
 } from './feedback/click-rates.ts';
 import { clicksOverExpectedClicks } from './feedback/clicks-over-expected-clicks.ts';
 import { DEFAULT_CLICK_CUTOFF, type ReferenceCtr } from './feedback/reference-ctr.ts';
-import { type EstimateOutcome, hajekProportion, horvitzThompsonTotal } from './sampling/estimate.ts';
+import { chanceClusters } from './sampling/cluster-variance.ts';
+import { type EstimateOutcome, FEWEST_CLUSTERS, horvitzThompsonTotal } from './sampling/estimate.ts';
 
 /** A sampled live query as these measures need it. */
 export interface SampledQuery extends ClickedQuery {
@@ -88,7 +90,8 @@ export function liveSegments(
  *
  * - `queries`: how many there were, sampled or not (Horvitz and Thompson)
  * - `zero_results_ratio`, `error_ratio`: shares of all queries that were answered without a document, and that failed
- *   or timed out (Hájek, Wilson bounds)
+ *   or timed out (weights calibrated by the counted arrivals; bounds over sessions, also where every query was kept: what
+ *   the service is like is still known only from so many)
  * - `click_through_ratio`: share of the documents shown at the ranks 1 to 10 that were clicked
  * - `clicked_query_ratio`: share of queries with a click
  * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click
@@ -103,24 +106,13 @@ export function* measureSegment(
   window: WindowTraits,
 ): Generator<LiveMeasureOutcome, void, undefined> {
   const n = queries.length;
-  const share = (isOne: (outcome: QueryOutcome) => boolean): EstimateOutcome =>
-    hajekProportion(
-      queries.map(({ cluster, probability, outcome }) => ({
-        cluster,
-        probability,
-        value: isOne(outcome) ? 1 : 0,
-      })),
-      window,
-    );
   const total = horvitzThompsonTotal(
     queries.map(({ cluster, probability }) => ({ cluster, probability, value: 1 })),
     window,
   );
   yield ofEstimate('queries', total, 'horvitz_thompson', n);
-  const empty = share((outcome) => outcome === 'empty');
-  yield ofEstimate('zero_results_ratio', empty, 'hajek_wilson', n);
-  const failed = share((outcome) => outcome === 'error' || outcome === 'timeout');
-  yield ofEstimate('error_ratio', failed, 'hajek_wilson', n);
+  yield ofShare('zero_results_ratio', queries, window, ({ outcome }) => outcome === 'empty');
+  yield ofShare('error_ratio', queries, window, ({ outcome }) => outcome === 'error' || outcome === 'timeout');
   const settled = queries.filter(({ occurredAtMs }) => occurredAtMs < window.settledUntilMs);
   yield* measureClicks(settled, window);
 }
@@ -156,6 +148,19 @@ function ofEstimate(
 ): LiveMeasureOutcome {
   if (outcome.kind === 'estimate' && sampled > 0) return bounded(measure, outcome, ciMethod);
   return { kind: 'no_data', measure, reason: sampled === 0 ? 'no_queries' : 'too_few_sessions' };
+}
+
+function ofShare(
+  measure: LiveMeasure,
+  queries: readonly SampledQuery[],
+  { isComplete }: WindowTraits,
+  holds: (query: SampledQuery) => boolean,
+): LiveMeasureOutcome {
+  if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
+  // Of queries that were kept by rule alone nobody knows how many others there were.
+  if (!isComplete && chanceClusters(queries) < FEWEST_CLUSTERS)
+    return { kind: 'no_data', measure, reason: 'too_few_sessions' };
+  return ofRate(measure, queryRate(queries, holds));
 }
 
 function ofRate(measure: LiveMeasure, outcome: ClickRateOutcome): LiveMeasureOutcome {

@@ -178,7 +178,7 @@ async function removeFragments(client: PoolClient, traces: readonly ErasedSubjec
   ]);
 }
 
-/** A baseline outlives its queries, and a topic shows some of them. */
+/** A baseline outlives its queries, a topic shows some of them, and judgments are of what they asked. */
 async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRow[]): Promise<void> {
   if (queries.length === 0) return;
   const keys = columnsOf(queries, [({ pipeline }) => pipeline, ({ id }) => id]);
@@ -189,6 +189,10 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRo
   );
   await client.query(
     `delete from density_baseline_queries where (pipeline, id) in (select * from unnest($1::text[], $2::text[]))`,
+    keys,
+  );
+  await client.query(
+    `delete from judged_queries where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
     keys,
   );
   await client.query(

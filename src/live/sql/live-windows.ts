@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../model.ts';
 import { namingOutage } from '../../postgres/pool.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
+import type { Arrivals } from '../rules/sampling/calibration.ts';
 
 const BATCH_ROWS = 2000;
 
@@ -38,6 +39,25 @@ export function createLiveWindows(pool: Pool): LiveWindows {
         [pipeline, from, until],
       );
       return row?.samples ?? 0;
+    },
+
+    async arrivals({ pipeline, from, until }) {
+      const rows = await read<Arrivals & { outcome: QueryOutcome }>(
+        `with counted as (
+           select outcome, sum(queries)::double precision as counted from live_query_counts
+            where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz group by outcome
+         ), sampled as (
+           select outcome, sum(1 / case keep_reason when 'rate' then rate_probability else 1 end) as estimated
+             from live_queries
+            where pipeline = $1::text and received_at >= $2::timestamptz and received_at < $3::timestamptz
+              and received_on >= ($2::timestamptz at time zone 'utc')::date
+            group by outcome
+         )
+         select outcome, coalesce(counted, 0) as counted, coalesce(estimated, 0) as estimated
+           from counted full join sampled using (outcome)`,
+        [pipeline, from, until],
+      );
+      return Object.fromEntries(rows.map(({ outcome, ...arrivals }) => [outcome, arrivals]));
     },
 
     async *queries({ pipeline, from, until }: LiveWindow, halvings: number) {
@@ -117,6 +137,11 @@ export interface WindowQuery extends ShownQuery {
 export interface LiveWindows {
   /** Number of samples of the window. */
   count(window: LiveWindow): Promise<number>;
+  /**
+   * Queries that were received in the window, by outcome: all, and as many as the samples stand for. What was sampled
+   * before it came here counts as it came.
+   */
+  arrivals(window: LiveWindow): Promise<Readonly<Partial<Record<QueryOutcome, Arrivals>>>>;
   /**
    * The samples of the window in the order of their occurrence, in batches.
    *

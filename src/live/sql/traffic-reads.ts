@@ -24,21 +24,21 @@ const bucketSql = `
    where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz
    group by 1, 2 order by 1`;
 
-/** How well are live queries covered, by their weight? The last bin holds its upper end. */
+/** How near are the nearest chunks of live queries, by their weight? The last bin holds its upper end. */
 const coverageSql = `
   with measured as (
-    select c.score, 1 / (q.probability * c.thinning) as weight
+    select coalesce((c.nearest->0->>1)::double precision, -1) as similarity, 1 / (q.probability * c.thinning) as weight
       from live_queries q
       join query_coverage c using (received_on, pipeline, id)
      where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
        and q.received_on >= ($2::timestamptz at time zone 'UTC')::date
        and c.status = 'measured'
   ), ends as (
-    select least(min(score), $4::double precision) as low, greatest(max(score), $5::double precision) as high from measured
+    select least(min(similarity), $4::double precision) as low, greatest(max(similarity), $5::double precision) as high from measured
   )
   select low, high,
          case when high > low
-              then least(width_bucket(score, low, high, $6::integer), $6::integer) - 1 else 0 end as bin,
+              then least(width_bucket(similarity, low, high, $6::integer), $6::integer) - 1 else 0 end as bin,
          sum(weight) as weight, count(*)::integer as queries
     from measured cross join ends
    group by low, high, bin`;
@@ -86,7 +86,7 @@ export interface TrafficBucket {
   readonly outcomes: Readonly<Record<QueryOutcome, number>>;
 }
 
-/** Weights of measured queries by how well the store covers them, in bins of one width from `low` to `high`. */
+/** Weights of measured queries by the cosine of their nearest chunk, in bins of one width from `low` to `high`. */
 interface CoverageHistogram {
   readonly low: number;
   readonly high: number;

@@ -8,8 +8,6 @@ export interface JudgedMeasure {
   readonly worse: 'below' | 'above';
   /** `share` lies in [0, 1]; `seconds` is any time; `multiple` is 1 as in the baseline. */
   readonly unit: 'share' | 'seconds' | 'multiple';
-  /** Whether it is the share of n things with a property. Its bounds are then never narrower than those of n draws. */
-  readonly isProportion: boolean;
   /** A value of fewer queries, opinions or sessions is not judged, unless the config says otherwise. */
   readonly leastN: number;
   /** New measurements in a row that must show the same before the verdict changes. */

@@ -3,12 +3,13 @@
  * exported as. Sentences, thresholds, the catalogue of metrics, the export and the pages are made from these rows; adding
  * a measure takes a row and the code that takes it. Golden scores are no rows: their keys are those of `ir`.
  */
+import { judgedMeasures } from './judged-measures.ts';
 import type { JudgedMeasure, Measure, MeasureGauge } from './measure-row.ts';
 import { partMeasures } from './part-measures.ts';
 import { trafficMeasures } from './traffic-measures.ts';
 
-/** In reading order: traffic, feedback, density, then the store, its index and the embedder, then golden runs. */
-export const measureTable = { ...trafficMeasures, ...partMeasures } as const;
+/** In reading order: traffic, feedback, density, judged scores, then the store, its index and the embedder, then golden runs. */
+export const measureTable = { ...trafficMeasures, ...judgedMeasures, ...partMeasures } as const;
 
 type MeasureName = keyof typeof measureTable;
 
@@ -65,6 +66,9 @@ const gapReasons: Readonly<Record<string, string>> = {
   store_empty: 'the store has no vectors',
   store_failed: 'the store did not answer',
   embedder_failed: 'the embedder did not answer',
+  too_few_labels: 'people have graded too few sessions',
+  judge_failing: 'the judge fails too often',
+  no_judge: 'people alone grade',
 };
 
 /** Why a measure came to no value, in words; a reason that is not known here loses its underscores. */

@@ -12,11 +12,15 @@ const INTERVAL_BY_HAND_SECONDS = 86_400;
 /** Of how well golden sets stand for live traffic: measured every six hours, with a score for each metric of the set. */
 const GOLDEN = 'golden_';
 const LIVE_MIX = 'golden_live_mix_';
+/** Of the grades of live queries, which are exported by what judges. */
+const JUDGED = /^(live|judged?)_/;
 
 /** Longest that what a probe found is trusted, in seconds; null for what no probe finds. */
 export function probeTrustSeconds(measure: string): number | null {
   const { every } = measureRow(measure);
-  return typeof every !== 'number' || measure.startsWith(GOLDEN) ? null : INTERVALS_TO_TRUST * every;
+  return typeof every !== 'number' || measure.startsWith(GOLDEN) || JUDGED.test(measure)
+    ? null
+    : INTERVALS_TO_TRUST * every;
 }
 
 /** Longest that the scores of a golden run are trusted, in seconds; null is the interval of a set that runs by hand. */

@@ -27,7 +27,22 @@ export const partMeasures = {
       labels: ['pipeline', 'k'],
       bounds: true,
     },
-    judged: { worse: 'below', unit: 'share', isProportion: false, leastN: 10, confirm: 2, of: 'pipeline' },
+    judged: { worse: 'below', unit: 'share', leastN: 10, confirm: 2, of: 'pipeline' },
+  },
+  repeat_density: {
+    title: 'Density, asked again',
+    means: 'the query density of baseline queries that were asked again',
+    note: 'Baseline queries of the last hour, asked again: 1 when the store answers as it did, less when it lost what they found.',
+    scale: 'other',
+    every: 300,
+    isGlance: true,
+    gauge: {
+      name: 'recalld_repeat_density',
+      help: 'Query density of about 100 baseline queries that were asked again in the last hour: exp of minus the mean change of their surprise, 1 when the store answers as it did in the baseline.',
+      labels: ['pipeline'],
+      bounds: true,
+    },
+    judged: { worse: 'below', unit: 'multiple', leastN: 30, confirm: 2, of: 'pipeline' },
   },
   embedding_canary_median: {
     title: 'Embedder canary, median',
@@ -132,14 +147,14 @@ export const partMeasures = {
     means: 'the age of the sample of the store',
     note: 'Since the store was last sampled.',
     scale: 'seconds',
-    judged: { worse: 'above', unit: 'seconds', isProportion: false, leastN: 0, confirm: 2, of: 'pipeline' },
+    judged: { worse: 'above', unit: 'seconds', leastN: 0, confirm: 2, of: 'pipeline' },
   },
   retriever_error_ratio: {
     title: 'Failed golden queries',
     means: 'the share of golden queries that failed or timed out',
     note: 'In the latest golden run of the set.',
     scale: 'share',
-    judged: { worse: 'above', unit: 'share', isProportion: true, leastN: 20, confirm: 1, of: 'golden_sets' },
+    judged: { worse: 'above', unit: 'share', leastN: 20, confirm: 1, of: 'golden_sets' },
   },
   retriever_latency_p95_seconds: {
     title: 'Golden query latency, p95',
@@ -149,7 +164,6 @@ export const partMeasures = {
     judged: {
       worse: 'above',
       unit: 'seconds',
-      isProportion: false,
       leastN: 20,
       confirm: 2,
       of: 'golden_sets',
@@ -164,7 +178,6 @@ export const partMeasures = {
     judged: {
       worse: 'below',
       unit: 'share',
-      isProportion: false,
       leastN: 100,
       confirm: 1,
       of: 'golden_sets',
@@ -185,7 +198,6 @@ export const partMeasures = {
     judged: {
       worse: 'above',
       unit: 'seconds',
-      isProportion: false,
       leastN: 0,
       confirm: 2,
       of: 'golden_sets',

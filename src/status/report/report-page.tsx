@@ -1,11 +1,11 @@
 /** A review of one pipeline over a span of time, as one document that needs no server and nothing else. */
 import { renderToString } from 'preact-render-to-string';
-import { pageStatistics } from '../../checks/rules/incidents.ts';
 import { type Fact, Facts, Section } from '../../console/components/section.tsx';
 import { duration, minute, plural } from '../../console/format.ts';
 import { DensityPart, Topics } from '../../density/sections.tsx';
 import { deploymentMark } from '../../deployments/deployment-table.tsx';
 import { acceptedText, IncidentsPart, PagesPart } from '../../diagnosis/pages/incidents-part.tsx';
+import { pageStatistics } from '../../diagnosis/rules/page-statistics.ts';
 import { GoldenHealthPart, headlineOf, ScoresPart } from '../../golden/pages/scores-part.tsx';
 import type { Review } from '../read-review.ts';
 
@@ -85,18 +85,16 @@ function Report({ review, now, version, style }: ReportProps) {
 }
 
 function glance({ sets, incidents, density, topics, from, until }: Review): Fact[] {
-  const critical = incidents.filter(({ worst }) => worst === 'critical').length;
+  const critical = incidents.filter(({ severity }) => severity === 'critical').length;
   const latest = density.series.query_density.at(-1);
-  const { pages, suspect } = pageStatistics(
-    incidents.map((one) => ({ ...one, cause: one.diagnoses[0]?.cause ?? null })),
-  );
+  const { pages, suspect } = pageStatistics(incidents, from, until);
   const accepted = density.budget === null ? null : acceptedText(density.budget, until.getTime() - from.getTime());
   return [
     ...sets.map(headlineOf),
     {
       name: 'Incidents',
       value: incidents.length === 0 ? 'none' : String(incidents.length),
-      detail: incidents.length === 0 ? 'every check held' : `${critical} critical`,
+      detail: incidents.length === 0 ? 'nothing was in alarm' : `${critical} critical`,
     },
     {
       name: 'Query density',
@@ -119,7 +117,7 @@ function glance({ sets, incidents, density, topics, from, until }: Review): Fact
       detail:
         pages === 0
           ? accepted === null
-            ? 'no check became critical'
+            ? 'nothing became critical'
             : `budget of false ones: ${accepted}`
           : `${plural(suspect, 'of them looks', 'of them look')} false`,
     },

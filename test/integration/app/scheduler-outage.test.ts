@@ -129,7 +129,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     expect(await runsOnceThere(3)).toEqual(['2026-11-20', '2026-11-21', '2026-11-23']);
     expect(await missed()).toBe(1);
     expect(meter.increments.filter(({ value }) => value > 0)).toEqual([
-      { name: 'recalld_ticks_given_up_total', labels: { job: 'run-golden-set' }, value: 1 },
+      { name: 'recalld_ticks_given_up_total', labels: { task: 'run-golden-set' }, value: 1 },
     ]);
   });
 

@@ -4,7 +4,7 @@ import { evaluateChecks } from '../../../src/checks/evaluate-checks.ts';
 import { readCheckGauges } from '../../../src/checks/gauges.ts';
 import type { ThresholdCheck } from '../../../src/checks/rules/threshold.ts';
 import { measureRetrievers } from '../../../src/golden/runs/measure-retrievers.ts';
-import { aGoldenRun, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { aGoldenRun, aLatestRun, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aGap, aMeasurement } from '../../support/measurements.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
@@ -101,6 +101,76 @@ describe('the checks of live traffic', () => {
     await measurements.record([aGap({ ...gap, windowStart: NOON, windowEnd: clock.now() })]);
     await evaluateChecks(deps);
     expect(await checkStore.standings()).toMatchObject([{ verdict: 'no_data', isQuiet: true }]);
+  });
+
+  it('keep their name, what they were and since when through a change of the threshold', async () => {
+    const named = { ...errors, name: 'errors', segments: 'each' } as const;
+    const { clock, deps, checkStore, measure } = aWorld([named]);
+    const evaluate = async (check: ThresholdCheck, value: number) => {
+      await measure(value);
+      await evaluateChecks({ ...deps, pipelines: [aWatchedPipeline({ thresholds: [check] })] });
+      await clock.advance(300_000);
+    };
+    await evaluate(named, 0.01);
+    const brokeAt = clock.now();
+    for (let look = 0; look < 3; look++) await evaluate(named, 0.2);
+    const [before] = await checkStore.standings();
+    await evaluate({ ...named, threshold: 0.08 }, 0.2);
+    const after = await checkStore.standings();
+    expect(after).toMatchObject([
+      {
+        name: 'errors',
+        verdict: 'critical',
+        threshold: 0.08,
+        before: 0.01,
+        breachedSince: brokeAt,
+        since: before?.since,
+      },
+    ]);
+    expect(after).toHaveLength(1);
+  });
+
+  it('start anew when a name comes to stand for another measure', async () => {
+    const { deps, checkStore, measure } = aWorld([{ ...errors, name: 'service' }]);
+    await measure(0.01);
+    await evaluateChecks(deps);
+    const other: ThresholdCheck = { ...errors, name: 'service', measure: 'zero_results_ratio' };
+    await evaluateChecks({ ...deps, pipelines: [aWatchedPipeline({ thresholds: [other] })] });
+    expect(await checkStore.standings()).toMatchObject([{ measure: 'zero_results_ratio', before: null, value: null }]);
+  });
+
+  it('that broke with the retriever are of its outage, until one measurement is wholly of later times', async () => {
+    const { clock, deps, checkStore, runs, measurements } = aWorld([{ ...errors, confirm: 1 }]);
+    const outcomes = (failed: number) => ({ ok: 100 - failed, empty: 0, error: failed, timeout: 0 });
+    const look = async (failed: number, value: number) => {
+      await clock.advance(3600_000);
+      const now = clock.now();
+      const ended = {
+        durationSeconds: 60,
+        outcomes: outcomes(failed),
+        failure: null,
+        forbidden: null,
+        checks: [],
+        finishedAt: now,
+      };
+      runs.latestRuns = [aLatestRun({ ended })];
+      const window = { windowStart: new Date(now.getTime() - 5_400_000), windowEnd: now, measuredAt: now };
+      const bounds = { value, ciLow: value * 0.8, ciHigh: value * 1.2, n: 1000 };
+      await measurements.record([aMeasurement({ measure: 'error_ratio', ...bounds, ...window })]);
+      await evaluateChecks(deps);
+      const [standing] = await checkStore.standings();
+      return standing?.outageUntil !== null;
+    };
+    const isOfOutage: boolean[] = [];
+    for (const [failed, value] of [
+      [0, 0.01],
+      [90, 0.5],
+      [0, 0.3],
+      [0, 0.3],
+      [90, 0.5],
+    ] as const)
+      isOfOutage.push(await look(failed, value));
+    expect(isOfOutage).toEqual([false, true, true, false, false]);
   });
 
   it('are not known when nobody judges them any more', async () => {

@@ -10,6 +10,7 @@ import { erase } from '../../../src/erasure/erase.ts';
 import { createRetrieverLimits } from '../../../src/golden/sql/retriever-limits.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { type LiveSample } from '../../../src/live/sql/record-arrivals.ts';
+import { createTrafficReads } from '../../../src/live/sql/traffic-reads.ts';
 import { NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { HandClock } from '../../support/hand-clock.ts';
@@ -36,6 +37,8 @@ const chunks = [
   { id: 'a copy', vector: Float32Array.of(1, 0), content: 'first' },
   { id: 'b', vector: Float32Array.of(0.8, 0.6), content: 'second' },
   { id: 'c', vector: Float32Array.of(0, 1), content: 'third' },
+  { id: 'd', vector: Float32Array.of(-0.8, 0.6), content: 'fourth' },
+  { id: 'e', vector: Float32Array.of(-1, 0), content: 'fifth' },
 ];
 
 beforeAll(async () => {
@@ -65,7 +68,6 @@ function deps(plan: Partial<DensityPlan> = {}, parts: Partial<MeasureCoverageDep
         pipeline: 'docs',
         store,
         embedder: null,
-        k: 2,
         windowMs: HOUR,
         graceMs: 10 * MINUTE,
         maxPerSecond: 1000,
@@ -75,6 +77,7 @@ function deps(plan: Partial<DensityPlan> = {}, parts: Partial<MeasureCoverageDep
         segmentKeys: [],
         maxSegments: 10,
         severity: null,
+        checkName: 'density drift',
         ...plan,
       },
     ],
@@ -102,7 +105,7 @@ async function measure(own: MeasureCoverageDeps): Promise<number> {
   return calls;
 }
 
-async function rows(columns = 'id, status, score, reason'): Promise<unknown[]> {
+async function rows(columns = 'id, status, nearest->0->1 as similarity, reason'): Promise<unknown[]> {
   return (await database.pool.query(`select ${columns} from query_coverage order by id`)).rows;
 }
 
@@ -110,14 +113,16 @@ describe('a sampled query', () => {
   it('is measured by its distinct chunks, with what was found', async () => {
     await ask({});
     await measure(deps());
-    expect(await rows('status, round(score::numeric, 6)::float as score, reason, nearest, thinning')).toEqual([
+    expect(await rows('status, reason, nearest, thinning')).toEqual([
       {
         status: 'measured',
-        score: 0.9,
         reason: null,
         nearest: [
           ['a', 1],
           ['b', expect.closeTo(0.8, 6)],
+          ['c', 0],
+          ['d', expect.closeTo(-0.8, 6)],
+          ['e', -1],
         ],
         thinning: 1,
       },
@@ -127,7 +132,9 @@ describe('a sampled query', () => {
   it('is embedded from its text when it came without a vector, and keeps the vector', async () => {
     await ask({ embedding: null, text: 'how' });
     await measure(deps({ embedder: memoryEmbedder({ how: [0, 1] }) }));
-    expect(await rows('score, embedding is not null as kept')).toEqual([{ score: expect.closeTo(0.8, 6), kept: true }]);
+    expect(await rows('nearest->0->0 as nearest, embedding is not null as kept')).toEqual([
+      { nearest: 'c', kept: true },
+    ]);
   });
 
   it.each([
@@ -139,23 +146,25 @@ describe('a sampled query', () => {
   ])('with %s is counted, not guessed', async (_name, parts, reason) => {
     await ask(parts);
     await measure(deps());
-    expect(await rows()).toEqual([{ id: 'q0', status: 'not_measurable', score: null, reason }]);
+    expect(await rows()).toEqual([{ id: 'q0', status: 'not_measurable', similarity: null, reason }]);
     const period = { pipeline: 'docs', from: after(-HOUR), until: after(HOUR), scoredSince: null };
     expect((await coverage.tally(period)).notMeasurable).toEqual({ [reason]: 1 });
   });
 
-  it('that finds fewer than k chunks is measured by those, and says so', async () => {
+  it('that finds few chunks is measured by the nearest, and says so', async () => {
     store.hold(chunks.slice(0, 2));
     await ask({});
     await measure(deps());
-    expect(await rows()).toEqual([{ id: 'q0', status: 'measured', score: 1, reason: 'short' }]);
+    expect(await rows()).toEqual([{ id: 'q0', status: 'measured', similarity: 1, reason: 'short' }]);
   });
 
   it('that finds nothing is as badly covered as can be', async () => {
     store.hold([]);
     await ask({});
     await measure(deps());
-    expect(await rows()).toEqual([{ id: 'q0', status: 'measured', score: -1, reason: 'short' }]);
+    const shown = { pipeline: 'docs', from: after(-HOUR), until: after(HOUR), within: null, bins: 4 };
+    expect(await createTrafficReads(database.pool).coverage(shown)).toMatchObject({ low: -1, high: -1, queries: 1 });
+    expect(await rows()).toEqual([{ id: 'q0', status: 'measured', similarity: null, reason: 'short' }]);
   });
 
   it('is left alone while its minute may still drop it', async () => {
@@ -198,7 +207,7 @@ describe('a store that is down', () => {
     await ask({});
     store.failure = 'it is down';
     await measure(deps());
-    expect(await rows()).toEqual([{ id: 'q0', status: 'open', score: null, reason: 'store_failed' }]);
+    expect(await rows()).toEqual([{ id: 'q0', status: 'open', similarity: null, reason: 'store_failed' }]);
     store.failure = null;
     await measure(deps());
     expect(await rows()).toMatchObject([{ status: 'open' }]);
@@ -214,7 +223,7 @@ describe('a store that is down', () => {
       clock.set(after(minute * MINUTE));
       await measure(deps());
     }
-    expect(await rows()).toEqual([{ id: 'q0', status: 'not_measurable', score: null, reason: 'store_failed' }]);
+    expect(await rows()).toEqual([{ id: 'q0', status: 'not_measurable', similarity: null, reason: 'store_failed' }]);
     expect(store.searches).toBe(12);
   });
 });
@@ -319,6 +328,7 @@ describe('an erasure', () => {
         pipeline: 'docs',
         createdAt: NOON,
         reason: 'enough traffic',
+        storeMean: Float64Array.of(0.25, 0.5),
         tailSessions: 4,
         baseline: {
           grade: 'page',
@@ -336,8 +346,10 @@ describe('an erasure', () => {
       },
       { tail: [kept('q0', 'hash of ann'), kept('old', 'hash of ann')], sample: [kept('q1', null)] },
     );
+    expect(await baselines.similarities('docs', version)).toEqual(Float64Array.of(0.5));
     expect(await baselines.find('docs', version)).toMatchObject({
       version: 1,
+      storeMean: Float64Array.of(0.25, 0.5),
       baseline: {
         period: { from: NOON, until: after(DAY) },
         regions: { count: 1, columns: 2, centroids: Float64Array.of(1, 0) },

@@ -90,13 +90,13 @@ function scored(value: number): GaugeSample {
 describe('a scrape', () => {
   it('shows what is stored and what this process has counted', async () => {
     const exporter = anExporter(async () => [scored(0.8125)]);
-    exporter.meter.increment('recalld_jobs_total', { job: 'run-golden-set', outcome: 'completed' }, 2);
-    exporter.meter.observe('recalld_job_duration_seconds', { job: 'run-golden-set' }, 0.25);
+    exporter.meter.increment('recalld_jobs_total', { task: 'run-golden-set', outcome: 'completed' }, 2);
+    exporter.meter.observe('recalld_job_duration_seconds', { task: 'run-golden-set' }, 0.25);
     const shown = series(await exporter.freshScrape());
     expect(shown.get(ndcgSeries)).toBe('0.8125');
-    expect(shown.get('recalld_jobs_total{job="run-golden-set",outcome="completed"}')).toBe('2');
-    expect(shown.get('recalld_job_duration_seconds_bucket{le="0.1",job="run-golden-set"}')).toBe('0');
-    expect(shown.get('recalld_job_duration_seconds_bucket{le="0.5",job="run-golden-set"}')).toBe('1');
+    expect(shown.get('recalld_jobs_total{task="run-golden-set",outcome="completed"}')).toBe('2');
+    expect(shown.get('recalld_job_duration_seconds_bucket{le="0.1",task="run-golden-set"}')).toBe('0');
+    expect(shown.get('recalld_job_duration_seconds_bucket{le="0.5",task="run-golden-set"}')).toBe('1');
     expect(shown.get(`recalld_build_info{version="1.2.3",nodejs="${process.versions.node}"}`)).toBe('1');
     expect(shown.get('recalld_snapshot_age_seconds')).toBe('0');
   });
@@ -347,8 +347,8 @@ describe('the text', () => {
       return [{ name, labels: values, value: 0.5 } as GaugeSample];
     });
     const exporter = anExporter(async () => everyGauge);
-    exporter.meter.increment('recalld_jobs_total', { job: 'run-golden-set', outcome: 'dead' });
-    exporter.meter.observe('recalld_job_duration_seconds', { job: 'run-golden-set' }, 1);
+    exporter.meter.increment('recalld_jobs_total', { task: 'run-golden-set', outcome: 'dead' });
+    exporter.meter.observe('recalld_job_duration_seconds', { task: 'run-golden-set' }, 1);
     const text = await exporter.freshScrape();
     expect(storedSeries(text)).toHaveLength(everyGauge.length);
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {

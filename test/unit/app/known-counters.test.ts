@@ -7,10 +7,12 @@ import { MemoryLogger } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
 const config = configSchema.parse({
+  notify: [{ kind: 'slack', url: 'https://hooks.example.org/recalld' }],
   pipelines: [
     {
       name: 'docs',
       retriever: { kind: 'http', url: 'http://127.0.0.1:1/search', results: { list: 'r', id: 'id' } },
+      judged: { judge: { kind: 'none' } },
       privacy: { presidio: { url: 'http://127.0.0.1:2/analyze' } },
     },
   ],
@@ -23,7 +25,7 @@ it('shows every labelled counter that an alert watches as 0 before its first eve
     logger: new MemoryLogger(),
     version: '0',
   });
-  showJobCounters(exporter.meter);
+  showJobCounters(config, exporter.meter);
   showIngestCounters(config, exporter.meter);
   const text = Buffer.concat(await exporter.scrape()).toString('utf8');
   const watched = new Set(
@@ -33,6 +35,6 @@ it('shows every labelled counter that an alert watches as 0 before its first eve
   );
   expect(watched.size).toBeGreaterThan(5);
   for (const name of watched) expect(text).toMatch(new RegExp(`^${name}(\\{.+\\})? 0$`, 'm'));
-  expect(text).toContain('recalld_jobs_total{job="run-golden-set",outcome="dead"} 0');
+  expect(text).toContain('recalld_jobs_total{task="run-golden-set",outcome="dead"} 0');
   expect(text).toContain('recalld_queries_total{pipeline="docs",outcome="timeout"} 0');
 });

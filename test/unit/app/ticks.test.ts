@@ -46,7 +46,7 @@ function anHourlySchedule(parts: Partial<Ticked> = {}, clockWatch: TicksDeps['cl
     logger,
     fire: (hour: number) => schedule.fire(HOURLY, at(hour)),
     givenUp: () =>
-      meter.increments.filter(({ value }) => value > 0).map(({ name, labels }) => `${name} ${labels['job']}`),
+      meter.increments.filter(({ value }) => value > 0).map(({ name, labels }) => `${name} ${labels['task']}`),
     levels: () => logger.lines.map(({ level }) => level),
   };
 }

@@ -5,9 +5,10 @@ import { noChange, traffic } from '../../../bench/density/traffic.ts';
 import { scoresOn, type World } from '../../../bench/density/world.ts';
 import { measureDensity } from '../../../bench/density-calibration.ts';
 import { randomNumbers } from '../../../bench/random-numbers.ts';
+import { meanDirection } from '../../../src/vector/matrix.ts';
 
 const world = syntheticWorld(7, { groups: 3, topicsPerGroup: 4, chunksPerTopic: 12, questionsPerTopic: 60 });
-const scores = scoresOn(world.store, world.vectors);
+const scores = scoresOn(world.store, world.vectors, meanDirection(world.store));
 
 /** Share of the questions of a topic that score below the worst 5 % of what is asked from the start. */
 function badlyCovered(of: World, given: Float64Array, topic: number): number {
@@ -33,7 +34,7 @@ describe('the simulated worlds', () => {
 
   it('leave real articles out of the store that real questions ask for', async () => {
     const articles = await articleWorld(1);
-    const measured = scoresOn(articles.store, articles.vectors);
+    const measured = scoresOn(articles.store, articles.vectors, meanDirection(articles.store));
     const held = new Set(articles.chunkTopics);
     expect(articles.uncovered).toHaveLength(6);
     expect(articles.uncovered.filter(({ topic }) => held.has(topic))).toEqual([]);

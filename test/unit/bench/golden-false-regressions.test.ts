@@ -1,15 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { meanWithBounds, rateWithBounds, shareWithBounds } from '../../../bench/bounds.ts';
 import { noiseLevels } from '../../../bench/golden/false-regressions.ts';
-import { damage, drawRetriever, runOnce } from '../../../bench/golden/noisy-retriever.ts';
+import { damage, drawRetriever, rebuilt, runOnce } from '../../../bench/golden/noisy-retriever.ts';
 import { defaultCheck, RERUNS, startWatch } from '../../../bench/golden/watched-stream.ts';
 import { measureGolden } from '../../../bench/golden-false-regressions.ts';
 import { randomNumbers } from '../../../bench/random-numbers.ts';
+import { NO_SHIFT } from '../../../src/checks/rules/check-result.ts';
 import { type ComparedWithBaseline, judgeRegression } from '../../../src/checks/rules/regression.ts';
 import { storedComparison } from '../../../src/golden/rules/compare-golden-runs.ts';
-import { compareMetric } from '../../../src/golden/rules/compare-metric.ts';
-import { rerunNoise } from '../../../src/golden/rules/rerun-noise.ts';
+import { compareMetric, type MetricComparison } from '../../../src/golden/rules/compare-metric.ts';
+import { measureReruns } from '../../../src/golden/rules/rerun-noise.ts';
+import type { Verdict } from '../../../src/model.ts';
 import { mean } from '../../../src/stats/descriptive.ts';
+
+const still = { name: 'still', restless: 0, flips: 0, shared: 0, replicas: 'none', rebuild: null } as const;
 
 describe('a simulated stream of golden runs', () => {
   it.each(noiseLevels)('is judged as the daemon would with every comparison made: $name', (noise) => {
@@ -18,23 +22,41 @@ describe('a simulated stream of golden runs', () => {
       const random = randomNumbers(seed);
       const retriever = drawRetriever(60, random);
       const damaged = damage(retriever, 0.25, 0, random);
-      const reruns = Array.from({ length: RERUNS }, () => runOnce(retriever, noise, random).ndcg);
+      const reruns = Array.from({ length: RERUNS }, () => runOnce(retriever, noise, random));
+      const pinned = reruns.at(-1)?.ndcg ?? [];
+      const keys = [
+        { measure: 'ndcg', k: 10 },
+        { measure: 'hit_rate', k: 10 },
+      ] as const;
+      const { noise: table, means } = measureReruns(
+        keys,
+        reruns.map(({ ndcg, hits }) => [ndcg, hits]),
+        [],
+      );
       const watch = startWatch('ndcg', reruns);
       const check = { ...defaultCheck, measure: 'ndcg@10' };
+      const learned: number[] = [];
       let history: ComparedWithBaseline[] = [];
-      for (let run = 0; run < 12; run++) {
-        const { ndcg } = runOnce(run < 4 ? retriever : damaged, noise, random);
-        const metric = compareMetric(
-          { measure: 'ndcg', k: 10 },
-          reruns.at(-1) ?? [],
-          ndcg,
-          rerunNoise(reruns),
-          storedComparison,
-        );
-        const current = { runId: `${run}`, baselineRunId: 'baseline', metrics: [metric] };
-        const isBreached = judgeRegression(check, 'set', current, history).verdict === 'critical';
+      let stood: Verdict | null = null;
+      let last: MetricComparison | null = null;
+      // Each day has two runs; the last ones are damaged.
+      for (let run = 0; run < 18; run++) {
+        const day = Math.floor(run / 2);
+        const isOwn = day === 0 || noise.rebuild?.isSeen !== true;
+        if (run % 2 === 0 && (isOwn || day > 1) && last !== null && !(last.verdict === 'regression' && last.p < 0.01)) {
+          learned.push(last.difference);
+        }
+        const scored = runOnce(run < 14 ? retriever : damaged, noise, random);
+        const own = table['all']?.['ndcg@10'] ?? null;
+        const unit = isOwn ? 'day' : 'generation';
+        const expected = { means: means?.['ndcg@10'] ?? [], unit, accepted: [...learned] } as const;
+        last = compareMetric(keys[0], pinned, scored.ndcg, own, storedComparison, expected);
+        const current = { runId: `${run}`, baselineRunId: 'baseline', metrics: [last] };
+        const { verdict } = judgeRegression(check, 'set', current, history, NO_SHIFT, stood);
+        const isBreached = verdict === 'critical';
+        stood = verdict;
         history = [current];
-        expect(watch.judge(ndcg)).toBe(isBreached);
+        expect(watch.judge(scored, day, isOwn)).toBe(isBreached);
         verdicts.push(isBreached);
       }
     }
@@ -55,20 +77,41 @@ describe('a simulated stream of golden runs', () => {
   it('moves by what its queries share', () => {
     const random = randomNumbers(5);
     const retriever = drawRetriever(1000, random);
-    const noise = { name: 'swaying', restless: 0, shared: 0.05 };
+    const noise = { ...still, name: 'swaying', shared: 0.05 };
     const means = Array.from({ length: 400 }, () => mean(runOnce(retriever, noise, random).ndcg));
     const spread = Math.sqrt(mean(means.map((value) => (value - retriever.meanNdcg) ** 2)));
     expect(spread).toBeGreaterThan(0.04);
     expect(spread).toBeLessThan(0.06);
+  });
+
+  it('draws the queries of a night anew, and flips those of a run', () => {
+    const random = randomNumbers(7);
+    const retriever = drawRetriever(5000, random);
+    const changedIn = (ndcg: Float64Array) =>
+      ndcg.filter((score, query) => score !== retriever.scores.ndcg[query]).length / 5000;
+    const night = rebuilt(retriever, { redraw: 0.1, shared: 0 }, random);
+    // Three of ten come out at the rank they had.
+    expect(changedIn(night.scores.ndcg)).toBeCloseTo(0.07, 1);
+    expect(changedIn(runOnce(retriever, { ...still, flips: 0.1 }, random).ndcg)).toBeCloseTo(0.07, 1);
+    expect(changedIn(runOnce(retriever, still, random).ndcg)).toBe(0);
+  });
+
+  it('of replicas is that of one of three, or of one for each query', () => {
+    const random = randomNumbers(9);
+    const retriever = drawRetriever(300, random);
+    const answersOf = (replicas: 'each run' | 'each query') =>
+      new Set(Array.from({ length: 60 }, () => runOnce(retriever, { ...still, replicas }, random).ndcg.join())).size;
+    expect(answersOf('each run')).toBe(3);
+    expect(answersOf('each query')).toBeGreaterThan(50);
   });
 });
 
 describe('the quick simulation of golden runs', () => {
   const { unchanged, dropped, provenance } = measureGolden(true, 1, () => {});
 
-  it('has every noise with both measures, and both kinds of drop', () => {
+  it('has every noise with both measures, and every kind of drop', () => {
     expect(unchanged).toHaveLength(2 * noiseLevels.length);
-    expect(dropped).toHaveLength(2 * noiseLevels.length);
+    expect(dropped).toHaveLength(3 * noiseLevels.length);
     expect(provenance).toMatchObject({
       command: 'npx tsx bench/golden-false-regressions.ts',
       seed: expect.any(Number),

@@ -13,6 +13,7 @@ const checks: GoldenChecks = {
   floors: [{ measure: 'ndcg@10', below: 0.8, severity: 'critical' }],
   regressions: [{ measure: 'ndcg@10', drop: 0.02, alpha: 0.05, severity: 'critical', runs: 2 }],
   staleLabels: [{ above: 0.02, severity: 'warning' }],
+  forbidden: [],
 };
 
 const MINUTES_BETWEEN = 60;
@@ -61,6 +62,16 @@ function backtest(
 }
 
 describe('the backtest of golden checks', () => {
+  it('replays an index that falls on every other night as one regression, which two good runs end', async () => {
+    const stands = [
+      { ...fell[0], differences: [aDifference({ difference: 0, ciLow: 0, ciHigh: 0, p: 1 })] },
+    ] as typeof fell;
+    const nights = [fell, fell, stands, fell, stands, fell, stands, stands, stands];
+    const runs = await stored(nights.map((comparisons) => ({ scores: good, comparisons })));
+    const regression = (await backtest(runs, 0, nights.length)).find(({ name }) => name.includes('regression'));
+    expect(regression?.firings).toMatchObject([{ verdict: 'critical', episodes: 1, totalSeconds: 6 * 3600 }]);
+  });
+
   it('judges stored scores by the floors of today', async () => {
     const runs = await stored([{ scores: good }, { scores: bad }, { scores: bad }, { scores: good }]);
     const [floor] = await backtest(runs, 0, 4);

@@ -14,6 +14,25 @@ function problemOf(golden: string, checks: string): string {
 
 const aFloor = (measure: string): string => `{measure: ${measure}, below: 0.8}`;
 
+describe('the name of a check', () => {
+  const named = (name: string, below = 0.8): string => `{name: "${name}", measure: ndcg@10, below: ${below}}`;
+
+  it('is free, so that its threshold may change', () => {
+    expect(problemOf('{set: faq}', `${named('quality')}, ${named('quality (must)', 0.5)}`)).toContain(
+      'checks[1].name must be up to 64 letters',
+    );
+    expect(problemOf('{set: faq}', `${named('quality: promised')}, ${named('quality: usual', 0.9)}`)).toBe('accepted');
+  });
+
+  it.each([
+    ['of one on the same sets', `${named('quality')}, ${named('quality', 0.5)}`, 'quality on faq'],
+    ['of one without a name', `${named('mrr@10 below 0.5')}, {measure: mrr@10, below: 0.5}`, 'mrr@10 below 0.5 on faq'],
+    ['of one on something else', `${named('x')}, {name: x on faq, measure: error_ratio, above: 0.1}`, 'x on faq'],
+  ])('is not that %s', (_, checks, name) => {
+    expect(problemOf('{set: faq}', checks)).toContain(`is called "${name}", as checks[0] is; give one another name`);
+  });
+});
+
 describe('a check', () => {
   it.each(runMeasures)('may be on %s at a cut-off of its golden set', (measure) => {
     expect(problemOf('{set: faq, cutoffs: [7]}', aFloor(`${measure}@7`))).toBe('accepted');

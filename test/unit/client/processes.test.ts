@@ -10,6 +10,7 @@ import { hang, startRecordingDaemon } from './recording-daemon.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const folder = path.join(root, 'src/client');
+const readme = readFileSync(path.join(root, 'README.md'), 'utf8');
 
 /** A Node.js process that is killed when the test ends, in case it is still there. */
 function startNode(args: readonly string[]): ChildProcess & { readonly lines: string[] } {
@@ -42,23 +43,56 @@ const trackTo = (url: string) => `
   for (let i = 0; i < 100; i++) client.track({ text: 'x'.repeat(1000), results: ['a'] });`;
 
 describe('a host that ends', () => {
-  it('does not wait for a daemon that is away', async () => {
-    const host = startHost(`${trackTo('http://127.0.0.1:9')}
-      while (client.stats().queries.retries === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-      console.log(client.stats().queries.pending);`);
-    expect(await endOf(host)).toEqual({ code: 0, lines: ['100'] });
+  it('has delivered everything that it had taken, without a word of ours', async () => {
+    const daemon = await startRecordingDaemon();
+    const host = startHost(`
+      const client = createClient({ url: '${daemon.url}', pipeline: 'p' });
+      for (let i = 0; i < 60; i++) client.track({ id: 'q-' + i, results: ['a'] });
+      client.feedback({ queryId: 'q-1', kind: 'thumb', value: 'up' });`);
+    expect(await endOf(host)).toEqual({ code: 0, lines: [] });
+    expect(daemon.items('/v1/queries')).toHaveLength(60);
+    expect(daemon.items('/v1/feedback')).toHaveLength(1);
   }, 30_000);
 
-  it('does not wait for a daemon that has read the request and never answers', async () => {
+  it('has delivered what the snippet of README tells, as it is pasted into a script', async () => {
+    const daemon = await startRecordingDaemon();
+    const [, snippet = ''] = /```js\n(import \{ createClient \}[\s\S]*?)```/.exec(readme) ?? [];
+    const source = snippet.replace(/^import .*$/m, '').replace('http://127.0.0.1:8321', daemon.url);
+    expect(await endOf(startHost(`const question = 'How do I reset it?';\n${source}`))).toEqual({ code: 0, lines: [] });
+    expect(daemon.items('/v1/queries')).toMatchObject([{ text: 'How do I reset it?' }]);
+    expect(daemon.items('/v1/feedback')).toHaveLength(1);
+  }, 30_000);
+
+  it('waits for a moment for a daemon that is away, and says what was not delivered', async () => {
+    const host = startHost(trackTo('http://127.0.0.1:9'));
+    const { code, lines } = await endOf(host);
+    expect(code).toBe(0);
+    expect(lines.join('')).toMatch(/^recalld: 100 queries and 0 feedback items were not delivered: .*\.\n$/);
+  }, 30_000);
+
+  it('waits no longer for a daemon that has read the request and never answers', async () => {
     const daemon = await startRecordingDaemon(hang());
-    const host = startHost(`${trackTo(daemon.url)}
-      process.stdin.once('data', () => {
-        console.log(client.stats().queries.pending);
-        process.stdin.destroy();
-      });`);
-    await waitFor(() => daemon.requests.length === 1);
-    host.stdin?.write('end');
-    expect(await endOf(host)).toEqual({ code: 0, lines: ['100'] });
+    const { code, lines } = await endOf(startHost(trackTo(daemon.url)));
+    expect(code).toBe(0);
+    expect(lines.join('')).toContain('recalld: 100 queries and 0 feedback items were not delivered');
+  }, 30_000);
+
+  it('says what was not delivered when it is ended at once', async () => {
+    const daemon = await startRecordingDaemon();
+    const host = startHost(`${trackTo(daemon.url)}\nprocess.exit(3);`);
+    expect(await endOf(host)).toEqual({
+      code: 3,
+      lines: [
+        'recalld: 100 queries and 0 feedback items were not delivered: the process ended before they were sent.\n',
+      ],
+    });
+  }, 30_000);
+
+  it('is told of each drop itself where it asked for that', async () => {
+    const host = startHost(`
+      const client = createClient({ url: 'http://127.0.0.1:9', pipeline: 'p', onDrop: ({ what, reason, count }) => console.log(what, reason, count) });
+      client.track({ results: ['a'] });`);
+    expect(await endOf(host)).toEqual({ code: 0, lines: ['queries closed 1'] });
   }, 30_000);
 
   it('has delivered everything when it closed the client first', async () => {

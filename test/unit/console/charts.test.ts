@@ -1,7 +1,7 @@
 import { array, assert, double, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { distributions } from '../../../src/console/charts/distribution-chart.tsx';
-import { chartSize, trendGeometry } from '../../../src/console/charts/trend-chart.tsx';
+import { chartSize, markGroups, shownFrom, trendGeometry } from '../../../src/console/charts/trend-chart.tsx';
 import { signed, withoutZeros } from '../../../src/console/format.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 10, 20, hour));
@@ -28,6 +28,27 @@ describe('a chart over time', () => {
       }),
     );
   });
+});
+
+describe('a chart of a young install', () => {
+  it('begins shortly before its first value, so that the values are more than a spot at the margin', () => {
+    expect(shownFrom(at(0), at(23), [point(22, 1), point(23, 1)])).toEqual(at(21));
+    const minuteAgo = { ...point(23, 1), at: new Date(at(23).getTime() - 60_000) };
+    expect(shownFrom(at(0), at(23), [minuteAgo])).toEqual(new Date(at(23).getTime() - 600_000));
+  });
+
+  it('shows all of the time else, also when nothing was measured in it', () => {
+    expect(shownFrom(at(0), at(23), [point(3, 1), point(23, 1)])).toEqual(at(0));
+    expect(shownFrom(at(0), at(23), [])).toEqual(at(0));
+  });
+});
+
+it('numbers of deployments that would lie over each other stand as one', () => {
+  expect(markGroups([100, 300, 310, 345, 600])).toEqual([
+    { first: 1, places: [100] },
+    { first: 2, places: [300, 310, 345] },
+    { first: 5, places: [600] },
+  ]);
 });
 
 describe('two distributions over common bins', () => {

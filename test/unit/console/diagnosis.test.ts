@@ -3,37 +3,31 @@ import { renderToString } from 'preact-render-to-string';
 import { describe, expect, it } from 'vitest';
 import { readTimeRange } from '../../../src/console/time-range.ts';
 import { DiagnosisOf, DiagnosisPanel } from '../../../src/diagnosis/pages/diagnosis.tsx';
-import type { StoredDiagnosis } from '../../../src/diagnosis/rules/episode.ts';
-import type { Sign } from '../../../src/diagnosis/rules/weights.ts';
-import { aDiagnosis, NOON } from '../../support/builders.ts';
+import type { Incident } from '../../../src/diagnosis/rules/incident.ts';
+import type { Sign } from '../../../src/diagnosis/rules/signs.ts';
+import { anIncident, NOON } from '../../support/builders.ts';
 
 const range = readTimeRange({ range: '7d' }, NOON);
 const failures: Sign = {
   name: 'failures',
-  state: 'most_errors',
+  state: 'most',
   sentence: '40 of 40 golden queries failed.',
 };
 const size: Sign = { name: 'store_size', state: 'steady', sentence: 'The store holds 37 vectors.' };
 const topics: Sign = { name: 'topics', state: 'new_demand', sentence: 'Nobody asked about t-1 before.' };
 
-const diagnosis: StoredDiagnosis = {
-  ...aDiagnosis({
-    referenceRunId: 'run-0',
-    ranked: [
-      { cause: 'retriever_outage', probability: 0.9996, supporting: [failures, size], opposing: [topics] },
-      { cause: 'uncovered_topic', probability: 0.02, supporting: [topics], opposing: [] },
-      { cause: 'recalld', probability: 0.001, supporting: [], opposing: [] },
-    ],
-    signs: [failures, size, topics],
-    probability: 0.9996,
-  }),
-  id: '7',
-  openedAt: NOON,
-  revisedAt: NOON,
-  closedAt: null,
-};
+const diagnosis: Incident = anIncident({
+  referenceRunId: 'run-0',
+  ranked: [
+    { cause: 'retriever_outage', probability: 0.9996, supporting: [failures, size], opposing: [topics] },
+    { cause: 'uncovered_topic', probability: 0.02, supporting: [topics], opposing: [] },
+    { cause: 'recalld', probability: 0.001, supporting: [], opposing: [] },
+  ],
+  signs: [failures, size, topics],
+  probability: 0.9996,
+});
 
-const html = (parts: Partial<StoredDiagnosis> = {}, isBrief = false) =>
+const html = (parts: Partial<Incident> = {}, isBrief = false) =>
   renderToString(h(DiagnosisPanel, { diagnosis: { ...diagnosis, ...parts }, range, isBrief }));
 
 const textOf = (markup: string) =>
@@ -50,6 +44,14 @@ describe('a diagnosis on a page', () => {
     expect(text).toContain('In alarm since 2026-11-20 12:00 : golden queries of faq fail.');
     expect(text).toContain('people ask what the store does not hold 2 %');
     expect(text).not.toContain('recalld itself');
+  });
+
+  it('shows what is to be typed as such, and leaves the link to the incident out on its own page', () => {
+    const moved = html({ cause: 'golden_labels', ranked: [] });
+    expect(moved).toContain('<code>recalld golden check</code>');
+    expect(moved).not.toContain('`');
+    const record = renderToString(h(DiagnosisPanel, { diagnosis, range, isRecord: true }));
+    expect([html(), record].map((page) => page.includes('The record'))).toEqual([true, false]);
   });
 
   it('leads from each piece of evidence to what shows it, over the same time', () => {
@@ -93,7 +95,7 @@ describe('a diagnosis on a page', () => {
 
   it('that is missing says why where something is in alarm, and nothing where all is well', () => {
     const none = (state: 'critical' | 'ok') => renderToString(h(DiagnosisOf, { state, diagnosis: null, range }));
-    expect(none('critical')).toContain('causes are looked for once a minute');
+    expect(none('critical')).toContain('causes are looked for twice a minute');
     expect(none('ok')).toBe('');
   });
 });

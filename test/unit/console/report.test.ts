@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Review, ReviewedIncident, ReviewedSet } from '../../../src/status/read-review.ts';
+import { followAlarms } from '../../../src/diagnosis/rules/incident.ts';
+import type { Review, ReviewedSet } from '../../../src/status/read-review.ts';
 import { renderReport } from '../../../src/status/report/report-page.tsx';
-import { aDiagnosis, aGoldenRun, aScore, NOON } from '../../support/builders.ts';
+import { aGoldenRun, anAlarm, anIncident, aScore, NOON } from '../../support/builders.ts';
 import { aMeasurement } from '../../support/measurements.ts';
 import { aTopic } from '../../support/uncovered-topics.ts';
 
@@ -74,6 +75,7 @@ const set: ReviewedSet = {
     goldenSetVersion: 3,
     status: 'completed' as const,
     startedAt: at(3 * index),
+    verdicts: ['ok'] as const,
     scores: scores(3 * index),
   })),
   last: {
@@ -85,25 +87,25 @@ const set: ReviewedSet = {
   floors: new Map([['ndcg@10', 0.8]]),
 };
 
-const incident: ReviewedIncident = {
-  check: 'ndcg@10 below 0.8',
-  severity: 'critical',
-  worst: 'critical',
+const incident = anIncident({
+  cause: 'index_lost_documents',
   openedAt: at(121),
   closedAt: at(146),
-  durationMs: 25 * HOUR_MS,
-  criticalAt: [at(121)],
-  explanation: 'ndcg@10 of support-faq is 0.7520, upper bound 0.7701, below 0.8000.',
-  diagnoses: [
-    {
-      ...aDiagnosis({ cause: 'index_lost_documents', confidence: 'high' }),
-      id: '1',
-      openedAt: at(121),
-      revisedAt: at(122),
-      closedAt: at(146),
-    },
-  ],
-};
+  course: followAlarms(
+    followAlarms(
+      [],
+      [
+        anAlarm({
+          name: 'ndcg@10 below 0.8',
+          text: 'ndcg@10 of support-faq is 0.7520, upper bound 0.7701, below 0.8000.',
+        }),
+      ],
+      at(121),
+    ),
+    [],
+    at(146),
+  ),
+});
 
 const series = (measure: string, level: number, size: number, least: number) =>
   Array.from({ length: HOURS }, (_, hour) => {
@@ -132,26 +134,20 @@ const review: Review = {
   incidents: [
     {
       ...incident,
-      check: 'density drift',
-      worst: 'warning',
+      id: '9',
+      cause: 'unknown',
+      confidence: 'low',
+      severity: 'warning',
       openedAt: at(140),
       closedAt: null,
-      criticalAt: [],
-      durationMs: 28 * HOUR_MS,
-      explanation: 'A ticket for query density is open.',
-      diagnoses: [],
+      course: followAlarms(
+        [],
+        [anAlarm({ name: 'density drift', severity: 'warning', text: 'A ticket for query density is open.' })],
+        at(140),
+      ),
     },
     incident,
-    {
-      ...incident,
-      check: 'error_ratio above 0.05',
-      openedAt: at(30),
-      closedAt: at(30.2),
-      durationMs: 12 * 60_000,
-      criticalAt: [at(30)],
-      explanation: 'error_ratio is 0.0800, lower bound 0.0610, above 0.0500.',
-      diagnoses: [],
-    },
+    { ...incident, id: '3', openedAt: at(30), closedAt: at(30.2) },
   ],
   density: {
     isWatched: true,
@@ -220,8 +216,8 @@ describe('the report', () => {
       'ndcg@10 below 0.8',
       '25 h',
       'documents are gone from the index high confidence',
-      'not diagnosed',
-      'open at the end',
+      'unknown low confidence',
+      '28 h open',
       'fell to 0.90',
       'parental leave',
       'can both parents take leave at once',
@@ -272,13 +268,13 @@ describe('the report', () => {
     });
     const words = [
       'No golden set is measured',
-      'No check was a warning or critical',
+      'Nothing was in alarm in this time',
       'Query density is not watched',
       'Topics are looked for once there is a reference',
       'no budget of false pages is set',
     ];
     expect(words.filter((one) => !empty.includes(one))).toEqual([]);
     expect(html({ sets: [{ ...set, runs: [], last: null }] })).toContain('No run completed in this time');
-    expect(html({ cut: ['diagnoses'] })).toContain('there are too many diagnoses');
+    expect(html({ cut: ['incidents'] })).toContain('there are too many incidents');
   });
 });

@@ -3,8 +3,8 @@ import { createAlarmLog, type OpenAlarm, seenSince } from '../../../src/demo/ala
 
 const seen = { hours: 1, goldenRuns: 2, liveQueries: 30 };
 const fault = { name: 'index', alarms: ['scores', 'density drift'] };
-const page = (name: string): OpenAlarm => ({ name, severity: 'critical', explanation: null });
-const ticket = (name: string): OpenAlarm => ({ name, severity: 'warning', explanation: null });
+const page = (name: string): OpenAlarm => ({ name, severity: 'critical', text: '' });
+const ticket = (name: string): OpenAlarm => ({ name, severity: 'warning', text: '' });
 
 it('takes an alarm that stays open once, and again when it comes back', () => {
   const log = createAlarmLog();

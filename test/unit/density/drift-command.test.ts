@@ -75,6 +75,13 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 const apart = (a: readonly number[], b: readonly number[]): number =>
   Math.sqrt(a.reduce((sum, value, i) => sum + (value - (b[i] ?? 0)) ** 2, 0));
 
+/** Cosine of the nearest row of the store less half of the mean cosine to all, the plain way. */
+const coverageOf = (queries: Rows, store: Rows): number[] =>
+  queries.map((query) => {
+    const cosines = store.map((row) => dot(unit(query), unit(row)));
+    return Math.max(...cosines) - mean(cosines) / 2;
+  });
+
 /** Mean cosine to the five nearest rows of the store, the plain way. */
 const scoresOf = (queries: Rows, store: Rows): number[] =>
   queries.map((query) =>
@@ -87,70 +94,77 @@ const scoresOf = (queries: Rows, store: Rows): number[] =>
   );
 
 describe('recalld drift --json', () => {
-  it('prints one document with every measure of the contract, as a plain computation gives it', async () => {
-    const reference = REFERENCE.slice(0, 200);
-    const current = WITH_NEW_TOPIC.slice(0, 150);
-    const text = await run([STORE, reference, current], '--regions', '0', '--json');
-    const baseline = scoresOf(reference, STORE);
-    const scores = scoresOf(current, STORE);
-    const u = scores.map((score) => (1 + baseline.filter((other) => other <= score).length) / 201);
-    const meanX = mean(u.map((value) => Math.min(-Math.log(value), Math.log(100))));
-    const share = u.filter((value) => value <= 0.05).length / u.length;
-    const wins = scores.map((score) => baseline.map((other) => (score > other ? 1 : score === other ? 0.5 : 0)));
-    const gaps = [...scores, ...baseline].map((at) =>
-      Math.abs(scores.filter((s) => s <= at).length / 150 - baseline.filter((s) => s <= at).length / 200),
-    );
-    const x = reference.map(unit);
-    const y = current.map(unit);
-    const pooled = [...x, ...y];
-    const squares = pooled
-      .flatMap((a, i) => pooled.slice(i + 1).map((b) => apart(a, b) ** 2))
-      .toSorted((a, b) => a - b);
-    const median = squares[(squares.length - 1) / 2] ?? 0;
-    const between = (a: Rows, b: Rows, of: (distance: number) => number): number[] =>
-      a.flatMap((p) => b.map((q) => of(apart(p, q))));
-    const within = (a: Rows, of: (distance: number) => number): number =>
-      (between(a, a, of).reduce((sum, value) => sum + value, 0) - a.length * of(0)) / (a.length * (a.length - 1));
-    const kernel = (distance: number): number => Math.exp(-(distance ** 2) / median);
-    const self = (distance: number): number => distance;
-    const centroid = (rows: Rows): number[] =>
-      Array.from({ length: 8 }, (_, i) => mean(rows.map((row) => row[i] ?? 0)));
-    const near = (value: number): unknown => expect.closeTo(value, 9);
-    expect(JSON.parse(text)).toEqual({
-      k: 5,
-      counts: { store: 120, reference: 200, current: 150 },
-      query_density: {
-        value: near(Math.exp(0.99 - meanX)),
-        mean_x: near(meanX),
-        uncovered_share: near(share),
-        uncovered_ci_low: expect.any(Number),
-        uncovered_ci_high: expect.any(Number),
-        excess_traffic: near((share - 0.05) / 0.95),
-      },
-      score: {
-        mann_whitney_a: near(mean(wins.flat())),
-        wasserstein_1d: expect.any(Number),
-        ks_d: near(Math.max(...gaps)),
-        ks_p: expect.any(Number),
-        psi: expect.any(Number),
-      },
-      embedding: {
-        mmd2_unbiased: near(within(x, kernel) + within(y, kernel) - 2 * mean(between(x, y, kernel))),
-        mmd2_p: 1 / 200,
-        energy_distance: near(2 * mean(between(x, y, self)) - within(x, self) - within(y, self)),
-        centroid_distance: near(apart(centroid(x), centroid(y))),
-        centroid_cosine_distance: near(1 - dot(unit(centroid(x)), unit(centroid(y)))),
-      },
-      verdict: 'worse_covered',
-      test: { alpha: 0.05, density_upper_limit: expect.any(Number), density_floor: 0.95 },
-      distinct_chunks: 120,
-      regions: 1,
-      sessions: 150,
-      seed: 1,
-      subsample: null,
-    });
-    expect(text.endsWith('}\n')).toBe(true);
-  });
+  it.each([
+    ['top-1-less-mean', 1, coverageOf, []],
+    ['mean-top-k', 5, scoresOf, ['--score', 'mean-top-k']],
+  ])(
+    'prints one document with every measure of the contract, as a plain computation gives it: %s',
+    async (name, k, scoring, options) => {
+      const reference = REFERENCE.slice(0, 200);
+      const current = WITH_NEW_TOPIC.slice(0, 150);
+      const text = await run([STORE, reference, current], '--regions', '0', '--json', ...options);
+      const baseline = scoring(reference, STORE);
+      const scores = scoring(current, STORE);
+      const u = scores.map((score) => (1 + baseline.filter((other) => other <= score).length) / 201);
+      const meanX = mean(u.map((value) => Math.min(-Math.log(value), Math.log(100))));
+      const share = u.filter((value) => value <= 0.05).length / u.length;
+      const wins = scores.map((score) => baseline.map((other) => (score > other ? 1 : score === other ? 0.5 : 0)));
+      const gaps = [...scores, ...baseline].map((at) =>
+        Math.abs(scores.filter((s) => s <= at).length / 150 - baseline.filter((s) => s <= at).length / 200),
+      );
+      const x = reference.map(unit);
+      const y = current.map(unit);
+      const pooled = [...x, ...y];
+      const squares = pooled
+        .flatMap((a, i) => pooled.slice(i + 1).map((b) => apart(a, b) ** 2))
+        .toSorted((a, b) => a - b);
+      const median = squares[(squares.length - 1) / 2] ?? 0;
+      const between = (a: Rows, b: Rows, of: (distance: number) => number): number[] =>
+        a.flatMap((p) => b.map((q) => of(apart(p, q))));
+      const within = (a: Rows, of: (distance: number) => number): number =>
+        (between(a, a, of).reduce((sum, value) => sum + value, 0) - a.length * of(0)) / (a.length * (a.length - 1));
+      const kernel = (distance: number): number => Math.exp(-(distance ** 2) / median);
+      const self = (distance: number): number => distance;
+      const centroid = (rows: Rows): number[] =>
+        Array.from({ length: 8 }, (_, i) => mean(rows.map((row) => row[i] ?? 0)));
+      const near = (value: number): unknown => expect.closeTo(value, 9);
+      expect(JSON.parse(text)).toEqual({
+        score_name: name,
+        k,
+        counts: { store: 120, reference: 200, current: 150 },
+        query_density: {
+          value: near(Math.exp(0.99 - meanX)),
+          mean_x: near(meanX),
+          uncovered_share: near(share),
+          uncovered_ci_low: expect.any(Number),
+          uncovered_ci_high: expect.any(Number),
+          excess_traffic: near((share - 0.05) / 0.95),
+        },
+        score: {
+          mann_whitney_a: near(mean(wins.flat())),
+          wasserstein_1d: expect.any(Number),
+          ks_d: near(Math.max(...gaps)),
+          ks_p: expect.any(Number),
+          psi: expect.any(Number),
+        },
+        embedding: {
+          mmd2_unbiased: near(within(x, kernel) + within(y, kernel) - 2 * mean(between(x, y, kernel))),
+          mmd2_p: 1 / 200,
+          energy_distance: near(2 * mean(between(x, y, self)) - within(x, self) - within(y, self)),
+          centroid_distance: near(apart(centroid(x), centroid(y))),
+          centroid_cosine_distance: near(1 - dot(unit(centroid(x)), unit(centroid(y)))),
+        },
+        verdict: 'worse_covered',
+        test: { alpha: 0.05, density_upper_limit: expect.any(Number), density_floor: 0.95 },
+        distinct_chunks: 120,
+        regions: 1,
+        sessions: 150,
+        seed: 1,
+        subsample: null,
+      });
+      expect(text.endsWith('}\n')).toBe(true);
+    },
+  );
 
   it('ends with 1 when the current queries are worse covered, and with 0 when they are not', async () => {
     expect((await report([STORE, REFERENCE, WITH_NEW_TOPIC])).verdict).toBe('worse_covered');
@@ -223,8 +237,9 @@ describe('recalld drift --json', () => {
 
   it('takes all chunks when the store has fewer than k', async () => {
     const small = STORE.slice(0, 4);
-    const { score } = await report([small, REFERENCE, SAME], '--k', '9');
-    expect(score).toEqual((await report([small, REFERENCE, SAME], '--k', '4')).score);
+    const top = ['--score', 'mean-top-k', '--k'];
+    const { score } = await report([small, REFERENCE, SAME], ...top, '9');
+    expect(score).toEqual((await report([small, REFERENCE, SAME], ...top, '4')).score);
   });
 });
 
@@ -237,7 +252,7 @@ describe('recalld drift for people', () => {
     expect(text).toMatch(/^query density +0\.\d{4} +1$/m);
     expect(text).toMatch(/^uncovered share +0\.\d{4} +0\.05$/m);
     expect(text).toContain(
-      'Store 120 chunks; reference 400 queries; current 300 queries of 300 sessions; k 5, one region, seed 1.\n',
+      'Store 120 chunks; reference 400 queries; current 300 queries of 300 sessions; top-1-less-mean, one region, seed 1.\n',
     );
     expect(text).not.toContain('\u001b');
   });
@@ -272,6 +287,7 @@ describe('recalld drift refuses', () => {
   it.each([
     ['--k', '0', '--k must be a whole number of at least 1, not "0".'],
     ['--k', '2.5', 'not "2.5".'],
+    ['--k', '5', '--k belongs to --score mean-top-k; leave it out, or name that score.'],
     ['--regions', '-1', '--regions must be a whole number of at least 0, not "-1".'],
     ['--seed', 'x', '--seed must be a whole number of at least 0, not "x".'],
     ['--alpha', '0', '--alpha must be above 0 and at most 0.5, not "0".'],

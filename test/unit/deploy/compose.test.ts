@@ -287,7 +287,6 @@ describe('Prometheus and Alertmanager', () => {
   const prometheus = parse(read('deploy/compose/prometheus.yml')) as {
     scrape_configs: readonly {
       job_name: string;
-      honor_labels: boolean;
       dns_sd_configs: readonly { names: string[]; port: number }[];
     }[];
     alerting: { alertmanagers: readonly { static_configs: readonly { targets: string[] }[] }[] };
@@ -296,7 +295,7 @@ describe('Prometheus and Alertmanager', () => {
   it('scrapes every daemon at its port, under the name that the rules know', () => {
     const [scrape] = prometheus.scrape_configs;
     const config = configOf(daemons[0] as ComposeService);
-    expect(scrape).toMatchObject({ job_name: config.alerts.scrape_job, honor_labels: true });
+    expect(scrape).toMatchObject({ job_name: config.alerts.scrape_job });
     expect(scrape?.dns_sd_configs).toMatchObject([{ port: config.server.port }]);
     expect(scrape?.dns_sd_configs[0]?.names.toSorted()).toEqual(daemons.map(({ name }) => name).toSorted());
   });

@@ -270,7 +270,8 @@ describe('the values', () => {
 describe('the PrometheusRule', () => {
   it('has the shipped rules, with their own braces', () => {
     const [rule] = ofKind(render(everything), 'PrometheusRule');
-    expect(rule?.['spec']).toEqual(parse(readFileSync(path.join(root, 'deploy/prometheus/recalld.rules.yml'), 'utf8')));
+    const manifest = readFileSync(path.join(root, 'deploy/kubernetes/prometheus-rule.yaml'), 'utf8');
+    expect(rule?.['spec']).toEqual((parse(manifest) as { spec: object }).spec);
     expect(JSON.stringify(rule)).toContain('{{ $labels.');
   });
 });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { statesOf } from '../../../src/checks/check-store.ts';
-import type { CheckStanding } from '../../../src/checks/rules/check-state.ts';
-import { type AlarmFacts, alarmsOf, trusted } from '../../../src/diagnosis/alarms.ts';
+import type { CheckStanding, CheckState } from '../../../src/checks/rules/check-state.ts';
+import { type AlarmFacts, alarmsOf, trusted, unjudged } from '../../../src/diagnosis/alarms.ts';
+import { followAlarms } from '../../../src/diagnosis/rules/incident.ts';
 import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import type { Verdict } from '../../../src/model.ts';
-import { aFloor, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
+import { aFloor, aLatestRun, anAlarm, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 import { statesAt } from '../../support/check-states.ts';
 import { aMeasurement, hours } from '../../support/measurements.ts';
 import { MemoryMeasurements } from '../../support/memory-measurements.ts';
@@ -39,8 +40,8 @@ function alarmsOfVerdict(verdict: Verdict, minutes: number) {
 }
 
 it('takes a threshold that is breached as in alarm, as bad as it stands', () => {
-  expect(alarmsOfVerdict('critical', 1)).toEqual([{ name: NAME, severity: 'critical', goldenSet: null }]);
-  expect(alarmsOfVerdict('warning', 1)).toEqual([{ name: NAME, severity: 'warning', goldenSet: null }]);
+  expect(alarmsOfVerdict('critical', 1)).toMatchObject([{ name: NAME, severity: 'critical', goldenSet: null }]);
+  expect(alarmsOfVerdict('warning', 1)).toMatchObject([{ name: NAME, severity: 'warning', goldenSet: null }]);
 });
 
 it('takes one that is well, or was judged too long ago, as none', () => {
@@ -80,13 +81,27 @@ describe('what is in alarm on a pipeline', () => {
       name: FLOOR,
       severity: 'critical',
       value: 0.7,
+      ciLow: null,
+      ciHigh: null,
+      n: null,
+      isBeyond: true,
       threshold: 0.8,
       explanation: 'It is 0.7.',
     } as const;
     const latest = [ended({ checks: [{ ...check, verdict: 'critical' }] })];
     const checks = await statesAt({ pipelines: [pipeline] }, { latest }, { evaluatedAt: hours(1) });
     const facts = { checks, measurements: [], latest, intervalSeconds: () => 3600 };
-    expect(alarmsOf(pipeline, facts, hours(1))).toEqual([{ name: FLOOR, severity: 'critical', goldenSet: 'faq' }]);
+    expect(alarmsOf(pipeline, facts, hours(1))).toEqual([
+      {
+        name: FLOOR,
+        alert: 'RecalldCheckCritical',
+        severity: 'critical',
+        goldenSet: 'faq',
+        text: 'ndcg@10 is 0.7000, floor 0.8000, since 12:00 UTC on 2026-11-20.',
+        value: 0.7,
+        threshold: 0.8,
+      },
+    ]);
   });
 
   it('is a set whose runs are overdue by three intervals, and by none when it runs by hand', () => {
@@ -145,6 +160,26 @@ describe('what is in alarm on a pipeline', () => {
       'golden queries of faq fail',
       'the index misses near neighbours',
     ]);
+  });
+});
+
+describe('what rang before', () => {
+  const open = followAlarms([], [anAlarm({ name: NAME, text: 'It was 0.9 s.' })], NOON);
+  const stillRings = (verdict: Verdict) => {
+    const check = { pipeline: thresholdPipeline.name, name: NAME, verdict } as CheckState;
+    return unjudged(open, [check], thresholdPipeline.name);
+  };
+
+  it('is not over because nothing judges it any more', () => {
+    expect(stillRings('no_data')).toMatchObject([
+      { name: NAME, severity: 'critical', text: 'It was 0.9 s. Nothing has judged it since.' },
+    ]);
+  });
+
+  it('is over when its check holds, is told by its check alone while that is in alarm, and goes with its check', () => {
+    expect(stillRings('ok')).toEqual([]);
+    expect(stillRings('critical')).toEqual([]);
+    expect(unjudged(open, [], thresholdPipeline.name)).toEqual([]);
   });
 });
 

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { latestEnded } from '../../../src/diagnosis/observe.ts';
+import { latestEnded } from '../../../src/diagnosis/runs-around.ts';
 import { aGoldenRun, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';
-import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../support/memory-golden-sets.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
@@ -10,7 +9,7 @@ const at = (minutes: number) => new Date(NOON.getTime() + minutes * 60_000);
 
 it('the run that is looked at is the last that ended, however many wait behind it', async () => {
   const runs = new MemoryGoldenRuns(new SteerableClock(), new MemoryGoldenSets());
-  const deps = { runs, baselines: new MemoryGoldenBaselines() };
+  const deps = { runs };
   const pipeline = aWatchedPipeline({ golden: [aSchedule()] });
   expect(await latestEnded(deps, pipeline, [])).toBeNull();
   runs.put(aGoldenRun({ id: 'well', startedAt: at(0) }), []);

@@ -1,9 +1,19 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
-import { lastGood, latestEnded, observeDensity } from '../../../src/diagnosis/observe.ts';
+import type { BadWindow } from '../../../src/diagnosis/first-bad.ts';
+import { observeDensity } from '../../../src/diagnosis/observe.ts';
+import { latestEnded, runsAround } from '../../../src/diagnosis/runs-around.ts';
 import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../src/model.ts';
-import { aFailedAnswer, aGoldenRun, anAnswer, aSchedule, aWatchedPipeline, NOON } from '../../support/builders.ts';
+import {
+  aFailedAnswer,
+  aGoldenRun,
+  anAlarm,
+  anAnswer,
+  aSchedule,
+  aWatchedPipeline,
+  NOON,
+} from '../../support/builders.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { aMeasurement, hours } from '../../support/measurements.ts';
 import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
@@ -58,34 +68,42 @@ async function ran(
     name: 'a floor',
     severity: 'critical',
     value: 0.5,
+    ciLow: null,
+    ciHigh: null,
+    n: null,
+    isBeyond: true,
     threshold: 0.8,
     explanation: '',
   } as const;
   await runs.finish(id, {
     status,
     reason: null,
+    doubts: [],
     finishedAt: hours(hour),
     scores: [],
     checks: [{ ...check, verdict }],
     segmentsOverflow: 0,
     labels: null,
+    forbidden: null,
     fingerprints: {},
     comparisons: [],
   });
   return id;
 }
 
-const goodBefore = async (id: string, known: string | null = null): Promise<string | null> => {
+const around = async (id: string, known: string | null = null, firstBad: BadWindow | null = null) => {
   const run = await runs.find(id);
   if (run === null) throw new Error(`there is no ${id}`);
-  return (await lastGood({ runs, baselines }, run, known))?.id ?? null;
+  return runsAround({ runs, baselines }, run, { regressions: [], firstBad, known });
 };
+const goodBefore = async (...of: Parameters<typeof around>): Promise<string | null> =>
+  (await around(...of)).reference?.id ?? null;
 
 describe('the run that shows what is wrong', () => {
   const pipeline = aWatchedPipeline({ golden: [aSchedule(), aSchedule({ set: 'other' })] });
   const shown = async (goldenSet: string | null) => {
-    const alarm = { name: 'an alarm', severity: 'critical', goldenSet } as const;
-    return (await latestEnded({ runs, baselines }, pipeline, [alarm]))?.id ?? null;
+    const alarm = anAlarm({ goldenSet });
+    return (await latestEnded({ runs }, pipeline, [alarm]))?.id ?? null;
   };
 
   it('is the latest that ended of the set in alarm, and none that somebody cancelled', async () => {
@@ -120,6 +138,17 @@ describe('the run that shows how it was', () => {
     await ran(1, 'ok');
     await ran(2, 'ok', { failed: 1 });
     expect(await goodBefore(await ran(3, 'critical'))).toBe('run-1');
+  });
+
+  it('is none from after the first bad measurement, which may be long before the verdict', async () => {
+    await ran(1, 'ok');
+    await ran(2, 'ok');
+    await ran(3, 'ok');
+    const last = await ran(4, 'critical');
+    const { reference, bad, earlier } = await around(last, null, { from: hours(1.5), until: hours(2) });
+    expect(reference?.id).toBe('run-1');
+    expect(bad.map(({ id }) => id)).toEqual(['run-3', 'run-2']);
+    expect(earlier).toEqual([]);
   });
 
   it('stays the one that the episode began with, also when a later one would do', async () => {

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createComputePool } from '../../../src/app/compute/compute-pool.ts';
 import { createGoldenStatistics } from '../../../src/golden/golden-statistics.ts';
-import { compareGoldenRuns } from '../../../src/golden/rules/compare-golden-runs.ts';
-import { measureNoise } from '../../../src/golden/rules/rerun-noise.ts';
+import { compareGoldenRuns, nothingKnown } from '../../../src/golden/rules/compare-golden-runs.ts';
+import { measureReruns } from '../../../src/golden/rules/rerun-noise.ts';
 import { scoreQueries, scoreRun } from '../../../src/golden/rules/score-run.ts';
 import { groupBySegment } from '../../../src/golden/rules/segments.ts';
-import { anAnswer, aRunSettings, documents, goldenQueries } from '../../support/builders.ts';
+import { anAnswer, aRerunNoise, aRunSettings, documents, goldenQueries } from '../../support/builders.ts';
 
 const never = new AbortController().signal;
 const settings = aRunSettings({ cutoffs: [1, 10], segmentKeys: ['course'], maxSegments: 5 });
@@ -39,25 +39,26 @@ describe('what threads compute of golden runs', () => {
   });
 
   it('are comparisons with the same digits, with the noise of the retriever and without stale labels', async () => {
-    const noise = { all: { 'ndcg@10': { reruns: 5, standardDeviation: 0.01, sharedVariance: 0.0001 } } };
+    const means = { 'ndcg@10': queries.map(() => 0.5) };
+    const known = { ...nothingKnown, noise: { all: { 'ndcg@10': aRerunNoise() } }, means };
     const stale = new Set(['q7']);
-    const compared = await statistics.compareRuns(side(3), side(5), stale, noise, never);
-    expect(compared).toEqual(compareGoldenRuns(side(3), side(5), stale, noise));
+    const compared = await statistics.compareRuns(side(3), side(5), stale, known, never);
+    expect(compared).toEqual(compareGoldenRuns(side(3), side(5), stale, known));
     expect(compared?.some(({ pMethod }) => pMethod === 'monte_carlo')).toBe(true);
     expect(compared?.some(({ pMethod }) => pMethod === 'exact')).toBe(true);
   });
 
   it('is nothing for runs without a common cut-off', async () => {
     const other = { ...side(5), settings: { ...settings, cutoffs: [3] } };
-    expect(await statistics.compareRuns(side(3), other, new Set(), {}, never)).toBeNull();
+    expect(await statistics.compareRuns(side(3), other, new Set(), nothingKnown, never)).toBeNull();
   });
 
-  it('is the noise of reruns', async () => {
+  it('are the noise and the means of reruns', async () => {
     const runs = [answersOf(3), answersOf(5), answersOf(9)];
     const scored = runs.map((answers) => scoreQueries(queries, answers, settings));
     const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-    expect(await statistics.measureNoise(queries, runs, settings, never)).toEqual(
-      measureNoise(
+    expect(await statistics.measureReruns(queries, runs, settings, never)).toEqual(
+      measureReruns(
         scored[0]?.keys ?? [],
         scored.map(({ columns }) => columns),
         segments,
@@ -75,13 +76,15 @@ describe('golden runs that end while threads are busy', () => {
       if (!isDone) setImmediate(turn);
     };
     turn();
-    await statistics.compareRuns(side(3), side(5), new Set(), {}, never);
+    await statistics.compareRuns(side(3), side(5), new Set(), nothingKnown, never);
     isDone = true;
     expect(turns).toBeGreaterThan(100);
   });
 
   it('are refused when too many wait, to be tried again', async () => {
-    const waiting = Array.from({ length: 4 }, () => statistics.compareRuns(side(3), side(5), new Set(), {}, never));
+    const waiting = Array.from({ length: 4 }, () =>
+      statistics.compareRuns(side(3), side(5), new Set(), nothingKnown, never),
+    );
     const refused = (await Promise.allSettled(waiting)).filter(({ status }) => status === 'rejected');
     expect(refused).toEqual([
       expect.objectContaining({ reason: expect.objectContaining({ code: 'overloaded', retryable: true }) }),
@@ -91,7 +94,7 @@ describe('golden runs that end while threads are busy', () => {
 
   it('end with the reason why they are no longer wanted', async () => {
     const stop = new AbortController();
-    const running = statistics.compareRuns(side(3), side(5), new Set(), {}, stop.signal);
+    const running = statistics.compareRuns(side(3), side(5), new Set(), nothingKnown, stop.signal);
     stop.abort(new Error('the daemon stops'));
     await expect(running).rejects.toThrow('the daemon stops');
   });

@@ -62,7 +62,7 @@ describe('measuring live traffic', () => {
       windowEnd: NOON,
       measuredAt: new Date(NOON.getTime() + 12_345),
       value: 0.25,
-      ciMethod: 'hajek_wilson',
+      ciMethod: 'sessions_wilson',
       n: 40,
     });
     expect(await outcomeOf('error_ratio')).toMatchObject({ value: 0 });
@@ -109,7 +109,7 @@ describe('measuring live traffic', () => {
       );
       await run();
       expect(await outcomeOf('error_ratio')).toMatchObject(
-        keepsAll ? { value: 0.25, ciLow: 0.25, ciHigh: 0.25 } : { reason: 'too_few_sessions' },
+        keepsAll ? { value: 0.25, n: 4 } : { reason: 'too_few_sessions' },
       );
     }
   });

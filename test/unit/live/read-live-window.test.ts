@@ -38,6 +38,7 @@ describe('reading a window of live queries', () => {
           clickedRanks: [1, 2],
           occurredAtMs: hoursAgo(2).getTime(),
           outcome: 'ok',
+          calibration: 1,
           tags: { lang: 'en' },
         },
         {
@@ -47,6 +48,7 @@ describe('reading a window of live queries', () => {
           clickedRanks: [],
           occurredAtMs: hoursAgo(2).getTime(),
           outcome: 'empty',
+          calibration: 1,
           tags: {},
         },
       ],

@@ -40,7 +40,7 @@ describe('a piece of PromQL', () => {
   });
 
   it('counts the first event of a counter, which appears with it', () => {
-    expect(anyCountedBy(['job'], 'recalld_jobs_total', '1h', { outcome: 'dead' })).toContain(
+    expect(anyCountedBy(['task'], 'recalld_jobs_total', '1h', { outcome: 'dead' })).toContain(
       'unless recalld_jobs_total{outcome="dead"} offset 1h and on () recalld_build_info offset 1h',
     );
   });

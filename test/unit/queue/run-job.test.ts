@@ -49,6 +49,7 @@ async function aWorker() {
   const rotations = new MemoryGoldenRotations();
   const baselines = new MemoryGoldenBaselines();
   const jobDeps: JobDeps = {
+    judge: async () => undefined,
     sets,
     runs,
     baselines,
@@ -82,6 +83,7 @@ async function aWorker() {
     snapshots: {} as unknown as JobDeps['snapshots'],
     // No pipeline has its density watched.
     density: { plans: [] } as unknown as JobDeps['density'],
+    notify: async () => undefined,
     diagnose: {
       sets,
       runs,
@@ -91,13 +93,13 @@ async function aWorker() {
       pipelines: [pipeline],
       deployments,
       densityStates: { find: async () => null, events: async () => [] },
-      topics: { list: async () => [] },
+      topics: { list: async () => [], names: async () => new Map() },
       // Nothing is in alarm, and nothing was.
-      diagnoses: {
+      incidents: {
         current: async () => null,
         close: async () => false,
         prune: async () => undefined,
-      } as unknown as JobDeps['diagnose']['diagnoses'],
+      } as unknown as JobDeps['diagnose']['incidents'],
       densityPlans: [],
       intervalSeconds: () => null,
       clock,
@@ -173,10 +175,10 @@ describe('a job', () => {
     expect(await clock.until(run(GOLDEN, { run_id: 'run-1' }, 'id'))).toBe('done');
     expect(runs.endOf('run-1')?.status).toBe('completed');
     expect(meter.increments).toEqual([
-      { name: 'recalld_jobs_total', labels: { job: GOLDEN, outcome: 'completed' }, value: 1 },
+      { name: 'recalld_jobs_total', labels: { task: GOLDEN, outcome: 'completed' }, value: 1 },
     ]);
     expect(meter.observations).toEqual([
-      { name: 'recalld_job_duration_seconds', labels: { job: GOLDEN }, value: 0.102 },
+      { name: 'recalld_job_duration_seconds', labels: { task: GOLDEN }, value: 0.102 },
     ]);
     expect(logger.lines).toEqual([]);
   });
@@ -194,7 +196,7 @@ describe('a job', () => {
       reason: expect.stringMatching(new RegExp(`^${field}: `)),
     });
     expect(meter.increments).toEqual([
-      { name: 'recalld_jobs_total', labels: { job: GOLDEN, outcome: 'dead' }, value: 1 },
+      { name: 'recalld_jobs_total', labels: { task: GOLDEN, outcome: 'dead' }, value: 1 },
     ]);
     expect(retriever.asked).toEqual([]);
     expect(logger.lines).toEqual([
@@ -229,7 +231,7 @@ describe('a job', () => {
     };
     const reason = error instanceof Error ? error.message : error;
     expect(await run(RECOVER, {}, 'id')).toEqual({ kind: verdict, reason });
-    expect(meter.increments).toEqual([{ name: 'recalld_jobs_total', labels: { job: RECOVER, outcome }, value: 1 }]);
+    expect(meter.increments).toEqual([{ name: 'recalld_jobs_total', labels: { task: RECOVER, outcome }, value: 1 }]);
     expect(meter.observations).toHaveLength(1);
     expect(logger.lines).toEqual([
       {

@@ -107,6 +107,16 @@ describe('a program as a retriever', () => {
     expect(answers).toMatchObject(texts.map((text) => ({ documents: [{ id: `d-${text}` }] })));
   });
 
+  it('is not quoted where nothing that it says may be repeated', async () => {
+    const failing = `write({ id: request.id, error: { code: 'index_down', message: 'no index for Alice' } });`;
+    expect(await aRetriever(failing).ask('where')).toMatchObject({ code: 'index_down', message: 'no index for Alice' });
+    await close();
+    expect(await aRetriever(failing, { repeatsAnswers: false }).ask('where')).toMatchObject({
+      code: 'index_down',
+      message: 'The command reports an error.',
+    });
+  });
+
   it('gives texts where a reranker needs them', async () => {
     const { ask } = aRetriever(answering);
     expect(await ask('a', { withText: true })).toMatchObject({ documents: [{ text: 'text of a' }] });

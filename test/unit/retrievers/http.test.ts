@@ -284,6 +284,7 @@ describe('a fault', () => {
     server.respondWith(fault);
     expect(await retrieve({ timeoutMs: 1000, retries: 3 })).toStrictEqual({
       kind: 'timeout',
+      message: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/search did not answer within 1000 ms\.$/),
       latencyMs: expect.any(Number),
       attempts: 1,
     });

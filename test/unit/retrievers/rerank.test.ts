@@ -102,7 +102,7 @@ describe('retrieve and rerank', () => {
   it('passes the failure of either stage on', async () => {
     const down = { kind: 'error', code: 'http_503', message: 'down', latencyMs: 1, attempts: 3 } as const;
     expect(await aRetriever(aFirstStage(down).retriever, aReranker().reranker).retrieve(request, never)).toBe(down);
-    const late = { kind: 'timeout', latencyMs: 1, attempts: 1 } as const;
+    const late = { kind: 'timeout', message: 'It did not answer.', latencyMs: 1, attempts: 1 } as const;
     expect(await aRetriever(aFirstStage(late).retriever, aReranker().reranker).retrieve(request, never)).toBe(late);
     const broken = aReranker({ kind: 'failed', code: 'http_413', message: 'too many', latencyMs: 4 });
     expect(await aRetriever(aFirstStage(found(1)).retriever, broken.reranker).retrieve(request, never)).toStrictEqual({

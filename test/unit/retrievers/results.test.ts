@@ -26,6 +26,20 @@ describe('the results of an answer', () => {
     expect(readJson({ results })).toStrictEqual({ kind: 'documents', documents: results });
   });
 
+  it('are told without the keys of an answer where nothing that a service says may be repeated', () => {
+    const body = { contentType: 'application/json', label: 'http://rag/search', queryText: 'q', withText: false };
+    const read = compileResults(plain, 'retriever', false);
+    expect(read({ ...body, text: '{"alice":[]}' })).toMatchObject({
+      code: 'no_result_list',
+      message:
+        'http://rag/search answered without a list of results: retriever.results.list (results) gives null; the answer is an object.',
+    });
+    expect(read({ ...body, text: '{"results":[{"alice":1}]}' })).toMatchObject({
+      code: 'missing_id',
+      message: expect.not.stringContaining('alice'),
+    });
+  });
+
   it('may be none', () => {
     expect(readJson({ results: [] })).toStrictEqual({ kind: 'documents', documents: [] });
   });

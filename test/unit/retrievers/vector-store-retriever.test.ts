@@ -120,6 +120,7 @@ describe('a retriever over a vector store', () => {
     const late = aStore({ kind: 'failed', code: 'timeout', message: 'late', latencyMs: 2 });
     expect(await aRetriever(late.store).retrieve(request, never)).toStrictEqual({
       kind: 'timeout',
+      message: 'late',
       latencyMs: 5,
       attempts: 1,
     });

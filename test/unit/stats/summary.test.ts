@@ -72,6 +72,8 @@ describe('summarize', () => {
     ['fewer than 10 queries', 'ndcg', spread(9), 't'],
     ['10 queries', 'ndcg', spread(10), 'bca'],
     ['49 queries', 'ndcg', spread(49), 'bca'],
+    ['49 queries of which 4 score 0 and the others 1', 'ndcg', [...zeros(4), ...ones(45)], 'wilson'],
+    ['49 queries of a gain without bound of which 4 score 0', 'dcg', [...zeros(4), ...ones(45)], 'bca'],
     ['50 queries', 'ndcg', spread(50), 't'],
     ['60 queries of which one is far from the others', 'ndcg', [...zeros(59), 1], 'bca'],
     ['100 queries of which 8 score 1 and the others 0', 'recall', [...zeros(92), ...ones(8)], 'bca'],

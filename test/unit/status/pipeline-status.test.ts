@@ -5,7 +5,7 @@ import type { LatestRun } from '../../../src/golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
 import type { MeasurementOutcome } from '../../../src/measures/rules/measurement.ts';
 import type { Verdict } from '../../../src/model.ts';
-import { type PipelineStatus, pipelineStatus } from '../../../src/status/pipeline-status.ts';
+import { allIsWell, type PipelineStatus, pipelineStatus } from '../../../src/status/pipeline-status.ts';
 import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import { aCompletedRun, aFloor, aLatestRun, aWatchedPipeline, goldenChecks, NOON } from '../../support/builders.ts';
 import { statesAt } from '../../support/check-states.ts';
@@ -14,6 +14,7 @@ import { memoryEmbedder } from '../../support/memory-embedder.ts';
 import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 
 const HOUR = 3600;
+const DAY = 24 * HOUR * 1000;
 const FLOOR = 'ndcg@10 below 0.8 on faq';
 
 const samplesRead = aMeasurement({ measure: 'samples_read_ratio', value: 1, ciLow: null, ciHigh: null });
@@ -27,6 +28,10 @@ function aCheck(verdict: Verdict): CheckResult {
     severity: 'critical',
     verdict,
     value: 0.9,
+    ciLow: null,
+    ciHigh: null,
+    n: null,
+    isBeyond: false,
     threshold: 0.8,
     explanation: 'It is 0.9.',
   };
@@ -68,7 +73,7 @@ describe('the state of a pipeline', () => {
   it.each(['warning', 'critical', 'no_data'] as const)('is %s when a check is, with its sentence', async (verdict) => {
     expect(await statusAt(60, [judged(verdict)])).toMatchObject({
       state: verdict,
-      reasons: [`${FLOOR}: It is 0.9.`],
+      reasons: [{ sentence: `${FLOOR}: It is 0.9.` }],
     });
   });
 
@@ -84,7 +89,7 @@ describe('the state of a pipeline', () => {
     async (verdict) => {
       const status = await statusAt(late, [judged(verdict)], [freshRead]);
       expect(status.state).toBe('no_data');
-      expect(status.reasons).toEqual([
+      expect(status.reasons.map(({ sentence }) => sentence)).toEqual([
         `${FLOOR}: the run that judged it last is too old to trust.`,
         'The last run of faq that completed is too old to trust.',
       ]);
@@ -95,14 +100,17 @@ describe('the state of a pipeline', () => {
   it('is no_data when no run was ever made', async () => {
     expect(await statusAt(60, [])).toMatchObject({
       state: 'no_data',
-      reasons: [`${FLOOR}: no run has judged it yet.`, 'No run of faq has completed yet.'],
+      reasons: [{ sentence: `${FLOOR}: no run has judged it yet.` }, { sentence: 'No run of faq has completed yet.' }],
     });
   });
 
   it('is no_data when the last run is void or failed, though an earlier one is still fresh', async () => {
     const before = aCompletedRun({ finishedAt: new Date(NOON.getTime() - 60_000) });
     const status = await statusAt(60, [judged('ok', { completed: before })]);
-    expect(status).toMatchObject({ state: 'no_data', reasons: ['The last run of faq is void or failed.'] });
+    expect(status).toMatchObject({
+      state: 'no_data',
+      reasons: [{ sentence: 'The last run of faq is void or failed.' }],
+    });
   });
 
   it('is no_data when nothing is checked, so that nothing says whether it is well', async () => {
@@ -116,11 +124,11 @@ describe('the state of a pipeline', () => {
     expect((await statusAt(900)).state).toBe('ok');
     expect(await statusAt(901)).toMatchObject({
       state: 'no_data',
-      reasons: ['Live traffic was measured too long ago to trust.'],
+      reasons: [{ sentence: 'Live traffic was measured too long ago to trust.' }],
     });
     expect(await statusAt(60, [judged('ok')], [])).toMatchObject({
       state: 'no_data',
-      reasons: ['Live traffic has not been measured yet.'],
+      reasons: [{ sentence: 'Live traffic has not been measured yet.' }],
     });
   });
 
@@ -130,9 +138,11 @@ describe('the state of a pipeline', () => {
     const canary = aMeasurement({ measure: 'embedding_canary_median', value: 1, ciLow: null, ciHigh: null });
     const of = (...outcomes: MeasurementOutcome[]) => statusAt(60, [judged('ok')], [samplesRead, ...outcomes], whole);
     expect(await of(vectors, canary)).toMatchObject({ state: 'ok' });
-    expect((await of(vectors)).reasons).toEqual(['The embedder has not been measured yet.']);
+    expect((await of(vectors)).reasons.map(({ sentence }) => sentence)).toEqual([
+      'The embedder has not been measured yet.',
+    ]);
     const failed = aGap({ measure: 'store_vectors', reason: 'store_failed' });
-    expect((await of(failed, canary)).reasons).toEqual([
+    expect((await of(failed, canary)).reasons.map(({ sentence }) => sentence)).toEqual([
       'The vector store could not be measured: the store did not answer.',
     ]);
     // A store that cannot count is none that fails.
@@ -151,14 +161,67 @@ describe('the state of a pipeline', () => {
     ]);
   });
 
-  it('tells of sets that ran by hand, and expects nothing of them', async () => {
-    const other = aLatestRun({ goldenSet: 'extra', completed: null });
+  it('tells of sets that ran by hand, and expects no run of them', async () => {
+    const old = new Date(NOON.getTime() - 100 * 24 * HOUR * 1000);
+    const ended = judged('ok', { goldenSet: 'extra' }).ended;
+    const other = aLatestRun({
+      goldenSet: 'extra',
+      ended: ended === null ? null : { ...ended, finishedAt: old },
+      completed: aCompletedRun({ finishedAt: old }),
+    });
     const status = await statusAt(60, [judged('ok'), other]);
     expect(status.state).toBe('ok');
     expect(status.golden.map(({ goldenSet, cron }) => [goldenSet, cron])).toEqual([
       ['faq', '0 * * * *'],
       ['extra', null],
     ]);
+  });
+
+  it('is no_data when the last run of a set by hand failed: its alert fires', async () => {
+    const other = aLatestRun({ goldenSet: 'extra', completed: null });
+    expect(await statusAt(60, [judged('ok'), other])).toMatchObject({
+      state: 'no_data',
+      reasons: [{ sentence: 'The last run of extra is void or failed.' }],
+    });
+  });
+
+  const failure = {
+    message: 'http://rag/search refuses connections.',
+    code: 'connection_refused',
+    queries: 28,
+    others: 0,
+    notAsked: 12,
+    total: 40,
+  };
+
+  it('tells what the retriever failed with, where a run is void and where it scored', async () => {
+    const ended = judged('ok').ended;
+    if (ended === null) throw new Error('the builder makes a run that ended');
+    const told = 'http://rag/search refuses connections (28 of 40 queries, 12 more were not asked after that).';
+    const failed = { ...ended, failure, outcomes: { ok: 0, empty: 0, error: 40, timeout: 0 } };
+    const before = aCompletedRun({ finishedAt: new Date(NOON.getTime() - 60_000) });
+    const run = await statusAt(60, [aLatestRun({ ended: failed, completed: before })]);
+    expect(run.reasons.map(({ sentence }) => sentence)).toContain(`The last run of faq is void or failed: ${told}`);
+    const scored = await statusAt(60, [aLatestRun({ ended: failed })]);
+    expect(scored.state).toBe('critical');
+    expect(scored.reasons.map(({ sentence }) => sentence)).toContain(
+      `The retriever failed queries of the last run of faq: ${told}`,
+    );
+  });
+
+  it('says that not everything is known where a check has no data, or a value is too old, and names it', async () => {
+    const old = {
+      ...aMeasurement({ measure: 'ann_recall', value: 1, ciLow: null, ciHigh: null }),
+      measuredAt: new Date(NOON.getTime() - DAY),
+    };
+    const status = await statusAt(
+      60,
+      [judged('ok')],
+      [samplesRead, { ...old, windowStart: old.measuredAt, windowEnd: old.measuredAt }],
+    );
+    expect(status).toMatchObject({ state: 'ok', reasons: [] });
+    expect(allIsWell(status)).toBe('Nothing is in alarm. Not everything is known:');
+    expect(status.unknowns).toEqual([expect.stringMatching(/ was measured too long ago to trust\.$/)]);
   });
 
   it('is never ok after everything has been silent for three intervals, whatever was seen before', async () => {

@@ -76,6 +76,10 @@ function aCheck(parts: Partial<CheckResult> = {}): CheckResult {
     severity: 'critical',
     verdict: 'ok',
     value: 0.9,
+    ciLow: null,
+    ciHigh: null,
+    n: null,
+    isBeyond: false,
     threshold: 0.8,
     explanation: 'Fine.',
     ...parts,
@@ -86,7 +90,14 @@ function aCheck(parts: Partial<CheckResult> = {}): CheckResult {
 function aJudgedRun(verdict: CheckResult['verdict'], parts: Partial<LatestRun> = {}): LatestRun {
   const outcomes = { ok: 40, empty: 0, error: 0, timeout: 0 };
   return aLatestRun({
-    ended: { durationSeconds: 60, outcomes, checks: [aCheck({ verdict })], finishedAt: NOON },
+    ended: {
+      durationSeconds: 60,
+      failure: null,
+      forbidden: null,
+      outcomes,
+      checks: [aCheck({ verdict })],
+      finishedAt: NOON,
+    },
     ...parts,
   });
 }
@@ -131,7 +142,14 @@ describe('the scores that are exported', () => {
 
   it('are those of the last run that completed, whatever came after it', async () => {
     const outcomes = { ok: 0, empty: 0, error: 40, timeout: 0 };
-    const ended = { durationSeconds: 9, outcomes, checks: [], finishedAt: new Date(NOON.getTime() + 1000) };
+    const ended = {
+      durationSeconds: 9,
+      failure: null,
+      forbidden: null,
+      outcomes,
+      checks: [],
+      finishedAt: new Date(NOON.getTime() + 1000),
+    };
     const samples = await gaugesAt(60, [aLatestRun({ ended, lastAttemptAt: NOON })]);
     expect(valuesOf(samples, 'recalld_golden_ndcg')).toEqual([0.9]);
     expect(valuesOf(samples, 'recalld_golden_queries', { outcome: 'error' })).toEqual([40]);
@@ -306,6 +324,8 @@ const someRuns = fc
             ? null
             : {
                 durationSeconds: 1,
+                failure: null,
+                forbidden: null,
                 outcomes: { ok: 40 - failed, empty: 0, error: failed, timeout: 0 },
                 checks: checks.map(aCheck),
                 finishedAt: NOON,

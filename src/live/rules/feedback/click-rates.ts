@@ -26,8 +26,14 @@ export interface Click {
   readonly occurredAt: Date;
 }
 
+/** A sampled query whose weight may be held to what is known of all. */
+export interface CalibratedMember extends ClusterMember {
+  /** What its weight is multiplied by, see `calibrationOf`; left out: 1. */
+  readonly calibration?: number;
+}
+
 /** A sampled query as the click measures need it. */
-export interface ClickedQuery extends ClusterMember {
+export interface ClickedQuery extends CalibratedMember {
   /** Number of documents that were shown, at the ranks 1 to `shown`. */
   readonly shown: number;
   /** Ranks of the clicked ones, ascending, each once. */
@@ -124,6 +130,8 @@ export interface SessionRatio {
   readonly denominator: number;
   /** Of `value`. */
   readonly variance: number;
+  /** Satterthwaite's of the variance: few when few heavy sessions make it up, however many light ones there are. */
+  readonly degreesOfFreedom: number;
   /** Terms with a part in it. */
   readonly n: number;
   readonly sessions: number;
@@ -142,8 +150,8 @@ const MIN_SESSIONS = 2;
  *
  * It is the linearised variance of a ratio (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
  * section 5.6) between ultimate clusters (Hansen, Hurwitz and Madow 1953), close to what a bootstrap over sessions would
- * give. Queries of a session may depend on each other in any way. Unlike `hajekRatio` it does not vanish when every
- * query was kept: a click is chance even then.
+ * give. Queries of a session may depend on each other in any way. It does not vanish when every query was kept: what
+ * users do, and what fails for them, is chance even then.
  *
  * @throws RangeError for a probability outside (0, 1] or a sum that is not finite
  */
@@ -167,8 +175,15 @@ export function sessionRatio(terms: readonly RatioTerm[]): SessionRatio | Insuff
   const sessions = residuals.size;
   if (sessions < MIN_SESSIONS) return tooFew('sessions', sessions, MIN_SESSIONS);
   let squares = 0;
-  for (const residual of residuals.values()) squares += (residual / denominator) ** 2;
+  let fourths = 0;
+  for (const residual of residuals.values()) {
+    const square = (residual / denominator) ** 2;
+    squares += square;
+    fourths += square * square;
+  }
   const variance = (sessions / (sessions - 1)) * squares;
+  // Where the squares of tiny numbers vanish, the least that it can be.
+  const freedom = fourths === 0 ? 1 : Math.max(1, Math.min(sessions - 1, (squares * squares) / fourths));
   const effectiveSessions = effectiveClusters(members);
   if (![numerator, denominator, variance, effectiveSessions].every(Number.isFinite)) {
     throw new RangeError('A ratio over sessions overflowed; a probability is too small.');
@@ -179,6 +194,7 @@ export function sessionRatio(terms: readonly RatioTerm[]): SessionRatio | Insuff
     numerator,
     denominator,
     variance,
+    degreesOfFreedom: freedom,
     n: members.length,
     sessions,
     effectiveSessions,
@@ -214,7 +230,15 @@ export function clickThroughRate(queries: readonly ClickedQuery[], cutoff: numbe
 
 /** Share of queries with a click on any document. A query without results counts as one without a click. */
 export function clickedQueryRate(queries: readonly ClickedQuery[]): ClickRateOutcome {
-  return boundedRate(queries.map((query) => term(query, query.clickedRanks.length > 0 ? 1 : 0, 1)));
+  return queryRate(queries, ({ clickedRanks }) => clickedRanks.length > 0);
+}
+
+/** Share of queries of which something holds, such as that they failed. */
+export function queryRate<Query extends CalibratedMember>(
+  queries: readonly Query[],
+  holds: (query: Query) => boolean,
+): ClickRateOutcome {
+  return boundedRate(queries.map((query) => term(query, holds(query) ? 1 : 0, 1)));
 }
 
 /**
@@ -231,8 +255,12 @@ export function clickedReciprocalRank(queries: readonly ClickedQuery[]): ClickRa
   );
 }
 
-function term({ cluster, probability }: ClusterMember, numerator: number, denominator: number): RatioTerm {
-  return { cluster, probability, numerator, denominator };
+function term(
+  { cluster, probability, calibration = 1 }: CalibratedMember,
+  numerator: number,
+  denominator: number,
+): RatioTerm {
+  return { cluster, probability, numerator: numerator * calibration, denominator: denominator * calibration };
 }
 
 function boundedRate(terms: readonly RatioTerm[]): ClickRateOutcome {
@@ -256,12 +284,12 @@ function boundedRate(terms: readonly RatioTerm[]): ClickRateOutcome {
  * (z / t)^2 for the sessions (Korn and Graubard 1998; Dean and Pagano 2015). When all sessions agree they have no
  * spread, and n is their effective number.
  */
-function boundsOf(value: number, { variance, sessions, effectiveSessions }: SessionRatio): Interval {
+function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effectiveSessions }: SessionRatio): Interval {
   const spread = value * (1 - value);
   const isUnanimous = variance * MOST_GAIN * effectiveSessions <= spread;
   const trials = isUnanimous ? effectiveSessions : spread / variance;
   const upper = (1 + CONFIDENCE) / 2;
-  const t = studentTQuantile(upper, sessions - 1);
+  const t = studentTQuantile(upper, isUnanimous ? sessions - 1 : degreesOfFreedom);
   return wilsonInterval(value, trials * (normalQuantile(upper) / t) ** 2, CONFIDENCE);
 }
 

@@ -85,11 +85,6 @@ export function chanceClusters(members: readonly ClusterMember[]): number {
   return new Set(members.filter(({ probability }) => probability < 1).map(({ cluster }) => cluster)).size;
 }
 
-/** Sum of the weights 1 / probability: the estimated number of queries that the members stand for. */
-export function totalWeight(members: readonly ClusterMember[]): number {
-  return members.reduce((sum, { probability }) => sum + 1 / probability, 0);
-}
-
 /**
  * Kish's effective sample size of clusters, (sum W)^2 / sum W^2 with W the summed weights 1 / probability of a
  * cluster's members (Kish, Survey Sampling, 1965): the number of equally weighted clusters that tell as much. 0 for

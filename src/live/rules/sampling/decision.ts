@@ -40,8 +40,13 @@ export function samplingUnit(query: {
  * Whoever samples upstream must not draw by this very hash: probabilities multiply only between independent draws.
  */
 export function samplingHash(pipeline: string, unit: SamplingUnit): number {
-  // JSON keeps the four parts apart whatever characters they hold.
-  const digest = hash('sha256', JSON.stringify([DOMAIN, pipeline, unit.kind, unit.id]), 'hex');
+  return uniformHash([DOMAIN, pipeline, unit.kind, unit.id]);
+}
+
+/** The first 53 bits of the SHA-256 of some texts, as a number in [0, 1); the first of them names what it is for. */
+export function uniformHash(parts: readonly string[]): number {
+  // JSON keeps the parts apart whatever characters they hold.
+  const digest = hash('sha256', JSON.stringify(parts), 'hex');
   const [high, low] = [Number.parseInt(digest.slice(0, 8), 16), Number.parseInt(digest.slice(8, 16), 16)];
   return (high * 2 ** 21 + (low >>> 11)) / 2 ** 53;
 }

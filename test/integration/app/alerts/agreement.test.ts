@@ -144,7 +144,8 @@ const agreements: readonly Agreement[] = [
     when: 'the run is older than three intervals',
     secondsAfterNoon: 3 * HOUR + 600,
     verdict: 'no_data',
-    alerts: ['RecalldCheckNoData', 'RecalldGoldenNotRunning', 'RecalldScoresWithheld'],
+    // The page says why there is no score and no verdict.
+    alerts: ['RecalldGoldenNotRunning'],
   },
   {
     when: 'the latest run is void, so that it judged nothing',
@@ -153,6 +154,8 @@ const agreements: readonly Agreement[] = [
         lastAttemptAt: new Date(NOON.getTime() + 1000),
         ended: {
           durationSeconds: 9,
+          failure: null,
+          forbidden: null,
           outcomes: { ok: 0, empty: 0, error: 40, timeout: 0 },
           checks: [],
           finishedAt: new Date(NOON.getTime() + 10_000),
@@ -160,7 +163,7 @@ const agreements: readonly Agreement[] = [
       }),
     ],
     verdict: 'no_data',
-    alerts: ['RecalldCheckNoData', 'RecalldGoldenRunFailed', 'RecalldRetrieverErrors', 'RecalldRetrieverNotAnswering'],
+    alerts: ['RecalldRetrieverNotAnswering'],
   },
   {
     when: 'few live queries fail',
@@ -279,13 +282,14 @@ async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
     scores,
     compared: 'no baseline is pinned',
     history: [],
+    forbidden: null,
     labels: { kind: 'unknown', reason: 'there is no store' },
     ...evidence,
   });
   const outcomes = { ok: 40, empty: 0, error: 0, timeout: 0 };
   runs.latestRuns = agreement.latest ?? [
     aLatestRun({
-      ended: { durationSeconds: 60, outcomes, checks: judged, finishedAt: NOON },
+      ended: { durationSeconds: 60, failure: null, forbidden: null, outcomes, checks: judged, finishedAt: NOON },
       completed: aCompletedRun({ scores }),
     }),
   ];

@@ -1,7 +1,8 @@
 /** The cases that every alert is put through, made from its fixture. */
+import type { AlertRule } from '../../../../src/metrics/alert-rules.ts';
 import { inputSeries, type RuleTest, type Signal, selectorOf } from '../../../support/promtool.ts';
 import { type AlertFixture, both } from './fixture.ts';
-import { alive, rotation } from './signals.ts';
+import { alive, foreign, rotation } from './signals.ts';
 
 /** What is the case, on which replicas. */
 type World = readonly { readonly signal: Signal; readonly instance: string }[];
@@ -9,6 +10,7 @@ type World = readonly { readonly signal: Signal; readonly instance: string }[];
 export interface AlertUnderTest extends AlertFixture {
   readonly severity: string;
   readonly annotations: Readonly<Record<string, string>>;
+  readonly silentWhile: AlertRule['silentWhile'];
 }
 
 export const caseNames = [
@@ -22,6 +24,9 @@ export const caseNames = [
   'is silent when a new version of the golden set takes over',
   'fires on through a restart',
   'is silent through a restart',
+  'fires though another deployment is healthy',
+  'is silent while a page says the same and more',
+  'fires though another deployment has such a page',
 ] as const;
 
 export type CaseName = (typeof caseNames)[number];
@@ -34,20 +39,7 @@ export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
   const healthy = () => worldOf(fixture.healthy, both, false);
   switch (name) {
     case 'fires':
-      return playing(fixture, name, breaching(), minutes, {
-        alert_rule_test: [
-          {
-            eval_time: `${minutes}m`,
-            alertname: fixture.alert,
-            exp_alerts: [
-              {
-                exp_labels: { severity: fixture.severity, ...fixture.labels },
-                exp_annotations: fixture.annotations,
-              },
-            ],
-          },
-        ],
-      });
+      return playing(fixture, name, breaching(), minutes, fires(fixture, minutes));
     case 'does not fire':
       return playing(fixture, name, healthy(), minutes, never(fixture, minutes));
     case 'is silent without any series':
@@ -66,6 +58,12 @@ export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
       return playing(fixture, name, restarting(breaching(), cut, step), minutes, throughout(fixture, minutes, step));
     case 'is silent through a restart':
       return playing(fixture, name, restarting(healthy(), cut, step), minutes, never(fixture, minutes));
+    case 'fires though another deployment is healthy':
+      return playing(fixture, name, [...breaching(), ...elsewhere(healthy())], minutes, fires(fixture, minutes));
+    case 'is silent while a page says the same and more':
+      return playing(fixture, name, [...breaching(), ...pagesOf(fixture)], minutes, never(fixture, minutes));
+    case 'fires though another deployment has such a page':
+      return playing(fixture, name, [...breaching(), ...elsewhere(pagesOf(fixture))], minutes, fires(fixture, minutes));
   }
 }
 
@@ -93,6 +91,23 @@ function worldOf(signals: readonly Signal[], replicas: readonly string[], bare: 
   const background = bare ? [] : both.flatMap((instance) => alive.map((signal) => ({ signal, instance })));
   const own = replicas.flatMap((instance) => signals.map((signal) => ({ signal, instance })));
   return [...new Map([...background, ...own].map((each) => [key(each), each])).values()];
+}
+
+/** The same in another deployment under the same Prometheus. */
+function elsewhere(world: World): World {
+  return world.map(({ signal, instance }) => ({
+    instance: `other-${instance}`,
+    signal: { ...signal, labels: { ...signal.labels, job: 'staging' } },
+  }));
+}
+
+/** The pages while which it is silent, about the same. */
+function pagesOf({ silentWhile, labels }: AlertUnderTest): World {
+  if (silentWhile === undefined) return [];
+  const [alertname = ''] = silentWhile.alerts;
+  const about = Object.fromEntries(silentWhile.on.map((label) => [label, labels[label] ?? '']));
+  const page = { alertname, alertstate: 'firing', ...about };
+  return worldOf([foreign('ALERTS', () => 1, page)], ['ruler'], true);
 }
 
 function ending(world: World, end: number, replicas: readonly string[]): World {
@@ -137,6 +152,13 @@ function playing(
     input_series: world.map(({ signal, instance }) => inputSeries(signal, instance, { minutes, step })),
     ...expected,
   };
+}
+
+/** It fires at the end, once, with these labels and annotations. */
+function fires(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'alert_rule_test'> {
+  const { alert, severity, labels, annotations } = fixture;
+  const alerts = [{ exp_labels: { severity, ...labels }, exp_annotations: annotations }];
+  return { alert_rule_test: [{ eval_time: `${minutes}m`, alertname: alert, exp_alerts: alerts }] };
 }
 
 function firing({ alert }: AlertFixture): string {

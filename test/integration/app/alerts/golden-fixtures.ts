@@ -23,6 +23,31 @@ const incidents = (open: Readonly<Record<string, number>>) =>
     signal('recalld_density_incident', { pipeline: 'docs', level }, always(value)),
   );
 
+const broken =
+  'ndcg@10 is 0.0370 (95 % 0.0200 to 0.0600, n = 160), floor 0.8000, since 00:15 UTC on 1970-01-01; 0.9500 before';
+const unknownFloor = [
+  signal('recalld_threshold', { ...floorCheck, severity: 'critical' }, always(0.8)),
+  signal('recalld_check_since_timestamp_seconds', floorCheck, always(0)),
+  signal('recalld_check_before', floorCheck, always(0.95)),
+];
+const floorNumbers = [
+  ...unknownFloor,
+  signal('recalld_check_since_timestamp_seconds', floorCheck, always(900)),
+  signal('recalld_check_value', floorCheck, always(0.037)),
+  signal('recalld_check_value_ci_low', floorCheck, always(0.02)),
+  signal('recalld_check_value_ci_high', floorCheck, always(0.06)),
+  signal('recalld_check_n', floorCheck, always(160)),
+];
+const staleNumbers = [
+  signal('recalld_threshold', { ...staleCheck, severity: 'warning' }, always(0.02)),
+  signal('recalld_check_value', staleCheck, always(0.14)),
+  signal('recalld_check_n', staleCheck, always(50)),
+];
+const densityNumbers = [
+  signal('recalld_threshold', { ...densityCheck, severity: 'critical' }, always(1)),
+  signal('recalld_check_value', densityCheck, always(1.5)),
+];
+
 export const goldenFixtures: readonly AlertFixture[] = [
   {
     alert: 'RecalldGoldenNotRunning',
@@ -67,21 +92,21 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: queries({ ok: 20, empty: 0, error: 50, timeout: 30 }),
     healthy: hourlyRuns,
-    says: '80% of the queries of the latest run of faq on docs failed or timed out.',
+    says: '80% of the 100 queries of the latest run of faq on docs failed or timed out; from 50 % on it counts as an outage.',
   },
   {
     alert: 'RecalldRetrieverErrors',
     labels: faq,
     breaching: queries({ ok: 90, empty: 0, error: 4, timeout: 6 }),
     healthy: hourlyRuns,
-    says: '10% of the queries of the latest run of faq on docs failed or timed out; each counts 0 in its scores.',
+    says: '10% of the 100 queries of the latest run of faq on docs failed or timed out, 5 % or more; each counts 0 in its scores.',
   },
   {
     alert: 'RecalldScoresWithheld',
     labels: faq,
-    breaching: [signal('recalld_golden_scores_withheld', faq, always(1))],
+    breaching: [signal('recalld_golden_scores_withheld', faq, always(1)), succeeded(always(60))],
     healthy: hourlyRuns,
-    says: 'The latest completed run of faq on docs is older than three intervals (three days for a set that runs by hand), so that its scores are withheld (withheld = 1) and no threshold on them can be breached.',
+    says: 'The latest completed run of faq on docs started 59m 0s ago, more than three intervals (three days for a set that runs by hand), so that its scores are withheld and no threshold on them can be breached.',
   },
   {
     alert: 'RecalldGoldenRunSlow',
@@ -101,21 +126,27 @@ export const goldenFixtures: readonly AlertFixture[] = [
   {
     alert: 'RecalldCheckCritical',
     labels: floorCheck,
-    breaching: checkStates(floorCheck, () => 'critical'),
-    healthy: [...checkStates(floorCheck, () => 'ok'), ...checkStates(staleCheck, () => 'warning')],
-    says: 'The check "ndcg@10 below 0.8 on faq" of docs is critical (state = 1): what it watches is beyond its threshold, and the luck of the draw of queries does not explain it.',
+    breaching: [...checkStates(floorCheck, () => 'critical'), ...floorNumbers],
+    // Another check warns, and one broke with the retriever, which is told by an alarm of its own.
+    healthy: [
+      ...checkStates(floorCheck, () => 'ok'),
+      ...checkStates(staleCheck, () => 'warning'),
+      ...checkStates(liveCheck, () => 'critical'),
+      signal('recalld_check_outage', liveCheck, always(1)),
+    ],
+    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs is critical, and the luck of the draw of queries does not explain it.`,
   },
   {
     alert: 'RecalldCheckWarning',
     labels: floorCheck,
-    breaching: checkStates(floorCheck, () => 'warning'),
+    breaching: [...checkStates(floorCheck, () => 'warning'), ...floorNumbers],
     healthy: [...checkStates(floorCheck, () => 'ok'), ...checkStates(staleCheck, () => 'warning')],
-    says: 'The check "ndcg@10 below 0.8 on faq" of docs is at warning (state = 1).',
+    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs is at warning.`,
   },
   {
     alert: 'RecalldCheckNoData',
     labels: floorCheck,
-    breaching: checkStates(floorCheck, () => 'no_data'),
+    breaching: [...checkStates(floorCheck, () => 'no_data'), ...unknownFloor],
     // A run of a new version is under way for some minutes.
     healthy: [
       ...checkStates(floorCheck, (m) => (m >= 30 && m < 40 ? 'no_data' : 'ok')),
@@ -123,21 +154,21 @@ export const goldenFixtures: readonly AlertFixture[] = [
       ...checkStates(liveCheck, () => 'no_data'),
       signal('recalld_check_quiet', liveCheck, always(1)),
     ],
-    says: 'The check "ndcg@10 below 0.8 on faq" of docs has had nothing to be judged by for 30 minutes (no_data = 1). A check without data can breach nothing.',
+    says: 'ndcg@10 is not known, floor 0.8000, since 00:00 UTC on 1970-01-01; 0.9500 before. The check "ndcg@10 below 0.8 on faq" of docs has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.',
   },
   {
     alert: 'RecalldStaleLabels',
     labels: staleCheck,
-    breaching: checkStates(staleCheck, () => 'warning'),
+    breaching: [...checkStates(staleCheck, () => 'warning'), ...staleNumbers],
     healthy: [...checkStates(staleCheck, () => 'ok'), ...checkStates(floorCheck, () => 'warning')],
-    says: 'The check "stale labels above 0.02 on faq" of docs is at warning (state = 1): scores fall because the labels are out of date, whatever the retriever does.',
+    says: 'The share of judged documents that are gone is 0.1400 (n = 50), ceiling 0.0200. The check "stale labels above 0.02 on faq" of docs is at warning: scores fall because the labels are out of date, whatever the retriever does.',
   },
   {
     alert: 'RecalldDensityDrift',
     labels: densityCheck,
-    breaching: checkStates(densityCheck, () => 'critical'),
+    breaching: [...checkStates(densityCheck, () => 'critical'), ...densityNumbers],
     healthy: [...checkStates(densityCheck, () => 'warning'), ...checkStates(floorCheck, () => 'critical')],
-    says: 'What people ask of docs is covered worse than in the baseline, by more than chance and by enough to matter: a page-level alarm is open (state = 1).',
+    says: 'The evidence that queries are covered worse is 1.5000, ceiling 1.0000. What people ask of docs is covered worse than in the baseline, by more than chance and by enough to matter: a page-level alarm is open.',
   },
   {
     alert: 'RecalldDensityDriftTicket',
@@ -145,7 +176,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: incidents({ page: 0, ticket: 1 }),
     // An open page that the check of the config carries on is not told twice.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
-    says: 'What people ask of docs is covered worse than in the baseline (open = 1): a ticket, or an alarm that the config does not page for.',
+    says: 'What people ask of docs is covered worse than in the baseline: a ticket, or an alarm that the config does not page for.',
   },
   {
     alert: 'RecalldSentinelOverdue',

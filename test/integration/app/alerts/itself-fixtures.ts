@@ -11,7 +11,8 @@ function jobs(state: 'waiting' | 'active' | 'failed', at: ValueAt): Signal {
 const idle: readonly Signal[] = [jobs('waiting', always(0)), jobs('active', always(0)), jobs('failed', always(0))];
 const busy: readonly Signal[] = [jobs('waiting', always(5)), jobs('active', always(2)), jobs('failed', always(0))];
 
-const ended = (outcome: string, at: ValueAt) => signal('recalld_jobs_total', { job: 'run-golden-set', outcome }, at);
+const ended = (outcome: string, at: ValueAt) => signal('recalld_jobs_total', { task: 'run-golden-set', outcome }, at);
+const told = (outcome: string, at: ValueAt) => signal('recalld_notifications_total', { kind: 'slack', outcome }, at);
 
 export const itselfFixtures: readonly AlertFixture[] = [
   {
@@ -19,7 +20,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_run_interval_seconds', { ...faq, golden_set: 'other' }, always(3600))],
     healthy: hourlyRuns,
-    says: 'recalld runs, but for 10 minutes none of its replicas has known the golden set faq of docs (absent = 1), which these rules were made for.',
+    says: 'recalld runs, but for 10 minutes none of its replicas has known the golden set faq of docs, which these rules were made for.',
   },
   {
     alert: 'RecalldAbsent',
@@ -27,19 +28,19 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: alive,
     firesWithoutSeries: true,
-    says: 'No replica of recalld has been scraped for 5 minutes (absent = 1). Every other alert on retrieval is blind until one is.',
+    says: 'No replica of this recalld has been scraped for 5 minutes. Every other alert on its pipelines is blind until one is.',
   },
   {
     alert: 'RecalldReplicaDown',
-    labels: { job: 'recalld', instance: first },
+    labels: { instance: first },
     breaching: [foreign('up', always(0))],
     replicas: [first],
     healthy: alive,
-    says: 'Prometheus could not scrape a:8321 for 10 minutes (up = 0). Others may still do its work.',
+    says: 'Prometheus could not scrape a:8321 for 10 minutes. Others may still do its work.',
   },
   {
     alert: 'RecalldRestarting',
-    labels: { job: 'recalld', instance: first },
+    labels: { instance: first },
     breaching: [foreign('process_start_time_seconds', (m) => 300 * Math.floor(m / 5))],
     replicas: [first],
     healthy: [foreign('process_start_time_seconds', (m) => (m < 30 ? 0 : 1800))],
@@ -116,15 +117,23 @@ export const itselfFixtures: readonly AlertFixture[] = [
   },
   {
     alert: 'RecalldJobsDead',
-    labels: { job: 'run-golden-set' },
+    labels: { task: 'run-golden-set' },
     breaching: [ended('dead', from(90, 1))],
     healthy: [ended('completed', growing(1)), ended('dead', always(1))],
     minutes: 120,
     says: '2 jobs run-golden-set failed within an hour and are not tried again.',
   },
   {
+    alert: 'RecalldNotificationLost',
+    labels: { kind: 'slack' },
+    breaching: [told('given_up', from(90, 1))],
+    healthy: [told('sent', growing(1)), told('given_up', always(1))],
+    minutes: 120,
+    says: '2 messages to slack were tried for an hour and given up.',
+  },
+  {
     alert: 'RecalldJobsFailing',
-    labels: { job: 'run-golden-set' },
+    labels: { task: 'run-golden-set' },
     breaching: [ended('failed', growing(1))],
     healthy: [ended('completed', growing(1)), ended('failed', (m) => Math.floor(m / 40))],
     says: '120 attempts of jobs run-golden-set failed within an hour.',
@@ -167,6 +176,6 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: [],
     firesWithoutSeries: true,
-    says: 'This alert always fires (value = 1); a dead-man receiver pages when it stops.',
+    says: 'This alert always fires; a dead-man receiver pages when it stops.',
   },
 ];

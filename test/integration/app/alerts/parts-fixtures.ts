@@ -37,6 +37,13 @@ export const partsFixtures: readonly AlertFixture[] = [
     says: 'The index of docs returns at most 82% (upper 95 % bound) of the 10 exact nearest neighbours.',
   },
   {
+    alert: 'RecalldStoreLostContent',
+    labels: docs,
+    breaching: [signal('recalld_repeat_density_ci_high', docs, always(0.81))],
+    healthy: [signal('recalld_repeat_density_ci_high', docs, always(0.97))],
+    says: 'Questions of the baseline, asked again, are covered 0.81 times as well as then at most (upper 95 % bound); the store answers the same questions worse.',
+  },
+  {
     alert: 'RecalldEmbedderChanged',
     labels: docs,
     breaching: canary(0.61, 0.4),

@@ -49,14 +49,25 @@ export const densityCheck = { pipeline: 'docs', check: 'density drift' };
 export const liveCheck = { pipeline: 'docs', check: 'error_ratio above 0.05' };
 export const staleCheck = { pipeline: 'docs', check: 'stale labels above 0.02 on faq' };
 
-/** The state set of a check whose state at each minute is given. */
-export function checkStates(
-  check: { readonly pipeline: string; readonly check: string },
-  stateAt: (minute: number) => string,
-): Signal[] {
-  return ['ok', 'warning', 'critical', 'no_data'].map((state) =>
-    signal('recalld_check_state', { ...check, state }, (minute) => (stateAt(minute) === state ? 1 : 0)),
-  );
+type NamedCheck = { readonly pipeline: string; readonly check: string };
+
+/** What the checks are on, in words. */
+const words = new Map<NamedCheck, { kind: string; what: string; limit: string }>([
+  [floorCheck, { kind: 'floor', what: 'ndcg@10', limit: 'floor' }],
+  [liveCheck, { kind: 'threshold', what: 'The share of live queries that failed', limit: 'ceiling' }],
+  [staleCheck, { kind: 'stale_labels', what: 'The share of judged documents that are gone', limit: 'ceiling' }],
+  [densityCheck, { kind: 'density_drift', what: 'The evidence that queries are covered worse', limit: 'ceiling' }],
+]);
+
+/** What a check is on, and its state set, whose state at each minute is given. */
+export function checkStates(check: NamedCheck, stateAt: (minute: number) => string): Signal[] {
+  const { kind = '', what = '', limit = '' } = words.get(check) ?? {};
+  return [
+    signal('recalld_check_info', { ...check, kind, what, limit, unit: 'number' }, always(1)),
+    ...['ok', 'warning', 'critical', 'no_data'].map((state) =>
+      signal('recalld_check_state', { ...check, state }, (minute) => (stateAt(minute) === state ? 1 : 0)),
+    ),
+  ];
 }
 
 /** Live queries a minute by outcome, with their latency histogram: all within `seconds`. */

@@ -75,6 +75,28 @@ describe('the samples of a window', () => {
     expect(new Set(queries.map(({ id }) => id))).toEqual(new Set(ids));
   });
 
+  it('stand for as many as arrived, by outcome, beside those that were counted', async () => {
+    const pipeline = 'arrivals';
+    const minute = hours(-1);
+    const kept = { pipeline, receivedAt: minute, probability: 0.5, rateProbability: 0.5, keepReason: 'rate' } as const;
+    const counts = [
+      { pipeline, minute, outcome: 'ok', queries: 5 },
+      { pipeline, minute, outcome: 'error', queries: 2 },
+      { pipeline, minute: hours(1), outcome: 'ok', queries: 100 },
+    ] as const;
+    const samples = [
+      { ...kept, id: 'one' },
+      { ...kept, id: 'two' },
+      // Of a service that sent a tenth, which counts as it came.
+      { ...kept, id: 'three', probability: 0.05 },
+      { ...kept, id: 'failed', outcome: 'error', probability: 1, keepReason: 'error' },
+      { ...kept, id: 'of later', receivedAt: hours(1) },
+    ] as const;
+    await store().record({ samples: samples.map(aLiveSample), counts, levels: [] });
+    const arrivals = await createLiveWindows(database.pool).arrivals(window(pipeline));
+    expect(arrivals).toEqual({ ok: { counted: 5, estimated: 6 }, error: { counted: 2, estimated: 1 } });
+  });
+
   it('count once when a retry of days later was stored again', async () => {
     const pipeline = 'twice';
     await record({ pipeline, receivedAt: hours(-24) });

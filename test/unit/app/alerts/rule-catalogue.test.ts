@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { documentedAlerts } from '../../../../docs/build/runbooks-page.ts';
 import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule-catalogue.ts';
 import { prometheusRule, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
-import { staleLabelsCheckName } from '../../../../src/checks/rules/golden-checks.ts';
 import { duration, type RuleSettings } from '../../../../src/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
 
@@ -21,6 +20,9 @@ const settings: RuleSettings = {
 const groups = ruleGroups(settings);
 const alerts = groups.flatMap((group) => group.alerts);
 const recordings = groups.flatMap((group) => group.recordings);
+
+/** There is nothing to count where nothing is. */
+const isAboutAbsence = new Set(['RecalldAbsent', 'RecalldPipelineMissing', 'RecalldReplicaDown', 'RecalldWatchdog']);
 
 /** Metrics that Prometheus and the client library make. */
 const foreign = new Set(['up', 'process_start_time_seconds']);
@@ -51,7 +53,7 @@ describe('the rules', () => {
       Object.entries(metricCatalogue)
         .filter(([, { source }]) => source === 'stored')
         .filter(([name]) =>
-          new RegExp(`(?<!max by \\([\\w, ]+\\) \\()(?<!absent\\()(?<!:)\\b${name}\\b(?!_)`).test(expr),
+          new RegExp(`(?<!max by \\([\\w, ]+\\) \\()(?<!group by \\(\\) \\()(?<!:)\\b${name}\\b(?!_)`).test(expr),
         )
         .map(([name]) => `${name} in ${expr}`),
     );
@@ -68,23 +70,35 @@ describe('the rules', () => {
   });
 
   it('say in one line what is wrong, and then with numbers', () => {
-    for (const { summary, description, by, labels } of alerts) {
+    for (const { alert, summary, description, by, labels } of alerts) {
       expect(summary).toMatch(/^\S.*\.$/);
       expect(summary.length).toBeLessThan(140);
       expect(description).toMatch(/\.$/);
-      expect(description).toContain('$value');
+      if (!isAboutAbsence.has(alert)) expect(description).toMatch(/\$value|query/);
+      expect(description).not.toMatch(/\((?:state|open|absent|up|value|withheld|no_data) = /);
       const named = [...`${summary}${description}`.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label ?? '');
-      const carried = new Set([...by, ...Object.keys(labels ?? {})]);
+      const carried = new Set([...settings.groupLabels, ...by, ...Object.keys(labels ?? {})]);
       expect(named.filter((label) => !carried.has(label))).toEqual([]);
     }
   });
 
-  it('tell stale labels from other checks by the name that those checks have', () => {
-    const name = staleLabelsCheckName({ above: 0.02, severity: 'warning' }, 'faq');
-    const rule = alerts.find(({ alert }) => alert === 'RecalldStaleLabels');
-    const pattern = /check=~"([^"]+)"/.exec(rule?.expr ?? '')?.[1] ?? '';
-    expect(name).toMatch(new RegExp(`^(?:${pattern})$`));
-    expect('ndcg@10 below 0.8 on faq').not.toMatch(new RegExp(`^(?:${pattern})$`));
+  it('say in the summary nothing that differs between the alerts of a group', () => {
+    const named = alerts.flatMap(({ alert, summary }) =>
+      [...summary.matchAll(/\$(?:labels\.(\w+)|value)/g)].map(([whole, label]) => ({ alert, label: label ?? whole })),
+    );
+    expect(named.filter(({ label }) => label !== 'pipeline')).toEqual([]);
+  });
+
+  it('are silent only while alerts fire that there are, about what both are about', () => {
+    for (const { by, labels, silentWhile } of alerts) {
+      for (const page of silentWhile?.alerts ?? []) {
+        const rule = alerts.find(({ alert }) => alert === page);
+        expect(rule?.severity).toBe('critical');
+        const carried = new Set([by, Object.keys(labels ?? {})].flat());
+        const told = new Set([rule?.by ?? [], Object.keys(rule?.labels ?? {})].flat());
+        expect(silentWhile?.on.filter((label) => !carried.has(label) || !told.has(label))).toEqual([]);
+      }
+    }
   });
 
   it('never differ in nothing but their expression', () => {

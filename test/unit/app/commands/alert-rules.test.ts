@@ -26,12 +26,14 @@ describe('the rules of a config', () => {
     expect(text).toContain('runbook_url: https://wiki/r/RecalldAbsent.md');
     expect(text).toContain('dashboard_url: https://grafana/d/recalld-itself');
     expect(text).toContain('console_url: https://recalld/pipelines/{{ $labels.pipeline }}');
-    expect(text).toContain('up{job="rag"} == 0');
+    expect(text).toContain('max by (job, instance) (up{job="rag"}) == 0');
   });
 
   it('miss what the config schedules, and not what runs by hand', () => {
     const text = stringify(createAlertRules(aConfig(), 'rules').document, { lineWidth: 0 });
-    expect(text).toContain('absent(recalld_golden_run_interval_seconds{pipeline="docs", golden_set="faq"})');
+    expect(text).toContain(
+      'unless on (job) group by (job) (recalld_golden_run_interval_seconds{pipeline="docs", golden_set="faq"})',
+    );
     expect(text).not.toContain('golden_set="by-hand"');
   });
 
@@ -56,13 +58,36 @@ describe('the rules of a config', () => {
     expect(text).not.toContain('slo="results"');
   });
 
-  it('say that links lead nowhere while their address is not set', () => {
-    const { notes } = createAlertRules(aConfig(), 'crd');
+  it('leave out links whose address is not set, and say so', () => {
+    const { document, notes } = createAlertRules(aConfig(), 'crd');
     expect(notes).toEqual([
-      expect.stringContaining('alerts.runbook_base_url is not set'),
-      expect.stringContaining('alerts.dashboard_base_url is not set'),
-      expect.stringContaining('alerts.console_base_url is not set'),
+      'alerts.console_base_url is not set, so that alerts have no link to the console and its runbooks.',
+      'alerts.dashboard_base_url is not set, so that alerts have no link to a dashboard.',
     ]);
+    expect(stringify(document)).not.toMatch(/_url:|https?:/);
+  });
+
+  it('need only the address of the console to lead to their runbooks', () => {
+    const console = 'alerts: {console_base_url: "https://recalld/"}';
+    const text = stringify(createAlertRules(aConfig('', console), 'rules').document, { lineWidth: 0 });
+    expect(text).toContain('runbook_url: https://recalld/runbooks/RecalldAbsent\n');
+    expect(text).not.toContain('dashboard_url');
+  });
+
+  it('keep deployments apart by the labels of the config, everywhere', () => {
+    const labels = 'alerts: {group_labels: [cluster, namespace]}';
+    const { document } = createAlertRules(aConfig('', labels), 'rules');
+    const { groups } = document as { groups: { rules: { expr: string }[] }[] };
+    const text = groups.flatMap(({ rules }) => rules.map(({ expr }) => expr)).join('\n');
+    const grouped = [...text.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].map(([, inside]) => inside ?? '');
+    expect(grouped.length).toBeGreaterThan(100);
+    expect(grouped.filter((inside) => !inside.startsWith('cluster, namespace'))).toEqual([]);
+  });
+
+  it('refuse to keep deployments apart by a label of the metrics themselves', () => {
+    expect(() => aConfig('', 'alerts: {group_labels: [pipeline]}')).toThrow(
+      'pipeline is a label of the metrics of recalld itself',
+    );
   });
 
   it('are refused for an objective that no alert could watch', () => {

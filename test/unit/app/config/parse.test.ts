@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
 import { branches, isMapping, type JsonSchema } from '../../../../src/app/config/json-schema.ts';
-import { configJsonSchema, parseConfig } from '../../../../src/app/config/parse.ts';
+import { configJsonSchema, loadConfigOfDatabase, parseConfig } from '../../../../src/app/config/parse.ts';
 import type { Config } from '../../../../src/app/config/schema.ts';
 import { RecalldError } from '../../../../src/errors.ts';
 
@@ -35,6 +38,52 @@ describe('without a file', () => {
 
   it.each(['', '# nothing but a comment\n', '---\n'])('takes the empty file %j for no file', (text) => {
     expect(parse(text)).toEqual(parse(null));
+  });
+});
+
+describe('what opens a database', () => {
+  let home = '';
+  let folder = '';
+  beforeEach(async () => {
+    home = process.cwd();
+    folder = await mkdtemp(path.join(tmpdir(), 'recalld-config-'));
+    process.chdir(folder);
+  });
+  afterEach(async () => {
+    process.chdir(home);
+    await rm(folder, { recursive: true });
+  });
+  const load = (env: Environment) => loadConfigOfDatabase(undefined, env);
+
+  it('refuses a folder without a config, says the way out, and makes nothing', async () => {
+    const sentence = /^There is no recalld\.yaml in .+, and no database was made there; .*--config, or write one\.$/;
+    for (const env of [{}, { RECALLD_LOG_LEVEL: 'debug' }]) {
+      expect(() => load(env)).toThrow(
+        expect.objectContaining({ code: 'config_not_found', message: expect.stringMatching(sentence) as string }),
+      );
+    }
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('goes by a file, and by an environment that says where the database is', async () => {
+    const url = 'postgres://db/recalld';
+    expect(load({ RECALLD_STORAGE_URL: url })).toMatchObject({ file: null, config: { storage: { url } } });
+    expect(load({ RECALLD_STORAGE_DATA_DIR: 'here' }).config.storage.data_dir).toBe('here');
+    await writeFile(path.join(folder, 'recalld.yaml'), 'pipelines: []');
+    expect(load({}).file).toBe('recalld.yaml');
+  });
+});
+
+describe('the services of pipelines', () => {
+  const retriever = '{kind: http, url: "http://rag/"}';
+  const pipelines = (...services: readonly string[]) =>
+    `pipelines:\n${services.map((names, index) => `  - {name: p${index}, retriever: ${retriever}, service_names: ${names}}`).join('\n')}`;
+
+  it('are of one pipeline each', () => {
+    expect(problemOf(pipelines('[a, rag]', '[rag]'))).toBe(
+      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" names too; a span is of one pipeline, so name it once, or set recalld.pipeline on its spans.',
+    );
+    expect(parse(pipelines('[a, rag]', '[b]')).pipelines).toHaveLength(2);
   });
 });
 

@@ -99,11 +99,11 @@ describe('a value of the wrong type or out of bounds', () => {
     [aCheck('3'), 'pipelines[0].checks[0] must be a mapping.'],
     [
       aCheck('{}'),
-      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift` or `stale_labels_above`.',
+      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
     ],
     [
       aCheck('{severity: critical}'),
-      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift` or `stale_labels_above`.',
+      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
     ],
     [aCheck('{measure: ndcg@10}'), 'pipelines[0].checks[0].below is missing; it must be a number.'],
     [aCheck('{measure: ndcg@10, below: "0.8"}'), 'pipelines[0].checks[0].below must be a number.'],
@@ -144,6 +144,16 @@ describe('a key that has moved', () => {
     ],
   ])('is refused with what to write instead: %s', (text, sentence) => {
     expect(problems(text)).toEqual([sentence]);
+  });
+});
+
+describe('a key that is gone', () => {
+  it('is refused with what to do', () => {
+    const store =
+      'vector_store: {kind: pgvector, url: "postgres://me@db/x", table: chunks, id: id, embedding: embedding}';
+    expect(problems(aPipeline(`${store}, density: {k: 5}`))).toEqual([
+      'pipelines[0].density.k is gone: the nearest chunk is what counts; leave it out.',
+    ]);
   });
 });
 
@@ -198,7 +208,7 @@ describe('a misspelt key', () => {
   it('is refused with all known keys of its place when nothing is near', () => {
     expect(problems('log: {verbosity: 3}')).toEqual(['log.verbosity is not a known key; known keys here are level.']);
     expect(problems(aCheck('{regression: ndcg@10, drop: 0.1, qqq: 1}'))).toEqual([
-      'pipelines[0].checks[0].qqq is not a known key; known keys here are regression, drop, alpha, severity, runs.',
+      'pipelines[0].checks[0].qqq is not a known key; known keys here are name, regression, drop, alpha, severity, runs.',
     ]);
   });
 });
@@ -237,3 +247,58 @@ function withRenamedKey(value: unknown, path: Path, name: string): unknown {
     }),
   );
 }
+
+describe('judged live relevance', () => {
+  const llm = 'llm: {base_url: "http://llm/v1", model: m, price_per_million_tokens: {input: 0, output: 0}}\n';
+  const readable = 'retriever: {kind: http, url: "http://rag/", results: {text: text}}';
+  const aJudged = (rest: string): string => `${llm}pipelines: [{name: docs, ${readable}, ${rest}}]`;
+
+  it.each([
+    [
+      aJudged('judged: {}').replace(llm, ''),
+      'pipelines[0].judged.judge.kind is llm, but the config names no chat model; add llm: {base_url, model, api_key}.',
+    ],
+    [
+      aJudged('judged: {}').replace(', price_per_million_tokens: {input: 0, output: 0}', ''),
+      'pipelines[0].judged.judge.kind is llm, whose cost is capped by max_cost_per_day; add llm.price_per_million_tokens: {input, output}, 0 for a model of your own.',
+    ],
+    [
+      aJudged('judged: {}, privacy: {text: hash}'),
+      'pipelines[0].judged.judge.kind is llm, but no text is kept (privacy.text: hash); set privacy.text: redact, or let people alone grade with judged.judge: {kind: none}.',
+    ],
+    [
+      aJudged('judged: {judge: {kind: reranker, reranker: {kind: tei, url: "http://r"}}}').replace(
+        ', results: {text: text}',
+        '',
+      ),
+      'pipelines[0].judged needs the texts of documents; set retriever.results.text, or vector_store.content and an embedder.',
+    ],
+    [
+      aJudged(
+        'judged: {judge: {kind: reranker, grades_from: [0.5, 0.4, 0.8], reranker: {kind: tei, url: "http://r"}}}',
+      ),
+      'pipelines[0].judged.judge.grades_from must rise.',
+    ],
+    [
+      aJudged('checks: [{measure: live_ndcg@5, below: 0.7}]'),
+      'pipelines[0].checks[0].measure is live_ndcg@5, which needs `judged`.',
+    ],
+    [
+      aJudged('judged: {depth: 3}, checks: [{measure: live_ndcg@5, below: 0.7}]'),
+      'pipelines[0].checks[0].measure is live_ndcg@5, but judged.depth is 3; write live_ndcg@3, or change the depth.',
+    ],
+    [
+      aJudged('judged: {}, checks: [{measure: live_ndgc@5, below: 0.7}]'),
+      'pipelines[0].checks[0].measure is not a measure; did you mean "live_ndcg@5"?',
+    ],
+  ])('%s is refused', (text, problem) => {
+    expect(problems(text)).toEqual([problem]);
+  });
+
+  it.each([
+    aJudged('judged: {}, checks: [{measure: live_ndcg@5, below: 0.7}]'),
+    aJudged('judged: {judge: {kind: none}}, privacy: {text: hash}'),
+  ])('%s is taken', (text) => {
+    expect(problems(text)).toEqual([]);
+  });
+});

@@ -93,8 +93,26 @@ describe.each(dashboards)('$name', (dashboard) => {
     expect(dashboard.editable).toBe(false);
   });
 
-  it('links to the other dashboards, the console and the runbooks', () => {
-    expect(dashboard.links.map(({ title }) => title)).toEqual(['Dashboards of recalld', 'Console', 'Runbooks']);
+  it('links to the other dashboards, and to the console and its runbooks where it is known', () => {
+    expect(dashboard.links.map(({ title }) => title)).toEqual(['Dashboards of recalld']);
+    const linked = readDashboards({ consoleUrl: 'https://recalld.internal' }).find(({ uid }) => uid === dashboard.uid);
+    expect(linked?.links.map(({ title }) => title)).toEqual(['Dashboards of recalld', 'Console', 'Runbooks']);
+  });
+
+  it('shows one deployment at a time, by the labels of the config, and keeps every query to it', () => {
+    const apart = readDashboards({ groupLabels: ['cluster', 'namespace'] }).find(({ uid }) => uid === dashboard.uid);
+    const chosen = apart?.variables.slice(2, 4) ?? [];
+    expect(chosen.map(({ name, multi }) => ({ name, multi: multi ?? false }))).toEqual([
+      { name: 'cluster', multi: false },
+      { name: 'namespace', multi: false },
+    ]);
+    const queries = apart === undefined ? [] : expressions(apart).map(({ text }) => text);
+    const open = queries.flatMap((text) =>
+      [...text.matchAll(/\b[a-z]\w+\{[^}]*\}|ALERTS\{[^}]*\}/g)]
+        .map(([selector]) => selector)
+        .filter((selector) => !selector.includes('cluster=~"$cluster", namespace=~"$namespace"')),
+    );
+    expect(open).toEqual([]);
   });
 
   it('asks data sources that are variables', () => {
@@ -132,7 +150,7 @@ describe.each(dashboards)('$name', (dashboard) => {
     }));
     for (const { whole, inside } of selectors) {
       const labels = catalogue[metricOf(whole.replace(/\{.*/s, ''))]?.labels ?? [];
-      if (!labels.includes('job')) expect(whole).toContain('job=~"$job"');
+      expect(whole).toContain('job=~"$job"');
       expect(inside).toContain('instance=~"$instance"');
       if (labels.includes('pipeline') && !/pipeline[=~]/.test(inside ?? '')) expect(whole).toContain('$pipeline');
     }

@@ -171,6 +171,10 @@ const found = (verdict: Verdict, parts: Partial<ThresholdFinding> = {}): Thresho
   severity: 'critical',
   threshold: 0.05,
   value: 0.1,
+  ciLow: null,
+  ciHigh: null,
+  n: null,
+  isBeyond: verdict === 'warning' || verdict === 'critical',
   segment: 'all',
   verdict,
   isClear: verdict === 'ok',
@@ -228,6 +232,8 @@ describe('a check', () => {
 });
 
 const check = {
+  kind: 'floor',
+  measure: 'ndcg@10',
   pipeline: 'docs',
   goldenSet: 'faq',
   name: 'ndcg@10 below 0.8 on faq',
@@ -238,7 +244,7 @@ const check = {
 
 /** It has stood like that for an hour, and is trusted until the third. */
 function aStanding(parts: Partial<CheckStanding> = {}): CheckStanding {
-  const { goldenSet: _, isQuietAtFirst: __, ...named } = check;
+  const { goldenSet: _, isQuietAtFirst: __, kind: ___, ...named } = check;
   return {
     ...named,
     verdict: 'ok',
@@ -247,6 +253,12 @@ function aStanding(parts: Partial<CheckStanding> = {}): CheckStanding {
     candidate: null,
     seen: 0,
     value: 0.9,
+    ciLow: 0.85,
+    ciHigh: 0.94,
+    n: 160,
+    before: 0.9,
+    breachedSince: null,
+    outageUntil: null,
     segment: null,
     explanation: 'It is 0.9.',
     isQuiet: false,
@@ -261,6 +273,8 @@ function aStanding(parts: Partial<CheckStanding> = {}): CheckStanding {
 describe('the state of a check', () => {
   it('is as it was evaluated while that is fresh enough to trust, to the last moment', () => {
     expect(stateAt(check, aStanding({ verdict: 'critical', threshold: 0.75 }), hours(3))).toEqual({
+      kind: 'floor',
+      measure: 'ndcg@10',
       pipeline: 'docs',
       goldenSet: 'faq',
       name: check.name,
@@ -269,6 +283,13 @@ describe('the state of a check', () => {
       verdict: 'critical',
       since: hours(-1),
       value: 0.9,
+      ciLow: 0.85,
+      ciHigh: 0.94,
+      n: 160,
+      before: 0.9,
+      breachedSince: null,
+      outageUntil: null,
+      segment: null,
       explanation: 'It is 0.9.',
       judgedAt: hours(0),
       isTooOld: false,
@@ -284,6 +305,9 @@ describe('the state of a check', () => {
         verdict: 'no_data',
         since: hours(3),
         value: null,
+        ciLow: null,
+        n: null,
+        before: 0.9,
         explanation: 'It is 0.9.',
         isTooOld: true,
         isQuiet: false,

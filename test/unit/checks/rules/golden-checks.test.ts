@@ -4,6 +4,7 @@ import {
   floorCheckName,
   historyNeeded,
   judgeFloor,
+  judgeForbidden,
   judgeGoldenRun,
   judgeStaleLabels,
   listGoldenChecks,
@@ -38,6 +39,10 @@ describe('the check on stale labels', () => {
       severity: 'critical',
       verdict: 'critical',
       value: 0.14,
+      ciLow: null,
+      ciHigh: null,
+      n: 50,
+      isBeyond: true,
       threshold: 0.02,
       explanation:
         '7 of 50 judged documents (0.1400) are gone from the store, above 0.0200: mend the labels of faq before you trust a fall of its scores.',
@@ -54,10 +59,50 @@ describe('the check on stale labels', () => {
   });
 });
 
+const leak = (rank: number) => ({ queryId: 'q7', documentId: `tenant-b/${rank}`, rank });
+
+describe('the check on forbidden documents', () => {
+  const check = { severity: 'critical' } as const;
+  const well = { asked: 40, failed: 0, unconfirmed: 0, confirmed: [] };
+
+  it('is critical at one result, and names query, document and rank', () => {
+    expect(judgeForbidden(check, 'faq', { ...well, confirmed: [leak(3)] })).toMatchObject({
+      name: 'forbidden results on faq',
+      verdict: 'critical',
+      value: 1,
+      threshold: 0,
+      n: 40,
+      explanation: '1 forbidden document came back, asked twice: tenant-b/3 at rank 3 of q7.',
+    });
+  });
+
+  it('names three of many, and is what its severity says', () => {
+    const found = judgeForbidden({ severity: 'warning' }, 'faq', { ...well, confirmed: [1, 2, 3, 4, 5].map(leak) });
+    expect(found).toMatchObject({ verdict: 'warning', value: 5 });
+    expect(found.explanation).toMatch(/tenant-b\/3 at rank 3 of q7 and 2 more\.$/);
+  });
+
+  it('holds when none came back, and when the set forbids none', () => {
+    expect(judgeForbidden(check, 'faq', well)).toMatchObject({ verdict: 'ok', value: 0, n: 40 });
+    expect(judgeForbidden(check, 'faq', null)).toMatchObject({ verdict: 'ok', n: 0 });
+  });
+
+  it('does not know when every query failed, or a second asking did', () => {
+    expect(judgeForbidden(check, 'faq', { ...well, asked: 0, failed: 40 })).toMatchObject({ verdict: 'no_data' });
+    expect(judgeForbidden(check, 'faq', { ...well, unconfirmed: 1 })).toMatchObject({ verdict: 'no_data' });
+  });
+
+  it('is critical by what is confirmed, whatever is not', () => {
+    const found = { ...well, unconfirmed: 2, confirmed: [leak(1)] };
+    expect(judgeForbidden(check, 'faq', found).verdict).toBe('critical');
+  });
+});
+
 const checks = goldenChecks({
   floors: [aFloor()],
   regressions: [{ measure: 'mrr@10', drop: 0.05, alpha: 0.01, severity: 'warning', runs: 3 }],
   staleLabels: [{ above: 0.1, severity: 'warning' }],
+  forbidden: [{ severity: 'critical' }],
 });
 
 describe('the checks of a pipeline', () => {
@@ -67,12 +112,31 @@ describe('the checks of a pipeline', () => {
       compared: 'No baseline is pinned.',
       history: [],
       labels: { kind: 'unknown', reason: 'There is no store.' },
+      forbidden: { asked: 3, failed: 0, unconfirmed: 0, confirmed: [] },
     } as const;
     const results = judgeGoldenRun(checks, 'faq', evidence);
     expect(results.map(({ name, severity, threshold }) => ({ name, severity, threshold }))).toEqual(
-      listGoldenChecks(checks, 'faq'),
+      listGoldenChecks(checks, 'faq').map(({ name, severity, threshold }) => ({ name, severity, threshold })),
     );
-    expect(results.map(({ verdict }) => verdict)).toEqual(['ok', 'no_data', 'no_data']);
+    expect(results.map(({ verdict }) => verdict)).toEqual(['ok', 'no_data', 'no_data', 'ok']);
+  });
+
+  it('keep a name that they are given, with the set, and their shift with it, when a threshold changes', () => {
+    const [score] = [aScore({ mean: 0.78, ciLow: 0.7, ciHigh: 0.85 })];
+    const shifts = { 'quality on faq': { mean: -0.05, upper: -0.05 } };
+    const named = (below: number) => goldenChecks({ floors: [aFloor({ name: 'quality', below })] });
+    expect(listGoldenChecks(named(0.8), 'faq', shifts)).toMatchObject([{ name: 'quality on faq', threshold: 0.75 }]);
+    const evidence = {
+      scores: [score],
+      compared: '',
+      history: [],
+      labels: { kind: 'unknown', reason: '' },
+      forbidden: null,
+      shifts,
+    } as const;
+    expect(judgeGoldenRun(named(0.82), 'faq', evidence)).toMatchObject([
+      { name: 'quality on faq', threshold: 0.82 - 0.05, verdict: 'ok' },
+    ]);
   });
 
   it('look back as far as the longest confirmation takes', () => {

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { NO_SHIFT } from '../../../../src/checks/rules/check-result.ts';
 import {
   type BaselineDifference,
   type ComparedWithBaseline,
   judgeRegression,
   type RegressionCheck,
 } from '../../../../src/checks/rules/regression.ts';
+
+import type { Verdict } from '../../../../src/model.ts';
 
 const check: RegressionCheck = {
   measure: 'ndcg@10',
@@ -21,6 +24,7 @@ function aDifference(parts: Partial<BaselineDifference> = {}): BaselineDifferenc
     difference: -0.05,
     ciLow: -0.07,
     ciHigh: -0.03,
+    ciMethod: 't',
     p: 0.0002,
     wins: 10,
     losses: 60,
@@ -43,25 +47,54 @@ describe('the check on a regression', () => {
       severity: 'critical',
       verdict: 'critical',
       value: -0.05,
+      ciLow: -0.07,
+      ciHigh: -0.03,
+      n: 300,
+      isBeyond: true,
       threshold: -0.02,
       explanation:
         'ndcg@10 against the baseline -0.0500 (95 % -0.0700 to -0.0300, p = 0.0002, n = 300, 10 better, 60 worse): it fell by 0.0200 or more in 2 runs in a row.',
     });
   });
 
+  it('says what it was compared with', () => {
+    const said = judgeRegression(check, 'faq', aRun({ ciMethod: 'reruns' }), [aRun({ ciMethod: 'reruns' })]);
+    expect(said.explanation).toContain('ndcg@10 against the mean of the runs of the baseline -0.0500');
+  });
+
   it('waits for its confirmation', () => {
     const result = judgeRegression(check, 'faq', aRun(), [aRun(steady)]);
-    expect(result).toMatchObject({ verdict: 'ok' });
+    expect(result).toMatchObject({ verdict: 'ok', isBeyond: true });
     expect(result.explanation).toContain('a fall, in 1 of the 2 runs in a row that it takes.');
   });
 
   it.each([
     ['a fall that is too small to matter', { difference: -0.01, ciLow: -0.015, ciHigh: -0.005 }],
-    ['a fall that may be luck', { p: 0.02 }],
+    ['a fall that may be luck', { p: 0.021 }],
     ['a rise', { difference: 0.05, ciLow: 0.03, ciHigh: 0.07 }],
     ['no change at all', steady],
   ])('stays quiet on %s', (_, parts) => {
     expect(judgeRegression(check, 'faq', aRun(parts), [aRun(parts)]).verdict).toBe('ok');
+  });
+
+  it('is one-sided: half of the level of the two-sided test lies on the side of a fall', () => {
+    expect(judgeRegression(check, 'faq', aRun({ p: 0.019 }), [aRun({ p: 0.019 })]).verdict).toBe('critical');
+  });
+
+  it('is over when as many runs in a row show no fall, so that every other bad run is one incident', () => {
+    const after = (current: ComparedWithBaseline, before: ComparedWithBaseline, stood: Verdict) =>
+      judgeRegression(check, 'faq', current, [before], NO_SHIFT, stood);
+    const first = after(aRun(steady), aRun(), 'critical');
+    expect(first).toMatchObject({ verdict: 'critical', isBeyond: false });
+    expect(first.explanation).toContain('no fall, in 1 of the 2 runs in a row that it takes, so that it is not over.');
+    expect(after(aRun(), aRun(steady), 'critical')).toMatchObject({ verdict: 'critical', isBeyond: true });
+    expect(after(aRun(steady), aRun(steady), 'critical').verdict).toBe('ok');
+    expect(after(aRun(steady), aRun(steady), 'ok').verdict).toBe('ok');
+  });
+
+  it('is over when another baseline is pinned', () => {
+    const anew = judgeRegression(check, 'faq', aRun(steady, 'baseline-2'), [aRun()], NO_SHIFT, 'critical');
+    expect(anew.verdict).toBe('ok');
   });
 
   it('starts to count anew when another baseline is pinned', () => {

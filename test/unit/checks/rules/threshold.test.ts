@@ -47,14 +47,6 @@ describe('a threshold', () => {
     );
   });
 
-  it('does not take a few queries that were all kept for what the service is like', () => {
-    const kept: Reading = { ...reading(0.06, 100), kind: 'value', ciLow: 0.06, ciHigh: 0.06 } as Reading;
-    expect(judgeThreshold(errors, [kept])).toMatchObject({
-      verdict: 'warning',
-      explanation: expect.stringContaining('(95 % 0.0278 to 0.1248, n = 100)') as string,
-    });
-  });
-
   it('names the worst of the segments that have enough', () => {
     const each: ThresholdCheck = { ...errors, segments: 'each' };
     const found = judgeThreshold(each, [

@@ -1,5 +1,6 @@
 import { array, assert, constantFrom, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { NO_VALUE } from '../../../../src/checks/rules/check-result.ts';
 import { backtestCheck, type CheckEvaluation, episodesOf } from '../../../../src/checks/rules/verdict-episodes.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { NOON } from '../../../support/builders.ts';
@@ -16,7 +17,8 @@ function hourly(verdicts: readonly (Verdict | '.')[]): CheckEvaluation[] {
       name: 'ndcg@10 below 0.8 on faq',
       severity: 'critical',
       threshold: 0.8,
-      value: null,
+      ...NO_VALUE,
+      isBeyond: false,
     } as const;
     return [{ at: hour(index), result: { ...result, verdict, explanation } }];
   });

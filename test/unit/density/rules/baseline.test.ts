@@ -3,7 +3,7 @@ import {
   type Baseline,
   baselineGrade,
   buildBaseline,
-  crossFitPercentiles,
+  crossFitRanks,
   daysWithTraffic,
   wholeWeeks,
 } from '../../../../src/density/rules/baseline.ts';
@@ -138,15 +138,28 @@ describe('the period of a baseline', () => {
   });
 });
 
-describe('crossFitPercentiles', () => {
-  it('compares odd days with even days and back', () => {
-    const on = (day: number, score: number) => ({ score, region: 0, occurredAt: after(day) });
-    const queries = [on(0, 0.1), on(0.9, 0.9), on(1, 0.5), on(2, 0.6)];
-    expect([...(crossFitPercentiles(queries, 1) ?? [])]).toEqual([1 / 2, 1, 2 / 4, 1]);
+describe('crossFitRanks', () => {
+  it('compares odd blocks of eight hours with even ones and back', () => {
+    const at = (hour: number, score: number) => ({ score, region: 0, occurredAt: after(hour / 24) });
+    const queries = [at(0, 0.1), at(7.9, 0.9), at(8, 0.5), at(16, 0.6)];
+    const ranks = crossFitRanks(queries, 1) ?? [];
+    expect(ranks.map(({ first, last, of }) => [first / of, last / of])).toEqual([
+      [1 / 2, 1 / 2],
+      [1, 1],
+      [2 / 4, 2 / 4],
+      [1, 1],
+    ]);
   });
 
-  it('has nothing to say when all queries lie on days of one parity', () => {
-    expect(crossFitPercentiles([{ score: 1, region: 0, occurredAt: MONDAY }], 1)).toBeNull();
+  it('compares each hour of the day with the same hour of the day before and after', () => {
+    const at = (hour: number, score: number) => ({ score, region: 0, occurredAt: after(hour / 24) });
+    const [night] = crossFitRanks([at(3, 0.5), at(27, 0.6), at(15, 0.1), at(39, 0.2)], 1) ?? [];
+    // 0.2 and 0.6 lie in blocks of the other parity; 0.1 does not.
+    expect(night).toEqual({ first: 2, last: 2, of: 3 });
+  });
+
+  it('has nothing to say when all queries lie in blocks of one parity', () => {
+    expect(crossFitRanks([{ score: 1, region: 0, occurredAt: MONDAY }], 1)).toBeNull();
   });
 });
 

@@ -6,7 +6,7 @@ const since = new Date('2026-11-20T12:00:00Z');
 const watched = { kind: 'watched', grade: 'page', evidenceRatio: 0.01, open: {} } as const;
 
 const judge = (evidence: DensityEvidence, severity: 'critical' | 'warning' = 'critical') =>
-  judgeDensityDrift({ severity }, evidence);
+  judgeDensityDrift({ name: 'density drift', severity }, evidence);
 
 describe('the check of density drift', () => {
   it('says how many days and sessions a baseline lacks', () => {

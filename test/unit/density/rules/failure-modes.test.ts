@@ -2,9 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { buildBaseline } from '../../../../src/density/rules/baseline.ts';
 import { measureWindow } from '../../../../src/density/rules/measure-window.ts';
-import { coverageScore, type ScoredQuery } from '../../../../src/density/rules/query-score.ts';
-import { distinctRows, type Matrix, matrixOf, rowOf, selectRows } from '../../../../src/vector/matrix.ts';
-import { meanSimilarities, nearestNeighbours } from '../../../../src/vector/nearest-neighbours.ts';
+import { coverageScores, nearestSimilarity, type ScoredQuery } from '../../../../src/density/rules/query-score.ts';
+import {
+  distinctRows,
+  type Matrix,
+  matrixOf,
+  meanDirection,
+  rowOf,
+  selectRows,
+} from '../../../../src/vector/matrix.ts';
+import { nearestNeighbours } from '../../../../src/vector/nearest-neighbours.ts';
 import { type AskedQueries, evenQuestions, queryWorld } from '../../../support/query-world.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
@@ -34,9 +41,9 @@ function densityOf({ queries, vectors }: AskedQueries, against = baseline): numb
   return measureWindow(queries, vectors, against).density?.density ?? Number.NaN;
 }
 
-/** The same questions searched in another store. */
-function searchedIn(store: Matrix, { queries, vectors }: AskedQueries): AskedQueries {
-  const scores = meanSimilarities(nearestNeighbours(store, vectors, 5), vectors.rows);
+/** The same questions searched in another store; what is taken off stays that of the store before. */
+function searchedIn(store: Matrix, { queries, vectors }: AskedQueries, mean = world.storeMean): AskedQueries {
+  const scores = coverageScores(nearestNeighbours(store, vectors, 1), vectors, mean);
   return { vectors, queries: queries.map((query, i) => ({ ...query, score: scores[i] ?? null })) };
 }
 
@@ -75,8 +82,8 @@ describe('the density of the same traffic', () => {
     const tripled = joined(world.store, world.store, world.store);
     const store = selectRows(tripled, distinctRows(tripled));
     expect(densityOf(searchedIn(store, live))).toBe(densityOf(live));
-    const chunks = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4].map((similarity, i) => ({ content: `${i}`, similarity }));
-    expect(coverageScore([...chunks, ...chunks, ...chunks], 5)).toBe(coverageScore(chunks, 5));
+    const chunks = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4].map((similarity) => ({ similarity }));
+    expect(nearestSimilarity([...chunks, ...chunks, ...chunks])).toBe(nearestSimilarity(chunks));
   });
 
   it('does not depend on the order of the queries nor on where they stand in memory, to the last digit', () => {
@@ -93,7 +100,11 @@ describe('the density of the same traffic', () => {
 
   it('does not change when the whole space is turned, as far as float32 allows', () => {
     const turn = (asked: AskedQueries): AskedQueries =>
-      searchedIn(rotated(world.store), { ...asked, vectors: rotated(asked.vectors) });
+      searchedIn(
+        rotated(world.store),
+        { ...asked, vectors: rotated(asked.vectors) },
+        meanDirection(rotated(world.store)),
+      );
     const turnedBaseline = baselineOf(turn(past));
     expect(densityOf(turn(live), turnedBaseline)).toBeCloseTo(densityOf(live), 4);
     const scoresBefore = searchedIn(world.store, live).queries.map(({ score }) => score ?? 0);

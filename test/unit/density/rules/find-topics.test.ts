@@ -55,6 +55,41 @@ describe('a look for uncovered topics', () => {
     expect(topics.filter((topic) => topic === 0).length / topics.length).toBeGreaterThan(0.9);
   });
 
+  it('takes no cluster for a topic that gathers what is left of many new subjects', () => {
+    const NEW = 34;
+    const many = queryWorld(22, COVERED.length + NEW, COVERED.length);
+    const topicOf = (i: number): number | null => (i % 5 === 0 ? COVERED.length + ((i / 5) % NEW) : null);
+    const before = many.ask(evenQuestions(3000, COVERED, FROM, 14 * DAY));
+    const learnt = buildBaseline(before.queries, before.vectors, { period, windowMs: HOUR, seed: 1 });
+    if ('kind' in learnt) throw new Error('The baseline was not built.');
+    const live = many.ask(
+      evenQuestions(1000, COVERED, LATER, DAY).map((question, i) => ({
+        ...question,
+        topic: topicOf(i) ?? question.topic,
+      })),
+    );
+    const found = findTopics(
+      live.queries,
+      live.vectors,
+      {
+        regions: learnt.regions,
+        scores: learnt.scores,
+        tail: { vectors: before.vectors, queries: learnt.tail, sessions: learnt.global.sessions },
+        sample: selectRows(
+          before.vectors,
+          Array.from({ length: 600 }, (_, row) => 5 * row),
+        ),
+      },
+      1,
+    );
+    if (found.kind !== 'topics') throw new Error('There was enough to look.');
+    const topics = new Map(live.queries.map(({ id }, i) => [id, topicOf(i)]));
+    for (const { members } of found.topics) {
+      const counts = members.map((id) => members.filter((other) => topics.get(other) === topics.get(id)).length);
+      expect(Math.max(...counts) / members.length).toBeGreaterThan(0.5);
+    }
+  });
+
   it('says what there is too little of', () => {
     const live = world.ask(withMissing(50));
     const look = (parts: Partial<TopicBaseline> = {}, from = live) =>

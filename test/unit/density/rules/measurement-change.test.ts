@@ -14,7 +14,7 @@ const index = {
   size_class: '13',
 };
 const embedder = { identity: 'openai small', dimensions: '384', canary: 'steady' };
-const before = measurementFingerprint({ index, embedder }, 5);
+const before = measurementFingerprint({ index, embedder });
 
 describe('what coverage is measured with', () => {
   it.each([
@@ -24,20 +24,20 @@ describe('what coverage is measured with', () => {
     ['other settings of the index', { index: { ...index, m: '32' }, embedder }, ['indexType']],
     ['another metric', { index: { ...index, metric: 'dot' }, embedder }, ['metric']],
   ])('changed: %s', (_name, parts, changed) => {
-    expect(knownDifferences(before, measurementFingerprint(parts, 5))).toEqual(changed);
+    expect(knownDifferences(before, measurementFingerprint(parts))).toEqual(changed);
   });
 
-  it('changed when k did', () => {
-    expect(knownDifferences(before, measurementFingerprint({ index, embedder }, 10))).toEqual(['k']);
+  it('changed when scores were of five chunks before, as those of older versions were', () => {
+    expect(knownDifferences({ ...before, k: '5', scoreField: '' }, before)).toEqual(['k']);
   });
 
   it('is the same when chunks come or go', () => {
-    const smaller = measurementFingerprint({ index: { ...index, size_class: '12' }, embedder }, 5);
+    const smaller = measurementFingerprint({ index: { ...index, size_class: '12' }, embedder });
     expect(knownDifferences(before, smaller)).toEqual([]);
   });
 
   it('did not change when it was not known before, and is known from then on', () => {
-    const unknown = measurementFingerprint({ index: null, embedder: null }, 5);
+    const unknown = measurementFingerprint({ index: null, embedder: null });
     expect(knownDifferences(unknown, before)).toEqual([]);
     expect(knownDifferences(before, unknown)).toEqual([]);
     expect(completedFingerprint(unknown, before)).toEqual(before);

@@ -8,6 +8,7 @@ import {
   windowTotals,
 } from '../../../../src/density/rules/pooled-density.ts';
 import { BASELINE_MEAN_X, queryDensity } from '../../../../src/density/rules/query-density.ts';
+import { surpriseOf } from '../../../../src/density/rules/query-score.ts';
 import { sessionMeans } from '../../../../src/density/rules/sessions.ts';
 
 function hours(totals: readonly (CoverageTotals | null)[]) {
@@ -18,17 +19,21 @@ const totals = (sessions: number, meanX = 0.99, uncovered = 0.05): CoverageTotal
   sessions,
   queries: 2 * sessions,
   sumX: sessions * meanX,
+  sumXSquared: sessions * (0.9 + meanX ** 2),
   sumUncovered: sessions * uncovered,
 });
 
 describe('coverage over windows', () => {
   it('is that of the latest one when it has 200 sessions', () => {
-    const pooled = pooledCoverage(hours([totals(500, 3), totals(200, 0.99)]), 1);
+    const pooled = pooledCoverage(hours([totals(500, 3), totals(200, 0.99)]), { phi: 1, sessions: 2000 });
     expect(pooled).toMatchObject({ kind: 'coverage', sessions: 200, startMs: HOUR, density: 1 });
   });
 
   it('takes as many windows as it needs, and no more', () => {
-    const pooled = pooledCoverage(hours([totals(500, 3), totals(150, 0.99), totals(50, 1.99, 0.25)]), 1);
+    const pooled = pooledCoverage(hours([totals(500, 3), totals(150, 0.99), totals(50, 1.99, 0.25)]), {
+      phi: 1,
+      sessions: 2000,
+    });
     expect(pooled).toMatchObject({ sessions: 200, queries: 400, startMs: HOUR, endMs: 3 * HOUR });
     if (pooled.kind !== 'coverage') throw new Error('there are sessions enough');
     expect(pooled.density).toBeCloseTo(Math.exp(-0.25), 12);
@@ -36,27 +41,41 @@ describe('coverage over windows', () => {
     expect(pooled.low).toBeLessThan(pooled.density);
   });
 
+  it('has a wider interval where a part of the sessions is badly covered than where all are a little worse', () => {
+    const alike = { ...totals(500, 1.5), sumXSquared: 500 * (0.9 + 1.5 ** 2) };
+    const split = { ...totals(500, 1.5), sumXSquared: 500 * (2.5 + 1.5 ** 2) };
+    const baseline = { phi: 1, sessions: 2000 };
+    const [narrow, wide] = [alike, split].map((own) => pooledCoverage(hours([own]), baseline));
+    if (narrow?.kind !== 'coverage' || wide?.kind !== 'coverage') throw new Error('there are sessions enough');
+    expect(Math.log(wide.high / wide.density) / Math.log(narrow.high / narrow.density)).toBeCloseTo(
+      Math.sqrt(2.5 / 0.9),
+      12,
+    );
+  });
+
   it('goes back a day at most, and says how many sessions are missing', () => {
     const sparse = Array.from({ length: 48 }, () => totals(5));
-    expect(pooledCoverage(hours(sparse), 1)).toEqual({
+    expect(pooledCoverage(hours(sparse), { phi: 1, sessions: 2000 })).toEqual({
       kind: 'insufficient_data',
       of: 'sessions',
       have: 120,
       need: 200,
     });
-    expect(pooledCoverage(hours([null, null]), 1)).toMatchObject({ have: 0 });
+    expect(pooledCoverage(hours([null, null]), { phi: 1, sessions: 2000 })).toMatchObject({ have: 0 });
   });
 
   it('of one window is the density of that window', () => {
-    const percentiles = Float64Array.from({ length: 300 }, (_, i) => (i + 1) / 300);
-    const surprises = percentiles.map((u) => Math.min(-Math.log(u), Math.log(100)));
-    const sessions = Array.from(percentiles, (_, i) => i);
-    const density = queryDensity(percentiles, surprises, new Int32Array(300), sessions);
+    const ranks = Array.from({ length: 300 }, (_, i) => ({ first: i + 1, last: i + 1, of: 300 }));
+    const surprises = Float64Array.from(ranks, surpriseOf);
+    const sessions = ranks.map((_, i) => i);
+    const density = queryDensity(ranks, surprises, new Int32Array(300), sessions);
     if (density === null) throw new Error('there are queries');
-    const pooled = pooledCoverage(hours([coverageTotals(density)]), 1);
+    const pooled = pooledCoverage(hours([coverageTotals(density)]), { phi: 1, sessions: 2000 });
     if (pooled.kind !== 'coverage') throw new Error('there are sessions enough');
     expect(pooled.density).toBeCloseTo(density.density, 12);
-    expect(pooled.uncovered.ciHigh).toBeCloseTo(density.uncovered.ciHigh, 12);
+    expect(pooled.uncovered.share).toBeCloseTo(density.uncovered.share, 12);
+    // The baseline's own error is in it.
+    expect(pooled.uncovered.ciHigh).toBeGreaterThan(density.uncovered.ciHigh);
   });
 });
 

@@ -8,9 +8,17 @@ import {
   queryDensity,
   tooFewSessions,
 } from '../../../../src/density/rules/query-density.ts';
-import { baselineScores, percentile, surpriseOf } from '../../../../src/density/rules/query-score.ts';
+import {
+  baselineScores,
+  surpriseOf,
+  surprisesOf,
+  type TiedRanks,
+  tailShare,
+  tiedRanks,
+} from '../../../../src/density/rules/query-score.ts';
 import { regionTable } from '../../../../src/density/rules/regions.ts';
 import { sessionWeights } from '../../../../src/density/rules/sessions.ts';
+import { differences, driftCases } from '../../../support/drift-conformance.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
 /** Judges scores against reference scores; region of each score = its place modulo `regionCount`. */
@@ -22,8 +30,8 @@ function judge(
   const regionsOf = (values: readonly number[]) => values.map((_, i) => (regionCount === 0 ? -1 : i % regionCount));
   const baseline = baselineScores(reference, regionsOf(reference), regionCount);
   const regions = regionsOf(scores);
-  const percentiles = Float64Array.from(scores, (score, i) => percentile(score, regions[i] ?? -1, baseline));
-  const window = queryDensity(percentiles, percentiles.map(surpriseOf), regions, sessions);
+  const ranks = scores.map((score, i) => tiedRanks(score, regions[i] ?? -1, baseline));
+  const window = queryDensity(ranks, surprisesOf(ranks), regions, sessions);
   if (window === null) throw new Error('no scores');
   return judgeCoverage(window, baseline, alpha);
 }
@@ -119,10 +127,11 @@ function draw(seed: number, count = 80): Drawn {
 
 function densityOfDrawn({ baseline, baselineRegions, scores, regions, sessions }: Drawn) {
   const lists = baselineScores(baseline, baselineRegions, 3);
-  const u = Float64Array.from(scores, (score, i) => percentile(score, regions[i] ?? -1, lists));
-  return queryDensity(u, u.map(surpriseOf), regions, sessions);
+  const ranks = scores.map((score, i) => tiedRanks(score, regions[i] ?? -1, lists));
+  return queryDensity(ranks, surprisesOf(ranks), regions, sessions);
 }
 
+const ALONE = Number.POSITIVE_INFINITY;
 const seeds = fc.integer({ min: 0, max: 1e6 });
 
 describe('query density', () => {
@@ -212,70 +221,182 @@ describe('query density', () => {
     const lists = baselineScores(baseline, new Int32Array(5000), 1);
     const densityWith = (gibberish: number): number => {
       const scores = baseline.map((score, i) => (i % 100 < gibberish ? -1 : score));
-      const u = Float64Array.from(scores, (score) => percentile(score, 0, lists));
+      const ranks = scores.map((score) => tiedRanks(score, 0, lists));
       const sessions = scores.map((_, i) => i);
-      return queryDensity(u, u.map(surpriseOf), new Int32Array(5000), sessions)?.density ?? 0;
+      return queryDensity(ranks, surprisesOf(ranks), new Int32Array(5000), sessions)?.density ?? 0;
     };
     expect(densityWith(0)).toBeCloseTo(1, 2);
     expect(densityWith(1)).toBeCloseTo(0.965, 2);
   });
 
   it('is nothing without queries', () => {
-    expect(queryDensity(new Float64Array(0), new Float64Array(0), [], [])).toBeNull();
+    expect(queryDensity([], new Float64Array(0), [], [])).toBeNull();
   });
 
   it('says when it rests on too few sessions, and how sure it is otherwise', () => {
     expect(tooFewSessions(199)).toEqual({ kind: 'insufficient_data', of: 'sessions', have: 199, need: 200 });
     expect(tooFewSessions(200)).toBeNull();
-    const reaches = [200, 1000, 5000].map((sessions) => Math.log(densityInterval(1, sessions, 1).high));
+    const reaches = [200, 1000, 5000].map((sessions) => Math.log(densityInterval(1, 0.9, sessions, ALONE).high));
     for (const [i, expected] of [0.13, 0.06, 0.026].entries()) expect(reaches[i]).toBeCloseTo(expected, 2);
-    const { low, high } = densityInterval(0.8, 300, 4);
+    const { low, high } = densityInterval(0.8, 3.6, 300, ALONE);
     expect(high / 0.8).toBeCloseTo(0.8 / low, 12);
-    expect(Math.log(high / 0.8)).toBeCloseTo(2 * Math.log(densityInterval(1, 300, 1).high), 12);
+    expect(Math.log(high / 0.8)).toBeCloseTo(2 * Math.log(densityInterval(1, 0.9, 300, ALONE).high), 12);
   });
 });
 
-describe('percentile', () => {
+describe('the bounds of a density', () => {
+  it.each([
+    [4000, 400],
+    [2000, 2000],
+    [1000, 2500],
+  ])('hold the truth in 95 of 100 windows, with a baseline of %i sessions and a window of %i', (size, sessions) => {
+    const uniform = uniforms(31);
+    const numbers = Int32Array.from({ length: sessions }, (_, i) => i);
+    const draws = 300;
+    let held = 0;
+    for (let i = 0; i < draws; i++) {
+      const lists = baselineScores(drawn(size, uniform), new Int32Array(size), 0);
+      const ranks = drawn(sessions, uniform).map((score) => tiedRanks(score, -1, lists));
+      const window = queryDensity(ranks, surprisesOf(ranks), numbers, numbers);
+      const { low, high } = densityInterval(window?.density ?? 0, 0.9, sessions, size);
+      if (low <= 1 && high >= 1) held++;
+    }
+    expect(held / draws).toBeGreaterThanOrEqual(0.93);
+  });
+});
+
+describe('tied ranks', () => {
   const uniformScores = (count: number): number[] => Array.from({ length: count }, (_, i) => i / count);
 
-  it('is that of the region from 50 baseline queries on, of the whole baseline below', () => {
-    for (const [size, expected] of [
-      [49, 1 / (49 + 100 + 1)],
-      [50, 1 / 51],
+  it('are those of the region from 50 baseline queries on, of the whole baseline below', () => {
+    for (const [size, of] of [
+      [49, 49 + 100 + 1],
+      [50, 51],
     ] as const) {
       const scores = [...uniformScores(size).map((score) => score + 5), ...uniformScores(100).map((s) => s + 9)];
       const regions = scores.map((_, i) => (i < size ? 0 : 1));
-      expect(percentile(4, 0, baselineScores(scores, regions, 2))).toBe(expected);
+      expect(tiedRanks(4, 0, baselineScores(scores, regions, 2))).toEqual({ first: 1, last: 1, of });
     }
   });
 
-  it('is that of the whole baseline for a query without a region, or in a region that the baseline lacks', () => {
+  it('are those of the whole baseline for a query without a region, or in a region that the baseline lacks', () => {
     const lists = baselineScores(uniformScores(99), new Int32Array(99), 1);
-    expect(percentile(0.5, -1, lists)).toBe(percentile(0.5, 0, lists));
-    expect(percentile(0.5, 7, lists)).toBe(percentile(0.5, 0, lists));
+    expect(tiedRanks(0.5, -1, lists)).toEqual(tiedRanks(0.5, 0, lists));
+    expect(tiedRanks(0.5, 7, lists)).toEqual(tiedRanks(0.5, 0, lists));
   });
 
-  it('counts a score without a region in the whole baseline alone', () => {
+  it('count a score without a region in the whole baseline alone', () => {
     const lists = baselineScores([0.1, 0.2, 0.3], [0, -1, 0], 1);
     expect([...lists.all]).toEqual([0.1, 0.2, 0.3]);
     expect(lists.regions.map((scores) => [...scores])).toEqual([[0.1, 0.3]]);
   });
 
-  it('lies in (0, 1], and the surprise in [0, ln 100]', () => {
+  it('are all that equal scores share, and their surprise the mean of theirs', () => {
+    const lists = baselineScores([0.2, 0.5, 0.5, 0.9], new Int32Array(4), 1);
+    const ranks = tiedRanks(0.5, -1, lists);
+    expect(ranks).toEqual({ first: 2, last: 4, of: 5 });
+    expect(surpriseOf(ranks)).toBeCloseTo(-(Math.log(2 / 5) + Math.log(3 / 5) + Math.log(4 / 5)) / 3, 12);
+    expect([0.39, 0.4, 0.6, 0.9].map((a) => tailShare(ranks, a))).toEqual([0, 1 / 3, 2 / 3, 1]);
+  });
+
+  it('make repeated questions neither better nor worse covered than the baseline', () => {
+    const uniform = uniforms(21);
+    const asked = Array.from({ length: 4000 }, () => Math.floor(40 * uniform() ** 3) / 40);
+    const lists = baselineScores(asked, new Int32Array(4000), 1);
+    const x = asked.map((score) => surpriseOf(tiedRanks(score, -1, lists)));
+    expect(x.reduce((sum, one) => sum + one, 0) / x.length).toBeCloseTo(0.99, 2);
+  });
+
+  it('lie among those of the baseline, and the surprise in [0, ln 100]', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: -1, max: 1, noNaN: true })),
         fc.double({ min: -1, max: 1, noNaN: true }),
         (scores, score) => {
-          const u = percentile(score, -1, baselineScores(scores, new Int32Array(scores.length), 1));
-          expect(u).toBeGreaterThan(0);
-          expect(u).toBeLessThanOrEqual(1);
-          expect(surpriseOf(u)).toBeGreaterThanOrEqual(0);
-          expect(surpriseOf(u)).toBeLessThanOrEqual(Math.log(100));
+          const ranks = tiedRanks(score, -1, baselineScores(scores, new Int32Array(scores.length), 1));
+          expect(1 <= ranks.first && ranks.first <= ranks.last && ranks.last <= ranks.of).toBe(true);
+          expect(surpriseOf(ranks)).toBeGreaterThanOrEqual(0);
+          expect(surpriseOf(ranks)).toBeLessThanOrEqual(Math.log(100));
         },
       ),
     );
-    expect(Object.is(surpriseOf(1), 0)).toBe(true);
+    const best: TiedRanks = { first: 1, last: 1, of: 1 };
+    expect(Object.is(surpriseOf(best), 0)).toBe(true);
+  });
+});
+
+/** Against reference values of numpy; the file names its formula. */
+describe('query density and its parts', () => {
+  interface Input {
+    readonly baseline_scores: readonly number[];
+    readonly baseline_regions: readonly number[];
+    readonly scores: readonly number[];
+    readonly regions: readonly number[];
+    readonly sessions: readonly number[];
+    readonly regions_total: number;
+    readonly min_region_baseline: number;
+  }
+  interface Uncovered {
+    readonly share: number;
+    readonly wilson95: readonly [number, number];
+    readonly excess_traffic: number;
+    readonly excess_traffic_lower: number;
+  }
+  interface Expected extends Readonly<Record<'u_low' | 'u_high' | 'x' | 'tail_0.05' | 'tail_0.1', readonly number[]>> {
+    readonly sessions: number;
+    readonly mean_x: number;
+    readonly query_density: number;
+    readonly 'uncovered_0.05': Uncovered;
+    readonly by_region: readonly { readonly region: number; readonly share: number; readonly query_density: number }[];
+  }
+
+  it.each(driftCases<Input, Expected>('query_density'))('equal the reference: $name', ({ input, expected }) => {
+    const { scores, regions, sessions } = input;
+    const lists = baselineScores(input.baseline_scores, input.baseline_regions, input.regions_total);
+    const ranks = scores.map((score, i) => tiedRanks(score, regions[i] ?? -1, lists, input.min_region_baseline));
+    const x = surprisesOf(ranks);
+    const tails = (threshold: number) => ranks.map((rank) => tailShare(rank, threshold));
+    expect([
+      ...differences(
+        ranks.map(({ first, of }) => first / of),
+        expected.u_low,
+      ),
+      ...differences(
+        ranks.map(({ last, of }) => last / of),
+        expected.u_high,
+      ),
+      ...differences(x, expected.x),
+      ...differences(tails(0.05), expected['tail_0.05']),
+      ...differences(tails(0.1), expected['tail_0.1']),
+    ]).toEqual([]);
+    const window = queryDensity(ranks, x, regions, sessions);
+    if (window === null) throw new Error('every case has queries');
+    const { share, wilson95, excess_traffic, excess_traffic_lower } = expected['uncovered_0.05'];
+    const { uncovered } = window;
+    expect(window.sessions).toBe(expected.sessions);
+    expect(
+      differences(
+        [
+          window.meanX,
+          window.density,
+          uncovered.share,
+          uncovered.ciLow,
+          uncovered.ciHigh,
+          uncovered.excess,
+          uncovered.excessLow,
+          ...window.regions.flatMap((one) => [one.region, one.share, one.density]),
+        ],
+        [
+          expected.mean_x,
+          expected.query_density,
+          share,
+          ...wilson95,
+          excess_traffic,
+          excess_traffic_lower,
+          ...expected.by_region.flatMap((one) => [one.region, one.share, one.query_density]),
+        ],
+      ),
+    ).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { buildBaseline } from '../../../../src/density/rules/baseline.ts';
+import { buildBaseline, isInTail } from '../../../../src/density/rules/baseline.ts';
 import { measureWindow } from '../../../../src/density/rules/measure-window.ts';
 import {
   clusterCount,
@@ -42,7 +42,7 @@ function hourWith(share: number) {
   const { queries, density } = measureWindow(live.queries, live.vectors, baseline);
   const topicOf = new Map(live.queries.map(({ id }, i) => [id, questions[i]?.topic]));
   const tail: TailQuery[] = queries.flatMap((query) =>
-    query.percentile <= 0.1 && query.row !== null
+    isInTail(query.ranks) && query.row !== null
       ? [{ ...query, row: query.row, session: String(query.sessionNumber) }]
       : [],
   );

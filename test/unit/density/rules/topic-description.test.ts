@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import {
   concernedSegments,
   distinctExamples,
+  isOneByLabel,
   labelTopic,
   nearestChunks,
 } from '../../../../src/density/rules/topic-description.ts';
-import { absorbedTopics, matchTopics, topicName } from '../../../../src/density/rules/uncovered-topic.ts';
+import { absorbedTopics, matchTopics, topicAdvice, topicName } from '../../../../src/density/rules/uncovered-topic.ts';
 
 const direction = (angle: number): Float64Array => Float64Array.of(Math.cos(angle), Math.sin(angle));
 const found = (angle: number, cohesion = 0.9) => ({ centroid: direction(angle), cohesion });
@@ -165,4 +166,24 @@ describe('the segments most concerned', () => {
     expect(concernedSegments(many(20, {}), traffic, ['tenant'])).toEqual([]);
     expect(concernedSegments([], traffic, ['tenant'])).toEqual([]);
   });
+});
+
+describe('a label', () => {
+  const mixed = ['leave', 'printer', 'invoice', 'password'].flatMap((word) => [`${word} please`, `my ${word} is late`]);
+
+  it('is that of a topic when a third of the texts have a term of it', () => {
+    expect(isOneByLabel(mixed, ['leave'])).toBe(false);
+    expect(isOneByLabel(mixed, ['leave', 'printer'])).toBe(true);
+    expect(isOneByLabel(mixed, [])).toBe(false);
+  });
+
+  it('says nothing against a topic where no text is kept', () => {
+    expect(isOneByLabel([], [])).toBe(true);
+  });
+});
+
+it('advice to bring documents back follows from chunks that are known to be gone, and from nothing else', () => {
+  expect(topicAdvice({ cause: 'lost_content', lostChunks: ['chunk 5.1'] })).toContain('bring their documents back');
+  expect(topicAdvice({ cause: 'lost_content', lostChunks: [] })).toContain('No chunk of theirs is known to be gone');
+  expect(topicAdvice({ cause: 'new_demand', lostChunks: [] })).toContain('Add documents');
 });

@@ -35,7 +35,7 @@ describe('an alarm', () => {
     expect(raisedSentence(alarm)).toBe(
       'Query density of docs fell to 0.80 (95 % 0.73 to 0.88, 412 sessions since 2026-11-20T12:00Z), where 1 is as in the baseline. ' +
         '13.1 % of all traffic is badly covered, where the baseline has 5.0 %: at least 8.5 % of it lost its coverage. ' +
-        'Most of the fall lies in region 3, which has 12.0 % of the traffic at a density of 0.41 and had 4.0 %. ' +
+        'Most of the fall lies in one group of similar queries, which has 12.0 % of the traffic at a density of 0.41 and had 4.0 %. ' +
         'The questions are new: people ask what the store does not hold. ' +
         'The golden queries bear it out. ' +
         'The confidence in this reading is high. ' +
@@ -43,7 +43,7 @@ describe('an alarm', () => {
     );
   });
 
-  it('of one region that is raised again names it, and leaves out what nobody knows', () => {
+  it('of one region that is raised again says so without its number, which nobody could look up, and leaves out what nobody knows', () => {
     const sentence = raisedSentence({
       ...alarm,
       level: 'ticket',
@@ -52,7 +52,7 @@ describe('an alarm', () => {
       region: null,
       reading: { cause: 'lost_content', confidence: 'medium', confirmed: null },
     });
-    expect(sentence).toContain('Query density of region 3 of docs is still 0.80');
+    expect(sentence).toContain('Query density of one group of similar queries of docs is still 0.80');
     expect(sentence).toContain('the store or its index lost something');
     expect(sentence).toContain('what a ticket takes');
     expect(sentence).not.toContain('golden');

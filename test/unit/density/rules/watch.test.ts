@@ -26,7 +26,7 @@ const settings = {
   needs: { days: 14, sessions: 2_000 },
 };
 
-const first = measurementFingerprint({ index: null, embedder: { identity: 'first model' } }, 5);
+const first = measurementFingerprint({ index: null, embedder: { identity: 'first model' } });
 const second: MeasurementFingerprint = { ...first, embeddingModel: 'second model' };
 const spread = { sessions: 2_400, meanX: 0.99, variance: 0.9, phi: 1, meanXUpper: 1.03 };
 
@@ -81,7 +81,7 @@ function aWindow(sessions: number, y: number): WatchObservation {
     measuredMs: startMs + HOUR,
     baselineVersion: 1,
     totals: { startMs, endMs: startMs + HOUR, all: { sessions, sumX }, regions: [] },
-    segments: { all: { sessions, queries: sessions, sumX, sumUncovered: sessions } },
+    segments: { all: { sessions, queries: sessions, sumX, sumXSquared: 2 * sumX, sumUncovered: sessions } },
   });
   return {
     kind: 'window_measured',

@@ -57,6 +57,35 @@ describe('answers of a golden run against those before', () => {
     });
   });
 
+  const full = (index: number) => ['a', 'b', `d${index + 1}`, 'c', 'd', 'e'];
+  const long = side((queryId, i) => anAnswer({ queryId, documents: documents(...full(i)) }));
+  const changedTo = (ids: (index: number) => readonly string[]) =>
+    changedAnswers(
+      long,
+      side((queryId, i) => anAnswer({ queryId, documents: documents(...ids(i)) })),
+      none,
+    );
+
+  it('tell another order from other documents', () => {
+    expect(changedTo((i) => full(i).toReversed())).toMatchObject({ disorder: 1, kept: 1 });
+    expect(changedTo((i) => full(i).slice(1))).toMatchObject({ disorder: 0 });
+  });
+
+  it('tell answers that are cut from answers that are thinned', () => {
+    expect(changedTo((i) => full(i).slice(0, 2))).toMatchObject({ cut: 1, length: { before: 6, now: 2 } });
+    expect(changedTo((i) => full(i).slice(4))).toMatchObject({ cut: 0, length: { before: 6, now: 2 } });
+  });
+
+  it('tell new names of the same documents from other documents', () => {
+    expect(changedTo((i) => full(i).map((id) => `new-${id}`))).toMatchObject({ renamed: 1 });
+    expect(changedTo((i) => full(i).map((_, place) => `other-${(7 * i + 5 * place) % 23}`)).renamed).toBeLessThan(0.5);
+  });
+
+  it('tell what was taken away from what moved', () => {
+    expect(changedTo((i) => full(i).filter((id) => id !== 'b'))).toMatchObject({ keptOfThere: 1 });
+    expect(changedTo((i) => full(i).filter((id) => id !== (i % 2 === 0 ? 'a' : 'b'))).keptOfThere).toBeLessThan(0.9);
+  });
+
   it('say nothing when no query was answered twice', () => {
     const down = side((queryId) => aFailedAnswer({ queryId }));
     expect(changedAnswers(right, down, none)).toMatchObject({ answered: 0, score: null, kept: null });

@@ -1,108 +1,21 @@
-import { assert, constantFrom, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Deployment } from '../../../../src/deployments/rules/deployment.ts';
-import { causes, causeTexts } from '../../../../src/diagnosis/rules/cause.ts';
+import { causeTexts, namedCauses, tellApart } from '../../../../src/diagnosis/rules/cause.ts';
 import type { ChangedAnswers } from '../../../../src/diagnosis/rules/changed-answers.ts';
-import { diagnose, MAX_SUMMARY_LENGTH, rankCauses } from '../../../../src/diagnosis/rules/diagnose.ts';
-import type { Observations, ObservedRun } from '../../../../src/diagnosis/rules/observations.ts';
-import { type Sign, signNames, signStates, weightOf, weights } from '../../../../src/diagnosis/rules/weights.ts';
-
-const aSign = (name: Sign['name'], state: string): Sign => ({ name, state, sentence: 'It was so.' }) as Sign;
-
-/** Any signs that can be read together. */
-const anySigns = record(
-  Object.fromEntries(signNames.map((name) => [name, constantFrom<string>(...signStates[name])])),
-  {
-    requiredKeys: [],
-  },
-).map((states) => Object.entries(states).map(([name, state]) => aSign(name as Sign['name'], String(state))));
-
-describe('causes that are ranked by signs', () => {
-  it('are unknown without a sign', () => {
-    expect(rankCauses([])).toMatchObject({ cause: 'unknown', confidence: 'low' });
-  });
-
-  it('have probabilities that sum to 1, the likeliest first, whatever is seen', () => {
-    assert(
-      property(anySigns, (signs) => {
-        const { ranked } = rankCauses(signs);
-        const probabilities = ranked.map(({ probability }) => probability);
-        expect(probabilities.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
-        expect(probabilities).toEqual(probabilities.toSorted((a, b) => b - a));
-        expect(new Set(ranked.map(({ cause }) => cause))).toEqual(new Set(causes));
-      }),
-    );
-  });
-
-  it('are never named with trust unless a strong sign of their own was seen', () => {
-    assert(
-      property(anySigns, (signs) => {
-        const { cause, confidence, probability } = rankCauses(signs);
-        if (cause === 'unknown') {
-          expect(confidence).toBe('low');
-          return;
-        }
-        const strongest = Math.max(...signs.map((sign) => weightOf(sign, cause)));
-        expect(strongest).toBeGreaterThanOrEqual({ high: 3, medium: 2.5, low: 2 }[confidence]);
-        expect(probability).toBeGreaterThan(confidence === 'high' ? 0.9 - 1e-12 : 0.5);
-      }),
-    );
-  });
-
-  it('do not depend on the order of the signs', () => {
-    assert(
-      property(anySigns, (signs) => {
-        const [one, other] = [rankCauses(signs), rankCauses(signs.toReversed())];
-        expect(other.cause).toBe(one.cause);
-        expect(other.probability).toBeCloseTo(one.probability, 12);
-      }),
-    );
-  });
-
-  it('are not told by what merely fits them', () => {
-    const fitting = [aSign('score', 'steady'), aSign('results', 'intact'), aSign('documents', 'same')];
-    expect(rankCauses(fitting)).toMatchObject({ cause: 'unknown' });
-  });
-
-  it('keep what speaks for and against them apart', () => {
-    const { ranked } = rankCauses([aSign('ann_recall', 'fell'), aSign('labels', 'many_gone')]);
-    expect(ranked.find(({ cause }) => cause === 'index_parameters')).toMatchObject({
-      supporting: [{ name: 'ann_recall' }],
-      opposing: [{ name: 'labels' }],
-    });
-  });
-
-  it('refuse a sign that was read twice', () => {
-    expect(() => rankCauses([aSign('canary', 'same'), aSign('canary', 'changed')])).toThrow(RangeError);
-  });
-});
-
-describe('the table of weights', () => {
-  it('has a state of each sign that speaks for each cause', () => {
-    const spokenFor = new Set(
-      Object.values(weights).flatMap((states) =>
-        Object.values(states).flatMap((row: Readonly<Record<string, number>>) =>
-          Object.entries(row).flatMap(([cause, weight]) => (weight >= 3 ? [cause] : [])),
-        ),
-      ),
-    );
-    expect(spokenFor).toEqual(new Set(causes.filter((cause) => cause !== 'unknown')));
-  });
-
-  it('stays within 5 nats', () => {
-    const all = Object.values(weights).flatMap((states) => Object.values(states).flatMap((row) => Object.values(row)));
-    for (const weight of all) expect(Math.abs(weight)).toBeLessThanOrEqual(5);
-  });
-
-  it('leads to causes that have something to do', () => {
-    for (const cause of causes) expect(causeTexts[cause].action).toMatch(/\.$/);
-  });
-});
+import { diagnose, MAX_SUMMARY_LENGTH } from '../../../../src/diagnosis/rules/diagnose.ts';
+import type { Observations, ObservedReference, ObservedRun } from '../../../../src/diagnosis/rules/observations.ts';
+import { besideOf } from '../../../../src/diagnosis/rules/rank-causes.ts';
+import type { RunFailure } from '../../../../src/golden/rules/run-failure.ts';
 
 const unchanged: ChangedAnswers = {
   answered: 100,
   score: { measure: 'ndcg@10', n: 100, difference: 0, ciLow: 0, ciHigh: 0, verdict: 'no_change' },
   kept: 1,
+  keptOfThere: 1,
+  disorder: 0,
+  length: { before: 10, now: 10 },
+  cut: null,
+  renamed: null,
   documentsBefore: 200,
   vanished: 0,
   appeared: 0,
@@ -113,30 +26,48 @@ const fallen: Partial<ChangedAnswers> = {
   score: { measure: 'ndcg@10', n: 100, difference: -0.2, ciLow: -0.25, ciHigh: -0.15, verdict: 'regression' },
 };
 
+const failedWith = (code: string): RunFailure => ({
+  message: `http://rag:9000/search failed with ${code}.`,
+  code,
+  queries: 20,
+  others: 0,
+  notAsked: 0,
+  total: 100,
+});
+
 interface Parts extends Partial<Omit<Observations, 'run'>> {
   readonly run?: Partial<ObservedRun>;
   readonly answers?: Partial<ChangedAnswers>;
+  readonly reference?: Partial<ObservedReference>;
 }
 
 /** All is well and everything is measured, but for the parts. */
-function observing({ run, answers, ...parts }: Parts): Observations {
+function observing({ run, answers, reference, ...parts }: Parts): Observations {
   return {
+    alarmed: null,
     run: {
       goldenSet: 'faq',
       outcomes: { ok: 100, empty: 0, error: 0, timeout: 0 },
-      commonError: null,
+      failure: null,
       latency95Ms: 30,
+      slow: { queries: 0, early: 0 },
+      returned: { documents: 1000, judged: 90 },
       labels: { probed: 100, stale: 0 },
+      forbidden: null,
       reference: {
         latency95Ms: 30,
         staleBefore: 0,
         version: 1,
         isSameVersion: true,
         answers: { ...unchanged, ...answers },
+        loss: null,
+        previous: null,
+        older: null,
+        ...reference,
       },
       ...run,
     },
-    live: null,
+    live: { errors: null, empty: null },
     store: { before: 1000, now: 1000 },
     annRecall: { before: 0.98, value: 0.98, ciHigh: 0.99, k: 10 },
     canary: { median: 1, least: 1, verdict: 'same' },
@@ -172,9 +103,65 @@ const outcomes = (error: number, timeout: number) => ({
 
 describe('a diagnosis', () => {
   it.each<[string, Parts]>([
-    ['retriever_outage', { run: { outcomes: outcomes(100, 0), commonError: 'http_503' } }],
-    ['retriever_outage', { run: { outcomes: outcomes(20, 2) } }],
+    ['retriever_outage', { run: { outcomes: outcomes(100, 0), failure: failedWith('http_503') } }],
+    ['retriever_failing', { run: { outcomes: outcomes(20, 2), failure: failedWith('http_500') } }],
+    ['access_denied', { run: { outcomes: outcomes(100, 0), failure: failedWith('http_401') } }],
+    ['rate_limited', { run: { outcomes: outcomes(30, 0), failure: failedWith('http_429') } }],
+    ['error_page', { run: { outcomes: outcomes(100, 0), failure: failedWith('not_json') } }],
     ['retriever_slow', { run: { outcomes: outcomes(0, 60), latency95Ms: 1900 } }],
+    ['cold_cache', { run: { latency95Ms: 900, slow: { queries: 20, early: 20 } } }],
+    ['empty_lists', { run: { latency95Ms: 3 }, answers: { ...fallen, empty: 100, kept: 0 } }],
+    ['filter', { answers: { ...fallen, vanished: 60, kept: 0.7 } }],
+    [
+      'cut_off_answers',
+      { answers: { ...fallen, length: { before: 10, now: 3 }, cut: 1, kept: 0.3, keptOfThere: 0.4 } },
+    ],
+    [
+      'ids_renamed',
+      {
+        answers: { ...fallen, vanished: 200, appeared: 200, kept: 0, renamed: 1 },
+        run: { labels: { probed: 100, stale: 100 } },
+      },
+    ],
+    [
+      'old_index',
+      {
+        answers: { ...fallen, vanished: 60, appeared: 60, kept: 0.6 },
+        reference: { older: { at: new Date(0), withNow: 1, withReference: 0.5, referenceWithNow: 0.5 } },
+      },
+    ],
+    [
+      'split_index',
+      {
+        answers: { ...fallen, vanished: 5, kept: 0.7 },
+        reference: { previous: { latency95Ms: 30, answers: { changed: 60, inOne: 30, alike: 28, unlike: 2 } } },
+      },
+    ],
+    ['random_answers', { answers: { ...fallen, vanished: 190, kept: 0.03, keptOfThere: 0.4 } }],
+    [
+      'random_answers',
+      {
+        answers: { ...fallen, kept: 0.04, keptOfThere: 0.04 },
+        reference: { previous: { latency95Ms: 30, answers: { changed: 100, inOne: 0, alike: 0, unlike: 100 } } },
+      },
+    ],
+    ['ranking', { answers: { ...fallen, disorder: 0.5 } }],
+    [
+      'one_segment',
+      {
+        answers: { ...fallen, kept: 0.8, keptOfThere: 0.9 },
+        reference: {
+          loss: {
+            measure: 'ndcg@10',
+            before: 0.9,
+            now: 0.7,
+            parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2 },
+            segment: { name: 'tenant=acme', n: 25, inside: 0.8, outside: 0 },
+          },
+        },
+      },
+    ],
+    ['live_traffic', { live: { errors: { value: 0.4, ciLow: 0.35, n: 300, before: 0.01 }, empty: null } }],
     ['retriever_slow', { run: { latency95Ms: 900 } }],
     [
       'index_lost_documents',
@@ -186,7 +173,11 @@ describe('a diagnosis', () => {
     ],
     [
       'corpus_changed',
-      { run: { labels: { probed: 100, stale: 90 } }, answers: { vanished: 180, appeared: 300, kept: 0.1 } },
+      {
+        run: { labels: { probed: 100, stale: 90 } },
+        answers: { vanished: 180, appeared: 300, kept: 0.1 },
+        store: { before: 1000, now: 1900 },
+      },
     ],
     [
       'index_parameters',
@@ -205,6 +196,7 @@ describe('a diagnosis', () => {
       },
     ],
     ['golden_labels', { run: { labels: { probed: 100, stale: 3 } } }],
+    ['forbidden_documents', { alarmed: ['forbidden'], run: { forbidden: { asked: 12, results: 1 } } }],
     ['recalld', { ownWork: { kind: 'overdue', goldenSet: 'faq', intervals: 5 } }],
     ['unknown', { answers: { ...fallen, kept: 0.8 } }],
     ['unknown', {}],
@@ -252,16 +244,41 @@ describe('a diagnosis', () => {
     const nothing: Observations = {
       ...observing({}),
       run: null,
-      live: { errorRatio: 0.9, ciLow: 0.8, n: 50 },
+      live: { errors: { value: 0.95, ciLow: 0.85, n: 50, before: 0 }, empty: null },
     };
     expect(diagnose(nothing)).toMatchObject({ cause: 'retriever_outage' });
-    expect(diagnose({ ...nothing, live: null })).toMatchObject({ cause: 'unknown' });
+    expect(diagnose({ ...nothing, live: { errors: null, empty: null } })).toMatchObject({ cause: 'unknown' });
+  });
+
+  const twoCauses: Parts = { answers: { ...fallen, empty: 100, kept: 0 } };
+
+  it('names two causes that are not told apart, and the look that tells them', () => {
+    const { cause, ranked, summary } = diagnose(observing(twoCauses));
+    expect(new Set([cause, besideOf(ranked, cause)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
+    expect(summary).toContain('the search answers with empty lists');
+    expect(summary).toContain('a filter drops documents');
+    expect(summary).toContain('Tell them apart: if a call without');
+  });
+
+  it('has room for any two causes and the look that tells them apart', () => {
+    for (const one of namedCauses)
+      for (const other of namedCauses) {
+        const either = `${causeTexts[one].title} or ${causeTexts[other].title} (medium confidence, 50 % and 40 %)`;
+        const length = `Likely cause: ${either}. ${tellApart(one, other)}`.length;
+        expect(length, `${one} or ${other}`).toBeLessThanOrEqual(MAX_SUMMARY_LENGTH);
+      }
+  });
+
+  it('says that what is in alarm is as it was when it is', () => {
+    const { cause, summary } = diagnose({ ...observing({ deployments: [aDeployment({})] }), alarmed: ['latency'] });
+    expect(cause).toBe('unknown');
+    expect(summary).toMatch(/^Cause unknown: what is in alarm is as it was in the last good run\./);
   });
 
   it('fits into an annotation, with numbers and what to do', () => {
-    const { summary } = diagnose(observing({ run: { outcomes: outcomes(100, 0), commonError: 'http_503' } }));
+    const { summary } = diagnose(observing({ run: { outcomes: outcomes(100, 0), failure: failedWith('http_503') } }));
     expect(summary.length).toBeLessThanOrEqual(MAX_SUMMARY_LENGTH);
-    expect(summary).toContain('100 of 100 golden queries failed, most of them with http_503.');
+    expect(summary).toContain('100 of 100 golden queries failed: http://rag:9000/search failed with http_503.');
     expect(summary).toContain('Look at the retriever');
   });
 });

@@ -86,6 +86,7 @@ describe('recalld compare --json', () => {
     );
     expect(report).toEqual({
       n: 120,
+      primary: 'mrr',
       metrics: {
         mrr: {
           baseline: 1,
@@ -216,19 +217,24 @@ describe('recalld compare --json', () => {
     expect(await verdictWith('--min-effect', '0')).toBe('regression');
   });
 
-  it('adjusts p for the number of metrics in the verdict on all of them, not in each', async () => {
-    // Six losses and no win: p = 2 / 2^6 = 0.03125, and twice that for two metrics.
+  it('lets the first metric decide, whatever the others say', async () => {
+    // Six losses and no win: p = 2 / 2^6 = 0.03125. Recall at 5 cannot move.
     const ranks = steady.map((rank, i) => (i % 20 === 0 ? 2 : rank));
-    const { report, exitCode } = await compareJson(
-      qrelsOf(120),
-      runOf(steady),
-      runOf(ranks),
-      '--metrics',
-      'hit_rate@1,recall@5',
-    );
-    expect(report.metrics['hit_rate@1']?.verdict).toBe('regression');
-    expect(report.verdict).toBe('inconclusive');
-    expect(exitCode).toBeUndefined();
+    const compareBy = (metrics: string) => compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', metrics);
+    const first = await compareBy('hit_rate@1,recall@5');
+    expect(first.report).toMatchObject({ primary: 'hit_rate@1', verdict: 'regression' });
+    expect(first.exitCode).toBe(1);
+    process.exitCode = undefined;
+    const second = await compareBy('recall@5,hit_rate@1');
+    expect(second.report).toMatchObject({ primary: 'recall@5', verdict: 'no_change' });
+    expect(second.report.metrics['hit_rate@1']?.verdict).toBe('regression');
+    expect(second.exitCode).toBeUndefined();
+  });
+
+  it('says of a regression that decides nothing that it is there', async () => {
+    const ranks = steady.map((rank, i) => (i % 20 === 0 ? 2 : rank));
+    const { text } = await compare(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'recall@5,hit_rate@1');
+    expect(text).toContain('Beside it hit_rate@1 regressed, which decides nothing here.');
   });
 
   it('takes the relevance level and the policy for duplicates as eval does', async () => {
@@ -251,9 +257,8 @@ describe('recalld compare for people', () => {
     expect(text).toMatch(
       /^mrr@10 +regression +1\.0000 +0\.8708 +-0\.1292 +-0\.\d{4} to -0\.\d{4} +<0\.0001 +0 +30 +90 +0\.\d{4}$/m,
     );
-    expect(text).toContain('Verdict on all metrics together: regression.\n');
-    expect(text).toContain('p in the table is not adjusted');
-    expect(text).toContain('(Holm)');
+    expect(text).toContain('Verdict on ndcg@10: regression.\n');
+    expect(text).toContain('The first of --metrics decides');
     expect(text).toContain('Judged queries 120; without results in the baseline 0, in the candidate 1.\n');
     expect(text).toContain('Queries without results in the candidate score 0 and stay in its means.\n');
     expect(text).toMatch(/^Queries that lost most in ndcg@10, 10 of 30:\nquery .*\nq8 +1\.0000 +0\.0000 +-1\.0000$/m);
@@ -261,10 +266,10 @@ describe('recalld compare for people', () => {
     expect(exitCode).toBe(1);
   });
 
-  it('speaks of one metric alone without adjustment', async () => {
+  it('speaks of one metric alone without its context', async () => {
     const { text } = await compare(qrelsOf(120), runOf(steady), runOf(fallen), '--metrics', 'mrr');
-    expect(text).toContain('Verdict: regression.\n');
-    expect(text).not.toContain('Holm');
+    expect(text).toContain('Verdict on mrr: regression.\n');
+    expect(text).not.toContain('The first of --metrics');
   });
 
   it('advises on a set that is too small', async () => {
@@ -291,7 +296,7 @@ describe('recalld compare for people', () => {
       .configureOutput({ writeOut: (text) => help.push(text) })
       .outputHelp();
     const text = help.join('');
-    for (const part of ['--alpha', '--min-effect', 'Holm', 'recalld compare --qrels qrels.txt']) {
+    for (const part of ['--alpha', '--min-effect', 'The first of --metrics', 'recalld compare --qrels qrels.txt']) {
       expect(text).toContain(part);
     }
   });

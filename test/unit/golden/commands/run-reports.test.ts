@@ -83,7 +83,7 @@ describe('two runs side by side, in a terminal', () => {
     const [baseline, candidate, , verdict] = lines([0.9]);
     expect(baseline).toMatch(/^baseline {3}run-before: faq version 1 on docs, /);
     expect(candidate).toMatch(/^candidate {2}run-after: /);
-    expect(verdict).toBe('Verdict: regression, over 39 queries, 1 left out.');
+    expect(verdict).toBe('Verdict on ndcg@10: regression, over 39 queries, 1 left out.');
   });
 
   it('name the segments that moved and the queries that lost most, on one short line each', () => {
@@ -112,13 +112,16 @@ function aSummary(parts: Partial<RunSummaryJson> = {}): RunSummaryJson {
     status: 'completed',
     reason: null,
     cause: null,
+    doubts: [],
     provisional: false,
     started_at: '2026-11-20T12:00:00.000Z',
     finished_at: '2026-11-20T12:01:00.000Z',
     queries: { total: 40, ok: 40, empty: 0, error: 0, timeout: 0, stale: null },
+    failure: null,
     metrics: {},
     segments: {},
     labels: { probed: null, stale: null, reason: null },
+    forbidden: [],
     baseline: null,
     deployment: null,
     checks: [],
@@ -143,7 +146,7 @@ describe('the report of a golden run', () => {
       threshold: 0.8,
       explanation: 'ndcg@10 is 0.9000, not below 0.8000.',
     };
-    expect(formatRunSummary(aSummary({ metrics, checks: [check] }), null)).toBe(
+    expect(formatRunSummary(aSummary({ metrics, checks: [check] }))).toBe(
       [
         'Golden run 20261120T120000Z-00000001: faq version 3 on docs, completed',
         '40 queries: 40 ok, 0 empty, 0 error, 0 timeout',
@@ -163,19 +166,21 @@ describe('the report of a golden run', () => {
     ['timeout', { ok: 39, timeout: 1 }],
   ])('says that queries without an answer count 0, for one that is %s', (_, outcomes) => {
     const queries = { ...aSummary().queries, ...outcomes };
-    expect(formatRunSummary(aSummary({ queries }), null).split('\n')[1]).toMatch(
+    expect(formatRunSummary(aSummary({ queries })).split('\n')[1]).toMatch(
       /^40 queries: 39 ok, .*; those without an answer count 0 in every mean$/,
     );
   });
 
-  it('tells the reason of a run that has no scores, and its first failure', () => {
+  it('tells the reason of a run that has no scores, and the first error', () => {
     const reason = '15.0 % of the queries failed, more than the error budget of 10.0 %.';
-    const text = formatRunSummary(aSummary({ status: 'void', reason }), 'q7: http_500, it answered 500');
+    const explanation = 'http://rag/search refuses connections (28 of 40 queries, 12 more were not asked after that).';
+    const failure = { explanation, code: 'connection_refused', queries: 28, others: 0, not_asked: 12 };
+    const text = formatRunSummary(aSummary({ status: 'void', reason, failure }));
     expect(text.split('\n')).toEqual([
       'Golden run 20261120T120000Z-00000001: faq version 3 on docs, void',
       reason,
       '40 queries: 40 ok, 0 empty, 0 error, 0 timeout',
-      'First failure: q7: http_500, it answered 500',
+      `First error: ${explanation}`,
     ]);
   });
 
@@ -185,7 +190,6 @@ describe('the report of a golden run', () => {
         metrics: { 'mrr@5': aMetric(0.8) },
         segments: { 'lang=en': { 'mrr@5': aMetric(0.4, { n: 7 }) } },
       }),
-      null,
     );
     expect(text.split('\n').slice(-3)).toEqual([
       'lang=en',
@@ -197,13 +201,12 @@ describe('the report of a golden run', () => {
   it('says of a run that goes on that its scores are provisional, and of an escalation why it runs', () => {
     const text = formatRunSummary(
       aSummary({ status: 'running', provisional: true, cause: 'The sentinel s-1 fell: its scores fell.' }),
-      null,
     );
     expect(text).toContain('The sentinel s-1 fell: its scores fell.');
     expect(text).toContain('its scores are provisional, of the queries answered so far');
   });
 
   it('calls a sentinel by its name', () => {
-    expect(formatRunSummary(aSummary({ purpose: 'sentinel' }), null)).toMatch(/^Sentinel 20261120T120000Z/);
+    expect(formatRunSummary(aSummary({ purpose: 'sentinel' }))).toMatch(/^Sentinel 20261120T120000Z/);
   });
 });

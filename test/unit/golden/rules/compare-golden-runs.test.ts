@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
+  type BaselineKnowledge,
   type ComparedSide,
   compareGoldenRuns,
+  nothingKnown,
   sharedQueries,
 } from '../../../../src/golden/rules/compare-golden-runs.ts';
-import { aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
+import { runMetricKeys } from '../../../../src/golden/rules/score-run.ts';
+import { formatMetricKey } from '../../../../src/ir/metric-key.ts';
+import { aGoldenQuery, anAnswer, aRerunNoise, aRunSettings, documents } from '../../../support/builders.ts';
 
 const queries = Array.from({ length: 20 }, (_, n) =>
   aGoldenQuery({
@@ -77,12 +81,68 @@ describe('a run against another one', () => {
 
   it('takes the noise of its retriever into account', () => {
     const fallen = aSide([0, 2, 4, 6, 8, 10, 12, 14]);
-    const noise = { reruns: 5, standardDeviation: 0.5, sharedVariance: 0.25 };
+    const noise = { all: { 'mrr@5': aRerunNoise({ reruns: 5, standardDeviation: 0.5, sharedVariance: 0.25 }) } };
     const quiet = find(compareGoldenRuns(aSide(), fallen, none), 'mrr', 5);
-    const loud = find(compareGoldenRuns(aSide(), fallen, none, { all: { 'mrr@5': noise } }), 'mrr', 5);
+    const loud = find(compareGoldenRuns(aSide(), fallen, none, { ...nothingKnown, noise }), 'mrr', 5);
     expect(quiet?.verdict).toBe('regression');
     expect(loud?.verdict).toBe('inconclusive');
     expect(loud?.ciLow).toBeLessThan(quiet?.ciLow ?? -1);
+  });
+});
+
+describe('a run whose retriever is known', () => {
+  const still = aRerunNoise({ isStill: true });
+  const metrics = ['mrr@5', 'mrr@1'];
+  const table = <T>(value: T) => Object.fromEntries(metrics.map((metric) => [metric, value]));
+  const known = (parts: Partial<BaselineKnowledge> = {}): BaselineKnowledge => ({
+    noise: { all: table(still), 'language=en': table(still) },
+    means: Object.fromEntries(runMetricKeys([1, 5]).map((key) => [formatMetricKey(key), queries.map(() => 1)])),
+    accepted: nothingKnown.accepted,
+    ...parts,
+  });
+  const one = aSide([3]);
+  const methods = (differences: ReturnType<typeof compareGoldenRuns>) =>
+    ['all', 'language=en', 'language=de'].map((segment) => find(differences, 'mrr', 5, segment)?.ciMethod);
+
+  it('is judged by its noise wherever that was measured, and from one query on', () => {
+    const differences = compareGoldenRuns(aSide(), one, none, known());
+    expect(methods(differences)).toEqual(['reruns', 'reruns', 'bca']);
+    expect(find(differences, 'mrr', 5)).toMatchObject({ difference: -0.05, p: 0, verdict: 'regression' });
+    expect(find(compareGoldenRuns(aSide(), one, none), 'mrr', 5)?.verdict).toBe('inconclusive');
+  });
+
+  it('is compared with the mean of each query, whichever queries are left and in whatever order', () => {
+    const means = { ...known().means, 'mrr@5': queries.map((_, n) => n / 20) };
+    const after = { ...aSide(), queries: queries.toReversed() };
+    const differences = compareGoldenRuns(aSide(), after, new Set(['q0', 'q19']), known({ means }));
+    expect(find(differences, 'mrr', 5)?.difference).toBeCloseTo(1 - 0.475, 12);
+  });
+
+  it('is judged by its queries when the means belong to another question', () => {
+    const stricter = { ...one, settings: { ...settings, relevanceLevel: 2 } };
+    const firstOnly = { means: { 'mrr@1': queries.map(() => 1) } };
+    const fewer = { means: Object.fromEntries(Object.keys(known().means ?? {}).map((key) => [key, [1, 1]])) };
+    for (const differences of [
+      compareGoldenRuns(aSide(), stricter, none, known()),
+      compareGoldenRuns(aSide(), one, none, known(firstOnly)),
+      compareGoldenRuns(aSide(), one, none, known(fewer)),
+    ]) {
+      expect(methods(differences)).not.toContain('reruns');
+    }
+  });
+
+  it('of another generation is judged by its queries', () => {
+    const accepted = { unit: 'generation', differences: {} } as const;
+    expect(methods(compareGoldenRuns(aSide(), one, none, known({ accepted })))).not.toContain('reruns');
+  });
+
+  it('is judged by what days differed by as well, from five on', () => {
+    const after = (count: number) => {
+      const differences = { all: table(Array.from({ length: count }, () => -0.008)) };
+      return find(compareGoldenRuns(aSide(), one, none, known({ accepted: { unit: 'day', differences } })), 'mrr', 5);
+    };
+    expect(after(4)).toMatchObject({ ciMethod: 'reruns', verdict: 'regression' });
+    expect(after(5)?.p).toBeGreaterThan(after(4)?.p ?? 1);
   });
 });
 

@@ -1,10 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareMetric, type MetricComparison } from '../../../../src/golden/rules/compare-metric.ts';
-import type { RerunNoise } from '../../../../src/golden/rules/rerun-noise.ts';
+import { type Expected, rerunVariance } from '../../../../src/golden/rules/known-noise.ts';
 import type { MetricKey } from '../../../../src/ir/metric-key.ts';
+import { normalCdf } from '../../../../src/stats/distributions.ts';
 import { newcombePairedInterval } from '../../../../src/stats/intervals.ts';
 import { mcnemarExact } from '../../../../src/stats/paired-tests.ts';
+import { aRerunNoise } from '../../../support/builders.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 import { pairOfRuns, pattern, SETTINGS, score } from './scores.ts';
 
@@ -188,8 +190,8 @@ describe('with the noise of a noisy retriever', () => {
   const random = uniforms(3);
   const baseline = Array.from({ length: 200 }, () => random());
   const candidate = baseline.map((value) => value - 0.04 + 0.1 * (random() - 0.5));
-  const quiet: RerunNoise = { reruns: 6, standardDeviation: 0.001, sharedVariance: 0 };
-  const loud: RerunNoise = { reruns: 6, standardDeviation: 0.03, sharedVariance: 0.03 ** 2 };
+  const quiet = aRerunNoise({ reruns: 6, standardDeviation: 0.001 });
+  const loud = aRerunNoise({ reruns: 6, standardDeviation: 0.03, sharedVariance: 0.03 ** 2 });
 
   it('a drop within the noise is no regression, and the bounds say so', () => {
     const alone = compareMetric(NDCG, baseline, candidate, null, SETTINGS);
@@ -214,7 +216,7 @@ describe('with the noise of a noisy retriever', () => {
   });
 
   it('a retriever whose reruns did not differ is judged as one without noise', () => {
-    const still: RerunNoise = { reruns: 5, standardDeviation: 0, sharedVariance: 0 };
+    const still = aRerunNoise({ reruns: 5, standardDeviation: 0 });
     expect(compareMetric(NDCG, baseline, candidate, still, SETTINGS)).toEqual(
       compareMetric(NDCG, baseline, candidate, null, SETTINGS),
     );
@@ -222,7 +224,7 @@ describe('with the noise of a noisy retriever', () => {
 
   it('few reruns that show no shared noise do not vouch that there is none', () => {
     const fallen = baseline.map((value) => value - 0.04);
-    const noise: RerunNoise = { reruns: 5, standardDeviation: 0.012, sharedVariance: 0 };
+    const noise = aRerunNoise({ reruns: 5, standardDeviation: 0.012 });
     const few = compareMetric(NDCG, baseline, fallen, noise, SETTINGS);
     // P(|T| >= 0.04 / 0.012) with 4 degrees of freedom.
     expect(few.p).toBeCloseTo(0.02898, 3);
@@ -243,5 +245,70 @@ describe('with the noise of a noisy retriever', () => {
     expect(pOf(6)).toBeGreaterThan(0.01);
     expect(pOf(40)).toBeLessThan(0.01);
     expect(pOf(100)).toBeLessThan(pOf(40));
+  });
+});
+
+describe('with what is known of an unchanged retriever', () => {
+  const means = pattern(100);
+  const still = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0, isStill: true });
+  /** Two queries of a hundred lost all they had. */
+  const fallen = means.map((value, i) => (i === 3 || i === 50 ? 0 : value));
+  const compareKnown = (
+    candidate: readonly number[],
+    expected: Partial<Expected> = {},
+    noise = still,
+    pinned = means,
+  ) => {
+    const all = { means, unit: 'day' as const, accepted: [], ...expected };
+    return compareMetric(NDCG, pinned, candidate, noise, { alpha: 0.01, minEffect: 0.01 }, all);
+  };
+
+  it('a fall of a retriever that always answers the same is a regression as soon as it matters', () => {
+    expect(compare(means, fallen).p).toBeCloseTo(0.5, 12);
+    const known = compareKnown(fallen);
+    expect(known).toMatchObject({ p: 0, ciMethod: 'reruns', losses: 2, verdict: 'regression' });
+    expect([known.ciLow, known.ciHigh]).toEqual([known.difference, known.difference]);
+    expect(known.smallestDetectableDifference).toBe(0);
+  });
+
+  it('a fall below the least one that matters is none, and no difference is p = 1', () => {
+    const one = means.map((value, i) => (i === 3 ? value / 2 : value));
+    expect(compareKnown(one)).toMatchObject({ p: 0, verdict: 'no_change' });
+    expect(compareKnown(means)).toMatchObject({ p: 1, difference: 0, verdict: 'no_change' });
+  });
+
+  it('is compared with the mean of the reruns, its wins and losses with the pinned run', () => {
+    const pinned = means.map((value, i) => (i < 20 ? value + 0.1 : value));
+    const known = compareKnown(means, {}, still, pinned);
+    expect(known).toMatchObject({ difference: 0, p: 1, losses: 20, wins: 0, verdict: 'no_change' });
+    expect(known.baseline).toBe(known.candidate);
+  });
+
+  it('has the p and the bounds of a normal deviation of known size', () => {
+    const noise = aRerunNoise({ standardDeviation: 0.004 });
+    const known = compareKnown(fallen, {}, noise);
+    const deviation = Math.sqrt(rerunVariance(noise, 100));
+    expect(known.p).toBeCloseTo(2 * normalCdf(known.difference / deviation), 12);
+    expect(known.difference - known.ciLow).toBeCloseTo(1.959964 * deviation, 6);
+    // 2.5758 + 0.8416: the level of 0.01 on two sides and a power of 0.8.
+    expect(known.smallestDetectableDifference).toBeCloseTo(3.41745 * deviation, 5);
+  });
+
+  it('of another generation of the index is judged by its queries, and no surer than generations allow', () => {
+    const twelve = means.map((value, i) => (i % 8 === 0 ? value - 0.2 : value));
+    const generation = (accepted: readonly number[]) => compareKnown(twelve, { unit: 'generation', accepted });
+    const paired = compareMetric(NDCG, means, twelve, null, { alpha: 0.01, minEffect: 0.01 });
+    expect(generation([])).toEqual(paired);
+    expect(generation([0.02, -0.02, 0.03, -0.03])).toEqual(paired);
+    expect(paired.verdict).toBe('regression');
+    const restless = generation([0.02, -0.02, 0.03, -0.03, 0.02]);
+    expect(restless).toMatchObject({
+      difference: paired.difference,
+      ciMethod: paired.ciMethod,
+      verdict: 'inconclusive',
+    });
+    expect(restless.ciLow).toBeLessThan(paired.ciLow);
+    expect(restless.smallestDetectableDifference).toBeGreaterThan(paired.smallestDetectableDifference ?? 1);
+    expect(generation([0.001, 0, 0, 0, 0])).toMatchObject({ p: paired.p, verdict: 'regression' });
   });
 });

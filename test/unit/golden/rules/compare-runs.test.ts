@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { adviseOnSetSize, compareRuns, mostRegressed } from '../../../../src/golden/rules/compare-runs.ts';
-import { measureNoise } from '../../../../src/golden/rules/rerun-noise.ts';
+import { measureReruns } from '../../../../src/golden/rules/rerun-noise.ts';
 import type { ComparisonSettings } from '../../../../src/golden/rules/verdict.ts';
 import type { MetricKey } from '../../../../src/ir/metric-key.ts';
 import { pattern, SETTINGS } from './scores.ts';
@@ -48,7 +48,7 @@ describe('compareRuns', () => {
       ndcg.map((value, i) => (i < 50 ? value : value + swing)),
       mrr,
     ]);
-    const noise = measureNoise(keys, reruns, halves);
+    const { noise } = measureReruns(keys, reruns, halves);
     const { verdict, segments } = compareRuns(
       { keys, baseline: [ndcg, mrr], candidate: [fallen, mrr], noise, segments: halves },
       SETTINGS,

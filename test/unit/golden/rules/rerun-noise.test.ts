@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rerunNoise } from '../../../../src/golden/rules/rerun-noise.ts';
+import { measureReruns, rerunNoise } from '../../../../src/golden/rules/rerun-noise.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 import { pattern } from './scores.ts';
 
@@ -14,6 +14,10 @@ describe('rerunNoise', () => {
       reruns: 3,
       standardDeviation: 0,
       sharedVariance: 0,
+      queries: 10,
+      moved: 0,
+      ofQueries: 0,
+      isStill: true,
     });
   });
 
@@ -33,8 +37,63 @@ describe('rerunNoise', () => {
     expect(noise?.sharedVariance).toBeLessThan(0.4 * (noise?.standardDeviation ?? 0) ** 2);
   });
 
+  it('counts the queries that moved and how much they did', () => {
+    const runs = [0, 0.3, 0].map((swing) => pattern(10).map((value, i) => (i === 4 ? value + swing : value)));
+    // 0, 0.3 and 0 have a variance of 0.03.
+    expect(rerunNoise(runs)).toMatchObject({ queries: 10, moved: 1, isStill: false });
+    expect(rerunNoise(runs)?.ofQueries).toBeCloseTo(0.003, 12);
+  });
+
   it('refuses runs of different or no queries', () => {
     expect(() => rerunNoise([[1, 0], [1]])).toThrow('Reruns have different numbers of queries.');
     expect(() => rerunNoise([[], []])).toThrow(RangeError);
+  });
+});
+
+describe('measureReruns', () => {
+  const keys = [
+    { measure: 'ndcg', k: 10 },
+    { measure: 'hit_rate', k: 10 },
+  ] as const;
+
+  it('knows nothing of one run', () => {
+    expect(measureReruns(keys, [[[1], [1]]], [])).toEqual({ noise: {}, means: null });
+  });
+
+  it('gives the mean score of each query by metric', () => {
+    const { means } = measureReruns(
+      keys,
+      [
+        [
+          [1, 0.5],
+          [1, 1],
+        ],
+        [
+          [0, 0.5],
+          [0, 1],
+        ],
+      ],
+      [],
+    );
+    expect(Object.entries(means ?? {}).map(([key, values]) => [key, Array.from(values)])).toEqual([
+      ['ndcg@10', [0.5, 0.5]],
+      ['hit_rate@10', [0.5, 1]],
+    ]);
+  });
+
+  it('does not take a metric for still that stood while another moved', () => {
+    const hits = [1, 1, 1];
+    const moving = measureReruns(
+      keys,
+      [
+        [[1, 0.5, 1], hits],
+        [[1, 0.4, 1], hits],
+      ],
+      [{ name: 'course=a', members: [0, 2] }],
+    );
+    expect(moving.noise['all']?.['hit_rate@10']).toMatchObject({ moved: 0, isStill: false });
+    expect(moving.noise['course=a']?.['ndcg@10']).toMatchObject({ moved: 0, isStill: false });
+    const alike = [[1, 0.5, 1], hits];
+    expect(measureReruns(keys, [alike, alike], []).noise['all']?.['hit_rate@10']).toMatchObject({ isStill: true });
   });
 });

@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type ComparedRun,
@@ -8,8 +7,9 @@ import {
   type JudgedDifference,
   judgeDifference,
   minEffectOf,
-  overallVerdict,
+  primaryOf,
 } from '../../../../src/golden/rules/verdict.ts';
+import type { Measure } from '../../../../src/ir/metric-key.ts';
 import { SETTINGS } from './scores.ts';
 
 const words: Readonly<Record<string, ComparisonVerdict>> = {
@@ -97,44 +97,16 @@ describe('judgeDifference', () => {
   });
 });
 
-describe('overallVerdict', () => {
-  const steady = judged(0, 1, { changed: 0 });
+describe('the metric that decides', () => {
+  const of = (measure: Measure) => ({ key: { measure, k: 10 } });
 
-  it.each([
-    ['one metric that regressed', [judged(-0.03, 0.04)], 'regression'],
-    ['a regression that many metrics may bring by luck', [judged(-0.03, 0.04), steady], 'inconclusive'],
-    ['a regression that survives the adjustment', [judged(-0.03, 0.02), steady], 'regression'],
-    ['one metric that fell and one that rose', [judged(-0.03, 0.001), judged(0.03, 0.001)], 'regression'],
-    ['one that rose', [judged(0.03, 0.001), steady], 'improvement'],
-    ['metrics that did not change', [steady, steady], 'no_change'],
-    ['one that nobody can tell', [steady, judged(-0.03, 0.5)], 'inconclusive'],
-    [
-      'more documents without judgment beside a metric that did not change',
-      [steady, judged(0.3, 0.001, { measure: 'unjudged' })],
-      'no_change',
-    ],
-    ['nothing but documents without judgment', [judged(0.3, 0.001, { measure: 'unjudged' })], 'inconclusive'],
-  ] as const)('%s', (_what, differences, expected) => {
-    expect(overallVerdict(differences, SETTINGS)).toBe(expected);
+  it('is the first in the order that was given', () => {
+    expect(primaryOf([of('mrr'), of('ndcg')])).toEqual(of('mrr'));
   });
 
-  it('does not spend alpha on documents without judgment', () => {
-    const unjudged = judged(0.3, 0.001, { measure: 'unjudged' });
-    expect(overallVerdict([judged(-0.03, 0.04), unjudged], SETTINGS)).toBe('regression');
-  });
-
-  it('is never a regression when no metric is one by itself', () => {
-    const difference = fc.record({
-      value: fc.double({ min: -0.1, max: 0.1, noNaN: true }),
-      p: fc.double({ min: 0, max: 1, noNaN: true }),
-    });
-    fc.assert(
-      fc.property(fc.array(difference, { minLength: 1, maxLength: 8 }), (given) => {
-        const differences = given.map(({ value, p }) => judged(value, p));
-        const alone = differences.map((one) => judgeDifference(one, SETTINGS));
-        fc.pre(!alone.includes('regression'));
-        expect(overallVerdict(differences, SETTINGS)).not.toBe('regression');
-      }),
-    );
+  it('is unjudged only where it is alone', () => {
+    expect(primaryOf([of('unjudged'), of('ndcg')])).toEqual(of('ndcg'));
+    expect(primaryOf([of('unjudged')])).toEqual(of('unjudged'));
+    expect(primaryOf([])).toBeNull();
   });
 });

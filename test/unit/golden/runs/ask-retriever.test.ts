@@ -76,7 +76,7 @@ describe('asking a retriever', () => {
         errorCode: 'http_500',
         errorMessage: 'it answered 500',
       },
-      { ...common, queryId: 'q4', outcome: 'timeout', documents: [] },
+      { ...common, queryId: 'q4', outcome: 'timeout', documents: [], errorMessage: 'It did not answer in time.' },
     ]);
   });
 

@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
-import { metricJson, metricsJson, summarizeRun, summarizeRunSoFar } from '../../../../src/golden/runs/run-summary.ts';
+import {
+  comparedJson,
+  metricJson,
+  metricsJson,
+  summarizeRun,
+  summarizeRunSoFar,
+} from '../../../../src/golden/runs/run-summary.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { aGoldenRun, aNewGoldenSet, anAnswer, aScore, NOON } from '../../../support/builders.ts';
+import { aDifference } from '../../../support/golden-runs.ts';
 import { MemoryGoldenRuns } from '../../../support/memory-golden-runs.ts';
 import { MemoryGoldenSets } from '../../../support/memory-golden-sets.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
@@ -16,18 +23,24 @@ function anEnd(verdicts: readonly Verdict[], parts: Partial<RunEnd> = {}): RunEn
     severity: 'critical' as const,
     verdict,
     value: 0.9,
+    ciLow: null,
+    ciHigh: null,
+    n: null,
+    isBeyond: false,
     threshold: 0.8,
     explanation: 'Because.',
   }));
   const scores = [aScore(), aScore({ segment: 'lang=en', mean: 0.5 })];
   return {
     status: 'completed',
+    doubts: [],
     reason: null,
     finishedAt: NOON,
     scores,
     checks,
     segmentsOverflow: 0,
     labels: null,
+    forbidden: null,
     fingerprints: {},
     comparisons: [],
     ...parts,
@@ -75,13 +88,16 @@ describe('the summary of a golden run', () => {
       status: 'completed',
       reason: null,
       cause: null,
+      doubts: [],
       provisional: false,
       started_at: '2026-11-20T12:00:00.000Z',
       finished_at: '2026-11-20T12:00:00.000Z',
       queries: { total: 3, ok: 1, empty: 0, error: 0, timeout: 0, stale: null },
+      failure: null,
       metrics: { 'ndcg@10': { ...metric, mean: 0.9 } },
       segments: { 'lang=en': { 'ndcg@10': { ...metric, mean: 0.5 } } },
       labels: { probed: null, stale: null, reason: null },
+      forbidden: [],
       baseline: null,
       deployment: null,
       verdict: 'ok',
@@ -130,5 +146,19 @@ describe('scores as JSON', () => {
     expect(Object.keys(metricsJson(scores))).toEqual(['ndcg@10', 'mrr@1']);
     expect(metricsJson(scores, 'lang=en')['ndcg@10']?.mean).toBe(0.1);
     expect(metricsJson(scores, 'lang=fr')).toEqual({});
+  });
+});
+
+describe('a comparison as JSON', () => {
+  const json = (parts: Parameters<typeof aDifference>[0]) =>
+    comparedJson({ against: 'run-1', differences: [aDifference(parts)] }).metrics['ndcg@10'];
+
+  it('has the p of its verdict where that is not the one of the randomization', () => {
+    expect(json({ p: 0, pRandomization: 0.25, ciMethod: 'reruns' })).toMatchObject({
+      p: 0,
+      p_randomization: 0.25,
+      ci_method: 'reruns',
+    });
+    expect(json({ p: 0.25, pRandomization: 0.25 })).not.toHaveProperty('p');
   });
 });

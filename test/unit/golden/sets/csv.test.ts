@@ -33,6 +33,21 @@ describe('a bad CSV file is refused with its line and the way out', () => {
       'Line 2 of set.csv has an empty question; write the question or remove the line.',
     ],
     [
+      'a forbidden document with a grade',
+      'question,document,grade,forbidden\nWhy?,d1,1,true\n',
+      'Line 2 of set.csv forbids a document and grades it; leave one of the two cells empty.',
+    ],
+    [
+      'a mark that is neither true nor false',
+      'question,document,forbidden\nWhy?,d1,maybe\n',
+      'has "maybe" under forbidden; write true, or leave the cell empty.',
+    ],
+    [
+      'a forbidden document without an id',
+      'question,document,forbidden\nWhy?,,true\n',
+      'forbids no document; write its id under document.',
+    ],
+    [
       'a grade in words',
       `${head}Why?,d1,high,en\n`,
       'has the grade "high", which is not a whole number; use 0, 1, 2, ...',

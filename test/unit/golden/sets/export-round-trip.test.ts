@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../../src/errors.ts';
 import { type ExportFile, exportGoldenSet } from '../../../../src/golden/rules/export-golden-set.ts';
-import type { GoldenFormat } from '../../../../src/golden/rules/golden-set.ts';
+import { forbids } from '../../../../src/golden/rules/forbidden.ts';
+import { type GoldenFormat, judgedQueries } from '../../../../src/golden/rules/golden-set.ts';
 import type { GoldenQuery } from '../../../../src/model.ts';
 import { type Files, readFiles } from './golden-files.ts';
 
@@ -46,29 +47,45 @@ const tagName = noControl(fc.oneof(importable(8, 'grapheme'), fc.constantFrom('l
   (name) => name.replaceAll('=', '~'),
 );
 
-const queries: fc.Arbitrary<GoldenQuery[]> = fc.uniqueArray(
-  fc.record({
+const query: fc.Arbitrary<GoldenQuery> = fc
+  .record({
     id,
     text,
     tags: fc.dictionary(tagName, noControl(importable(12, 'binary')), { maxKeys: 3, noNullPrototype: true }),
     judgments: fc.uniqueArray(fc.record({ documentId: id, grade: fc.nat(1000) }), {
-      minLength: 1,
       maxLength: 4,
       selector: ({ documentId }) => documentId,
     }),
-  }),
-  { minLength: 1, maxLength: 6, selector: (query) => query.id },
-);
+    forbidden: fc.option(fc.uniqueArray(id, { minLength: 1, maxLength: 3 }), { freq: 3, nil: [] }),
+  })
+  .map(({ forbidden, ...judged }) => {
+    const relevant = judged.judgments.filter(({ grade }) => grade > 0).map(({ documentId }) => documentId);
+    const apart = forbidden.filter((pattern) => !relevant.some((document) => forbids([pattern], document) !== null));
+    return apart.length === 0 ? judged : { ...judged, forbidden: apart };
+  })
+  .filter(({ judgments, forbidden = [] }: GoldenQuery) => judgments.length + forbidden.length > 0);
+
+const queries = fc.uniqueArray(query, { minLength: 1, maxLength: 6, selector: ({ id: own }) => own });
 
 function toFiles(files: readonly ExportFile[], single: string): Files {
   return Object.fromEntries(files.map(({ path, text: content }) => [path ?? single, content]));
 }
 
+/** Of the formats that have no place for forbidden documents. */
+function judgedAlone(set: readonly GoldenQuery[]): GoldenQuery[] {
+  return judgedQueries(set).map(({ id: own, text: question, tags, judgments }) => ({
+    id: own,
+    text: question,
+    tags,
+    judgments,
+  }));
+}
+
 const formats: readonly [GoldenFormat, string, (queries: readonly GoldenQuery[]) => GoldenQuery[]][] = [
   ['jsonl', 'set.jsonl', (set) => [...set]],
-  ['beir', '.', (set) => [...set]],
+  ['beir', '.', judgedAlone],
   ['csv', 'set.csv', (set) => [...set]],
-  ['trec', '.', (set) => set.map((query) => ({ ...query, tags: {} }))],
+  ['trec', '.', (set) => judgedAlone(set).map((query) => ({ ...query, tags: {} }))],
 ];
 
 describe('an exported golden set', () => {
@@ -77,6 +94,7 @@ describe('an exported golden set', () => {
     await fc.assert(
       fc.asyncProperty(queries, async (set) => {
         const given = prepare(set);
+        if (given.length === 0) return;
         const files = attempt(given, format);
         if (files === null) return;
         written += 1;

@@ -181,7 +181,9 @@ describe('the generation of questions', () => {
   });
 
   it('keeps count of what it paid when the retriever fails, and asks about the chunk again later', async () => {
-    const broken: Retriever = { retrieve: async () => ({ kind: 'timeout', latencyMs: 1, attempts: 1 }) };
+    const broken: Retriever = {
+      retrieve: async () => ({ kind: 'timeout', message: 'It did not answer.', latencyMs: 1, attempts: 1 }),
+    };
     const model = aModel((n) => question(ask(n)));
     const first = await generate(model, { questions: 10 }, broken);
     expect(first.end).toMatchObject({ kind: 'failing', message: 'The retriever did not answer in time.' });

@@ -14,7 +14,7 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
       '{"text": "a", "question": "b", "relevant": ["d1"]}',
       'must have either "text" or "question", such as',
     ],
-    ['no judgments', '{"text": "a"}', 'must have either "judgments" or "relevant", such as'],
+    ['no judgments', '{"text": "a"}', 'must have "judgments", "relevant" or "forbidden", such as'],
     [
       'judgments twice',
       '{"text": "a", "judgments": {}, "relevant": []}',
@@ -23,7 +23,7 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
     [
       'an unknown key',
       '{"_id": "q1", "text": "a", "relevant": []}',
-      'has the unknown key "_id" in a query; a query has id, text, tags and judgments or relevant.',
+      'has the unknown key "_id" in a query; a query has id, text, tags, judgments or relevant, and forbidden.',
     ],
     [
       'an unknown key of a judgment',
@@ -34,6 +34,12 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
       'an id that is a number',
       '{"text": "a", "relevant": [12]}',
       '"relevant.0" must be a document id in double quotes.',
+    ],
+    ['all documents forbidden', '{"text": "a", "forbidden": ["*"]}', 'forbids every document; write an id,'],
+    [
+      'a relevant document that is forbidden',
+      '{"text": "a", "relevant": ["b/1"], "forbidden": ["b/*"]}',
+      'forbids the document "b/1" that the same query judges relevant; keep one of the two.',
     ],
     ['half a grade', '{"text": "a", "judgments": {"d1": 0.5}}', '"judgments.d1" must be a whole number.'],
     [

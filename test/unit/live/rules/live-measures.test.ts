@@ -60,17 +60,28 @@ describe('the measures of live traffic', () => {
     expect(find(outcomes, 'error_ratio')).toMatchObject({ value: expect.closeTo(50 / 1150, 9), n: 250 });
   });
 
-  it('know a window that was kept whole without a doubt, and one that was sampled with bounds', () => {
+  it('have bounds also where every query was kept: what the service is like is known only from so many', () => {
     const whole = queries(50, (i) => ({ outcome: i < 5 ? 'empty' : 'ok' }));
-    expect(find(measureSegment(whole, traits({ isComplete: true })), 'zero_results_ratio')).toMatchObject({
-      value: 0.1,
-      ciLow: 0.1,
-      ciHigh: 0.1,
-    });
-    const sampled = whole.map((query) => ({ ...query, probability: 0.5 }));
-    const outcome = find(measureSegment(sampled, traits()), 'zero_results_ratio');
-    expect(outcome?.kind === 'value' && outcome.ciLow).toBeLessThan(0.1);
-    expect(outcome?.kind === 'value' && outcome.ciHigh).toBeGreaterThan(0.1);
+    const boundsOf = (sampled: readonly SampledQuery[], isComplete: boolean) => {
+      const outcome = find(measureSegment(sampled, traits({ isComplete })), 'zero_results_ratio');
+      if (outcome?.kind !== 'value') throw new Error('it is known');
+      expect(outcome.value).toBeCloseTo(0.1, 12);
+      return [outcome.ciLow, outcome.ciHigh] as const;
+    };
+    const [low, high] = boundsOf(whole, true);
+    expect(low).toBeLessThan(0.06);
+    expect(high).toBeGreaterThan(0.19);
+    const drawn = whole.map((query) => ({ ...query, probability: 0.5 }));
+    expect(boundsOf(drawn, false)).toEqual([expect.closeTo(low, 9), expect.closeTo(high, 9)]);
+  });
+
+  it('are as sure as there are sessions, however many queries each has', () => {
+    const highOf = (sessions: number) => {
+      const asked = queries(60, (i) => ({ cluster: `s${i % sessions}`, outcome: i % sessions === 0 ? 'error' : 'ok' }));
+      const outcome = find(measureSegment(asked, traits({ isComplete: true })), 'error_ratio');
+      return outcome?.kind === 'value' ? outcome.ciHigh : null;
+    };
+    expect(highOf(10)).toBeGreaterThan(0.35);
   });
 
   it('tell how often and where users click, of queries that have had the time to be clicked', () => {

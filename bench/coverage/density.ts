@@ -1,0 +1,105 @@
+/** Bounds of query density: live sessions ranked among those of a baseline that is a sample itself. */
+import { coverageTotals, pooledCoverage } from '../../src/density/rules/pooled-density.ts';
+import { BASELINE_MEAN_X, densityOf, queryDensity } from '../../src/density/rules/query-density.ts';
+import { baselineScores, MAX_SURPRISE, surprisesOf, tiedRanks } from '../../src/density/rules/query-score.ts';
+import { repeatDensity } from '../../src/density/rules/repeat-density.ts';
+import type { RandomNumbers } from '../random-numbers.ts';
+import type { Cell } from './cell.ts';
+
+const REGION = -1;
+
+/** One query a session. Scores are percentiles of all well covered traffic; a part is worse covered than nearly all. */
+function score(uncovered: number, { uniform }: RandomNumbers): number {
+  return uniform() < uncovered ? 0.02 * uniform() : uniform();
+}
+
+/** Mean surprise of a percentile that is drawn evenly from 0 to `upTo`: the mean of min(-ln u, ln 100). */
+function meanSurprise(upTo: number): number {
+  const least = Math.min(upTo, 0.01);
+  const above = upTo > 0.01 ? [upTo - upTo * Math.log(upTo), -(0.01 - 0.01 * Math.log(0.01))] : [0, 0];
+  return (MAX_SURPRISE * least + (above[0] ?? 0) + (above[1] ?? 0)) / upTo;
+}
+
+function densityCells(): Cell[] {
+  const sizes = [
+    [2000, 200],
+    [2000, 2000],
+    [2000, 5000],
+    [600, 600],
+  ] as const;
+  return [0, 0.1].flatMap((uncovered) =>
+    sizes.flatMap(([baseline, sessions]) => {
+      const world = `${sessions} sessions among ${baseline} of the baseline, ${100 * uncovered} % uncovered`;
+      const meanX = (1 - uncovered) * meanSurprise(1) + uncovered * meanSurprise(0.02);
+      const share = (1 - uncovered) * 0.05 + uncovered;
+      const pooled = (random: RandomNumbers) => {
+        const reference = baselineScores(
+          Array.from({ length: baseline }, random.uniform),
+          new Int32Array(baseline).fill(REGION),
+          0,
+        );
+        const ranks = Array.from({ length: sessions }, () => tiedRanks(score(uncovered, random), REGION, reference));
+        const numbers = Int32Array.from({ length: sessions }, (_, at) => at);
+        const density = queryDensity(ranks, surprisesOf(ranks), new Int32Array(sessions).fill(REGION), numbers);
+        if (density === null) throw new Error('a window with sessions has a density');
+        const totals = { ...coverageTotals(density), sessions };
+        return pooledCoverage([{ startMs: 0, endMs: 1, totals }], { phi: 1, sessions: baseline });
+      };
+      return [
+        {
+          bound: 'query density (log-normal)',
+          world,
+          truth: densityOf(meanX - meanSurprise(1) + BASELINE_MEAN_X),
+          draw(random: RandomNumbers) {
+            const outcome = pooled(random);
+            return outcome.kind === 'coverage' ? outcome : null;
+          },
+        },
+        {
+          bound: 'uncovered share (Wilson)',
+          world,
+          truth: share,
+          draw(random: RandomNumbers) {
+            const outcome = pooled(random);
+            return outcome.kind === 'coverage'
+              ? { low: outcome.uncovered.ciLow, high: outcome.uncovered.ciHigh }
+              : null;
+          },
+        },
+      ];
+    }),
+  );
+}
+
+/** A share of the questions lost what they found, wholly or in part. */
+function repeatCells(): Cell[] {
+  const reference = baselineScores(
+    Array.from({ length: 2000 }, (_, at) => (at + 0.5) / 2000),
+    new Int32Array(2000).fill(REGION),
+    0,
+  );
+  return [0, 0.01, 0.03, 0.1, 0.3].map((lost) => ({
+    bound: 'density of baseline queries, asked again (BCa, t, Wilson)',
+    world: `${100 * lost} % of the questions lost what they found, 100 asked`,
+    // A lost one of percentile u finds what lies at u times a uniform number.
+    truth: Math.exp(-lost * (meanOfLost() - meanSurprise(1))),
+    draw({ uniform }: RandomNumbers) {
+      const pairs = Array.from({ length: 100 }, () => {
+        const before = uniform();
+        return { before, now: uniform() < lost ? before * uniform() : before };
+      });
+      const { ciLow, ciHigh } = repeatDensity(pairs, reference);
+      return { low: ciLow, high: ciHigh };
+    },
+  }));
+}
+
+/** Mean surprise of the product of two uniform numbers, by the midpoint rule over the first. */
+function meanOfLost(): number {
+  const steps = 100_000;
+  let sum = 0;
+  for (let step = 0; step < steps; step++) sum += meanSurprise((step + 0.5) / steps);
+  return sum / steps;
+}
+
+export const densityWorlds: readonly Cell[] = [...densityCells(), ...repeatCells()];

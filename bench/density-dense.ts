@@ -1,0 +1,241 @@
+/**
+ * Query density on the vectors of a neural encoder: which score tells what is covered, what one look at a window sees,
+ * and what the watch sees in a hundred questions an hour.
+ *
+ *     npx tsx bench/density-dense.ts [--quick] [--scale N] [--out FILE]
+ *
+ * The worlds have other articles left out than the ones on which the score was chosen. `--scale 4` takes four times as
+ * many draws and streams.
+ */
+import { pathToFileURL } from 'node:url';
+import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
+import {
+  articleWorld,
+  denseWorld,
+  type EncodedArticles,
+  encodeArticles,
+  readArticles,
+} from './density/article-world.ts';
+import { type ChangeCell, changeCell, type QuietCell, quietCell } from './density/cells.ts';
+import { type LookCell, type LookChange, lookCell } from './density/one-look.ts';
+import { deletedCase, type ScoreCell, scoreCell, uncoveredCase } from './density/score-candidates.ts';
+import {
+  type ChangeResult,
+  measureWorld,
+  type QuietResult,
+  type Scenario,
+  startPipeline,
+  watchChange,
+  watchQuiet,
+} from './density/streams.ts';
+import { syntheticWorld } from './density/synthetic-world.ts';
+import type { Unrest } from './density/traffic.ts';
+import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
+
+export interface DenseResult {
+  readonly provenance: Provenance;
+  readonly scores: readonly ScoreCell[];
+  readonly looks: readonly LookCell[];
+  readonly quiet: readonly DenseQuietCell[];
+  readonly changed: readonly DenseChangeCell[];
+}
+
+export interface DenseQuietCell extends QuietCell {
+  readonly unrest: string;
+}
+
+export interface DenseChangeCell extends ChangeCell {
+  readonly pagedInTwoDays: ShareWithBounds;
+}
+
+interface Plan {
+  readonly articles: number;
+  readonly leftOut: number;
+  readonly scoredWorlds: number;
+  /** Chunks of the synthetic stores that are searched. */
+  readonly stores: readonly number[];
+  readonly questionsPerTopic: number;
+  readonly draws: number;
+  readonly looks: readonly LookChange[];
+  readonly look: { readonly reference: number; readonly current: number };
+  readonly volume: number;
+  readonly streams: number;
+  readonly quietDays: number;
+  readonly changeDays: number;
+  readonly unrests: Readonly<Record<string, Unrest>>;
+  readonly scenarios: readonly Scenario[];
+}
+
+const SEED = 20_261_123;
+const TOPICS = 60;
+const TWO_DAYS = 48;
+
+const fullPlan: Plan = {
+  articles: Number.POSITIVE_INFINITY,
+  leftOut: 6,
+  scoredWorlds: 8,
+  stores: [1_000, 10_000, 100_000],
+  questionsPerTopic: 40,
+  draws: 36,
+  looks: [
+    { kind: 'none' },
+    { kind: 'uncovered', share: 0.1 },
+    { kind: 'uncovered', share: 0.2 },
+    { kind: 'new and held', share: 0.2 },
+    { kind: 'topic mix', spread: 1 },
+  ],
+  look: { reference: 3_000, current: 1_000 },
+  volume: 100,
+  streams: 4,
+  quietDays: 90,
+  changeDays: 14,
+  unrests: {
+    'wander and campaigns': { spread: 0.2, newsDays: 10 },
+    'strong wander and campaigns': { spread: 0.6, newsDays: 10 },
+  },
+  scenarios: [
+    { kind: 'uncovered', topic: 'article', share: 0.2 },
+    { kind: 'uncovered', topic: 'article', share: 0.1 },
+    { kind: 'deleted', share: 0.1 },
+    { kind: 'new and held', share: 0.2 },
+  ],
+};
+
+const quickPlan: Plan = {
+  ...fullPlan,
+  articles: 6,
+  leftOut: 1,
+  scoredWorlds: 1,
+  stores: [600],
+  questionsPerTopic: 10,
+  draws: 1,
+  looks: [{ kind: 'none' }, { kind: 'uncovered', share: 0.2 }],
+  look: { reference: 300, current: 100 },
+  volume: 60,
+  streams: 1,
+  quietDays: 1,
+  changeDays: 1,
+  unrests: { usual: { spread: 0.2, newsDays: 1 } },
+  scenarios: [{ kind: 'uncovered', topic: 'article', share: 0.2 }],
+};
+
+/** Times that a change is simulated in each stream, with another topic. */
+const CHANGES_PER_STREAM = 3;
+
+export async function measureDense(
+  quick: boolean,
+  scale: number,
+  say: (line: string) => void,
+  keep: (result: DenseResult) => void = () => {},
+): Promise<DenseResult> {
+  const startedAt = performance.now();
+  const plan = quick ? quickPlan : fullPlan;
+  const encoded = await encodeArticles(await readArticles(plan.articles));
+  const told = (what: string): void => say(`${what}: ${Math.round((performance.now() - startedAt) / 1000)} s`);
+  const scores = await scoreCells(plan, encoded);
+  told('scores');
+  const looks: LookCell[] = [];
+  const quiet: DenseQuietCell[] = [];
+  const changed: DenseChangeCell[] = [];
+  const soFar = (): DenseResult => ({
+    provenance: provenance(commandOf('density-dense', scale), SEED, startedAt),
+    scores,
+    looks,
+    quiet,
+    changed,
+  });
+  for (const repeats of [true, false]) {
+    for (const [number, change] of plan.looks.entries()) {
+      const worlds = Array.from({ length: plan.draws * scale }, (_, draw) =>
+        denseWorld(encoded, SEED + draw, repeats, plan.leftOut),
+      );
+      looks.push(await lookCell(worlds, change, plan.look, SEED + 1_000 * number));
+      told(`look, ${change.kind}`);
+    }
+    keep(soFar());
+    watch(plan, encoded, repeats, scale, { quiet, changed }, told);
+    keep(soFar());
+  }
+  return soFar();
+}
+
+async function scoreCells(plan: Plan, encoded: EncodedArticles): Promise<ScoreCell[]> {
+  const seeds = Array.from({ length: plan.scoredWorlds }, (_, i) => SEED + i);
+  const size = { groups: 10, topicsPerGroup: TOPICS / 10, questionsPerTopic: plan.questionsPerTopic };
+  const synthetic = seeds.map((seed) => syntheticWorld(seed, { ...size, chunksPerTopic: 24 }));
+  const lexical = await Promise.all(seeds.map((seed) => articleWorld(seed)));
+  return [
+    scoreCell(
+      'dense articles',
+      seeds.map((seed) => uncoveredCase(denseWorld(encoded, seed, true, plan.leftOut), 'article')),
+    ),
+    scoreCell(
+      'lexical articles',
+      lexical.map((world) => uncoveredCase(world, 'article')),
+    ),
+    ...['near', 'far'].map((kind) =>
+      scoreCell(
+        `synthetic, ${kind} topic`,
+        synthetic.map((world) => uncoveredCase(world, kind)),
+      ),
+    ),
+    ...plan.stores.map((chunks) =>
+      scoreCell('synthetic, deleted topics', [
+        deletedCase(syntheticWorld(SEED, { ...size, chunksPerTopic: Math.round(chunks / TOPICS) }), SEED),
+      ]),
+    ),
+  ];
+}
+
+function watch(
+  plan: Plan,
+  encoded: EncodedArticles,
+  repeats: boolean,
+  scale: number,
+  into: { readonly quiet: DenseQuietCell[]; readonly changed: DenseChangeCell[] },
+  told: (what: string) => void,
+): void {
+  const unrests = Object.entries(plan.unrests);
+  const quiet = unrests.map((): QuietResult[] => []);
+  const changes = plan.scenarios.map((): ChangeResult[] => []);
+  const world = denseWorld(encoded, SEED, repeats, plan.leftOut).name;
+  for (let stream = 0; stream < plan.streams * scale; stream++) {
+    const seed = SEED + 5_000 + stream;
+    const measured = measureWorld(denseWorld(encoded, seed, repeats, plan.leftOut));
+    for (const [i, [, unrest]] of unrests.entries()) {
+      const pipeline = startPipeline(measured, plan.volume, seed, unrest);
+      quiet[i]?.push(watchQuiet(pipeline, plan.quietDays));
+      if (i > 0) continue;
+      for (const [at, scenario] of plan.scenarios.entries()) {
+        for (let time = 0; time < CHANGES_PER_STREAM; time++) {
+          changes[at]?.push(watchChange(pipeline, scenario, CHANGES_PER_STREAM * at + time, plan.changeDays));
+        }
+      }
+    }
+    told(`${world}, stream ${stream + 1}`);
+  }
+  const place = { world, queriesPerHour: plan.volume };
+  for (const [i, [unrest]] of unrests.entries()) {
+    into.quiet.push({ unrest, ...quietCell({ ...place, days: plan.quietDays }, quiet[i] ?? []) });
+  }
+  for (const [at, scenario] of plan.scenarios.entries()) {
+    const results = changes[at] ?? [];
+    const soon = results.filter(({ delays }) => delays.page !== null && delays.page.hours <= TWO_DAYS).length;
+    into.changed.push({
+      ...changeCell({ ...place, days: plan.changeDays }, scenario, results),
+      pagedInTwoDays: shareWithBounds(soon, results.length),
+    });
+  }
+}
+
+function say(line: string): boolean {
+  return process.stderr.write(`${line}\n`);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { quick, out, scale } = readArguments(process.argv.slice(2), 'density-dense');
+  const result = await measureDense(quick, scale, say, (part) => {
+    if (out !== null) writeResult(out, part);
+  });
+  if (out === null) process.stdout.write(`${JSON.stringify(result)}\n`);
+}

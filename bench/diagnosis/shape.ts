@@ -1,0 +1,81 @@
+/** What a pipeline is like that something goes wrong with: drawn anew for each world. */
+import type { DeploymentKind } from '../../src/deployments/rules/deployment.ts';
+import type { RandomNumbers } from '../random-numbers.ts';
+
+/** `training`: where the weights were set. `calibrating`: where the temperature was. `judging`: where nothing was. */
+export type Worlds = 'training' | 'calibrating' | 'judging';
+
+export interface Shape {
+  readonly golden: number;
+  readonly k: number;
+  /** Share of the places of an answer that come out otherwise when the same is asked again. */
+  readonly waver: number;
+  readonly latencyMs: number;
+  readonly latencySpread: number;
+  readonly index: 'lists' | 'graph';
+  /** Share of its chunks that a search of the healthy index looks at. */
+  readonly quality: number;
+  /** Segments of the golden set; 0: it has no tags. */
+  readonly segments: number;
+  readonly hasStore: boolean;
+  /** Nobody embeds without a store. */
+  readonly hasEmbedder: boolean;
+  /** Whether the retriever embeds by the embedder that is watched. */
+  readonly isEmbedderShared: boolean;
+  readonly hasDensity: boolean;
+  readonly liveQueries: number;
+  /** Runs that were bad before the check was confirmed, the last one included. */
+  readonly badRuns: number;
+  /** Good runs from before the reference that are still stored. */
+  readonly olderRuns: number;
+  /** A harmless deployment before the alarm. */
+  readonly decoy: DeploymentKind | null;
+  /** How far below its usual level the floor of the check lies. */
+  readonly slack: number;
+}
+
+export function drawShape(worlds: Worlds, random: RandomNumbers): Shape {
+  const isOneOf = (share: number): boolean => random.uniform() < share;
+  const among = <Value>(...values: readonly Value[]): Value => values[random.below(values.length)] as Value;
+  const hasStore = isOneOf(0.7);
+  const decoys = ['retriever', 'retriever', 'index', 'embedder'] as const;
+  return worlds === 'training'
+    ? {
+        golden: 60 + random.below(270),
+        k: among(8, 10, 15),
+        waver: isOneOf(0.5) ? 0 : 0.06 * random.uniform(),
+        latencyMs: 10 * 10 ** random.uniform(),
+        latencySpread: 0.2 + 0.3 * random.uniform(),
+        index: among('lists', 'lists', 'graph'),
+        quality: 0.88 + 0.1 * random.uniform(),
+        segments: isOneOf(0.4) ? 0 : 2 + random.below(4),
+        hasStore,
+        hasEmbedder: hasStore && isOneOf(0.7),
+        isEmbedderShared: isOneOf(0.95),
+        hasDensity: hasStore && isOneOf(0.6),
+        liveQueries: isOneOf(0.3) ? 0 : 150 + random.below(850),
+        badRuns: 1 + random.below(3),
+        olderRuns: random.below(4),
+        decoy: isOneOf(0.2) ? among(...decoys) : null,
+        slack: 0.02 + 0.03 * random.uniform(),
+      }
+    : {
+        golden: 40 + random.below(361),
+        k: among(5, 10, 20),
+        waver: isOneOf(0.5) ? 0 : 0.08 * random.uniform(),
+        latencyMs: 5 * 40 ** random.uniform(),
+        latencySpread: 0.15 + 0.45 * random.uniform(),
+        index: among('graph', 'graph', 'lists'),
+        quality: 0.9 + 0.1 * random.uniform(),
+        segments: isOneOf(0.4) ? 0 : 2 + random.below(6),
+        hasStore,
+        hasEmbedder: hasStore && isOneOf(0.7),
+        isEmbedderShared: isOneOf(0.9),
+        hasDensity: hasStore && isOneOf(0.6),
+        liveQueries: isOneOf(0.3) ? 0 : 100 + random.below(1900),
+        badRuns: 1 + random.below(3),
+        olderRuns: random.below(4),
+        decoy: isOneOf(0.2) ? among(...decoys) : null,
+        slack: 0.02 + 0.06 * random.uniform(),
+      };
+}

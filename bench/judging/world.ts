@@ -1,0 +1,140 @@
+/** Live traffic with grades of people and of a judge who errs, and draws from it as recalld makes them. */
+import type { JudgedQuery } from '../../src/judging/rules/judged-mean.ts';
+import { judgedScores, MAX_GRADE, type ScoredMeasure } from '../../src/judging/rules/judged-scores.ts';
+import { type GradedPair, weightedKappa } from '../../src/judging/rules/weighted-kappa.ts';
+import type { RandomNumbers } from '../random-numbers.ts';
+
+export interface Judge {
+  /** Grades that it gives too much on average, before they are rounded. */
+  readonly bias: number;
+  /** Weighted kappa with people that it is to have. */
+  readonly kappa: number;
+}
+
+interface Query {
+  readonly people: Readonly<Record<ScoredMeasure, number>>;
+  readonly model: Readonly<Record<ScoredMeasure, number>>;
+  /** Grades of people and of the model, by rank. */
+  readonly grades: readonly (readonly [number, number])[];
+  /** Chance of being kept. */
+  readonly kept: number;
+  /** Something cheap to know says that it was answered badly. */
+  readonly isSuspect: boolean;
+}
+
+export interface World {
+  readonly sessions: readonly (readonly Query[])[];
+  readonly truth: Readonly<Record<ScoredMeasure, number>>;
+  /** What the judge came to. */
+  readonly kappa: number;
+}
+
+const DEPTH = 5;
+const RATE = 0.2;
+const QUERIES = 3;
+
+/** What a person gives a document: worse by rank, alike within a query and, less, within a session. */
+function latent(random: RandomNumbers, session: number, query: number, rank: number): number {
+  return 2 - 0.25 * rank + 0.5 * session + 0.6 * query + 0.8 * random.normal();
+}
+
+const graded = (value: number): number => Math.min(MAX_GRADE, Math.max(0, Math.round(value)));
+
+/** The noise with which a judge of that bias has that kappa; the judges of all documents share a part of it per query. */
+function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number {
+  const tried = Array.from({ length: 20_000 }, (_, at) => ({
+    value: latent(random, random.normal(), random.normal(), at % DEPTH),
+    noise: random.normal(),
+  }));
+  let [low, high] = [0, 8];
+  for (let step = 0; step < 30; step++) {
+    const middle = (low + high) / 2;
+    const pairs = tried.map(({ value, noise }) => ({
+      weight: 1,
+      people: graded(value),
+      model: graded(value + bias + middle * noise),
+    }));
+    if ((weightedKappa(pairs) ?? 0) > kappa) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+export function createWorld(judge: Judge, sessions: number, random: RandomNumbers): World {
+  const noise = noiseFor(judge, random);
+  const pairs: { weight: number; people: number; model: number }[] = [];
+  const all = Array.from({ length: sessions }, () => {
+    const session = random.normal();
+    return Array.from({ length: 1 + random.below(2 * QUERIES - 1) }, (): Query => {
+      const query = random.normal();
+      const values = Array.from({ length: DEPTH }, (_, rank) => latent(random, session, query, rank));
+      // A judge misreads a question as a whole as much as single documents of it.
+      const shared = random.normal();
+      const people = values.map(graded);
+      const model = values.map((value) =>
+        graded(value + judge.bias + noise * (Math.SQRT1_2 * shared + Math.SQRT1_2 * random.normal())),
+      );
+      for (const [rank, grade] of people.entries()) pairs.push({ weight: 1, people: grade, model: model[rank] ?? 0 });
+      const isSuspect = random.uniform() < (people.every((grade) => grade < 2) ? 0.3 : 0.02);
+      const kept = isSuspect ? 1 : RATE;
+      const grades = people.map((grade, rank) => [grade, model[rank] ?? 0] as const);
+      return { people: judgedScores(people, DEPTH), model: judgedScores(model, DEPTH), grades, kept, isSuspect };
+    });
+  });
+  const queries = all.flat();
+  const meanOf = (measure: ScoredMeasure): number =>
+    queries.reduce((sum, { people }) => sum + people[measure], 0) / queries.length;
+  return {
+    sessions: all,
+    truth: { ndcg: meanOf('ndcg'), precision: meanOf('precision'), hit_rate: meanOf('hit_rate'), mrr: meanOf('mrr') },
+    kappa: weightedKappa(pairs) ?? 0,
+  };
+}
+
+/** Queries that the model and, of these, people are to grade, on average. */
+export interface Budget {
+  readonly model: number;
+  readonly people: number;
+}
+
+interface Draw {
+  readonly scores: (measure: ScoredMeasure) => JudgedQuery[];
+  /** Documents that both graded. */
+  readonly pairs: () => GradedPair[];
+}
+
+/** Keeps, draws for the model and draws for people, each whole session by one number. */
+export function drawFrom({ sessions }: World, { model, people }: Budget, random: RandomNumbers): Draw {
+  const kept: { readonly session: number; readonly query: Query }[] = [];
+  for (const [session, queries] of sessions.entries()) {
+    const number = random.uniform();
+    for (const query of queries) if (number < query.kept) kept.push({ session, query });
+  }
+  const size = ({ kept: chance, isSuspect }: Query): number => (isSuspect ? 2 : 1) / chance;
+  const scale = model / kept.reduce((sum, { query }) => sum + size(query), 0);
+  const share = people / model;
+  const drawn: { session: number; query: Query; probability: number; isForPeople: boolean }[] = [];
+  let [last, modelDraw, peopleDraw] = [-1, 0, 0];
+  for (const { session, query } of kept) {
+    if (session !== last) [last, modelDraw, peopleDraw] = [session, random.uniform(), random.uniform()];
+    const probability = Math.min(1, scale * size(query));
+    if (modelDraw >= probability) continue;
+    drawn.push({ session, query, probability: query.kept * probability, isForPeople: peopleDraw < share });
+  }
+  return {
+    scores: (measure) =>
+      drawn.map(({ session, query, probability, isForPeople }) => ({
+        cluster: session,
+        modelProbability: probability,
+        peopleProbability: probability * share,
+        model: query.model[measure],
+        people: isForPeople ? query.people[measure] : null,
+      })),
+    pairs: () =>
+      drawn.flatMap(({ session, query, probability, isForPeople }) =>
+        isForPeople
+          ? query.grades.map(([people, model]) => ({ cluster: session, weight: 1 / probability, people, model }))
+          : [],
+      ),
+  };
+}

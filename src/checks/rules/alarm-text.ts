@@ -1,0 +1,125 @@
+/**
+ * The sentence of an alarm: the value with its bounds, the threshold, since when, and how it was before. It is said in two
+ * places, here for what recalld sends itself, and in the annotation of the rules (checks/alarm-template.ts), which makes
+ * it of the metrics.
+ */
+import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';
+import { ALL_SEGMENT } from '../../model.ts';
+import type { CheckState, ConfiguredCheck } from './check-state.ts';
+
+/** What a sentence on a check is made of, beside its numbers. */
+export interface AlarmWords {
+  /** What the value is of: `<this> is <value>`. */
+  readonly what: string;
+  readonly limit: 'floor' | 'ceiling';
+  /** How its values are written. */
+  readonly unit: 'seconds' | 'number';
+}
+
+/**
+ * "ndcg@10 is 0.0370 (95 % 0.0200 to 0.0600, n = 160), floor 0.8000, since 19:15 UTC on 2026-11-20; 1.0000 before". What
+ * is not known is left out. A check that holds is told without since and before.
+ */
+export function alarmText(check: CheckState): string {
+  const { what, limit, unit } = alarmWords(check);
+  const { value, threshold, verdict, before } = check;
+  const is = value === null ? 'is not known' : `is ${written(value, unit)}${spread(check, unit)}`;
+  const text = `${what} ${is}, ${limit} ${written(threshold, unit)}`;
+  if (verdict === 'ok') return text;
+  const since = alarmSince(check);
+  return `${text}${since === null ? '' : `, since ${moment(since)}`}${before === null ? '' : `; ${written(before, unit)} before`}`;
+}
+
+export function alarmWords({
+  kind,
+  measure,
+  segment,
+}: Pick<ConfiguredCheck, 'kind' | 'measure'> & Pick<CheckState, 'segment'>): AlarmWords {
+  switch (kind) {
+    case 'floor':
+      return { what: measure, limit: 'floor', unit: 'number' };
+    case 'regression':
+      return { what: `${measure} against the baseline`, limit: 'floor', unit: 'number' };
+    case 'stale_labels':
+      return { what: 'The share of judged documents that are gone', limit: 'ceiling', unit: 'number' };
+    case 'forbidden_results':
+      return { what: 'The number of forbidden documents that came back', limit: 'ceiling', unit: 'number' };
+    case 'density_drift':
+      return { what: 'The evidence that queries are covered worse', limit: 'ceiling', unit: 'number' };
+    case 'threshold': {
+      const name = measure as JudgedMeasureName;
+      const { worse, unit } = judgedMeasure(name);
+      const { means } = measureTable[name];
+      const where = segment === null || segment === ALL_SEGMENT ? '' : ` of ${segment}`;
+      return {
+        what: `${means.charAt(0).toUpperCase()}${means.slice(1)}${where}`,
+        limit: worse === 'below' ? 'floor' : 'ceiling',
+        unit: unit === 'seconds' ? 'seconds' : 'number',
+      };
+    }
+  }
+}
+
+/** When it began: the first bad measurement of a breach, or when nothing was known any more. */
+export function alarmSince({
+  verdict,
+  since,
+  breachedSince,
+}: Pick<CheckState, 'verdict' | 'since' | 'breachedSince'>): Date | null {
+  return verdict === 'no_data' ? since : (breachedSince ?? since);
+}
+
+function spread({ ciLow, ciHigh, n }: CheckState, unit: AlarmWords['unit']): string {
+  const count = n === null ? '' : `n = ${n}`;
+  if (ciLow === null || ciHigh === null) return n === null ? '' : ` (${count})`;
+  return ` (95 % ${written(ciLow, unit)} to ${written(ciHigh, unit)}${n === null ? '' : `, ${count}`})`;
+}
+
+function written(value: number, unit: AlarmWords['unit']): string {
+  return unit === 'seconds' ? humanDuration(value) : fourDecimals(value);
+}
+
+/** As `%.4f` of Prometheus, which rounds a tie to the even digit. Only an odd multiple of 1/32 is one. */
+function fourDecimals(value: number): string {
+  if (!Number.isInteger(value * 32) || Number.isInteger(value * 16)) return value.toFixed(4);
+  const down = Math.floor(value * 10_000);
+  return ((down % 2 === 0 ? down : down + 1) / 10_000).toFixed(4);
+}
+
+/** As `humanizeDuration` of Prometheus. */
+function humanDuration(seconds: number): string {
+  const size = Math.abs(seconds);
+  if (size < 1) return size === 0 ? '0s' : shortOfASecond(seconds);
+  const sign = seconds < 0 ? '-' : '';
+  if (size < 60) return `${sign}${Number(size.toPrecision(4))}s`;
+  const whole = Math.trunc(size);
+  const parts = [
+    [Math.trunc(whole / 86_400), 'd'],
+    [Math.trunc(whole / 3600) % 24, 'h'],
+    [Math.trunc(whole / 60) % 60, 'm'],
+    [whole % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  return (
+    sign +
+    parts
+      .slice(first)
+      .map(([count, unit]) => `${count}${unit}`)
+      .join(' ')
+  );
+}
+
+function shortOfASecond(seconds: number): string {
+  let scaled = seconds;
+  for (const prefix of ['m', 'u', 'n']) {
+    scaled *= 1000;
+    if (Math.abs(scaled) >= 1) return `${Number(scaled.toPrecision(4))}${prefix}s`;
+  }
+  return `${Number(scaled.toPrecision(4))}ns`;
+}
+
+/** `19:15 UTC on 2026-11-20` */
+function moment(at: Date): string {
+  const [day = '', time = ''] = at.toISOString().split('T');
+  return `${time.slice(0, 5)} UTC on ${day}`;
+}

@@ -1,0 +1,63 @@
+/** What the checks in alarm measure: what a cause has to explain. */
+import { isBreach } from '../../checks/rules/check-result.ts';
+import type { CheckState } from '../../checks/rules/check-state.ts';
+import type { RunMetricKey } from '../../golden/rules/score-run.ts';
+import { parseMetricKey } from '../../ir/metric-key.ts';
+import type { JudgedMeasureName } from '../../measures/rules/measure-table.ts';
+import type { EffectKind } from './explains.ts';
+
+/** Of checks with a fixed threshold, which the config has on no other measure. */
+const effectOfMeasure: Readonly<Record<JudgedMeasureName, EffectKind>> = {
+  zero_results_ratio: 'live_empty',
+  error_ratio: 'live_errors',
+  feedback_positive_ratio: 'feedback',
+  clicked_query_ratio: 'feedback',
+  live_ndcg: 'feedback',
+  live_precision: 'feedback',
+  live_hit_rate: 'feedback',
+  live_mrr: 'feedback',
+  query_density: 'density',
+  query_uncovered_excess_ratio: 'density',
+  repeat_density: 'density',
+  ann_recall: 'recall',
+  store_sample_age_seconds: 'runs',
+  retriever_error_ratio: 'failures',
+  retriever_latency_p95_seconds: 'latency',
+  golden_representativeness: 'density',
+  golden_run_age_seconds: 'runs',
+};
+
+export interface Alarmed {
+  readonly effects: readonly EffectKind[];
+  /** The measure of a golden run that is in alarm, of several a critical one; null when none is. */
+  readonly key: RunMetricKey | null;
+}
+
+/** @param checks of all pipelines */
+export function alarmedBy(pipeline: string, checks: readonly CheckState[]): Alarmed {
+  const breached = checks.filter((check) => check.pipeline === pipeline && isBreach(check.verdict));
+  const scored = breached.filter((check) => effectOf(check) === 'score');
+  const worst = scored.find(({ verdict }) => verdict === 'critical') ?? scored[0];
+  return { effects: [...new Set(breached.map(effectOf))], key: worst === undefined ? null : keyOf(worst.measure) };
+}
+
+function effectOf({ kind, measure }: CheckState): EffectKind {
+  switch (kind) {
+    case 'floor':
+    case 'regression':
+      return 'score';
+    case 'stale_labels':
+      return 'labels';
+    case 'forbidden_results':
+      return 'forbidden';
+    case 'density_drift':
+      return 'density';
+    case 'threshold':
+      return effectOfMeasure[measure as JudgedMeasureName];
+  }
+}
+
+function keyOf(measure: string): RunMetricKey | null {
+  const { k, ...key } = parseMetricKey(measure);
+  return k === null ? null : { ...key, k };
+}

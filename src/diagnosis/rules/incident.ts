@@ -1,0 +1,182 @@
+/** The record of a time in which something is in alarm on a pipeline: what rang, what was said of it, and when it was over. */
+import type { Severity } from '../../model.ts';
+import type { Findings } from './diagnose.ts';
+
+/** Something that rings now. */
+export interface Alarm {
+  readonly name: string;
+  /** The alert rule that carries the same, whose summary and runbook are its own. */
+  readonly alert: string;
+  readonly severity: Severity;
+  /** Whose runs it is about; null for one that is not about a golden set. */
+  readonly goldenSet: string | null;
+  /** What holds, with its numbers: a sentence or two. */
+  readonly text: string;
+  /** What was measured, and what it is held against; null where it is not about a number. */
+  readonly value: number | null;
+  readonly threshold: number | null;
+}
+
+/** What one look came to. */
+export interface Diagnosis extends Pick<Findings, 'cause' | 'confidence' | 'probability' | 'summary'> {
+  readonly pipeline: string;
+  /** Names of what was in alarm. */
+  readonly alarms: readonly string[];
+  /** The golden run that was looked at, and the good one that it was held against; null where there was none. */
+  readonly runId: string | null;
+  readonly referenceRunId: string | null;
+  readonly ranked: Findings['ranked'];
+  readonly signs: Findings['signs'];
+}
+
+/** How one alarm went within an incident. */
+export interface AlarmCourse {
+  readonly name: string;
+  /** The alert rule of the worst that it came to. */
+  readonly alert: string;
+  readonly goldenSet: string | null;
+  /** The worst that it came to. */
+  readonly severity: Severity;
+  /** How it stands; null when it is over. */
+  readonly stands: Severity | null;
+  readonly openedAt: Date;
+  /** When it was last over; null while it rings. */
+  readonly endedAt: Date | null;
+  /** When it became critical; several times when it fell back in between. */
+  readonly criticalAt: readonly Date[];
+  readonly worst: { readonly at: Date; readonly text: string; readonly value: number | null };
+}
+
+/** A record: what was last said, which stays as it was said, and all that led to it. */
+export interface Incident extends Diagnosis {
+  readonly id: string;
+  readonly openedAt: Date;
+  /** Null while something rings. */
+  readonly closedAt: Date | null;
+  /** The worst that it came to. */
+  readonly severity: Severity;
+  /** When what is said of the cause had been looked at twice, and may be told; null until then. */
+  readonly settledAt: Date | null;
+  readonly saidAt: Date;
+  readonly course: readonly AlarmCourse[];
+  /** What was said before, the latest first. */
+  readonly earlier: readonly SaidBefore[];
+}
+
+export interface SaidBefore extends Pick<Diagnosis, 'cause' | 'confidence' | 'summary'> {
+  readonly saidAt: Date;
+}
+
+/** A first guess is often corrected by the next look, half a minute later: until then nobody is told a cause. */
+const SECOND_LOOK_MS = 25_000;
+
+export function isSettled(openedAt: Date, at: Date): boolean {
+  return at.getTime() - openedAt.getTime() >= SECOND_LOOK_MS;
+}
+
+/** What a look at what rings adds to how the alarms of an incident went. */
+export function followAlarms(course: readonly AlarmCourse[], ringing: readonly Alarm[], at: Date): AlarmCourse[] {
+  const known = new Set(course.map(({ name }) => name));
+  return [
+    ...course.map((one) => {
+      const alarm = ringing.find(({ name }) => name === one.name);
+      return alarm === undefined ? ended(one, at) : carriedOn(one, alarm, at);
+    }),
+    ...ringing.filter(({ name }) => !known.has(name)).map((alarm) => begun(alarm, at)),
+  ];
+}
+
+function begun({ name, alert, goldenSet, severity, text, value }: Alarm, at: Date): AlarmCourse {
+  return {
+    name,
+    alert,
+    goldenSet,
+    severity,
+    stands: severity,
+    openedAt: at,
+    endedAt: null,
+    criticalAt: severity === 'critical' ? [at] : [],
+    worst: { at, text, value },
+  };
+}
+
+function ended(course: AlarmCourse, at: Date): AlarmCourse {
+  return course.stands === null ? course : { ...course, stands: null, endedAt: at };
+}
+
+function carriedOn(course: AlarmCourse, alarm: Alarm, at: Date): AlarmCourse {
+  const { severity, stands, criticalAt, worst } = course;
+  const isEscalated = course.severity === 'warning' && alarm.severity === 'critical';
+  const isWorst = isEscalated || isBeyond(alarm, worst.value);
+  return {
+    ...course,
+    alert: isEscalated ? alarm.alert : course.alert,
+    severity: alarm.severity === 'critical' ? 'critical' : severity,
+    stands: alarm.severity,
+    endedAt: null,
+    criticalAt: alarm.severity === 'critical' && stands !== 'critical' ? [...criticalAt, at] : criticalAt,
+    worst: isWorst ? { at, text: alarm.text, value: alarm.value } : worst,
+  };
+}
+
+/** Whether a value is further beyond its threshold than another was. */
+function isBeyond({ value, threshold }: Alarm, than: number | null): boolean {
+  if (value === null || threshold === null || than === null) return false;
+  return than < threshold ? value < than : value > than;
+}
+
+export type Trend = 'worse' | 'steady' | 'recovering';
+
+/**
+ * Where it goes with what rings: `worse` when something is worse than ever before, `recovering` when everything is known
+ * and better than it was at its worst. What is seen then is the repair and not the fault.
+ */
+export function trendOf(course: readonly AlarmCourse[], ringing: readonly Alarm[]): Trend {
+  const trends = new Set(ringing.map((alarm) => trendOfAlarm(course, alarm)));
+  if (trends.has('worse')) return 'worse';
+  return trends.has('steady') ? 'steady' : 'recovering';
+}
+
+function trendOfAlarm(course: readonly AlarmCourse[], alarm: Alarm): Trend {
+  const known = course.find(({ name }) => name === alarm.name);
+  if (known === undefined) return 'worse';
+  if (known.severity === 'warning' && alarm.severity === 'critical') return 'worse';
+  if (known.worst.value === null || alarm.value === null || alarm.value === known.worst.value) return 'steady';
+  return isBeyond(alarm, known.worst.value) ? 'worse' : 'recovering';
+}
+
+type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alarms' | 'runId' | 'signs'>;
+
+/**
+ * Whether what a new look came to is said in place of what was said last. What reads the same is said again with the
+ * numbers of a run that is worse than all before. A guess gives way to what is known better. A
+ * cause that was trusted gives way when something else comes to be in alarm, or when another run tells of another
+ * cause. While all of it recovers nothing new is said, but of the run that was looked at already: what changes then is
+ * that the fault is mended, and the last alarms are not over yet.
+ */
+export function isSaid(last: Said, next: Said, trend: Trend): boolean {
+  const isSameRun = next.runId !== null && next.runId === last.runId;
+  if (isSame(last, next)) return trend === 'worse' && !isSameRun;
+  if (next.alarms.some((name) => !last.alarms.includes(name))) return true;
+  if (trend === 'recovering') return last.confidence === 'low' && isSameRun;
+  if (last.confidence === 'low' || last.cause === next.cause) return true;
+  return !isSameRun && next.cause !== 'unknown';
+}
+
+/** Whether two looks read the same, whatever their numbers. */
+function isSame(a: Said, b: Said): boolean {
+  return (
+    a.cause === b.cause &&
+    a.confidence === b.confidence &&
+    isSameList(a.alarms, b.alarms) &&
+    isSameList(statesOf(a), statesOf(b))
+  );
+}
+
+function statesOf({ signs }: Said): string[] {
+  return signs.map(({ name, state }) => `${name} ${state}`);
+}
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index]);
+}

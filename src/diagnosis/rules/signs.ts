@@ -1,0 +1,80 @@
+/** Signs: what each measure says around an alarm, as one of a few states. What was not measured gives no sign. */
+
+export const signStates = {
+  /** Share of the golden queries that failed: `none` below 5 %, `some` below 90 %, else `most`. */
+  failures: ['none', 'some', 'most'],
+  /** What most of the failures are. */
+  failure_kind: ['errors', 'timeouts', 'denied', 'throttled', 'not_understood'],
+  /** Share of live queries that fail, beside what it was before. */
+  live_errors: ['none', 'some', 'most'],
+  /** Share of live queries that get no document, beside what it was before. */
+  live_empty: ['as_before', 'rose'],
+  /** 95th percentile of the latency of the answers that came. */
+  latency: ['fell', 'steady', 'rose'],
+  /** Whether slow answers get faster, from the first questions of a run to the last or from run to run. */
+  warming: ['falls', 'stays'],
+  empty_answers: ['as_before', 'some', 'most'],
+  /** Documents in an answer that has any; `cut`: the first ones are left, `thinned`: some of all places. */
+  answer_length: ['as_before', 'cut', 'thinned'],
+  /** The measure in alarm, over the queries that were answered in both runs and whose labels are alive. */
+  score: ['steady', 'unsure', 'fell'],
+  /** Share of the documents of a query that it still gets. */
+  results: ['intact', 'disturbed', 'scrambled'],
+  /** Whether queries still get those of their documents that any query still gets. */
+  those_left: ['stay', 'move'],
+  /** Whether queries get the same documents in another order. */
+  order: ['as_before', 'changed'],
+  /** The documents that any query retrieves, as a pool. */
+  documents: ['same', 'vanished', 'replaced'],
+  /** Whether each old document has one new one in its place. */
+  renamed: ['one_to_one', 'not'],
+  /** Different documents in all answers together. */
+  variety: ['as_before', 'collapsed'],
+  /** Whether bad runs one after the other got the same answers. */
+  again: ['repeats', 'alternates', 'differs'],
+  /** Whether the answers are those of a run before the last good one. */
+  older_answers: ['alike', 'unlike'],
+  /** Whether what was lost lies in one segment of the golden set. */
+  segment: ['spread', 'one'],
+  labels: ['alive', 'some_gone', 'many_gone'],
+  /** Whether any returned document is judged. */
+  judged: ['some', 'none'],
+  /** Documents that the golden set forbids. */
+  forbidden: ['none', 'some'],
+  golden_set: ['same', 'new_version'],
+  store_size: ['steady', 'grew', 'fell', 'emptied'],
+  ann_recall: ['steady', 'fell'],
+  index_settings: ['changed'],
+  canary: ['same', 'changed'],
+  embedder: ['changed'],
+  /** Annotated between the last good run and the first bad measurement, by kind. */
+  deployment: ['none', 'index', 'embedder', 'retriever', 'golden'],
+  density: ['steady', 'fell', 'fell_new_questions', 'fell_same_questions'],
+  topics: ['none', 'new_demand', 'lost_content'],
+  sentinel: ['stands', 'fallen'],
+  /** Of recalld: are its runs started, and do they come to an end? */
+  own_work: ['done', 'overdue', 'failed'],
+} as const;
+
+export type SignName = keyof typeof signStates;
+
+/** One sign in the state it was found in. */
+export type Sign = {
+  [Name in SignName]: {
+    readonly name: Name;
+    readonly state: (typeof signStates)[Name][number];
+    /** One sentence with the numbers. Never a text of a query, nor an id of a query, user or document. */
+    readonly sentence: string;
+  };
+}[SignName];
+
+export const signNames = Object.keys(signStates) as readonly SignName[];
+
+/** Ties the state to the name. */
+export function sign<Name extends SignName>(
+  name: Name,
+  state: (typeof signStates)[Name][number],
+  sentence: string,
+): Sign {
+  return { name, state, sentence } as Sign;
+}

@@ -1,0 +1,39 @@
+/** How much the mean of a metric moves from day to day, and from one generation of an index to the next. */
+import { chiSquareQuantile } from '../../stats/distributions.ts';
+
+/** Days or generations from which on they are a measure. */
+const FEWEST_ACCEPTED = 5;
+/** The first ones after the baseline: what came later could have drifted away with the index. */
+export const MOST_ACCEPTED = 30;
+
+/** A fall that matters is not accepted when it is as sure as this, which is the default level of checks on two sides. */
+export const CLEAR_P = 0.01;
+
+/**
+ * What was seen and accepted since a baseline was pinned, which is what was no clear regression: the last run of each day while
+ * the index was that of the baseline, and of each generation once it was another. A generation begins when the index or
+ * the embedding model changes.
+ */
+export interface Accepted {
+  readonly unit: 'day' | 'generation';
+  /** Differences from the baseline, oldest first, by segment and metric key. */
+  readonly differences: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
+}
+
+/** Few nights that were alike by luck would page on the nights that are not, again and again. */
+const CONFIDENCE = 0.99;
+
+/**
+ * Upper 99 % bound of the variance of the difference of a later run from the baseline: with m differences it is the sum of
+ * their squares over the 1 % quantile of chi-square with m degrees of freedom. The squares are about 0, not about their
+ * mean, since the generation and the runs of the baseline were drawn like every other.
+ *
+ * @param differences one for each day or generation, oldest first
+ * @returns null for fewer than five
+ */
+export function acceptedVariance(differences: readonly number[]): number | null {
+  if (differences.length < FEWEST_ACCEPTED) return null;
+  const first = differences.slice(0, MOST_ACCEPTED);
+  const squares = first.reduce((sum, difference) => sum + difference ** 2, 0);
+  return squares / chiSquareQuantile(1 - CONFIDENCE, first.length);
+}

@@ -1,0 +1,72 @@
+/** Documents that must never come back: which did, and which of them a second asking brought again. */
+import type { GoldenQuery } from '../../model.ts';
+import type { ForbiddenCounts, QueryAnswer } from './run.ts';
+
+/** A forbidden document that a query brought. */
+export interface ForbiddenResult {
+  readonly queryId: string;
+  readonly documentId: string;
+  /** From 1, in the order that the retriever returned. */
+  readonly rank: number;
+}
+
+/** What a run, or a sentinel, found of the forbidden documents of its set. */
+export interface ForbiddenResults extends ForbiddenCounts {
+  /** By query in the order of the set, then by rank. Those alone that a second asking brought again. */
+  readonly confirmed: readonly ForbiddenResult[];
+}
+
+/** The first of the ids, or beginnings of ids that end in `*`, by which a document is forbidden; null for none. */
+export function forbids(forbidden: readonly string[], documentId: string): string | null {
+  const isMeant = (pattern: string): boolean =>
+    pattern.endsWith('*') ? documentId.startsWith(pattern.slice(0, -1)) : documentId === pattern;
+  return forbidden.find(isMeant) ?? null;
+}
+
+/** Every forbidden document in the answers, each at its first rank. @param answers in any order */
+export function forbiddenResults(
+  queries: readonly GoldenQuery[],
+  answers: readonly QueryAnswer[],
+): readonly ForbiddenResult[] {
+  const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
+  return queries.flatMap(({ id: queryId, forbidden = [] }) => {
+    if (forbidden.length === 0) return [];
+    const ids = answerOf.get(queryId)?.documents.map(({ id }) => id) ?? [];
+    return ids.flatMap((documentId, index): ForbiddenResult[] =>
+      ids.indexOf(documentId) === index && forbids(forbidden, documentId) !== null
+        ? [{ queryId, documentId, rank: index + 1 }]
+        : [],
+    );
+  });
+}
+
+/**
+ * One answer may be of a moment, such as of an index that is being swapped: what a second asking of the same query does
+ * not bring again is no result.
+ *
+ * @param first of every query
+ * @param again of those at least that brought a forbidden document at first
+ */
+export function confirmForbidden(
+  queries: readonly GoldenQuery[],
+  first: readonly QueryAnswer[],
+  again: readonly QueryAnswer[],
+): ForbiddenResults {
+  const outcomeOf = new Map(first.map(({ queryId, outcome }) => [queryId, outcome]));
+  const named = queries.filter(({ forbidden = [] }) => forbidden.length > 0);
+  const failed = named.filter(({ id }) => !isAnswered(outcomeOf.get(id))).length;
+  const second = new Map(again.map((answer) => [answer.queryId, answer]));
+  const found = forbiddenResults(named, first).map((result) => ({ result, answer: second.get(result.queryId) }));
+  return {
+    asked: named.length - failed,
+    failed,
+    confirmed: found.flatMap(({ result, answer }) =>
+      answer?.documents.some(({ id }) => id === result.documentId) === true ? [result] : [],
+    ),
+    unconfirmed: found.filter(({ answer }) => !isAnswered(answer?.outcome)).length,
+  };
+}
+
+function isAnswered(outcome: QueryAnswer['outcome'] | undefined): boolean {
+  return outcome === 'ok' || outcome === 'empty';
+}

@@ -1,0 +1,103 @@
+/** `pipelines[].judged`: whether live queries are graded, by whom, how many, for how much. */
+import { z } from 'zod';
+import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../retrievers/config.ts';
+import type { VectorStoreConfig } from '../stores/config.ts';
+
+const llm = z.strictObject({
+  kind: z.literal('llm').describe('The chat model of the section `llm`, with a rubric.'),
+});
+
+const reranker = z.strictObject({
+  kind: z.literal('reranker').describe('A cross-encoder, whose scores become grades.'),
+  reranker: rerankerSchema.describe('The service, as under a retriever of kind rerank.'),
+  grades_from: z
+    .tuple([z.number(), z.number(), z.number()])
+    .default([0.1, 0.4, 0.8])
+    .refine(([one, two, three]) => one < two && two < three, { error: 'must rise' })
+    .describe('Scores from which a document gets the grades 1, 2 and 3.'),
+});
+
+const none = z.strictObject({ kind: z.literal('none').describe('People alone.') });
+
+export const judgedSchema = z
+  .strictObject({
+    judge: z
+      .discriminatedUnion('kind', [llm, reranker, none])
+      .default({ kind: 'llm' })
+      .describe('Who grades what people cannot all grade.'),
+    queries_per_day: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(200)
+      .describe('Live queries a day that are drawn, of the kept ones, with a known chance.'),
+    depth: z.int().min(1).max(10).default(5).describe('Best documents of each that are graded, 0 to 3.'),
+    max_cost_per_day: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .default(2)
+      .describe('Most US dollars a day (UTC) for the judge; what is not affordable is not drawn, and counted.'),
+    people_share: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.1)
+      .describe('Share of the drawn queries that people are asked to grade as well; all of them without a judge.'),
+  })
+  .describe(
+    'Judged live relevance: a few live queries are graded, and corrected by people; left out, none are (docs/judging.md).',
+  );
+
+export type JudgedConfig = z.infer<typeof judgedSchema>;
+
+interface JudgedPipeline {
+  readonly judged?: JudgedConfig | undefined;
+  readonly privacy: { readonly text: 'redact' | 'hash' | 'keep' };
+  readonly retriever: RetrieverConfig;
+  readonly vector_store?: VectorStoreConfig | undefined;
+  readonly embedder?: unknown;
+}
+
+/** A judge reads the question and the documents, so that both must be there to be read. */
+export function refuseUnjudgeableTraffic(pipeline: JudgedPipeline, context: z.core.$RefinementCtx): void {
+  const { judged, privacy, retriever, vector_store: store, embedder } = pipeline;
+  if (judged === undefined || judged.judge.kind === 'none') return;
+  const refuse = (path: readonly string[], message: string): void => {
+    context.addIssue({ code: 'custom', path: [...path], message });
+  };
+  const { kind } = judged.judge;
+  if (privacy.text === 'hash') {
+    const wayOut = 'set privacy.text: redact, or let people alone grade with judged.judge: {kind: none}';
+    refuse(['judged', 'judge', 'kind'], `is ${kind}, but no text is kept (privacy.text: hash); ${wayOut}`);
+  }
+  const isInStore = store !== undefined && (store.kind === 'chroma' || store.content !== undefined);
+  const path = textFieldMissingIn(retriever, store);
+  if (path === null || (isInStore && embedder !== undefined)) return;
+  const orStore = path[0] === 'vector_store' ? '' : ', or vector_store.content and an embedder';
+  refuse(['judged'], `needs the texts of documents; set ${path.filter((key) => key !== 'of').join('.')}${orStore}`);
+}
+
+/** The llm section is of all pipelines. */
+export function refuseJudgeWithoutModel(
+  config: {
+    readonly llm?: { readonly price_per_million_tokens?: unknown } | undefined;
+    readonly pipelines: readonly { readonly judged?: JudgedConfig | undefined }[];
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  // A misspelt key of the section is one problem, not two.
+  if (context.issues.length > 0) return;
+  for (const [index, { judged }] of config.pipelines.entries()) {
+    if (judged?.judge.kind !== 'llm') continue;
+    const path = ['pipelines', index, 'judged', 'judge', 'kind'];
+    if (config.llm === undefined) {
+      const message = 'is llm, but the config names no chat model; add llm: {base_url, model, api_key}';
+      context.addIssue({ code: 'custom', path, message });
+    } else if (config.llm.price_per_million_tokens === undefined) {
+      const message =
+        'is llm, whose cost is capped by max_cost_per_day; add llm.price_per_million_tokens: {input, output}, 0 for a model of your own';
+      context.addIssue({ code: 'custom', path, message });
+    }
+  }
+}

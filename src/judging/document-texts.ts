@@ -1,0 +1,77 @@
+/** What the documents of a drawn query say, from the retriever or the store. */
+import { hash } from 'node:crypto';
+import { type StoredText, storable } from './judged-table.ts';
+import type { JudgingPlan } from './plan.ts';
+import { MAX_DOCUMENT_CHARACTERS } from './rules/judge-prompt.ts';
+
+/** A document that is not among so many neighbours of its query is not looked for any further. */
+const NEIGHBOURS = 100;
+
+export type DocumentTexts =
+  | { readonly kind: 'texts'; readonly texts: ReadonlyMap<string, StoredText> }
+  /** Retriever or store did not answer; another time. */
+  | { readonly kind: 'unreachable'; readonly message: string };
+
+interface AskedQuery {
+  readonly text: string;
+  readonly embedding: Float32Array | null;
+  readonly segments: Readonly<Record<string, string>>;
+  readonly documentIds: readonly string[];
+}
+
+/**
+ * Asks the retriever the query again, with texts, and for what it does not bring looks among the nearest chunks of the
+ * store. What has gone since the user asked has no text. Rejects only with the reason of `signal`.
+ */
+export async function documentTexts(
+  { retriever, store, embedder }: Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'>,
+  { text, embedding, segments, documentIds }: AskedQuery,
+  signal: AbortSignal,
+): Promise<DocumentTexts> {
+  const texts = new Map<string, StoredText>();
+  const wanted = new Set(documentIds);
+  const keep = (id: string, content: string | null | undefined): void => {
+    if (content == null || content.trim() === '' || !wanted.delete(id)) return;
+    texts.set(id, storedText(content));
+  };
+  const answer = await retriever.retrieve({ text, k: documentIds.length, tags: segments, withText: true }, signal);
+  if (answer.kind === 'documents') for (const { id, text: content } of answer.documents) keep(id, content);
+  if (wanted.size === 0) return { kind: 'texts', texts };
+  const found = await nearestChunks({ store, embedder }, text, embedding, signal);
+  for (const { id, content } of found.chunks) keep(id, content);
+  const problem = answer.kind === 'documents' ? found.problem : answer.message;
+  if (texts.size === 0 && problem !== null) return { kind: 'unreachable', message: problem };
+  return { kind: 'texts', texts };
+}
+
+interface Found {
+  readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
+  readonly problem: string | null;
+}
+
+async function nearestChunks(
+  { store, embedder }: Pick<JudgingPlan, 'store' | 'embedder'>,
+  text: string,
+  embedding: Float32Array | null,
+  signal: AbortSignal,
+): Promise<Found> {
+  const nothing = { chunks: [], problem: null };
+  if (store === null) return nothing;
+  let vector = embedding;
+  if (vector === null) {
+    if (embedder === null) return nothing;
+    const embedded = await embedder.embed([text], signal);
+    if (embedded.kind === 'failed') return { chunks: [], problem: embedded.message };
+    vector = embedded.vectors[0] ?? null;
+    if (vector === null) return nothing;
+  }
+  const found = await store.nearest({ vector, k: NEIGHBOURS, filter: {}, exact: false, withContent: true }, signal);
+  if (found.kind === 'failed') return { chunks: [], problem: found.message };
+  return found.kind === 'unsupported' ? nothing : { chunks: found.value.neighbours, problem: null };
+}
+
+/** The text up to where a judge reads it, by its hash. */
+function storedText(text: string): StoredText {
+  const content = storable(text.slice(0, MAX_DOCUMENT_CHARACTERS));
+  return { content, hash: hash('sha256', content, 'hex') };
+}

@@ -1,0 +1,83 @@
+/** Kept live queries -> those that are to be graded, each with the chance that it had. */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+import type { DrawnQuery, KeptQuery } from './judged-table.ts';
+import type { JudgingDeps, JudgingPlan } from './plan.ts';
+import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
+
+/** By then users have said whether they were unhappy, and the minute has its closing rate. */
+const SETTLED_MS = 30 * MINUTE_MS;
+/** Rounds are made by an hourly job, which may be early by what it was late before. */
+export const LEAST_ROUND_MS = 50 * MINUTE_MS;
+/** Failed and empty queries cost nothing, and so many of a round tell enough of them. */
+const KNOWN_PER_ROUND = 200;
+/** Before any query was graded, each of its documents is taken to be so long, and not to need a repair. */
+const FIRST_GUESS_CHARACTERS = 1500;
+
+/**
+ * Draws of what was kept since the last round: `queries_per_day` of those that have something to grade, in proportion to
+ * the length of the round and no more than the rest of the day's money pays for. Queries that failed or found nothing
+ * score 0 without being asked about. A query that was answered and whose text is not stored cannot be drawn.
+ *
+ * @param leastMs a shorter round is not made
+ * @returns queries that were drawn; null when no round is due
+ */
+export async function drawQueries(
+  { judged, spending, clock, meter }: JudgingDeps,
+  plan: JudgingPlan,
+  leastMs: number,
+): Promise<number | null> {
+  const { pipeline, depth, judge, maxCostPerDay } = plan;
+  const now = clock.now();
+  const until = new Date(now.getTime() - SETTLED_MS);
+  const { today, perQuery } = await spending.spent(pipeline, now);
+  const document = 'a'.repeat(FIRST_GUESS_CHARACTERS);
+  const costOfQuery = perQuery ?? (depth * (judge?.dearest({ query: '', document }) ?? 0)) / 2;
+  let lost = 0;
+  const drawn = await judged.drawRound({ pipeline, until, depth, leastMs }, (kept, from) => {
+    const roundMs = Math.min(DAY_MS, until.getTime() - from.getTime());
+    const wanted = (plan.queriesPerDay * roundMs) / DAY_MS;
+    const expected = Math.min(wanted, affordable(maxCostPerDay - today, costOfQuery, roundMs, now));
+    const gradable = kept.filter(({ outcome, hasText }) => outcome === 'ok' && (hasText || judge === null));
+    lost = Math.max(0, Math.min(wanted, gradable.length) - expected);
+    return { drawn: drawOf(plan, kept, gradable, expected), unaffordable: lost };
+  });
+  if (lost > 0) meter.increment('recalld_judge_unaffordable_queries_total', { pipeline }, lost);
+  return drawn;
+}
+
+/** As many queries as the round's part of what is left of the day's money pays for. */
+function affordable(left: number, costOfQuery: number, roundMs: number, now: Date): number {
+  if (costOfQuery === 0) return Number.POSITIVE_INFINITY;
+  const dayLeftMs = Math.max(HOUR_MS, DAY_MS - (now.getTime() % DAY_MS));
+  return (Math.max(0, left) * Math.min(1, roundMs / dayLeftMs)) / costOfQuery;
+}
+
+function drawOf(
+  plan: JudgingPlan,
+  kept: readonly KeptQuery[],
+  gradable: readonly KeptQuery[],
+  expected: number,
+): DrawnQuery[] {
+  const known = kept.filter(({ outcome }) => outcome !== 'ok');
+  return [...drawSome(plan, gradable, expected), ...drawSome(plan, known, KNOWN_PER_ROUND)];
+}
+
+function drawSome(plan: JudgingPlan, queries: readonly KeptQuery[], expected: number): DrawnQuery[] {
+  const { pipeline, peopleShare, segmentKeys } = plan;
+  const chances = drawingProbabilities(
+    queries.map(({ probability, segments, isSuspect }) => ({
+      standsFor: 1 / probability,
+      segment: JSON.stringify(segmentKeys.map((key) => segments[key] ?? null)),
+      isSuspect,
+    })),
+    expected,
+  );
+  return queries.flatMap((query, index) => {
+    const chance = chances[index] ?? 0;
+    if (judgeDraw(pipeline, query.sessionHash, 'model') >= chance) return [];
+    const { sessionHash, hasText: _, isSuspect: __, probability, ...drawn } = query;
+    const peopleDraw = judgeDraw(pipeline, sessionHash, 'people');
+    const isForPeople = peopleDraw < peopleShare;
+    return [{ ...drawn, drawnProbability: probability * chance, peopleDraw, isForPeople }];
+  });
+}

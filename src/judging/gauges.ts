@@ -1,0 +1,61 @@
+/** Stored measurements of judged traffic -> samples of gauges. What is too old to trust is withheld. */
+import { type MeasuredRows, valueSamples } from '../measures/gauges.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import { JUDGE_AGREEMENT, JUDGED_QUERIES } from './measure-judged.ts';
+import { measuresOfScore } from './rules/judged-measures.ts';
+
+const scores: ReadonlySet<string> = new Set([...Object.values(measuresOfScore).flat(), JUDGE_AGREEMENT]);
+
+/** @param judgedPipelines those whose config has `judged`; what is stored of others is left out */
+export function judgingGauges(judgedPipelines: readonly string[], { measurements }: MeasuredRows): GaugesAt {
+  const own = measurements.filter(({ pipeline }) => judgedPipelines.includes(pipeline));
+  return (now) =>
+    own.flatMap((one) => {
+      if (one.measure === JUDGED_QUERIES) return countSamples(one, now);
+      if (!scores.has(one.measure) || !isTrusted(one, now) || isCorrected(one, own)) return [];
+      return valueSamples(one);
+    });
+}
+
+/** Whether it is what the model alone said, and people have corrected it since. */
+export function isCorrected(
+  { measure, pipeline, segment, newest }: LatestMeasurement,
+  all: readonly LatestMeasurement[],
+): boolean {
+  const pair = Object.values(measuresOfScore).find(([, uncorrected]) => uncorrected === measure);
+  if (pair === undefined || newest === null) return false;
+  const [measured] = pair;
+  return all.some(
+    (one) =>
+      one.measure === measured &&
+      one.pipeline === pipeline &&
+      one.segment === segment &&
+      one.gap === null &&
+      one.newest !== null &&
+      one.newest.measuredAt >= newest.measuredAt,
+  );
+}
+
+/** A later window without a value takes the place of an older one with it. */
+function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
+  if (newest === null || gap !== null) return false;
+  return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds({ ...newest, measure }, 0);
+}
+
+function countSamples(one: LatestMeasurement, now: Date): GaugeSample[] {
+  const { pipeline, newest } = one;
+  if (newest === null) return [];
+  const measuredAt = newest.measuredAt.getTime() / 1000;
+  const last = sample('recalld_live_judged_last_success_timestamp_seconds', { pipeline }, measuredAt);
+  if (!isTrusted(one, now)) return [last];
+  const count = (key: string): number => Number(newest.details[key] ?? 0);
+  return [
+    last,
+    sample('recalld_live_judged_queries', { pipeline, judge: 'model' }, count('model')),
+    sample('recalld_live_judged_queries', { pipeline, judge: 'person' }, count('person')),
+    sample('recalld_live_judged_open_queries', { pipeline }, count('open')),
+    sample('recalld_live_judged_people_sessions', { pipeline }, count('people_sessions')),
+  ];
+}

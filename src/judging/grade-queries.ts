@@ -1,0 +1,133 @@
+/** Drawn queries -> grades of the model, for no more money than the day has. */
+import { textHash } from '../privacy/rules/keyed-hash.ts';
+import { HOUR_MS, MINUTE_MS } from '../time.ts';
+import { documentTexts } from './document-texts.ts';
+import type { Judge } from './judge.ts';
+import type { GradedBy, OpenQuery, StoredText } from './judged-table.ts';
+import type { JudgingDeps, JudgingPlan } from './plan.ts';
+
+/** A worker that has not come back by then is taken for dead. */
+const LEASE_MS = 10 * MINUTE_MS;
+/** What nobody could grade in so long is given up, and counted. */
+const PATIENCE_MS = 24 * HOUR_MS;
+/** Queries in a row that could not be reached for, after which going on makes no sense until the next round. */
+const MAX_FAILURES = 3;
+
+/** Why a query was left for another time. */
+type Left = 'unreachable' | 'no_money';
+
+/**
+ * Grades what is open, one query after the other, those for people first. What cannot be reached is left for the next
+ * round and given up after a day; what a judge will not grade is counted as failed, with grade 0 to the estimate, so that
+ * it never leaves it in silence. Every grade is stored as it comes: whoever is killed loses the one call under way, whose
+ * cost stays counted.
+ *
+ * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ */
+export async function gradeQueries(deps: JudgingDeps, plan: JudgingPlan, signal: AbortSignal): Promise<void> {
+  const { judged, clock, meter, logger } = deps;
+  const { pipeline } = plan;
+  const started = clock.now();
+  const expired = await judged.expire(pipeline, new Date(started.getTime() - PATIENCE_MS));
+  if (expired > 0) {
+    meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
+    logger.warn('drawn live queries were given up: nothing could grade them within a day', { pipeline, expired });
+  }
+  for (let failures = 0; failures < MAX_FAILURES; ) {
+    signal.throwIfAborted();
+    const now = clock.now();
+    // What was left in this round is due in the next.
+    const query = await judged.claim(pipeline, started, new Date(now.getTime() + LEASE_MS));
+    if (query === null) return;
+    const left = await gradeQuery(deps, plan, query, signal);
+    if (left === null) {
+      failures = 0;
+      continue;
+    }
+    await judged.release(pipeline, query.id, new Date(now.getTime() + 1));
+    if (left === 'no_money') return;
+    failures++;
+  }
+}
+
+async function gradeQuery(
+  deps: JudgingDeps,
+  plan: JudgingPlan,
+  { id, text, ...query }: OpenQuery,
+  signal: AbortSignal,
+): Promise<Left | null> {
+  const { judged, clock, meter, hashKey } = deps;
+  const { pipeline, judge } = plan;
+  const giveUp = async (): Promise<null> => {
+    meter.increment('recalld_judge_failures_total', { pipeline, reason: 'without_text' });
+    await judged.close(pipeline, id, judge === null ? 'graded' : 'without_text');
+    return null;
+  };
+  if (text === null) return giveUp();
+  const found = await documentTexts(plan, { ...query, text }, signal);
+  if (found.kind === 'unreachable') return unreachable(deps, pipeline, found.message);
+  const { texts } = found;
+  if (texts.size === 0) return giveUp();
+  await judged.recordTexts(pipeline, id, texts, clock.now());
+  if (judge !== null) {
+    const done = await judged.gradedDocuments(pipeline, id);
+    const by = { textHash: textHash(text, hashKey), fingerprint: judge.fingerprint };
+    for (const documentId of query.documentIds) {
+      const document = texts.get(documentId);
+      if (done.has(documentId) || document === undefined) continue;
+      const left = await gradeDocument(deps, plan, judge, { id, text, documentId, document, by }, signal);
+      if (left !== null) return left;
+    }
+  }
+  await judged.close(pipeline, id, 'graded');
+  return null;
+}
+
+interface AskedDocument {
+  readonly id: string;
+  readonly text: string;
+  readonly documentId: string;
+  readonly document: StoredText;
+  readonly by: GradedBy;
+}
+
+async function gradeDocument(
+  deps: JudgingDeps,
+  { pipeline, maxCostPerDay }: JudgingPlan,
+  judge: Judge,
+  { id, text, documentId, document, by }: AskedDocument,
+  signal: AbortSignal,
+): Promise<Left | null> {
+  const { judged, spending, clock, meter } = deps;
+  const contentHash = document.hash;
+  const store = (grade: number | null, problem: string | null, isFlagged: boolean): Promise<void> =>
+    judged.recordGrade(pipeline, id, { documentId, grade, problem, isFlagged, contentHash }, by, clock.now());
+  const before = await judged.gradedBefore({ ...by, contentHash });
+  if (before !== null) {
+    await store(before.grade, null, before.isFlagged);
+    return null;
+  }
+  const request = { query: text, document: document.content };
+  const dearest = judge.dearest(request);
+  const at = clock.now();
+  if (dearest > 0 && !(await spending.reserve(pipeline, dearest, maxCostPerDay, at))) return 'no_money';
+  const answer = await judge.grade(request, signal);
+  const cost = answer.kind === 'unreachable' ? 0 : answer.cost;
+  if (dearest > 0) await spending.settle(pipeline, dearest, cost, at);
+  if (answer.kind === 'unreachable') return unreachable(deps, pipeline, answer.message);
+  meter.increment('recalld_judge_cost_dollars_total', { pipeline }, cost);
+  if (answer.isFlagged) meter.increment('recalld_judge_flagged_total', { pipeline });
+  if (answer.kind === 'failed') {
+    meter.increment('recalld_judge_failures_total', { pipeline, reason: answer.problem });
+    await store(null, answer.problem, answer.isFlagged);
+  } else {
+    await store(answer.grade, null, answer.isFlagged);
+  }
+  return null;
+}
+
+function unreachable({ meter, logger }: JudgingDeps, pipeline: string, reason: string): Left {
+  meter.increment('recalld_judge_failures_total', { pipeline, reason: 'unreachable' });
+  logger.warn('a live query could not be graded now', { pipeline, reason });
+  return 'unreachable';
+}

@@ -1,0 +1,203 @@
+/** `recalld judge`: how live traffic is judged, a round of it now, and the part of people. */
+import { Command } from 'commander';
+import {
+  type CommandSettings,
+  type CommandStore,
+  commandSettings,
+  withCommandStore,
+  withPipeline,
+} from '../app/commands/command-store.ts';
+import { assertConfiguredPipeline } from '../app/pipelines.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount } from '../cli/configured-command.ts';
+import { formatTable, printJson, printLine } from '../cli/output.ts';
+import { RecalldError } from '../errors.ts';
+import { readText, writeText } from '../files/text-file.ts';
+import { measureRow } from '../measures/rules/measure-table.ts';
+import { storedHashKey } from '../privacy/personal-data.ts';
+import { systemClock } from '../system-clock.ts';
+import { isCorrected } from './gauges.ts';
+import { judgePipeline } from './judge-live-traffic.ts';
+import { JUDGE_AGREEMENT, JUDGED_QUERIES } from './measure-judged.ts';
+import { createJudgingPlans } from './plan.ts';
+import { readGrades, reviewLine } from './review-lines.ts';
+import { measuresOfScore } from './rules/judged-measures.ts';
+
+interface JudgeOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+}
+
+interface ReviewOptions extends JudgeOptions {
+  readonly out: string;
+  readonly queries: number;
+  readonly force: boolean;
+}
+
+function judgeSubcommand(name: string, description: string, example: string): Command {
+  return configuredCommand(name, description, example).requiredOption(
+    '--pipeline <name>',
+    'pipeline whose config has `judged`',
+  );
+}
+
+export function judgeCommand(signal: AbortSignal): Command {
+  const command = new Command('judge').description('Live queries that a model and people grade.');
+  command.addCommand(
+    judgeSubcommand(
+      'status',
+      'What was graded in the last week, and what it says of all live traffic.',
+      'recalld judge status --pipeline support-docs',
+    ).action((options: JudgeOptions) => withJudged(options, signal, showStatus)),
+  );
+  command.addCommand(
+    judgeSubcommand(
+      'run',
+      'Draw, grade and measure now, in place of waiting for the hour.',
+      'recalld judge run --pipeline support-docs',
+    ).action((options: JudgeOptions) => withJudged(options, signal, runRound)),
+  );
+  command.addCommand(
+    judgeSubcommand(
+      'review',
+      'Write the queries that people are to grade next to a file, without the grades of the model.',
+      'recalld judge review --pipeline support-docs --out review.jsonl',
+    )
+      .requiredOption('--out <file>', 'file to write, a line of JSON for each query')
+      .option('--queries <n>', 'at most so many', parseCount, 20)
+      .option('--force', 'replace the file if it is there', false)
+      .action((options: ReviewOptions) =>
+        withJudged(options, signal, async ({ store }) => {
+          const { pipeline, out, queries, force } = options;
+          const next = await store.reviews.next(pipeline, queries);
+          await writeText(out, next.map((one) => `${reviewLine(one)}\n`).join(''), force);
+          if (options.json === true) printJson({ file: out, queries: next.length });
+          else if (next.length === 0) printLine('There is nothing to grade now.');
+          else
+            printLine(
+              `${next.length} queries; set each grade in ${out} from 0 to 3, then: recalld judge import ${out} --pipeline ${pipeline}`,
+            );
+        }),
+      ),
+  );
+  command.addCommand(
+    judgeSubcommand(
+      'import',
+      'Store the grades of a file of `judge review`.',
+      'recalld judge import review.jsonl --pipeline support-docs',
+    )
+      .argument('<file>', 'file with grades')
+      .action((file: string, options: JudgeOptions) =>
+        withJudged(options, signal, async ({ store }) => {
+          const grades = readGrades(await readText(file), file);
+          const known = await store.judged.recordPeople(options.pipeline, grades, systemClock.now());
+          const accepted = known.filter(Boolean).length;
+          const rejected = known.length - accepted;
+          if (options.json === true) printJson({ accepted, rejected });
+          else
+            printLine(
+              `${accepted} grades stored${rejected === 0 ? '' : `, ${rejected} left out: their queries were not drawn, or not with that document`}.`,
+            );
+          if (known.length > 0 && accepted === 0)
+            throw new RecalldError('judgment_unknown', `No query of ${file} was drawn of ${options.pipeline}.`);
+        }),
+      ),
+  );
+  return command;
+}
+
+interface JudgedWork {
+  readonly settings: CommandSettings;
+  readonly store: CommandStore;
+  readonly options: JudgeOptions;
+}
+
+/** @throws RecalldError pipeline_unknown, config_invalid for a pipeline that is not judged */
+async function withJudged(
+  options: JudgeOptions,
+  signal: AbortSignal,
+  work: (work: JudgedWork) => Promise<void>,
+): Promise<void> {
+  const settings = commandSettings(options.config, signal);
+  assertConfiguredPipeline(settings.config, options.pipeline);
+  const pipeline = settings.config.pipelines.find(({ name }) => name === options.pipeline);
+  if (pipeline?.judged === undefined) {
+    throw new RecalldError(
+      'config_invalid',
+      `The pipeline "${options.pipeline}" is not judged; add \`judged: {judge: {kind: llm}}\` to it, or {kind: none} for people alone.`,
+    );
+  }
+  await withCommandStore(settings, (store) => work({ settings, store, options }));
+}
+
+async function runRound({ settings, store, options }: JudgedWork): Promise<void> {
+  const { config, logger, signal } = settings;
+  const hashKey = config.storage.hash_key ?? (await storedHashKey(store.storage.pool));
+  const drawn = await withPipeline(settings, options.pipeline, async (pipeline) => {
+    const [plan] = createJudgingPlans(config, [pipeline]);
+    if (plan === undefined) return null;
+    // What a command counts is shown by nobody.
+    const meter = { increment: () => undefined };
+    try {
+      return await judgePipeline({ ...store, clock: systemClock, logger, meter, hashKey }, plan, signal, 0);
+    } finally {
+      plan.judge?.close?.();
+    }
+  });
+  if (options.json !== true) printLine(`${drawn ?? 0} queries drawn.`);
+  await showStatus({ settings, store, options });
+}
+
+async function showStatus({ store, options }: JudgedWork): Promise<void> {
+  const { pipeline } = options;
+  const now = systemClock.now();
+  const latest = (await store.measurements.latest(now)).filter((one) => one.pipeline === pipeline);
+  const newestOf = (measure: string, segment = 'all') =>
+    latest.find(
+      (one) => one.measure === measure && one.segment === segment && one.gap === null && !isCorrected(one, latest),
+    )?.newest ?? null;
+  const scores = Object.values(measuresOfScore)
+    .flat()
+    .flatMap((measure) => {
+      const newest = newestOf(measure);
+      return newest === null ? [] : [{ ...newest, measure, k: Number(newest.details['k']) }];
+    });
+  const agreement = newestOf(JUDGE_AGREEMENT);
+  const counts = newestOf(JUDGED_QUERIES)?.details ?? {};
+  const people = await store.reviews.progress(pipeline);
+  const { today } = await store.spending.spent(pipeline, now);
+  if (options.json === true) {
+    printJson({
+      pipeline,
+      judged: { model: Number(counts['model'] ?? 0), person: Number(counts['person'] ?? 0) },
+      people: { drawn: people.drawn, graded: people.graded, sessions: Number(counts['people_sessions'] ?? 0) },
+      cost_today_dollars: today,
+      agreement:
+        agreement === null
+          ? null
+          : { kappa: agreement.value, ci_low: agreement.ciLow, ci_high: agreement.ciHigh, n: agreement.n },
+      scores: scores.map(({ measure, k, value, ciLow, ciHigh, n }) => ({
+        measure: `${measure}@${k}`,
+        value,
+        ci_low: ciLow,
+        ci_high: ciHigh,
+        n,
+      })),
+    });
+    return;
+  }
+  if (scores.length === 0) printLine('Nothing is measured yet; the first hour after the start only begins.');
+  else
+    printLine(
+      formatTable(
+        ['score', 'value', '95 % bounds', 'n'],
+        scores.map(({ measure, k, value, ciLow, ciHigh, n }) => [
+          `${measureRow(measure).title} @${k}`,
+          value.toFixed(3),
+          `${(ciLow ?? value).toFixed(3)} to ${(ciHigh ?? value).toFixed(3)}`,
+          `${n}`,
+        ]),
+        1,
+      ),
+    );
+  if (agreement !== null) printLine(`Agreement of the judge with people: ${agreement.value.toFixed(2)}.`);
+  printLine(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: $${today.toFixed(4)}.`);
+}

@@ -1,0 +1,190 @@
+/** One drawn query at a time with its documents, for a person to grade; nothing says what the model gave, or the rank. */
+import { Empty, Section } from '../console/components/section.tsx';
+import { address, pipelinePath } from '../console/links.ts';
+import { type Frame, Page } from '../console/page.tsx';
+import type { ReviewedDocument, ReviewedQuery, ReviewProgress } from './review-queue.ts';
+import { gradeMeanings } from './rules/judge-prompt.ts';
+
+export interface JudgePageData {
+  readonly pipeline: string;
+  /** Whether the config has `judged` for it. */
+  readonly isJudged: boolean;
+  /** Null: there is nothing to grade. */
+  readonly query: ReviewedQuery | null;
+  readonly progress: ReviewProgress;
+  /** Queries that were left for later, by id. */
+  readonly skipped: readonly string[];
+  /** What was graded last, to be taken back. */
+  readonly last: { readonly queryId: string; readonly documentId: string } | null;
+}
+
+export function JudgePage({ frame, data }: { readonly frame: Frame; readonly data: JudgePageData }) {
+  const { pipeline, progress, query, last, skipped } = data;
+  const formToken = frame.visitor?.canAct === true ? frame.visitor.formToken : null;
+  return (
+    <Page frame={frame} title="Judge" pipeline={pipeline} section="judge" hasRange={false}>
+      <Section
+        id="judge"
+        title="How well do these documents answer?"
+        lead="Live queries that were drawn at random. The order of the documents says nothing of their rank."
+      >
+        {progress.drawn === 0 ? null : (
+          <p>
+            <progress value={progress.graded} max={progress.drawn} aria-label="Queries graded" />{' '}
+            {`${progress.graded} of ${progress.drawn} queries graded`}
+          </p>
+        )}
+        {query === null ? <Nothing data={data} /> : <Query data={data} query={query} formToken={formToken} />}
+        {last === null || formToken === null ? null : (
+          <form method="post" action={`${pipelinePath(pipeline, 'judge')}/grade`}>
+            <Hidden data={data} formToken={formToken} query={last.queryId} document={last.documentId} />
+            <button type="submit" class="quiet" name="grade" value="none" accessKey="u">
+              Undo the last grade
+            </button>
+          </form>
+        )}
+        {skipped.length === 0 ? null : (
+          <p>
+            <a href={pipelinePath(pipeline, 'judge')}>Back to what was left for later</a>
+          </p>
+        )}
+      </Section>
+      <Section id="grades" title="Grades" lead="A model that grades goes by the same words.">
+        <dl>
+          {gradeMeanings.map((meaning, grade) => (
+            <div key={meaning}>
+              <dt>{grade}</dt>
+              <dd>{`The document ${meaning}.`}</dd>
+            </div>
+          ))}
+        </dl>
+      </Section>
+    </Page>
+  );
+}
+
+function Nothing({ data: { isJudged, progress, skipped } }: { readonly data: JudgePageData }) {
+  if (!isJudged)
+    return (
+      <Empty
+        why="This pipeline is not judged."
+        todo={
+          <>
+            Add <code>judged</code> to it in the config.
+          </>
+        }
+      />
+    );
+  return (
+    <Empty
+      why={
+        progress.drawn === 0
+          ? 'No live query has been drawn for people yet.'
+          : skipped.length > 0
+            ? 'The rest was left for later.'
+            : 'All that was drawn for people is graded.'
+      }
+      todo="A few are drawn every hour."
+    />
+  );
+}
+
+interface QueryProps {
+  readonly data: JudgePageData;
+  readonly query: ReviewedQuery;
+  /** Null for who may not act. */
+  readonly formToken: string | null;
+}
+
+function Query({ data, query, formToken }: QueryProps) {
+  const { pipeline, skipped } = data;
+  const open = query.documents.find(({ text, grade }) => text !== null && grade === null);
+  return (
+    <>
+      <h3>{query.text}</h3>
+      <ol class="judged">
+        {query.documents.map((document) => (
+          <li key={document.id}>
+            <Document data={data} query={query} document={document} formToken={formToken} isNext={document === open} />
+          </li>
+        ))}
+      </ol>
+      <p>
+        <a href={address(pipelinePath(pipeline, 'judge'), { skip: [...skipped, query.id].join(' ') })} accessKey="s">
+          Leave it for later
+        </a>
+      </p>
+    </>
+  );
+}
+
+interface DocumentProps extends QueryProps {
+  readonly document: ReviewedDocument;
+  /** Whether it is the first without a grade, which keys go to. */
+  readonly isNext: boolean;
+}
+
+function Document({ data, query, document, formToken, isNext }: DocumentProps) {
+  const { id, text, grade } = document;
+  if (text === null) return <p>This document has gone.</p>;
+  return (
+    <>
+      <p class="document-text">{text}</p>
+      {formToken === null ? (
+        <p>To grade it takes an API key with the scope admin.</p>
+      ) : (
+        <form method="post" action={`${pipelinePath(data.pipeline, 'judge')}/grade`}>
+          <Hidden data={data} formToken={formToken} query={query.id} document={id} />
+          {isNext ? (
+            <label>
+              Grade, then Enter{' '}
+              <input
+                type="text"
+                name="typed"
+                inputMode="numeric"
+                pattern="[0-3]"
+                maxLength={1}
+                size={2}
+                autocomplete="off"
+                autoFocus
+              />{' '}
+              <button type="submit">Save</button>
+            </label>
+          ) : null}
+          <span class="grades" role="group" aria-label="Grade">
+            {gradeMeanings.map((meaning, value) => (
+              <button
+                key={meaning}
+                type="submit"
+                name="grade"
+                value={String(value)}
+                title={`${value}: ${meaning}`}
+                aria-pressed={grade === value}
+                {...(isNext ? { accessKey: String(value) } : {})}
+              >
+                {grade === value ? `✓ ${value}` : value}
+              </button>
+            ))}
+          </span>
+        </form>
+      )}
+    </>
+  );
+}
+
+function Hidden(props: {
+  readonly data: JudgePageData;
+  readonly formToken: string;
+  readonly query: string;
+  readonly document: string;
+}) {
+  const { data, formToken, query, document } = props;
+  return (
+    <>
+      <input type="hidden" name="form_token" value={formToken} />
+      <input type="hidden" name="query" value={query} />
+      <input type="hidden" name="document" value={document} />
+      <input type="hidden" name="skip" value={data.skipped.join(' ')} />
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+/** Who grades a document for a query: a chat model or a cross-encoder. */
+import { hash } from 'node:crypto';
+import { costOf, estimateTokens, type TokenPrices, type Tokens } from '../golden/rules/generation.ts';
+import type { ChatAnswer, ChatModel, ChatRequest } from '../models/chat-model.ts';
+import type { Reranker } from '../models/reranker.ts';
+import {
+  gradeMessages,
+  gradeOfScore,
+  gradeSchema,
+  MAX_DOCUMENT_CHARACTERS,
+  promptIdentity,
+  readGrade,
+  repairMessages,
+  withoutInstructions,
+} from './rules/judge-prompt.ts';
+
+interface JudgeRequest {
+  readonly query: string;
+  readonly document: string;
+}
+
+/** US dollars that a call cost, and whether something in the texts spoke to the model; it was taken out. */
+interface Asked {
+  readonly cost: number;
+  readonly isFlagged: boolean;
+}
+
+/** What asking came to. `failed` is for good, with the reason; `unreachable`: another time. */
+export type JudgeAnswer =
+  | (Asked & { readonly kind: 'grade'; readonly grade: number })
+  | (Asked & { readonly kind: 'failed'; readonly problem: 'malformed' | 'refused' })
+  | { readonly kind: 'unreachable'; readonly message: string };
+
+export interface Judge {
+  /** Names what grades: model, prompt and all that is the same for each document. */
+  readonly fingerprint: string;
+  /** US dollars that a call may come to at most, its repair included. */
+  dearest(request: JudgeRequest): number;
+  /** Gives connections back; there is none where none are held. */
+  close?(): void;
+  /** Rejects only with the reason of `signal`. */
+  grade(request: JudgeRequest, signal: AbortSignal): Promise<JudgeAnswer>;
+}
+
+const MOST_OUTPUT_TOKENS = 300;
+
+function requestFor({ query, document }: JudgeRequest): ChatRequest & { readonly isFlagged: boolean } {
+  return {
+    ...gradeMessages(query, document),
+    schema: gradeSchema,
+    maxTokens: MOST_OUTPUT_TOKENS,
+    seed: 1,
+    temperature: 0,
+    purpose: 'grading',
+  };
+}
+
+/** A chat model with the rubric, at temperature 0; an answer that is no grade is asked for once more. */
+export function createChatJudge(model: ChatModel, address: string, prices: TokenPrices): Judge {
+  return {
+    fingerprint: fingerprintOf(['llm', address, model.model, promptIdentity()]),
+    dearest(request) {
+      const input = estimateTokens(requestFor(request).messages.map(({ content }) => content));
+      // The repair sends everything again, and the answer with it.
+      return costOf({ input: 2 * input + MOST_OUTPUT_TOKENS + 100, output: 2 * MOST_OUTPUT_TOKENS }, prices);
+    },
+    close: () => model.close?.(),
+    async grade(asked, signal) {
+      const { isFlagged, ...request } = requestFor(asked);
+      const first = await model.answer(request, signal);
+      if (first.kind === 'failed') return { kind: 'unreachable', message: first.message };
+      const spent = costOf(tokensOf(request, first), prices);
+      const read = readAnswer(first, isFlagged, spent);
+      if (first.kind === 'refused' || read.kind === 'grade') return read;
+      const repair = { ...request, messages: repairMessages(request.messages, first.text) };
+      const second = await model.answer(repair, signal);
+      // What was paid for the first answer counts, also when the repair does not come.
+      if (second.kind === 'failed') return read;
+      return readAnswer(second, isFlagged, spent + costOf(tokensOf(repair, second), prices));
+    },
+  };
+}
+
+function readAnswer(answer: Exclude<ChatAnswer, { kind: 'failed' }>, isFlagged: boolean, cost: number): JudgeAnswer {
+  if (answer.kind === 'refused') return { kind: 'failed', problem: 'refused', isFlagged, cost };
+  const grade = readGrade(answer.text);
+  if (grade === null) return { kind: 'failed', problem: 'malformed', isFlagged, cost };
+  return { kind: 'grade', grade, isFlagged, cost };
+}
+
+/** What the service counted, else an estimate. */
+function tokensOf(request: ChatRequest, answer: Exclude<ChatAnswer, { kind: 'failed' }>): Tokens {
+  if (answer.usage !== null) return answer.usage;
+  const input = estimateTokens(request.messages.map(({ content }) => content));
+  return { input, output: answer.kind === 'text' ? estimateTokens([answer.text]) : 0 };
+}
+
+/** @param limits rising scores from which the grades 1, 2 and 3 are given */
+export function createRerankerJudge(reranker: Reranker, identity: string, limits: readonly number[]): Judge {
+  return {
+    fingerprint: fingerprintOf(['reranker', identity, JSON.stringify(limits)]),
+    dearest: () => 0,
+    close: () => void reranker.close?.(),
+    async grade({ query, document }, signal) {
+      const { text, isFlagged } = withoutInstructions(document, MAX_DOCUMENT_CHARACTERS);
+      const answer = await reranker.rerank({ text: query, candidates: [{ id: 'document', text }], k: 1 }, signal);
+      if (answer.kind === 'failed') return { kind: 'unreachable', message: answer.message };
+      const score = answer.documents[0]?.score;
+      if (score === undefined) return { kind: 'failed', problem: 'malformed', isFlagged, cost: 0 };
+      return { kind: 'grade', grade: gradeOfScore(score, limits), isFlagged, cost: 0 };
+    },
+  };
+}
+
+function fingerprintOf(parts: readonly string[]): string {
+  return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 12);
+}

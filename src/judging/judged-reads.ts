@@ -1,0 +1,71 @@
+/** What was graded, as measures and pages read it. */
+import type { Pool } from 'pg';
+import type { LiveWindow } from '../live/sql/live-windows.ts';
+import type { QueryOutcome } from '../model.ts';
+import type { GradedQuery } from './rules/judged-measures.ts';
+
+export interface GradedWindow {
+  readonly queries: readonly GradedQuery[];
+  /** Drawn queries by state. */
+  readonly states: Readonly<Record<string, number>>;
+}
+
+interface GradedRow {
+  cluster: number;
+  outcome: QueryOutcome;
+  segments: Record<string, string>;
+  probability: number;
+  is_for_people: boolean;
+  state: string;
+  documents: { has_text: boolean; model: number | null; problem: string | null; person: number | null }[];
+}
+
+/** The documents of a drawn query `j` with the grades that they have. */
+const documentsSql = `
+  coalesce((select jsonb_agg(jsonb_build_object(
+                     'has_text', d.document ->> 1 is not null, 'model', m.grade, 'problem', m.problem, 'person', p.grade)
+                   order by d.rank)
+     from jsonb_array_elements(j.documents) with ordinality d (document, rank)
+     left join judgments m on (m.pipeline, m.query_id, m.document_id, m.judge)
+                            = (j.pipeline, j.query_id, d.document ->> 0, 'model')
+     left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge)
+                            = (j.pipeline, j.query_id, d.document ->> 0, 'person')), '[]')`;
+
+export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWindow): Promise<GradedWindow> {
+  const { rows } = await pool.query<GradedRow>(
+    `select j.cluster, j.outcome, j.segments, j.probability, j.is_for_people, j.state, ${documentsSql} as documents
+       from judged_queries j
+      where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
+      order by j.received_at, j.query_id`,
+    [pipeline, from, until],
+  );
+  const states: Record<string, number> = {};
+  for (const { state } of rows) states[state] = (states[state] ?? 0) + 1;
+  const over = rows.filter(({ state, documents }) =>
+    state === 'expired' ? documents.some(({ person }) => person !== null) : state === 'graded' || state === 'known',
+  );
+  return { queries: over.map(toGraded), states };
+}
+
+function toGraded({
+  cluster,
+  outcome,
+  segments,
+  probability,
+  is_for_people,
+  state,
+  documents,
+}: GradedRow): GradedQuery {
+  return {
+    cluster,
+    outcome,
+    tags: segments,
+    probability,
+    isForPeople: is_for_people,
+    documents: (state === 'known' ? [] : documents).map(({ has_text: hasText, model, problem, person }) => ({
+      hasText,
+      model: problem === null ? model : 'failed',
+      person,
+    })),
+  };
+}

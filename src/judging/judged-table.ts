@@ -1,0 +1,375 @@
+/** Drawn live queries in PostgreSQL: what is to be graded, what the documents said, what was graded, what it cost. */
+import type { Pool } from 'pg';
+import type { LiveWindow } from '../live/sql/live-windows.ts';
+import type { QueryOutcome } from '../model.ts';
+import { inTransaction, takeTurn } from '../postgres/transaction.ts';
+import { columnsOf, vectorOfBytes, wellFormed } from '../postgres/values.ts';
+import { type GradedWindow, readGraded } from './judged-reads.ts';
+
+/** A kept live query that may be drawn. */
+export interface KeptQuery {
+  readonly id: string;
+  readonly receivedOn: string;
+  readonly receivedAt: Date;
+  /** The draw of its session at sampling. */
+  readonly cluster: number;
+  readonly sessionHash: string;
+  readonly outcome: QueryOutcome;
+  readonly segments: Readonly<Record<string, string>>;
+  /** Inclusion probability. */
+  readonly probability: number;
+  readonly hasText: boolean;
+  readonly isSuspect: boolean;
+  /** Best first, at most as many as are graded. */
+  readonly documentIds: readonly string[];
+}
+
+export interface DrawnQuery extends Omit<KeptQuery, 'sessionHash' | 'hasText' | 'isSuspect' | 'probability'> {
+  /** Chance of being kept and drawn. */
+  readonly drawnProbability: number;
+  readonly peopleDraw: number;
+  readonly isForPeople: boolean;
+}
+
+/** A drawn query whose documents are to be read and graded. */
+export interface OpenQuery {
+  readonly id: string;
+  readonly receivedAt: Date;
+  /** Null when the query has gone since. */
+  readonly text: string | null;
+  readonly embedding: Float32Array | null;
+  readonly segments: Readonly<Record<string, string>>;
+  readonly documentIds: readonly string[];
+}
+
+export interface ModelGrade {
+  readonly documentId: string;
+  readonly grade: number | null;
+  readonly problem: string | null;
+  readonly isFlagged: boolean;
+  readonly contentHash: string;
+}
+
+/** What is the same of all grades that a judge gives a query. */
+export interface GradedBy {
+  readonly textHash: string;
+  readonly fingerprint: string;
+}
+
+interface KeptRow {
+  id: string;
+  received_on: string;
+  received_at: Date;
+  unit_hash: number;
+  session_hash: string;
+  outcome: QueryOutcome;
+  segments: Record<string, string>;
+  probability: number;
+  has_text: boolean;
+  is_suspect: boolean;
+  document_ids: string[];
+}
+
+const keptSql = `
+  select q.id, q.received_on::text, q.received_at, q.unit_hash, q.session_hash, q.outcome, q.segments, q.probability,
+         q.text is not null as has_text,
+         q.keep_reason in ('negative_feedback', 'low_similarity')
+           or exists (select from feedback f where f.pipeline = q.pipeline and f.query_id = q.id and f.sentiment = 'negative'
+                         and f.counted and f.received_on >= q.received_on) as is_suspect,
+         array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
+                where e.rank <= 4 * $4::integer order by e.rank) as document_ids
+    from live_queries q
+   where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
+     and q.received_on >= ($2::timestamptz at time zone 'utc')::date
+   order by q.received_at, q.id`;
+
+export type JudgedTable = ReturnType<typeof createJudgedTable>;
+
+export function createJudgedTable(pool: Pool) {
+  return {
+    /**
+     * Draws from what was kept since the last round, once, however many replicas try: the rows and how far was drawn are
+     * committed together. The first round only begins.
+     *
+     * @param draw decides on all of the round
+     * @returns how many were drawn; null when nothing was due
+     */
+    drawRound: (
+      { pipeline, until, depth, leastMs }: { pipeline: string; until: Date; depth: number; leastMs: number },
+      draw: (kept: readonly KeptQuery[], from: Date) => { drawn: readonly DrawnQuery[]; unaffordable: number },
+    ): Promise<number | null> =>
+      inTransaction(pool, async (client) => {
+        await takeTurn(client, 'judging', pipeline);
+        const { rows: rounds } = await client.query<{ drawn_until: Date }>(
+          `insert into judging_rounds as r (pipeline, started_at, drawn_until) values ($1::text, $2::timestamptz, $2::timestamptz)
+           on conflict (pipeline) do update set pipeline = r.pipeline returning drawn_until`,
+          [pipeline, until],
+        );
+        const from = rounds[0]?.drawn_until ?? until;
+        if (until.getTime() - from.getTime() < leastMs) return null;
+        const { rows } = await client.query<KeptRow>(keptSql, [pipeline, from, until, depth]);
+        const { drawn, unaffordable } = draw(
+          rows.map((row) => toKept(row, depth)),
+          from,
+        );
+        await client.query(
+          `insert into judged_queries (pipeline, query_id, received_on, received_at, cluster, outcome, segments, probability,
+                                       people_draw, is_for_people, documents, state, due_at)
+           select $1::text, id, received_on, received_at, cluster, outcome, segments::jsonb, probability, people_draw,
+                  is_for_people, documents::jsonb, state, $2::timestamptz
+             from unnest($3::text[], $4::date[], $5::timestamptz[], $6::double precision[], $7::text[], $8::text[],
+                         $9::double precision[], $10::double precision[], $11::boolean[], $12::text[], $13::text[])
+               as d (id, received_on, received_at, cluster, outcome, segments, probability, people_draw, is_for_people,
+                     documents, state)
+           on conflict do nothing`,
+          [
+            pipeline,
+            until,
+            ...columnsOf(drawn, [
+              (one) => one.id,
+              (one) => one.receivedOn,
+              (one) => one.receivedAt,
+              (one) => one.cluster,
+              (one) => one.outcome,
+              (one) => JSON.stringify(one.segments),
+              (one) => one.drawnProbability,
+              (one) => one.peopleDraw,
+              (one) => one.isForPeople,
+              (one) => JSON.stringify(one.documentIds.map((id) => [id, null])),
+              (one) => (one.outcome === 'ok' ? 'open' : 'known'),
+            ]),
+          ],
+        );
+        await client.query(
+          `update judging_rounds set drawn_until = $2::timestamptz, unaffordable = unaffordable + $3::double precision
+            where pipeline = $1::text`,
+          [pipeline, until, unaffordable],
+        );
+        return drawn.length;
+      }),
+
+    /** Takes the next open query for a while; who dies leaves it to the next. Null when none is due. */
+    async claim(pipeline: string, now: Date, leaseUntil: Date): Promise<OpenQuery | null> {
+      const { rows } = await pool.query<{
+        query_id: string;
+        received_at: Date;
+        text: string | null;
+        embedding: Buffer | null;
+        segments: Record<string, string>;
+        documents: [string, string | null][];
+      }>(
+        `with next as (
+           select pipeline, query_id from judged_queries
+            where pipeline = $1::text and state = 'open' and due_at <= $2::timestamptz
+            order by due_at, people_draw limit 1 for update skip locked),
+         taken as (
+           update judged_queries j set due_at = $3::timestamptz from next n
+            where j.pipeline = n.pipeline and j.query_id = n.query_id
+           returning j.pipeline, j.query_id, j.received_on, j.received_at, j.segments, j.documents)
+         select t.query_id, t.received_at, q.text, q.embedding, t.segments, t.documents
+           from taken t left join live_queries q on q.received_on = t.received_on and q.pipeline = t.pipeline and q.id = t.query_id`,
+        [pipeline, now, leaseUntil],
+      );
+      const [row] = rows;
+      return row === undefined
+        ? null
+        : {
+            id: row.query_id,
+            receivedAt: row.received_at,
+            text: row.text,
+            embedding: row.embedding === null ? null : vectorOfBytes(row.embedding),
+            segments: row.segments,
+            documentIds: row.documents.map(([id]) => id),
+          };
+    },
+
+    /** Stores what the documents said. */
+    recordTexts: (pipeline: string, id: string, texts: ReadonlyMap<string, StoredText>, now: Date): Promise<void> =>
+      inTransaction(pool, async (client) => {
+        const hashes = [...texts.values()];
+        await client.query(
+          `insert into judged_documents (pipeline, content_hash, content, seen_at)
+           select distinct on (hash) $1::text, hash, content, $4::timestamptz from unnest($2::text[], $3::text[]) as d (hash, content)
+           on conflict (pipeline, content_hash) do update set seen_at = excluded.seen_at`,
+          [pipeline, hashes.map(({ hash }) => hash), hashes.map(({ content }) => content), now],
+        );
+        await client.query(
+          `update judged_queries set documents = (
+             select coalesce(jsonb_agg(jsonb_build_array(e.document ->> 0, h.hash) order by e.rank), '[]')
+               from jsonb_array_elements(documents) with ordinality e (document, rank)
+               left join unnest($3::text[], $4::text[]) as h (id, hash) on h.id = e.document ->> 0)
+            where pipeline = $1::text and query_id = $2::text`,
+          [pipeline, id, [...texts.keys()], hashes.map(({ hash }) => hash)],
+        );
+      }),
+
+    /** A grade that the same judge gave the same texts before; null when there is none. */
+    async gradedBefore(
+      by: GradedBy & { readonly contentHash: string },
+    ): Promise<{ grade: number; isFlagged: boolean } | null> {
+      const { rows } = await pool.query<{ grade: number; is_flagged: boolean }>(
+        `select grade, is_flagged from judgments
+          where judge = 'model' and text_hash = $1::text and content_hash = $2::text and fingerprint = $3::text
+            and grade is not null limit 1`,
+        [by.textHash, by.contentHash, by.fingerprint],
+      );
+      const [row] = rows;
+      return row === undefined ? null : { grade: row.grade, isFlagged: row.is_flagged };
+    },
+
+    /** Documents of a query that a model graded already. */
+    async gradedDocuments(pipeline: string, id: string): Promise<ReadonlySet<string>> {
+      const { rows } = await pool.query<{ document_id: string }>(
+        `select document_id from judgments where pipeline = $1::text and query_id = $2::text and judge = 'model'`,
+        [pipeline, id],
+      );
+      return new Set(rows.map((row) => row.document_id));
+    },
+
+    /** Stores a grade of the model; one that is there stays. A query that was erased meanwhile gets none. */
+    async recordGrade(pipeline: string, id: string, grade: ModelGrade, by: GradedBy, now: Date): Promise<void> {
+      await pool.query(
+        `insert into judgments (pipeline, query_id, document_id, judge, grade, problem, is_flagged, text_hash, content_hash,
+                                fingerprint, judged_at)
+         select pipeline, query_id, $3::text, 'model', $4::smallint, $5::text, $6::boolean, $7::text, $8::text, $9::text, $10::timestamptz
+           from judged_queries where pipeline = $1::text and query_id = $2::text
+         on conflict do nothing`,
+        [
+          pipeline,
+          id,
+          grade.documentId,
+          grade.grade,
+          grade.problem,
+          grade.isFlagged,
+          by.textHash,
+          grade.contentHash,
+          by.fingerprint,
+          now,
+        ],
+      );
+    },
+
+    /**
+     * Stores grades of people; a later one takes the place of an earlier one, and null takes it back.
+     *
+     * @returns for each whether its query was drawn with that document; what was not is left out
+     */
+    async recordPeople(pipeline: string, grades: readonly PersonGrade[], now: Date): Promise<readonly boolean[]> {
+      const given = grades.filter(({ grade }) => grade !== null);
+      const keys = columnsOf(grades, [({ queryId }) => queryId, ({ documentId }) => documentId]);
+      return inTransaction(pool, async (client) => {
+        const { rows } = await client.query<{ is_known: boolean }>(
+          `select exists (select from judged_queries j where j.pipeline = $1::text and j.query_id = g.query_id
+                            and exists (select from jsonb_array_elements(j.documents) d where d ->> 0 = g.document_id)) as is_known
+             from unnest($2::text[], $3::text[]) with ordinality as g (query_id, document_id, place) order by place`,
+          [pipeline, ...keys],
+        );
+        await client.query(
+          `delete from judgments where pipeline = $1::text and judge = 'person'
+              and (query_id, document_id) in (select * from unnest($2::text[], $3::text[]))`,
+          [pipeline, ...keys],
+        );
+        await client.query(
+          `insert into judgments (pipeline, query_id, document_id, judge, grade, judged_at)
+           select distinct on (g.query_id, g.document_id) $1::text, g.query_id, g.document_id, 'person', g.grade, $2::timestamptz
+             from unnest($3::text[], $4::text[], $5::smallint[]) with ordinality as g (query_id, document_id, grade, place)
+             join judged_queries j on j.pipeline = $1::text and j.query_id = g.query_id
+            where exists (select from jsonb_array_elements(j.documents) d where d ->> 0 = g.document_id)
+            order by g.query_id, g.document_id, g.place desc`,
+          [
+            pipeline,
+            now,
+            ...columnsOf(given, [({ queryId }) => queryId, ({ documentId }) => documentId, ({ grade }) => grade]),
+          ],
+        );
+        return rows.map((row) => row.is_known);
+      });
+    },
+
+    async close(pipeline: string, id: string, state: 'graded' | 'without_text' | 'expired'): Promise<void> {
+      await pool.query(
+        `update judged_queries set state = $3::text where pipeline = $1::text and query_id = $2::text and state = 'open'`,
+        [pipeline, id, state],
+      );
+    },
+
+    /** Gives a query back, to be taken again from then on. */
+    async release(pipeline: string, id: string, dueAt: Date): Promise<void> {
+      await pool.query(
+        `update judged_queries set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
+        [pipeline, id, dueAt],
+      );
+    },
+
+    /** Gives up on open queries that were received before then. */
+    async expire(pipeline: string, before: Date): Promise<number> {
+      const { rowCount } = await pool.query(
+        `update judged_queries set state = 'expired'
+          where pipeline = $1::text and state = 'open' and received_at < $2::timestamptz`,
+        [pipeline, before],
+      );
+      return rowCount ?? 0;
+    },
+
+    /** How far was drawn; null before the first round. */
+    async round(pipeline: string): Promise<{ startedAt: Date; drawnUntil: Date; unaffordable: number } | null> {
+      const { rows } = await pool.query<{ started_at: Date; drawn_until: Date; unaffordable: number }>(
+        `select started_at, drawn_until, unaffordable from judging_rounds where pipeline = $1::text`,
+        [pipeline],
+      );
+      const [row] = rows;
+      return row === undefined
+        ? null
+        : { startedAt: row.started_at, drawnUntil: row.drawn_until, unaffordable: row.unaffordable };
+    },
+
+    /** The drawn queries of a window whose turn is over, and how many there are of each state. */
+    graded: (window: LiveWindow): Promise<GradedWindow> => readGraded(pool, window),
+
+    /** Forgets drawn queries received before then, and texts that were not seen since. */
+    async prune(pipeline: string, before: Date): Promise<void> {
+      await pool.query(`delete from judged_queries where pipeline = $1::text and received_at < $2::timestamptz`, [
+        pipeline,
+        before,
+      ]);
+      await pool.query(`delete from judged_documents where pipeline = $1::text and seen_at < $2::timestamptz`, [
+        pipeline,
+        before,
+      ]);
+    },
+  };
+}
+
+export interface PersonGrade {
+  readonly queryId: string;
+  readonly documentId: string;
+  readonly grade: number | null;
+}
+
+export interface StoredText {
+  readonly hash: string;
+  /** As PostgreSQL keeps it. */
+  readonly content: string;
+}
+
+/** A text as PostgreSQL keeps it. */
+export function storable(text: string): string {
+  return wellFormed(text.replaceAll('\0', ''));
+}
+
+/** A document that came in several pieces is graded once, at its best place. */
+function toKept(row: KeptRow, depth: number): KeptQuery {
+  return {
+    id: row.id,
+    receivedOn: row.received_on,
+    receivedAt: row.received_at,
+    cluster: row.unit_hash,
+    sessionHash: row.session_hash,
+    outcome: row.outcome,
+    segments: row.segments,
+    probability: row.probability,
+    hasText: row.has_text,
+    isSuspect: row.is_suspect,
+    documentIds: [...new Set(row.document_ids)].slice(0, depth),
+  };
+}

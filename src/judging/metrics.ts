@@ -1,0 +1,46 @@
+/** The metrics of judges, as part of the catalogue; judged scores are rows of the measure table. */
+import { type MetricDefinition, storedGauge } from '../metrics/definition.ts';
+
+const pipeline = ['pipeline'] as const;
+
+export const judgeFailureReasons = ['unreachable', 'malformed', 'refused', 'without_text', 'expired'] as const;
+
+export const judgingMetrics = {
+  recalld_live_judged_queries: storedGauge(
+    'Live queries of the trailing week that were graded, by a model or by a person.',
+    ['pipeline', 'judge'],
+  ),
+  recalld_live_judged_open_queries: storedGauge('Drawn live queries that wait for their grades.', pipeline),
+  recalld_live_judged_people_sessions: storedGauge(
+    'Sessions of the trailing week that people graded; with fewer than 8, scores are of the model alone and called uncorrected.',
+    pipeline,
+  ),
+  recalld_live_judged_last_success_timestamp_seconds: storedGauge(
+    'When what was graded was last measured; values older than 3 hours are withheld.',
+    pipeline,
+  ),
+  recalld_judge_cost_dollars_total: {
+    type: 'counter',
+    help: 'US dollars that grades of the model cost, by the prices of the config.',
+    labels: pipeline,
+    source: 'process',
+  },
+  recalld_judge_failures_total: {
+    type: 'counter',
+    help: 'Grades that did not come: the judge, retriever or store was not reached (tried again), the answer was no grade twice, the model refused, no document had a text, or a day went by.',
+    labels: ['pipeline', 'reason'],
+    source: 'process',
+  },
+  recalld_judge_flagged_total: {
+    type: 'counter',
+    help: 'Graded documents in which something spoke to the judge; it was taken out before the judge saw it.',
+    labels: pipeline,
+    source: 'process',
+  },
+  recalld_judge_unaffordable_queries_total: {
+    type: 'counter',
+    help: 'Live queries that were not drawn because max_cost_per_day would not pay for their grades.',
+    labels: pipeline,
+    source: 'process',
+  },
+} as const satisfies Record<string, MetricDefinition>;

@@ -1,0 +1,97 @@
+/** How the live traffic of a pipeline is judged, and what that works with. */
+import type { Config, PipelineConfig } from '../app/config/schema.ts';
+import type { Clock } from '../clock.ts';
+import type { Embedder } from '../embedders/embedder.ts';
+import type { LiveWindows } from '../live/sql/live-windows.ts';
+import type { Logger } from '../logger.ts';
+import type { Measurements } from '../measures/measurements.ts';
+import type { Meter } from '../metrics/meter.ts';
+import { createChatModel } from '../models/chat-model.ts';
+import { createReranker } from '../models/reranker.ts';
+import type { Retriever } from '../retrievers/retriever.ts';
+import type { VectorStore } from '../stores/vector-store.ts';
+import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
+import type { JudgeSpending } from './judge-spending.ts';
+import type { JudgedTable } from './judged-table.ts';
+
+export interface JudgingPlan {
+  readonly pipeline: string;
+  /** Null: people alone. */
+  readonly judge: Judge | null;
+  readonly queriesPerDay: number;
+  readonly depth: number;
+  /** US dollars. */
+  readonly maxCostPerDay: number;
+  readonly peopleShare: number;
+  readonly segmentKeys: readonly string[];
+  readonly maxSegments: number;
+  readonly retentionDays: number;
+  readonly retriever: Retriever;
+  readonly store: VectorStore | null;
+  readonly embedder: Embedder | null;
+}
+
+export interface JudgingDeps {
+  readonly judged: JudgedTable;
+  readonly spending: JudgeSpending;
+  readonly windows: Pick<LiveWindows, 'arrivals'>;
+  readonly measurements: Pick<Measurements, 'record'>;
+  readonly meter: Pick<Meter, 'increment'>;
+  /** Key of the hashes that stand for texts. */
+  readonly hashKey: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What a pipeline is made of, with the name that finds its config. */
+type Parts = Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'> & { readonly name: string };
+
+/**
+ * Of the pipelines whose config has `judged`. Judges open connections when they are first asked.
+ *
+ * @throws RecalldError config_invalid for an address or file of a judge that cannot be used
+ */
+export function createJudgingPlans(config: Config, pipelines: readonly Parts[]): JudgingPlan[] {
+  return config.pipelines.flatMap(({ name, judged, segments, privacy }) => {
+    const parts = pipelines.find((one) => one.name === name);
+    if (judged === undefined || parts === undefined) return [];
+    const judge = judgeOf(judged.judge, config);
+    return [
+      {
+        pipeline: name,
+        judge,
+        queriesPerDay: judged.queries_per_day,
+        depth: judged.depth,
+        maxCostPerDay: judged.max_cost_per_day,
+        // Nobody but them grades.
+        peopleShare: judge === null ? 1 : judged.people_share,
+        segmentKeys: segments.keys,
+        maxSegments: segments.max,
+        retentionDays: privacy.retention_days,
+        retriever: parts.retriever,
+        store: parts.store,
+        embedder: parts.embedder,
+      },
+    ];
+  });
+}
+
+function judgeOf(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }: Config): Judge | null {
+  switch (judge.kind) {
+    case 'none':
+      return null;
+    case 'llm':
+      return createChatJudge(
+        createChatModel(llm),
+        llm?.base_url ?? '',
+        llm?.price_per_million_tokens ?? { input: 0, output: 0 },
+      );
+    case 'reranker': {
+      const { reranker, grades_from: limits } = judge;
+      const identity = [reranker.kind, reranker.url, reranker.path, 'model' in reranker ? reranker.model : ''].join(
+        ' ',
+      );
+      return createRerankerJudge(createReranker(reranker, 'judged.judge.reranker'), identity, limits);
+    }
+  }
+}

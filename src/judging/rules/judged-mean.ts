@@ -1,0 +1,239 @@
+/** What people would say of all live traffic, from a few labels of theirs and many of a judge that may be biased. */
+import { normalQuantile, studentTQuantile } from '../../stats/distributions.ts';
+import { type Interval, wilsonInterval } from '../../stats/intervals.ts';
+
+/** A query that was drawn, with what its grades come to. */
+export interface JudgedQuery {
+  /** Names what was drawn together: its session. */
+  readonly cluster: string | number;
+  /** Chance of being kept and given to the model, pi p1; more than 1 only where weights are held to known counts. */
+  readonly modelProbability: number;
+  /** Chance of being kept, given to the model and then to people, pi p1 p2; likewise. */
+  readonly peopleProbability: number;
+  /** The measure by the grades of the model; null where it gave none. */
+  readonly model: number | null;
+  /** The measure by the grades of people; null where they gave none. */
+  readonly people: number | null;
+}
+
+export interface JudgedMean {
+  readonly value: number;
+  readonly standardError: number;
+  readonly degreesOfFreedom: number;
+  /** Third moment of the estimate over the third power of its standard error, by the jackknife; 0 without any spread. */
+  readonly skewness: number;
+  /** Share of the model's difference that was used: 0 is people alone, 1 the whole of it. */
+  readonly lambda: number;
+  /** Sessions that people graded. */
+  readonly peopleSessions: number;
+  /** The means by people alone and by the model alone; null without a grade of the model. */
+  readonly peopleOnly: number;
+  readonly modelOnly: number | null;
+}
+
+const TAIL = 0.025;
+/** The sessions that only the model graded are left out of the estimate in so many parts at most. */
+const MAX_PARTS = 30;
+/** The spread of one session is not known. */
+const MIN_SESSIONS = 2;
+
+/**
+ * Mean of a measure over all live queries by what people would grade:
+ *
+ *     theta(lambda) = Y + lambda (F1 - F2)
+ *
+ * with Y the weighted mean of people, F1 that of the model over all that it graded, F2 that of the model where people
+ * graded too; weights are inverse probabilities. F1 and F2 estimate the same, whatever the bias of the model, so that
+ * their difference moves theta by chance alone, and takes away chance that Y shares with F2. This is the difference
+ * estimator of two phases (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, chapter 9), and
+ * prediction-powered inference with a tuned lambda (Angelopoulos, Duchi and Zrnic, PPI++, 2023).
+ *
+ * lambda makes the linearised variance least, clipped to [0, 1]. The standard error is that of a jackknife that leaves out
+ * one session that people graded at a time, and the sessions of the model alone in up to 30 parts, **lambda tuned again
+ * each time**: tuned once on the same few labels, bounds would be too short. Degrees of freedom are Kish's effective
+ * number of the sessions that people graded, less one, and at least 2.
+ *
+ * @param queries those of the sessions of the model alone are taken in their order
+ * @returns null when people graded fewer than 2 sessions
+ * @throws RangeError for a probability that is not positive
+ */
+export function judgedMean(queries: readonly JudgedQuery[]): JudgedMean | null {
+  const sessions = sumBySession(queries);
+  const graded = sessions.filter(([people]) => people > 0);
+  if (graded.length < MIN_SESSIONS) return null;
+  const all = momentsOf(sessions);
+  const whole = estimateOf(all);
+  const valueWithout = (part: readonly SessionSums[]): number => estimateOf(without(all, part)).value;
+  const byPeople = graded.map((session) => valueWithout([session]));
+  const byModel = partsOf(sessions.filter(([people]) => people === 0)).map(valueWithout);
+  const standardError = Math.sqrt(jackknife(byPeople) + jackknife(byModel));
+  const degreesOfFreedom = Math.max(2, kish(graded.map(([people]) => people)) - 1);
+  const skewness = standardError <= NO_SPREAD ? 0 : thirdMoment(byPeople) / standardError ** 3;
+  return { ...whole, standardError, degreesOfFreedom, skewness, peopleSessions: graded.length };
+}
+
+/** The value -+ t standard errors: 95 % bounds of an estimate that is about normal. */
+export function studentBounds({ value, standardError, degreesOfFreedom }: JudgedMean): Interval {
+  const reach = studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
+  return { low: value - reach, high: value + reach };
+}
+
+/** A spread so small is rounding, or chance: no more is claimed than from the sessions that people graded. */
+const NO_SPREAD = 1e-9;
+/** Below it the transformation is the identity but for rounding. */
+const NO_SKEW = 1e-6;
+
+/**
+ * 95 % bounds of a mean of scores in [0, 1], which pile up at one end: on each side the farthest of
+ *
+ * - `studentBounds`;
+ * - those of Hall (On the removal of skewness by transformation, 1992), which invert T + g T^2 / 3 + g^2 T^3 / 27 + g / 6
+ *   with g the skewness, where the labels are skewed;
+ * - Wilson's interval of the number of yes and no that would spread as much (Korn and Graubard 1998), or of as many as there
+ *   are sessions where all labels say the same.
+ *
+ * Each by itself held too seldom in some world of bench/judging-coverage.ts.
+ */
+export function scoreBounds(mean: JudgedMean): Interval {
+  const { value, standardError, degreesOfFreedom, skewness } = mean;
+  const t = studentTQuantile(1 - TAIL, degreesOfFreedom);
+  const held = Math.min(1, Math.max(0, value));
+  const sessions = degreesOfFreedom + 1;
+  const trials = standardError <= NO_SPREAD ? sessions : Math.max(sessions, (held * (1 - held)) / standardError ** 2);
+  const wilson = wilsonInterval(held, trials * (normalQuantile(1 - TAIL) / t) ** 2, 1 - 2 * TAIL);
+  const student = studentBounds(mean);
+  const hall = (by: number): number => value - standardError * untransformed(by, skewness);
+  return {
+    low: Math.max(0, Math.min(held, student.low, hall(t), wilson.low)),
+    high: Math.min(1, Math.max(held, student.high, hall(-t), wilson.high)),
+  };
+}
+
+/** The inverse of Hall's transformation. */
+function untransformed(t: number, skewness: number): number {
+  if (Math.abs(skewness) < NO_SKEW) return t;
+  return (3 / skewness) * (Math.cbrt(1 + skewness * (t - skewness / 6)) - 1);
+}
+
+/**
+ * Weighted sums over the queries of one session: of the weights where people graded and of those times their measure, the
+ * same of the model over all that it graded, and the same of the model with the weights of people where both graded.
+ */
+type SessionSums = [
+  people: number,
+  peopleTimesMeasure: number,
+  model: number,
+  modelTimesMeasure: number,
+  both: number,
+  bothTimesMeasure: number,
+];
+
+const SUMS = 6;
+
+/** In the order in which sessions first come. */
+function sumBySession(queries: readonly JudgedQuery[]): SessionSums[] {
+  const sessions = new Map<string | number, SessionSums>();
+  for (const { cluster, modelProbability, peopleProbability, model, people } of queries) {
+    checkProbability(modelProbability);
+    checkProbability(peopleProbability);
+    const sums = sessions.get(cluster) ?? [0, 0, 0, 0, 0, 0];
+    sessions.set(cluster, sums);
+    if (model !== null) {
+      sums[2] += 1 / modelProbability;
+      sums[3] += model / modelProbability;
+    }
+    if (people === null) continue;
+    sums[0] += 1 / peopleProbability;
+    sums[1] += people / peopleProbability;
+    if (model === null) continue;
+    sums[4] += 1 / peopleProbability;
+    sums[5] += model / peopleProbability;
+  }
+  return [...sessions.values()];
+}
+
+function checkProbability(probability: number): void {
+  if (probability > 0 && Number.isFinite(probability)) return;
+  throw new RangeError(`The chance of being graded must be positive, not ${probability}.`);
+}
+
+/** Sums over sessions of their sums, and of the products of these: all that an estimate needs. */
+interface Moments {
+  readonly total: Float64Array;
+  readonly products: Float64Array;
+}
+
+function momentsOf(sessions: readonly SessionSums[]): Moments {
+  return without({ total: new Float64Array(SUMS), products: new Float64Array(SUMS * SUMS) }, sessions, -1);
+}
+
+function without({ total, products }: Moments, part: readonly SessionSums[], sign = 1): Moments {
+  const [totals, squares] = [Float64Array.from(total), Float64Array.from(products)];
+  for (const sums of part) {
+    for (const [i, a] of sums.entries()) {
+      totals[i] = (totals[i] ?? 0) - sign * a;
+      for (const [j, b] of sums.entries()) squares[SUMS * i + j] = (squares[SUMS * i + j] ?? 0) - sign * a * b;
+    }
+  }
+  return { total: totals, products: squares };
+}
+
+type Estimate = Pick<JudgedMean, 'value' | 'lambda' | 'peopleOnly' | 'modelOnly'>;
+
+/** Scores lie in [0, 1], so that sums of squares below this are rounding. */
+const NOTHING = 1e-24;
+
+function estimateOf({ total, products }: Moments): Estimate {
+  const [people = 0, peopleTimes = 0, model = 0, modelTimes = 0, both = 0, bothTimes = 0] = total;
+  const peopleOnly = peopleTimes / people;
+  const modelOnly = model === 0 ? null : modelTimes / model;
+  if (modelOnly === null || both <= 0) return { value: peopleOnly, lambda: 0, peopleOnly, modelOnly };
+  const modelOnBoth = bothTimes / both;
+  // u and v of a session are these times its sums.
+  const u = [-peopleOnly / people, 1 / people, 0, 0, 0, 0];
+  const v = [0, 0, -modelOnly / model, 1 / model, modelOnBoth / both, -1 / both];
+  const product = form(u, products, v);
+  const square = form(v, products, v);
+  const lambda = square <= NOTHING ? 0 : Math.min(1, Math.max(0, -product / square));
+  return { value: peopleOnly + lambda * (modelOnly - modelOnBoth), lambda, peopleOnly, modelOnly };
+}
+
+function form(a: readonly number[], products: Float64Array, b: readonly number[]): number {
+  let sum = 0;
+  for (const [i, x] of a.entries()) {
+    for (const [j, y] of b.entries()) sum += x * (products[SUMS * i + j] ?? 0) * y;
+  }
+  return sum;
+}
+
+/** In their order, as equal in size as possible, the larger ones first. */
+function partsOf<Session>(sessions: readonly Session[]): Session[][] {
+  const count = Math.min(MAX_PARTS, sessions.length);
+  const parts: Session[][] = [];
+  let start = 0;
+  for (let part = 0; part < count; part++) {
+    const size = Math.floor(sessions.length / count) + (part < sessions.length % count ? 1 : 0);
+    parts.push(sessions.slice(start, start + size));
+    start += size;
+  }
+  return parts;
+}
+
+function jackknife(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return ((values.length - 1) / values.length) * squares;
+}
+
+/** Sum of the cubes of what each session adds to the estimate. */
+function thirdMoment(values: readonly number[]): number {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return values.reduce((sum, value) => sum + (mean - value) ** 3, 0);
+}
+
+/** Kish's effective number: (sum w)^2 / sum w^2. */
+function kish(weights: readonly number[]): number {
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return (sum * sum) / weights.reduce((total, weight) => total + weight * weight, 0);
+}

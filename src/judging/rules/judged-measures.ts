@@ -1,0 +1,194 @@
+/** Graded queries of a window -> what all live traffic comes to, by people where they graded, else by the model alone. */
+import { groupBySegment } from '../../golden/rules/segments.ts';
+import { ALL_SEGMENT, type QueryOutcome } from '../../model.ts';
+import { type JudgedMean, type JudgedQuery, judgedMean, scoreBounds } from './judged-mean.ts';
+import { judgedScores, type ScoredMeasure, scoredMeasures } from './judged-scores.ts';
+import { type Agreement, agreementOf, type GradedPair } from './weighted-kappa.ts';
+
+/** A document of a drawn query. */
+export interface GradedDocument {
+  /** Whether anybody can read it: it was there when it was looked for. */
+  readonly hasText: boolean;
+  /** `failed`: the judge was asked and gave no grade; null: it was not asked. */
+  readonly model: number | 'failed' | null;
+  readonly person: number | null;
+}
+
+/** A drawn query whose turn is over. */
+export interface GradedQuery {
+  /** Names its session. */
+  readonly cluster: number;
+  readonly outcome: QueryOutcome;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Chance of being kept and drawn. */
+  readonly probability: number;
+  /** Whether it was drawn for people; what they grade beyond it is no random part of the traffic. */
+  readonly isForPeople: boolean;
+  /** Best first; empty for a query that failed or found nothing. */
+  readonly documents: readonly GradedDocument[];
+}
+
+export interface JudgedWindow {
+  readonly depth: number;
+  /** Live queries of the window, sampled or not, by outcome. */
+  readonly counted: Readonly<Partial<Record<QueryOutcome, number>>>;
+  readonly segmentKeys: readonly string[];
+  readonly maxSegments: number;
+}
+
+export type JudgedOutcome = { readonly segment: string; readonly measure: JudgedMeasureKey } & (
+  | {
+      readonly kind: 'value';
+      readonly value: number;
+      readonly ciLow: number;
+      readonly ciHigh: number;
+      /** Queries that anybody graded. */
+      readonly n: number;
+      readonly details: Readonly<Record<string, number>>;
+    }
+  | { readonly kind: 'no_data'; readonly reason: 'too_few_labels' | 'too_few_queries' | 'judge_failing' }
+);
+
+/** What each score is stored as: by people, and by the model alone. */
+export const measuresOfScore = {
+  ndcg: ['live_ndcg', 'live_ndcg_uncorrected'],
+  precision: ['live_precision', 'live_precision_uncorrected'],
+  hit_rate: ['live_hit_rate', 'live_hit_rate_uncorrected'],
+  mrr: ['live_mrr', 'live_mrr_uncorrected'],
+} as const satisfies Record<ScoredMeasure, readonly [string, string]>;
+
+type JudgedMeasureKey = (typeof measuresOfScore)[ScoredMeasure][number];
+
+/** Until people have graded so many sessions, what the model says stands alone, and is called uncorrected. */
+export const MIN_PEOPLE_SESSIONS = 8;
+/** Of more failures than this the model's mean says more of the judge than of the retriever. */
+const MAX_FAILED_SHARE = 0.2;
+
+/** A query with its scores by each judge; null where that judge did not grade all of it. */
+interface ScoredQuery extends GradedQuery {
+  readonly model: Readonly<Record<ScoredMeasure, number>> | null;
+  readonly people: Readonly<Record<ScoredMeasure, number>> | null;
+  /** The judge failed on a document of it. */
+  readonly hasFailed: boolean;
+}
+
+/**
+ * The measures of all traffic and of each segment. Weights are inverse probabilities, held to the counted arrivals of each
+ * outcome, both of the queries that the model graded and of those that people did: what nobody could grade is taken to be
+ * as the rest of its outcome. A document that the judge failed on, or that had gone, has grade 0.
+ */
+export function judgedMeasures(queries: readonly GradedQuery[], window: JudgedWindow): JudgedOutcome[] {
+  const scored = queries.map((query) => scoredQuery(query, window.depth));
+  const { segments } = groupBySegment(scored, window.segmentKeys, window.maxSegments);
+  const weigh = { model: factorsOf(scored, 'model', window), people: factorsOf(scored, 'people', window) };
+  const of = [
+    { name: ALL_SEGMENT, members: scored },
+    ...segments.map(({ name, members }) => ({ name, members: members.flatMap((index) => scored[index] ?? []) })),
+  ];
+  return of.flatMap(({ name, members }) => measureSegment(name, members, weigh));
+}
+
+function scoredQuery(query: GradedQuery, depth: number): ScoredQuery {
+  const { documents, outcome, isForPeople } = query;
+  if (outcome !== 'ok') {
+    const nothing = judgedScores([], depth);
+    return { ...query, model: nothing, people: nothing, hasFailed: false };
+  }
+  const readable = documents.filter(({ hasText }) => hasText);
+  const isGradedBy = (judge: 'model' | 'person'): boolean =>
+    readable.length > 0 ? readable.every((one) => one[judge] !== null) : documents.some((one) => one[judge] !== null);
+  const scoresBy = (judge: 'model' | 'person') =>
+    judgedScores(
+      documents.map((one) => (typeof one[judge] === 'number' ? one[judge] : 0)),
+      depth,
+    );
+  return {
+    ...query,
+    model: isGradedBy('model') ? scoresBy('model') : null,
+    people: isForPeople && isGradedBy('person') ? scoresBy('person') : null,
+    hasFailed: documents.some(({ model }) => model === 'failed'),
+  };
+}
+
+type Factors = Readonly<Partial<Record<QueryOutcome, number>>>;
+
+/** What the weights of a judge's queries are multiplied by, by outcome: counted over what they stand for. */
+function factorsOf(queries: readonly ScoredQuery[], judge: 'model' | 'people', { counted }: JudgedWindow): Factors {
+  const standsFor: Partial<Record<QueryOutcome, number>> = {};
+  for (const query of queries) {
+    if (query[judge] === null) continue;
+    standsFor[query.outcome] = (standsFor[query.outcome] ?? 0) + 1 / query.probability;
+  }
+  return Object.fromEntries(
+    Object.entries(standsFor).map(([outcome, sum]) => [outcome, (counted[outcome as QueryOutcome] || sum) / sum]),
+  );
+}
+
+function measureSegment(
+  segment: string,
+  queries: readonly ScoredQuery[],
+  weigh: { readonly model: Factors; readonly people: Factors },
+): JudgedOutcome[] {
+  const asked = queries.filter(({ outcome }) => outcome === 'ok');
+  const byPeople = asked.filter(({ people }) => people !== null);
+  const byModel = asked.filter(({ model }) => model !== null);
+  const sessions = new Set(byPeople.map(({ cluster }) => cluster)).size;
+  const failed = byModel.filter(({ hasFailed }) => hasFailed).length;
+  const n = asked.filter(({ people, model }) => people !== null || model !== null).length;
+  const counts = { model: byModel.length, people: byPeople.length, people_sessions: sessions, failed };
+  const isCorrected = sessions >= MIN_PEOPLE_SESSIONS;
+  return scoredMeasures.flatMap((measure): JudgedOutcome[] => {
+    const judged = queries.map(
+      ({ cluster, outcome, probability, model, people }): JudgedQuery => ({
+        cluster,
+        modelProbability: probability / (weigh.model[outcome] ?? 1),
+        peopleProbability: probability / (weigh.people[outcome] ?? 1),
+        model: model?.[measure] ?? null,
+        people: people?.[measure] ?? null,
+      }),
+    );
+    const [byPeopleToo, byModelAlone] = measuresOfScore[measure];
+    const corrected = { segment, measure: byPeopleToo };
+    if (isCorrected) {
+      const mean = judgedMean(judged);
+      if (mean !== null) return [{ ...corrected, ...valueOf(mean, n, { ...counts, lambda: mean.lambda }) }];
+    }
+    const gap = { ...corrected, kind: 'no_data', reason: 'too_few_labels' } as const;
+    if (byModel.length === 0) return [gap];
+    const uncorrected = { segment, measure: byModelAlone };
+    if (failed > MAX_FAILED_SHARE * byModel.length)
+      return [gap, { ...uncorrected, kind: 'no_data', reason: 'judge_failing' }];
+    const mean = judgedMean(judged.map(asItsOwnPeople));
+    if (mean === null) return [gap, { ...uncorrected, kind: 'no_data', reason: 'too_few_queries' }];
+    return [gap, { ...uncorrected, ...valueOf(mean, n, counts) }];
+  });
+}
+
+/** The mean of the model by itself is that of people who grade as it does. */
+function asItsOwnPeople({ model, modelProbability, ...query }: JudgedQuery): JudgedQuery {
+  return { ...query, modelProbability, peopleProbability: modelProbability, people: model, model: null };
+}
+
+function valueOf(mean: JudgedMean, n: number, details: Readonly<Record<string, number>>) {
+  const { low, high } = scoreBounds(mean);
+  return { kind: 'value', value: Math.min(1, Math.max(0, mean.value)), ciLow: low, ciHigh: high, n, details } as const;
+}
+
+/** Sessions of which people graded a query that was drawn for them. */
+export function peopleSessions(queries: readonly GradedQuery[]): number {
+  const graded = queries.filter((query) => query.outcome === 'ok' && scoredQuery(query, 1).people !== null);
+  return new Set(graded.map(({ cluster }) => cluster)).size;
+}
+
+/** How well the model grades as people do, over the documents that both graded; null where too little is known. */
+export function judgeAgreement(queries: readonly GradedQuery[]): Agreement | null {
+  return agreementOf(
+    queries.flatMap(({ cluster, probability, isForPeople, documents }) =>
+      documents.flatMap(({ model, person }): GradedPair[] =>
+        isForPeople && typeof model === 'number' && person !== null
+          ? [{ cluster, weight: 1 / probability, model, people: person }]
+          : [],
+      ),
+    ),
+  );
+}

@@ -1,0 +1,137 @@
+/** How well a model grades as people do. */
+import { studentTQuantile } from '../../stats/distributions.ts';
+import { MAX_GRADE } from './judged-scores.ts';
+
+/** One document of one query that both graded. */
+export interface GradedPair {
+  /** Names what was drawn together: the session. */
+  readonly cluster: string | number;
+  /** Inverse of the chance of being graded by both; any positive number. */
+  readonly weight: number;
+  /** Grades 0 to 3. */
+  readonly model: number;
+  readonly people: number;
+}
+
+export interface Agreement {
+  /** 1: the same grades; 0: as by chance; negative: worse than that. */
+  readonly kappa: number;
+  /** 95 % bounds. */
+  readonly low: number;
+  readonly high: number;
+  readonly sessions: number;
+  readonly pairs: number;
+}
+
+const TAIL = 0.025;
+const MIN_SESSIONS = 2;
+
+/**
+ * Cohen's kappa with quadratic weights (Cohen 1968) of weighted pairs: 1 - sum w (a - b)^2 / sum w of the squared
+ * differences that the margins give by chance. Null where those are all 0: both always gave the same one grade.
+ */
+export function weightedKappa(pairs: readonly Pick<GradedPair, 'weight' | 'model' | 'people'>[]): number | null {
+  return kappaOf(momentsOf(pairs));
+}
+
+/**
+ * Kappa with bounds: Fisher's z, which makes the spread of an agreement about normal (quadratic kappa is an intraclass
+ * correlation, Fleiss and Cohen 1973), -+ t times the standard error of a jackknife that leaves out one session at a time,
+ * with Kish's degrees of freedom. Where not one pair differs, one pair more that differs by a grade is thought added, so
+ * that agreement on a few is not taken for certain.
+ *
+ * @returns null for fewer than 2 sessions, and where kappa is not defined
+ */
+export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
+  const kappa = weightedKappa(pairs);
+  const sessions = new Map<string | number, GradedPair[]>();
+  for (const pair of pairs) {
+    const others = sessions.get(pair.cluster);
+    if (others === undefined) sessions.set(pair.cluster, [pair]);
+    else others.push(pair);
+  }
+  if (kappa === null || sessions.size < MIN_SESSIONS) return null;
+  const bySession = [...sessions.values()].map(momentsOf);
+  const whole = sumOf(bySession);
+  if (whole.difference === 0) addDoubt(whole, pairs.length, bySession[0]);
+  const replicates = bySession.map((left) => zOf(minus(whole, left)));
+  const mean = replicates.reduce((sum, z) => sum + z, 0) / replicates.length;
+  const squares = replicates.reduce((sum, z) => sum + (z - mean) ** 2, 0);
+  const error = Math.sqrt(((replicates.length - 1) / replicates.length) * squares);
+  const weights = bySession.map(({ weight }) => weight);
+  const effective = weights.reduce((sum, w) => sum + w, 0) ** 2 / weights.reduce((sum, w) => sum + w * w, 0);
+  const reach = studentTQuantile(1 - TAIL, Math.max(2, effective - 1)) * error;
+  const centre = zOf(whole);
+  return {
+    kappa,
+    low: Math.min(kappa, Math.tanh(centre - reach)),
+    high: Math.max(kappa, Math.tanh(centre + reach)),
+    sessions: sessions.size,
+    pairs: pairs.length,
+  };
+}
+
+/** Sums from which kappa follows, so that a session can be taken away. */
+interface Moments {
+  weight: number;
+  /** Of weight times squared difference. */
+  difference: number;
+  /** Of the weights by grade. */
+  model: number[];
+  people: number[];
+}
+
+const noMoments = (): Moments => ({
+  weight: 0,
+  difference: 0,
+  model: Array.from({ length: MAX_GRADE + 1 }, () => 0),
+  people: Array.from({ length: MAX_GRADE + 1 }, () => 0),
+});
+
+function momentsOf(pairs: readonly Pick<GradedPair, 'weight' | 'model' | 'people'>[]): Moments {
+  const moments = noMoments();
+  for (const { weight, model, people } of pairs) {
+    moments.weight += weight;
+    moments.difference += weight * (model - people) ** 2;
+    moments.model[model] = (moments.model[model] ?? 0) + weight;
+    moments.people[people] = (moments.people[people] ?? 0) + weight;
+  }
+  return moments;
+}
+
+function kappaOf({ weight, difference, model, people }: Moments): number | null {
+  let chance = 0;
+  for (const [a, share] of model.entries()) {
+    for (const [b, other] of people.entries()) chance += share * other * (a - b) ** 2;
+  }
+  return chance === 0 ? null : 1 - (difference * weight) / chance;
+}
+
+function sumOf(all: readonly Moments[]): Moments {
+  return all.reduce((sum, one) => combine(sum, one, (a, b) => a + b), noMoments());
+}
+
+const minus = (whole: Moments, part: Moments): Moments => combine(whole, part, (a, b) => a - b);
+
+function combine(a: Moments, b: Moments, by: (x: number, y: number) => number): Moments {
+  return {
+    weight: by(a.weight, b.weight),
+    difference: by(a.difference, b.difference),
+    model: a.model.map((share, grade) => by(share, b.model[grade] ?? 0)),
+    people: a.people.map((share, grade) => by(share, b.people[grade] ?? 0)),
+  };
+}
+
+/** A pair of the mean weight that differs by one grade, counted to the first session. */
+function addDoubt(whole: Moments, pairs: number, first: Moments | undefined): void {
+  const doubt = whole.weight / pairs;
+  whole.difference += doubt;
+  if (first !== undefined) first.difference += doubt;
+}
+
+/** Kappa as near to 1 or -1 as this has no Fisher z. */
+const EDGE = 1 - 1e-9;
+
+function zOf(moments: Moments): number {
+  return Math.atanh(Math.min(EDGE, Math.max(-EDGE, kappaOf(moments) ?? 1)));
+}

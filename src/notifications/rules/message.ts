@@ -1,0 +1,140 @@
+/** What receivers are told of an incident: the same sentences as the annotations of alerts. */
+import { causeTexts, tellApart } from '../../diagnosis/rules/cause.ts';
+import type { Incident } from '../../diagnosis/rules/incident.ts';
+import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
+import type { Severity } from '../../model.ts';
+import { MINUTE_MS } from '../../time.ts';
+import type { NotificationEvent } from './due.ts';
+
+export interface Message {
+  readonly event: NotificationEvent;
+  /** The same for all messages of one incident, and for no other in the world. */
+  readonly key: string;
+  readonly pipeline: string;
+  readonly severity: Severity;
+  readonly openedAt: Date;
+  readonly closedAt: Date | null;
+  /** One line, the same while the incident lasts. */
+  readonly summary: string;
+  /** A line for each alarm, with its numbers. */
+  readonly lines: readonly string[];
+  /** What was likely behind it, or that nobody knows yet. */
+  readonly diagnosis: string;
+  /** The page of the incident and the runbook of its worst alarm; null where no address of the console is configured. */
+  readonly link: string | null;
+  readonly runbook: string | null;
+}
+
+export interface MessageSettings {
+  /** Where browsers reach recalld; null when it is not configured. */
+  readonly consoleUrl: string | null;
+  /** Of the alert rules, by name, with the labels in them as templates of Prometheus write them. */
+  readonly summaries: ReadonlyMap<string, string>;
+}
+
+export function messageOf(
+  incident: Incident,
+  event: NotificationEvent,
+  { consoleUrl, summaries }: MessageSettings,
+): Message {
+  const { id, pipeline, severity, openedAt, closedAt, course } = incident;
+  const console = consoleUrl === null ? null : consoleUrl.replace(/\/+$/, '');
+  const alert = course.find((one) => one.severity === severity)?.alert ?? '';
+  const summary = summaries.get(alert) ?? 'Retrieval of {{ $labels.pipeline }} is not as it should be.';
+  return {
+    event,
+    key: `recalld/${pipeline}/${openedAt.toISOString()}/${id}`,
+    pipeline,
+    severity,
+    openedAt,
+    closedAt,
+    summary: summary.replaceAll('{{ $labels.pipeline }}', pipeline),
+    lines: course.map(({ name, worst }) => `${name}: ${worst.text}`),
+    diagnosis: diagnosisOf(incident),
+    link: console && `${console}/incidents/${id}`,
+    runbook: console && `${console}/runbooks/${alert}`,
+  };
+}
+
+/** Titles and ways out alone: evidence may name a topic, which is in words of users. */
+function diagnosisOf({ settledAt, cause, confidence, ranked }: Incident): string {
+  if (settledAt === null) return 'Cause not yet known.';
+  const { title, action } = causeTexts[cause];
+  if (cause === 'unknown') return `Cause unknown. ${action}`;
+  const beside = besideOf(ranked, cause);
+  if (beside === null) return `Likely cause: ${title} (${confidence} confidence). ${action}`;
+  const either = `${title} or ${causeTexts[beside.cause].title}`;
+  return `Likely cause: ${either} (${confidence} confidence). ${tellApart(cause, beside.cause)}`;
+}
+
+/** `after 12 min`: how long a closed incident took. */
+function took({ openedAt, closedAt }: Message): string {
+  return closedAt === null
+    ? ''
+    : ` It took ${Math.max(1, Math.round((closedAt.getTime() - openedAt.getTime()) / MINUTE_MS))} min.`;
+}
+
+/** What a service of the user's own gets. */
+export function webhookBody(message: Message): object {
+  const { event, key, pipeline, severity, openedAt, closedAt, summary, lines, diagnosis, link, runbook } = message;
+  return {
+    version: 1,
+    event: `incident.${event}`,
+    id: `${key}/${event}`,
+    incident: {
+      key,
+      pipeline,
+      severity,
+      opened_at: openedAt.toISOString(),
+      closed_at: closedAt?.toISOString() ?? null,
+    },
+    summary,
+    description: lines.join('\n'),
+    diagnosis,
+    ...(link === null ? {} : { console_url: link }),
+    ...(runbook === null ? {} : { runbook_url: runbook }),
+  };
+}
+
+/** `mrkdwn` of Slack knows three characters that must be escaped. */
+export function slackBody(message: Message): object {
+  const { event, severity, summary, lines, diagnosis, link, runbook } = message;
+  const head = event === 'closed' ? 'Resolved' : severity === 'critical' ? 'Critical' : 'Warning';
+  const escaped = [
+    `*${head}: ${forSlack(summary)}*${took(message)}`,
+    ...[...lines, diagnosis].map(forSlack),
+    ...(link === null ? [] : [`<${forSlack(link)}|The incident> <${forSlack(runbook ?? link)}|The runbook>`]),
+  ];
+  return { text: escaped.join('\n') };
+}
+
+function forSlack(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** An event of PagerDuty's Events API v2; a trigger of the same key adds to the log of the incident without a sound. */
+export function pagerdutyBody(message: Message, routingKey: string | null): object {
+  const { event, key, pipeline, severity, openedAt, summary, lines, diagnosis, link, runbook } = message;
+  const common = { ...(routingKey === null ? {} : { routing_key: routingKey }), dedup_key: key };
+  if (event === 'closed') return { ...common, event_action: 'resolve' };
+  return {
+    ...common,
+    event_action: 'trigger',
+    payload: {
+      summary: [summary, ...lines].join(' ').slice(0, 1024),
+      source: pipeline,
+      severity,
+      timestamp: openedAt.toISOString(),
+      component: 'retrieval',
+      custom_details: { description: lines.join('\n'), diagnosis },
+    },
+    ...(link === null
+      ? {}
+      : {
+          links: [
+            { href: link, text: 'The incident' },
+            { href: runbook ?? link, text: 'The runbook' },
+          ],
+        }),
+  };
+}

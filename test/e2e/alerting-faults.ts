@@ -1,0 +1,159 @@
+/** A dozen and more ways to break, each in a pipeline of its own, and what is told of each. */
+import {
+  documents,
+  type FaultServer,
+  hang,
+  html,
+  type ReceivedRequest,
+  type Responder,
+  reset,
+  startFaultServer,
+  status,
+  when,
+} from '../support/fault-server.ts';
+import { questionOf, rightAnswer } from './golden-files.ts';
+
+export const QUERIES = 20;
+
+export interface Fault {
+  /** Of the pipeline that has it. */
+  readonly pipeline: string;
+  /** What the retriever does while it is broken; null: what the service reports of live queries is what breaks. */
+  readonly broken: Responder | null;
+  readonly check?: string;
+  /** The only summary that the pager is told; null where the matter can wait until the morning. */
+  readonly page: string | null;
+  /** What is told in the chat and not by the pager. */
+  readonly chat?: string;
+  /** In what is told, with its numbers. */
+  readonly says: RegExp;
+}
+
+const FLOOR = '{measure: ndcg@10, below: 0.95}';
+const isOdd = (request: ReceivedRequest): boolean => questionOf(request) % 2 === 1;
+const isFewer = (request: ReceivedRequest): boolean => questionOf(request) % 5 < 2;
+const others = (request: ReceivedRequest) => rightAnswer(request).slice(1);
+
+const silent = (pipeline: string) => `The retriever of ${pipeline} does not answer.`;
+const broken = (pipeline: string) => `Retrieval of ${pipeline} is broken: a check is critical.`;
+const none = /^100% of the 20 queries of the latest run of faq on \S+ failed or timed out/;
+/** A run that met the fault at its very end may have been the last good one. */
+const told = (value: string) =>
+  new RegExp(
+    `^ndcg@10 is ${value} \\(95 % 0\\.\\d{4} to 0\\.\\d{4}, n = 20\\), floor 0\\.9500, since \\d\\d:\\d\\d UTC on \\d{4}-\\d\\d-\\d\\d; (?:1\\.0000|0\\.9\\d{3}) before\\.`,
+  );
+
+/** An outage is told as one, and not as a check that is critical too. */
+function outage(pipeline: string, responder: Responder): Fault {
+  return { pipeline, broken: responder, page: silent(pipeline), says: none };
+}
+
+function wrong(pipeline: string, responder: Responder, value: string, more: Partial<Fault> = {}): Fault {
+  return { pipeline, broken: responder, page: broken(pipeline), says: told(value), ...more };
+}
+
+export const faults: readonly Fault[] = [
+  outage('errors', status(500)),
+  outage('refused', reset()),
+  outage('web-page', html()),
+  outage('timeouts', hang()),
+  wrong('partly-failing', when(isFewer, status(503), documents(rightAnswer)), '0\\.6000', {
+    chat: 'The retriever of partly-failing fails some queries.',
+  }),
+  wrong('empty', documents([]), '0\\.0000'),
+  wrong('other-documents', documents(others), '0\\.0000'),
+  wrong(
+    'documents-gone',
+    documents((request) => (isOdd(request) ? others(request) : rightAnswer(request))),
+    '0\\.5000',
+  ),
+  wrong(
+    'renamed',
+    documents((request) => rightAnswer(request).map(({ id }) => ({ id: `kb-${id}` }))),
+    '0\\.0000',
+  ),
+  wrong(
+    'badly-ranked',
+    documents((request) => rightAnswer(request).toReversed()),
+    '0\\.5000',
+  ),
+  wrong(
+    'cut-off',
+    documents((request) => rightAnswer(request).slice(isOdd(request) ? 1 : 0, 1)),
+    '0\\.5000',
+  ),
+  {
+    pipeline: 'fallen',
+    broken: documents((request) => (isOdd(request) ? others(request) : rightAnswer(request))),
+    check: '{name: release, regression: ndcg@10, drop: 0.02}',
+    page: broken('fallen'),
+    says: /^ndcg@10 against the baseline is -0\.5000 \(95 % -0\.\d{4} to -0\.\d{4}, n = 20\), floor -0\.0200, since .*; 0\.0000 before\. The check "release on faq"/,
+  },
+  {
+    pipeline: 'live-errors',
+    broken: null,
+    page: 'Retrieval of live-errors fails most live queries.',
+    says: /^[\d.]+% of the live queries of live-errors in the last 5 minutes failed or timed out\./,
+  },
+  {
+    pipeline: 'live-nothing',
+    broken: null,
+    page: null,
+    chat: 'Many live queries of live-nothing find no document.',
+    says: /^[\d.]+% of the live queries of live-nothing in the last hour were answered without any document/,
+  },
+];
+
+export interface Broken {
+  readonly config: string;
+  break(): void;
+  mend(): void;
+  /** A live query of each pipeline as its service reports it now. */
+  liveQueries(): object[];
+  readonly servers: ReadonlyMap<string, FaultServer>;
+}
+
+/** A service for each fault, well at first. */
+export async function startFaults(atEnd: (close: () => Promise<void>) => void): Promise<Broken> {
+  const servers = new Map<string, FaultServer>();
+  for (const { pipeline } of faults) {
+    const server = await startFaultServer(documents(rightAnswer));
+    atEnd(() => server.close());
+    servers.set(pipeline, server);
+  }
+  let isBroken = false;
+  let sent = 0;
+  const respond = (): void => {
+    for (const { pipeline, broken: responder } of faults)
+      servers.get(pipeline)?.respondWith(isBroken && responder !== null ? responder : documents(rightAnswer));
+  };
+  const configOf = ({ pipeline, check = FLOOR }: Fault): string => `
+  - name: ${pipeline}
+    retriever: {kind: http, url: "${servers.get(pipeline)?.url}/search", retries: 0, timeout_ms: 400}
+    golden: [{set: faq, concurrency: 20, max_per_second: 1000, cron: "*/5 * * * * *"}]
+    checks: [${check}]`;
+  return {
+    servers,
+    config: `
+server: {port: 0}
+alerts: {console_base_url: "https://recalld.internal"}
+pipelines:${faults.map(configOf).join('')}
+`,
+    break() {
+      isBroken = true;
+      respond();
+    },
+    mend() {
+      isBroken = false;
+      respond();
+    },
+    liveQueries() {
+      const at = { id: `live-${(sent += 1)}`, text: 'a question' };
+      const fine = { results: [{ id: 'd1', score: 0.9 }], latency_ms: 20 };
+      return [
+        { ...at, pipeline: 'live-errors', ...(isBroken ? { results: [], error: 'it failed' } : fine) },
+        { ...at, pipeline: 'live-nothing', ...(isBroken ? { results: [] } : fine) },
+      ];
+    },
+  };
+}

@@ -1,0 +1,184 @@
+/** Judged live relevance as its users meet it: the command line, the HTTP API, the page for people, the metrics. */
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { accessibilityProblems, clippedParts, describeWithBrowser, useBrowser } from '../support/browser.ts';
+import { startFaultServer } from '../support/fault-server.ts';
+import { anInstallation } from '../support/installation.ts';
+import { documentOf, judgeWithBias } from '../support/judging-world.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const config = (judge: string, retriever: string): string => `
+server: {port: 0}
+# The same draws each time.
+storage: {hash_key: a key of sixteen bytes or more}
+llm: {max_per_second: 1000, base_url: "${judge}", model: stand-in, price_per_million_tokens: {input: 1, output: 1}}
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "${retriever}", results: {list: results, id: id, text: text}}
+    sampling: {rate: 1, max_per_minute: 1000000}
+    judged: {queries_per_day: 2400, depth: 3, max_cost_per_day: 50, people_share: 0.4}
+    checks: [{measure: live_precision@3, below: 0.9, severity: warning}]
+`;
+
+interface Status {
+  readonly judged: { readonly model: number; readonly person: number };
+  readonly people: { readonly drawn: number; readonly graded: number; readonly sessions: number };
+  readonly cost_today_dollars: number;
+  readonly agreement: { readonly kappa: number } | null;
+  readonly scores: readonly { readonly measure: string; readonly ci_low: number; readonly ci_high: number }[];
+}
+
+describeWithBrowser('judged live relevance', () => {
+  const browser = useBrowser();
+
+  it('grades live queries, lets people correct it, and says what all traffic comes to', async () => {
+    const judge = await startFaultServer(judgeWithBias(1));
+    const retriever = await startFaultServer((request, response) => {
+      const { query } = JSON.parse(request.body) as { query: string };
+      const results = [1, 2, 3].map((rank) => documentOf(query, rank)).map(({ id, text }) => ({ id, text }));
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ results }));
+    });
+    const { folder, recalld, json, serve, query } = await anInstallation({
+      'recalld.yaml': config(judge.url, retriever.url),
+    });
+    try {
+      const daemon = await serve();
+      const examined = await recalld('doctor');
+      expect(examined.stdout).toContain(`go to ${judge.url}, for at most $50 a day.`);
+      expect((await recalld('judge run --pipeline docs')).stdout).toContain('0 queries drawn.');
+      const queries = Array.from({ length: 300 }, (_, i) => ({
+        id: `q${i}`,
+        pipeline: 'docs',
+        text: `question ${i}`,
+        session_id: `session ${i}`,
+        results: [1, 2, 3].map((rank) => ({ id: documentOf(`question ${i}`, rank).id })),
+      }));
+      expect(await daemon.post('/v1/queries', queries)).toMatchObject({ status: 202 });
+      // As if an hour had passed.
+      await query(`update live_queries set received_at = received_at - interval '1 hour'`);
+      await query(`update live_query_counts set minute = minute - interval '1 hour'`);
+      await query(
+        `update judging_rounds set started_at = started_at - interval '1 hour', drawn_until = drawn_until - interval '1 hour'`,
+      );
+      const before = await json<Status>('judge run --pipeline docs --json');
+      expect(before.judged.model).toBeGreaterThan(60);
+      expect(before.scores.map(({ measure }) => measure)).toContain('live_precision_uncorrected@3');
+      expect(before.cost_today_dollars).toBeGreaterThan(0);
+
+      // A person with a file.
+      await recalld('judge review --pipeline docs --out review.jsonl --queries 12');
+      const file = path.join(folder, 'review.jsonl');
+      const lines = (await readFile(file, 'utf8')).trim().split('\n');
+      expect(lines.length).toBe(12);
+      expect(lines.join('')).not.toContain('model');
+      const graded = lines.map((line) => {
+        const one = JSON.parse(line) as { documents: { text: string; grade: number | null }[] };
+        for (const document of one.documents) document.grade = Number(/quality (\d)/.exec(document.text)?.[1]);
+        return JSON.stringify(one);
+      });
+      await writeFile(file, graded.join('\n'));
+      expect(await json('judge import review.jsonl --pipeline docs --json')).toEqual({ accepted: 36, rejected: 0 });
+      const after = await json<Status>('judge run --pipeline docs --json');
+      expect(after.people).toMatchObject({ graded: 12, sessions: 12 });
+      expect(after.agreement?.kappa).toBeLessThan(0.95);
+      const precision = after.scores.find(({ measure }) => measure === 'live_precision@3');
+      const truth =
+        queries.flatMap(({ text }) => [1, 2, 3].map((rank) => documentOf(text, rank).quality)).filter((g) => g > 1)
+          .length / 900;
+      expect(precision?.ci_low).toBeLessThan(truth);
+      expect(precision?.ci_high).toBeGreaterThan(truth);
+      await waitFor(async () => (await daemon.metrics()).includes('recalld_live_precision{'));
+      const metrics = await daemon.metrics();
+      expect(metrics).toContain('recalld_live_judged_queries{pipeline="docs",judge="person"} 12');
+      expect(metrics).toMatch(/recalld_judge_agreement_ci_low\{pipeline="docs"\} /);
+      expect(metrics).not.toContain('recalld_live_precision_uncorrected{');
+
+      // A person on the page: a grade is typed, and taken back.
+      const address = '/pipelines/docs/judge';
+      const cookie = await signIn(daemon.url, daemon.apiKey);
+      const show = async (where: string): Promise<string> =>
+        (await fetch(daemon.url + where, { headers: { cookie } })).text();
+      const page = await show(address);
+      expect(page).toContain('12 of ');
+      const field = (name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
+      const grade = (given: Record<string, string>) =>
+        fetch(`${daemon.url}${address}/grade`, {
+          method: 'POST',
+          headers: { cookie, origin: daemon.url },
+          redirect: 'manual',
+          body: new URLSearchParams({
+            form_token: field('form_token'),
+            query: field('query'),
+            document: field('document'),
+            ...given,
+          }),
+        });
+      const people = (): Promise<{ count: string }[]> => query(`select count(*) from judgments where judge = 'person'`);
+      const typed = await grade({ typed: '2' });
+      expect(typed.status).toBe(303);
+      expect(await people()).toEqual([{ count: '37' }]);
+      expect(await show(typed.headers.get('location') ?? '')).toContain('Undo the last grade');
+      expect((await grade({ grade: 'none' })).status).toBe(303);
+      expect(await people()).toEqual([{ count: '36' }]);
+      expect((await grade({ typed: '7' })).status).toBe(400);
+      // Left for later, another one comes.
+      expect(await show(`${address}?skip=${encodeURIComponent(field('query'))}`)).not.toContain(
+        `name="query" value="${field('query')}"`,
+      );
+
+      // In a browser on a phone: a digit and Enter, or a tap.
+      const { page: phone } = await browser.page(new URL(daemon.url).host, { viewport: { width: 390, height: 800 } });
+      await phone.goto(`${daemon.url}/sign-in`);
+      await phone.fill('input[name=key]', daemon.apiKey);
+      await phone.keyboard.press('Enter');
+      await phone.waitForURL((url) => url.pathname === '/');
+      await phone.goto(daemon.url + address);
+      expect(await accessibilityProblems(phone)).toEqual([]);
+      expect(await clippedParts(phone)).toEqual([]);
+      await phone.focus('input[name=typed]');
+      await phone.keyboard.type('3');
+      await phone.keyboard.press('Enter');
+      await phone.waitForURL((url) => url.searchParams.has('last'));
+      expect(await people()).toEqual([{ count: '37' }]);
+      await phone.click('button[value="1"][accesskey="1"]');
+      await waitFor(async () => (await people())[0]?.count === '38');
+      await phone.click('button[value=none]');
+      await waitFor(async () => (await people())[0]?.count === '37');
+
+      // A program of theirs.
+      const [judgment] = (await (await daemon.fetch('/v1/judgments?pipeline=docs&limit=1000')).json()).items.filter(
+        (one: { judge: string }) => one.judge === 'model',
+      ) as { query_id: string; document_id: string }[];
+      const { query_id, document_id } = judgment ?? { query_id: '', document_id: '' };
+      const posted = await daemon.call('POST', '/v1/judgments', {
+        query_id,
+        document_id,
+        pipeline: 'docs',
+        grade: 2,
+        judge: 'person',
+      });
+      expect(posted).toMatchObject({ status: 201, json: { accepted: 1, rejected: [] } });
+      expect(
+        await daemon.call('POST', '/v1/judgments', [{ query_id: 'nobody', document_id, pipeline: 'docs', grade: 2 }]),
+      ).toMatchObject({ status: 404, json: { code: 'judgment_unknown' } });
+      expect(
+        await daemon.call('POST', '/v1/judgments', { query_id, document_id, pipeline: 'docs', grade: 4 }),
+      ).toMatchObject({ status: 400 });
+    } finally {
+      await Promise.all([judge.close(), retriever.close()]);
+    }
+  }, 120_000);
+});
+
+/** The cookie of a session of who has this key. */
+async function signIn(url: string, key: string): Promise<string> {
+  const answer = await fetch(`${url}/sign-in`, {
+    method: 'POST',
+    headers: { origin: url },
+    redirect: 'manual',
+    body: new URLSearchParams({ key }),
+  });
+  return (answer.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '';
+}

@@ -1,0 +1,74 @@
+/** From a broken retriever to the people who are told, without an Alertmanager. */
+import { expect, it, onTestFinished } from 'vitest';
+import { documents, type FaultServer, json, startFaultServer, status } from '../support/fault-server.ts';
+import { anInstallation } from '../support/installation.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
+
+const LONG = { timeoutMs: 120_000 };
+
+async function aServer(answer: Parameters<typeof startFaultServer>[0]): Promise<FaultServer> {
+  const server = await startFaultServer(answer);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const bodies = (server: FaultServer) => server.requests.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+
+it('tells each receiver once that retrieval is broken and once that it is not, over a kill of the daemon', async () => {
+  const retriever = await aServer(documents(rightAnswer));
+  const [webhook, slack, pagerduty] = await Promise.all([1, 2, 3].map(() => aServer(json({ status: 'success' }))));
+  if (webhook === undefined || slack === undefined || pagerduty === undefined) throw new Error('three are started');
+  const config = aConfig({ url: retriever.url, checks: '[{measure: ndcg@10, below: 0.8}]' });
+  const { recalld, serve } = await anInstallation({
+    'recalld.yaml': `${config}
+alerts: {console_base_url: https://recalld.example.org}
+notify:
+  - {kind: webhook, url: ${webhook.url}, headers: {authorization: Bearer of-the-hook}}
+  - {kind: slack, url: ${slack.url}, min_severity: warning}
+  - {kind: pagerduty, url: ${pagerduty.url}, routing_key: R0}
+`,
+    'faq.csv': aGoldenCsv(40),
+  });
+  expect(await recalld('notify')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('notify[2]: told pagerduty of a test.') as string,
+  });
+  const tested = webhook.requests.length;
+  expect(tested).toBe(2);
+
+  const first = await serve();
+  expect(await recalld('golden import faq.csv --set faq')).toMatchObject({ code: 0 });
+  const run = (daemon: typeof first) => daemon.call('POST', '/v1/golden-runs', { pipeline: 'docs', golden_set: 'faq' });
+  await run(first);
+  await waitFor(async () => {
+    const { json: listed } = await first.call('GET', '/v1/golden-runs?pipeline=docs');
+    return (listed['items'] as { status: string }[])[0]?.status === 'completed';
+  }, LONG);
+  retriever.respondWith(status(503));
+  await run(first);
+  await waitFor(() => [webhook, slack, pagerduty].every(({ requests }) => requests.length > tested), LONG);
+  first.child.kill('SIGKILL');
+  await first.finished;
+
+  retriever.respondWith(documents(rightAnswer));
+  const second = await serve();
+  await run(second);
+  await waitFor(() => bodies(webhook).some(({ event }, index) => index >= tested && event === 'incident.closed'), LONG);
+  await waitFor(() => bodies(slack).at(-1)?.['text']?.toString().startsWith('*Resolved') === true, LONG);
+  await waitFor(() => bodies(pagerduty).at(-1)?.['event_action'] === 'resolve', LONG);
+
+  const told = bodies(webhook).slice(tested);
+  expect(told.map(({ event }) => event)).toEqual(['incident.opened', 'incident.closed']);
+  expect(webhook.requests.at(-1)?.headers.authorization).toBe('Bearer of-the-hook');
+  expect(told[0]).toMatchObject({
+    summary: 'The retriever of docs does not answer.',
+    description: expect.stringMatching(/100\.0 % of the queries of the latest run of faq failed/) as string,
+    console_url: expect.stringMatching(/^https:\/\/recalld\.example\.org\/incidents\/\d+$/) as string,
+  });
+  expect(bodies(slack).slice(tested)).toHaveLength(2);
+  const events = bodies(pagerduty).slice(tested);
+  expect([events[0]?.['event_action'], events.at(-1)?.['event_action']]).toEqual(['trigger', 'resolve']);
+  expect(new Set(events.map((event) => event['dedup_key'])).size).toBe(1);
+  await second.stop();
+}, 400_000);

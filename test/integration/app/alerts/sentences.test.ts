@@ -1,0 +1,90 @@
+/** The sentence of an alarm is the same whether recalld says it or Prometheus makes it of the metrics. */
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { defaultRuleSettings } from '../../../../src/app/alerts/rule-catalogue.ts';
+import { ruleFile } from '../../../../src/app/alerts/rule-file.ts';
+import { gaugesOf } from '../../../../src/checks/gauges.ts';
+import { alarmText } from '../../../../src/checks/rules/alarm-text.ts';
+import type { CheckState } from '../../../../src/checks/rules/check-state.ts';
+import { aCheckState } from '../../../support/check-states.ts';
+import { inputSeries, missing, type RuleTest, runPromtool } from '../../../support/promtool.ts';
+import { always } from './signals.ts';
+
+const live = { kind: 'threshold', goldenSet: null } as const;
+const bare = { ciLow: null, ciHigh: null, n: null, before: null } as const;
+const seconds = { ...live, ...bare, measure: 'retriever_latency_p95_seconds', name: 'slow' } as const;
+
+const states: readonly [string, Partial<CheckState>][] = [
+  ['a floor', {}],
+  ['a floor that was never held', { before: null }],
+  ['a value without bounds', { ciLow: null, ciHigh: null }],
+  ['a value by itself', bare],
+  ['values that lie between two roundings', { value: 0.03125, ciLow: 0.15625, ciHigh: 0.34375, before: -0.03125 }],
+  ['a fall', { kind: 'regression', value: -0.05, ciLow: -0.08, ciHigh: -0.02, threshold: -0.02, before: 0.0004 }],
+  ['a segment', { ...live, measure: 'error_ratio', segment: 'tenant="a\\b"', threshold: 0.05, value: 0.2 }],
+  ['a name with everything in it', { name: 'a "quoted" \\ name on faq' }],
+  ['milliseconds', { ...seconds, value: 0.35123, threshold: 0.25, before: 0.0999 }],
+  ['a second and a half', { ...seconds, value: 1.5, threshold: 1, before: 12.3456 }],
+  ['minutes', { ...seconds, value: 125.9, threshold: 60, before: 59.99 }],
+  ['hours and days', { ...seconds, value: 11_200, threshold: 259_200, before: 90_061 }],
+  ['labels that are gone', { kind: 'stale_labels', measure: 'stale_labels', value: 0.14, ...bare, n: 50 }],
+  ['the midnight before', { breachedSince: new Date('2026-11-20T00:00:00.999Z') }],
+];
+
+describe.skipIf(missing('promtool'))('Prometheus says', () => {
+  const rules = stringify(ruleFile(defaultRuleSettings), { lineWidth: 0 });
+  const timeline = { minutes: 90, step: 1 };
+
+  function played(name: string, alertname: string, state: CheckState, description: string): RuleTest {
+    const { pipeline, name: check } = state;
+    const severity = alertname === 'RecalldCheckCritical' ? 'critical' : 'warning';
+    return {
+      name,
+      interval: '1m',
+      input_series: gaugesOf(state).flatMap((sample) =>
+        ['a:8321', 'b:8321'].map((instance) =>
+          inputSeries(
+            { ...sample, labels: { ...sample.labels }, isCounter: false, at: always(sample.value) },
+            instance,
+            timeline,
+          ),
+        ),
+      ),
+      alert_rule_test: [
+        {
+          eval_time: '90m',
+          alertname,
+          exp_alerts: [
+            {
+              exp_labels: { severity, job: 'recalld', pipeline, check },
+              exp_annotations: { ...annotations[alertname], description },
+            },
+          ],
+        },
+      ],
+    };
+  }
+
+  const annotations: Readonly<Record<string, object>> = {
+    RecalldCheckCritical: {
+      summary: 'Retrieval of docs is broken: a check is critical.',
+      diagnosis: 'Cause not yet known.',
+    },
+    RecalldCheckNoData: {
+      summary: 'Nobody knows how retrieval of docs is: a check has no data.',
+      diagnosis: 'Cause not yet known.',
+    },
+  };
+
+  it.each(states)('of %s what recalld says', (name, parts) => {
+    const state = aCheckState(parts);
+    const description = `${alarmText(state)}. The check "${state.name}" of docs is critical, and the luck of the draw of queries does not explain it.`;
+    expect(runPromtool(rules, [played(name, 'RecalldCheckCritical', state, description)])).toBe('');
+  });
+
+  it('of a check without data since when, and how it was', () => {
+    const state = aCheckState({ verdict: 'no_data', ...bare, value: null, before: 0.9 });
+    const description = `${alarmText(state)}. The check "${state.name}" of docs has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.`;
+    expect(runPromtool(rules, [played('no data', 'RecalldCheckNoData', state, description)])).toBe('');
+  });
+});

@@ -1,0 +1,66 @@
+/** Queries of the baseline that are asked again: what the store lost shows without anybody asking for it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askAgain } from '../../../src/density/ask-again.ts';
+import { useDatabase } from '../../support/database.ts';
+import { evenly, HOUR, WatchedStream } from '../../support/watched-stream.ts';
+
+const TOPICS = [0, 1, 2, 3, 4, 5];
+const ROUND_MS = 5 * 60_000;
+
+describe('queries of the baseline that are asked again', () => {
+  const database = useDatabase();
+  let stream: WatchedStream;
+  beforeAll(async () => {
+    stream = new WatchedStream(database.pool, { windowMs: 4 * HOUR, needs: { days: 3, sessions: 600 } });
+    await stream.run(3 * 24 + 8, 12, evenly(TOPICS), 4);
+  }, 120_000);
+  afterAll(() => stream.close());
+
+  /** The job, each minute of an hour. */
+  async function anHour(): Promise<number> {
+    const before = stream.store.searches;
+    for (let minute = 0; minute < 60; minute++) {
+      await askAgain(stream.deps, stream.plan, new AbortController().signal);
+      stream.clock.set(new Date(stream.clock.now().getTime() + 60_000));
+    }
+    return stream.store.searches - before;
+  }
+
+  async function measured() {
+    const latest = await stream.deps.measurements.latest(stream.clock.now());
+    return latest.find(({ measure }) => measure === 'repeat_density') ?? null;
+  }
+
+  it('find what they found: a density of exactly 1, of a hundred in an hour', async () => {
+    expect(await anHour()).toBe(108);
+    const { newest, gap } = (await measured()) ?? {};
+    expect(gap).toBeNull();
+    expect(newest).toMatchObject({ value: 1, n: 108, ciMethod: 'wilson', details: { fell: 0 } });
+  });
+
+  it('show within the hour that a topic was deleted, although nobody asks', async () => {
+    stream.store.hold(stream.chunksOf(TOPICS.slice(1)));
+    await anHour();
+    const { newest } = (await measured()) ?? {};
+    expect(newest?.ciHigh).toBeLessThan(0.95);
+    expect(newest?.value).toBeGreaterThan(0.3);
+    // A sixth of the baseline asked for it.
+    expect(newest?.details['fell']).toBeGreaterThanOrEqual(8);
+  });
+
+  it('show what came back', async () => {
+    stream.store.hold(stream.chunksOf(TOPICS));
+    await anHour();
+    expect((await measured())?.newest).toMatchObject({ value: 1 });
+  });
+
+  it('have no value while the store does not answer, with the reason, and one in the next round', async () => {
+    stream.store.failure = 'connection refused';
+    await anHour();
+    expect((await measured())?.gap).toMatchObject({ reason: 'store_failed' });
+    stream.store.failure = null;
+    stream.clock.set(new Date(stream.clock.now().getTime() + ROUND_MS));
+    await anHour();
+    expect(await measured()).toMatchObject({ gap: null, newest: { value: 1 } });
+  });
+});

@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createIncidents } from '../../../src/diagnosis/incidents.ts';
+import type { NotifyConfig } from '../../../src/notifications/config.ts';
+import { createNotifications } from '../../../src/notifications/notifications.ts';
+import { type NotifyDeps, notify } from '../../../src/notifications/notify.ts';
+import { createReceivers } from '../../../src/notifications/receivers.ts';
+import { DAY_MS } from '../../../src/time.ts';
+import { aDiagnosis, anAlarm } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { type FaultServer, inTurn, json, startFaultServer, status } from '../../support/fault-server.ts';
+import { MemoryLogger } from '../../support/memory-telemetry.ts';
+import { SteerableClock } from '../../support/steerable-clock.ts';
+
+const database = useDatabase();
+const never = new AbortController().signal;
+
+let server: FaultServer;
+let clock: SteerableClock;
+let logger: MemoryLogger;
+let counted: string[];
+let pipeline: string;
+let pipelines = 0;
+
+beforeEach(async () => {
+  server = await startFaultServer(json({ ok: true }));
+  onTestFinished(() => server.close());
+  await database.pool.query('delete from incidents');
+  clock = new SteerableClock();
+  logger = new MemoryLogger();
+  counted = [];
+  pipeline = `told-${(pipelines += 1)}`;
+});
+
+const incidents = () => createIncidents(database.pool);
+
+function depsFor(...receivers: readonly (Partial<NotifyConfig> & Pick<NotifyConfig, 'kind'>)[]): NotifyDeps {
+  const configs = receivers.map((one) => ({ url: server.url, headers: {}, min_severity: 'critical', ...one }));
+  const made = createReceivers(configs as NotifyConfig[]);
+  onTestFinished(() => made.forEach((one) => one.close()));
+  return {
+    incidents: incidents(),
+    notifications: createNotifications(database.pool),
+    receivers: made,
+    message: { consoleUrl: null, summaries: new Map() },
+    meter: { increment: (_name, labels) => void counted.push(Object.values(labels).join(' ')) },
+    clock,
+    logger,
+  };
+}
+
+const open = (parts: Parameters<typeof aDiagnosis>[0] = {}, severity: 'critical' | 'warning' = 'critical') =>
+  incidents().look([anAlarm({ severity })], aDiagnosis({ pipeline, ...parts }), clock.now());
+const heard = (): string[] =>
+  server.requests.map(({ body }) => {
+    const { event, event_action: action } = JSON.parse(body) as Record<string, string>;
+    return event ?? action ?? 'text';
+  });
+
+describe('the receivers of notifications', () => {
+  it('get one message to open and one to close, however many replicas look', async () => {
+    const deps = depsFor({ kind: 'webhook' });
+    await open();
+    await Promise.all([1, 2, 3, 4].map(() => notify(deps, never)));
+    await notify(deps, never);
+    expect(heard()).toEqual(['incident.opened']);
+    await incidents().close(pipeline, clock.now());
+    await Promise.all([1, 2, 3, 4].map(() => notify(deps, never)));
+    await notify(deps, never);
+    expect(heard()).toEqual(['incident.opened', 'incident.closed']);
+    expect(counted).toEqual(['webhook sent', 'webhook sent']);
+  });
+
+  it('get what was due although the process that had taken it died, once its lease is over', async () => {
+    const deps = depsFor({ kind: 'webhook' });
+    await open();
+    const [incident] = await incidents().open();
+    await deps.notifications.add(incident?.id ?? '', deps.receivers[0]?.id ?? '', 'opened', clock.now());
+    expect(await deps.notifications.take(clock.now())).toHaveLength(1);
+    await notify(deps, never);
+    expect(heard()).toEqual([]);
+    await clock.advance(61_000);
+    await notify(deps, never);
+    expect(heard()).toEqual(['incident.opened']);
+  });
+
+  it('are tried again while they fail, and hear the beginning before the end', async () => {
+    const deps = depsFor({ kind: 'webhook' });
+    server.respondWith(inTurn(status(503), status(503), json({})));
+    await open();
+    await notify(deps, never);
+    await incidents().close(pipeline, clock.now());
+    await notify(deps, never);
+    await clock.advance(10_000);
+    await notify(deps, never);
+    await clock.advance(20_000);
+    await notify(deps, never);
+    await notify(deps, never);
+    expect(heard()).toEqual(['incident.opened', 'incident.opened', 'incident.opened', 'incident.closed']);
+    expect(counted).toEqual(['webhook failed', 'webhook failed', 'webhook sent', 'webhook sent']);
+  });
+
+  it('are given up after an hour, which is counted and said without the address', async () => {
+    const deps = depsFor({ kind: 'slack', url: `${server.url}/services/T0/SECRET` });
+    server.respondWith(status(500));
+    await open();
+    for (let minute = 0; minute <= 66; minute += 1) {
+      await notify(deps, never);
+      await clock.advance(60_000);
+    }
+    const tries = server.requests.length;
+    await incidents().close(pipeline, clock.now());
+    await notify(deps, never);
+    expect(server.requests).toHaveLength(tries);
+    expect(counted.filter((one) => one === 'slack given_up')).toHaveLength(1);
+    expect(JSON.stringify(logger.lines)).toContain('nobody could be told of an incident for an hour');
+    expect(JSON.stringify(logger.lines)).not.toContain('SECRET');
+  });
+
+  it('hear of no end whose beginning was given up while it waited behind it', async () => {
+    const deps = depsFor({ kind: 'webhook' });
+    server.respondWith(status(500));
+    await open();
+    await notify(deps, never);
+    await incidents().close(pipeline, clock.now());
+    await clock.advance(61 * 60_000);
+    await notify(deps, never);
+    expect(counted).toEqual(['webhook failed', 'webhook given_up']);
+    server.respondWith(json({}));
+    await clock.advance(60_000);
+    await notify(deps, never);
+    expect(heard()).toEqual(['incident.opened', 'incident.opened']);
+  });
+
+  it('hear of an end that nobody could tell for days', async () => {
+    const deps = depsFor({ kind: 'webhook' });
+    await open();
+    await notify(deps, never);
+    await incidents().close(pipeline, clock.now());
+    await clock.advance(8 * DAY_MS);
+    await notify(deps, never);
+    expect(heard()).toEqual(['incident.opened', 'incident.closed']);
+  });
+
+  it('are told as much as they asked for', async () => {
+    const deps = depsFor({ kind: 'webhook' }, { kind: 'slack', min_severity: 'warning' });
+    await open({}, 'warning');
+    await notify(deps, never);
+    expect(heard()).toEqual(['text']);
+  });
+
+  it('hear a corrected cause where that makes no sound', async () => {
+    const deps = depsFor({ kind: 'webhook' }, { kind: 'pagerduty' });
+    await open({ cause: 'unknown', confidence: 'low' });
+    await notify(deps, never);
+    await clock.advance(60_000);
+    await open();
+    await notify(deps, never);
+    await notify(deps, never);
+    expect(heard().toSorted()).toEqual(['incident.opened', 'trigger', 'trigger']);
+    expect(server.requests.at(-1)?.body).toContain('Likely cause: the retriever is down');
+  });
+});

@@ -1,0 +1,220 @@
+/**
+ * A service whose documents say how good they are, a judge behind a real HTTP endpoint that reads it, and live traffic of
+ * which everything is known.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Pool } from 'pg';
+import { createErasure } from '../../src/erasure/erase.ts';
+import { createChatJudge } from '../../src/judging/judge.ts';
+import { judgeLiveTraffic } from '../../src/judging/judge-live-traffic.ts';
+import { createJudgeSpending } from '../../src/judging/judge-spending.ts';
+import { createJudgedTable } from '../../src/judging/judged-table.ts';
+import type { JudgingDeps, JudgingPlan } from '../../src/judging/plan.ts';
+import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
+import { createLiveWindows } from '../../src/live/sql/live-windows.ts';
+import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
+import { createMeasurements, type LatestMeasurement } from '../../src/measures/measurements.ts';
+import { createOpenAiChatModel } from '../../src/models/chat-model.ts';
+import { createHttpRetriever } from '../../src/retrievers/http.ts';
+import { HOUR_MS } from '../../src/time.ts';
+import { NOON } from './builders.ts';
+import { type FaultServer, type ReceivedRequest, type Responder, startFaultServer } from './fault-server.ts';
+import { HandClock } from './hand-clock.ts';
+import { aJsonApi } from './json-api.ts';
+import { aSample } from './live-traffic.ts';
+import { type RecordedLog, recordLog } from './log.ts';
+
+export const HASH_KEY = 'a key of sixteen bytes or more';
+export const PIPELINE = 'docs';
+
+function json(response: ServerResponse, body: unknown): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+/** The answer of a chat model that says this. */
+export function chatAnswer(content: string): Responder {
+  return (_, response) =>
+    json(response, {
+      choices: [{ message: { content }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 500, completion_tokens: 10 },
+    });
+}
+
+/** What a request asked the model to read. */
+export function promptOf({ body }: ReceivedRequest): string {
+  const { messages } = JSON.parse(body) as { messages: { role: string; content: string }[] };
+  return messages.filter(({ role }) => role === 'user').map(({ content }) => content)[0] ?? '';
+}
+
+/** A judge that reads the quality off the document, and gives `bias` more, up to 3. */
+export function judgeWithBias(bias: number): Responder {
+  return (request, response) => {
+    const quality = Number(/quality ([0-3])/.exec(promptOf(request))?.[1] ?? 0);
+    chatAnswer(JSON.stringify({ grade: Math.min(3, quality + bias) }))(request, response);
+  };
+}
+
+/** The document at a rank for a question; `quality` is what a person would grade it. */
+export function documentOf(question: string, rank: number): { id: string; quality: number; text: string } {
+  const seed = Buffer.from(question).reduce((sum, byte) => (31 * sum + byte) % 9973, 7 + 977 * rank);
+  const quality = seed % 4;
+  return { id: `${question}/${rank}`, quality, text: `It says of ${question}, rank ${rank}: quality ${quality}.` };
+}
+
+const DEPTH = 3;
+
+export class JudgingWorld {
+  readonly clock = new HandClock(NOON);
+  readonly log: RecordedLog = recordLog();
+  readonly counted: { name: string; labels: Readonly<Record<string, string>>; by: number }[] = [];
+  readonly deps: JudgingDeps;
+  readonly plan: JudgingPlan;
+  readonly judge: FaultServer;
+  readonly #service: FaultServer;
+  readonly #pool: Pool;
+  /** Texts of documents that are not as `documentOf` says. */
+  readonly texts = new Map<string, string>();
+
+  private constructor(pool: Pool, judge: FaultServer, service: FaultServer, changes: Partial<JudgingPlan>) {
+    this.#pool = pool;
+    this.judge = judge;
+    this.#service = service;
+    service.respondWith((request, response) => {
+      const { query, k } = JSON.parse(request.body) as { query: string; k: number };
+      const results = Array.from({ length: k }, (_, at) => documentOf(query, at + 1)).map(({ id, text }) => ({
+        id,
+        score: 1,
+        text: this.texts.get(id) ?? text,
+      }));
+      json(response, { results });
+    });
+    this.deps = {
+      judged: createJudgedTable(pool),
+      spending: createJudgeSpending(pool),
+      windows: createLiveWindows(pool),
+      measurements: createMeasurements(pool),
+      meter: {
+        increment: (name, labels, by = 1) => {
+          this.counted.push({ name, labels, by });
+        },
+      },
+      hashKey: HASH_KEY,
+      clock: this.clock,
+      logger: this.log.logger,
+    };
+    const api = aJsonApi(judge.url, { service: 'The chat model', configField: 'llm', timeoutMs: 300 });
+    this.plan = {
+      pipeline: PIPELINE,
+      judge: createChatJudge(createOpenAiChatModel({ api, model: 'stand-in' }), judge.url, { input: 1, output: 1 }),
+      queriesPerDay: 2400,
+      depth: DEPTH,
+      maxCostPerDay: 1000,
+      peopleShare: 0.3,
+      segmentKeys: ['course'],
+      maxSegments: 5,
+      retentionDays: 30,
+      retriever: createHttpRetriever({
+        url: service.url,
+        method: 'POST',
+        headers: {},
+        body: { query: '{{text}}', k: '{{k}}' },
+        results: { list: 'results', id: 'id', score: 'score', text: 'text' },
+        timeoutMs: 2000,
+        retries: 0,
+        configField: 'retriever',
+        repeatsAnswers: true,
+      }),
+      store: null,
+      embedder: null,
+      ...changes,
+    };
+  }
+
+  static async start(pool: Pool, changes: Partial<JudgingPlan> = {}): Promise<JudgingWorld> {
+    const [judge, service] = [await startFaultServer(judgeWithBias(0)), await startFaultServer(chatAnswer(''))];
+    return new JudgingWorld(pool, judge, service, changes);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.judge.close(), this.#service.close(), this.plan.retriever.close?.()]);
+  }
+
+  /** The round that begins, and an hour of traffic after it. */
+  async hourOf(samples: readonly LiveSample[]): Promise<void> {
+    await this.round();
+    const traffic = createLiveTraffic(this.#pool, 'test');
+    await traffic.createPartitions(this.clock.now());
+    const minute = (at: Date): Date => new Date(Math.floor(at.getTime() / 60_000) * 60_000);
+    await traffic.record({
+      samples,
+      counts: samples.map(({ pipeline, receivedAt, outcome, probability }) => ({
+        pipeline,
+        minute: minute(receivedAt),
+        outcome,
+        queries: Math.round(1 / probability),
+      })),
+      levels: [],
+    });
+    this.clock.set(new Date(this.clock.now().getTime() + HOUR_MS));
+  }
+
+  round(signal: AbortSignal = new AbortController().signal): Promise<void> {
+    return judgeLiveTraffic(this.deps, [this.plan], signal);
+  }
+
+  /** `count` queries in sessions of two, all of them kept with this probability, in the hour that the next round draws from. */
+  samples(count: number, parts: Partial<LiveSample> = {}): LiveSample[] {
+    return Array.from({ length: count }, (_, i) => {
+      const question = parts.text ?? `question ${i}`;
+      return aSample({
+        id: `q${i}`,
+        sessionHash: `session ${Math.floor(i / 2)}`,
+        unitHash: Math.floor(i / 2) / count,
+        traceId: null,
+        text: question,
+        receivedAt: new Date(this.clock.now().getTime() - 20 * 60_000),
+        occurredAt: new Date(this.clock.now().getTime() - 20 * 60_000),
+        results: Array.from({ length: DEPTH }, (_, at) => ({ id: documentOf(question, at + 1).id, score: 1 })),
+        segments: { course: i % 4 === 0 ? 'maths' : 'history' },
+        ...parts,
+      });
+    });
+  }
+
+  /** What people grade of the queries that were drawn for them. */
+  async peopleGrade(): Promise<number> {
+    const { rows } = await this.#pool.query<{ query_id: string; documents: [string, string | null][] }>(
+      `select query_id, documents from judged_queries where is_for_people and outcome = 'ok'`,
+    );
+    const grades = rows.flatMap(({ query_id: queryId, documents }) =>
+      documents.map(([documentId]) => {
+        const [question = '', rank] = documentId.split('/');
+        return { queryId, documentId, grade: documentOf(question, Number(rank)).quality };
+      }),
+    );
+    await this.deps.judged.recordPeople(PIPELINE, grades, this.clock.now());
+    return rows.length;
+  }
+
+  async latest(measure: string, segment = 'all'): Promise<LatestMeasurement | null> {
+    const all = await createMeasurements(this.#pool).latest(this.clock.now());
+    return all.find((one) => one.measure === measure && one.segment === segment) ?? null;
+  }
+
+  eraseQuery(id: string): Promise<unknown> {
+    return createErasure(this.#pool, HASH_KEY).eraseQuery(id);
+  }
+
+  async count(sql: string): Promise<number> {
+    const { rows } = await this.#pool.query<{ count: number }>(`select count(*)::integer as count from ${sql}`);
+    return rows[0]?.count ?? 0;
+  }
+
+  total(name: string, labels: Readonly<Record<string, string>> = {}): number {
+    const matches = this.counted.filter(
+      (one) => one.name === name && Object.entries(labels).every(([key, value]) => one.labels[key] === value),
+    );
+    return matches.reduce((sum, { by }) => sum + by, 0);
+  }
+}

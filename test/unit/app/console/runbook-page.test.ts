@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { documentedAlerts } from '../../../../docs/build/runbooks-page.ts';
+import { readRunbook } from '../../../../src/app/console/runbook-page.tsx';
+
+describe('the runbooks of the console', () => {
+  it('are there for every alert, with their headings, commands and links to each other', async () => {
+    for (const { alert } of documentedAlerts()) expect(await readRunbook(alert)).toMatchObject({ title: alert });
+    const { html } = await readRunbook('RecalldCheckCritical');
+    expect(html).toContain('<h2>What it means</h2>');
+    expect(html).toContain('recalld checks --pipeline docs');
+    expect(html).toContain('<a href="/runbooks/RecalldStoreShrank">RecalldStoreShrank</a>');
+  });
+
+  it('lead nowhere that the console does not serve', async () => {
+    for (const name of [...documentedAlerts().map(({ alert }) => alert), 'README']) {
+      const { html } = await readRunbook(name);
+      const links = [...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href ?? '');
+      expect(links.filter((href) => !/^(?:https?:\/\/|\/runbooks\/\w+$)/.test(href))).toEqual([]);
+    }
+  });
+
+  it.each(['RecalldNothing', '../metrics', '..', ''])('have no page %s', async (name) => {
+    await expect(readRunbook(name)).rejects.toThrow(`There is no runbook ${name}; see /runbooks/README.`);
+  });
+});

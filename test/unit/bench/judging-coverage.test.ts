@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { measureJudging } from '../../../bench/judging-coverage.ts';
+
+it('holds the bounds of every judged measure against the truth, with judges of each bias and agreement', {
+  timeout: 120_000,
+}, () => {
+  const { cells } = measureJudging(true, 1, () => undefined);
+  expect(new Set(cells.map(({ judge: { bias, kappa } }) => `${bias} ${kappa}`)).size).toBe(12);
+  expect(new Set(cells.map(({ bound }) => bound)).size).toBe(5);
+  for (const { bound, draws } of cells) expect([bound, draws]).toEqual([bound, 4]);
+  const held = cells.filter(({ coverage }) => coverage.share >= 0.75);
+  expect(held.length).toBeGreaterThan(0.8 * cells.length);
+});

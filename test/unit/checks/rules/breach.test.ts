@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { type Breach, type Look, rememberBreach } from '../../../../src/checks/rules/breach.ts';
+import { hours } from '../../../support/measurements.ts';
+
+/** A look at each hour, at a measurement of the hour before. */
+function looks(parts: readonly (Partial<Look> | 'good' | 'bad')[]): Breach[] {
+  let breach: Breach | null = null;
+  return parts.map((part, hour) => {
+    const isBad = part === 'bad';
+    breach = rememberBreach(breach, {
+      verdict: isBad ? 'critical' : 'ok',
+      isBeyond: isBad,
+      value: isBad ? 0.1 : 0.9,
+      evidence: { from: hours(hour - 1), until: hours(hour) },
+      outageAt: null,
+      ...(typeof part === 'string' ? {} : part),
+    });
+    return breach;
+  });
+}
+
+const unconfirmed: Partial<Look> = { verdict: 'ok', isBeyond: true, value: 0.2 };
+const recovering: Partial<Look> = { verdict: 'critical', isBeyond: false };
+const noData: Partial<Look> = { verdict: 'no_data', value: null, evidence: null };
+const out = (hour: number): Partial<Look> => ({ verdict: 'critical', isBeyond: true, value: 0, outageAt: hours(hour) });
+
+describe('a breach', () => {
+  it('begins with its first bad measurement, confirmed or not, and keeps the last good value', () => {
+    expect(looks(['good', unconfirmed, 'bad']).at(-1)).toEqual({
+      before: 0.9,
+      breachedSince: hours(1),
+      outageUntil: null,
+    });
+  });
+
+  it('goes on while it recovers and while nothing is known, and is over when the check is ok', () => {
+    const [, , third, fourth, last] = looks(['good', 'bad', recovering, noData, 'good']);
+    expect(third).toMatchObject({ before: 0.9, breachedSince: hours(1) });
+    expect(fourth).toMatchObject({ before: 0.9, breachedSince: hours(1) });
+    expect(last).toEqual({ before: 0.9, breachedSince: null, outageUntil: null });
+  });
+
+  it('knows nothing from before when it was never ok', () => {
+    expect(looks(['bad'])).toEqual([{ before: null, breachedSince: hours(0), outageUntil: null }]);
+  });
+
+  it('is of an outage while every bad measurement reaches into it, as those do that overlap its end', () => {
+    const during = looks(['good', out(1), out(2), 'bad', 'good']);
+    expect(during.map(({ outageUntil }) => outageUntil)).toEqual([null, hours(1), hours(2), hours(2), null]);
+  });
+
+  it('is its own when a bad measurement is wholly of later times, or when it began before the outage', () => {
+    expect(looks(['good', out(1), 'bad', 'bad']).map(({ outageUntil }) => outageUntil)).toEqual([
+      null,
+      hours(1),
+      hours(1),
+      null,
+    ]);
+    expect(looks(['good', 'bad', out(2)]).at(-1)?.outageUntil).toBeNull();
+  });
+
+  it('stays of the outage through good measurements that do not end it yet', () => {
+    expect(looks(['good', out(1), recovering, recovering]).at(-1)?.outageUntil).toEqual(hours(1));
+  });
+});

@@ -1,0 +1,54 @@
+import { array, assert, double, property, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { baselineScores } from '../../../../src/density/rules/query-score.ts';
+import { repeatDensity, type ScorePair } from '../../../../src/density/rules/repeat-density.ts';
+
+/** Scores 0.001 to 1. */
+const scores = baselineScores(
+  Array.from({ length: 1000 }, (_, i) => (i + 1) / 1000),
+  [],
+  0,
+);
+const same = (n: number): ScorePair[] =>
+  Array.from({ length: n }, (_, i) => ({ before: (i + 1) / n, now: (i + 1) / n }));
+/** The first ones find nothing any more. */
+const lost = (n: number, fell: number): ScorePair[] =>
+  same(n).map((pair, i) => (i < n - fell ? pair : { ...pair, now: -1 }));
+
+describe('repeatDensity', () => {
+  it('is exactly 1 for a store that answers as it did, and claims no more than so many queries can show', () => {
+    const { density, ciLow, ciHigh, ciMethod, fell } = repeatDensity(same(100), scores);
+    expect({ density, ciMethod, fell }).toEqual({ density: 1, ciMethod: 'wilson', fell: 0 });
+    // Wilson's upper bound of 0 in 100, all of them at the most that a surprise can change: exp(-0.037 ln 100).
+    expect(ciLow).toBeCloseTo(0.84336, 5);
+    expect(ciHigh).toBeCloseTo(1 / 0.84336, 4);
+  });
+
+  it('is surely below 1 when a tenth of the queries lost what they found', () => {
+    const { density, ciHigh, fell } = repeatDensity(lost(100, 10), scores);
+    expect(fell).toBe(10);
+    expect(density).toBeLessThan(0.7);
+    expect(ciHigh).toBeLessThan(0.85);
+  });
+
+  it('calls nothing lost for one query in a hundred', () => {
+    expect(repeatDensity(lost(100, 1), scores).ciHigh).toBeGreaterThan(1);
+  });
+
+  it('rises above 1 when queries find more than then', () => {
+    const gained = same(100).map(({ before }) => ({ before, now: Math.min(1, before + 0.3) }));
+    expect(repeatDensity(gained, scores).ciLow).toBeGreaterThan(1);
+  });
+
+  it('lies within its bounds, whatever was found', () => {
+    const score = double({ min: -1, max: 1, noNaN: true });
+    assert(
+      property(array(record({ before: score, now: score }), { minLength: 1, maxLength: 60 }), (pairs) => {
+        const { density, ciLow, ciHigh } = repeatDensity(pairs, scores);
+        expect(ciLow).toBeLessThanOrEqual(density + 1e-9);
+        expect(ciHigh).toBeGreaterThanOrEqual(density - 1e-9);
+        expect([density, ciLow, ciHigh].every((value) => value >= 0 && Number.isFinite(value))).toBe(true);
+      }),
+    );
+  });
+});

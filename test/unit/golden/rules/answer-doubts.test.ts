@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { doubtsOfAnswers } from '../../../../src/golden/rules/answer-doubts.ts';
+import { aGoldenQuery, documents } from '../../../support/builders.ts';
+
+const queries = Array.from({ length: 6 }, (_, index) =>
+  aGoldenQuery({
+    id: `q${index}`,
+    judgments: [
+      { documentId: `doc-aside-${index}`, grade: 0 },
+      { documentId: `doc-reset-${index}`, grade: 2 },
+    ],
+  }),
+);
+
+/** Each query is answered with these ids, followed by its number. */
+function answers(...ids: readonly string[]) {
+  return queries.map(({ id }, index) => ({
+    queryId: id,
+    documents: documents(...ids.map((one) => `${one}-${index}`)),
+  }));
+}
+
+describe('what answers show to be a mistake of the config or of the set', () => {
+  it('is nothing while one judged document comes, and as many as were asked for', () => {
+    const [first, ...others] = answers('kb-reset', 'kb-aside');
+    const one = { queryId: 'q0', documents: documents('x', 'doc-reset-0') };
+    expect(first).toBeDefined();
+    expect(doubtsOfAnswers(queries, [one, ...others], 2)).toEqual({ ids: null, depth: null });
+  });
+
+  it('is ids that the retriever never returns, shown by an example of either side', () => {
+    expect(doubtsOfAnswers(queries, answers('kb-reset', 'kb-aside'), 2)).toEqual({
+      ids: 'None of the 12 returned documents is judged: the set has doc-reset-0, the retriever returned kb-reset-0. If both name the same document, mend the ids of the set or retriever.results.id.',
+      depth: null,
+    });
+  });
+
+  it('is fewer documents than were asked for, once enough answers came', () => {
+    const short = answers('doc-reset', 'doc-aside', 'other');
+    expect(doubtsOfAnswers(queries, short, 10)).toEqual({
+      ids: null,
+      depth:
+        'Asked for 10 documents, the retriever never returned more than 3: see that {{k}} is in its request and that it has no limit of its own, or lower golden[].cutoffs.',
+    });
+    expect(doubtsOfAnswers(queries, short.slice(0, 4), 10).depth).toBeNull();
+  });
+
+  it('is nothing of a retriever that failed or found nothing: that is said elsewhere', () => {
+    const nothing = queries.map(({ id }) => ({ queryId: id, documents: [] }));
+    expect(doubtsOfAnswers(queries, nothing, 10)).toEqual({ ids: null, depth: null });
+    expect(doubtsOfAnswers(queries, [], 10)).toEqual({ ids: null, depth: null });
+  });
+});

@@ -1,0 +1,94 @@
+import { assert, integer, property } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  chanceOfRow,
+  describePower,
+  detectableDrop,
+  usualCheck,
+} from '../../../../src/golden/rules/detectable-drop.ts';
+import { rerunVariance } from '../../../../src/golden/rules/known-noise.ts';
+import { aRerunNoise } from '../../../support/builders.ts';
+import { uniforms } from '../../../support/uniforms.ts';
+
+const check = { ...usualCheck, measure: 'ndcg@10' };
+const still = aRerunNoise({ isStill: true });
+
+describe('the chance of hits in a row', () => {
+  it('is that of all sequences, counted', () => {
+    assert(
+      property(integer({ min: 1, max: 4 }), integer({ min: 0, max: 10 }), (row, looks) => {
+        let hits = 0;
+        for (let bits = 0; bits < 2 ** looks; bits++) {
+          const sequence = Array.from({ length: looks }, (_, look) => (bits >> look) & 1).join('');
+          if (sequence.includes('1'.repeat(row))) hits++;
+        }
+        expect(chanceOfRow(0.5, row, looks)).toBeCloseTo(hits / 2 ** looks, 12);
+      }),
+    );
+  });
+
+  it('is all of it when every look is a hit', () => {
+    expect(chanceOfRow(1, 2, 2)).toBe(1);
+    expect(chanceOfRow(1, 2, 1)).toBe(0);
+  });
+});
+
+describe('the drop that a set finds', () => {
+  it('is that of the check for a retriever that always answers the same', () => {
+    expect(detectableDrop(still, 20, check, 2)).toBe(0.02);
+  });
+
+  it('is nothing within fewer runs than the check takes', () => {
+    expect(detectableDrop(still, 100, check, 1)).toBeNull();
+  });
+
+  it('is smaller within more runs, and with more queries', () => {
+    const noise = aRerunNoise({ ofQueries: 0.01 });
+    const drop = (n: number, looks: number): number => detectableDrop(noise, n, check, looks) ?? Number.NaN;
+    expect(drop(100, 24)).toBeLessThan(drop(100, 2));
+    expect(drop(400, 2)).toBeLessThan(drop(100, 2));
+  });
+
+  it('is called four times of five in a simulation of such retrievers', () => {
+    const noise = aRerunNoise({ standardDeviation: Math.sqrt(2 * 0.0002), ofQueries: 0.01 });
+    const drop = detectableDrop(noise, 100, check, 24) ?? Number.NaN;
+    const random = uniforms(17);
+    const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+    // 0.01 / 100 of the queries and 0.0002 - 0.01 / 100 that they share.
+    const deviation = Math.sqrt(0.0002);
+    const least = Math.max(check.drop, 2.5758293 * Math.sqrt(rerunVariance(noise, 100)));
+    let called = 0;
+    for (let stream = 0; stream < 2000; stream++) {
+      const baseline = (normal() * deviation) / Math.sqrt(10);
+      let row = 0;
+      for (let run = 0; run < 24 && row < 2; run++) {
+        row = normal() * deviation - drop - baseline <= -least ? row + 1 : 0;
+      }
+      if (row === 2) called++;
+    }
+    expect(called / 2000).toBeGreaterThan(0.77);
+    expect(called / 2000).toBeLessThan(0.83);
+  });
+});
+
+describe('what is said of it', () => {
+  it('names the assumption while nothing was rerun', () => {
+    expect(describePower(null, 100, check, 24)).toBe(
+      'ndcg@10: what fall it finds is not known before a run is pinned with reruns, which measure the noise of the retriever (`recalld baselines pin RUN --reruns 9`). One that always answers the same shows each fall of 0.0200 or more in 2 runs.',
+    );
+  });
+
+  it('is certain of a retriever that always answered the same', () => {
+    expect(describePower(still, 100, check, 24)).toBe(
+      'ndcg@10: each fall of 0.0200 or more is called within 2 runs, as the retriever answered the same in 10 runs.',
+    );
+  });
+
+  it('has the noise behind it, and the day where it has runs enough', () => {
+    const noise = aRerunNoise();
+    expect(describePower(noise, 300, check, 24)).toMatch(
+      /^ndcg@10: with 300 queries and the noise of 10 runs a fall of 0\.0\d+ is called within 2 runs with a chance of 0\.8, one of 0\.0\d+ within a day \(24 runs\); the check watches for 0\.0200\.$/,
+    );
+    expect(describePower(noise, 300, check, 1)).not.toContain('within a day');
+  });
+});

@@ -1,0 +1,69 @@
+import { array, assert, constantFrom, property, uniqueArray } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { confirmForbidden, forbiddenResults, forbids } from '../../../../src/golden/rules/forbidden.ts';
+import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
+import type { GoldenQuery } from '../../../../src/model.ts';
+
+function query(id: string, forbidden?: readonly string[]): GoldenQuery {
+  return { id, text: id, tags: {}, judgments: [], ...(forbidden === undefined ? {} : { forbidden }) };
+}
+
+function answer(queryId: string, ids: readonly string[] | 'timeout'): QueryAnswer {
+  const common = { queryId, latencyMs: 1, attempts: 1, errorCode: null, errorMessage: null };
+  if (ids === 'timeout') return { ...common, outcome: 'timeout', documents: [] };
+  return { ...common, outcome: ids.length === 0 ? 'empty' : 'ok', documents: ids.map((id) => ({ id, score: null })) };
+}
+
+describe('a forbidden document', () => {
+  it('is named by its id, or by the beginning of it', () => {
+    expect(forbids(['d1', 'tenant-b/*'], 'tenant-b/7')).toBe('tenant-b/*');
+    expect(forbids(['d1', 'tenant-b/*'], 'd1')).toBe('d1');
+    expect(forbids(['d1', 'tenant-b/*'], 'd10')).toBeNull();
+    expect(forbids(['a*b'], 'a*b')).toBe('a*b');
+    expect(forbids(['a*b'], 'axb')).toBeNull();
+  });
+
+  it('is found at its first rank, in the queries that forbid it alone', () => {
+    const queries = [query('q1', ['b/*']), query('q2'), query('q3', ['a/1'])];
+    const answers = [answer('q3', ['b/1', 'a/2']), answer('q2', ['b/1']), answer('q1', ['a/1', 'b/2', 'b/1', 'b/2'])];
+    expect(forbiddenResults(queries, answers)).toEqual([
+      { queryId: 'q1', documentId: 'b/2', rank: 2 },
+      { queryId: 'q1', documentId: 'b/1', rank: 3 },
+    ]);
+  });
+});
+
+describe('a second asking', () => {
+  const queries = [query('q1', ['bad']), query('q2', ['bad']), query('q3')];
+
+  it('confirms what it brings again, at whatever rank, and lets go what it does not', () => {
+    const first = [answer('q1', ['good', 'bad']), answer('q2', ['bad'])];
+    const again = [answer('q1', ['bad', 'good']), answer('q2', ['good'])];
+    expect(confirmForbidden(queries, first, again)).toEqual({
+      asked: 2,
+      failed: 0,
+      confirmed: [{ queryId: 'q1', documentId: 'bad', rank: 2 }],
+      unconfirmed: 0,
+    });
+  });
+
+  it('that fails leaves open what the first brought', () => {
+    const first = [answer('q1', ['bad']), answer('q2', 'timeout')];
+    expect(confirmForbidden(queries, first, [answer('q1', 'timeout')])).toEqual({
+      asked: 1,
+      failed: 1,
+      confirmed: [],
+      unconfirmed: 1,
+    });
+  });
+
+  it('never calls what no answer holds', () => {
+    const ids = uniqueArray(constantFrom('a', 'b', 'c', 'bad'), { maxLength: 4 });
+    assert(
+      property(array(ids, { minLength: 2, maxLength: 2 }), ([one = [], two = []]) => {
+        const { confirmed } = confirmForbidden(queries, [answer('q1', one)], [answer('q1', two)]);
+        expect(confirmed.length).toBe(one.includes('bad') && two.includes('bad') ? 1 : 0);
+      }),
+    );
+  });
+});

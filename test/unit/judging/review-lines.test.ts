@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { readGrades, reviewLine } from '../../../src/judging/review-lines.ts';
+import { NOON } from '../../support/builders.ts';
+
+const query = {
+  id: 'q1',
+  askedAt: NOON,
+  text: 'how do I pay',
+  documents: [
+    { id: 'd1', text: 'By card.', grade: null },
+    { id: 'd2', text: null, grade: 2 },
+  ],
+};
+
+describe('the file of a review', () => {
+  it('is read as it was written: what has no grade stays as it is', () => {
+    expect(readGrades(`${reviewLine(query)}\n\n`, 'review.jsonl')).toEqual([
+      { queryId: 'q1', documentId: 'd2', grade: 2 },
+    ]);
+  });
+
+  it('may have a line for each grade', () => {
+    expect(readGrades('{"query_id": "q1", "document_id": "d1", "grade": 0}', 'f')).toEqual([
+      { queryId: 'q1', documentId: 'd1', grade: 0 },
+    ]);
+  });
+
+  it.each([
+    ['{"query_id"', 'review.jsonl, line 2: this is no JSON;'],
+    ['{"documents": []}', 'review.jsonl, line 2: query_id is missing or not what it should be;'],
+    [
+      '{"query_id": "q", "documents": [{"id": "d", "grade": 4}]}',
+      'review.jsonl, line 2: documents.0.grade is missing or not what it should be;',
+    ],
+    ['7', 'review.jsonl, line 2: this is no judgment;'],
+  ])('%s is refused with its line', (line, message) => {
+    expect(() => readGrades(`\n${line}`, 'review.jsonl')).toThrow(message);
+  });
+});

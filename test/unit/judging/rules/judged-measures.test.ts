@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type GradedDocument,
+  type GradedQuery,
+  judgeAgreement,
+  judgedMeasures,
+  peopleSessions,
+} from '../../../../src/judging/rules/judged-measures.ts';
+
+const window = { depth: 2, counted: {}, segmentKeys: [], maxSegments: 5 };
+
+function document(model: GradedDocument['model'], person: number | null = null, hasText = true): GradedDocument {
+  return { hasText, model, person };
+}
+
+function query(cluster: number, documents: readonly GradedDocument[], parts: Partial<GradedQuery> = {}): GradedQuery {
+  return { cluster, outcome: 'ok', tags: {}, probability: 0.5, isForPeople: true, documents, ...parts };
+}
+
+const of = (queries: readonly GradedQuery[], measure: string, counted = {}) =>
+  judgedMeasures(queries, { ...window, counted }).find((one) => one.measure === measure);
+
+const sessions = (count: number, make: (i: number) => readonly GradedDocument[]): GradedQuery[] =>
+  Array.from({ length: count }, (_, i) => query(i, make(i)));
+
+describe('judged live measures', () => {
+  it('are of the model alone, and say so, while people have graded 7 sessions', () => {
+    const queries = sessions(20, (i) => [document(i % 4, i < 7 ? i % 4 : null)]);
+    expect(of(queries, 'live_precision')).toMatchObject({ kind: 'no_data', reason: 'too_few_labels' });
+    expect(of(queries, 'live_precision_uncorrected')).toMatchObject({ kind: 'value', value: 0.25, n: 20 });
+    expect(peopleSessions(queries)).toBe(7);
+  });
+
+  it('are corrected from the eighth session on, and no longer told uncorrected', () => {
+    const queries = sessions(20, (i) => [document(3, i < 8 ? i % 4 : null)]);
+    expect(of(queries, 'live_hit_rate')).toMatchObject({ kind: 'value', value: 0.5, details: { people_sessions: 8 } });
+    expect(of(queries, 'live_hit_rate_uncorrected')).toBeUndefined();
+  });
+
+  it('leave out what people graded beyond their draw: it is no random part of the traffic', () => {
+    const chosen = sessions(20, () => [document(0, 3)]).map((one) => ({ ...one, isForPeople: false }));
+    expect(of(chosen, 'live_mrr')).toMatchObject({ kind: 'no_data' });
+    expect(peopleSessions(chosen)).toBe(0);
+  });
+
+  it('take a document that the judge failed on for grade 0, and are withheld when it fails too often', () => {
+    const some = sessions(20, (i) => [document(i < 4 ? 'failed' : 3), document(3)]);
+    expect(of(some, 'live_precision_uncorrected')).toMatchObject({ value: 0.9, details: { failed: 4 } });
+    const many = sessions(20, (i) => [document(i < 5 ? 'failed' : 3), document(3)]);
+    expect(of(many, 'live_precision_uncorrected')).toMatchObject({ kind: 'no_data', reason: 'judge_failing' });
+  });
+
+  it('wait for all documents that can be read of a query', () => {
+    const half = sessions(10, () => [document(3, 3), document(3, null)]);
+    expect(peopleSessions(half)).toBe(0);
+    const gone = sessions(10, () => [document(3, 3), document(null, null, false)]);
+    expect(of(gone, 'live_precision')).toMatchObject({ kind: 'value', value: 0.5 });
+  });
+
+  it('hold the weights to the counted arrivals of each outcome', () => {
+    const answered = sessions(10, () => [document(3)]);
+    const failed = Array.from({ length: 3 }, (_, i) => query(100 + i, [], { outcome: 'error', probability: 1 }));
+    const found = of([...answered, ...failed], 'live_hit_rate_uncorrected', { ok: 60, error: 40 });
+    expect(found).toMatchObject({ kind: 'value', n: 10 });
+    expect(found?.kind === 'value' && found.value).toBeCloseTo(0.6, 9);
+  });
+
+  it('are of each segment as well', () => {
+    const tagged = sessions(20, (i) => [document(i % 2 === 0 ? 3 : 0)]).map((one, i) => ({
+      ...one,
+      tags: { course: i % 2 === 0 ? 'maths' : 'history' },
+    }));
+    const found = judgedMeasures(tagged, { ...window, segmentKeys: ['course'] });
+    const value = (segment: string) =>
+      found.find((one) => one.segment === segment && one.measure === 'live_hit_rate_uncorrected');
+    expect(value('course=maths')).toMatchObject({ value: 1 });
+    expect(value('course=history')).toMatchObject({ value: 0 });
+  });
+
+  it('are nothing where nothing was graded', () => {
+    expect(of([], 'live_ndcg')).toMatchObject({ kind: 'no_data', reason: 'too_few_labels' });
+  });
+});
+
+describe('the agreement of the judge', () => {
+  it('is over the documents that both graded of queries drawn for people', () => {
+    const both = sessions(10, (i) => [document(i % 4, i % 4), document('failed', 0), document(2, null)]);
+    expect(judgeAgreement(both)).toMatchObject({ kappa: 1, pairs: 10, sessions: 10 });
+    expect(judgeAgreement(both.map((one) => ({ ...one, isForPeople: false })))).toBeNull();
+  });
+});

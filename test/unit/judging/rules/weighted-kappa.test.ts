@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { array, assert, constantFrom, integer, property, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { agreementOf, type GradedPair, weightedKappa } from '../../../../src/judging/rules/weighted-kappa.ts';
+
+const { kappa: cases } = JSON.parse(readFileSync('test/fixtures/conformance/judging/estimator.json', 'utf8')) as {
+  kappa: {
+    input: { a: number[]; b: number[]; weights: number[] };
+    expected: { quadratic: number; quadratic_weighted: number };
+  }[];
+};
+
+const grade = integer({ min: 0, max: 3 });
+const pairs = array(record({ cluster: grade, weight: constantFrom(1, 2, 8), model: grade, people: grade }), {
+  minLength: 1,
+  maxLength: 30,
+});
+
+describe('weighted kappa', () => {
+  it.each(cases)('is as the reference has it', ({ input: { a, b, weights }, expected }) => {
+    const paired = (weight: (i: number) => number) =>
+      weightedKappa(a.map((model, i) => ({ weight: weight(i), model, people: b[i] ?? 0 })));
+    expect(Math.abs((paired(() => 1) ?? 0) - expected.quadratic)).toBeLessThan(1e-9);
+    expect(Math.abs((paired((i) => weights[i] ?? 0) ?? 0) - expected.quadratic_weighted)).toBeLessThan(1e-9);
+  });
+
+  it('is at most 1, and the same whoever of the two is called the judge', () => {
+    assert(
+      property(pairs, (graded) => {
+        const kappa = weightedKappa(graded);
+        const swapped = weightedKappa(graded.map((one) => ({ ...one, model: one.people, people: one.model })));
+        expect(swapped === null).toBe(kappa === null);
+        expect(swapped ?? 0).toBeCloseTo(kappa ?? 0, 9);
+        expect(kappa ?? 0).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it('is not known where both always gave the same one grade', () => {
+    expect(weightedKappa([{ weight: 1, model: 2, people: 2 }])).toBeNull();
+  });
+});
+
+describe('agreement', () => {
+  it('has bounds around kappa', () => {
+    assert(
+      property(pairs, (graded) => {
+        const found = agreementOf(graded);
+        if (found === null) return;
+        expect(found.low).toBeLessThanOrEqual(found.kappa);
+        expect(found.high).toBeGreaterThanOrEqual(found.kappa);
+        expect(found.low).toBeGreaterThanOrEqual(-1);
+        expect(found.high).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it('of a few who never differ is not taken for certain', () => {
+    const graded = Array.from({ length: 10 }, (_, i): GradedPair => {
+      return { cluster: i, weight: 1, model: i % 4, people: i % 4 };
+    });
+    const found = agreementOf(graded);
+    expect(found?.kappa).toBe(1);
+    expect(found?.low).toBeLessThan(0.99);
+  });
+
+  it('is none from one session', () => {
+    expect(agreementOf([0, 1].map((grade) => ({ cluster: 1, weight: 1, model: grade, people: grade })))).toBeNull();
+  });
+});

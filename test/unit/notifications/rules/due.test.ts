@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import {
+  dueMessage,
+  type NotificationEvent,
+  type Notified,
+  nextAttempt,
+} from '../../../../src/notifications/rules/due.ts';
+import { anIncident } from '../../../support/builders.ts';
+import { hours } from '../../../support/measurements.ts';
+
+const webhook = { minSeverity: 'critical', takesUpdates: false } as const;
+const pagerduty = { ...webhook, takesUpdates: true };
+
+const sent = (event: NotificationEvent, cause: Notified['cause'] = 'retriever_outage'): Notified => ({
+  event,
+  cause,
+  sentAt: hours(0),
+  givenUpAt: null,
+});
+const open = anIncident();
+const closed = anIncident({ closedAt: hours(1) });
+
+describe('the message that is due', () => {
+  it('opens an incident once, and closes it once', () => {
+    expect(dueMessage(open, [], webhook, hours(0))).toBe('opened');
+    expect(dueMessage(open, [sent('opened')], webhook, hours(0.5))).toBeNull();
+    expect(dueMessage(closed, [sent('opened')], webhook, hours(1))).toBe('closed');
+    expect(dueMessage(closed, [sent('opened'), sent('closed')], webhook, hours(1))).toBeNull();
+  });
+
+  it('is none below the severity that the receiver asked for, and comes when it gets worse', () => {
+    const warning = anIncident({ severity: 'warning' });
+    expect(dueMessage(warning, [], webhook, hours(0))).toBeNull();
+    expect(dueMessage(warning, [], { ...webhook, minSeverity: 'warning' }, hours(0))).toBe('opened');
+    expect(dueMessage({ ...warning, severity: 'critical' }, [], webhook, hours(2))).toBe('opened');
+  });
+
+  it('tells of one that was over before anybody looked, and of none that is long over', () => {
+    expect(dueMessage(closed, [], webhook, new Date(hours(1).getTime() + 60_000))).toBe('opened');
+    expect(dueMessage(closed, [], webhook, hours(2))).toBeNull();
+  });
+
+  it('is no end of what nobody heard the beginning of', () => {
+    const lost = { ...sent('opened'), sentAt: null, givenUpAt: hours(1) };
+    expect(dueMessage(closed, [lost], webhook, hours(2))).toBeNull();
+  });
+
+  it('corrects the cause only where that makes no sound, and only once what is known is settled', () => {
+    const corrected = anIncident({ cause: 'index_lost_documents' });
+    expect(dueMessage(corrected, [sent('opened')], pagerduty, hours(1))).toBe('updated');
+    expect(dueMessage(corrected, [sent('opened', null)], pagerduty, hours(1))).toBe('updated');
+    expect(dueMessage(corrected, [sent('opened')], webhook, hours(1))).toBeNull();
+    expect(dueMessage({ ...corrected, settledAt: null }, [sent('opened', null)], pagerduty, hours(1))).toBeNull();
+    const known = [sent('opened'), sent('updated', 'index_lost_documents')];
+    expect(dueMessage(corrected, known, pagerduty, hours(1))).toBeNull();
+    expect(dueMessage(corrected, [{ ...sent('opened'), sentAt: null }], pagerduty, hours(1))).toBeNull();
+  });
+});
+
+describe('a message that nobody takes', () => {
+  it('is tried again, ever later, for an hour', () => {
+    const waits: number[] = [];
+    let now = hours(0);
+    for (let attempt = 1; ; attempt += 1) {
+      const next = nextAttempt(hours(0), attempt, now);
+      if (next === null) break;
+      waits.push((next.getTime() - now.getTime()) / 1000);
+      now = next;
+    }
+    expect(waits.slice(0, 6)).toEqual([10, 20, 40, 80, 160, 300]);
+    expect(waits.at(-1)).toBe(300);
+    expect(now >= hours(1) && now < hours(1.1)).toBe(true);
+  });
+});
