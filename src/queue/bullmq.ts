@@ -47,8 +47,10 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
     await backend.close();
   };
   let closed: Promise<void> | undefined;
-  const inEach = async <Found>(read: (queue: JobsOfOneName, name: string) => Promise<Found[]>): Promise<Found[]> =>
-    (await Promise.all([...queues.values()].map(({ spec, queue }) => read(queue, spec.name)))).flat();
+  const inEach = async <Found>(read: (queue: JobsOfOneName, name: string) => Promise<Found[]>): Promise<Found[]> => {
+    const found = [...queues.values()].map(({ spec, queue }) => read(queue, spec.name));
+    return (await Promise.all(found).catch((cause: unknown) => Promise.reject(unreachable(cause)))).flat();
+  };
 
   return {
     async enqueue(job, payload, id) {

@@ -62,7 +62,7 @@ export interface JobQueue {
   enqueue(job: string, payload: Readonly<Record<string, unknown>>, id: string): Promise<void>;
   /** Starts to work on every job of the queue in this process. */
   work(run: RunJob): Promise<void>;
-  /** Jobs per queue and state. */
+  /** Jobs per queue and state. Rejects with RecalldError queue_unreachable, as `failures` does. */
   counts(): Promise<readonly QueueCount[]>;
   /** The latest of the jobs that failed for good and are still kept, of each queue `most` at most. */
   failures(most: number): Promise<readonly FailedJob[]>;

@@ -139,17 +139,19 @@ describe.skipIf(isMissing)('the pager', () => {
     expect(stack.pages().map(({ action }) => action)).toEqual(pagers.map(() => 'trigger'));
 
     services.mend();
-    await waitFor(
-      () => stack.chats().filter(({ title }) => title.startsWith('resolved')).length >= chatted.length,
-      PATIENCE,
-    );
-    await waitFor(() => stack.pages().length >= 2 * pagers.length, PATIENCE);
-    for (const summary of pagers)
-      expect([summary, ...pagesOf(stack, summary)]).toEqual([summary, 'trigger', 'resolve']);
-    for (const summary of chatted)
-      expect([summary, ...chatsOf(stack, summary)]).toEqual([summary, 'firing', 'resolved']);
+    await waitFor(() => {
+      for (const summary of pagers)
+        expect([summary, ...pagesOf(stack, summary)]).toEqual([summary, 'trigger', 'resolve']);
+      for (const summary of chatted)
+        expect([summary, ...chatsOf(stack, summary)]).toEqual([summary, 'firing', 'resolved']);
+      return true;
+    }, PATIENCE);
     expect(stack.pages()).toHaveLength(2 * pagers.length);
-    expect(stack.chats()).toHaveLength(2 * chatted.length);
+    // That this machine is busy with other tests may be told of too: then recalld is late, and nothing of a retriever.
+    const others = stack.chats().filter(({ title }) => !chatted.some((summary) => title.endsWith(`: ${summary}`)));
+    expect(
+      others.filter(({ title }) => !/ recalld|takes longer than its interval|too old to show/.test(title)),
+    ).toEqual([]);
     // What ends is the incident that began.
     expect(new Set(stack.pages().map(({ key }) => key)).size).toBe(pagers.length);
   }, 400_000);

@@ -179,10 +179,12 @@ function isOlder(version: string): boolean {
   return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
 }
 
-/** A queue that does not answer was reported before. */
+/** That Redis does not answer was reported before. */
 async function examineFailedJobs({ config, logger }: CommandSettings, storage: Storage, report: Report): Promise<void> {
+  const service = 'jobs';
+  const backend = queueBackend(config, storage);
   try {
-    const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: jobCatalogue, logger });
+    const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger });
     try {
       const failed = (await queue.counts()).filter(({ state, count }) => state === 'failed' && count > 0);
       for (const latest of await queue.failures(1)) {
@@ -190,13 +192,14 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
         const which = count === 1 ? `A job of ${latest.queue}` : `${count} jobs of ${latest.queue}`;
         const reason = latest.reason.replace(/\.$/, '');
         const message = `${which} failed for good, the latest, ${latest.id}, with "${reason}"; the log of its worker says more, and what ticks comes again by itself.`;
-        report({ service: 'jobs', status: 'warning', ms: null, message });
+        report({ service, status: 'warning', ms: null, message });
       }
     } finally {
       await queue.close();
     }
   } catch (error) {
     if (!(error instanceof RecalldError)) throw error;
+    if (backend.kind === 'postgres') report({ service, status: 'unreachable', ms: null, message: error.message });
   }
 }
 
