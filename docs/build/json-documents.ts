@@ -110,6 +110,11 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     keys: run,
     more: 'With `--no-wait` only `run_id` and `status`; with `--debug` `query`, `exchanges`, `outcome`, `error`, `latency_ms`, `documents`, `missed` and `scores` of the question.',
   },
+  explain: {
+    is: 'object',
+    keys: ['pipeline', 'run_id', 'misses', 'explained', 'verdicts', 'documents'],
+    more: 'With `--document` `pipeline`, `query_id`, `query`, `document`, `verdict`, `rank`, `evidence`, `action` and `stages` of it, as each of `documents` has them.',
+  },
   'golden cancel': { is: 'object', keys: ['run_id', 'status'] },
   'runs list': { is: 'list', keys: run },
   'runs show': { is: 'object', keys: run, more: 'With `--per-query` also `answers`.' },

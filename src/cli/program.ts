@@ -18,6 +18,7 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
   judge: async () => (await import('../judging/judge-commands.ts')).judgeCommand,
   keys: async () => (await import('../access/keys-commands.ts')).keysCommand,
   runs: async () => (await import('../golden/commands/runs.ts')).runsCommand,
+  explain: async () => (await import('../explain/explain-command.ts')).explainCommand,
   baselines: async () => (await import('../golden/commands/baselines.ts')).baselinesCommand,
   checks: async () => (await import('../checks/checks-command.ts')).checksCommand,
   report: async () => (await import('../status/report-command.ts')).reportCommand,

@@ -11,6 +11,10 @@ import {
 
 const templatedBody = z.json().meta({ secret: 'body' });
 
+const list = z.string().min(1).describe('JMESPath to the ranked list, best first.');
+const id = z.string().min(1).describe('JMESPath to the document id, from one element.');
+const score = z.string().min(1).nullable().describe('JMESPath to the score, from one element; null if there is none.');
+
 const http = z.strictObject({
   kind: z.literal('http').describe('Any HTTP service, by template and JMESPath.'),
   url: z
@@ -27,15 +31,19 @@ const http = z.strictObject({
     ),
   results: z
     .strictObject({
-      list: z.string().min(1).default('results').describe('JMESPath to the ranked list, best first.'),
-      id: z.string().min(1).default('id').describe('JMESPath to the document id, from one element.'),
-      score: z
-        .string()
-        .min(1)
-        .nullable()
-        .default('score')
-        .describe('JMESPath to the score, from one element; null if there is none.'),
+      list: list.default('results'),
+      id: id.default('id'),
+      score: score.default('score'),
       text: z.string().min(1).optional().describe('JMESPath to the text, from one element; only a reranker needs it.'),
+      stages: z
+        .record(
+          z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, { error: 'must be a name of small letters, digits and _' }),
+          z.strictObject({ list, id: id.default('id'), score: score.default('score') }),
+        )
+        .default({})
+        .describe(
+          'What the stages before the last one had, in their order, such as `candidates`; `recalld explain` says which of them lost a document.',
+        ),
     })
     .prefault({})
     .describe('Where the documents are in the answer.'),

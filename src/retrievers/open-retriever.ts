@@ -158,7 +158,7 @@ export function createRerankRetriever(settings: RerankSettings): Retriever {
   return {
     retrieve: (request, signal) =>
       withinDeadline(timeoutMs, signal, async (signal) => {
-        const { text, k, withText = false } = request;
+        const { text, k, withText = false, withStages = false } = request;
         const found = await first.retrieve({ ...request, k: settings.candidates, withText: true }, signal);
         if (found.kind !== 'documents' || found.documents.length === 0) return found;
         const documents = found.documents.slice(0, settings.candidates);
@@ -176,6 +176,7 @@ export function createRerankRetriever(settings: RerankSettings): Retriever {
           documents: ranked.documents
             .slice(0, k)
             .map(({ id, score }) => (withText ? { id, score, text: texts.get(id) ?? null } : { id, score })),
+          ...(withStages ? { stages: [...(found.stages ?? []), { name: 'candidates', documents }] } : {}),
           latencyMs: found.latencyMs + ranked.latencyMs,
           attempts: found.attempts,
         };

@@ -2,7 +2,7 @@
 import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
 import { RecalldError } from '../errors.ts';
 import { JsonBeyondLimit, parseExactJson } from '../text/json.ts';
-import type { FoundDocument } from './retriever.ts';
+import type { FoundDocument, RetrieverStage } from './retriever.ts';
 
 export interface ResultExpressions {
   /** Gives the array of results, best first. */
@@ -13,11 +13,17 @@ export interface ResultExpressions {
   readonly score: string | null;
   /** Gives the text of one result; left out when nobody needs it. */
   readonly text?: string;
+  /** What the stages before the last one had, by name, in their order. */
+  readonly stages?: Readonly<Record<string, Omit<ResultExpressions, 'text' | 'stages'>>>;
 }
 
 /** The documents of an answer, or why it holds none. */
 export type Reading =
-  | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
+  | {
+      readonly kind: 'documents';
+      readonly documents: readonly FoundDocument[];
+      readonly stages?: readonly RetrieverStage[];
+    }
   | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 /** What is read: `label` names the service in messages, and `queryText` is what they must not show. */
@@ -28,6 +34,8 @@ interface AnswerBody {
   readonly queryText: string;
   /** Whether the texts of the documents are needed. */
   readonly withText: boolean;
+  /** Whether the stages are; not unless told. */
+  readonly withStages?: boolean;
 }
 
 /** Far more than any cut-off; a longer list is cut here so that a broken service cannot fill the memory. */
@@ -55,6 +63,9 @@ export function compileResults(
   namesKeys = true,
 ): (body: AnswerBody) => Reading {
   const describe = (value: unknown, queryText?: string) => describeShape(value, namesKeys, queryText);
+  const stages = Object.entries(expressions.stages ?? {}).map(
+    ([name, stage]) => [name, compileStage(stage, `${field}.results.stages.${name}`)] as const,
+  );
   const compiled = (key: 'list' | 'id' | 'score' | 'text', text: string | null | undefined) =>
     text === null || text === undefined ? null : compileExpression(text, `${field}.results.${key}`);
   const list = compileExpression(expressions.list, `${field}.results.list`);
@@ -93,7 +104,14 @@ export function compileResults(
       score: score === null ? null : readScore(evaluate(score, result)),
       ...(body.withText && textOf !== null ? { text: readText(evaluate(textOf, result)) } : {}),
     }));
-    if (documents.every(hasId)) return { kind: 'documents', documents };
+    if (documents.every(hasId)) {
+      if (!body.withStages || stages.length === 0) return { kind: 'documents', documents };
+      return {
+        kind: 'documents',
+        documents,
+        stages: stages.map(([name, read]) => ({ name, documents: read(answer) })),
+      };
+    }
     const first = documents.findIndex((document) => !hasId(document));
     const count = documents.filter((document) => !hasId(document)).length;
     const which = `${count} of ${documents.length} results, first at rank ${first + 1}`;
@@ -101,6 +119,22 @@ export function compileResults(
       `${label} gave no usable id for ${which}: ` +
       `${field}.results.id is ${expressions.id}, and that result is ${describe(kept[first], queryText)}.`;
     return { kind: 'error', code: 'missing_id', message };
+  };
+}
+
+/** Reads what a stage had; a stage that is not in the answer had nothing, and a result of it without an id is left out. */
+function compileStage(stage: Omit<ResultExpressions, 'text' | 'stages'>, field: string) {
+  const list = compileExpression(stage.list, `${field}.list`);
+  const id = compileExpression(stage.id, `${field}.id`);
+  const score = stage.score === null ? null : compileExpression(stage.score, `${field}.score`);
+  return (answer: JSONValue): FoundDocument[] => {
+    const results = evaluate(list, answer);
+    return (Array.isArray(results) ? results.slice(0, MAX_DOCUMENTS) : [])
+      .map((result) => ({
+        id: readId(evaluate(id, result)),
+        score: score === null ? null : readScore(evaluate(score, result)),
+      }))
+      .filter(hasId);
   };
 }
 

@@ -7,11 +7,22 @@ export interface RetrieverRequest {
   readonly tags: Readonly<Record<string, string>>;
   /** Whether the texts of the documents are needed, as a reranker does. */
   readonly withText?: boolean;
+  /** Whether to tell what each stage of the retriever had, where it has stages. */
+  readonly withStages?: boolean;
 }
 
 /** A document as the retriever gave it; the text is there only when it was asked for and the retriever has it. */
 export interface FoundDocument extends RetrievedDocument {
   readonly text?: string | null;
+}
+
+/** What one stage of a retriever handed on, best first. */
+export interface RetrieverStage {
+  /** As the config names it, or `candidates`, `words`, `vectors` of retrievers that are built of stages here. */
+  readonly name: string;
+  /** One of several beside each other, which are joined after it. */
+  readonly isSide?: boolean;
+  readonly documents: readonly FoundDocument[];
 }
 
 /**
@@ -23,6 +34,8 @@ export type RetrieverAnswer =
   | {
       readonly kind: 'documents';
       readonly documents: readonly FoundDocument[];
+      /** Those before the last, in order; there only when they were asked for and the retriever has some. */
+      readonly stages?: readonly RetrieverStage[];
       readonly latencyMs: number;
       readonly attempts: number;
     }

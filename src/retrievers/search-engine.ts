@@ -170,6 +170,15 @@ export function createSearchEngineRetriever(settings: SearchEngineSettings): Ret
     return {
       kind: 'documents',
       documents: fused.slice(0, request.k).map(({ item, score }) => ({ ...item, score })),
+      ...(request.withStages === true
+        ? {
+            stages: (['words', 'vectors'] as const).map((name, side) => ({
+              name,
+              isSide: true,
+              documents: rankings[side] ?? [],
+            })),
+          }
+        : {}),
       latencyMs: Math.max(...answers.map(({ latencyMs }) => latencyMs)),
       attempts: 1,
     };

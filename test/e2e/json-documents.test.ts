@@ -28,6 +28,7 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
   ['golden check', set],
   ['runs list', []],
   ['runs show', ['RUN']],
+  ['explain', ['--run', 'RUN']],
   ['runs compare', ['RUN', 'CANDIDATE']],
   ['baselines pin', ['RUN']],
   ['baselines list', []],

@@ -1,4 +1,5 @@
 import type { GoldenDocuments, SeenDocument } from '../../src/golden/sql/golden-documents.ts';
+import { NOON } from './builders.ts';
 
 /** Texts of judged documents in memory, of one pipeline. */
 export class MemoryGoldenDocuments implements GoldenDocuments {
@@ -8,7 +9,8 @@ export class MemoryGoldenDocuments implements GoldenDocuments {
     for (const { documentId, content } of documents) this.stored.set(documentId, content);
   }
 
-  async texts(_pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    return new Map(ids.flatMap((id) => (this.stored.has(id) ? [[id, this.stored.get(id) ?? ''] as const] : [])));
+  async seen(_pipeline: string, ids: readonly string[]) {
+    const known = ids.filter((id) => this.stored.has(id));
+    return new Map(known.map((id) => [id, { content: this.stored.get(id) ?? '', seenAt: NOON }] as const));
   }
 }

@@ -1,4 +1,6 @@
 /** Composes what the pages for people need beyond the API. */
+
+import { explainAll, filtersOf, missesOfRun } from '../../explain/misses.ts';
 import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { version } from '../version.ts';
@@ -16,9 +18,13 @@ type ConsoleApi = Pick<
   | 'annotations'
   | 'trafficReads'
   | 'referenceSimilarities'
+  | 'explainMisses'
   | 'findLabelFixes'
   | 'acceptLabelFixes'
 >;
+
+/** A page is waited for no longer. */
+const EXPLAIN_LIMIT_MS = 60_000;
 
 export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
   const { config, logger, baselines, checkStore, incidents, annotations, reads } = dependencies;
@@ -39,6 +45,14 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
     async referenceSimilarities(pipeline, version) {
       const similarities = await reads.density.baselines.similarities(pipeline, version);
       return similarities.length === 0 ? null : similarities;
+    },
+    async explainMisses(runId, queryId) {
+      const { run, questions } = await missesOfRun(dependencies, runId, { queryId, document: null, limit: 1 });
+      const pipeline = dependencies.pipelines.find(({ name }) => name === run.pipeline);
+      const filters = filtersOf(config, run.pipeline);
+      return pipeline === undefined
+        ? []
+        : explainAll(dependencies, pipeline, questions, filters, AbortSignal.timeout(EXPLAIN_LIMIT_MS));
     },
     ...createLabelFixes(dependencies),
   };

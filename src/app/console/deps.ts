@@ -4,6 +4,7 @@ import type { DensityRouteDeps } from '../../density/routes.ts';
 import type { Annotations } from '../../deployments/annotations.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
 import type { Incidents } from '../../diagnosis/incidents.ts';
+import type { Explained } from '../../explain/misses.ts';
 import type { BaselinesDeps, GoldenRunsDeps } from '../../golden/golden-routes.ts';
 import type { LabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
@@ -51,6 +52,8 @@ export interface ConsoleDeps
   readonly runReads: RunReads;
   readonly annotations: Annotations;
   readonly trafficReads: TrafficReads;
+  /** Why the misses of one question of a run did not come back, asked anew; of a pipeline that the config no longer has, none. */
+  explainMisses(runId: string, queryId: string): Promise<readonly Explained[]>;
   /** Cosines of the nearest chunks of queries drawn from a density baseline, ascending; null when they are gone. */
   referenceSimilarities(pipeline: string, version: number): Promise<Float64Array | null>;
 }

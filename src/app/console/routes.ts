@@ -163,7 +163,7 @@ const pages: Readonly<Record<string, Show>> = {
   '/runs/:run': async (deps, frame, { run = '' }, query) =>
     RunPage({ frame, data: await readRunPage(deps, run, frame.range, query) }),
   '/runs/:run/queries/:query': async (deps, frame, { run = '', query: id = '' }, query) =>
-    QueryPage({ frame, data: await readQueryPage(deps, run, id, query['against']) }),
+    QueryPage({ frame, data: await readQueryPage(deps, run, id, query) }),
 };
 
 /** @param outageOf as addErrorPages takes it */

@@ -145,8 +145,9 @@ export async function readQueryPage(
   deps: ConsoleDeps,
   runId: string,
   queryId: string,
-  wanted: string | undefined,
+  asked: Query,
 ): Promise<QueryPageData> {
+  const { against: wanted } = asked;
   const run = await findRun(deps.runs, runId);
   const [[query], stale, other] = await Promise.all([
     deps.sets.someQueries(run.goldenSet, run.goldenSetVersion, { ids: [queryId] }),
@@ -166,6 +167,7 @@ export async function readQueryPage(
     after,
     before,
     stale: new Set(stale.flatMap((label) => (label.queryId === queryId ? [label.documentId] : []))),
+    explained: asked['explain'] === undefined ? null : await deps.explainMisses(run.id, queryId),
   };
 }
 

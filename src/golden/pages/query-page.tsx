@@ -3,8 +3,9 @@ import { Empty, type Fact, Facts, Section } from '../../console/components/secti
 import { Table } from '../../console/components/table.tsx';
 import { Badge, Instant, Missing } from '../../console/components/values.tsx';
 import { compact, score } from '../../console/format.ts';
-import { runPath, within } from '../../console/links.ts';
+import { runPath, runQueryPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
+import type { Explained } from '../../explain/misses.ts';
 import type { GoldenQuery, Judgment, RetrievedDocument } from '../../model.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import { Difference } from './query-table.tsx';
@@ -26,10 +27,12 @@ export interface QueryPageData {
   readonly before: QuerySide | null;
   /** Judged documents that left the store. */
   readonly stale: ReadonlySet<string>;
+  /** Why its misses did not come back, asked just now; null: nobody asked for it. */
+  readonly explained: readonly Explained[] | null;
 }
 
 export function QueryPage({ frame, data }: { readonly frame: Frame; readonly data: QueryPageData }) {
-  const { query, showsText, after, before, stale } = data;
+  const { query, showsText, after, before, stale, explained } = data;
   const { run } = after;
   const sides = sideBySide(before?.answer?.documents ?? [], after.answer?.documents ?? [], query.judgments);
   return (
@@ -93,19 +96,33 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
         </Section>
       </div>
       <Section id="missed" title="Relevant, and not retrieved">
+        {explained === null && sides.missed.length > 0 ? (
+          <p>
+            <a href={within(frame.range, runQueryPath(run.id, query.id), { explain: 'now' })}>Ask why now</a>: retriever
+            and store are asked this question again, about five times.
+          </p>
+        ) : null}
         {sides.missed.length === 0 ? (
           <p class="lead">Every relevant document was retrieved {before === null ? '' : 'on one of the sides'}.</p>
         ) : (
           <Table
             caption="Relevant documents that were not retrieved"
             isCompact
-            columns={[{ title: 'Document' }, { title: 'Grade', isNumber: true }, { title: 'In the store' }]}
+            columns={[
+              { title: 'Document' },
+              { title: 'Grade', isNumber: true },
+              { title: 'In the store' },
+              ...(explained === null ? [] : [{ title: 'Asked now' }]),
+            ]}
             rows={sides.missed.map(({ documentId, grade }) => ({
               key: documentId,
               cells: [
                 <code>{documentId}</code>,
                 grade,
                 stale.has(documentId) ? <Badge tone="warning">gone: the label is stale</Badge> : 'yes, as far as known',
+                ...(explained === null
+                  ? []
+                  : [<Why explained={explained.find((one) => one.document === documentId)} />]),
               ],
             }))}
           />
@@ -116,6 +133,17 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
         <ScoresTable after={after} before={before} />
       </Section>
     </Page>
+  );
+}
+
+function Why({ explained }: { readonly explained: Explained | undefined }) {
+  if (explained === undefined) return <Missing>not asked</Missing>;
+  const { verdict, evidence, action } = explained;
+  return (
+    <>
+      <Badge tone={verdict === 'returned' ? 'ok' : 'warning'}>{verdict.replaceAll('_', ' ')}</Badge>{' '}
+      {evidence.join(' ')} {action}
+    </>
   );
 }
 

@@ -36,19 +36,19 @@ export async function findLostDocuments(
   lost: readonly string[],
   signal: AbortSignal,
 ): Promise<LostDocuments> {
-  const texts = await documents.texts(name, lost);
+  const texts = await documents.seen(name, lost);
   const unknown = lost.filter((id) => !texts.has(id));
   const anchors = new Map<string, readonly Anchor[]>();
   if (store === null || texts.size === 0) return { anchors, unknown, gap: null };
   const known = [...texts];
   const embedded = await embedTexts(
     embedder,
-    known.map(([, text]) => text),
+    known.map(([, { content }]) => content),
     signal,
   );
   if (embedded.kind === 'unknown') return { anchors, unknown, gap: embedded.reason };
   const gone = new Set(lost);
-  for (const [index, [id, text]] of known.entries()) {
+  for (const [index, [id, { content: text }]] of known.entries()) {
     const vector = embedded.vectors[index];
     if (vector === undefined) continue;
     const request = { vector, k: NEIGHBOURS, filter: {}, exact: false, withContent: true };

@@ -35,7 +35,7 @@ export async function recordJudgedDocuments(
   signal: AbortSignal,
 ): Promise<RecordedDocuments> {
   const judged = judgedDocuments(queries);
-  const before = await documents.texts(name, judged);
+  const before = await documents.seen(name, judged);
   const missing = new Set(judged.filter((id) => !before.has(id)));
   const nothingNew = { judged: judged.length, known: before.size };
   if (store === null || embedder === null || missing.size === 0) return nothingNew;

@@ -33,14 +33,17 @@ export function createGoldenDocuments(pool: Pool) {
       );
     },
 
-    /** The texts of those of the documents that were seen, by id. */
-    async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-      const { rows } = await pool.query<{ id: string; content: string }>(
-        `select document_id as id, content from golden_documents
+    /** What those of the documents said that were seen, and when last, by id. */
+    async seen(
+      pipeline: string,
+      ids: readonly string[],
+    ): Promise<ReadonlyMap<string, { readonly content: string; readonly seenAt: Date }>> {
+      const { rows } = await pool.query<{ id: string; content: string; seenAt: Date }>(
+        `select document_id as id, content, seen_at as "seenAt" from golden_documents
           where pipeline = $1::text and document_id = any($2::text[])`,
         [pipeline, ids],
       );
-      return new Map(rows.map(({ id, content }) => [id, content]));
+      return new Map(rows.map(({ id, ...one }) => [id, one]));
     },
   };
 }

@@ -254,6 +254,9 @@ const historySql = `
    order by newest.started_at, newest.id, s.measure`;
 
 /** What people who look into golden runs ask beyond what running them needs. */
+/** By `lastReturned`: those of a month, where a set is run four times a day. */
+const RUNS_LOOKED_THROUGH = 120;
+
 export type RunReads = ReturnType<typeof createRunReads>;
 
 export function createRunReads(pool: pg.Pool) {
@@ -284,6 +287,27 @@ export function createRunReads(pool: pg.Pool) {
         if (score.measure !== null) run.scores.push(score);
       }
       return [...runs.values()];
+    },
+
+    /** For each of these documents the newest of the last full runs of a pipeline that had it in any answer, by id. */
+    async lastReturned(
+      pipeline: string,
+      documentIds: readonly string[],
+    ): Promise<ReadonlyMap<string, { readonly runId: string; readonly at: Date }>> {
+      const { rows } = await pool.query<{ id: string; runId: string; at: Date }>(
+        `with recent as (
+           select id, started_at from golden_runs
+            where pipeline = $1::text and purpose = 'full' and status = 'completed'
+            order by started_at desc limit $3::integer
+         )
+         select distinct on (d.id) d.id, r.id as "runId", r.started_at as at
+           from recent r
+           join golden_run_answers a on a.run_id = r.id
+           join unnest($2::text[]) as d (id) on d.id = any (a.document_ids)
+          order by d.id, r.started_at desc`,
+        [pipeline, documentIds, RUNS_LOOKED_THROUGH],
+      );
+      return new Map(rows.map(({ id, ...last }) => [id, last]));
     },
 
     /** What was answered to one query; null while it has no answer. */

@@ -55,6 +55,16 @@ function aRetriever(first: Retriever, reranker: Reranker, timeoutMs = 5000) {
 }
 
 describe('retrieve and rerank', () => {
+  it('tells its candidates where they are asked for, behind the stages of the first', async () => {
+    const earlier = [{ name: 'words', documents: found(1) }];
+    const first = aFirstStage({ kind: 'documents', documents: found(6), stages: earlier, latencyMs: 1, attempts: 1 });
+    const retriever = aRetriever(first.retriever, aReranker().reranker);
+    expect(await retriever.retrieve({ ...request, withStages: true }, never)).toMatchObject({
+      stages: [...earlier, { name: 'candidates', documents: found(4) }],
+    });
+    expect(await retriever.retrieve(request, never)).not.toHaveProperty('stages');
+  });
+
   it('asks the first stage for candidates with texts and gives the best k by the reranker', async () => {
     const first = aFirstStage(found(6));
     const second = aReranker();

@@ -40,6 +40,32 @@ describe('the results of an answer', () => {
     });
   });
 
+  it('come with what earlier stages had, where that is asked for and told', () => {
+    const stage = { list: 'debug.first', id: 'doc', score: 'sim' };
+    const read = compileResults({ ...plain, stages: { candidates: stage, fused: { ...stage, list: 'debug.fused' } } });
+    const body = { contentType: null, label: 'x', queryText: 'q', withText: false };
+    const text = JSON.stringify({
+      results: [{ id: 'a', score: 1 }],
+      debug: { first: [{ doc: 'b', sim: 0.5 }, { doc: 7 }, { sim: 1 }] },
+    });
+    const documents = [{ id: 'a', score: 1 }];
+    expect(read({ ...body, text })).toStrictEqual({ kind: 'documents', documents });
+    expect(read({ ...body, text, withStages: true })).toStrictEqual({
+      kind: 'documents',
+      documents,
+      stages: [
+        {
+          name: 'candidates',
+          documents: [
+            { id: 'b', score: 0.5 },
+            { id: '7', score: null },
+          ],
+        },
+        { name: 'fused', documents: [] },
+      ],
+    });
+  });
+
   it('may be none', () => {
     expect(readJson({ results: [] })).toStrictEqual({ kind: 'documents', documents: [] });
   });

@@ -215,6 +215,16 @@ describe('a search by both', () => {
     expect(bodies()).toMatchObject([{ size: 100 }, { size: 100 }]);
   });
 
+  it('tells what each side had, where that is asked for', async () => {
+    server.respondWith(when(isKnn, vectors, words));
+    expect(await aRetriever({ mode: hybrid }).retrieve({ ...request, withStages: true }, never)).toMatchObject({
+      stages: [
+        { name: 'words', isSide: true, documents: [{ id: 'w1' }, { id: 'both' }, { id: 'w3' }] },
+        { name: 'vectors', isSide: true, documents: [{ id: 'v1' }, { id: 'v2' }, { id: 'both' }] },
+      ],
+    });
+  });
+
   it('has the constant of the config', async () => {
     server.respondWith(when(isKnn, vectors, words));
     expect(await ask({ mode: hybrid, rankConstant: 1 })).toMatchObject({

@@ -19,10 +19,10 @@ describe('the texts of judged documents', () => {
       NOON,
     );
     await documents.record('other', [{ documentId: 'a', content: 'elsewhere' }], NOON);
-    const texts = await documents.texts('docs', ['a', 'b', 'c']);
-    expect([...texts.keys()].toSorted()).toEqual(['a', 'b']);
-    expect(texts.get('a')).toBe('new \u{1F600}');
-    expect(texts.get('b')).toBe('y'.repeat(20_000));
+    const seen = await documents.seen('docs', ['a', 'b', 'c']);
+    expect([...seen.keys()].toSorted()).toEqual(['a', 'b']);
+    expect(seen.get('a')).toEqual({ content: 'new \u{1F600}', seenAt: NOON });
+    expect(seen.get('b')?.content).toBe('y'.repeat(20_000));
     await documents.record('docs', [], NOON);
   });
 });

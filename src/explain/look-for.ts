@@ -1,0 +1,167 @@
+/** Asks retriever and store for a question again, with all that tells why a document of it did not come back. */
+import type { Deployments } from '../deployments/deployments.ts';
+import { embedTexts } from '../embedders/embedder.ts';
+import type { GoldenDocuments } from '../golden/sql/golden-documents.ts';
+import type { RunReads } from '../golden/sql/run-results.ts';
+import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../retrievers/retriever.ts';
+import type { NearestRequest, StoreOutcome, VectorStore } from '../stores/vector-store.ts';
+import type { Ranking, SeenDocument, SeenQuestion } from './rules/verdict.ts';
+
+export interface AskedQuestion {
+  readonly text: string;
+  readonly tags: Readonly<Record<string, string>>;
+  /** How many documents a user gets. */
+  readonly k: number;
+}
+
+/** Asked for so many times k, and for so many at least, the retriever shows what lies below. */
+const DEEPER = 10;
+const LEAST_DEEP = 100;
+const MOST_CHANGES = 5;
+
+/** The setting of an index that decides how much of it a search looks at. */
+const breadthOf: Readonly<Record<string, string>> = {
+  pgvector: 'hnsw.ef_search (or ivfflat.probes)',
+  qdrant: 'hnsw_ef',
+  chroma: 'hnsw:search_ef',
+  elasticsearch: 'num_candidates',
+  opensearch: 'ef_search',
+  weaviate: 'ef',
+  milvus: 'ef (or nprobe)',
+  redis_vector_set: 'EF',
+  redis_search: 'EF_RUNTIME',
+};
+
+type ExplainedPipeline = Pick<WatchedPipeline, 'name' | 'retriever' | 'store' | 'embedder'>;
+
+/**
+ * @param filters fields that the retriever filters by, as the config says
+ * @throws the reason of `signal` alone
+ */
+export async function lookForQuestion(
+  { retriever, store, embedder }: ExplainedPipeline,
+  { text, tags, k }: AskedQuestion,
+  filters: readonly string[],
+  signal: AbortSignal,
+): Promise<SeenQuestion> {
+  const deep = Math.max(DEEPER * k, LEAST_DEEP);
+  const request = { text, tags, k, withText: true };
+  const first = await retriever.retrieve({ ...request, withStages: true }, signal);
+  const asked = rankingOf(first);
+  const deeper = await ask(retriever, { ...request, k: deep }, signal);
+  const untagged = Object.keys(tags).length === 0 ? null : await ask(retriever, { ...request, tags: {} }, signal);
+  const stages = first.kind === 'documents' ? (first.stages ?? []) : [];
+  return {
+    k,
+    asked,
+    deeper,
+    stages: stages.map(({ name, isSide = false, documents }) => ({ name, isSide, documents: documents.map(toRanked) })),
+    untagged,
+    filters,
+    store: await lookIntoStore(store, embedder, { text, k, deep, asked }, signal),
+  };
+}
+
+async function lookIntoStore(
+  store: VectorStore | null,
+  embedder: WatchedPipeline['embedder'],
+  {
+    text,
+    k,
+    deep,
+    asked,
+  }: { readonly text: string; readonly k: number; readonly deep: number; readonly asked: Ranking },
+  signal: AbortSignal,
+): Promise<SeenQuestion['store']> {
+  if (store === null) {
+    const nothing = { kind: 'none', reason: 'The config names no vector store.' } as const;
+    return { kind: null, nearest: nothing, broad: nothing, isBroadExact: false, shared: null, breadth: null };
+  }
+  const given = asked.kind === 'ranking' ? [...new Set(asked.documents.map(({ id }) => id))] : [];
+  const existing = await store.existing(given, signal);
+  const about = {
+    kind: store.kind,
+    shared: existing.kind === 'ok' ? { found: existing.value.size, of: given.length } : null,
+    breadth: breadthOf[store.kind] ?? null,
+  };
+  const embedded = await embedTexts(embedder, [text], signal);
+  const [vector] = embedded.kind === 'vectors' ? embedded.vectors : [];
+  if (vector === undefined) {
+    const reason = embedded.kind === 'unknown' ? embedded.reason : 'The embedder gave no vector.';
+    const nothing = { kind: 'none', reason } as const;
+    return { ...about, nearest: nothing, broad: nothing, isBroadExact: false };
+  }
+  const search = async (wanted: Pick<NearestRequest, 'k' | 'exact'>) =>
+    store.nearest({ vector, filter: {}, withContent: true, ...wanted }, signal);
+  const nearest = rankingOfStore(await search({ k, exact: false }));
+  const exact = await search({ k: deep, exact: true });
+  const broad = exact.kind === 'ok' ? exact : await search({ k: deep, exact: false });
+  return { ...about, nearest, broad: rankingOfStore(broad), isBroadExact: exact.kind === 'ok' };
+}
+
+async function ask(retriever: Retriever, request: RetrieverRequest, signal: AbortSignal): Promise<Ranking> {
+  return rankingOf(await retriever.retrieve(request, signal));
+}
+
+function rankingOf(answer: RetrieverAnswer): Ranking {
+  return answer.kind === 'documents'
+    ? { kind: 'ranking', documents: answer.documents.map(toRanked) }
+    : { kind: 'none', reason: answer.message };
+}
+
+const toRanked = ({ id, score, text = null }: { id: string; score: number | null; text?: string | null }) => ({
+  id,
+  score,
+  text,
+});
+
+function rankingOfStore(outcome: Awaited<ReturnType<VectorStore['nearest']>>): Ranking {
+  if (outcome.kind !== 'ok') return { kind: 'none', reason: reasonOf(outcome) };
+  const documents = outcome.value.neighbours.map(({ id, similarity, content }) => ({
+    id,
+    score: similarity,
+    text: content,
+  }));
+  return { kind: 'ranking', documents };
+}
+
+function reasonOf(outcome: Exclude<StoreOutcome<unknown>, { readonly kind: 'ok' }>): string {
+  return outcome.kind === 'unsupported' ? outcome.reason : outcome.message;
+}
+
+export interface LookForDeps {
+  readonly documents: Pick<GoldenDocuments, 'seen'>;
+  readonly runReads: Pick<RunReads, 'lastReturned'>;
+  readonly deployments: Pick<Deployments, 'list'>;
+}
+
+/** What store and history say of documents, in the order of the ids. @throws the reason of `signal`, and of the database */
+export async function lookForDocuments(
+  { documents, runReads, deployments }: LookForDeps,
+  { name, store }: ExplainedPipeline,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<SeenDocument[]> {
+  const existing = store === null ? null : await store.existing(ids, signal);
+  const stored = existing?.kind === 'ok' ? existing.value : null;
+  const [seen, returned] = await Promise.all([documents.seen(name, ids), runReads.lastReturned(name, ids)]);
+  return Promise.all(
+    ids.map(async (id) => {
+      const { content = null, seenAt = null } = seen.get(id) ?? {};
+      const last = returned.get(id) ?? null;
+      const since = [seenAt, last?.at ?? null].flatMap((at) => at ?? []).toSorted((a, b) => Number(b) - Number(a))[0];
+      const isGone = stored !== null && !stored.has(id);
+      const changes =
+        isGone && since !== undefined ? await deployments.list({ pipeline: name, since, limit: MOST_CHANGES }) : [];
+      return {
+        id,
+        isStored: stored?.has(id) ?? null,
+        storedAt: seenAt,
+        text: content,
+        returned: last,
+        changes: changes.map(({ kind, version, occurredAt: at }) => ({ kind, version, at })),
+      };
+    }),
+  );
+}

@@ -1,0 +1,93 @@
+/** The relevant documents that a golden run did not bring, each with why. */
+
+import type { Config } from '../app/config/schema.ts';
+import { RecalldError } from '../errors.ts';
+import type { GoldenRun } from '../golden/rules/run.ts';
+import { findRun, readComparedSide, type StoredRuns } from '../golden/runs/stored-runs.ts';
+import { findPipeline, type WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { type AskedQuestion, type LookForDeps, lookForDocuments, lookForQuestion } from './look-for.ts';
+import { type Explanation, explain } from './rules/verdict.ts';
+
+export interface MissedQuestion {
+  /** Null: it is of no golden set. */
+  readonly id: string | null;
+  readonly question: AskedQuestion;
+  /** Those to explain. */
+  readonly documents: readonly string[];
+}
+
+export interface Explained extends Explanation {
+  readonly queryId: string | null;
+  readonly question: AskedQuestion;
+  readonly document: string;
+}
+
+export type ExplainDeps = StoredRuns & LookForDeps;
+
+export interface MissesWanted {
+  /** Null: all questions of the run. */
+  readonly queryId: string | null;
+  /** Null: all relevant documents that were missed. */
+  readonly document: string | null;
+  /** Most questions. */
+  readonly limit: number;
+}
+
+/** @throws RecalldError run_unknown, query_unknown */
+export async function missesOfRun(
+  deps: StoredRuns,
+  runId: string,
+  { queryId, document, limit }: MissesWanted,
+): Promise<{ readonly run: GoldenRun; readonly misses: number; readonly questions: readonly MissedQuestion[] }> {
+  const run = await findRun(deps.runs, runId);
+  const { queries, answers, settings } = await readComparedSide(deps, run);
+  if (queryId !== null && !queries.some(({ id }) => id === queryId))
+    throw new RecalldError(
+      'query_unknown',
+      `The run ${runId} asked no query "${queryId}" with judgments; \`recalld runs show ${runId} --per-query\` lists them.`,
+    );
+  const k = Math.max(...settings.cutoffs);
+  const found = new Map(answers.map((one) => [one.queryId, new Set(one.documents.slice(0, k).map(({ id }) => id))]));
+  const missed = queries
+    .filter(({ id }) => queryId === null || id === queryId)
+    .map(({ id, text, tags, judgments }) => ({
+      id,
+      question: { text, tags, k },
+      documents:
+        document === null
+          ? judgments
+              .filter(({ documentId, grade }) => grade >= settings.relevanceLevel && !found.get(id)?.has(documentId))
+              .map(({ documentId }) => documentId)
+          : [document],
+    }))
+    .filter(({ documents }) => documents.length > 0);
+  const misses = missed.reduce((sum, { documents }) => sum + documents.length, 0);
+  return { run, misses, questions: missed.slice(0, limit) };
+}
+
+/** Fields that the retriever of a pipeline filters by. */
+export function filtersOf({ pipelines }: Pick<Config, 'pipelines'>, name: string): readonly string[] {
+  const { retriever } = findPipeline(pipelines, name);
+  return 'filter' in retriever ? Object.keys(retriever.filter) : [];
+}
+
+/**
+ * Asks one question after the other, as gently as a person would.
+ *
+ * @param filters fields that the retriever filters by, as the config says
+ */
+export async function explainAll(
+  deps: LookForDeps,
+  pipeline: WatchedPipeline,
+  questions: readonly MissedQuestion[],
+  filters: readonly string[],
+  signal: AbortSignal,
+): Promise<Explained[]> {
+  const explained: Explained[] = [];
+  for (const { id: queryId, question, documents } of questions) {
+    const seen = await lookForQuestion(pipeline, question, filters, signal);
+    for (const document of await lookForDocuments(deps, pipeline, documents, signal))
+      explained.push({ queryId, question, document: document.id, ...explain(seen, document) });
+  }
+  return explained;
+}

@@ -1,0 +1,384 @@
+/**
+ * Why a document did not come back for a question: one verdict by what retriever and store say when they are asked
+ * again, and `unknown` where that does not tell.
+ */
+import { nearDuplicates } from '../../golden/rules/similar-texts.ts';
+
+export const verdicts = [
+  'returned',
+  'below_k',
+  'reranked_away',
+  'outranked',
+  'index_miss',
+  'filtered',
+  'not_indexed',
+  'gone',
+  'unknown',
+] as const;
+
+export type ExplanationVerdict = (typeof verdicts)[number];
+
+export interface RankedDocument {
+  readonly id: string;
+  readonly score: number | null;
+  /** Null where nobody gave it. */
+  readonly text: string | null;
+}
+
+/** Documents best first, or why there are none. */
+export type Ranking =
+  | { readonly kind: 'ranking'; readonly documents: readonly RankedDocument[] }
+  | { readonly kind: 'none'; readonly reason: string };
+
+/** What was seen of a question, whichever of its documents is explained. */
+export interface SeenQuestion {
+  /** How many documents a user gets. */
+  readonly k: number;
+  /** The answer of the retriever to k. */
+  readonly asked: Ranking;
+  /** Its answer to many more. */
+  readonly deeper: Ranking;
+  /** What its stages before the last had at k, in their order. */
+  readonly stages: readonly {
+    readonly name: string;
+    /** One of several beside each other, which are joined after it. */
+    readonly isSide: boolean;
+    readonly documents: readonly RankedDocument[];
+  }[];
+  /** Its answer to k without the tags of the question; null: the question has none. */
+  readonly untagged: Ranking | null;
+  /** Fields that the retriever filters by, as the config says. */
+  readonly filters: readonly string[];
+  readonly store: {
+    /** `pgvector`, ...; null: the config names none. */
+    readonly kind: string | null;
+    /** The k nearest by its index. */
+    readonly nearest: Ranking;
+    /** Many more, by an exact search where the store has one. */
+    readonly broad: Ranking;
+    readonly isBroadExact: boolean;
+    /** How many of the documents of the retriever it has, to know that both speak of the same; null: not known. */
+    readonly shared: { readonly found: number; readonly of: number } | null;
+    /** The setting of its index that decides how much is looked at, when it says so. */
+    readonly breadth: string | null;
+  };
+}
+
+export interface SeenDocument {
+  readonly id: string;
+  /** Null: the store could not be asked. */
+  readonly isStored: boolean | null;
+  /** When its text was last read from the store; null: never, or it was never judged. */
+  readonly storedAt: Date | null;
+  /** What it said then. */
+  readonly text: string | null;
+  /** The newest of the last golden runs that had it. */
+  readonly returned: { readonly runId: string; readonly at: Date } | null;
+  /** Changes of the pipeline since it was last seen, the newest first. */
+  readonly changes: readonly { readonly kind: string; readonly version: string; readonly at: Date }[];
+}
+
+export interface Explanation {
+  readonly verdict: ExplanationVerdict;
+  /** In what the retriever gave, from 1, each document counted once; null: it is not there. */
+  readonly rank: number | null;
+  /** Sentences, the one that decided first. */
+  readonly evidence: readonly string[];
+  /** What to do about it, or what would tell more. */
+  readonly action: string;
+  readonly stages: readonly { readonly name: string; readonly rank: number | null; readonly score: number | null }[];
+}
+
+/** Texts that share so many of their words say the same (Jaccard). */
+const SAME_TEXT = 0.8;
+/** The retriever searches this store when it has so many of its documents. */
+const SHARED = 0.5;
+
+interface Place {
+  readonly rank: number;
+  readonly score: number | null;
+}
+
+/** Rank from 1, each document counted once, at its best. */
+function placeIn(documents: readonly RankedDocument[], id: string): Place | null {
+  const distinct = new Map<string, number | null>();
+  for (const one of documents) {
+    if (!distinct.has(one.id)) distinct.set(one.id, one.score);
+    if (one.id === id) return { rank: distinct.size, score: distinct.get(id) ?? null };
+  }
+  return null;
+}
+
+const placeInRanking = (ranking: Ranking, id: string): Place | null =>
+  ranking.kind === 'ranking' ? placeIn(ranking.documents, id) : null;
+
+const lengthOf = (ranking: Ranking): number =>
+  ranking.kind === 'ranking' ? new Set(ranking.documents.map(({ id }) => id)).size : 0;
+
+type Finding = Omit<Explanation, 'stages' | 'rank'>;
+
+/** The first of these looks that tells decides. */
+export function explain(question: SeenQuestion, document: SeenDocument): Explanation {
+  const { asked, k } = question;
+  const stages = question.stages.map(({ name, documents }) => ({
+    name,
+    rank: null,
+    score: null,
+    ...placeIn(documents, document.id),
+  }));
+  const rank = placeInRanking(asked, document.id)?.rank ?? null;
+  const found =
+    failedToAsk(asked) ??
+    returned(rank, question) ??
+    lostBetweenStages(stages, rank, question) ??
+    filteredByTags(question, document) ??
+    placedBelow(question, document, rank) ??
+    fromStore(question, document);
+  return { ...found, rank: rank ?? placeBelow(question, document.id, k), stages };
+}
+
+function placeBelow({ deeper }: SeenQuestion, id: string, k: number): number | null {
+  const rank = placeInRanking(deeper, id)?.rank ?? null;
+  return rank !== null && rank > k ? rank : null;
+}
+
+function failedToAsk(asked: Ranking): Finding | null {
+  if (asked.kind === 'ranking') return null;
+  return {
+    verdict: 'unknown',
+    evidence: [`The retriever gave no answer: ${asked.reason}`],
+    action: 'Mend the retriever first; `recalld doctor` looks at it.',
+  };
+}
+
+function returned(rank: number | null, { asked, k }: SeenQuestion): Finding | null {
+  if (rank === null || rank > k) return null;
+  const evidence = [`It comes back at rank ${rank} of ${lengthOf(asked)}.`];
+  return { verdict: 'returned', evidence, action: 'Nothing: asked now, it is found.' };
+}
+
+function lostBetweenStages(
+  stages: Explanation['stages'],
+  finalRank: number | null,
+  { stages: seen, k }: SeenQuestion,
+): Finding | null {
+  // A stage that told nothing is not in the answer, so that nothing follows from it.
+  const told = stages
+    .map((stage, index) => ({ ...stage, isSide: seen[index]?.isSide === true, n: seen[index]?.documents.length ?? 0 }))
+    .filter(({ n }) => n > 0);
+  const last = told.findLastIndex(({ rank }) => rank !== null);
+  const sides = told[last]?.isSide === true ? told.filter(({ isSide }) => isSide) : told.slice(last, last + 1);
+  const [best] = sides.filter(({ rank }) => rank !== null).toSorted((a, b) => Number(a.rank) - Number(b.rank));
+  if (best === undefined || best.rank === null) return null;
+  const { name, rank } = best;
+  const next = told.slice(last + 1).find(({ isSide }) => !isSide)?.name ?? null;
+  const after = finalRank === null ? 'is not in the answer' : `is at rank ${finalRank} of the answer`;
+  const evidence = [`The stage ${name} had it at rank ${rank}, and after ${next ?? 'what follows'} it ${after}.`];
+  if (next !== null && /filter/.test(next))
+    return { verdict: 'filtered', evidence, action: `See by which rule ${next} drops it.` };
+  if (rank <= k)
+    return {
+      verdict: 'reranked_away',
+      evidence,
+      action: 'Look at what the later stage prefers, and whether it reads the text of this document to its end.',
+    };
+  return {
+    verdict: 'below_k',
+    evidence,
+    action: `The stage ${name} ranks it below ${k} and nothing lifts it: improve that stage, or what comes after it.`,
+  };
+}
+
+function filteredByTags({ untagged, k }: SeenQuestion, { id }: SeenDocument): Finding | null {
+  const place = untagged === null ? null : placeInRanking(untagged, id);
+  if (place === null || place.rank > k) return null;
+  return {
+    verdict: 'filtered',
+    evidence: [`Asked without the tags of the question, the retriever gives it at rank ${place.rank}.`],
+    action: 'Compare the fields of the document with the tags of the question: the filter by them leaves it out.',
+  };
+}
+
+function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: number | null): Finding | null {
+  const { asked, deeper, k } = question;
+  const deep = placeInRanking(deeper, document.id);
+  if (askedRank !== null && asked.kind === 'ranking') return placed(asked.documents, document, k, 'The retriever');
+  if (deep === null || deep.rank <= k || deeper.kind === 'none') return null;
+  return placed(deeper.documents, document, k, `Asked for ${lengthOf(deeper)} documents, the retriever`);
+}
+
+/** Of a document that has a rank below k: by copies of one text above it, or by its score alone. */
+function placed(ranking: readonly RankedDocument[], document: SeenDocument, k: number, who: string): Finding {
+  const place = placeIn(ranking, document.id) ?? { rank: 0, score: null };
+  const distinct = [...new Map(ranking.toReversed().map((one) => [one.id, one])).values()].toReversed();
+  const above = distinct.slice(0, place.rank - 1);
+  const last = distinct[k - 1];
+  const scores =
+    place.score === null || last === undefined || last.score === null
+      ? ''
+      : `, with a score of ${shortest(place.score)} against ${shortest(last.score)} of the last one shown`;
+  const where = `${who} has it at rank ${place.rank}${scores}.`;
+  const copies = copiesAmong(above, distinct[place.rank - 1]?.text ?? document.text);
+  if (copies.ofIt.length > 0)
+    return {
+      verdict: 'outranked',
+      evidence: [`${namesOf(copies.ofIt)} above it says the same text.`, where],
+      action: 'Remove the copies from the index, or judge them as what they are: the same answer.',
+    };
+  if (place.rank - copies.surplus <= k)
+    return {
+      verdict: 'outranked',
+      evidence: [`${copies.surplus} of the ${above.length} above it repeat a text that is there already.`, where],
+      action: 'Remove duplicates from the index, or from the answer before it is cut off.',
+    };
+  return {
+    verdict: 'below_k',
+    evidence: [where],
+    action: `Other documents are held to be nearer: a larger k, a reranker over the first ${place.rank} or a better embedding would show it.`,
+  };
+}
+
+/** Those that repeat another one above them, and those that say what the document says. */
+function copiesAmong(
+  above: readonly RankedDocument[],
+  own: string | null,
+): { readonly surplus: number; readonly ofIt: readonly string[] } {
+  const texts = above.map(({ text }) => text ?? '');
+  const pairs = nearDuplicates([...texts, own ?? ''], SAME_TEXT);
+  const surplus = new Set(pairs.filter(({ second }) => second < above.length).map(({ second }) => second)).size;
+  const ofIt = pairs.flatMap(({ first, second }) => (second === above.length ? (above[first]?.id ?? []) : []));
+  return { surplus, ofIt };
+}
+
+function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
+  const { store, deeper } = question;
+  const lost = `The retriever does not give it, nor among ${lengthOf(deeper)} when asked for more.`;
+  const unknown = (because: string, action: string): Finding => ({
+    verdict: 'unknown',
+    evidence: [because, lost],
+    action,
+  });
+  if (store.kind === null)
+    return unknown(
+      'The config names no vector store to look into.',
+      'Name the store behind the retriever in `vector_store`, and its embedder.',
+    );
+  if (store.shared !== null && store.shared.of > 0 && store.shared.found < SHARED * store.shared.of)
+    return unknown(
+      `The store has ${store.shared.found} of the ${store.shared.of} documents that the retriever gives, so it is not what the retriever searches, or names documents otherwise.`,
+      'Let `vector_store` name the collection that the retriever searches and the field of its document ids.',
+    );
+  if (document.isStored === false) return missing(question, document);
+  return searched(question, document, unknown);
+}
+
+/** In the store there is no document of this id. */
+function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument): Finding {
+  const { id, storedAt, returned: before, changes } = document;
+  const relatives = relativesOf(id, [asked, deeper, store.nearest, store.broad]);
+  const others = relatives.length === 0 ? [] : [`${namesOf(relatives)} may be parts of it under other ids.`];
+  const seenAt = Math.max(storedAt?.getTime() ?? 0, before?.at.getTime() ?? 0);
+  if (seenAt === 0)
+    return {
+      verdict: 'not_indexed',
+      evidence: ['The store has no document of this id, and recalld never saw one.', ...others],
+      action: 'Index it, or mend its id in the golden set.',
+    };
+  const since = changes.map(({ kind, version, at }) => `${kind} ${version} at ${at.toISOString()}`);
+  return {
+    verdict: 'gone',
+    evidence: [
+      `The store has no document of this id any more; it was there at ${new Date(seenAt).toISOString()}.`,
+      ...(before === null ? [] : [`The golden run ${before.runId} still had it.`]),
+      ...(since.length === 0 ? [] : [`Since then changed: ${since.join(', ')}.`]),
+      ...others,
+    ],
+    action:
+      relatives.length === 0
+        ? 'Index it again, or take its judgments out of the golden set; see what removed it.'
+        : 'It was cut or named anew: `recalld golden check` proposes the ids that its judgments should have.',
+  };
+}
+
+/** It is stored: what does the store itself answer? */
+function searched(
+  { store, asked, k, filters, deeper }: SeenQuestion,
+  document: SeenDocument,
+  unknown: (because: string, action: string) => Finding,
+): Finding {
+  const { nearest, broad, isBroadExact } = store;
+  if (nearest.kind === 'none' || broad.kind === 'none') {
+    const reason = nearest.kind === 'none' ? nearest.reason : broad.kind === 'none' ? broad.reason : '';
+    return unknown(`The store could not be searched: ${reason}`, 'Configure the `embedder` that made its vectors.');
+  }
+  const common = agreement(asked, nearest);
+  const place = placeIn(broad.documents, document.id);
+  const how = isBroadExact ? 'An exact search' : `A search for ${lengthOf(broad)}`;
+  if (place !== null && place.rank <= k) {
+    const byIndex = placeIn(nearest.documents, document.id);
+    if (byIndex === null || byIndex.rank > k) {
+      const evidence = [
+        `${how} of the store has it at rank ${place.rank}, and a search of its index for ${k} has not.`,
+      ];
+      const setting = store.breadth === null ? 'of its index that decides how much is looked at' : store.breadth;
+      if (common < SHARED)
+        return unknown(
+          `${evidence[0] ?? ''} But the retriever gives other documents than the index, so that this need not be why.`,
+          'Name the stages of the retriever in `results.stages`.',
+        );
+      return { verdict: 'index_miss', evidence, action: `Raise the setting ${setting}, or build the index anew.` };
+    }
+    if (filters.length > 0)
+      return {
+        verdict: 'filtered',
+        evidence: [`Without the filter by ${filters.join(', ')} the store has it at rank ${byIndex.rank}.`],
+        action: `See what the document has in ${filters.join(', ')}.`,
+      };
+    return unknown(
+      `The store itself has it at rank ${byIndex.rank}: what stands between it and the answer (a filter, a fusion, a reranker) loses it.`,
+      'Name the stages of the retriever in `results.stages`, and ask again.',
+    );
+  }
+  if (common < SHARED)
+    return unknown(
+      `Of what the retriever gives, ${Math.round(common * 100)}% is among the nearest of the store: it does not rank by these vectors alone.`,
+      'Name the stages of the retriever in `results.stages`, and ask again.',
+    );
+  if (place === null)
+    return {
+      verdict: 'below_k',
+      evidence: [
+        `${how} does not have it among the ${lengthOf(broad)} nearest, nor does the retriever among ${lengthOf(deeper)}.`,
+      ],
+      action: 'Its vector is far from that of the question: look at how it was cut and embedded.',
+    };
+  return placed(broad.documents, document, k, how);
+}
+
+/** Share of what the retriever gives that the index gives too, 0 to 1; 1 for an empty answer. */
+function agreement(asked: Ranking, nearest: Ranking): number {
+  if (asked.kind === 'none' || nearest.kind === 'none' || asked.documents.length === 0) return 1;
+  const own = new Set(asked.documents.map(({ id }) => id));
+  const stored = new Set(nearest.documents.map(({ id }) => id));
+  return [...own].filter((id) => stored.has(id)).length / own.size;
+}
+
+const MOST_NAMED = 3;
+
+function namesOf(ids: readonly string[]): string {
+  const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : '';
+  return `${ids.slice(0, MOST_NAMED).join(', ')}${more}`;
+}
+
+/** `kb-17#2` begins with `kb-17`; `kb-170` does not. */
+function begins(whole: string, part: string): boolean {
+  return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));
+}
+
+/** Ids that are this one with something behind or before it, as chunks have them. */
+function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
+  const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
+  return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));
+}
+
+const shortest = (score: number): string => String(Number(score.toPrecision(4)));
