@@ -215,10 +215,10 @@ describe('a misspelt key', () => {
 
 type Path = readonly (string | number)[];
 
-/** Every key of the config with its path; names of headers, keys of a body and names of segments are free. */
+/** Every key of the config with its path; names of headers, of stages and of segments and keys of a body are free. */
 function keyPaths(value: unknown, path: Path = []): [string, Path][] {
   if (Array.isArray(value)) return value.flatMap((item: unknown, index) => keyPaths(item, [...path, index]));
-  const isFree = /(^|\.)(headers|body|sampling\.segments)$/.test(path.join('.'));
+  const isFree = /(^|\.)(headers|body|results\.stages|sampling\.segments)$/.test(path.join('.'));
   if (!isMapping(value) || isFree) return [];
   return Object.entries(value).flatMap(([key, child]) => [
     [formatted([...path, key]).join('.'), [...path, key]] satisfies [string, Path],
