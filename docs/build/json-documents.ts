@@ -18,7 +18,7 @@ const set = [
   'origin',
   'note',
 ];
-const judgeStatus = ['pipeline', 'judged', 'people', 'cost_today_dollars', 'agreement', 'scores'];
+const judgeStatus = ['pipeline', 'judged', 'people', 'cost_today_dollars', 'judge', 'drift', 'agreement', 'scores'];
 const run = [
   'run_id',
   'pipeline',

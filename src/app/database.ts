@@ -19,6 +19,7 @@ import { createRetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import { createRunReads } from '../golden/sql/run-results.ts';
 import { createJudgeSpending, type JudgeSpending } from '../judging/judge-spending.ts';
 import { createJudgedTable, type JudgedTable } from '../judging/judged-table.ts';
+import { createPanelTable, type PanelTable } from '../judging/panel-table.ts';
 import { createReviewQueue, type ReviewQueue } from '../judging/review-queue.ts';
 import { createLiveCandidates, createLiveSamples } from '../live/sql/live-samples.ts';
 import { createLiveTraffic } from '../live/sql/live-traffic.ts';
@@ -55,6 +56,7 @@ export interface Tables {
   readonly topics: DensityTables['topics'];
   readonly judged: JudgedTable;
   readonly spending: JudgeSpending;
+  readonly panels: PanelTable;
   readonly reviews: ReviewQueue;
   readonly checkStore: ReturnType<typeof createCheckStore>;
   readonly incidents: ReturnType<typeof createIncidents>;
@@ -98,6 +100,7 @@ function tablesOf(pool: Pool): Tables {
     topics: density.topics,
     judged: createJudgedTable(pool),
     spending: createJudgeSpending(pool),
+    panels: createPanelTable(pool),
     reviews: createReviewQueue(pool),
     checkStore: createCheckStore(pool),
     incidents: createIncidents(pool),

@@ -23,7 +23,7 @@ interface DeploymentRow {
 
 interface FingerprintRow {
   pipeline: string;
-  part: 'index' | 'embedder';
+  part: Fingerprint['part'];
   fingerprint: string;
   traits: Record<string, string>;
   since: Date;

@@ -43,6 +43,15 @@ const alerts: readonly AlertRule[] = [
     description: `The agreement of the judge of ${name} with people (weighted kappa) is at most {{ $value | printf "%.2f" }} (upper 95 % bound). Judged live scores still hold, but are hardly better known than from people alone.`,
   },
   {
+    alert: 'RecalldJudgeChanged',
+    severity: 'warning',
+    expr: `time() - ${maxBy(pipeline, 'recalld_judge_changed_timestamp_seconds')} < 86400`,
+    by: pipeline,
+    dashboard: 'live',
+    summary: `The judge of ${name} grades otherwise than it did.`,
+    description: `Fixed pairs that the judge of ${name} graded again got other grades than at first, by more than chance. What the model says alone begins anew; scores that people correct still hold.`,
+  },
+  {
     alert: 'RecalldJudgedMeasuresStopped',
     severity: 'warning',
     expr: `time() - ${maxBy(pipeline, 'recalld_live_judged_last_success_timestamp_seconds')} > 10800`,

@@ -5,8 +5,9 @@ import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measureme
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { JUDGE_AGREEMENT, JUDGED_QUERIES } from './measure-judged.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
+import { JUDGE_DRIFT } from './watch-judge.ts';
 
-const scores: ReadonlySet<string> = new Set([...Object.values(measuresOfScore).flat(), JUDGE_AGREEMENT]);
+const scores: ReadonlySet<string> = new Set([...Object.values(measuresOfScore).flat(), JUDGE_AGREEMENT, JUDGE_DRIFT]);
 
 /** @param judgedPipelines those whose config has `judged`; what is stored of others is left out */
 export function judgingGauges(judgedPipelines: readonly string[], { measurements }: MeasuredRows): GaugesAt {
@@ -15,7 +16,7 @@ export function judgingGauges(judgedPipelines: readonly string[], { measurements
     own.flatMap((one) => {
       if (one.measure === JUDGED_QUERIES) return countSamples(one, now);
       if (!scores.has(one.measure) || !isTrusted(one, now) || isCorrected(one, own)) return [];
-      return valueSamples(one);
+      return [...valueSamples(one), ...(one.measure === JUDGE_DRIFT ? panelSamples(one) : [])];
     });
 }
 
@@ -42,6 +43,15 @@ export function isCorrected(
 function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
   if (newest === null || gap !== null) return false;
   return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds({ ...newest, measure }, 0);
+}
+
+function panelSamples({ pipeline, newest }: LatestMeasurement): GaugeSample[] {
+  if (newest === null) return [];
+  const changedAt = newest.details['changed_at'];
+  const pairs = sample('recalld_judge_panel_pairs', { pipeline }, newest.n);
+  if (typeof changedAt !== 'string') return [pairs];
+  const at = Date.parse(changedAt) / 1000;
+  return [pairs, sample('recalld_judge_changed_timestamp_seconds', { pipeline }, at)];
 }
 
 function countSamples(one: LatestMeasurement, now: Date): GaugeSample[] {

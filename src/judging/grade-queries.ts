@@ -1,6 +1,7 @@
 /** Drawn queries -> grades of the model, for no more money than the day has. */
 import { textHash } from '../privacy/rules/keyed-hash.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
+import { askJudge, type Left, unreachable } from './ask-judge.ts';
 import { documentTexts } from './document-texts.ts';
 import type { Judge } from './judge.ts';
 import type { GradedBy, OpenQuery, StoredText } from './judged-table.ts';
@@ -12,9 +13,6 @@ const LEASE_MS = 10 * MINUTE_MS;
 const PATIENCE_MS = 24 * HOUR_MS;
 /** Queries in a row that could not be reached for, after which going on makes no sense until the next round. */
 const MAX_FAILURES = 3;
-
-/** Why a query was left for another time. */
-type Left = 'unreachable' | 'no_money';
 
 /**
  * Grades what is open, one query after the other, those for people first. What cannot be reached is left for the next
@@ -93,12 +91,13 @@ interface AskedDocument {
 
 async function gradeDocument(
   deps: JudgingDeps,
-  { pipeline, maxCostPerDay }: JudgingPlan,
+  plan: JudgingPlan,
   judge: Judge,
   { id, text, documentId, document, by }: AskedDocument,
   signal: AbortSignal,
 ): Promise<Left | null> {
-  const { judged, spending, clock, meter } = deps;
+  const { judged, clock, meter } = deps;
+  const { pipeline } = plan;
   const contentHash = document.hash;
   const store = (grade: number | null, problem: string | null, isFlagged: boolean): Promise<void> =>
     judged.recordGrade(pipeline, id, { documentId, grade, problem, isFlagged, contentHash }, by, clock.now());
@@ -107,27 +106,10 @@ async function gradeDocument(
     await store(before.grade, null, before.isFlagged);
     return null;
   }
-  const request = { query: text, document: document.content };
-  const dearest = judge.dearest(request);
-  const at = clock.now();
-  if (dearest > 0 && !(await spending.reserve(pipeline, dearest, maxCostPerDay, at))) return 'no_money';
-  const answer = await judge.grade(request, signal);
-  const cost = answer.kind === 'unreachable' ? 0 : answer.cost;
-  if (dearest > 0) await spending.settle(pipeline, dearest, cost, at);
-  if (answer.kind === 'unreachable') return unreachable(deps, pipeline, answer.message);
-  meter.increment('recalld_judge_cost_dollars_total', { pipeline }, cost);
+  const answer = await askJudge(deps, plan, judge, { query: text, document: document.content }, signal);
+  if (answer === 'no_money' || answer === 'unreachable') return answer;
   if (answer.isFlagged) meter.increment('recalld_judge_flagged_total', { pipeline });
-  if (answer.kind === 'failed') {
-    meter.increment('recalld_judge_failures_total', { pipeline, reason: answer.problem });
-    await store(null, answer.problem, answer.isFlagged);
-  } else {
-    await store(answer.grade, null, answer.isFlagged);
-  }
+  if (answer.kind === 'failed') await store(null, answer.problem, answer.isFlagged);
+  else await store(answer.grade, null, answer.isFlagged);
   return null;
-}
-
-function unreachable({ meter, logger }: JudgingDeps, pipeline: string, reason: string): Left {
-  meter.increment('recalld_judge_failures_total', { pipeline, reason: 'unreachable' });
-  logger.warn('a live query could not be graded now', { pipeline, reason });
-  return 'unreachable';
 }

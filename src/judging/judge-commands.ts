@@ -15,12 +15,14 @@ import { readText, writeText } from '../files/text-file.ts';
 import { measureRow } from '../measures/rules/measure-table.ts';
 import { storedHashKey } from '../privacy/personal-data.ts';
 import { systemClock } from '../system-clock.ts';
+import { signed } from '../text/spelling.ts';
 import { isCorrected } from './gauges.ts';
 import { judgePipeline } from './judge-live-traffic.ts';
 import { JUDGE_AGREEMENT, JUDGED_QUERIES } from './measure-judged.ts';
 import { createJudgingPlans } from './plan.ts';
 import { readGrades, reviewLine } from './review-lines.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
+import { JUDGE_DRIFT } from './watch-judge.ts';
 
 interface JudgeOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -161,7 +163,9 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
       return newest === null ? [] : [{ ...newest, measure, k: Number(newest.details['k']) }];
     });
   const agreement = newestOf(JUDGE_AGREEMENT);
+  const drift = newestOf(JUDGE_DRIFT);
   const counts = newestOf(JUDGED_QUERIES)?.details ?? {};
+  const judge = judgeOf(counts);
   const people = await store.reviews.progress(pipeline);
   const { today } = await store.spending.spent(pipeline, now);
   if (options.json === true) {
@@ -170,6 +174,8 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
       judged: { model: Number(counts['model'] ?? 0), person: Number(counts['person'] ?? 0) },
       people: { drawn: people.drawn, graded: people.graded, sessions: Number(counts['people_sessions'] ?? 0) },
       cost_today_dollars: today,
+      judge,
+      drift: drift === null ? null : { grades: drift.value, ci_low: drift.ciLow, ci_high: drift.ciHigh, n: drift.n },
       agreement:
         agreement === null
           ? null
@@ -198,6 +204,16 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
         1,
       ),
     );
+  if (judge !== null) printLine(`The judge is ${judge.fingerprint}, since ${judge.since}.`);
+  if (drift !== null)
+    printLine(
+      `It grades ${signed(drift.value, 2)} higher than at first (${signed(drift.ciLow ?? 0, 2)} to ${signed(drift.ciHigh ?? 0, 2)}, ${drift.n} pairs).`,
+    );
   if (agreement !== null) printLine(`Agreement of the judge with people: ${agreement.value.toFixed(2)}.`);
   printLine(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: $${today.toFixed(4)}.`);
+}
+
+/** Since when who grades; null where people alone do. */
+function judgeOf({ judge, judge_since: since }: Readonly<Record<string, unknown>>) {
+  return typeof judge === 'string' && typeof since === 'string' ? { fingerprint: judge, since } : null;
 }

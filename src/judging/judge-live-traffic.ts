@@ -5,6 +5,7 @@ import { drawQueries, LEAST_ROUND_MS } from './draw-queries.ts';
 import { gradeQueries } from './grade-queries.ts';
 import { measureJudged } from './measure-judged.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
+import { watchJudge } from './watch-judge.ts';
 
 /**
  * One round. Doing it again draws nothing twice, grades nothing twice and measures anew. A pipeline that fails keeps no
@@ -42,12 +43,13 @@ export async function judgePipeline(
   leastMs: number,
 ): Promise<number | null> {
   const { judged, clock } = deps;
+  const current = await watchJudge(deps, plan, signal);
   const drawn = await drawQueries(deps, plan, leastMs);
   try {
-    await gradeQueries(deps, plan, signal);
+    await gradeQueries(deps, { ...plan, judge: current?.judge ?? null }, signal);
   } finally {
     // What was graded counts, also where the rest takes another round.
-    await measureJudged(deps, plan);
+    await measureJudged(deps, plan, current);
     await judged.prune(plan.pipeline, new Date(clock.now().getTime() - plan.retentionDays * DAY_MS));
   }
   return drawn;

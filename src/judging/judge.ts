@@ -14,7 +14,7 @@ import {
   withoutInstructions,
 } from './rules/judge-prompt.ts';
 
-interface JudgeRequest {
+export interface JudgeRequest {
   readonly query: string;
   readonly document: string;
 }
@@ -32,6 +32,8 @@ export type JudgeAnswer =
   | { readonly kind: 'unreachable'; readonly message: string };
 
 export interface Judge {
+  /** What people call it. */
+  readonly name: string;
   /** Names what grades: model, prompt and all that is the same for each document. */
   readonly fingerprint: string;
   /** US dollars that a call may come to at most, its repair included. */
@@ -58,6 +60,7 @@ function requestFor({ query, document }: JudgeRequest): ChatRequest & { readonly
 /** A chat model with the rubric, at temperature 0; an answer that is no grade is asked for once more. */
 export function createChatJudge(model: ChatModel, address: string, prices: TokenPrices): Judge {
   return {
+    name: model.model,
     fingerprint: fingerprintOf(['llm', address, model.model, promptIdentity()]),
     dearest(request) {
       const input = estimateTokens(requestFor(request).messages.map(({ content }) => content));
@@ -98,6 +101,7 @@ function tokensOf(request: ChatRequest, answer: Exclude<ChatAnswer, { kind: 'fai
 /** @param limits rising scores from which the grades 1, 2 and 3 are given */
 export function createRerankerJudge(reranker: Reranker, identity: string, limits: readonly number[]): Judge {
   return {
+    name: 'reranker',
     fingerprint: fingerprintOf(['reranker', identity, JSON.stringify(limits)]),
     dearest: () => 0,
     close: () => void reranker.close?.(),

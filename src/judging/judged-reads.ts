@@ -17,13 +17,20 @@ interface GradedRow {
   probability: number;
   is_for_people: boolean;
   state: string;
-  documents: { has_text: boolean; model: number | null; problem: string | null; person: number | null }[];
+  documents: {
+    has_text: boolean;
+    model: number | null;
+    problem: string | null;
+    judge: string | null;
+    person: number | null;
+  }[];
 }
 
 /** The documents of a drawn query `j` with the grades that they have. */
 const documentsSql = `
   coalesce((select jsonb_agg(jsonb_build_object(
-                     'has_text', d.document ->> 1 is not null, 'model', m.grade, 'problem', m.problem, 'person', p.grade)
+                     'has_text', d.document ->> 1 is not null, 'model', m.grade, 'problem', m.problem,
+                     'judge', m.fingerprint, 'person', p.grade)
                    order by d.rank)
      from jsonb_array_elements(j.documents) with ordinality d (document, rank)
      left join judgments m on (m.pipeline, m.query_id, m.document_id, m.judge)
@@ -62,6 +69,7 @@ function toGraded({
     tags: segments,
     probability,
     isForPeople: is_for_people,
+    judges: [...new Set(documents.flatMap(({ judge }) => judge ?? []))],
     documents: (state === 'known' ? [] : documents).map(({ has_text: hasText, model, problem, person }) => ({
       hasText,
       model: problem === null ? model : 'failed',

@@ -4,6 +4,7 @@ import { ALL_SEGMENT } from '../model.ts';
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
 import { judgeAgreement, judgedMeasures, peopleSessions } from './rules/judged-measures.ts';
+import type { CurrentJudge } from './watch-judge.ts';
 
 const WINDOW_DAYS = 7;
 
@@ -14,6 +15,7 @@ export const JUDGE_AGREEMENT = 'judge_agreement';
 export async function measureJudged(
   { judged, windows, measurements, clock }: JudgingDeps,
   plan: JudgingPlan,
+  current: CurrentJudge | null,
 ): Promise<void> {
   const { pipeline, depth, segmentKeys, maxSegments, retentionDays } = plan;
   const now = clock.now();
@@ -28,13 +30,21 @@ export async function measureJudged(
   const counted = Object.fromEntries(Object.entries(arrivals).map(([outcome, { counted: of }]) => [outcome, of]));
   const frame = { pipeline, windowStart: from, windowEnd: round.drawnUntil, measuredAt: now };
   const whole = { ...frame, segment: ALL_SEGMENT };
-  const outcomes: MeasurementOutcome[] = judgedMeasures(queries, { depth, counted, segmentKeys, maxSegments }).map(
-    (outcome) =>
-      outcome.kind === 'value'
-        ? { ...frame, ...outcome, ciMethod: 'jackknife', details: { ...outcome.details, k: depth } }
-        : { ...frame, ...outcome, details: { k: depth } },
+  const judge = current?.judge.fingerprint ?? null;
+  const grader = current === null ? {} : { judge, judge_since: current.since };
+  const details = { k: depth, ...grader };
+  const outcomes: MeasurementOutcome[] = judgedMeasures(queries, {
+    depth,
+    counted,
+    segmentKeys,
+    maxSegments,
+    judge,
+  }).map((outcome) =>
+    outcome.kind === 'value'
+      ? { ...frame, ...outcome, ciMethod: 'jackknife', details: { ...outcome.details, ...details } }
+      : { ...frame, ...outcome, details },
   );
-  const agreement = judgeAgreement(queries);
+  const agreement = judgeAgreement(queries, judge);
   const about = { ...whole, measure: JUDGE_AGREEMENT };
   outcomes.push(
     agreement === null
@@ -64,7 +74,7 @@ export async function measureJudged(
     ciHigh: null,
     ciMethod: null,
     n: queries.length,
-    details: { ...counts, ...states, unaffordable: round.unaffordable },
+    details: { ...counts, ...states, ...grader, unaffordable: round.unaffordable },
   });
   await measurements.record(outcomes.map(sameMinute));
 }

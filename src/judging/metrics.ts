@@ -19,6 +19,18 @@ export const judgingMetrics = {
     'When what was graded was last measured; values older than 3 hours are withheld.',
     pipeline,
   ),
+  recalld_judge_info: storedGauge(
+    'Who grades live queries, as a fingerprint of the model and its prompt, with how often it was seen to grade otherwise since; always 1.',
+    ['pipeline', 'fingerprint'],
+  ),
+  recalld_judge_panel_pairs: storedGauge(
+    'Pairs that the judge grades again every day (n of recalld_judge_drift).',
+    pipeline,
+  ),
+  recalld_judge_changed_timestamp_seconds: storedGauge(
+    'When the judge was last seen to grade otherwise than before, although the config names the same.',
+    pipeline,
+  ),
   recalld_judge_cost_dollars_total: {
     type: 'counter',
     help: 'US dollars that grades of the model cost, by the prices of the config.',

@@ -2,8 +2,9 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type GaugeGraph, gaugeGraphs } from '../dashboards/gauge-panels.ts';
-import { graph } from '../dashboards/panels.ts';
+import { graph, metricTable } from '../dashboards/panels.ts';
 import { increaseBy, maxBy } from '../dashboards/promql.ts';
+import { metricCatalogue } from '../metrics/catalogue.ts';
 
 const score = { unit: 'none', min: 0, max: 1, width: 6, without: ['k'] } as const;
 
@@ -25,6 +26,13 @@ const behind: readonly GaugeGraph[] = [
     unit: 'none',
     note: '1 is the same, 0 as by chance.',
   },
+  {
+    metric: 'recalld_judge_drift',
+    title: 'Drift of the judge',
+    unit: 'none',
+    note: 'Grades of fixed pairs, less those at first. What the model says alone begins anew after a change.',
+  },
+  { metric: 'recalld_judge_panel_pairs', title: 'Pairs that are graded again (n)', unit: 'short', min: 0 },
   { metric: 'recalld_live_judged_queries', title: 'Queries graded in a week (n)', unit: 'short', min: 0 },
   {
     metric: 'recalld_live_judged_people_sessions',
@@ -40,6 +48,22 @@ export function judgedPanels(): Builder<Panel>[] {
   return [
     ...gaugeGraphs(scores),
     ...gaugeGraphs(behind.map((spec) => ({ ...spec, width: 6 }))),
+    metricTable({
+      title: 'Who grades',
+      description: `${metricCatalogue.recalld_judge_info.help} Another fingerprint is noted as a deployment.`,
+      width: 6,
+      height: 4,
+      queries: [{ expr: maxBy(['pipeline', 'fingerprint'], 'recalld_judge_info') }],
+      show: { pipeline: 'Pipeline', fingerprint: 'Fingerprint' },
+    }),
+    graph({
+      title: 'Since the judge changed',
+      description: metricCatalogue.recalld_judge_changed_timestamp_seconds.help,
+      unit: 's',
+      min: 0,
+      width: 6,
+      queries: [{ expr: `time() - ${maxBy([], 'recalld_judge_changed_timestamp_seconds')}`, legend: 'age' }],
+    }),
     graph({
       title: 'Cost of the judge',
       description: 'US dollars between two points of the graph.',

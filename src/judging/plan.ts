@@ -1,6 +1,7 @@
 /** How the live traffic of a pipeline is judged, and what that works with. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { Clock } from '../clock.ts';
+import type { Deployments } from '../deployments/deployments.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { LiveWindows } from '../live/sql/live-windows.ts';
 import type { Logger } from '../logger.ts';
@@ -13,6 +14,7 @@ import type { VectorStore } from '../stores/vector-store.ts';
 import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 import type { JudgeSpending } from './judge-spending.ts';
 import type { JudgedTable } from './judged-table.ts';
+import type { PanelTable } from './panel-table.ts';
 
 export interface JudgingPlan {
   readonly pipeline: string;
@@ -34,6 +36,8 @@ export interface JudgingPlan {
 export interface JudgingDeps {
   readonly judged: JudgedTable;
   readonly spending: JudgeSpending;
+  readonly panels: PanelTable;
+  readonly deployments: Pick<Deployments, 'observe'>;
   readonly windows: Pick<LiveWindows, 'arrivals'>;
   readonly measurements: Pick<Measurements, 'record'>;
   readonly meter: Pick<Meter, 'increment'>;

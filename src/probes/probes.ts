@@ -19,7 +19,7 @@ import { ALL_SEGMENT, type GoldenQuery } from '../model.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 import type { CanariesTable } from './probe-tables.ts';
 
-const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info' } as const;
+const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info', judge: 'recalld_judge_info' } as const;
 
 interface ProbeGaugesDeps {
   readonly deployments: Pick<Deployments, 'fingerprints'>;

@@ -4,11 +4,13 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Pool } from 'pg';
+import { createDeployments } from '../../src/deployments/deployments.ts';
 import { createErasure } from '../../src/erasure/erase.ts';
 import { createChatJudge } from '../../src/judging/judge.ts';
 import { judgeLiveTraffic } from '../../src/judging/judge-live-traffic.ts';
 import { createJudgeSpending } from '../../src/judging/judge-spending.ts';
 import { createJudgedTable } from '../../src/judging/judged-table.ts';
+import { createPanelTable } from '../../src/judging/panel-table.ts';
 import type { JudgingDeps, JudgingPlan } from '../../src/judging/plan.ts';
 import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../src/live/sql/live-windows.ts';
@@ -92,6 +94,8 @@ export class JudgingWorld {
     this.deps = {
       judged: createJudgedTable(pool),
       spending: createJudgeSpending(pool),
+      panels: createPanelTable(pool),
+      deployments: createDeployments(pool),
       windows: createLiveWindows(pool),
       measurements: createMeasurements(pool),
       meter: {
@@ -131,7 +135,11 @@ export class JudgingWorld {
     };
   }
 
+  /** Begins with a database in which nothing was asked or judged. */
   static async start(pool: Pool, changes: Partial<JudgingPlan> = {}): Promise<JudgingWorld> {
+    await pool.query(
+      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, judged_documents, judgments, judge_spending, live_queries, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
+    );
     const [judge, service] = [await startFaultServer(judgeWithBias(0)), await startFaultServer(chatAnswer(''))];
     return new JudgingWorld(pool, judge, service, changes);
   }
@@ -159,8 +167,8 @@ export class JudgingWorld {
     this.clock.set(new Date(this.clock.now().getTime() + HOUR_MS));
   }
 
-  round(signal: AbortSignal = new AbortController().signal): Promise<void> {
-    return judgeLiveTraffic(this.deps, [this.plan], signal);
+  round(signal: AbortSignal = new AbortController().signal, changes: Partial<JudgingPlan> = {}): Promise<void> {
+    return judgeLiveTraffic(this.deps, [{ ...this.plan, ...changes }], signal);
   }
 
   /** `count` queries in sessions of two, all of them kept with this probability, in the hour that the next round draws from. */

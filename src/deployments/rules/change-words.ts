@@ -13,6 +13,7 @@ const words: ReadonlyMap<string, TraitWords> = new Map([
   ['size_class', { name: 'vectors in the store', value: sizeClassText }],
   ['canary', { name: 'vectors of fixed texts', value: (value: string) => canaryWords[value] ?? value }],
   ['identity', { name: 'embedding model' }],
+  ['grades', { name: 'grades of fixed pairs' }],
   ['dimensions', { name: 'dimensions of a vector' }],
   ['metric', { name: 'measure of distance' }],
   ['kind', { name: 'kind of store' }],

@@ -1,7 +1,7 @@
 /** Changes of what a pipeline is made of, annotated by people and their deployment tools, or detected by recalld. */
 import { createHash } from 'node:crypto';
 
-export const deploymentKinds = ['index', 'embedder', 'retriever', 'golden'] as const;
+export const deploymentKinds = ['index', 'embedder', 'retriever', 'golden', 'judge'] as const;
 
 export type DeploymentKind = (typeof deploymentKinds)[number];
 
@@ -24,7 +24,7 @@ export interface Deployment extends NewDeployment {
 /** What one part of a pipeline was made of when it was last looked at. */
 export interface Fingerprint {
   readonly pipeline: string;
-  readonly part: 'index' | 'embedder';
+  readonly part: 'index' | 'embedder' | 'judge';
   readonly fingerprint: string;
   readonly traits: Readonly<Record<string, string>>;
   readonly since: Date;

@@ -123,7 +123,10 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
 
 /** What somebody said to have changed; of several the last. */
 function readAnnotated(deployments: readonly Deployment[]): Sign {
-  const annotated = deployments.filter(({ source }) => source === 'annotated');
+  const annotated = deployments.flatMap(({ source, kind, ...one }) =>
+    // Who grades changes no answer.
+    source === 'annotated' && kind !== 'judge' ? [{ kind, ...one }] : [],
+  );
   const latest = annotated.find(({ kind }) => kind !== 'golden') ?? annotated[0];
   if (latest === undefined) return sign('deployment', 'none', 'No deployment was annotated since the last good run.');
   const more = annotated.length === 1 ? '' : `, the last of ${annotated.length}`;

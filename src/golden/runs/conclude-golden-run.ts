@@ -106,10 +106,13 @@ export async function concludeGoldenRun(
   };
 }
 
+/** Of what answers; who grades live queries has no part in a run. */
 async function fingerprintsOf({ deployments }: ConcludeDeps, pipeline: string): Promise<Record<string, string>> {
   const seen = await deployments.fingerprints();
   return Object.fromEntries(
-    seen.filter((one) => one.pipeline === pipeline).map(({ part, fingerprint }) => [part, fingerprint]),
+    seen
+      .filter((one) => one.pipeline === pipeline && one.part !== 'judge')
+      .map(({ part, fingerprint }) => [part, fingerprint]),
   );
 }
 

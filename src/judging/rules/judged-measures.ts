@@ -24,6 +24,8 @@ export interface GradedQuery {
   readonly probability: number;
   /** Whether it was drawn for people; what they grade beyond it is no random part of the traffic. */
   readonly isForPeople: boolean;
+  /** The judges that graded its documents; more than one when the judge changed meanwhile. */
+  readonly judges: readonly string[];
   /** Best first; empty for a query that failed or found nothing. */
   readonly documents: readonly GradedDocument[];
 }
@@ -34,6 +36,8 @@ export interface JudgedWindow {
   readonly counted: Readonly<Partial<Record<QueryOutcome, number>>>;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
+  /** Who grades now; null where people alone do. */
+  readonly judge: string | null;
 }
 
 export type JudgedOutcome = { readonly segment: string; readonly measure: JudgedMeasureKey } & (
@@ -68,6 +72,8 @@ const MAX_FAILED_SHARE = 0.2;
 interface ScoredQuery extends GradedQuery {
   readonly model: Readonly<Record<ScoredMeasure, number>> | null;
   readonly people: Readonly<Record<ScoredMeasure, number>> | null;
+  /** Those of the model, where the judge of now gave all of its grades. */
+  readonly now: Readonly<Record<ScoredMeasure, number>> | null;
   /** The judge failed on a document of it. */
   readonly hasFailed: boolean;
 }
@@ -76,11 +82,18 @@ interface ScoredQuery extends GradedQuery {
  * The measures of all traffic and of each segment. Weights are inverse probabilities, held to the counted arrivals of each
  * outcome, both of the queries that the model graded and of those that people did: what nobody could grade is taken to be
  * as the rest of its outcome. A document that the judge failed on, or that had gone, has grade 0.
+ *
+ * Corrected scores take the grades of every judge of the window, since they hold whatever the judge's bias is; what the
+ * model says alone is of the judge of now, so that a change of the judge is no change of the score.
  */
 export function judgedMeasures(queries: readonly GradedQuery[], window: JudgedWindow): JudgedOutcome[] {
-  const scored = queries.map((query) => scoredQuery(query, window.depth));
+  const scored = queries.map((query) => scoredQuery(query, window));
   const { segments } = groupBySegment(scored, window.segmentKeys, window.maxSegments);
-  const weigh = { model: factorsOf(scored, 'model', window), people: factorsOf(scored, 'people', window) };
+  const weigh = {
+    model: factorsOf(scored, 'model', window),
+    people: factorsOf(scored, 'people', window),
+    now: factorsOf(scored, 'now', window),
+  };
   const of = [
     { name: ALL_SEGMENT, members: scored },
     ...segments.map(({ name, members }) => ({ name, members: members.flatMap((index) => scored[index] ?? []) })),
@@ -88,11 +101,11 @@ export function judgedMeasures(queries: readonly GradedQuery[], window: JudgedWi
   return of.flatMap(({ name, members }) => measureSegment(name, members, weigh));
 }
 
-function scoredQuery(query: GradedQuery, depth: number): ScoredQuery {
-  const { documents, outcome, isForPeople } = query;
+function scoredQuery(query: GradedQuery, { depth, judge }: Pick<JudgedWindow, 'depth' | 'judge'>): ScoredQuery {
+  const { documents, outcome, isForPeople, judges } = query;
   if (outcome !== 'ok') {
     const nothing = judgedScores([], depth);
-    return { ...query, model: nothing, people: nothing, hasFailed: false };
+    return { ...query, model: nothing, people: nothing, now: nothing, hasFailed: false };
   }
   const readable = documents.filter(({ hasText }) => hasText);
   const isGradedBy = (judge: 'model' | 'person'): boolean =>
@@ -102,9 +115,11 @@ function scoredQuery(query: GradedQuery, depth: number): ScoredQuery {
       documents.map((one) => (typeof one[judge] === 'number' ? one[judge] : 0)),
       depth,
     );
+  const model = isGradedBy('model') ? scoresBy('model') : null;
   return {
     ...query,
-    model: isGradedBy('model') ? scoresBy('model') : null,
+    model,
+    now: judges.every((one) => one === judge) ? model : null,
     people: isForPeople && isGradedBy('person') ? scoresBy('person') : null,
     hasFailed: documents.some(({ model }) => model === 'failed'),
   };
@@ -113,7 +128,11 @@ function scoredQuery(query: GradedQuery, depth: number): ScoredQuery {
 type Factors = Readonly<Partial<Record<QueryOutcome, number>>>;
 
 /** What the weights of a judge's queries are multiplied by, by outcome: counted over what they stand for. */
-function factorsOf(queries: readonly ScoredQuery[], judge: 'model' | 'people', { counted }: JudgedWindow): Factors {
+function factorsOf(
+  queries: readonly ScoredQuery[],
+  judge: 'model' | 'people' | 'now',
+  { counted }: JudgedWindow,
+): Factors {
   const standsFor: Partial<Record<QueryOutcome, number>> = {};
   for (const query of queries) {
     if (query[judge] === null) continue;
@@ -127,13 +146,14 @@ function factorsOf(queries: readonly ScoredQuery[], judge: 'model' | 'people', {
 function measureSegment(
   segment: string,
   queries: readonly ScoredQuery[],
-  weigh: { readonly model: Factors; readonly people: Factors },
+  weigh: Readonly<Record<'model' | 'people' | 'now', Factors>>,
 ): JudgedOutcome[] {
   const asked = queries.filter(({ outcome }) => outcome === 'ok');
   const byPeople = asked.filter(({ people }) => people !== null);
   const byModel = asked.filter(({ model }) => model !== null);
   const sessions = new Set(byPeople.map(({ cluster }) => cluster)).size;
-  const failed = byModel.filter(({ hasFailed }) => hasFailed).length;
+  const byNow = asked.filter(({ now }) => now !== null);
+  const failed = byNow.filter(({ hasFailed }) => hasFailed).length;
   const n = asked.filter(({ people, model }) => people !== null || model !== null).length;
   const counts = { model: byModel.length, people: byPeople.length, people_sessions: sessions, failed };
   const isCorrected = sessions >= MIN_PEOPLE_SESSIONS;
@@ -156,17 +176,23 @@ function measureSegment(
     const gap = { ...corrected, kind: 'no_data', reason: 'too_few_labels' } as const;
     if (byModel.length === 0) return [gap];
     const uncorrected = { segment, measure: byModelAlone };
-    if (failed > MAX_FAILED_SHARE * byModel.length)
+    if (failed > MAX_FAILED_SHARE * byNow.length)
       return [gap, { ...uncorrected, kind: 'no_data', reason: 'judge_failing' }];
-    const mean = judgedMean(judged.map(asItsOwnPeople));
+    const own = queries.map((query) => asItsOwnPeople(query, measure, weigh.now));
+    const mean = byNow.length === 0 ? null : judgedMean(own);
     if (mean === null) return [gap, { ...uncorrected, kind: 'no_data', reason: 'too_few_queries' }];
-    return [gap, { ...uncorrected, ...valueOf(mean, n, counts) }];
+    return [gap, { ...uncorrected, ...valueOf(mean, byNow.length, counts) }];
   });
 }
 
 /** The mean of the model by itself is that of people who grade as it does. */
-function asItsOwnPeople({ model, modelProbability, ...query }: JudgedQuery): JudgedQuery {
-  return { ...query, modelProbability, peopleProbability: modelProbability, people: model, model: null };
+function asItsOwnPeople(
+  { cluster, outcome, probability, now }: ScoredQuery,
+  measure: ScoredMeasure,
+  weigh: Factors,
+): JudgedQuery {
+  const chance = probability / (weigh[outcome] ?? 1);
+  return { cluster, modelProbability: chance, peopleProbability: chance, people: now?.[measure] ?? null, model: null };
 }
 
 function valueOf(mean: JudgedMean, n: number, details: Readonly<Record<string, number>>) {
@@ -176,14 +202,17 @@ function valueOf(mean: JudgedMean, n: number, details: Readonly<Record<string, n
 
 /** Sessions of which people graded a query that was drawn for them. */
 export function peopleSessions(queries: readonly GradedQuery[]): number {
-  const graded = queries.filter((query) => query.outcome === 'ok' && scoredQuery(query, 1).people !== null);
+  const graded = queries.filter(
+    (query) => query.outcome === 'ok' && scoredQuery(query, { depth: 1, judge: null }).people !== null,
+  );
   return new Set(graded.map(({ cluster }) => cluster)).size;
 }
 
-/** How well the model grades as people do, over the documents that both graded; null where too little is known. */
-export function judgeAgreement(queries: readonly GradedQuery[]): Agreement | null {
+/** How well the judge of now grades as people do, over the documents that both graded; null where too little is known. */
+export function judgeAgreement(queries: readonly GradedQuery[], judge: string | null): Agreement | null {
+  const own = queries.filter(({ judges }) => judges.every((one) => one === judge));
   return agreementOf(
-    queries.flatMap(({ cluster, probability, isForPeople, documents }) =>
+    own.flatMap(({ cluster, probability, isForPeople, documents }) =>
       documents.flatMap(({ model, person }): GradedPair[] =>
         isForPeople && typeof model === 'number' && person !== null
           ? [{ cluster, weight: 1 / probability, model, people: person }]

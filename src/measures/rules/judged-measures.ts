@@ -131,6 +131,19 @@ export const judgedMeasures = {
       bounds: 'jackknife over sessions',
     },
   },
+  judge_drift: {
+    title: 'Drift of the judge',
+    means: 'what the judge grades higher than at first',
+    note: 'Grades that the judge gives a fixed panel of pairs more than when it first graded them; 0 is as at first.',
+    scale: 'other',
+    every: 86_400,
+    gauge: {
+      name: 'recalld_judge_drift',
+      help: 'Grades (0 to 3) that the judge gives a panel of fixed pairs of a query and a document more than when it first graded them, mean over the pairs, once a day.',
+      labels: ['pipeline'],
+      bounds: 'Student over the pairs',
+    },
+  },
   judged_queries: {
     title: 'Judged queries',
     means: 'the number of grades of live queries in a week',

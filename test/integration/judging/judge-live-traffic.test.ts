@@ -8,9 +8,6 @@ import { chatAnswer, documentOf, JudgingWorld, judgeWithBias, promptOf } from '.
 const database = useDatabase();
 let world: JudgingWorld;
 beforeEach(async () => {
-  await database.pool.query(
-    'truncate judging_rounds, judged_queries, judged_documents, judgments, judge_spending, live_queries, live_query_counts, latest_measurements, measurement_gaps, measurements',
-  );
   world = await JudgingWorld.start(database.pool);
 });
 afterEach(() => world.close());

@@ -31,6 +31,14 @@ export const judgingFixtures: readonly AlertFixture[] = [
     says: 'The agreement of the judge of docs with people (weighted kappa) is at most 0.31 (upper 95 % bound). Judged live scores still hold, but are hardly better known than from people alone.',
   },
   {
+    alert: 'RecalldJudgeChanged',
+    labels: docs,
+    breaching: [signal('recalld_judge_changed_timestamp_seconds', docs, always(0))],
+    healthy: [signal('recalld_judge_changed_timestamp_seconds', docs, always(-90_000))],
+    minutes: 60,
+    says: 'Fixed pairs that the judge of docs graded again got other grades than at first, by more than chance. What the model says alone begins anew; scores that people correct still hold.',
+  },
+  {
     alert: 'RecalldJudgedMeasuresStopped',
     labels: docs,
     breaching: [signal('recalld_live_judged_last_success_timestamp_seconds', docs, always(0))],

@@ -7,14 +7,16 @@ import {
   peopleSessions,
 } from '../../../../src/judging/rules/judged-measures.ts';
 
-const window = { depth: 2, counted: {}, segmentKeys: [], maxSegments: 5 };
+const JUDGE = 'judge';
+const window = { depth: 2, counted: {}, segmentKeys: [], maxSegments: 5, judge: JUDGE };
 
 function document(model: GradedDocument['model'], person: number | null = null, hasText = true): GradedDocument {
   return { hasText, model, person };
 }
 
 function query(cluster: number, documents: readonly GradedDocument[], parts: Partial<GradedQuery> = {}): GradedQuery {
-  return { cluster, outcome: 'ok', tags: {}, probability: 0.5, isForPeople: true, documents, ...parts };
+  const judges = documents.some(({ model }) => model !== null) ? [JUDGE] : [];
+  return { cluster, outcome: 'ok', tags: {}, probability: 0.5, isForPeople: true, judges, documents, ...parts };
 }
 
 const of = (queries: readonly GradedQuery[], measure: string, counted = {}) =>
@@ -77,6 +79,20 @@ describe('judged live measures', () => {
     expect(value('course=history')).toMatchObject({ value: 0 });
   });
 
+  it('are of the judge of now where the model stands alone, by its share of all traffic, and of each where people correct', () => {
+    const before = sessions(10, (i) => [document(0, i < 8 ? 3 : null)]).map((one) => ({ ...one, judges: ['old'] }));
+    const now = sessions(10, () => [document(3)]).map((one, i) => ({ ...one, cluster: 50 + i }));
+    const failed = query(100, [], { outcome: 'error', probability: 1 });
+    const alone = before.map((one) => ({ ...one, isForPeople: false }));
+    const found = of([...alone, ...now, failed, { ...failed, cluster: 101 }], 'live_hit_rate_uncorrected', {
+      ok: 60,
+      error: 20,
+    });
+    expect(found).toMatchObject({ kind: 'value', n: 10 });
+    expect(found?.kind === 'value' && found.value).toBeCloseTo(0.75, 9);
+    expect(of([...before, ...now], 'live_hit_rate')).toMatchObject({ kind: 'value', n: 20, details: { model: 20 } });
+  });
+
   it('are nothing where nothing was graded', () => {
     expect(of([], 'live_ndcg')).toMatchObject({ kind: 'no_data', reason: 'too_few_labels' });
   });
@@ -85,7 +101,18 @@ describe('judged live measures', () => {
 describe('the agreement of the judge', () => {
   it('is over the documents that both graded of queries drawn for people', () => {
     const both = sessions(10, (i) => [document(i % 4, i % 4), document('failed', 0), document(2, null)]);
-    expect(judgeAgreement(both)).toMatchObject({ kappa: 1, pairs: 10, sessions: 10 });
-    expect(judgeAgreement(both.map((one) => ({ ...one, isForPeople: false })))).toBeNull();
+    expect(judgeAgreement(both, JUDGE)).toMatchObject({ kappa: 1, pairs: 10, sessions: 10 });
+    expect(
+      judgeAgreement(
+        both.map((one) => ({ ...one, isForPeople: false })),
+        JUDGE,
+      ),
+    ).toBeNull();
+  });
+
+  it('is that of the judge of now, and not of the one before', () => {
+    const now = sessions(10, (i) => [document(i % 4, i % 4)]);
+    const before = sessions(10, (i) => [document(3 - (i % 4), i % 4)]).map((one) => ({ ...one, judges: ['old'] }));
+    expect(judgeAgreement([...now, ...before], JUDGE)).toMatchObject({ kappa: 1, pairs: 10 });
   });
 });

@@ -1,0 +1,168 @@
+/** The panel of a judge in PostgreSQL: pairs that it grades again every day, and since when it grades as it does. */
+import type { Pool } from 'pg';
+import { inTransaction, takeTurn } from '../postgres/transaction.ts';
+import { type PanelPair, panelSize } from './rules/judge-panel.ts';
+
+export interface JudgePanel {
+  /** Names the judge as it grades since `since`, by its config and by how often it was seen to change behind it. */
+  readonly identity: string;
+  readonly since: Date;
+  /** When the panel last showed a change; null: never. */
+  readonly changedAt: Date | null;
+  /** Whether the grades of that day were held against the first ones already. */
+  readonly isJudged: boolean;
+}
+
+/** A pair that is to be graded again. */
+export interface DuePair {
+  readonly queryId: string;
+  readonly documentId: string;
+  readonly query: string;
+  readonly document: string;
+}
+
+interface PanelRow {
+  fingerprint: string;
+  changes: number;
+  changed_at: Date | null;
+  since: Date;
+  is_judged: boolean;
+}
+
+const columns = `fingerprint, changes, changed_at, since, judged_on is not distinct from ($3::timestamptz at time zone 'utc')::date as is_judged`;
+
+/** Whether a pair `p` can still be read. */
+const readable = `
+  exists (select from judged_queries j join live_queries q on q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
+           where j.pipeline = p.pipeline and j.query_id = p.query_id and q.text is not null)
+  and exists (select from judged_documents c where c.pipeline = p.pipeline and c.content_hash = p.content_hash)`;
+
+export type PanelTable = ReturnType<typeof createPanelTable>;
+
+export function createPanelTable(pool: Pool) {
+  return {
+    /** The panel of today (UTC). A judge with another fingerprint begins with an empty one. */
+    current: (pipeline: string, fingerprint: string, now: Date): Promise<JudgePanel> =>
+      inTransaction(pool, async (client) => {
+        await takeTurn(client, 'judging', pipeline);
+        const { rows } = await client.query<PanelRow>(
+          `select ${columns} from judge_panels where pipeline = $1::text and fingerprint = $2::text`,
+          [pipeline, fingerprint, now],
+        );
+        const [known] = rows;
+        if (known !== undefined) return toPanel(known);
+        await client.query('delete from judge_panel_pairs where pipeline = $1::text', [pipeline]);
+        const begun = await client.query<PanelRow>(
+          `insert into judge_panels (pipeline, fingerprint, since) values ($1::text, $2::text, $3::timestamptz)
+           on conflict (pipeline) do update
+              set fingerprint = excluded.fingerprint, since = excluded.since, changes = 0, changed_at = null, judged_on = null
+           returning ${columns}`,
+          [pipeline, fingerprint, now],
+        );
+        return toPanel(begun.rows[0]);
+      }),
+
+    /**
+     * Lets pairs that cannot be read any more go, and others of the last day come in their place: one of each different
+     * question, in an order that has nothing to do with its grade.
+     */
+    async fill(pipeline: string, identity: string, gradesPerDay: number, now: Date): Promise<void> {
+      const { pairs, joining } = panelSize(gradesPerDay);
+      await inTransaction(pool, async (client) => {
+        await takeTurn(client, 'judging', pipeline);
+        await client.query(`delete from judge_panel_pairs p where pipeline = $1::text and not (${readable})`, [
+          pipeline,
+        ]);
+        await client.query(
+          `with today as (select ($3::timestamptz at time zone 'utc')::date as day),
+                places as (select least($4::integer - count(*), $5::integer - count(*) filter (where joined_on = day)) as free
+                             from judge_panel_pairs, today where pipeline = $1::text),
+                questions as (
+                  select distinct on (text_hash) query_id, document_id, content_hash, coalesce(grade, 0) as grade,
+                         md5(text_hash || content_hash) as place
+                    from judgments m
+                   where pipeline = $1::text and judge = 'model' and fingerprint = $2::text
+                     and judged_at > $3::timestamptz - interval '1 day' and content_hash is not null
+                     and not exists (select from judge_panel_pairs p join judgments o using (pipeline, query_id, document_id)
+                                      where p.pipeline = $1::text and o.judge = 'model' and o.text_hash = m.text_hash)
+                   order by text_hash, md5(content_hash || query_id))
+           insert into judge_panel_pairs (pipeline, query_id, document_id, content_hash, joined_on, first_grade, grade, graded_on)
+           select $1::text, query_id, document_id, content_hash, day, grade, grade, day from questions, today
+            order by place limit (select greatest(0, free) from places)
+           on conflict do nothing`,
+          [pipeline, identity, now, pairs, joining],
+        );
+      });
+    },
+
+    /** Takes the next pair that was not graded today, for a while; null when there is none. */
+    async claim(pipeline: string, now: Date, leaseUntil: Date): Promise<DuePair | null> {
+      const { rows } = await pool.query<{ query_id: string; document_id: string; text: string; content: string }>(
+        `with next as (
+           select pipeline, query_id, document_id from judge_panel_pairs
+            where pipeline = $1::text and graded_on < ($2::timestamptz at time zone 'utc')::date
+              and (leased_until is null or leased_until <= $2::timestamptz)
+            order by query_id limit 1 for update skip locked)
+         update judge_panel_pairs p set leased_until = $3::timestamptz
+           from next n, judged_queries j, live_queries q, judged_documents c
+          where (p.pipeline, p.query_id, p.document_id) = (n.pipeline, n.query_id, n.document_id)
+            and (j.pipeline, j.query_id) = (p.pipeline, p.query_id)
+            and q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
+            and c.pipeline = p.pipeline and c.content_hash = p.content_hash
+         returning p.query_id, p.document_id, q.text, c.content`,
+        [pipeline, now, leaseUntil],
+      );
+      const [row] = rows;
+      if (row === undefined) return null;
+      return { queryId: row.query_id, documentId: row.document_id, query: row.text, document: row.content };
+    },
+
+    /** Stores today's grade of a pair, 0 for none; null gives it back without one. */
+    async record(pipeline: string, pair: DuePair, grade: number | null, now: Date): Promise<void> {
+      await pool.query(
+        `update judge_panel_pairs
+            set leased_until = null, grade = coalesce($4::smallint, grade), repeat_grade = coalesce(repeat_grade, $4::smallint),
+                graded_on = case when $4::smallint is null then graded_on else ($5::timestamptz at time zone 'utc')::date end
+          where (pipeline, query_id, document_id) = ($1::text, $2::text, $3::text)`,
+        [pipeline, pair.queryId, pair.documentId, grade, now],
+      );
+    },
+
+    /** The pairs that were graded again today; null while one is not. */
+    async gradedToday(pipeline: string, now: Date): Promise<PanelPair[] | null> {
+      const { rows } = await pool.query<PanelPair & { is_open: boolean }>(
+        `select first_grade as first, repeat_grade as repeat, grade as now, graded_on < day as is_open
+           from judge_panel_pairs, (select ($2::timestamptz at time zone 'utc')::date as day) as today
+          where pipeline = $1::text and joined_on < day`,
+        [pipeline, now],
+      );
+      return rows.some(({ is_open: isOpen }) => isOpen) ? null : rows.map(({ first, repeat, now: last }) => ({ first, repeat, now: last }));
+    },
+
+    /** Notes that the grades of today were looked at; after a change they are the first ones of another judge. */
+    concludeDay: (pipeline: string, hasChanged: boolean, now: Date): Promise<void> =>
+      inTransaction(pool, async (client) => {
+        const { rowCount } = await client.query(
+          `update judge_panels
+              set judged_on = ($2::timestamptz at time zone 'utc')::date,
+                  changes = changes + $3::integer,
+                  changed_at = case when $3::integer = 1 then $2::timestamptz else changed_at end,
+                  since = case when $3::integer = 1 then $2::timestamptz else since end
+            where pipeline = $1::text and judged_on is distinct from ($2::timestamptz at time zone 'utc')::date`,
+          [pipeline, now, hasChanged ? 1 : 0],
+        );
+        if (rowCount === 0 || !hasChanged) return;
+        await client.query(
+          `update judge_panel_pairs set first_grade = grade, repeat_grade = null, joined_on = ($2::timestamptz at time zone 'utc')::date
+            where pipeline = $1::text`,
+          [pipeline, now],
+        );
+      }),
+  };
+}
+
+function toPanel(row: PanelRow | undefined): JudgePanel {
+  if (row === undefined) throw new Error('a panel was not given back by the database');
+  const { fingerprint, changes, since, changed_at: changedAt, is_judged: isJudged } = row;
+  return { identity: changes === 0 ? fingerprint : `${fingerprint}.${changes}`, since, changedAt, isJudged };
+}

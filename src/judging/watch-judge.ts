@@ -1,0 +1,118 @@
+/** Has fixed pairs graded again every day, so that a judge that changed behind its name is noticed and is called another. */
+import { ALL_SEGMENT } from '../model.ts';
+import { DAY_MS, MINUTE_MS } from '../time.ts';
+import { askJudge } from './ask-judge.ts';
+import type { Judge } from './judge.ts';
+import type { JudgePanel } from './panel-table.ts';
+import type { JudgingDeps, JudgingPlan } from './plan.ts';
+import { type JudgeDrift, judgeDrift } from './rules/judge-panel.ts';
+
+export const JUDGE_DRIFT = 'judge_drift';
+
+/** A worker that has not come back by then is taken for dead. */
+const LEASE_MS = 5 * MINUTE_MS;
+
+/** A judge as it grades since then. */
+export interface CurrentJudge {
+  /** Its fingerprint is another one after each change. */
+  readonly judge: Judge;
+  readonly since: Date;
+}
+
+/**
+ * One round: fills the panel, grades what is due today and, once all of it is, holds it against the first grades. A judge
+ * that grades otherwise than then is a deployment of kind `judge`; its grades are kept apart from those before. Money that
+ * runs out and a judge that is not reached leave the rest to the next round; whoever is killed costs one call.
+ *
+ * @returns null where people alone grade
+ * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ */
+export async function watchJudge(
+  deps: JudgingDeps,
+  plan: JudgingPlan,
+  signal: AbortSignal,
+): Promise<CurrentJudge | null> {
+  const { panels, clock } = deps;
+  const { pipeline, judge, queriesPerDay, depth } = plan;
+  if (judge === null) return null;
+  const panel = await panels.current(pipeline, judge.fingerprint, clock.now());
+  await noteJudge(deps, pipeline, judge, panel);
+  await panels.fill(pipeline, panel.identity, queriesPerDay * depth, clock.now());
+  if (panel.isJudged || !(await gradeAgain(deps, plan, judge, signal))) return asOf(judge, panel);
+  const now = clock.now();
+  const drift = judgeDrift((await panels.gradedToday(pipeline, now)) ?? []);
+  if (drift === null) return asOf(judge, panel);
+  await recordDrift(deps, pipeline, panel, drift, now);
+  await panels.concludeDay(pipeline, drift.verdict === 'changed', now);
+  const seen = await panels.current(pipeline, judge.fingerprint, now);
+  await noteJudge(deps, pipeline, judge, seen);
+  return asOf(judge, seen);
+}
+
+const asOf = (judge: Judge, { identity, since }: JudgePanel): CurrentJudge => ({
+  judge: { ...judge, fingerprint: identity },
+  since,
+});
+
+/** Another judge than was last seen is a deployment; done again, it says nothing new. */
+async function noteJudge(
+  { deployments, clock, logger }: JudgingDeps,
+  pipeline: string,
+  { name, fingerprint }: Judge,
+  { identity, since }: JudgePanel,
+): Promise<void> {
+  const deployment = await deployments.observe({
+    pipeline,
+    part: 'judge',
+    fingerprint: identity,
+    traits: { judge: `${name} ${fingerprint}`, grades: `as on ${since.toISOString().slice(0, 10)}` },
+    at: clock.now(),
+  });
+  if (deployment !== null) logger.warn('another judge grades', { pipeline, changes: deployment.changes });
+}
+
+/** @returns whether nothing is left to grade today */
+async function gradeAgain(deps: JudgingDeps, plan: JudgingPlan, judge: Judge, signal: AbortSignal): Promise<boolean> {
+  const { panels, clock } = deps;
+  for (;;) {
+    signal.throwIfAborted();
+    const now = clock.now();
+    const pair = await panels.claim(plan.pipeline, now, new Date(now.getTime() + LEASE_MS));
+    if (pair === null) return (await panels.gradedToday(plan.pipeline, clock.now())) !== null;
+    const answer = await askJudge(deps, plan, judge, pair, signal);
+    const isLeft = answer === 'no_money' || answer === 'unreachable';
+    const grade = isLeft ? null : answer.kind === 'grade' ? answer.grade : 0;
+    await panels.record(plan.pipeline, pair, grade, clock.now());
+    if (isLeft) return false;
+  }
+}
+
+async function recordDrift(
+  { measurements, logger }: JudgingDeps,
+  pipeline: string,
+  { identity, since, changedAt }: JudgePanel,
+  { shift, low, high, pairs, differing, verdict }: JudgeDrift,
+  now: Date,
+): Promise<void> {
+  const hasChanged = verdict === 'changed';
+  if (hasChanged) logger.warn('the judge does not grade as it did', { pipeline, shift, differing, pairs });
+  const today = new Date(now.getTime() - (now.getTime() % DAY_MS));
+  await measurements.record([
+    {
+      kind: 'value',
+      pipeline,
+      segment: ALL_SEGMENT,
+      measure: JUDGE_DRIFT,
+      // Of a whole day, so that a repeat takes its place.
+      windowStart: new Date(today.getTime() - DAY_MS),
+      windowEnd: today,
+      measuredAt: now,
+      value: shift,
+      ciLow: low,
+      ciHigh: high,
+      ciMethod: 'student',
+      n: pairs,
+      details: { verdict, differing, judge: identity, since, changed_at: hasChanged ? now : changedAt },
+    },
+  ]);
+}

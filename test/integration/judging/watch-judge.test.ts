@@ -1,0 +1,125 @@
+/** A judge that is asked the same again every day: it is noticed when its model changes behind its name. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { judgingGauges } from '../../../src/judging/gauges.ts';
+import { createMeasurements } from '../../../src/measures/measurements.ts';
+import { DAY_MS } from '../../../src/time.ts';
+import { useDatabase } from '../../support/database.ts';
+import { status } from '../../support/fault-server.ts';
+import { chatAnswer, JudgingWorld, judgeWithBias, PIPELINE } from '../../support/judging-world.ts';
+
+const database = useDatabase();
+let world: JudgingWorld;
+beforeEach(async () => {
+  world = await JudgingWorld.start(database.pool, { queriesPerDay: 1200, depth: 1 });
+  await world.hourOf(world.samples(200));
+  await world.round();
+  // The pairs of the day join when its queries are graded.
+  await world.round();
+});
+afterEach(() => world.close());
+
+const days = (count: number): void => world.clock.set(new Date(world.clock.now().getTime() + count * DAY_MS));
+const pairs = (): Promise<number> => world.count('judge_panel_pairs');
+const drift = async () => (await world.latest('judge_drift'))?.newest ?? null;
+const changes = async () => (await createDeployments(database.pool).list({ pipeline: PIPELINE, limit: 9 })) ?? [];
+const samples = async (name: string) => {
+  const now = world.clock.now();
+  const measurements = await createMeasurements(database.pool).latest(now);
+  return judgingGauges([PIPELINE], { measurements })(now).filter((one) => one.name === name);
+};
+
+it('the same pairs are graded again once a day, and a judge that stays the same is called steady', async () => {
+  const joined = await pairs();
+  expect(joined).toBe(30);
+  const asked = world.judge.requests.length;
+  days(1);
+  await world.round();
+  expect(world.judge.requests.length).toBe(asked + joined);
+  expect(await drift()).toMatchObject({ value: 0, n: joined, details: { verdict: 'steady', changed_at: null } });
+  await Promise.all([world.round(), world.round()]);
+  expect(world.judge.requests.length).toBe(asked + joined);
+  expect(await changes()).toEqual([]);
+  expect(await samples('recalld_judge_panel_pairs')).toMatchObject([{ value: joined }]);
+  expect(await samples('recalld_judge_changed_timestamp_seconds')).toEqual([]);
+});
+
+it('a judge that changed behind its name is a deployment, once, and its grades are kept apart', async () => {
+  world.judge.respondWith(judgeWithBias(1));
+  days(1);
+  await world.round();
+  await world.round();
+  const found = await drift();
+  expect(found?.details).toMatchObject({ verdict: 'changed' });
+  expect(found?.ciLow).toBeGreaterThan(0.3);
+  expect(await changes()).toMatchObject([
+    { kind: 'judge', source: 'detected', changes: [{ trait: 'grades', before: 'as on 2026-11-20' }] },
+  ]);
+  expect(await samples('recalld_judge_changed_timestamp_seconds')).toHaveLength(1);
+  // Nothing that the model said before stands beside what it says now.
+  expect((await world.latest('live_ndcg_uncorrected'))?.gap).not.toBeNull();
+  // The grades of that day are the first ones of the new judge.
+  days(1);
+  await world.round();
+  expect(await drift()).toMatchObject({ value: 0, details: { verdict: 'steady' } });
+  expect(await changes()).toHaveLength(1);
+});
+
+it('a judge that comes to fail counts as one that gives grade 0, as in the scores', async () => {
+  world.judge.respondWith(chatAnswer('I would rather not say.'));
+  days(1);
+  await world.round();
+  expect(await drift()).toMatchObject({ details: { verdict: 'changed' } });
+});
+
+it('a worker killed among the pairs loses none and has none graded twice', async () => {
+  const asked = world.judge.requests.length;
+  const stop = new AbortController();
+  world.judge.respondWith((request, response) => {
+    if (world.judge.requests.length === asked + 10) stop.abort(new Error('killed'));
+    else judgeWithBias(0)(request, response);
+  });
+  days(1);
+  await expect(world.round(stop.signal)).rejects.toThrow('killed');
+  expect(await drift()).toBeNull();
+  world.judge.respondWith(judgeWithBias(0));
+  world.clock.set(new Date(world.clock.now().getTime() + 20 * 60_000));
+  await world.round();
+  // The one call that was under way is made again.
+  expect(world.judge.requests.length).toBe(asked + 31);
+  expect(await drift()).toMatchObject({ n: 30 });
+});
+
+it('a judge that is down, or money that runs out, leaves the rest of the pairs to the next round', async () => {
+  world.judge.respondWith(status(503));
+  days(1);
+  await world.round();
+  expect(await drift()).toBeNull();
+  world.judge.respondWith(judgeWithBias(0));
+  await database.pool.query(
+    `insert into judge_spending (pipeline, day, dollars) values ($1, ($2::timestamptz at time zone 'utc')::date, 1000)
+     on conflict (pipeline, day) do update set dollars = 1000`,
+    [PIPELINE, world.clock.now()],
+  );
+  const asked = world.judge.requests.length;
+  await world.round();
+  expect(world.judge.requests.length).toBe(asked);
+  await database.pool.query('truncate judge_spending');
+  await world.round();
+  expect(await drift()).toMatchObject({ n: 30 });
+});
+
+it('another model in the config begins with an empty panel, and is a deployment too', async () => {
+  const judge = world.plan.judge;
+  if (judge === null) throw new Error('the world has a judge');
+  const other = { ...judge, fingerprint: 'another', name: 'another' };
+  await world.round(undefined, { judge: other });
+  expect(await pairs()).toBe(0);
+  expect(await changes()).toMatchObject([{ kind: 'judge', changes: [{ trait: 'judge', after: 'another another' }] }]);
+});
+
+it('erasure takes the pairs of a query with it', async () => {
+  const { rows } = await database.pool.query<{ query_id: string }>('select query_id from judge_panel_pairs limit 1');
+  await world.eraseQuery(rows[0]?.query_id ?? '');
+  expect(await pairs()).toBe(29);
+});
