@@ -42,7 +42,7 @@ function measureProblem(text: string): string | null {
     if (guess === null || guess === name) {
       return `is not a measure; write one of ${runMeasures.join(', ')} with a cut-off, such as ndcg@10`;
     }
-    return `is not a measure; did you mean "${guess}${isJudgedMeasure(guess) && !isLiveScore(guess) ? '' : `@${/^[1-9]\d*$/.test(cutoff) ? cutoff : 10}`}"?`;
+    return `is not a measure; did you mean "${guess}${isJudgedMeasure(guess) && !hasCutoff(guess) ? '' : `@${/^[1-9]\d*$/.test(cutoff) ? cutoff : 10}`}"?`;
   }
   if (!runMeasures.includes(key.measure)) {
     return `is ${text}, which golden runs do not compute; use one of ${runMeasures.join(', ')}`;
@@ -73,17 +73,17 @@ const floorCheck = z
   })
   .describe('A floor of a golden measure, judged on every golden set of the pipeline.');
 
-/** Judged live scores are written with the cut-off that they have, such as `live_ndcg@5`. */
-const liveScore = /^(live_[a-z_]+)@([1-9]\d*)$/;
-const isLiveScore = (name: string): boolean => name.startsWith('live_');
+/** Judged live scores and the stability of answers are written with the cut-off that they have, such as `live_ndcg@5`. */
+const scoreAtCutoff = /^(live_[a-z_]+|rbo)@([1-9]\d*)$/;
+const hasCutoff = (name: string): boolean => name.startsWith('live_') || name === 'rbo';
 
 /** The measure that a threshold is on; null for what has none, such as a golden measure. */
 export function thresholdMeasure(text: string): JudgedMeasureName | null {
-  const [, name = text] = liveScore.exec(text) ?? [];
-  return isJudgedMeasure(name) && isLiveScore(name) === (name !== text) ? name : null;
+  const [, name = text] = scoreAtCutoff.exec(text) ?? [];
+  return isJudgedMeasure(name) && hasCutoff(name) === (name !== text) ? name : null;
 }
 
-const belowMeasures = judgedMeasureNames.filter((name) => judgedMeasure(name).worse === 'below' && !isLiveScore(name));
+const belowMeasures = judgedMeasureNames.filter((name) => judgedMeasure(name).worse === 'below' && !hasCutoff(name));
 const aboveMeasures = judgedMeasureNames.filter((name) => judgedMeasure(name).worse === 'above');
 
 const thresholdShape = {
@@ -120,18 +120,22 @@ const belowCheck = z
   })
   .describe('A measure of traffic, density, index or labels that shall not fall below a value.');
 
-const liveScoreCheck = z
+const scoreAtCutoffCheck = z
   .strictObject({
     measure: z
       .string()
-      .refine((text) => liveScore.test(text) && thresholdMeasure(text) !== null, {
-        error: `must be a judged live score with its cut-off, such as live_ndcg@5: one of ${judgedMeasureNames.filter(isLiveScore).join(', ')}`,
+      .refine((text) => scoreAtCutoff.test(text) && thresholdMeasure(text) !== null, {
+        error: `must be a judged live score or rbo with its cut-off, such as live_ndcg@5 or rbo@10: one of ${judgedMeasureNames.filter(hasCutoff).join(', ')}`,
       })
-      .describe('A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k.'),
+      .describe(
+        'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k; or rbo@k at the largest cut-off of the golden sets: how alike their answers are to those of the pinned run.',
+      ),
     below,
     ...thresholdShape,
   })
-  .describe('A score of live traffic by the grades of people and a judge that shall not fall below a value.');
+  .describe(
+    'A score of live traffic by the grades of people and a judge, or the stability of answers, that shall not fall below a value.',
+  );
 
 const aboveCheck = z
   .strictObject({
@@ -188,7 +192,7 @@ const forbiddenCheck = z
 export const checkSchema = z.union([
   floorCheck,
   belowCheck,
-  liveScoreCheck,
+  scoreAtCutoffCheck,
   aboveCheck,
   regressionCheck,
   densityCheck,
@@ -198,7 +202,10 @@ export const checkSchema = z.union([
 
 export type CheckConfig = z.infer<typeof checkSchema>;
 
-export type ThresholdConfig = z.infer<typeof belowCheck> | z.infer<typeof liveScoreCheck> | z.infer<typeof aboveCheck>;
+export type ThresholdConfig =
+  | z.infer<typeof belowCheck>
+  | z.infer<typeof scoreAtCutoffCheck>
+  | z.infer<typeof aboveCheck>;
 
 /** Whether it is a threshold on something else than a golden score. */
 export function isThreshold(check: CheckConfig): check is ThresholdConfig {
@@ -280,7 +287,8 @@ function thresholdProblem(check: ThresholdConfig, pipeline: JudgedPipeline): str
     return `is ${check.measure}, which has no segments; leave \`segments\` out`;
   if (of === 'golden_sets' && pipeline.golden.length === 0)
     return `is ${check.measure}, which needs a golden set under \`golden\``;
-  const k = liveScore.exec(check.measure)?.[2];
+  const k = scoreAtCutoff.exec(check.measure)?.[2];
+  if (of === 'golden_sets') return stabilityProblem(Number(k), pipeline.golden);
   if (k !== undefined && pipeline.judged === undefined) return `is ${check.measure}, which needs \`judged\``;
   if (k !== undefined && Number(k) !== pipeline.judged?.depth)
     return `is ${check.measure}, but judged.depth is ${pipeline.judged?.depth}; write ${measure}@${pipeline.judged?.depth}, or change the depth`;
@@ -290,6 +298,13 @@ function thresholdProblem(check: ThresholdConfig, pipeline: JudgedPipeline): str
   if (check.measure.startsWith('query_') && !isWatched)
     return `is ${check.measure}, which needs \`density\`, or the check density_drift`;
   return null;
+}
+
+/** Answers are compared to the largest cut-off of their set. @param k NaN for a measure without one */
+function stabilityProblem(k: number, golden: JudgedPipeline['golden']): string | null {
+  const other = Number.isNaN(k) ? undefined : golden.find(({ cutoffs }) => Math.max(...cutoffs) !== k);
+  if (other === undefined) return null;
+  return `is rbo@${k}, but the largest cut-off of ${other.set} is ${Math.max(...other.cutoffs)}; write rbo@${Math.max(...other.cutoffs)}, or change golden[].cutoffs`;
 }
 
 function cutoffProblem(measure: string, golden: JudgedPipeline['golden']): string | null {

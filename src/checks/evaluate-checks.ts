@@ -5,7 +5,7 @@ import { densityVerdict, trustedUntil } from '../density/rules/density-check.ts'
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
 import { failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import { goldenSegment, goldenSetOf } from '../golden/rules/segments.ts';
-import { type MeasureRetrieversDeps, measureRetrievers } from '../golden/runs/measure-retrievers.ts';
+import { type MeasureRetrieversDeps, measureRetrievers, STABILITY } from '../golden/runs/measure-retrievers.ts';
 import { readCheckShifts } from '../golden/runs/rotate-golden-set.ts';
 import type { GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
@@ -126,7 +126,7 @@ function trustSeconds(
   { windowStart, windowEnd }: { readonly windowStart: Date; readonly windowEnd: Date },
   { intervalSeconds, liveIntervalSeconds }: CheckFacts,
 ): number {
-  if (measure.startsWith('retriever_')) {
+  if (measure.startsWith('retriever_') || measure === STABILITY) {
     return runTrustSeconds(intervalSeconds(pipeline, goldenSetOf(segment) ?? ''));
   }
   return measurementTrustSeconds({ measure, windowStart, windowEnd }, liveIntervalSeconds);

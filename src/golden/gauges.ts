@@ -4,12 +4,18 @@ import type { Clock } from '../clock.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
 import { boundedSamples, type MeasuredRows } from '../measures/gauges.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
-import { ageSeconds, INTERVALS_TO_TRUST, measurementTrustSeconds } from '../measures/rules/measurement.ts';
+import {
+  ageSeconds,
+  INTERVALS_TO_TRUST,
+  measurementTrustSeconds,
+  runTrustSeconds,
+} from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { DAY_MS } from '../time.ts';
 import type { GoldenSetVersion } from './rules/golden-set.ts';
 import { runDeadlineMs } from './rules/run.ts';
 import { goldenSetOf } from './rules/segments.ts';
+import { STABILITY } from './runs/measure-retrievers.ts';
 import { overlappingRuns } from './runs/rotate-golden-set.ts';
 import { LIVE_MIX_PREFIX, REPRESENTATIVENESS } from './sets/live-mix.ts';
 import type { GoldenRotation, GoldenRotations } from './sql/golden-rotations.ts';
@@ -43,14 +49,14 @@ export interface PublishScheduleDeps {
 
 export async function readScheduleGauges(
   deps: PublishScheduleDeps,
-  { runs: latest }: { readonly runs: readonly LatestRun[] },
+  { runs: latest, measurements }: MeasuredRows & { readonly runs: readonly LatestRun[] },
 ): Promise<GaugesAt> {
   const versions = await deps.sets.list();
   const sentinels = await deps.runs.latestSentinels();
   const skips = await deps.ticks.skips(new Date(deps.clock.now().getTime() - DAY_MS));
   const open = (await deps.rotations.list({})).filter(({ endedAt }) => endedAt === null);
   const fixed: GaugeSample[] = [];
-  const sentinelsAt: GaugesAt[] = [];
+  const changing: GaugesAt[] = [];
   for (const pipeline of deps.pipelines) {
     for (const golden of pipeline.golden) {
       const isOwn = (one: { readonly pipeline: string; readonly goldenSet: string }): boolean =>
@@ -61,10 +67,33 @@ export async function readScheduleGauges(
         ...skipSamples(pipeline, golden, skips.filter(isOwn)),
         ...(await rotationSamples(deps, pipeline, golden, open.find(isOwn) ?? null)),
       );
-      sentinelsAt.push(sentinelSamples(deps, pipeline, golden, full, sentinels.find(isOwn) ?? null));
+      changing.push(
+        sentinelSamples(deps, pipeline, golden, full, sentinels.find(isOwn) ?? null),
+        stabilitySamples(deps, pipeline, golden, measurements),
+      );
     }
   }
-  return (now) => [...fixed, ...sentinelsAt.flatMap((samplesAt) => samplesAt(now))];
+  return (now) => [...fixed, ...changing.flatMap((samplesAt) => samplesAt(now))];
+}
+
+/** Of the latest run that was held against a pinned one, as long as a run is trusted. */
+function stabilitySamples(
+  { timetable }: PublishScheduleDeps,
+  { name: pipeline }: WatchedPipeline,
+  golden: GoldenSchedule,
+  measurements: readonly LatestMeasurement[],
+): GaugesAt {
+  const isOwn = (one: LatestMeasurement): boolean =>
+    one.pipeline === pipeline && one.measure === STABILITY && goldenSetOf(one.segment) === golden.set;
+  const newest = measurements.find(isOwn)?.newest ?? null;
+  if (newest === null) return () => [];
+  const labels = { pipeline, golden_set: golden.set, k: String(newest.details['k']) };
+  const samples = [
+    ...boundedSamples('recalld_golden_rbo', labels, newest),
+    sample('recalld_golden_rbo_queries', labels, newest.n),
+  ];
+  const trusted = runTrustSeconds(timetable.intervalSeconds(golden));
+  return (now) => (ageSeconds(newest.measuredAt, now) <= trusted ? samples : []);
 }
 
 function skipSamples(

@@ -51,6 +51,14 @@ export const goldenMetrics = {
     compared,
   ),
   recalld_golden_baseline_queries: storedGauge('Queries behind recalld_golden_baseline_difference (its n).', compared),
+  ...boundedGauges(
+    {
+      recalld_golden_rbo:
+        'Rank-biased overlap (p = 0.9) of the answers of the latest ended run with those of the pinned baseline, mean over the questions, failed ones counting 0: 1 is the same documents in the same order. It takes no judgments.',
+    },
+    [...golden, 'k'],
+  ),
+  recalld_golden_rbo_queries: storedGauge('Questions behind recalld_golden_rbo (its n).', [...golden, 'k']),
   recalld_golden_scored_queries: storedGauge(
     'Queries behind the golden scores of the latest completed run (the n of every mean).',
     [...golden, 'segment'],

@@ -49,7 +49,7 @@ const alerts: readonly AlertRule[] = [
     by: pipeline,
     dashboard: 'live',
     summary: `The judge of ${name} grades otherwise than it did.`,
-    description: `Fixed pairs that the judge of ${name} graded again got other grades than at first, by more than chance. What the model says alone begins anew; scores that people correct still hold.`,
+    description: `Fixed pairs that the judge of ${name} graded again got other grades than at first, by more than chance, {{ $value | humanizeDuration }} ago. What the model says alone begins anew; scores that people correct still hold.`,
   },
   {
     alert: 'RecalldJudgedMeasuresStopped',

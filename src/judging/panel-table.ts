@@ -136,7 +136,9 @@ export function createPanelTable(pool: Pool) {
           where pipeline = $1::text and joined_on < day`,
         [pipeline, now],
       );
-      return rows.some(({ is_open: isOpen }) => isOpen) ? null : rows.map(({ first, repeat, now: last }) => ({ first, repeat, now: last }));
+      return rows.some(({ is_open: isOpen }) => isOpen)
+        ? null
+        : rows.map(({ first, repeat, now: last }) => ({ first, repeat, now: last }));
     },
 
     /** Notes that the grades of today were looked at; after a change they are the first ones of another judge. */

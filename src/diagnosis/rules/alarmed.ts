@@ -23,6 +23,7 @@ const effectOfMeasure: Readonly<Record<JudgedMeasureName, EffectKind>> = {
   store_sample_age_seconds: 'runs',
   retriever_error_ratio: 'failures',
   retriever_latency_p95_seconds: 'latency',
+  rbo: 'score',
   golden_representativeness: 'density',
   golden_run_age_seconds: 'runs',
 };

@@ -123,6 +123,27 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
   });
 }
 
+/** Answers beside those of the pinned run; empty while none is pinned. */
+export function stabilityGraph(): Builder<Panel> {
+  const overlap = 'recalld_golden_rbo';
+  return graph({
+    title: 'Stability of answers',
+    description:
+      'Rank-biased overlap with the answers of the pinned baseline, with its 95 % confidence interval: 1 is the same documents in the same order. It needs no judgments; a fall says that answers changed, not that they got worse.',
+    unit: 'none',
+    min: 0,
+    max: 1,
+    width: 12,
+    queries: [
+      ...withBand(
+        { expr: maxBy(['k'], overlap), legend: 'rbo@{{k}}' },
+        maxBy(['k'], `${overlap}_ci_low`),
+        maxBy(['k'], `${overlap}_ci_high`),
+      ),
+    ],
+  });
+}
+
 /** Measured every six hours; empty for a pipeline without an embedder. */
 export function liveMixPanels(): Builder<Panel>[] {
   const covered = 'recalld_golden_live_covered_ratio';

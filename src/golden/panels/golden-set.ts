@@ -15,7 +15,14 @@ import {
   verdictsTable,
   worstQueriesTable,
 } from './drill-down.ts';
-import { differenceGraph, liveMixPanels, measureTitles, schedulePanels, scoreGraph } from './golden-panels.ts';
+import {
+  differenceGraph,
+  liveMixPanels,
+  measureTitles,
+  schedulePanels,
+  scoreGraph,
+  stabilityGraph,
+} from './golden-panels.ts';
 
 const inSegment = { segment: '$segment', k: '$k' } as const;
 
@@ -110,6 +117,7 @@ function baseline(): Builder<Panel>[] {
   return [
     differenceGraph('ndcg', 12),
     differenceGraph('hit_rate', 12),
+    stabilityGraph(),
     graph({
       title: 'Luck: p of the differences',
       description: 'Two-sided p that a difference to the baseline is luck, by which regressions are judged.',
@@ -121,11 +129,15 @@ function baseline(): Builder<Panel>[] {
     }),
     graph({
       title: 'Queries compared',
-      description: 'Queries behind the differences; those with a stale label are left out.',
+      description:
+        'Queries behind the differences, without those with a stale label, and questions behind the stability of answers.',
       unit: 'short',
       min: 0,
       width: 12,
-      queries: [{ expr: maxBy(['measure'], 'recalld_golden_baseline_queries', where), legend: '{{measure}}@$k' }],
+      queries: [
+        { expr: maxBy(['measure'], 'recalld_golden_baseline_queries', where), legend: '{{measure}}@$k' },
+        { expr: maxBy(['k'], 'recalld_golden_rbo_queries'), legend: 'stability, rbo@{{k}}' },
+      ],
     }),
   ];
 }

@@ -166,12 +166,29 @@ function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
   ];
 }
 
-const writers: Readonly<Record<GoldenFormat, (queries: readonly GoldenQuery[]) => ExportFile[]>> = {
-  beir: exportBeir,
-  trec: exportTrec,
-  csv: exportCsv,
-  jsonl: exportJsonLines,
-};
+/** A question a line; nothing else has a place there. @throws RecalldError export_impossible */
+function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
+  for (const { id, text, tags, judgments, forbidden = [] } of queries) {
+    const problem =
+      judgments.length + forbidden.length > 0
+        ? 'it has judgments'
+        : Object.keys(tags).length > 0
+          ? 'it has tags'
+          : /[\r\n]/.test(text)
+            ? 'its text has a line break'
+            : null;
+    if (problem !== null) throw cannotHold('A list of questions', id, problem, 'use --format jsonl');
+  }
+  return [{ path: null, text: joinLines(queries.map(({ text }) => text)) }];
+}
+
+const writers: Readonly<Record<Exclude<GoldenFormat, 'questions'>, (queries: readonly GoldenQuery[]) => ExportFile[]>> =
+  {
+    beir: exportBeir,
+    trec: exportTrec,
+    csv: exportCsv,
+    jsonl: exportJsonLines,
+  };
 
 /**
  * Importing what is returned gives equal ids, texts, tags and grades in the same order; what a format cannot hold is
@@ -183,11 +200,12 @@ export function exportGoldenSet(queries: readonly GoldenQuery[], format: GoldenF
   if (queries.length === 0) {
     throw new RecalldError('golden_set_empty', 'The golden set holds no queries, so there is nothing to export.');
   }
+  if (format === 'questions') return exportQuestions(queries);
   const unjudged = queries.find(({ judgments, forbidden = [] }) => judgments.length + forbidden.length === 0);
   if (unjudged !== undefined) {
     throw new RecalldError(
       'export_impossible',
-      `The query ${quoted(unjudged.id)} has no judgment, and no format brings such a query back; judge or remove it.`,
+      `The query ${quoted(unjudged.id)} has no judgment, and ${format} would not bring it back; use --format questions for a set without any.`,
     );
   }
   return writers[format](queries);

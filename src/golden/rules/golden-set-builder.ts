@@ -201,15 +201,15 @@ export class GoldenSetBuilder {
 
   /**
    * The queries with a judgment or a forbidden document, in the order they were added. `source` is the name of the file
-   * or folder, for the message.
+   * or folder, for the message; `isUnjudged` keeps all.
    * @throws RecalldError `golden_set_empty` when there are no queries, no judgments, or none that belong together, and
    * `file_malformed` for a relevant document that is forbidden.
    */
-  finish(source: string): Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts'> {
+  finish(source: string, isUnjudged = false): Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts'> {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
     for (const [id, { text, tags, place, judgments, forbidden }] of this.#entries) {
-      if (judgments.size === 0 && forbidden.size === 0) {
+      if (judgments.size === 0 && forbidden.size === 0 && !isUnjudged) {
         this.warnings.count('query_unjudged', place);
         continue;
       }

@@ -150,7 +150,8 @@ export const ERASED_TEXT = '[erased]';
 /** Queries by their ids, or by their places in the import: `from` is the first, from 0, and `to` the one behind the last. */
 export type QuerySelection = { readonly ids: readonly string[] } | { readonly from: number; readonly to: number };
 
-export const goldenFormats = ['beir', 'trec', 'csv', 'jsonl'] as const;
+/** `questions`: one a line, without judgments; asked for the stability of their answers alone. */
+export const goldenFormats = ['beir', 'trec', 'csv', 'jsonl', 'questions'] as const;
 
 export type GoldenFormat = (typeof goldenFormats)[number];
 
@@ -167,7 +168,7 @@ export interface ReadGoldenSetOptions {
 
 export interface GoldenSetFile {
   readonly format: GoldenFormat;
-  /** In the order of the file, as are their judgments; each has a judgment or a forbidden document. */
+  /** In the order of the file, as are their judgments; each has a judgment or a forbidden document, but where questions alone were read. */
   readonly queries: readonly GoldenQuery[];
   /** SHA-256, hex: equal if and only if the same bytes were read in the same roles with the same meaning. */
   readonly contentHash: string;

@@ -1,29 +1,39 @@
-/** Golden runs that ended -> how often and how slowly their retriever answered, as measurements over time. */
+/**
+ * Golden runs that ended -> how often, how slowly and how differently from the pinned run their retriever answered, as
+ * measurements over time.
+ */
 import type { Clock } from '../../clock.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
+import { summarize } from '../../stats/descriptive.ts';
 import { wilsonInterval } from '../../stats/intervals.ts';
 import { failedShare, type GoldenRun } from '../rules/run.ts';
 import { goldenSegment } from '../rules/segments.ts';
+import { stabilityOf } from '../rules/stability.ts';
+import type { GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 
 export interface MeasureRetrieversDeps {
   readonly pipelines: readonly WatchedPipeline[];
-  readonly runs: Pick<GoldenRuns, 'list' | 'outcomes' | 'latency95'>;
+  readonly runs: Pick<GoldenRuns, 'list' | 'outcomes' | 'latency95' | 'answers'>;
+  readonly baselines: Pick<GoldenBaselines, 'pinned'>;
   readonly measurements: Pick<Measurements, 'latest' | 'record'>;
   readonly clock: Clock;
 }
 
 const ERRORS = 'retriever_error_ratio';
 const LATENCY = 'retriever_latency_p95_seconds';
+/** As checks name it, with the cut-off: `rbo@10`. */
+export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
 /** More runs of a set than can end between two looks. */
 const RECENT = 5;
 
 /**
  * Measures the latest runs that ended and were not measured yet: the share of their queries that failed or timed out,
- * and the 95th percentile of the latency of the others. The segment is `golden_set=<name>`. Cancelled runs say nothing.
+ * the 95th percentile of the latency of the others, and how alike their answers are to those of the pinned run. The segment
+ * is `golden_set=<name>`. Cancelled runs say nothing.
  */
 export async function measureRetrievers(deps: MeasureRetrieversDeps): Promise<void> {
   const now = deps.clock.now();
@@ -55,11 +65,12 @@ function isMeasured({ finishedAt }: EndedRun, measured: LatestMeasurement | null
 }
 
 async function measure(
-  { runs }: MeasureRetrieversDeps,
+  deps: MeasureRetrieversDeps,
   run: EndedRun,
   segment: string,
   now: Date,
 ): Promise<MeasurementOutcome[]> {
+  const { runs } = deps;
   const outcomes = await runs.outcomes(run.id);
   const n = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
   if (n === 0) return [];
@@ -83,9 +94,39 @@ async function measure(
     ciMethod: 'wilson',
     n,
   };
+  const stability = await measureStability(deps, run);
+  const known = stability === null ? [errors] : [errors, { ...frame, ...stability }];
   const latency = await runs.latency95(run.id);
-  if (latency === null) return [errors];
+  if (latency === null) return known;
   const unbounded = { ciLow: null, ciHigh: null, ciMethod: null } as const;
   const answered = outcomes.ok + outcomes.empty;
-  return [errors, { ...frame, measure: LATENCY, value: latency / 1000, ...unbounded, n: answered }];
+  return [...known, { ...frame, measure: LATENCY, value: latency / 1000, ...unbounded, n: answered }];
 }
+
+/** Null while no other run is pinned, or it shares no question with this one. */
+async function measureStability(
+  { runs, baselines }: MeasureRetrieversDeps,
+  run: EndedRun,
+): Promise<Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'ciMethod' | 'n' | 'details'> | null> {
+  const pinned = await baselines.pinned(run.pipeline, run.goldenSet);
+  if (pinned === null || pinned.runId === run.id) return null;
+  const [before, now] = await Promise.all([runs.answers(pinned.runId), runs.answers(run.id)]);
+  const k = Math.max(...run.settings.cutoffs);
+  const overlaps = stabilityOf(before, now, k);
+  if (overlaps.length === 0) return null;
+  const {
+    mean: value,
+    n,
+    ciLow,
+    ciHigh,
+    ciMethod,
+  } = summarize(
+    overlaps.map(({ overlap }) => overlap),
+    'ndcg',
+  );
+  const details = { k, against: pinned.runId, least: overlaps.slice(0, LEAST_NAMED) };
+  return { measure: STABILITY, value, n, ciLow, ciHigh, ciMethod, details };
+}
+
+/** Questions whose answers changed most. */
+const LEAST_NAMED = 5;

@@ -159,7 +159,7 @@ function quotingProblem(code: string): string {
 }
 
 /**
- * Reads a golden set from a BEIR folder, TREC files, a CSV table or JSON lines.
+ * Reads a golden set from a BEIR folder, TREC files, a CSV table, JSON lines, or a file of questions without judgments.
  *
  * @param path the file, or for BEIR and TREC the folder
  * @throws RecalldError `usage` when format and path do not fit or the format cannot be told, `file_unreadable`,
@@ -178,13 +178,22 @@ export async function readGoldenSet(path: string, options: ReadGoldenSetOptions)
     case 'jsonl':
       await readJsonLines(files, sources.path, builder);
       break;
+    case 'questions':
+      await eachLine(files.lines(sources.path, 'lines'), (line) => {
+        builder.addQuery({ id: null, text: line.text, tags: {} }, line, 'join');
+      });
+      break;
     case 'beir':
     case 'trec':
       if (sources.note !== null) builder.warnings.note(sources.note);
       await readJudgedQueries(files, sources, builder);
       break;
   }
-  return { format: sources.format, ...builder.finish(path), contentHash: files.contentHash(meaning) };
+  return {
+    format: sources.format,
+    ...builder.finish(path, sources.format === 'questions'),
+    contentHash: files.contentHash(meaning),
+  };
 }
 
 /**

@@ -96,7 +96,7 @@ async function fileNames(folder: string): Promise<string[]> {
 
 /** A golden set in one file. */
 export interface TableSources {
-  readonly format: 'csv' | 'jsonl';
+  readonly format: 'csv' | 'jsonl' | 'questions';
   readonly path: string;
 }
 

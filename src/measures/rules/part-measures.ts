@@ -169,6 +169,13 @@ export const partMeasures = {
       of: 'golden_sets',
     },
   },
+  rbo: {
+    title: 'Stability of answers',
+    means: 'the rank-biased overlap of the answers with those of the baseline',
+    note: 'How alike the answers of the latest golden run are to those of the pinned one: 1 is the same documents in the same order. It takes no judgments.',
+    scale: 'score',
+    judged: { worse: 'below', unit: 'share', leastN: 5, confirm: 1, of: 'golden_sets' },
+  },
   golden_representativeness: {
     title: 'Golden set represents',
     means: 'the share of live queries with a golden query near by',

@@ -7,6 +7,7 @@ import { measureRetrievers } from '../../../src/golden/runs/measure-retrievers.t
 import { aGoldenRun, aLatestRun, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aGap, aMeasurement } from '../../support/measurements.ts';
+import { MemoryGoldenBaselines } from '../../support/memory-golden-baselines.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { MemoryMeasurements } from '../../support/memory-measurements.ts';
 import { MemoryLogger } from '../../support/memory-telemetry.ts';
@@ -38,6 +39,7 @@ function aWorld(thresholds: readonly ThresholdCheck[] = [errors]) {
     densityPlans: [],
     densityStates: { all: async () => new Map() },
     runs,
+    baselines: new MemoryGoldenBaselines(),
     rotations: { list: async () => [] },
     measurements,
     checkStore,
@@ -203,6 +205,57 @@ describe('the checks of a retriever', () => {
       { value: 2 / 3, n: 3 },
     ]);
     expect(await checkStore.standings()).toMatchObject([{ verdict: 'critical', segment: 'golden_set=faq' }]);
+  });
+});
+
+describe('the stability of answers', () => {
+  it('is what a run has in common with the pinned one, a failed question nothing, and needs no judgment', async () => {
+    const check: ThresholdCheck = { ...errors, measure: 'rbo', threshold: 0.8, leastN: 2, confirm: 1 };
+    const { clock, deps, runs, measurements, checkStore } = aWorld([check]);
+    const { baselines } = deps;
+    const ends = (minutes: number) => {
+      const at = new Date(NOON.getTime() + minutes * 60_000);
+      return { status: 'completed', startedAt: at, finishedAt: at } as const;
+    };
+    const answer = (queryId: string, ids: string, outcome = 'ok') => ({
+      queryId,
+      outcome,
+      documents: [...ids].map((id) => ({ id, score: null })),
+      latencyMs: 20,
+      attempts: 1,
+    });
+    runs.put(aGoldenRun({ id: 'pinned', ...ends(0) }), [
+      answer('q1', 'abc'),
+      answer('q2', 'def'),
+      answer('q3', '', 'timeout'),
+    ] as never);
+    runs.put(aGoldenRun({ id: 'same', ...ends(1) }), [
+      answer('q1', 'abc'),
+      answer('q2', 'def'),
+      answer('q3', 'x'),
+    ] as never);
+    runs.put(aGoldenRun({ id: 'other', ...ends(2) }), [answer('q1', 'abc'), answer('q2', '', 'error')] as never);
+    await baselines.pin({ pipeline: 'docs', goldenSet: 'faq', runId: 'pinned', note: null, noise: {}, pinnedAt: NOON });
+    await clock.advance(180_000);
+    await measureRetrievers(deps);
+    const series = { pipeline: 'docs', measure: 'rbo', segment: 'golden_set=faq' };
+    expect(await measurements.series(series, NOON, new Date(NOON.getTime() + 200_000))).toMatchObject([
+      { value: 1, n: 2, details: { k: 10, against: 'pinned' } },
+      {
+        value: 0.5,
+        n: 2,
+        details: {
+          least: [
+            { query: 'q2', overlap: 0 },
+            { query: 'q1', overlap: 1 },
+          ],
+        },
+      },
+    ]);
+    await evaluateChecks(deps);
+    expect(await checkStore.standings()).toMatchObject([
+      { segment: 'golden_set=faq', verdict: expect.not.stringMatching('ok') },
+    ]);
   });
 });
 

@@ -41,10 +41,21 @@ describe('a golden set', () => {
       { tags: JSON.parse('{"__proto__": "x"}') as Record<string, string> },
       'JSONL cannot hold the query "q1": its tag "__proto__" is lost in JSON; use --format csv.',
     ],
+    ['questions', {}, 'A list of questions cannot hold the query "q1": it has judgments; use --format jsonl.'],
+    [
+      'questions',
+      { judgments: [], tags: { lang: 'en' } },
+      'A list of questions cannot hold the query "q1": it has tags; use --format jsonl.',
+    ],
+    [
+      'questions',
+      { judgments: [], text: 'a\nb' },
+      'A list of questions cannot hold the query "q1": its text has a line break; use --format jsonl.',
+    ],
     [
       'beir',
       { judgments: [] },
-      'The query "q1" has no judgment, and no format brings such a query back; judge or remove it.',
+      'The query "q1" has no judgment, and beir would not bring it back; use --format questions for a set without any.',
     ],
   ])('in %s is refused in one sentence when it would come back changed (%o)', (format, parts, message) => {
     const query = { id: 'q1', text: 'a', tags: {}, judgments: [{ documentId: 'd1', grade: 1 }], ...parts };
