@@ -1,6 +1,6 @@
 /** Real questions about Wikipedia articles; some articles are left out of the store. */
 import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
-import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../src/demo/rag/embedder.ts';
+import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../src/demo/rag/hashed-tfidf.ts';
 import { type Matrix, matrixOf, selectRows } from '../../src/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import { encode } from './dense-encoder.ts';

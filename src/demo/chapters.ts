@@ -39,7 +39,7 @@ export interface Chapter extends KnownFault {
 
 export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
 /** Shown within half a day, whenever the story begins. */
-const TOPIC_SHARE = 0.15;
+const TOPIC_SHARE = 0.2;
 /** A golden run sees the fault, and the next one that it is mended. */
 const HOURS = {
   leadHours: GOLDEN_HOURS - 1,
@@ -75,9 +75,9 @@ export const chapters: readonly Chapter[] = [
     cause: 'uncovered_topic',
     page: 'density',
     leadHours: 0,
-    faultHours: 16,
+    faultHours: 12,
     // A density alarm is resolved when a whole day is well again.
-    recoveryHours: 40,
+    recoveryHours: 32,
   },
   {
     name: 'stale',

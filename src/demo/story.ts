@@ -15,7 +15,7 @@ import { createClient } from '../client/client.ts';
 import type { IncidentJson } from '../diagnosis/routes.ts';
 import type { Cause } from '../diagnosis/rules/cause.ts';
 import { systemClock } from '../system-clock.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import { createAlarmLog } from './alarm-log.ts';
 import { type Chapter, MISSING_TITLE } from './chapters.ts';
 import { type ClosingRow, reportEnd } from './closing-table.ts';
@@ -126,7 +126,7 @@ export interface StorySettings {
 }
 
 const QUARTER_MS = 15 * MINUTE_MS;
-const NOON_MS = 12 * HOUR_MS;
+const BLOCK_MS = 8 * HOUR_MS;
 /** A baseline is learnt of the first day; the rest is held against it before the first fault. */
 const MIN_HEALTHY_HOURS = 28;
 /** Of the day of those who ask: the busy hours come after it. */
@@ -214,9 +214,9 @@ async function reportFaults(
 }
 
 /**
- * The story ends with the last full hour. It begins at noon (UTC) or an hour later, as golden runs need it: the baseline
- * is learnt of the days against each other, and noon makes two halves of the first 24 hours. So it is nearly the same
- * story whatever the time of day.
+ * The story ends with the last full hour. It begins in the middle of one of the blocks of eight hours (UTC) by which a
+ * baseline is held against itself, or up to an hour later, as golden runs need it: then the first 25 hours are as many
+ * of even blocks as of odd ones. So it is nearly the same story whatever the time of day.
  */
 function timesOf(chapters: readonly Chapter[]): { readonly start: Date; readonly healthyHours: number } {
   const faultsMs =
@@ -224,8 +224,8 @@ function timesOf(chapters: readonly Chapter[]): { readonly start: Date; readonly
     chapters.reduce((sum, { leadHours, faultHours, recoveryHours }) => sum + leadHours + faultHours + recoveryHours, 0);
   const endMs = Math.floor((systemClock.now().getTime() - QUARTER_MS) / HOUR_MS) * HOUR_MS;
   const latestMs = endMs - faultsMs - MIN_HEALTHY_HOURS * HOUR_MS;
-  const noonMs = Math.floor((latestMs - NOON_MS) / DAY_MS) * DAY_MS + NOON_MS;
-  const startMs = noonMs + ((latestMs - noonMs) % (GOLDEN_HOURS * HOUR_MS));
+  const middleMs = Math.floor((latestMs - BLOCK_MS / 2) / BLOCK_MS) * BLOCK_MS + BLOCK_MS / 2;
+  const startMs = middleMs + ((latestMs - middleMs) % (GOLDEN_HOURS * HOUR_MS));
   return { start: new Date(startMs), healthyHours: (endMs - faultsMs - startMs) / HOUR_MS };
 }
 

@@ -27,7 +27,12 @@ async function aMonitor(parts: object = {}) {
     name: 'docs',
     retriever: { kind: 'vector_store' },
     vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', content: 'body' },
-    embedder: { kind: 'openai', base_url: `${rag.url}/v1`, model: 'hashed-tfidf', max_per_second: 1000 },
+    embedder: {
+      kind: 'openai',
+      base_url: `${rag.url}/v1`,
+      model: 'universal-sentence-encoder-lite',
+      max_per_second: 1000,
+    },
     golden: [{ set: 'faq', max_per_second: 1000 }],
     checks,
     ...parts,

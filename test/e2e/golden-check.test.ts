@@ -25,7 +25,12 @@ const config = () =>
         name: 'docs',
         retriever: { kind: 'http', url: `${rag.url}/search` },
         vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', content: 'body' },
-        embedder: { kind: 'openai', base_url: `${rag.url}/v1`, model: 'hashed-tfidf', max_per_second: 1000 },
+        embedder: {
+          kind: 'openai',
+          base_url: `${rag.url}/v1`,
+          model: 'universal-sentence-encoder-lite',
+          max_per_second: 1000,
+        },
         golden: [{ set: 'faq', max_per_second: 1000 }],
       },
     ],

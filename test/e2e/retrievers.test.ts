@@ -44,7 +44,7 @@ const embedderAndStore = () => ({
   embedder: {
     kind: 'openai',
     base_url: `${rag.url}/v1`,
-    model: 'hashed-tfidf',
+    model: 'universal-sentence-encoder-lite',
     max_per_second: 1000,
   },
 });

@@ -1,5 +1,7 @@
-import { readDemoDocuments } from './corpus.ts';
-import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from './embedder.ts';
+import { readDemoDocuments, readDemoQuestions } from './corpus.ts';
+import { cutInTwo } from './fault.ts';
+import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from './hashed-tfidf.ts';
+import { readSentenceVectors, SENTENCE_DIMENSIONS, sentenceEmbedder } from './sentence-vectors.ts';
 import { createRagServer, type RagServerParts } from './server.ts';
 import { startChunkStore } from './store.ts';
 
@@ -14,8 +16,6 @@ export interface RagService {
   /** Answers what is in flight, then closes the server and the store. */
   stop(): Promise<void>;
 }
-
-const DIMENSIONS = 512;
 
 /** A free port of loopback. */
 const nearby = { host: '127.0.0.1', port: 0 };
@@ -32,7 +32,7 @@ export async function startRagService(
   log('Starting PostgreSQL with pgvector (PGlite).');
   const [store, corpus] = await Promise.all([
     startChunkStore({
-      dimensions: DIMENSIONS,
+      dimensions: SENTENCE_DIMENSIONS,
       onError: (error) => log(`The connection to the store broke: ${error.message}`),
     }),
     embedCorpus(),
@@ -53,12 +53,18 @@ export async function startRagService(
 }
 
 async function embedCorpus(): Promise<Pick<RagServerParts, 'chunks' | 'embedder' | 'foreignEmbedder'>> {
-  const documents = await readDemoDocuments();
+  const [documents, questions, vectors] = await Promise.all([
+    readDemoDocuments(),
+    readDemoQuestions(),
+    readSentenceVectors(),
+  ]);
   const fitted = fitInverseDocumentFrequencies(documents.map((document) => document.text));
-  const embedder = hashedTfidfEmbedder(fitted, { dimensions: DIMENSIONS, seed: 0 });
+  const words = hashedTfidfEmbedder(fitted, { dimensions: SENTENCE_DIMENSIONS, seed: 0 });
+  const known = [...documents, ...documents.flatMap(cutInTwo), ...questions].map(({ text }) => text);
+  const embedder = sentenceEmbedder(vectors, known, words);
   return {
     embedder,
-    foreignEmbedder: hashedTfidfEmbedder(fitted, { dimensions: DIMENSIONS, seed: 1 }),
+    foreignEmbedder: words,
     chunks: documents.map((document) => ({ ...document, embedding: embedder.embed(document.text) })),
   };
 }

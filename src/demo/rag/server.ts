@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import Fastify from 'fastify';
-import type { TextEmbedder } from './embedder.ts';
 import {
   chooseDroppedIds,
   cutInTwo,
@@ -12,6 +11,8 @@ import {
   SLOW_MS,
   SLOW_ONE_IN,
 } from './fault.ts';
+import type { TextEmbedder } from './hashed-tfidf.ts';
+import { SENTENCE_MODEL } from './sentence-vectors.ts';
 import type { Chunk, ChunkStore, FoundDocument } from './store.ts';
 
 /** `POST /v1/embeddings`; further fields, such as `dimensions`, are accepted and change nothing. */
@@ -38,7 +39,7 @@ const embeddingsBody = {
 
 /** Vectors in the order of the texts; a text without a content word has the zero vector. */
 function answerEmbeddings(
-  { model = 'hashed-tfidf', input, encoding_format: format }: EmbeddingsRequest,
+  { model = SENTENCE_MODEL, input, encoding_format: format }: EmbeddingsRequest,
   embedder: TextEmbedder,
 ) {
   const texts = typeof input === 'string' ? [input] : input;
@@ -61,7 +62,7 @@ export interface RagServerParts {
   readonly store: ChunkStore;
   readonly chunks: readonly Chunk[];
   readonly embedder: TextEmbedder;
-  /** The embedder of the `embedding` fault: of the same dimensions, in another space. */
+  /** The embedder of the `embedding` fault: another model, of the same dimensions. */
   readonly foreignEmbedder: TextEmbedder;
   /** One line per event for the operator; never holds the text of a query. */
   readonly log: (line: string) => void;
@@ -73,6 +74,7 @@ const searchBody = {
   properties: {
     query: { type: 'string', minLength: 1, maxLength: 10_000 },
     k: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
+    with_text: { type: 'boolean', default: true },
   },
 };
 
@@ -91,9 +93,9 @@ const conditionBody = {
 /**
  * The demo's RAG service as a Fastify instance, not yet listening.
  *
- * `POST /search {query, k}` answers `{results: [{id, score, title, text}]}`, best first, score = cosine similarity;
- * a query without a content word finds nothing. `POST /v1/embeddings` is the embedder that the search uses, by the API
- * of OpenAI. `GET /healthz` answers `{status, documents, fault}`.
+ * `POST /search {query, k, with_text}` answers `{results: [{id, score, title, text}]}`, best first, score = cosine
+ * similarity; a query without a content word finds nothing. `POST /v1/embeddings` is the embedder that the search uses,
+ * by the API of OpenAI. `GET /healthz` answers `{status, documents, fault}`.
  * `POST /admin/condition {fault, holds_article}` answers `{documents}` once the fault is in place, or lifted with `none`,
  * and the store holds the article that it can do without, or does not.
  */
@@ -128,7 +130,7 @@ export function createRagServer({ store, chunks, embedder, foreignEmbedder, log 
     return embedding.every((value) => value === 0) ? [] : store.search(embedding, k);
   };
 
-  server.post<{ Body: { query: string; k: number } }>(
+  server.post<{ Body: { query: string; k: number; with_text: boolean } }>(
     '/search',
     { schema: { body: searchBody } },
     async (request, reply) => {
@@ -136,7 +138,9 @@ export function createRagServer({ store, chunks, embedder, foreignEmbedder, log 
         return reply.code(503).send({ error: 'outage', message: 'The search is out of service.' });
       const found = await search(request.body);
       if (fault === 'slow' && searches++ % SLOW_ONE_IN === 0) await sleep(SLOW_MS);
-      return { results: found.map(({ id, score, title, text }) => ({ id, score, title, text })) };
+      return {
+        results: request.body.with_text ? found : found.map(({ id, score, title }) => ({ id, score, title })),
+      };
     },
   );
 

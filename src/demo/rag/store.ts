@@ -29,17 +29,13 @@ export interface ChunkStore {
   stop(): Promise<void>;
 }
 
-/**
- * A vector of 512 numbers is just too long for its row by default, and to fetch 240 of them from beside the table
- * takes three quarters of a search: `storage plain` keeps them in the row.
- */
 const schema = (dimensions: number) => `
   create extension vector;
   create table chunks (
     id text primary key,
     title text not null,
     body text not null,
-    embedding vector(${dimensions}) storage plain not null
+    embedding vector(${dimensions}) not null
   );`;
 
 /**

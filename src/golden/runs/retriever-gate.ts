@@ -9,6 +9,10 @@ import type { RetrieverLimits } from '../sql/retriever-limits.ts';
 /** Turns are booked for so long at a time, so that booking them is not what limits the pace. */
 const BOOKED_SECONDS = 0.25;
 
+/** Turns as close as this cannot be kept apart by a timer: a late one is still taken, as booking each anew costs more. */
+const CLOSE_MS = 5;
+const MAX_LATE_MS = 50;
+
 interface BookedTurnsDeps {
   readonly limits: Pick<RetrieverLimits, 'reserve'>;
   readonly clock: Clock;
@@ -23,7 +27,7 @@ interface SharedPace {
 
 /**
  * Gives out booked turns, in milliseconds of the clock. A turn that nobody took in time is let go, so that waiting is
- * never followed by a burst; then fewer are booked at a time.
+ * never followed by a burst, or of 50 ms at most where turns are close; then fewer are booked at a time.
  */
 export function createBookedTurns({ limits, clock }: BookedTurnsDeps, pace: SharedPace): () => Promise<number> {
   let next = 0;
@@ -32,7 +36,8 @@ export function createBookedTurns({ limits, clock }: BookedTurnsDeps, pace: Shar
   let booked = 1;
   let hasWasted = false;
   const take = async (): Promise<number> => {
-    while (left > 0 && next < clock.monotonicMs()) {
+    const lateMs = gapMs < CLOSE_MS ? MAX_LATE_MS : 0;
+    while (left > 0 && next + lateMs < clock.monotonicMs()) {
       left -= 1;
       next += gapMs;
       hasWasted = true;

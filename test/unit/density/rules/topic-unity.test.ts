@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../../../src/demo/rag/embedder.ts';
+import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../../../src/demo/rag/hashed-tfidf.ts';
 import { subjectsOf } from '../../../../src/density/rules/topic-unity.ts';
 import { matrixOf, selectRows } from '../../../../src/vector/matrix.ts';
 import { evenQuestions, queryWorld } from '../../../support/query-world.ts';

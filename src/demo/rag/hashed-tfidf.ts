@@ -1,4 +1,4 @@
-/** The embedder of the demo: hashed TF-IDF over light stems of English words. */
+/** A lexical embedder: hashed TF-IDF over light stems of English words. In the demo it is the other model. */
 
 /** English function words and the words that every question has; they say nothing about the topic. */
 const stopWords = new Set(
@@ -48,11 +48,6 @@ export function characterNgrams(word: string, n: number): string[] {
   return ngrams;
 }
 
-/**
- * The demo's embedder is lexical: TF-IDF with feature hashing. It is not a neural model and knows no synonyms, it
- * only sees words and parts of words. In return it needs no download, no key and no GPU, gives the same vector on
- * every machine, and finds the right passage often enough to have something to lose.
- */
 export interface TextEmbedder {
   readonly dimensions: number;
   /** A vector of length 1, or the zero vector for a text without a content word. */
@@ -84,7 +79,7 @@ export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseD
 }
 
 /**
- * Hashed TF-IDF. The weight of a feature is (1 + ln tf) x (ln((1 + N) / (1 + df)) + 1), the sublinear and smoothed
+ * Hashed TF-IDF: it knows no synonyms, only words and parts of words. The weight of a feature is (1 + ln tf) x (ln((1 + N) / (1 + df)) + 1), the sublinear and smoothed
  * form; its place and sign come from a seeded hash (Weinberger et al., "Feature hashing for large scale multitask
  * learning", ICML 2009), so that collisions cancel on average and the dot product of two vectors estimates their
  * cosine in the full feature space. Features that the corpus does not have count as the rarest: a question about

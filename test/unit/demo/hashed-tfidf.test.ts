@@ -9,7 +9,7 @@ import {
   fitInverseDocumentFrequencies,
   hashedTfidfEmbedder,
   hashText,
-} from '../../../src/demo/rag/embedder.ts';
+} from '../../../src/demo/rag/hashed-tfidf.ts';
 
 const documents = await readDemoDocuments();
 const fitted = fitInverseDocumentFrequencies(documents.map((document) => document.text));
@@ -38,7 +38,7 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-describe('the demo embedder', () => {
+describe('the lexical embedder', () => {
   it('gives every text a vector of length 1, or the zero vector when it has no content word', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 64 }), (text, dimensions) => {
