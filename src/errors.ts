@@ -32,6 +32,10 @@ interface ErrorEntry {
 }
 
 export const errorTable = {
+  retriever_not_understood: {
+    kind: 'input',
+    meaning: 'No usual request brings a list of results from the retriever; describe it by hand.',
+  },
   usage: { kind: 'input', meaning: 'The command line cannot be understood.' },
   config_not_found: { kind: 'input', meaning: 'The config file does not exist or cannot be read.' },
   config_invalid: {

@@ -110,6 +110,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     keys: run,
     more: 'With `--no-wait` only `run_id` and `status`; with `--debug` `query`, `exchanges`, `outcome`, `error`, `latency_ms`, `documents`, `missed` and `scores` of the question.',
   },
+  init: { is: 'object', keys: ['config', 'pipeline', 'request', 'assumed', 'pinned_run'] },
   explain: {
     is: 'object',
     keys: ['pipeline', 'run_id', 'misses', 'explained', 'verdicts', 'documents'],

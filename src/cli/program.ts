@@ -7,6 +7,7 @@ type CommandFactory = (signal: AbortSignal) => Command;
 /** Each command is loaded when it is called, so that `eval` does not wait for the database driver of `serve`. */
 const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
   demo: async () => (await import('./demo.ts')).demoCommand,
+  init: async () => (await import('./init.ts')).initCommand,
   serve: async () => (await import('./serve.ts')).serveCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   config: async () => (await import('./config.ts')).configCommand,

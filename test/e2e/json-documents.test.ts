@@ -60,8 +60,9 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
   ['drift', vectors],
 ];
 
-/** These need a model to ask, live queries, and a run that hangs; tests of their own have them. */
+/** These need a model to ask, live queries, a run that hangs, and a folder without a config; tests of their own have them. */
 const elsewhere = [
+  'init',
   'golden generate',
   'golden promote',
   'golden cancel',

@@ -22,7 +22,7 @@ const commands = blocks('sh')
   .filter((line) => line !== '');
 
 /** These start this very test, install from the registry, or need servers that other tests start. */
-const elsewhere = [/^npm /, /^npx recalld migrate/, /^npx recalld serve/];
+const elsewhere = [/^npm /, /^npx recalld migrate/, /^npx recalld serve/, /^npx recalld init/];
 
 const cleanups: (() => Promise<void>)[] = [];
 const atEnd = (clean: () => Promise<void>) => void cleanups.unshift(clean);
@@ -71,7 +71,7 @@ describe('the README', () => {
     expect(commands.filter((line) => !known.some((pattern) => pattern.test(line)))).toEqual([]);
   });
 
-  it.each(commands.filter((line) => /^npx recalld (?!serve|migrate)/.test(line)))('%s', async (line) => {
+  it.each(commands.filter((line) => /^npx recalld (?!serve|migrate|init)/.test(line)))('%s', async (line) => {
     await expect(shell(line)).resolves.toMatchObject({ stderr: expect.not.stringContaining('recalld: ') });
   });
 

@@ -37,7 +37,7 @@ export interface Alarmed {
 /** @param checks of all pipelines */
 export function alarmedBy(pipeline: string, checks: readonly CheckState[]): Alarmed {
   const breached = checks.filter((check) => check.pipeline === pipeline && isBreach(check.verdict));
-  const scored = breached.filter((check) => effectOf(check) === 'score');
+  const scored = breached.filter(({ kind }) => kind === 'floor' || kind === 'regression');
   const worst = scored.find(({ verdict }) => verdict === 'critical') ?? scored[0];
   return { effects: [...new Set(breached.map(effectOf))], key: worst === undefined ? null : keyOf(worst.measure) };
 }

@@ -97,8 +97,9 @@ function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
+/** Of a set without judgments nothing is known of what came back. */
 function returnedBy({ queries, answers }: ComparedSide): ObservedRun['returned'] {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
-  const ids = answers.flatMap(({ documents }) => documents.map(({ id }) => id));
+  const ids = judged.size === 0 ? [] : answers.flatMap(({ documents }) => documents.map(({ id }) => id));
   return { documents: ids.length, judged: ids.filter((id) => judged.has(id)).length };
 }

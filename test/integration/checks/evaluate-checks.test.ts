@@ -220,7 +220,7 @@ describe('the stability of answers', () => {
     const answer = (queryId: string, ids: string, outcome = 'ok') => ({
       queryId,
       outcome,
-      documents: [...ids].map((id) => ({ id, score: null })),
+      documents: ids.split('').map((id) => ({ id, score: null })),
       latencyMs: 20,
       attempts: 1,
     });

@@ -15,6 +15,11 @@ it('tells what is bad by what checks watch, whatever the config calls them', () 
   expect(key).toMatchObject({ measure: 'ndcg', k: 10 });
 });
 
+it('takes answers that changed for a fall of scores, without a score that fell', () => {
+  const checks = [aCheckState({ kind: 'threshold', measure: 'rbo', name: 'answers stay' })];
+  expect(alarmedBy('docs', checks)).toEqual({ effects: ['score'], key: null });
+});
+
 it('takes nothing from checks that are well, cannot be judged, or are of another pipeline', () => {
   const checks = [
     aCheckState({ verdict: 'ok' }),

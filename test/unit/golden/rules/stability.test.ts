@@ -5,7 +5,7 @@ import { stabilityOf } from '../../../../src/golden/rules/stability.ts';
 const answer = (queryId: string, ids: string, outcome: QueryAnswer['outcome'] = 'ok'): QueryAnswer => ({
   queryId,
   outcome,
-  documents: [...ids].map((id) => ({ id, score: null })),
+  documents: ids.split('').map((id) => ({ id, score: null })),
   latencyMs: 1,
   attempts: 1,
   errorCode: null,

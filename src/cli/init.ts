@@ -1,0 +1,211 @@
+/** `recalld init`: from the address of a retriever to a config, a pinned run and checks that watch it. */
+import { existsSync } from 'node:fs';
+import { Command } from 'commander';
+import { stringify } from 'yaml';
+import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
+import { RecalldError } from '../errors.ts';
+import { sourceLines } from '../files/source-lines.ts';
+import { writeText } from '../files/text-file.ts';
+import { importNamedSet } from '../golden/commands/import-export.ts';
+import { runGoldenSetNow } from '../golden/commands/run.ts';
+import type { GoldenFormat } from '../golden/rules/golden-set.ts';
+import { pinRun } from '../golden/runs/pin-baseline.ts';
+import { type FoundRequest, findRequest } from '../retrievers/find-request.ts';
+import { note, printJson, printLine } from './output.ts';
+
+interface InitOptions {
+  readonly questions?: string;
+  readonly header: Readonly<Record<string, string>>;
+  readonly pipeline: string;
+  readonly out: string;
+  readonly force: boolean;
+  readonly json?: boolean;
+}
+
+const SET = 'questions';
+const CUTOFF = 10;
+/** Asked where nobody gave questions. */
+const usualQuestions = ['How do I get started?', 'What does it cost and who can help me?'];
+
+export function initCommand(signal: AbortSignal): Command {
+  return new Command('init')
+    .description('Find out how a retriever is asked, write recalld.yaml for it, and pin how it answers today.')
+    .argument('<url>', 'address of the search of your RAG service; {{text}} in it stands for the question')
+    .option('--questions <file>', 'questions to watch: a text file with one a line, or a golden set (CSV, JSONL)')
+    .option(
+      '--header <name: value>',
+      'header to send; its value stays out of the file; may be given again',
+      parseHeader,
+      {},
+    )
+    .option('--pipeline <name>', 'name of the pipeline', 'main')
+    .option('--out <file>', 'config file to write', 'recalld.yaml')
+    .option('--force', 'replace a config file that is there', false)
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', '\nExample:\n  recalld init http://localhost:8000/search --questions questions.txt')
+    .action((url: string, options: InitOptions) => init(url, options, signal));
+}
+
+function parseHeader(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined)
+    throw new RecalldError('usage', 'Write --header like "authorization: Bearer KEY".');
+  return { ...before, [name.toLowerCase()]: value };
+}
+
+/** Nothing is written before the retriever was understood. */
+async function init(url: string, options: InitOptions, signal: AbortSignal): Promise<void> {
+  const { questions: file, header, pipeline, out, force, json } = options;
+  if (!force && existsSync(out))
+    throw new RecalldError('file_unwritable', `${out} is there already; name another file with --out, or add --force.`);
+  const questions = file === undefined ? null : await readSource(file);
+  const [first = '', second = ''] = [...(questions?.samples ?? []), ...usualQuestions];
+  const search = await findRequest(url, header, [first, second], signal);
+  if (search.kind === 'not_found') throw notUnderstood(url, search);
+  const { request } = search;
+  const secrets = Object.entries(header).map(([name, value]) => ({ name, value, variable: variableOf(name) }));
+  for (const { variable, value } of secrets) process.env[variable] = value;
+  await writeText(out, configText(pipeline, request, secrets, questions), force);
+  const assumed = assumptions(request, header);
+  const pinned =
+    file === undefined || questions === null ? null : await pinToday(out, pipeline, file, questions.format, signal);
+  if (json === true)
+    return printJson({
+      config: out,
+      pipeline,
+      request: requestJson(request),
+      assumed,
+      pinned_run: pinned?.runId ?? null,
+    });
+  printLine(`Wrote ${out} for the pipeline ${pipeline}.`);
+  for (const sentence of assumed) printLine(`  ${sentence}`);
+  if (pinned !== null)
+    printLine(`Asked ${pinned.queries} questions (run ${pinned.runId}); later answers are held against these.`);
+  else
+    note(
+      'Without --questions nothing is asked by itself: give a file of questions, or send live queries (docs/ingest.md).',
+    );
+  for (const { variable, name } of secrets)
+    note(`Set ${variable} to the value of the header ${name} before you start recalld.`);
+  printLine(`\nNext: npx recalld serve${out === 'recalld.yaml' ? '' : ` --config ${out}`}`);
+}
+
+interface Questions {
+  readonly format: 'auto' | GoldenFormat;
+  /** Of a text file: its first questions. */
+  readonly samples: readonly string[];
+  /** Null: it is a golden set, which tells more. */
+  readonly count: number | null;
+}
+
+/** @throws RecalldError file_unreadable */
+async function readSource(file: string): Promise<Questions> {
+  if (/\.(csv|tsv|jsonl|ndjson)$/i.test(file)) return { format: 'auto', samples: [], count: null };
+  const lines: string[] = [];
+  for await (const batch of sourceLines(file, () => undefined))
+    lines.push(...batch.map(({ text }) => text.trim()).filter((text) => text !== ''));
+  return { format: 'questions', samples: lines.slice(0, 2), count: lines.length };
+}
+
+function notUnderstood(
+  url: string,
+  { isReached, reason }: { readonly isReached: boolean; readonly reason: string },
+): RecalldError {
+  const place = url.split('?')[0];
+  return isReached
+    ? new RecalldError(
+        'retriever_not_understood',
+        `${place} could not be asked in any usual form (the last answer: ${reason}) Write recalld.yaml by hand, as docs/retrievers.md shows; nothing was written.`,
+      )
+    : new RecalldError(
+        'retriever_unreachable',
+        `${place} does not answer: ${reason} Start it, or mend the address; nothing was written.`,
+      );
+}
+
+const variableOf = (header: string): string => `RETRIEVER_${header.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
+
+/** Checks need no judgment; a golden set with judgments gets one more. */
+function configText(
+  pipeline: string,
+  { url, method, body, results }: FoundRequest,
+  secrets: readonly { readonly name: string; readonly variable: string }[],
+  questions: Questions | null,
+): string {
+  const { list, id, score } = results;
+  const headers = Object.fromEntries(secrets.map(({ name, variable }) => [name, `\${${variable}}`]));
+  const leastN = Math.max(1, Math.min(20, questions?.count ?? 20));
+  const retriever = {
+    kind: 'http',
+    url,
+    ...(method === 'GET' ? { method } : {}),
+    ...(secrets.length === 0 ? {} : { headers }),
+    ...(body === null ? {} : { body }),
+    results: { list, id, score },
+  };
+  const watched = {
+    // So often that a first trial shows something; hourly is usual later.
+    golden: [{ set: SET, cron: '*/2 * * * *', max_per_second: 5 }],
+    checks: [
+      {
+        name: 'answers stay as they were',
+        measure: `rbo@${CUTOFF}`,
+        below: 0.8,
+        severity: 'critical',
+        min_n: Math.min(5, leastN),
+      },
+      {
+        name: 'the retriever answers',
+        measure: 'retriever_error_ratio',
+        above: 0.1,
+        severity: 'critical',
+        min_n: leastN,
+      },
+      ...(questions?.count === null
+        ? [{ name: 'answers are as good as they were', regression: `ndcg@${CUTOFF}`, drop: 0.05, severity: 'critical' }]
+        : []),
+    ],
+  };
+  const config = { pipelines: [{ name: pipeline, retriever, ...(questions === null ? {} : watched) }] };
+  return `# Made by recalld init. docs/config.md tells of every key; \`recalld doctor\` looks at what it names.\n${stringify(config)}`;
+}
+
+function assumptions({ url, method, body, results, knowsK, knowsText }: FoundRequest, headers: object): string[] {
+  const { list, id, score, ids, isUnique } = results;
+  const sent = body === null ? url : JSON.stringify(body);
+  return [
+    `It is asked by ${method} with ${sent}${Object.keys(headers).length === 0 ? '' : ' and your headers'}.`,
+    `${ids.length} results are in ${list === '@' ? 'the answer itself' : list}; ids in ${id}, scores ${score === null ? 'nowhere' : `in ${score}`}.`,
+    ...(isUnique ? [] : [`Several results have the same id in ${id}: then a document counts once, at its first rank.`]),
+    ...(knowsK
+      ? []
+      : [
+          'It gives as many results as it likes, however many are asked for; put its own name for {{k}} into the request if it has one.',
+        ]),
+    ...(knowsText ? [] : ['Two different questions got the same answer: see that the question is where it reads it.']),
+  ];
+}
+
+function requestJson({ url, method, body, results, knowsK, knowsText }: FoundRequest) {
+  const { list, id, score } = results;
+  return { url, method, body, results: { list, id, score }, knows_k: knowsK, knows_text: knowsText };
+}
+
+/** Imports the questions, asks them once and pins what was answered. @throws RecalldError retriever_unreachable */
+async function pinToday(
+  configFile: string,
+  pipeline: string,
+  file: string,
+  format: Questions['format'],
+  signal: AbortSignal,
+): Promise<{ readonly runId: string; readonly queries: number }> {
+  const settings = commandSettings(configFile, signal);
+  const { set } = await importNamedSet(settings, file, { set: SET, format, rowsAsQueries: false });
+  return withCommandStore(settings, async (store) => {
+    const run = await runGoldenSetNow(settings, store, { pipeline, set: SET }, () => undefined);
+    if (run.status !== 'completed')
+      throw new RecalldError('retriever_unreachable', `The questions could not be asked: ${run.reason ?? run.status}`);
+    await pinRun(store, run, 'By recalld init.', null, new Date(), signal);
+    return { runId: run.id, queries: set.queries };
+  });
+}

@@ -1,0 +1,56 @@
+/** What a newcomer does: the address of a retriever, a file of questions, and an alarm when answers change. */
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import { jsonDocuments } from '../../docs/build/json-documents.ts';
+import { documents, type ReceivedRequest, startFaultServer } from '../support/fault-server.ts';
+import { anInstallation } from '../support/installation.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const QUESTIONS = Array.from({ length: 8 }, (_, n) => `question ${n + 1}\n`).join('');
+
+/** Another three documents for each question. */
+function answerTo({ body }: ReceivedRequest): { id: string; score: number }[] {
+  const { query } = JSON.parse(body) as { query: string };
+  return [0.9, 0.8, 0.7].map((score) => ({ id: `${query}: ${score}`, score }));
+}
+
+it('leads from an address to an alarm that means something, without a judgment', async () => {
+  const retriever = await startFaultServer(documents(answerTo));
+  onTestFinished(() => retriever.close());
+  const { folder, recalld, serve } = await anInstallation({ 'questions.txt': QUESTIONS });
+  const said = await recalld(`init ${retriever.url}/search --out said.yaml --json`);
+  expect(Object.keys(JSON.parse(said.stdout) as object)).toEqual(jsonDocuments['init']?.keys);
+  const made = await recalld(`init ${retriever.url}/search --questions questions.txt --header`, 'x-key: hush');
+  expect(made.stderr).toContain('Set RETRIEVER_X_KEY to the value of the header x-key');
+  expect(made).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/Asked 8 questions \(run \S+\); later answers/),
+  });
+  const file = path.join(folder, 'recalld.yaml');
+  const text = await readFile(file, 'utf8');
+  expect(text).not.toContain('hush');
+  expect(parse(text)).toMatchObject({
+    pipelines: [{ name: 'main', retriever: { body: { query: '{{text}}' }, results: { list: 'results', id: 'id' } } }],
+  });
+  expect(await recalld(`init ${retriever.url}/search`)).toMatchObject({
+    code: 2,
+    stderr: 'recalld: recalld.yaml is there already; name another file with --out, or add --force.\n',
+  });
+
+  await writeFile(file, `server: {port: 0}\n${text.replace('*/2 * * * *', '*/2 * * * * *')}`);
+  process.env['RETRIEVER_X_KEY'] = 'hush';
+  onTestFinished(() => void delete process.env['RETRIEVER_X_KEY']);
+  const daemon = await serve();
+  const verdict = async () => {
+    const state = /recalld_check_state\{[^}]*check="answers stay as they were[^}]*state="(\w+)"\} 1/;
+    return state.exec(await daemon.metrics())?.[1];
+  };
+  await waitFor(async () => (await verdict()) === 'ok', { timeoutMs: 120_000 });
+  retriever.respondWith(documents((request) => answerTo(request).map(({ id, score }) => ({ id: `new-${id}`, score }))));
+  await waitFor(async () => (await verdict()) === 'critical', { timeoutMs: 120_000 });
+  expect(await daemon.metrics()).toMatch(/recalld_golden_rbo\{[^}]*k="10"[^}]*\} 0\n/);
+  const told = await recalld('diagnose');
+  expect(told).toMatchObject({ code: 1, stdout: expect.stringContaining('answers stay as they were') });
+}, 300_000);
