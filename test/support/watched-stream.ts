@@ -163,19 +163,21 @@ export class WatchedStream {
     await this.traffic.record({ samples, counts: [], levels: [] });
   }
 
-  /** Hours of traffic, each sent at its end and soon searched; every `every` hours the windows are looked at. */
+  /** Hours of traffic, sent and soon searched every so many hours, when the windows are looked at too. */
   async run(hours: number, perHour: number, mix: TopicMix, every = 1): Promise<void> {
-    const from = this.clock.now();
-    for (let hour = 0; hour < hours; hour++) {
-      const start = new Date(from.getTime() + hour * HOUR);
-      if (hour % 24 === 0) await this.traffic.createPartitions(start);
-      const end = new Date(start.getTime() + HOUR);
-      await this.ask(this.samples(start, perHour, mix).map((sample) => ({ ...sample, receivedAt: end })));
+    const from = this.clock.now().getTime();
+    for (let hour = 0; hour < hours; hour += every) {
+      const starts = Array.from({ length: Math.min(every, hours - hour) }, (_, i) => from + (hour + i) * HOUR);
+      if (starts.some((start) => (start - from) % DAY === 0))
+        await this.traffic.createPartitions(new Date(starts[0] ?? from));
+      const end = new Date(from + (hour + starts.length) * HOUR);
+      const samples = starts.flatMap((start) => this.samples(new Date(start), perHour, mix));
+      await this.ask(samples.map((sample) => ({ ...sample, receivedAt: end })));
       // What waits for long shows that the budget of searches is not met, and is thinned.
       this.clock.set(new Date(end.getTime() + SENT_MS));
       await this.measure();
       this.clock.set(end);
-      if ((hour + 1) % every === 0) await this.work();
+      if (starts.length === every) await this.work();
     }
   }
 
