@@ -1,6 +1,7 @@
 /** Live queries that are drawn, graded by a model behind a real endpoint, corrected by people, and measured. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { judgedScores } from '../../../src/judging/rules/judged-scores.ts';
+import { createLiveCandidates } from '../../../src/live/sql/live-samples.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hang, inTurn, status, tooManyRequests, when } from '../../support/fault-server.ts';
 import { chatAnswer, documentOf, JudgingWorld, judgeWithBias, promptOf } from '../../support/judging-world.ts';
@@ -204,6 +205,24 @@ it('a worker that dies loses nothing, and has nothing graded twice', async () =>
   expect(await world.count('judgments')).toBe(documents);
   // The one call that was under way is made again.
   expect(world.judge.requests.length).toBe(documents + 1);
+});
+
+it('what was graded comes with the live queries that may become golden ones, before those that nobody graded', async () => {
+  await world.hourOf(world.samples(400));
+  await world.round();
+  await world.peopleGrade();
+  const since = new Date(world.clock.now().getTime() - 86_400_000);
+  const graded = await world.count("judged_queries where state = 'graded'");
+  const candidates = await createLiveCandidates(database.pool).read({ pipeline: 'docs', since, limit: graded });
+  expect(candidates.length).toBe(graded);
+  for (const { grades } of candidates) expect(grades.length).toBeGreaterThanOrEqual(3);
+  const people = candidates.flatMap(({ grades }) => grades.filter(({ judge }) => judge === 'person'));
+  expect(people.length).toBe(await world.count("judgments where judge = 'person'"));
+  const wrong = people.filter(({ documentId, grade }) => {
+    const [question = '', rank] = documentId.split('/');
+    return documentOf(question, Number(rank)).quality !== grade;
+  });
+  expect(wrong).toEqual([]);
 });
 
 it('erasure takes the judgments of a query with it', async () => {
