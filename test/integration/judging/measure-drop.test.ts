@@ -5,12 +5,12 @@ import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/time.ts';
 import { useDatabase } from '../../support/database.ts';
-import { documentOf, JudgingWorld, judgeWithBias, PIPELINE } from '../../support/judging-world.ts';
+import { documentOf, JudgingWorld, judgeWithBias, PIPELINE, promptOf } from '../../support/judging-world.ts';
 
 const database = useDatabase();
 let world: JudgingWorld;
 beforeEach(async () => {
-  world = await JudgingWorld.start(database.pool, { queriesPerDay: 960, peopleShare: 1 });
+  world = await JudgingWorld.start(database.pool, { queriesPerDay: 1500, peopleShare: 1 });
 });
 afterEach(() => world.close());
 
@@ -18,7 +18,7 @@ const midnight = (): number => Math.floor(world.clock.now().getTime() / DAY_MS) 
 
 /** With their documents best first, or last. */
 function answered(name: string, order: 1 | -1): LiveSample[] {
-  return world.samples(120).map((one, i) => ({
+  return world.samples(200).map((one, i) => ({
     ...one,
     id: `${name} ${i}`,
     sessionHash: `${name} session ${Math.floor(i / 2)}`,
@@ -87,12 +87,12 @@ it('is called by the model while the panel shows that the judge is what it was, 
 });
 
 it('is not called while the judge may have changed', async () => {
-  const start = judgeWithBias(0);
-  let asked = 0;
+  let moved = 0;
   world.judge.respondWith((request, response) => {
-    asked += 1;
-    // Some of the pairs of the last morning come out otherwise.
-    (isLast && asked % 4 === 0 ? judgeWithBias(1) : start)(request, response);
+    // Of the pairs of the last morning nine come out a grade higher.
+    const isMoved = isLast && moved < 9 && !promptOf(request).includes('quality 3');
+    if (isMoved) moved += 1;
+    judgeWithBias(isMoved ? 1 : 0)(request, response);
   });
   let isLast = false;
   const round = world.round.bind(world);
