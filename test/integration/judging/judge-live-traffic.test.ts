@@ -174,6 +174,43 @@ describe('a judge', () => {
     expect((await world.latest('judged_queries'))?.newest?.details).toMatchObject({ expired: open, model: 0 });
   });
 
+  it('whose money runs out in the middle goes on the next day with what is left, and asks nothing twice', async () => {
+    world.judge.respondWith(status(503));
+    await world.hourOf(world.samples(20));
+    await world.round();
+    world.judge.respondWith(judgeWithBias(0));
+    const down = world.judge.requests.length;
+    // Some 60 calls at 510e-6 dollars, before each of which the dearest is set aside.
+    const limited = { maxCostPerDay: 0.02 };
+    world.clock.set(new Date(world.clock.now().getTime() + 20 * 60_000));
+    await world.round(undefined, limited);
+    const first = await world.count('judgments');
+    const drawn = await world.count('judged_queries');
+    expect(first).toBeGreaterThan(10);
+    expect(first).toBeLessThan(3 * drawn);
+    await world.round(undefined, limited);
+    expect(await world.count('judgments')).toBe(first);
+    world.clock.set(new Date(world.clock.now().getTime() + 13 * 3_600_000));
+    await world.round();
+    expect(await world.count('judgments')).toBe(3 * drawn);
+    expect(await world.count("judged_queries where state = 'open'")).toBe(0);
+    const pairs = await world.count('judge_panel_pairs where graded_on > joined_on');
+    expect(world.judge.requests.length).toBe(down + 3 * drawn + pairs);
+  });
+
+  it.each(['Die Note ist drei.', '{"note": 3}', '{"grade": "trois"}', '等级：3'])(
+    'that answers in its own words, %s, is asked once more and then has failed',
+    async (words) => {
+      world.judge.respondWith(chatAnswer(words));
+      await world.hourOf(world.samples(6));
+      await world.round();
+      const documents = await world.count('judgments');
+      expect(documents).toBeGreaterThan(3);
+      expect(await world.count("judgments where problem = 'malformed' and grade is null")).toBe(documents);
+      expect(world.judge.requests.length).toBe(2 * documents);
+    },
+  );
+
   it('never costs more than a day may, and says how many queries that keeps from it', async () => {
     await world.close();
     world = await JudgingWorld.start(database.pool, { maxCostPerDay: 0.02 });
