@@ -66,6 +66,7 @@ const topic = [
   'nearest_chunks',
   'segments',
   'lost_chunks',
+  'judged',
 ];
 const deployment = ['id', 'pipeline', 'kind', 'version', 'note', 'source', 'occurred_at', 'changes'];
 

@@ -1,6 +1,6 @@
 /** Whether live queries are answered worse than in the weeks before: called by the model's grades, settled by people. */
 import { studentTQuantile } from '../../stats/distributions.ts';
-import { type JudgedQuery, judgedMean } from './judged-mean.ts';
+import { type JudgedQuery, judgedMean, scoreBounds } from './judged-mean.ts';
 
 /** What the model says of the live queries of one day (UTC). */
 export interface JudgedDay {
@@ -43,13 +43,12 @@ const LEAST_REFERENCE_DAYS = 14;
 const MOST_REFERENCE_DAYS = 42;
 /** A smaller one matters to nobody, however certain it is. */
 const LEAST_DROP = 0.02;
-/** Days after which people have graded enough to tell. */
-const PATIENCE_DAYS = 7;
+/** From so many days on people have graded enough to tell: what they bound below the call is none. */
+const PATIENCE_DAYS = 10;
 /** Sessions of people on each side. */
 const LEAST_SESSIONS = 8;
 /** With fewer since then, bounds of what they do not see are too short by themselves. */
 const SESSIONS_TO_TAKE_BACK = 40;
-const TAIL = 0.025;
 /** Below half of what was called, the model saw something else than people. */
 const BORNE_OUT = 0.5;
 
@@ -94,7 +93,8 @@ export interface DropOfPeople extends Pick<RelevanceDrop, 'drop' | 'low' | 'high
 
 /**
  * The same as people would grade, by the estimate of judged live relevance before and since that day, whoever the judge
- * was: Welch's interval, 95 %.
+ * was. Bounds of the difference come from those of both sides (Zou and Donner 2008), which know that scores pile up at one
+ * end: of a fault of few queries a small sample may hold none.
  *
  * @returns null while people have graded fewer than 8 sessions of either
  */
@@ -102,10 +102,13 @@ export function dropOfPeople(before: readonly JudgedQuery[], after: readonly Jud
   const [was, is] = [judgedMean(before), judgedMean(after)];
   if (was === null || is === null || Math.min(was.peopleSessions, is.peopleSessions) < LEAST_SESSIONS) return null;
   const drop = was.value - is.value;
-  const [a, b] = [was.standardError ** 2, is.standardError ** 2];
-  const df = a + b === 0 ? 2 : (a + b) ** 2 / (a ** 2 / was.degreesOfFreedom + b ** 2 / is.degreesOfFreedom);
-  const reach = studentTQuantile(1 - TAIL, Math.max(2, df)) * Math.sqrt(a + b);
-  return { drop, low: Math.max(-1, drop - reach), high: Math.min(1, drop + reach), sessions: is.peopleSessions };
+  const [boundsBefore, boundsAfter] = [scoreBounds(was), scoreBounds(is)];
+  return {
+    drop,
+    low: Math.max(-1, drop - Math.hypot(was.value - boundsBefore.low, boundsAfter.high - is.value)),
+    high: Math.min(1, drop + Math.hypot(boundsBefore.high - was.value, is.value - boundsAfter.low)),
+    sessions: is.peopleSessions,
+  };
 }
 
 /** What is to be said of a drop, by what people make of it; null while they have graded too little. */
@@ -117,7 +120,7 @@ export function dropState(
   if (people === null) return 'called';
   if (people.low > 0) return 'confirmed';
   const isRefuted = people.high < BORNE_OUT * drop && people.sessions >= SESSIONS_TO_TAKE_BACK;
-  return isRefuted || days >= PATIENCE_DAYS ? 'taken_back' : 'called';
+  return isRefuted || (days >= PATIENCE_DAYS && people.high < drop) ? 'taken_back' : 'called';
 }
 
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,5 +1,6 @@
 /** Live queries that are drawn, graded by a model behind a real endpoint, corrected by people, and measured. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { topicsTable } from '../../../src/density/topics-table.ts';
 import { judgedScores } from '../../../src/judging/rules/judged-scores.ts';
 import { createLiveCandidates } from '../../../src/live/sql/live-samples.ts';
 import { useDatabase } from '../../support/database.ts';
@@ -260,6 +261,23 @@ it('what was graded comes with the live queries that may become golden ones, bef
     return documentOf(question, Number(rank)).quality !== grade;
   });
   expect(wrong).toEqual([]);
+});
+
+it('what the judged queries of a topic got says which share of it holds an answer, by people where they graded', async () => {
+  world.judge.respondWith(judgeWithBias(3));
+  await world.hourOf(world.samples(60, { text: 'question 1' }));
+  await world.round();
+  const topics = topicsTable(database.pool);
+  const ids = Array.from({ length: 60 }, (_, i) => `q${i}`);
+  const judged = await world.count("judged_queries where state = 'graded'");
+  expect(await topics.judged('docs', ids)).toEqual({ judgedQueries: judged, relevantShare: 1 });
+  const people = await world.peopleGrade();
+  const truly = [1, 2, 3].filter((rank) => documentOf('question 1', rank).quality > 1).length / 3;
+  const { relevantShare } = await topics.judged('docs', ids);
+  expect(people).toBeLessThan(judged);
+  expect(relevantShare).toBeLessThan(1);
+  expect(relevantShare).toBeGreaterThan(truly);
+  expect(await topics.judged('docs', ['nobody asked'])).toEqual({ judgedQueries: 0, relevantShare: null });
 });
 
 it('erasure takes the judgments of a query with it', async () => {

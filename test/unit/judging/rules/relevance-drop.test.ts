@@ -87,7 +87,8 @@ describe('what people make of it', () => {
     ['they see less than half of it at most', { low: -0.05, high: 0.03, sessions: 40 }, 3, 'taken_back'],
     ['they are too few to say so', { low: -0.05, high: 0.03, sessions: 39 }, 3, 'called'],
     ['they cannot tell yet', { low: -0.05, high: 0.1, sessions: 60 }, 3, 'called'],
-    ['they cannot tell after a week', { low: -0.05, high: 0.1, sessions: 60 }, 7, 'taken_back'],
+    ['they bound it below the call in ten days', { low: -0.05, high: 0.07, sessions: 60 }, 10, 'taken_back'],
+    ['they cannot tell in ten days', { low: -0.05, high: 0.09, sessions: 60 }, 10, 'called'],
   ] as const)('where %s, %o on day %i it is %s', (_, people, since, state) => {
     expect(dropState({ ...drop, days: since }, people)).toBe(state);
   });
