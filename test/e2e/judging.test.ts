@@ -123,6 +123,7 @@ describeWithBrowser('judged live relevance', () => {
         (await fetch(daemon.url + where, { headers: { cookie } })).text();
       const page = await show(address);
       expect(page).toContain('12 of ');
+      expect(page).toMatch(/The grades of the model cost \$0\.\d{4} today/);
       const field = (name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
       const grade = (given: Record<string, string>) =>
         fetch(`${daemon.url}${address}/grade`, {
