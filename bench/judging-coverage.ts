@@ -10,7 +10,7 @@ import { type JudgedQuery, judgedMean, scoreBounds } from '../src/judging/rules/
 import { type ScoredMeasure, scoredMeasures } from '../src/judging/rules/judged-scores.ts';
 import { agreementOf } from '../src/judging/rules/weighted-kappa.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
-import { type Budget, createWorld, drawFrom, type Judge, type World } from './judging/world.ts';
+import { type Budget, createWorld, drawFrom, type Judge, noiseFor, type World } from './judging/world.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
@@ -55,7 +55,7 @@ export function measureJudging(quick: boolean, scale: number, say: (line: string
   const sizes = quick ? budgets.slice(1, 2) : budgets;
   const cells = biases.flatMap((bias) =>
     kappas.flatMap((kappa) => {
-      const world = createWorld({ bias, kappa }, sessions, random);
+      const world = createWorld({ bias, noise: noiseFor({ bias, kappa }, random) }, sessions, random);
       return sizes.flatMap((budget) => {
         const found = cellsOf(world, { bias, kappa }, budget, draws, random);
         say(`${bias} ${kappa} ${budget.people}/${budget.model}: ${found.map(inWords).join(', ')}`);

@@ -77,6 +77,8 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
   const observed: Observations = {
     alarmed: [],
     run,
+    relevance: null,
+    judge: null,
     live: observeLive(shape, broken, runs.now, random),
     store: shape.hasStore
       ? { before: heldBefore.length, now: Math.round(held.length * (1 + 0.004 * random.normal())) }

@@ -11,7 +11,13 @@ export interface Judge {
   readonly kappa: number;
 }
 
-interface Query {
+/**
+ * What is wrong with a query: `content`: what it asks for is missing, so that documents are worse by two grades; `order`:
+ * the best documents come last; `misread`: nothing, but the judge takes the documents for worse by two grades.
+ */
+export type Fault = 'content' | 'order' | 'misread';
+
+export interface Query {
   readonly people: Readonly<Record<ScoredMeasure, number>>;
   readonly model: Readonly<Record<ScoredMeasure, number>>;
   /** Grades of people and of the model, by rank. */
@@ -33,15 +39,21 @@ const DEPTH = 5;
 const RATE = 0.2;
 const QUERIES = 3;
 
+const TWO_GRADES = 2.2;
+
 /** What a person gives a document: worse by rank, alike within a query and, less, within a session. */
 function latent(random: RandomNumbers, session: number, query: number, rank: number): number {
   return 2 - 0.25 * rank + 0.5 * session + 0.6 * query + 0.8 * random.normal();
 }
 
-const graded = (value: number): number => Math.min(MAX_GRADE, Math.max(0, Math.round(value)));
+export const gradeOf = (value: number): number => Math.min(MAX_GRADE, Math.max(0, Math.round(value)));
+
+/** What a person gives any document that is graded. */
+export const latentOf = (random: RandomNumbers): number =>
+  latent(random, random.normal(), random.normal(), random.below(DEPTH));
 
 /** The noise with which a judge of that bias has that kappa; the judges of all documents share a part of it per query. */
-function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number {
+export function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number {
   const tried = Array.from({ length: 20_000 }, (_, at) => ({
     value: latent(random, random.normal(), random.normal(), at % DEPTH),
     noise: random.normal(),
@@ -51,8 +63,8 @@ function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number {
     const middle = (low + high) / 2;
     const pairs = tried.map(({ value, noise }) => ({
       weight: 1,
-      people: graded(value),
-      model: graded(value + bias + middle * noise),
+      people: gradeOf(value),
+      model: gradeOf(value + bias + middle * noise),
     }));
     if ((weightedKappa(pairs) ?? 0) > kappa) low = middle;
     else high = middle;
@@ -60,19 +72,32 @@ function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number {
   return (low + high) / 2;
 }
 
-export function createWorld(judge: Judge, sessions: number, random: RandomNumbers): World {
-  const noise = noiseFor(judge, random);
+/** A judge whose noise is known, and what is wrong with every query; left out, nothing is. */
+export interface WorldSettings {
+  readonly bias: number;
+  readonly noise: number;
+  readonly fault?: Fault;
+}
+
+export function createWorld({ bias, noise, fault }: WorldSettings, sessions: number, random: RandomNumbers): World {
   const pairs: { weight: number; people: number; model: number }[] = [];
   const all = Array.from({ length: sessions }, () => {
     const session = random.normal();
     return Array.from({ length: 1 + random.below(2 * QUERIES - 1) }, (): Query => {
       const query = random.normal();
-      const values = Array.from({ length: DEPTH }, (_, rank) => latent(random, session, query, rank));
+      const healthy = Array.from({ length: DEPTH }, (_, rank) => latent(random, session, query, rank));
+      const values =
+        fault === 'content'
+          ? healthy.map((value) => value - TWO_GRADES)
+          : fault === 'order'
+            ? healthy.toSorted((a, b) => a - b)
+            : healthy;
+      const misread = fault === 'misread' ? TWO_GRADES : 0;
       // A judge misreads a question as a whole as much as single documents of it.
       const shared = random.normal();
-      const people = values.map(graded);
+      const people = values.map(gradeOf);
       const model = values.map((value) =>
-        graded(value + judge.bias + noise * (Math.SQRT1_2 * shared + Math.SQRT1_2 * random.normal())),
+        gradeOf(value - misread + bias + noise * (Math.SQRT1_2 * shared + Math.SQRT1_2 * random.normal())),
       );
       for (const [rank, grade] of people.entries()) pairs.push({ weight: 1, people: grade, model: model[rank] ?? 0 });
       const isSuspect = random.uniform() < (people.every((grade) => grade < 2) ? 0.3 : 0.02);

@@ -10,6 +10,7 @@ import type { NoiseLevel } from '../../bench/golden/noisy-retriever.ts';
 import { defaultCheck } from '../../bench/golden/watched-stream.ts';
 import type { GoldenResult } from '../../bench/golden-false-regressions.ts';
 import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
+import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
 import { type Provenance, readResult } from '../../bench/result-file.ts';
 import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
@@ -24,6 +25,7 @@ export function calibrationPage(): Page {
   const dense = readResult(path.join(results, 'density-dense.json')) as DenseResult;
   const coverage = readResult(path.join(results, 'bound-coverage.json')) as CoverageResult;
   const judging = readResult(path.join(results, 'judging-coverage.json')) as JudgingResult;
+  const drops = readResult(path.join(results, 'judging-drops.json')) as DropsResult;
   return generatedPage(
     'docs/calibration.md',
     ['bench/results'],
@@ -35,6 +37,7 @@ export function calibrationPage(): Page {
       ...denseParagraphs(dense),
       ...boundParagraphs(coverage),
       ...judgingParagraphs(judging),
+      ...dropParagraphs(drops),
     ],
   );
 }
@@ -96,6 +99,63 @@ function worstOf(group: readonly JudgedCell[], bound: JudgedCell['bound']): stri
   const widths = own.flatMap(({ width }) => width ?? []);
   const held = `${(100 * share).toFixed(1)} %`;
   return widths.length === 0 ? held : `${held}, ${Math.max(...widths).toFixed(2)}`;
+}
+
+/** What is asked of falls of judged relevance: share of the streams that are called, and settled by people; pages a year. */
+const LEAST_CALLED = 0.8;
+const MOST_FALSE_PAGES = 1;
+
+const isOfJudge = ({ change }: JudgedChange): boolean => change.startsWith('the judge grades');
+const isMisread = ({ change }: JudgedChange): boolean => change.includes('reads badly');
+const least = (cells: readonly JudgedChange[], of: (cell: JudgedChange) => number): number =>
+  Math.min(...cells.map(of));
+const kept = (isKept: boolean): string => `*${isKept ? 'kept' : 'missed'}*`;
+
+function dropParagraphs({ provenance, kappa, drop, model, people, quiet, changed }: DropsResult): string[] {
+  const falls = changed.filter((cell) => !isOfJudge(cell) && !isMisread(cell));
+  const called = least(falls, (cell) => cell.called.share);
+  const confirmed = least(falls, (cell) => cell.confirmed.share);
+  const takenBack = least(changed.filter(isMisread), (cell) => cell.takenBack.share);
+  const judge = least(changed.filter(isOfJudge), (cell) => cell.judge.share);
+  const blamed = Math.max(...changed.filter(isOfJudge).map((cell) => cell.confirmed.share));
+  const pages = Math.max(...quiet.map(({ confirmed: { perYear } }) => perYear));
+  const calls = Math.max(...quiet.map(({ calls: { perYear } }) => perYear));
+  const settled = Math.min(confirmed, takenBack);
+  return [
+    '## Falls of judged live relevance',
+    `${model} live queries a day are graded by a judge with a weighted kappa of ${kappa}, ${people} of them by people too, after six weeks without a change. Then nDCG falls by ${drop}, or people ask in a new way that the judge alone misreads, or the judge drifts. In the restless streams badly answered sessions come more often on some days, and on weekends. The judge gives some of the same pairs another grade each time.`,
+    `Asked for: a fall is called within three days of its onset in at least ${percent(LEAST_CALLED)} of the streams, and people confirm it, or take back what is none, within ten in as many; at most ${MOST_FALSE_PAGES} false page a year; a judge that drifts pages as such, and never as a fall. In the worst cells ${percent(called)} are called (${kept(called >= LEAST_CALLED)}), ${percent(settled)} settled (${kept(settled >= LEAST_CALLED)}), ${calls.toFixed(2)} false calls a year are made, tickets, of which people confirm ${pages.toFixed(2)}, pages (${kept(pages <= MOST_FALSE_PAGES)}); of the judges that drift ${percent(judge)} are called within three days, and ${percent(blamed)} page as a fall within ten (${kept(blamed === 0)}). A fall is a ticket when it is called and a page when people confirm it.`,
+    table(
+      ['Nothing changes', 'Streams of a year', 'Calls a year', 'Confirmed by people', 'Changes of the judge a year'],
+      quiet.map((cell) => [
+        cell.unrest === 'none' ? 'steady' : cell.unrest,
+        `${cell.streams}`,
+        `${cell.calls.count}: ${rate(cell.calls)}`,
+        `${cell.confirmed.count}: ${rate(cell.confirmed)}`,
+        `${cell.judge.count}: ${rate(cell.judge)}`,
+      ]),
+    ),
+    table(
+      [
+        'Change',
+        'Unrest',
+        'Streams',
+        'Called in 3 days',
+        'Confirmed in 10',
+        'Taken back in 10',
+        'Judge called in 3',
+        'Called as a fall in 12',
+      ],
+      changed.map((cell) => [
+        cell.change,
+        cell.unrest,
+        `${cell.streams}`,
+        ...[cell.called, cell.confirmed, cell.takenBack, cell.judge, cell.everCalled].map(shareBounded),
+      ]),
+    ),
+    'A stream counts as confirmed and as taken back when people say the one at first and the other with more grades.',
+    measuredBy(provenance),
+  ];
 }
 
 function covered({ coverage: { share, low, high } }: CoveredCell): string {

@@ -66,6 +66,7 @@ const topic = [
   'nearest_chunks',
   'segments',
   'lost_chunks',
+  'judged',
 ];
 const deployment = ['id', 'pipeline', 'kind', 'version', 'note', 'source', 'occurred_at', 'changes'];
 
@@ -211,7 +212,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     more: '`file` is null without `--out`; `rules` is the rule file, or with `--format crd` the resource.',
   },
   dashboards: { is: 'object', keys: ['files', 'notes'] },
-  'config check': { is: 'object', keys: ['ok', 'file', 'pipelines', 'false_pages'] },
+  'config check': { is: 'object', keys: ['ok', 'file', 'pipelines', 'false_pages', 'judge_costs'] },
   'config print': {
     is: 'object',
     keys: ['server', 'storage', 'queue', 'log', 'alerts', 'notify', 'pipelines'],

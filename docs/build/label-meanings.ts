@@ -12,14 +12,15 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   what: 'What the value of a check is of, in words, with the segment that decided where several are judged.',
   limit: '`floor` or `ceiling`: what the threshold of a check is.',
   unit: '`seconds` or `number`.',
-  fingerprint: 'Short hash of what a store or an embedder is made of; it changes when that does.',
+  fingerprint:
+    'Short hash of what a store or an embedder is made of, or of who grades live queries; it changes when that does.',
   measure:
     'Golden measure: `hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map` or `f1`; or measure of live traffic, such as `zero_results_ratio`, or of a probe, such as `ann_recall`.',
   severity: '`critical` or `warning`.',
   level: '`page` or `ticket`, of the alarm of query density.',
   grade: '`page` when a baseline is good for pages, `provisional` when for tickets alone.',
   state:
-    '`ok`, `warning`, `critical` or `no_data` for a check; `stands`, `fallen` or `no_data` for a sentinel; `waiting`, `active`, `delayed` or `failed` for a job.',
+    '`ok`, `warning`, `critical` or `no_data` for a check; `stands`, `fallen` or `no_data` for a sentinel; `waiting`, `active`, `delayed` or `failed` for a job; `none`, `called`, `confirmed` or `taken_back` for a fall of judged live nDCG.',
   purpose: '`full` for a run of the whole golden set, `sentinel` for one of a few queries of it.',
   outcome:
     'What became of a query (`ok`, `empty`, `error`, `timeout`), of a job (`completed`, `failed`, `dead`) or of a text to redact (`ok`, `failed`, `timeout`, `malformed`).',

@@ -102,6 +102,7 @@ async function createApi(
     ...createConsoleApi(dependencies),
     deployments: dependencies.deployments,
     judged: dependencies.judged,
+    spending: dependencies.spending,
     reviews: dependencies.reviews,
     otlp: createOtlpReceiver(config, ingest, meter, cleanups),
     maxRequestsPerMinute: config.server.max_requests_per_minute,

@@ -19,7 +19,7 @@ import { densityTables } from './dependencies.ts';
 import { describeDensity } from './describe-density.ts';
 import { type DensityAnswer, topicJson } from './http-contract.ts';
 import { type RebaselineAnswer, requestRebaseline } from './learn-baseline.ts';
-import { type TopicState, topicName, type UncoveredTopic } from './rules/uncovered-topic.ts';
+import { judgedInWords, type TopicState, topicName, type UncoveredTopic } from './rules/uncovered-topic.ts';
 
 interface ShowOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -230,6 +230,7 @@ async function show(settings: CommandSettings, id: string, { json }: ConfiguredO
       [
         `${topicName(topic)} (${topic.id}) on ${topic.pipeline}, ${topic.state}${topic.note === null ? '' : `: ${topic.note}`}`,
         `${percent(topic.trafficShare)} of the traffic (95 % ${percent(topic.shareLow)} to ${percent(topic.shareHigh)}), ${topic.excessPoints.toFixed(1)} points more than in the baseline; density ${topic.density.toFixed(2)}; ${causes[topic.cause]}.`,
+        ...[judgedInWords(topic)].filter((sentence) => sentence !== null),
         `First seen ${topic.firstSeen.toISOString()}, last ${topic.windowEnd.toISOString()}, in ${windows.length} windows.`,
         ...(topic.segments.length === 0
           ? []

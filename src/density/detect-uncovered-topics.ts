@@ -175,6 +175,7 @@ async function describe(
         plan.segmentKeys,
       ),
       lostChunks: lost?.ids ?? [],
+      ...(await deps.tables.topics.judged(pipeline, one.members)),
     });
   }
   return described;

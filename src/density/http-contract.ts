@@ -7,7 +7,13 @@ import { identifier, idField, shortText, timestamp } from '../http/fields.ts';
 import { pageOf, pageQueryShape } from '../http/paging.ts';
 import { toWire } from '../http/wire.ts';
 import { topicCauses } from './rules/cause.ts';
-import { type TopicWindow, topicName, topicStates, type UncoveredTopic } from './rules/uncovered-topic.ts';
+import {
+  judgedRelevance,
+  type TopicWindow,
+  topicName,
+  topicStates,
+  type UncoveredTopic,
+} from './rules/uncovered-topic.ts';
 
 export const densityQuery = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
@@ -121,6 +127,12 @@ const topicSchema = topicWindowSchema.extend({
   lost_chunks: z
     .array(z.string())
     .describe('Ids of chunks that baseline queries like it found and that are gone from the store.'),
+  judged: z
+    .object({ relevant_share: z.number(), ci_low: z.number(), ci_high: z.number(), n: z.int() })
+    .nullable()
+    .describe(
+      'Share of documents with an answer (grade 2 or 3) among what its n judged queries got; null when none was judged.',
+    ),
   windows: z.array(topicWindowSchema).optional().describe('Its history, oldest first; of a single topic only.'),
 });
 
@@ -136,6 +148,13 @@ export const topicChangeSchema = z.strictObject({
   state: z.enum(topicStates),
   note: shortText.optional().describe('Why, or what is being done.'),
 });
+
+function judgedJson(topic: UncoveredTopic): z.infer<typeof topicSchema>['judged'] {
+  const judged = judgedRelevance(topic);
+  return judged === null
+    ? null
+    : { relevant_share: judged.share, ci_low: judged.low, ci_high: judged.high, n: judged.n };
+}
 
 export function topicJson(
   topic: UncoveredTopic,
@@ -159,6 +178,7 @@ export function topicJson(
     nearest_chunks: topic.nearest.map(([id, similarity]) => ({ id, similarity })),
     segments: topic.segments.map(([segment, share]) => ({ segment, share })),
     lost_chunks: [...topic.lostChunks],
+    judged: judgedJson(topic),
     ...(windows === undefined ? {} : { windows: windows.map(windowJson) }),
   };
 }

@@ -13,7 +13,7 @@ import { compact, plural } from '../console/format.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
 import type { Review, ReviewedMeasure, ReviewedTopic } from '../status/read-review.ts';
 import { percent } from '../text/spelling.ts';
-import { topicAdvice } from './rules/uncovered-topic.ts';
+import { judgedInWords, topicAdvice } from './rules/uncovered-topic.ts';
 import type { DensityEventKind } from './rules/watch-state.ts';
 
 interface TopicsProps {
@@ -67,6 +67,7 @@ function Topic({
   const examples = showsText
     ? topic.examples.flatMap((id) => (texts.has(id) ? [{ id, text: texts.get(id) }] : [])).slice(0, MAX_EXAMPLES)
     : [];
+  const judged = judgedInWords(topic);
   const trend = windows.map(({ windowEnd, trafficShare }) => ({
     at: windowEnd,
     value: trafficShare,
@@ -89,6 +90,7 @@ function Topic({
         {compact(topic.excessPoints)} points beyond the reference. Its queries are covered {topic.density.toFixed(2)}{' '}
         times as well as in the reference.
       </p>
+      {judged === null ? null : <p>{judged}</p>}
       {trend.length < 2 ? null : <Sparkline points={trend} />}
       <p class="topic-todo">{topicAdvice(topic)}</p>
       <div class="topic-parts">

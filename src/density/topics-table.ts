@@ -41,18 +41,21 @@ type TopicRow = Omit<UncoveredTopic, 'centroid'> & { readonly centroid: Buffer }
 const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen as "firstSeen", last_seen as "windowEnd",
   changed_at as "changedAt", note, sessions, traffic_share as "trafficShare", share_low as "shareLow",
   share_high as "shareHigh", excess_points as "excessPoints", density, adjusted_p as "adjustedP",
-  dominant_region as "dominantRegion", examples, nearest, segments, lost_chunks as "lostChunks"`;
+  dominant_region as "dominantRegion", examples, nearest, segments, lost_chunks as "lostChunks",
+  judged_queries as "judgedQueries", relevant_share as "relevantShare"`;
 
 /** One that a person closed stays so while the queries of before that are still looked at. */
-const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $19::timestamptz`;
+const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
 
 const upsert = `
   insert into uncovered_topics as known
     (id, pipeline, state, label, centroid, cause, first_seen, last_seen, sessions, traffic_share, share_low, share_high,
-     excess_points, density, adjusted_p, dominant_region, examples, nearest, segments, lost_chunks)
+     excess_points, density, adjusted_p, dominant_region, examples, nearest, segments, lost_chunks, judged_queries,
+     relevant_share)
   values ($1::text, $2::text, 'open', $3::text[], $4::bytea, $5::text, $6::timestamptz, $6::timestamptz, $7::integer,
           $8::double precision, $9::double precision, $10::double precision, $11::double precision, $12::double precision,
-          $13::double precision, $14::integer, $15::text[], $16::jsonb, $17::jsonb, $18::text[])
+          $13::double precision, $14::integer, $15::text[], $16::jsonb, $17::jsonb, $18::text[],
+          $19::integer, $20::double precision)
   on conflict (id) do update
     set state = case when ${isBack} then 'open' else known.state end,
         changed_at = case when ${isBack} then excluded.last_seen else known.changed_at end,
@@ -61,7 +64,8 @@ const upsert = `
         sessions = excluded.sessions, traffic_share = excluded.traffic_share, share_low = excluded.share_low,
         share_high = excluded.share_high, excess_points = excluded.excess_points, density = excluded.density,
         adjusted_p = excluded.adjusted_p, dominant_region = excluded.dominant_region, examples = excluded.examples,
-        nearest = excluded.nearest, segments = excluded.segments, lost_chunks = excluded.lost_chunks
+        nearest = excluded.nearest, segments = excluded.segments, lost_chunks = excluded.lost_chunks,
+        judged_queries = excluded.judged_queries, relevant_share = excluded.relevant_share
   where excluded.last_seen > known.last_seen`;
 
 /** Topics that people ask about and the store does not cover. */
@@ -138,6 +142,25 @@ export function topicsTable(pool: Pool) {
         [ids],
       );
       return new Map(rows.map((row) => [row.id, topicName(row)]));
+    },
+
+    /** Of live queries, how many were judged and which share of their documents people, or else the model, graded 2 or 3; failed grades are 0. */
+    async judged(
+      pipeline: string,
+      ids: readonly string[],
+    ): Promise<Pick<SeenTopic, 'judgedQueries' | 'relevantShare'>> {
+      const { rows } = await pool.query<Pick<SeenTopic, 'judgedQueries' | 'relevantShare'>>(
+        `select count(*)::integer as "judgedQueries", sum(relevant / probability) / sum(1 / probability) as "relevantShare"
+           from (select j.query_id, j.probability, avg((coalesce(p.grade, m.grade, 0) >= 2)::integer)::double precision as relevant
+                   from judged_queries j cross join jsonb_array_elements(j.documents) d
+                   left join judgments m on (m.pipeline, m.query_id, m.document_id, m.judge) = (j.pipeline, j.query_id, d ->> 0, 'model')
+                   left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge) = (j.pipeline, j.query_id, d ->> 0, 'person')
+                  where j.pipeline = $1::text and j.query_id = any($2::text[]) and j.state = 'graded'
+                    and (m.query_id is not null or p.query_id is not null)
+                  group by j.query_id, j.probability) as queries`,
+        [pipeline, ids],
+      );
+      return rows[0] ?? { judgedQueries: 0, relevantShare: null };
     },
 
     /** Oldest first. */
@@ -235,6 +258,8 @@ function valuesOf(topic: SeenTopic): unknown[] {
     JSON.stringify(topic.nearest),
     JSON.stringify(topic.segments),
     [...topic.lostChunks],
+    topic.judgedQueries,
+    topic.relevantShare,
   ];
 }
 

@@ -3,17 +3,22 @@ import { FLOORS } from '../density/rules/alarm.ts';
 import { embeddingCanaryVerdict } from '../density/rules/embedding-canary.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
+import type { Deployment } from '../deployments/rules/deployment.ts';
 import { failedShare, type GoldenRun } from '../golden/rules/run.ts';
+import { LIVE_DROP } from '../judging/measure-drop.ts';
+import { dropStates } from '../judging/rules/relevance-drop.ts';
+import { JUDGE_DRIFT } from '../judging/watch-judge.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { DAY_MS } from '../time.ts';
-import { type AlarmFacts, trusted } from './alarms.ts';
+import { type AlarmFacts, freshly, trusted } from './alarms.ts';
 import type {
   ObservedCanary,
   ObservedDensity,
   ObservedLive,
   ObservedRecall,
+  ObservedRelevance,
   ObservedRun,
   ObservedShare,
   ObservedTopic,
@@ -117,6 +122,25 @@ export async function observeLive(
   };
   const [errors, empty] = await Promise.all([shareOf('error_ratio'), shareOf('zero_results_ratio')]);
   return { errors, empty };
+}
+
+/** What was said of judged live relevance while it can be trusted. */
+export function observeRelevance(latest: readonly LatestMeasurement[]): ObservedRelevance | null {
+  const newest = freshly(latest, LIVE_DROP);
+  const state = dropStates.find((one) => one === newest?.details['state']);
+  if (newest === null || state === undefined) return null;
+  const { value: drop, ciLow, ciHigh, n } = newest;
+  return { drop, ciLow: ciLow ?? drop, ciHigh: ciHigh ?? drop, n, state };
+}
+
+/** @param deployments of the time in which it may have changed */
+export function observeJudge(
+  latest: readonly LatestMeasurement[],
+  deployments: readonly Deployment[],
+): 'same' | 'changed' | null {
+  if (deployments.some(({ kind, source }) => kind === 'judge' && source === 'detected')) return 'changed';
+  const verdict = freshly(latest, JUDGE_DRIFT)?.details['verdict'];
+  return verdict === 'steady' ? 'same' : verdict === 'changed' ? 'changed' : null;
 }
 
 export async function observeDensity(

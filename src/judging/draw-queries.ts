@@ -1,5 +1,6 @@
 /** Kept live queries -> those that are to be graded, each with the chance that it had. */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+import { guessedCost } from './expected-cost.ts';
 import type { DrawnQuery, KeptQuery } from './judged-table.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
 import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
@@ -10,8 +11,6 @@ const SETTLED_MS = 30 * MINUTE_MS;
 export const LEAST_ROUND_MS = 50 * MINUTE_MS;
 /** Failed and empty queries cost nothing, and so many of a round tell enough of them. */
 const KNOWN_PER_ROUND = 200;
-/** Before any query was graded, each of its documents is taken to be so long, and not to need a repair. */
-const FIRST_GUESS_CHARACTERS = 1500;
 
 /**
  * Draws of what was kept since the last round: `queries_per_day` of those that have something to grade, in proportion to
@@ -30,8 +29,7 @@ export async function drawQueries(
   const now = clock.now();
   const until = new Date(now.getTime() - SETTLED_MS);
   const { today, perQuery } = await spending.spent(pipeline, now);
-  const document = 'a'.repeat(FIRST_GUESS_CHARACTERS);
-  const costOfQuery = perQuery ?? (depth * (judge?.dearest({ query: '', document }) ?? 0)) / 2;
+  const costOfQuery = perQuery ?? (judge === null ? 0 : depth * guessedCost(judge));
   let lost = 0;
   const drawn = await judged.drawRound({ pipeline, until, depth, leastMs }, (kept, from) => {
     const roundMs = Math.min(DAY_MS, until.getTime() - from.getTime());

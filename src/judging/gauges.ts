@@ -3,11 +3,18 @@ import { type MeasuredRows, valueSamples } from '../measures/gauges.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import { LIVE_DROP } from './measure-drop.ts';
 import { JUDGE_AGREEMENT, JUDGED_QUERIES } from './measure-judged.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
+import { dropStates } from './rules/relevance-drop.ts';
 import { JUDGE_DRIFT } from './watch-judge.ts';
 
-const scores: ReadonlySet<string> = new Set([...Object.values(measuresOfScore).flat(), JUDGE_AGREEMENT, JUDGE_DRIFT]);
+const scores: ReadonlySet<string> = new Set([
+  ...Object.values(measuresOfScore).flat(),
+  LIVE_DROP,
+  JUDGE_AGREEMENT,
+  JUDGE_DRIFT,
+]);
 
 /** @param judgedPipelines those whose config has `judged`; what is stored of others is left out */
 export function judgingGauges(judgedPipelines: readonly string[], { measurements }: MeasuredRows): GaugesAt {
@@ -16,7 +23,7 @@ export function judgingGauges(judgedPipelines: readonly string[], { measurements
     own.flatMap((one) => {
       if (one.measure === JUDGED_QUERIES) return countSamples(one, now);
       if (!scores.has(one.measure) || !isTrusted(one, now) || isCorrected(one, own)) return [];
-      return [...valueSamples(one), ...(one.measure === JUDGE_DRIFT ? panelSamples(one) : [])];
+      return [...valueSamples(one), ...(besideOf[one.measure]?.(one) ?? [])];
     });
 }
 
@@ -43,6 +50,20 @@ export function isCorrected(
 function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
   if (newest === null || gap !== null) return false;
   return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds({ ...newest, measure }, 0);
+}
+
+/** What is exported beside the value of a measure. */
+const besideOf: Readonly<Record<string, (one: LatestMeasurement) => GaugeSample[]>> = {
+  [JUDGE_DRIFT]: panelSamples,
+  [LIVE_DROP]: dropSamples,
+};
+
+function dropSamples({ pipeline, newest }: LatestMeasurement): GaugeSample[] {
+  if (newest === null) return [];
+  const states = dropStates.map((state) =>
+    sample('recalld_live_drop_state', { pipeline, state }, newest.details['state'] === state ? 1 : 0),
+  );
+  return [sample('recalld_live_ndcg_drop_queries', { pipeline }, newest.n), ...states];
 }
 
 function panelSamples({ pipeline, newest }: LatestMeasurement): GaugeSample[] {

@@ -3,6 +3,7 @@ import { messageOf } from '../text/error-message.ts';
 import { DAY_MS } from '../time.ts';
 import { drawQueries, LEAST_ROUND_MS } from './draw-queries.ts';
 import { gradeQueries } from './grade-queries.ts';
+import { measureDrop } from './measure-drop.ts';
 import { measureJudged } from './measure-judged.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
 import { watchJudge } from './watch-judge.ts';
@@ -50,6 +51,7 @@ export async function judgePipeline(
   } finally {
     // What was graded counts, also where the rest takes another round.
     await measureJudged(deps, plan, current);
+    await measureDrop(deps, plan, current);
     await judged.prune(plan.pipeline, new Date(clock.now().getTime() - plan.retentionDays * DAY_MS));
   }
   return drawn;

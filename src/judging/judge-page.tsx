@@ -12,6 +12,8 @@ export interface JudgePageData {
   /** Null: there is nothing to grade. */
   readonly query: ReviewedQuery | null;
   readonly progress: ReviewProgress;
+  /** US dollars that the judge has cost today (UTC). */
+  readonly costToday: number;
   /** Queries that were left for later, by id. */
   readonly skipped: readonly string[];
   /** What was graded last, to be taken back. */
@@ -19,7 +21,7 @@ export interface JudgePageData {
 }
 
 export function JudgePage({ frame, data }: { readonly frame: Frame; readonly data: JudgePageData }) {
-  const { pipeline, progress, query, last, skipped } = data;
+  const { pipeline, progress, query, last, skipped, costToday } = data;
   const formToken = frame.visitor?.canAct === true ? frame.visitor.formToken : null;
   return (
     <Page frame={frame} title="Judge" pipeline={pipeline} section="judge" hasRange={false}>
@@ -58,6 +60,7 @@ export function JudgePage({ frame, data }: { readonly frame: Frame; readonly dat
             </div>
           ))}
         </dl>
+        {costToday === 0 ? null : <p>{`The grades of the model cost $${costToday.toFixed(4)} today (UTC).`}</p>}
       </Section>
     </Page>
   );

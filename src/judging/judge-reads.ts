@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import { address, pipelinePath } from '../console/links.ts';
 import { RecalldError } from '../errors.ts';
 import type { JudgePageData } from './judge-page.tsx';
+import type { JudgeSpending } from './judge-spending.ts';
 import type { JudgedTable } from './judged-table.ts';
 import type { ReviewQueue } from './review-queue.ts';
 import { MAX_GRADE } from './rules/judged-scores.ts';
@@ -11,6 +12,7 @@ import { MAX_GRADE } from './rules/judged-scores.ts';
 export interface JudgePageDeps {
   readonly judged: Pick<JudgedTable, 'recordPeople'>;
   readonly reviews: ReviewQueue;
+  readonly spending: Pick<JudgeSpending, 'spent'>;
   readonly clock: Clock;
 }
 
@@ -25,7 +27,7 @@ function skippedOf(text = ''): string[] {
 
 /** @param query `query`: the one to show while it has something open; `skip`: those left for later; `last`: what to take back */
 export async function readJudgePage(
-  { reviews }: JudgePageDeps,
+  { reviews, spending, clock }: JudgePageDeps,
   pipeline: string,
   isJudged: boolean,
   query: Fields,
@@ -40,6 +42,7 @@ export async function readJudgePage(
     isJudged,
     query: next,
     progress: await reviews.progress(pipeline),
+    costToday: (await spending.spent(pipeline, clock.now())).today,
     skipped,
     last: queryId === undefined || documentId === undefined ? null : { queryId, documentId },
   };

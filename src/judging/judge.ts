@@ -38,6 +38,8 @@ export interface Judge {
   readonly fingerprint: string;
   /** US dollars that a call may come to at most, its repair included. */
   dearest(request: JudgeRequest): number;
+  /** US dollars of a call that is answered by a grade at once. */
+  usual(request: JudgeRequest): number;
   /** Gives connections back; there is none where none are held. */
   close?(): void;
   /** Rejects only with the reason of `signal`. */
@@ -45,6 +47,8 @@ export interface Judge {
 }
 
 const MOST_OUTPUT_TOKENS = 300;
+/** Of `{"grade": 3}`, with some to spare. */
+const USUAL_OUTPUT_TOKENS = 10;
 
 function requestFor({ query, document }: JudgeRequest): ChatRequest & { readonly isFlagged: boolean } {
   return {
@@ -63,10 +67,11 @@ export function createChatJudge(model: ChatModel, address: string, prices: Token
     name: model.model,
     fingerprint: fingerprintOf(['llm', address, model.model, promptIdentity()]),
     dearest(request) {
-      const input = estimateTokens(requestFor(request).messages.map(({ content }) => content));
+      const input = inputTokens(requestFor(request));
       // The repair sends everything again, and the answer with it.
       return costOf({ input: 2 * input + MOST_OUTPUT_TOKENS + 100, output: 2 * MOST_OUTPUT_TOKENS }, prices);
     },
+    usual: (request) => costOf({ input: inputTokens(requestFor(request)), output: USUAL_OUTPUT_TOKENS }, prices),
     close: () => model.close?.(),
     async grade(asked, signal) {
       const { isFlagged, ...request } = requestFor(asked);
@@ -91,10 +96,12 @@ function readAnswer(answer: Exclude<ChatAnswer, { kind: 'failed' }>, isFlagged: 
   return { kind: 'grade', grade, isFlagged, cost };
 }
 
+const inputTokens = ({ messages }: ChatRequest): number => estimateTokens(messages.map(({ content }) => content));
+
 /** What the service counted, else an estimate. */
 function tokensOf(request: ChatRequest, answer: Exclude<ChatAnswer, { kind: 'failed' }>): Tokens {
   if (answer.usage !== null) return answer.usage;
-  const input = estimateTokens(request.messages.map(({ content }) => content));
+  const input = inputTokens(request);
   return { input, output: answer.kind === 'text' ? estimateTokens([answer.text]) : 0 };
 }
 
@@ -104,6 +111,7 @@ export function createRerankerJudge(reranker: Reranker, identity: string, limits
     name: 'reranker',
     fingerprint: fingerprintOf(['reranker', identity, JSON.stringify(limits)]),
     dearest: () => 0,
+    usual: () => 0,
     close: () => void reranker.close?.(),
     async grade({ query, document }, signal) {
       const { text, isFlagged } = withoutInstructions(document, MAX_DOCUMENT_CHARACTERS);

@@ -19,6 +19,14 @@ export const judgingMetrics = {
     'When what was graded was last measured; values older than 3 hours are withheld.',
     pipeline,
   ),
+  recalld_live_ndcg_drop_queries: storedGauge(
+    'Live queries of the last days behind recalld_live_ndcg_drop (its n).',
+    pipeline,
+  ),
+  recalld_live_drop_state: storedGauge(
+    'What is said of the fall of judged live nDCG: exactly one of none, called (by the model), confirmed and taken_back (by people) is 1.',
+    ['pipeline', 'state'],
+  ),
   recalld_judge_info: storedGauge(
     'Who grades live queries, as a fingerprint of the model and its prompt, with how often it was seen to grade otherwise since; always 1.',
     ['pipeline', 'fingerprint'],

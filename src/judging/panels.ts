@@ -21,6 +21,15 @@ const scores: readonly GaugeGraph[] = [
 
 const behind: readonly GaugeGraph[] = [
   {
+    metric: 'recalld_live_ndcg_drop',
+    title: 'Fall of judged nDCG',
+    unit: 'none',
+    note: 'Against the weeks before; it is called when the lower bound rises above 0.',
+    without: ['k'],
+  },
+  { metric: 'recalld_live_drop_state', title: 'What is said of the fall', unit: 'none', min: 0, max: 1 },
+  { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries behind the fall (n)', unit: 'short', min: 0 },
+  {
     metric: 'recalld_judge_agreement',
     title: 'Agreement of the judge with people',
     unit: 'none',

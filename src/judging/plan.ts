@@ -39,7 +39,7 @@ export interface JudgingDeps {
   readonly panels: PanelTable;
   readonly deployments: Pick<Deployments, 'observe'>;
   readonly windows: Pick<LiveWindows, 'arrivals'>;
-  readonly measurements: Pick<Measurements, 'record'>;
+  readonly measurements: Pick<Measurements, 'record' | 'series'>;
   readonly meter: Pick<Meter, 'increment'>;
   /** Key of the hashes that stand for texts. */
   readonly hashKey: string;

@@ -11,6 +11,7 @@ import { diagnosisMetrics } from '../diagnosis/metrics.ts';
 import { causes, confidences } from '../diagnosis/rules/cause.ts';
 import { goldenMetrics } from '../golden/metrics.ts';
 import { judgeFailureReasons, judgingMetrics } from '../judging/metrics.ts';
+import { dropStates } from '../judging/rules/relevance-drop.ts';
 import { liveMixMetrics, liveUpkeepMetrics } from '../live/metrics.ts';
 import { sentiments } from '../live/rules/feedback/sentiment.ts';
 import { feedbackBases } from '../live/rules/feedback/user-cap.ts';
@@ -32,6 +33,7 @@ export const labelValues = {
   recalld_check_info: { kind: checkKinds },
   recalld_diagnosis_info: { cause: causes, confidence: confidences },
   recalld_notifications_total: { kind: ['webhook', 'slack', 'pagerduty'], outcome: ['sent', 'failed', 'given_up'] },
+  recalld_live_drop_state: { state: dropStates },
   recalld_judge_failures_total: { reason: judgeFailureReasons },
   recalld_queries_total: { outcome: queryOutcomes },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },

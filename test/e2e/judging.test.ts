@@ -40,7 +40,7 @@ describeWithBrowser('judged live relevance', () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ results }));
     });
-    const { folder, recalld, json, serve, query } = await anInstallation({
+    const { folder, recalld, json, serve, spawn, query } = await anInstallation({
       'recalld.yaml': config(judge.url, retriever.url),
     });
     try {
@@ -62,7 +62,28 @@ describeWithBrowser('judged live relevance', () => {
       await query(
         `update judging_rounds set started_at = started_at - interval '1 hour', drawn_until = drawn_until - interval '1 hour'`,
       );
+      // Whoever is killed in the middle leaves the rest to the next.
+      const asked = judge.requests.length;
+      const killed = spawn('judge run --pipeline docs');
+      judge.respondWith((request, response) => {
+        if (judge.requests.length < asked + 25) judgeWithBias(1)(request, response);
+        else process.kill(killed.pid, 'SIGKILL');
+      });
+      expect((await killed.finished).signal).toBe('SIGKILL');
+      judge.respondWith(judgeWithBias(1));
+      // As if its lease had run out.
+      await query(`update judged_queries set due_at = now() where state = 'open'`);
       const before = await json<Status>('judge run --pipeline docs --json');
+      const [stored] = await query<{ model: number; open: number; unpaired: number }>(
+        `select (select count(*)::integer from judgments where judge = 'model' and grade is not null) as model,
+                (select count(*)::integer from judged_queries where state = 'open') as open,
+                (select count(*)::integer from judged_queries q where outcome = 'ok' and jsonb_array_length(documents)
+                   <> (select count(*) from judgments j where j.query_id = q.query_id)) as unpaired`,
+      );
+      expect(stored).toMatchObject({ open: 0, unpaired: 0 });
+      // Nothing was asked twice but the call under way, whose money stays set aside.
+      expect(judge.requests.length - asked).toBe((stored?.model ?? 0) + 1);
+      expect(before.cost_today_dollars).toBeGreaterThan(before.judged.model * 3 * 510e-6);
       expect(before.judged.model).toBeGreaterThan(60);
       expect(before.scores.map(({ measure }) => measure)).toContain('live_precision_uncorrected@3');
       expect(before.cost_today_dollars).toBeGreaterThan(0);
@@ -102,6 +123,7 @@ describeWithBrowser('judged live relevance', () => {
         (await fetch(daemon.url + where, { headers: { cookie } })).text();
       const page = await show(address);
       expect(page).toContain('12 of ');
+      expect(page).toMatch(/The grades of the model cost \$0\.\d{4} today/);
       const field = (name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
       const grade = (given: Record<string, string>) =>
         fetch(`${daemon.url}${address}/grade`, {

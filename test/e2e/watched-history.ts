@@ -23,7 +23,8 @@ const values = {
 };
 
 /** Of what this service does not have: a judge, a golden set that forbids something, and an hour to ask the baseline again in. */
-const ABSENT = /recalld_(live_(ndcg|precision|hit_rate|mrr|judged)|judge_|judged_|golden_forbidden|repeat_density)/;
+const ABSENT =
+  /recalld_(live_(ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|golden_forbidden|repeat_density)/;
 
 /** Changes nothing but one topic and the changes of one check that the config does not have. */
 export function describeHistory(watched: () => WatchedService): void {

@@ -23,6 +23,8 @@ export function aTopic(parts: Partial<SeenTopic> = {}): SeenTopic {
     nearest: [['chunk-1', 0.31]],
     segments: [['tenant=acme', 0.75]],
     lostChunks: ['chunk-9'],
+    judgedQueries: 25,
+    relevantShare: 0.12,
     ...parts,
   };
 }

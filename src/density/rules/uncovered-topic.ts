@@ -1,5 +1,7 @@
 /** A topic that people ask about and the store does not cover, as it is followed over time. */
 
+import { wilsonInterval } from '../../stats/intervals.ts';
+import { percent } from '../../text/spelling.ts';
 import { dotProduct } from '../../vector/matrix.ts';
 import type { TopicCause } from './cause.ts';
 
@@ -40,6 +42,9 @@ export interface SeenTopic extends TopicWindow {
   readonly segments: readonly (readonly [string, number])[];
   /** Ids of chunks that baseline queries like it found and that the store no longer holds. */
   readonly lostChunks: readonly string[];
+  /** Its queries that were judged, and the share of what they got that holds an answer; null when none was. */
+  readonly judgedQueries: number;
+  readonly relevantShare: number | null;
 }
 
 export interface UncoveredTopic extends SeenTopic {
@@ -53,6 +58,29 @@ export interface UncoveredTopic extends SeenTopic {
 /** What to call a topic: its label, or its id where no texts are kept. */
 export function topicName({ label, id }: Pick<UncoveredTopic, 'label' | 'id'>): string {
   return label.length === 0 ? id : label.join(' ');
+}
+
+/** The share of documents with an answer among what its judged queries got, with Wilson's bounds over these; null without. */
+export function judgedRelevance({
+  judgedQueries,
+  relevantShare,
+}: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>): {
+  share: number;
+  low: number;
+  high: number;
+  n: number;
+} | null {
+  if (relevantShare === null || judgedQueries === 0) return null;
+  const share = Math.min(1, relevantShare);
+  return { share, ...wilsonInterval(share, judgedQueries, 0.95), n: judgedQueries };
+}
+
+/** Null where none was judged. */
+export function judgedInWords(topic: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>): string | null {
+  const judged = judgedRelevance(topic);
+  if (judged === null) return null;
+  const bounds = `95 % ${percent(judged.low)} to ${percent(judged.high)}`;
+  return `Of what its judged queries got, ${percent(judged.share)} holds an answer (${bounds}, n = ${judged.n}).`;
 }
 
 /** What to do about a topic, by what was seen of it: documents are brought back where some are known to be gone. */

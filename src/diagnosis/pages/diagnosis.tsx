@@ -153,6 +153,8 @@ const places: Record<Sign['name'], Place> = {
   failure_kind: onRun('failed', 'Failed queries'),
   live_errors: measures,
   live_empty: measures,
+  live_relevance: measures,
+  judge: measures,
   latency: onRun('worst', 'Queries of the run'),
   warming: onRun('worst', 'Queries of the run'),
   empty_answers: onRun('newly_empty', 'Newly empty queries'),

@@ -130,6 +130,17 @@ export const causeTexts = {
     action: 'Write or index documents for the uncovered topics; `recalld topics list` shows them.',
     shows: 'no document has the answer',
   },
+  unlike_golden: {
+    title: 'live questions are unlike the golden ones',
+    action:
+      'Promote the worst judged ones into the golden set with `recalld golden promote`, and look for what they share.',
+    shows: 'promoted live questions score badly too',
+  },
+  judge: {
+    title: 'the judge of live queries changed',
+    action: 'Name a fixed version of its model; the retriever is not at fault.',
+    shows: 'fixed pairs get other grades than at first',
+  },
   forbidden_documents: {
     title: 'documents come back that must not',
     action:

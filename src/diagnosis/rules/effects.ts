@@ -13,6 +13,8 @@ const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ...string
   forbidden: ['forbidden', 'some'],
   live_errors: ['live_errors', 'some', 'most'],
   live_empty: ['live_empty', 'rose'],
+  relevance: ['live_relevance', 'fell'],
+  judge: ['judge', 'changed'],
   density: ['density', 'fell', 'fell_new_questions', 'fell_same_questions'],
   recall: ['ann_recall', 'fell'],
   canary: ['canary', 'changed'],
@@ -20,7 +22,7 @@ const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ...string
 };
 
 /** These are alarms wherever they are measured, without a check. */
-const alwaysAlarms: readonly EffectKind[] = ['failures', 'recall', 'canary', 'runs'];
+const alwaysAlarms: readonly EffectKind[] = ['failures', 'relevance', 'judge', 'recall', 'canary', 'runs'];
 
 /**
  * The effects that are in alarm. One that was in alarm but is as it was before has the size 0: no cause explains it. One

@@ -15,6 +15,8 @@ export const effectKinds = [
   'live_errors',
   'live_empty',
   'feedback',
+  'relevance',
+  'judge',
   'density',
   'recall',
   'canary',
@@ -47,8 +49,8 @@ interface Reach {
 /** Below this share of failed queries nobody is down. */
 export const DOWN = 0.9;
 
-const calls = ['score', 'failures', 'live_errors', 'feedback', 'runs'] as const;
-const answers = ['score', 'feedback', 'live_empty'] as const;
+const calls = ['score', 'failures', 'live_errors', 'feedback', 'relevance', 'runs'] as const;
+const answers = ['score', 'feedback', 'relevance', 'live_empty'] as const;
 
 export const reaches: Readonly<Record<NamedCause, Reach>> = {
   retriever_outage: { moves: [...calls, 'latency'], through: ['failed', 'timed_out'], leastFailed: DOWN },
@@ -60,10 +62,10 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   error_page: { moves: calls, through: ['failed'] },
   empty_lists: { moves: answers, through: ['empty'] },
   filter: { moves: answers, through: ['empty', 'answers'] },
-  live_traffic: { moves: ['live_errors', 'live_empty', 'feedback'], through: [] },
-  index_parameters: { moves: ['score', 'feedback', 'recall', 'latency'], through: ['answers'] },
+  live_traffic: { moves: ['live_errors', 'live_empty', 'feedback', 'relevance'], through: [] },
+  index_parameters: { moves: ['score', 'feedback', 'relevance', 'recall', 'latency'], through: ['answers'] },
   index_lost_documents: { moves: [...answers, 'labels', 'density'], through: ['empty', 'stale', 'answers'] },
-  corpus_changed: { moves: ['score', 'feedback', 'labels', 'density'], through: ['stale', 'answers'] },
+  corpus_changed: { moves: ['score', 'feedback', 'relevance', 'labels', 'density'], through: ['stale', 'answers'] },
   ids_renamed: { moves: ['score', 'labels', 'density'], through: ['stale', 'answers'] },
   old_index: { moves: [...answers, 'labels', 'density'], through: ['empty', 'stale', 'answers'] },
   split_index: { moves: [...answers, 'labels', 'density'], through: ['empty', 'stale', 'answers'] },
@@ -71,15 +73,17 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
     moves: [...answers, 'failures', 'live_errors', 'labels'],
     through: ['failed', 'timed_out', 'empty', 'stale', 'answers'],
   },
-  random_answers: { moves: ['score', 'feedback'], through: ['answers'] },
-  cut_off_answers: { moves: ['score', 'feedback'], through: ['answers'] },
-  ranking: { moves: ['score', 'feedback'], through: ['answers'] },
+  random_answers: { moves: ['score', 'feedback', 'relevance'], through: ['answers'] },
+  cut_off_answers: { moves: ['score', 'feedback', 'relevance'], through: ['answers'] },
+  ranking: { moves: ['score', 'feedback', 'relevance'], through: ['answers'] },
   deployment: {
-    moves: effectKinds.filter((kind) => kind !== 'runs'),
+    moves: effectKinds.filter((kind) => kind !== 'runs' && kind !== 'judge'),
     through: effectParts.filter((part) => part !== 'unshared'),
   },
   embedding_model: { moves: [...answers, 'density', 'canary'], through: ['empty', 'answers'] },
-  uncovered_topic: { moves: ['density', 'live_empty', 'feedback'], through: [] },
+  uncovered_topic: { moves: ['density', 'live_empty', 'feedback', 'relevance'], through: [] },
+  unlike_golden: { moves: ['feedback', 'relevance'], through: [] },
+  judge: { moves: ['judge', 'relevance'], through: [] },
   forbidden_documents: { moves: ['forbidden'], through: [] },
   golden_labels: { moves: ['score', 'labels'], through: ['stale', 'unshared'] },
   recalld: { moves: ['runs'], through: [] },

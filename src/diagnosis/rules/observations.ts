@@ -5,6 +5,7 @@ import type { CanaryVerdict } from '../../density/rules/embedding-canary.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { OutcomeCounts } from '../../golden/rules/run.ts';
 import type { RunFailure } from '../../golden/rules/run-failure.ts';
+import type { DropState } from '../../judging/rules/relevance-drop.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
 import type { EffectKind } from './explains.ts';
 import type { OlderAnswers, RepeatedAnswers } from './repeated-answers.ts';
@@ -16,6 +17,10 @@ export interface Observations {
   /** The golden run that is looked at; null when none is in alarm and none ended. */
   readonly run: ObservedRun | null;
   readonly live: ObservedLive;
+  /** Null where live queries are not judged, or nothing can be said of them now. */
+  readonly relevance: ObservedRelevance | null;
+  /** Whether the judge of live queries grades as it did; null without one, and while that is in doubt. */
+  readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
   readonly canary: ObservedCanary | null;
@@ -78,6 +83,16 @@ export interface ObservedLive {
   readonly errors: ObservedShare | null;
   /** Of those that get no document. */
   readonly empty: ObservedShare | null;
+}
+
+/** How far judged live nDCG lies below the weeks before. */
+export interface ObservedRelevance {
+  readonly drop: number;
+  readonly ciLow: number;
+  readonly ciHigh: number;
+  /** Live queries behind it. */
+  readonly n: number;
+  readonly state: DropState;
 }
 
 export interface ObservedRecall {

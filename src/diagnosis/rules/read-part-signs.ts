@@ -7,6 +7,7 @@ import type {
   ObservedCanary,
   ObservedDensity,
   ObservedRecall,
+  ObservedRelevance,
   ObservedShare,
   ObservedTopic,
   OwnWork,
@@ -24,10 +25,13 @@ const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
 const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 
 export function readPartSigns(observed: Omit<Observations, 'run' | 'alarmed'>): Sign[] {
-  const { live, store, annRecall, canary, deployments, density, topics, sentinel, ownWork } = observed;
+  const { live, relevance, judge, store, annRecall, canary, deployments, density, topics, sentinel, ownWork } =
+    observed;
   return [
     ...(live.errors === null ? [] : readLiveErrors(live.errors)),
     ...(live.empty === null ? [] : readLiveEmpty(live.empty)),
+    ...(relevance === null ? [] : [readRelevance(relevance)]),
+    ...(judge === null ? [] : [readJudge(judge)]),
     ...readStore(store),
     ...(annRecall === null ? [] : [readRecall(annRecall)]),
     ...(canary === null ? [] : [readCanary(canary)]),
@@ -59,6 +63,26 @@ function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
   const sentence = `${percent(value)} of live queries got no document (${n} sampled), ${percent(before)} before.`;
   if (ciLow > before && value > before + EMPTIER) return [sign('live_empty', 'rose', sentence)];
   return value <= before + EMPTIER ? [sign('live_empty', 'as_before', sentence)] : [];
+}
+
+const saidBy = {
+  none: 'within chance',
+  called: 'by the grades of the model',
+  confirmed: 'confirmed by people',
+  taken_back: 'taken back by people',
+} as const;
+
+function readRelevance({ drop, ciLow, ciHigh, n, state }: ObservedRelevance): Sign {
+  const fell = state === 'called' || state === 'confirmed';
+  const bounds = `95 % ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}, ${n} queries`;
+  const sentence = `Judged nDCG of live queries lies ${drop.toFixed(2)} below the weeks before (${bounds}), ${saidBy[state]}.`;
+  return sign('live_relevance', fell ? 'fell' : 'as_before', sentence);
+}
+
+function readJudge(judge: 'same' | 'changed'): Sign {
+  return judge === 'changed'
+    ? sign('judge', 'changed', 'The judge of live queries gives fixed pairs other grades than at first.')
+    : sign('judge', 'same', 'The judge of live queries grades fixed pairs as it did.');
 }
 
 function readStore(store: Observations['store']): Sign[] {

@@ -9,6 +9,10 @@ export const signStates = {
   live_errors: ['none', 'some', 'most'],
   /** Share of live queries that get no document, beside what it was before. */
   live_empty: ['as_before', 'rose'],
+  /** Judged relevance of live queries beside the weeks before. */
+  live_relevance: ['as_before', 'fell'],
+  /** Whether the judge of live queries grades fixed pairs as it did. */
+  judge: ['same', 'changed'],
   /** 95th percentile of the latency of the answers that came. */
   latency: ['fell', 'steady', 'rose'],
   /** Whether slow answers get faster, from the first questions of a run to the last or from run to run. */

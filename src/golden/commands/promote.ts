@@ -135,7 +135,7 @@ type PromoteOptions = ConfiguredOptions & PromoteRequest;
 export function promoteCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'promote',
-    'Write live queries with feedback to a file, for a person to judge; `golden import --format review` takes it in.',
+    'Write live queries with feedback, or judged badly, to a file, for a person to judge; `golden import --format review` takes it in.',
     'recalld golden promote --pipeline support-docs --since 14d --set support-faq --out review.jsonl',
   )
     .requiredOption('--pipeline <name>', 'pipeline of the config')

@@ -6,12 +6,19 @@ import { type Question, questionKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
 
 /** Why a question was chosen, in the order in which the choice goes round. */
-export const choiceReasons = ['negative_feedback', 'uncovered', 'positive_feedback', 'clicked', 'frequent'] as const;
+export const choiceReasons = [
+  'judged_bad',
+  'negative_feedback',
+  'uncovered',
+  'positive_feedback',
+  'clicked',
+  'frequent',
+] as const;
 
 export type ChoiceReason = (typeof choiceReasons)[number];
 
 export interface ChosenQuery {
-  /** Whose text is taken. Of equal questions the one with most feedback, then the latest. */
+  /** Whose text is taken. Of equal questions the one with most feedback, then grades, then the latest. */
   readonly source: CandidateQuery;
   readonly reasons: readonly ChoiceReason[];
   /** Live queries that the equal ones stand for: the sum of 1 / probability. */
@@ -19,6 +26,8 @@ export interface ChosenQuery {
   /** Of all equal questions together. */
   readonly feedback: readonly CandidateFeedback[];
   readonly tally: FeedbackTally;
+  /** What the grades of the worst answer come to, as `judgedBy` has it; null where none was graded. */
+  readonly judged: number | null;
 }
 
 export interface ChoiceSettings {
@@ -33,21 +42,28 @@ export interface ChoiceSettings {
 const NEAR = 0.8;
 /** A question that was asked once is not frequent. */
 const FREQUENT = 2;
+/** From this grade of people or a judge on, 0 to 3, a document holds an answer or a part of one. */
+const RELEVANT_GRADE = 2;
 
 /**
  * Joins questions that are equal but for case and punctuation and have equal tags, leaves out near-duplicates of the
- * golden set and of each other, and chooses in turns among those with negative feedback, without a golden query near
- * by, with positive feedback, with clicks, and asked often; within a turn the one that was asked most. Questions with
- * none of these reasons are not chosen.
+ * golden set and of each other, and chooses in turns among those of which no graded document holds an answer, with negative
+ * feedback, without a golden query near by, with positive feedback, with clicks, and asked often; within a turn the one
+ * that was asked most, or judged worst. Questions with none of these reasons are not chosen.
  */
 export function chooseQueries(candidates: readonly CandidateQuery[], settings: ChoiceSettings): ChosenQuery[] {
   const groups = groupEqual(candidates, settings.uncovered).filter(({ reasons }) => reasons.length > 0);
   const ordered = groups.toSorted((a, b) => b.asked - a.asked || (a.source.id < b.source.id ? -1 : 1));
-  const open = new Set(withoutKnown(ordered, settings.golden));
+  const known = withoutKnown(ordered, settings.golden);
+  const worst = known.toSorted(
+    (a, b) => (a.judged ?? Number.POSITIVE_INFINITY) - (b.judged ?? Number.POSITIVE_INFINITY),
+  );
+  const open = new Set(known);
   const chosen: ChosenQuery[] = [];
   while (open.size > 0 && chosen.length < settings.most) {
     for (const reason of choiceReasons) {
-      const next = [...open].find(({ reasons }) => reasons.includes(reason));
+      const of = reason === 'judged_bad' ? worst : known;
+      const next = of.find((one) => open.has(one) && one.reasons.includes(reason));
       if (next === undefined || chosen.length === settings.most) continue;
       chosen.push(next);
       open.delete(next);
@@ -66,12 +82,20 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
   }
   return [...groups.values()].map((group) => {
     const [source] = group.toSorted(
-      (a, b) => b.feedback.length - a.feedback.length || b.askedAt.getTime() - a.askedAt.getTime(),
+      (a, b) =>
+        b.feedback.length - a.feedback.length ||
+        b.grades.length - a.grades.length ||
+        b.askedAt.getTime() - a.askedAt.getTime(),
     );
     const feedback = group.flatMap((one) => one.feedback);
     const asked = group.reduce((sum, { probability }) => sum + 1 / probability, 0);
     const tally = tallyOf(feedback);
+    const scores = group.flatMap(({ grades }) => judgedBy(grades) ?? []);
+    const judged = scores.length === 0 ? null : Math.min(...scores);
     const holds: Record<ChoiceReason, boolean> = {
+      judged_bad: group.some(
+        ({ grades }) => grades.length > 0 && bestGrades(grades).every((grade) => grade < RELEVANT_GRADE),
+      ),
       negative_feedback: tally.negative > 0,
       uncovered: group.some(({ id }) => uncovered.has(id)),
       positive_feedback: tally.positive > 0,
@@ -79,8 +103,23 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
       frequent: group.length >= FREQUENT,
     };
     const reasons = choiceReasons.filter((reason) => holds[reason]);
-    return { source: source as CandidateQuery, reasons, asked, feedback, tally };
+    return { source: source as CandidateQuery, reasons, asked, feedback, tally, judged };
   });
+}
+
+/** The grade of each document, that of a person before that of the model. */
+function bestGrades(grades: readonly CandidateGrade[]): number[] {
+  const byDocument = new Map<string, number>();
+  for (const { documentId, grade, judge } of grades)
+    if (judge === 'person' || !byDocument.has(documentId)) byDocument.set(documentId, grade);
+  return [...byDocument.values()];
+}
+
+/** The best grade of a document, and among equal ones the mean of all, as one number; null without grades. */
+function judgedBy(grades: readonly CandidateGrade[]): number | null {
+  const of = bestGrades(grades);
+  if (of.length === 0) return null;
+  return Math.max(...of) + of.reduce((sum, grade) => sum + grade, 0) / of.length / 10;
 }
 
 /** Equal words with other tags are another question. */
@@ -104,6 +143,13 @@ export interface CandidateFeedback {
   readonly count: number;
 }
 
+/** A grade 0 to 3 of a document that its user saw. */
+export interface CandidateGrade {
+  readonly documentId: string;
+  readonly grade: number;
+  readonly judge: 'model' | 'person';
+}
+
 export interface CandidateQuery {
   readonly id: string;
   readonly text: string;
@@ -114,6 +160,7 @@ export interface CandidateQuery {
   readonly userHash: string | null;
   readonly results: readonly RetrievedDocument[];
   readonly feedback: readonly CandidateFeedback[];
+  readonly grades: readonly CandidateGrade[];
 }
 
 /** What users thought of the answers to one question. */
@@ -151,6 +198,8 @@ export interface SuggestedJudgment {
  *
  * Grades, by the first rule that applies:
  *
+ * - A person graded the document for *Judge*: one less than that grade, and 0 for 0, since from 1 on a golden document
+ *   counts as relevant and 1 there is none. What a model gave suggests nothing.
  * - Users judged the document (feedback of the kind `relevance`): 2 when more of them found it relevant, 0 when more
  *   did not.
  * - The document was clicked: 2 when the answer got positive opinions and no negative one, else 1.
@@ -161,7 +210,7 @@ export interface SuggestedJudgment {
 export function suggestJudgments(
   shown: readonly RetrievedDocument[],
   retrieved: readonly RetrievedDocument[],
-  feedback: readonly CandidateFeedback[],
+  { feedback, grades }: Pick<CandidateQuery, 'feedback' | 'grades'>,
   depth: number,
 ): SuggestedJudgment[] {
   const shownRanks = ranksOf(shown, depth);
@@ -169,12 +218,19 @@ export function suggestJudgments(
   const named = feedback.flatMap(({ documentId }) => documentId ?? []);
   const answerTally = tallyOf(feedback.filter(({ documentId }) => documentId === null));
   const isPraised = answerTally.positive > 0 && answerTally.negative === 0;
-  return [...new Set([...ranks.keys(), ...shownRanks.keys(), ...named])].map((documentId) => {
+  const byPerson = new Map(
+    grades.flatMap((one) => (one.judge === 'person' ? [[one.documentId, one.grade] as const] : [])),
+  );
+  return [...new Set([...ranks.keys(), ...shownRanks.keys(), ...named, ...byPerson.keys()])].map((documentId) => {
     const own = feedback.filter((one) => one.documentId === documentId);
     const { clicks } = tallyOf(own);
+    const given = byPerson.get(documentId);
     return {
       documentId,
-      grade: relevanceGrade(own) ?? (clicks === 0 ? null : isPraised ? 2 : 1),
+      grade:
+        given !== undefined
+          ? Math.max(0, given - 1)
+          : (relevanceGrade(own) ?? (clicks === 0 ? null : isPraised ? 2 : 1)),
       shownRank: shownRanks.get(documentId) ?? null,
       rank: ranks.get(documentId) ?? null,
       clicks,

@@ -76,7 +76,7 @@ async function withJudgments(
   { retriever }: WatchedPipeline,
   signal: AbortSignal,
 ): Promise<Promoted> {
-  const { text, tags, results } = query.source;
+  const { text, tags, results, grades } = query.source;
   const answer = await retriever.retrieve({ text, tags, k: DEPTH, withText: true }, signal);
   const found = answer.kind === 'documents' ? answer.documents : [];
   const texts = new Map(found.flatMap((one) => (typeof one.text === 'string' ? [[one.id, one.text] as const] : [])));
@@ -86,5 +86,10 @@ async function withJudgments(
       : answer.kind === 'timeout'
         ? 'The retriever did not answer in time.'
         : answer.message;
-  return { ...query, judgments: suggestJudgments(results, found, query.feedback, DEPTH), texts, gap };
+  return {
+    ...query,
+    judgments: suggestJudgments(results, found, { feedback: query.feedback, grades }, DEPTH),
+    texts,
+    gap,
+  };
 }

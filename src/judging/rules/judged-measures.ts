@@ -1,6 +1,7 @@
 /** Graded queries of a window -> what all live traffic comes to, by people where they graded, else by the model alone. */
 import { groupBySegment } from '../../golden/rules/segments.ts';
 import { ALL_SEGMENT, type QueryOutcome } from '../../model.ts';
+import type { Interval } from '../../stats/intervals.ts';
 import { type JudgedMean, type JudgedQuery, judgedMean, scoreBounds } from './judged-mean.ts';
 import { judgedScores, type ScoredMeasure, scoredMeasures } from './judged-scores.ts';
 import { type Agreement, agreementOf, type GradedPair } from './weighted-kappa.ts';
@@ -68,6 +69,32 @@ export const MIN_PEOPLE_SESSIONS = 8;
 /** Of more failures than this the model's mean says more of the judge than of the retriever. */
 const MAX_FAILED_SHARE = 0.2;
 
+/** All drawn queries with their weights and what a score of them comes to, by the model and by people. */
+export function judgedQueriesOf(
+  queries: readonly GradedQuery[],
+  window: JudgedWindow,
+  measure: ScoredMeasure,
+): JudgedQuery[] {
+  const scored = queries.map((query) => scoredQuery(query, window));
+  const weigh = weightsOf(scored, window);
+  return scored.map((query) => judgedQuery(query, measure, weigh));
+}
+
+/** What the judge of now says by itself; null where it has graded too little, or failed too often. */
+export function modelMean(
+  queries: readonly GradedQuery[],
+  window: JudgedWindow,
+  measure: ScoredMeasure,
+): (JudgedMean & Interval & { readonly n: number }) | null {
+  const scored = queries.map((query) => scoredQuery(query, window));
+  const own = scored.filter(({ outcome, now }) => outcome === 'ok' && now !== null);
+  const failed = own.filter(({ hasFailed }) => hasFailed).length;
+  if (own.length === 0 || failed > MAX_FAILED_SHARE * own.length) return null;
+  const weigh = weightsOf(scored, window);
+  const mean = judgedMean(scored.map((query) => asItsOwnPeople(query, measure, weigh.now)));
+  return mean === null ? null : { ...mean, ...scoreBounds(mean), n: own.length };
+}
+
 /** A query with its scores by each judge; null where that judge did not grade all of it. */
 interface ScoredQuery extends GradedQuery {
   readonly model: Readonly<Record<ScoredMeasure, number>> | null;
@@ -89,11 +116,7 @@ interface ScoredQuery extends GradedQuery {
 export function judgedMeasures(queries: readonly GradedQuery[], window: JudgedWindow): JudgedOutcome[] {
   const scored = queries.map((query) => scoredQuery(query, window));
   const { segments } = groupBySegment(scored, window.segmentKeys, window.maxSegments);
-  const weigh = {
-    model: factorsOf(scored, 'model', window),
-    people: factorsOf(scored, 'people', window),
-    now: factorsOf(scored, 'now', window),
-  };
+  const weigh = weightsOf(scored, window);
   const of = [
     { name: ALL_SEGMENT, members: scored },
     ...segments.map(({ name, members }) => ({ name, members: members.flatMap((index) => scored[index] ?? []) })),
@@ -143,11 +166,31 @@ function factorsOf(
   );
 }
 
-function measureSegment(
-  segment: string,
-  queries: readonly ScoredQuery[],
-  weigh: Readonly<Record<'model' | 'people' | 'now', Factors>>,
-): JudgedOutcome[] {
+type Weights = Readonly<Record<'model' | 'people' | 'now', Factors>>;
+
+function weightsOf(scored: readonly ScoredQuery[], window: JudgedWindow): Weights {
+  return {
+    model: factorsOf(scored, 'model', window),
+    people: factorsOf(scored, 'people', window),
+    now: factorsOf(scored, 'now', window),
+  };
+}
+
+function judgedQuery(
+  { cluster, outcome, probability, model, people }: ScoredQuery,
+  measure: ScoredMeasure,
+  weigh: Weights,
+): JudgedQuery {
+  return {
+    cluster,
+    modelProbability: probability / (weigh.model[outcome] ?? 1),
+    peopleProbability: probability / (weigh.people[outcome] ?? 1),
+    model: model?.[measure] ?? null,
+    people: people?.[measure] ?? null,
+  };
+}
+
+function measureSegment(segment: string, queries: readonly ScoredQuery[], weigh: Weights): JudgedOutcome[] {
   const asked = queries.filter(({ outcome }) => outcome === 'ok');
   const byPeople = asked.filter(({ people }) => people !== null);
   const byModel = asked.filter(({ model }) => model !== null);
@@ -158,15 +201,7 @@ function measureSegment(
   const counts = { model: byModel.length, people: byPeople.length, people_sessions: sessions, failed };
   const isCorrected = sessions >= MIN_PEOPLE_SESSIONS;
   return scoredMeasures.flatMap((measure): JudgedOutcome[] => {
-    const judged = queries.map(
-      ({ cluster, outcome, probability, model, people }): JudgedQuery => ({
-        cluster,
-        modelProbability: probability / (weigh.model[outcome] ?? 1),
-        peopleProbability: probability / (weigh.people[outcome] ?? 1),
-        model: model?.[measure] ?? null,
-        people: people?.[measure] ?? null,
-      }),
-    );
+    const judged = queries.map((query) => judgedQuery(query, measure, weigh));
     const [byPeopleToo, byModelAlone] = measuresOfScore[measure];
     const corrected = { segment, measure: byPeopleToo };
     if (isCorrected) {

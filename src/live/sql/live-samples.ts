@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { CandidateFeedback, CandidateQuery } from '../../golden/rules/promotion.ts';
+import type { CandidateFeedback, CandidateGrade, CandidateQuery } from '../../golden/rules/promotion.ts';
 import { vectorOfBytes } from '../../postgres/values.ts';
 
 interface SampleRow {
@@ -65,6 +65,7 @@ interface CandidateRow {
   segments: Record<string, string>;
   results: [string, number | null][];
   feedback: CandidateFeedback[] | null;
+  grades: CandidateGrade[] | null;
 }
 
 /** Live queries with their feedback, as questions to judge, in PostgreSQL. */
@@ -79,12 +80,15 @@ export function createLiveCandidates(pool: Pool): LiveCandidates {
          tallies as (
            select query_id, jsonb_agg(jsonb_build_object(
                     'kind', kind, 'sentiment', sentiment, 'documentId', document_id, 'count', count)) as feedback
-             from opinions group by query_id)
-         select q.id, q.text, q.occurred_at, q.probability, q.user_hash, q.segments, q.results, t.feedback
-           from live_queries q left join tallies t on t.query_id = q.id
+             from opinions group by query_id),
+         judged as (
+           select query_id, jsonb_agg(jsonb_build_object('documentId', document_id, 'grade', grade, 'judge', judge)) as grades
+             from judgments where pipeline = $1::text and grade is not null group by query_id)
+         select q.id, q.text, q.occurred_at, q.probability, q.user_hash, q.segments, q.results, t.feedback, j.grades
+           from live_queries q left join tallies t on t.query_id = q.id left join judged j on j.query_id = q.id
           where q.pipeline = $1::text and q.received_at >= $2::timestamptz
             and q.received_on >= ($2::timestamptz at time zone 'utc')::date and q.text is not null
-          order by (t.feedback is null), random() limit $3::integer`,
+          order by (t.feedback is null and j.grades is null), random() limit $3::integer`,
         [pipeline, since, limit],
       );
       return rows.map((row) => ({
@@ -96,6 +100,7 @@ export function createLiveCandidates(pool: Pool): LiveCandidates {
         userHash: row.user_hash,
         results: row.results.map(([id, score]) => ({ id, score })),
         feedback: row.feedback ?? [],
+        grades: row.grades ?? [],
       }));
     },
   };
@@ -104,8 +109,8 @@ export function createLiveCandidates(pool: Pool): LiveCandidates {
 /** Live queries that may become golden ones. */
 export interface LiveCandidates {
   /**
-   * At most `limit` samples that arrived since then and have a text, with their feedback; those with feedback come
-   * first, in random order.
+   * At most `limit` samples that arrived since then and have a text, with their feedback and grades; those with
+   * either come first, in random order.
    */
   read(request: {
     readonly pipeline: string;

@@ -118,6 +118,26 @@ export const judgedMeasures = {
       bounds: 'jackknife over sessions',
     },
   },
+  live_ndcg_drop: {
+    title: 'Fall of judged live nDCG',
+    means: 'how far the nDCG of live queries lies below the weeks before',
+    note: 'By how much the last days lie below the weeks before, by the grades of the model until people have graded enough of these days.',
+    scale: 'other',
+    every: HOURLY,
+    gauge: {
+      name: 'recalld_live_ndcg_drop',
+      help: 'By how much the nDCG at k of live queries of the last days lies below up to six weeks before: by the grades of the model with bounds that hold for a year of looks, and by people once they have confirmed it or taken it back.',
+      labels: ['pipeline', 'k'],
+      bounds: 'Student over days, or Welch over sessions',
+    },
+  },
+  judged_day: {
+    title: 'Judged live nDCG of a day, uncorrected',
+    means: 'the nDCG of the live queries of a day by the grades of the model',
+    note: 'What falls of live relevance are told from.',
+    scale: 'score',
+    every: 86_400,
+  },
   judge_agreement: {
     title: 'Agreement of the judge',
     means: 'the agreement of the model with people',

@@ -68,6 +68,7 @@ const gapReasons: Readonly<Record<string, string>> = {
   embedder_failed: 'the embedder did not answer',
   too_few_labels: 'people have graded too few sessions',
   judge_failing: 'the judge fails too often',
+  judge_in_doubt: 'the judge may have changed',
   no_judge: 'people alone grade',
 };
 

@@ -1,6 +1,8 @@
 /** Live queries that are drawn, graded by a model behind a real endpoint, corrected by people, and measured. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { topicsTable } from '../../../src/density/topics-table.ts';
 import { judgedScores } from '../../../src/judging/rules/judged-scores.ts';
+import { createLiveCandidates } from '../../../src/live/sql/live-samples.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hang, inTurn, status, tooManyRequests, when } from '../../support/fault-server.ts';
 import { chatAnswer, documentOf, JudgingWorld, judgeWithBias, promptOf } from '../../support/judging-world.ts';
@@ -173,6 +175,43 @@ describe('a judge', () => {
     expect((await world.latest('judged_queries'))?.newest?.details).toMatchObject({ expired: open, model: 0 });
   });
 
+  it('whose money runs out in the middle goes on the next day with what is left, and asks nothing twice', async () => {
+    world.judge.respondWith(status(503));
+    await world.hourOf(world.samples(20));
+    await world.round();
+    world.judge.respondWith(judgeWithBias(0));
+    const down = world.judge.requests.length;
+    // Some 60 calls at 510e-6 dollars, before each of which the dearest is set aside.
+    const limited = { maxCostPerDay: 0.02 };
+    world.clock.set(new Date(world.clock.now().getTime() + 20 * 60_000));
+    await world.round(undefined, limited);
+    const first = await world.count('judgments');
+    const drawn = await world.count('judged_queries');
+    expect(first).toBeGreaterThan(10);
+    expect(first).toBeLessThan(3 * drawn);
+    await world.round(undefined, limited);
+    expect(await world.count('judgments')).toBe(first);
+    world.clock.set(new Date(world.clock.now().getTime() + 13 * 3_600_000));
+    await world.round();
+    expect(await world.count('judgments')).toBe(3 * drawn);
+    expect(await world.count("judged_queries where state = 'open'")).toBe(0);
+    const pairs = await world.count('judge_panel_pairs where graded_on > joined_on');
+    expect(world.judge.requests.length).toBe(down + 3 * drawn + pairs);
+  });
+
+  it.each(['Die Note ist drei.', '{"note": 3}', '{"grade": "trois"}', '等级：3'])(
+    'that answers in its own words, %s, is asked once more and then has failed',
+    async (words) => {
+      world.judge.respondWith(chatAnswer(words));
+      await world.hourOf(world.samples(6));
+      await world.round();
+      const documents = await world.count('judgments');
+      expect(documents).toBeGreaterThan(3);
+      expect(await world.count("judgments where problem = 'malformed' and grade is null")).toBe(documents);
+      expect(world.judge.requests.length).toBe(2 * documents);
+    },
+  );
+
   it('never costs more than a day may, and says how many queries that keeps from it', async () => {
     await world.close();
     world = await JudgingWorld.start(database.pool, { maxCostPerDay: 0.02 });
@@ -204,6 +243,41 @@ it('a worker that dies loses nothing, and has nothing graded twice', async () =>
   expect(await world.count('judgments')).toBe(documents);
   // The one call that was under way is made again.
   expect(world.judge.requests.length).toBe(documents + 1);
+});
+
+it('what was graded comes with the live queries that may become golden ones, before those that nobody graded', async () => {
+  await world.hourOf(world.samples(400));
+  await world.round();
+  await world.peopleGrade();
+  const since = new Date(world.clock.now().getTime() - 86_400_000);
+  const graded = await world.count("judged_queries where state = 'graded'");
+  const candidates = await createLiveCandidates(database.pool).read({ pipeline: 'docs', since, limit: graded });
+  expect(candidates.length).toBe(graded);
+  for (const { grades } of candidates) expect(grades.length).toBeGreaterThanOrEqual(3);
+  const people = candidates.flatMap(({ grades }) => grades.filter(({ judge }) => judge === 'person'));
+  expect(people.length).toBe(await world.count("judgments where judge = 'person'"));
+  const wrong = people.filter(({ documentId, grade }) => {
+    const [question = '', rank] = documentId.split('/');
+    return documentOf(question, Number(rank)).quality !== grade;
+  });
+  expect(wrong).toEqual([]);
+});
+
+it('what the judged queries of a topic got says which share of it holds an answer, by people where they graded', async () => {
+  world.judge.respondWith(judgeWithBias(3));
+  await world.hourOf(world.samples(60, { text: 'question 1' }));
+  await world.round();
+  const topics = topicsTable(database.pool);
+  const ids = Array.from({ length: 60 }, (_, i) => `q${i}`);
+  const judged = await world.count("judged_queries where state = 'graded'");
+  expect(await topics.judged('docs', ids)).toEqual({ judgedQueries: judged, relevantShare: 1 });
+  const people = await world.peopleGrade();
+  const truly = [1, 2, 3].filter((rank) => documentOf('question 1', rank).quality > 1).length / 3;
+  const { relevantShare } = await topics.judged('docs', ids);
+  expect(people).toBeLessThan(judged);
+  expect(relevantShare).toBeLessThan(1);
+  expect(relevantShare).toBeGreaterThan(truly);
+  expect(await topics.judged('docs', ['nobody asked'])).toEqual({ judgedQueries: 0, relevantShare: null });
 });
 
 it('erasure takes the judgments of a query with it', async () => {

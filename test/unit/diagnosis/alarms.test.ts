@@ -123,6 +123,29 @@ describe('what is in alarm on a pipeline', () => {
     expect(alarmsAt(hours(1), { latest: [ended({ outcomes: { ...outcomes, timeout: 2 } })] })).toEqual([]);
   });
 
+  it('is judged live relevance that fell, as bad as people say it is, and a judge that changed within a day', async () => {
+    const store = new MemoryMeasurements();
+    const fall = (state: string) =>
+      aMeasurement({ measure: 'live_ndcg_drop', value: 0.08, ciLow: 0.02, ciHigh: 0.14, details: { state } });
+    const severities = async (now: Date) =>
+      alarmsOf(
+        pipeline,
+        { latest: [], checks: [], measurements: await store.latest(now), intervalSeconds: () => null },
+        now,
+      ).map(({ alert, severity }) => `${alert} ${severity}`);
+    await store.record([fall('called')]);
+    expect(await severities(hours(1))).toEqual(['RecalldLiveRelevanceFellTicket warning']);
+    await store.record([
+      fall('confirmed'),
+      aMeasurement({ measure: 'judge_drift', details: { changed_at: NOON.toISOString() } }),
+    ]);
+    expect(await severities(hours(1))).toEqual(['RecalldLiveRelevanceFell critical', 'RecalldJudgeChanged warning']);
+    // What is older than three hours is trusted no more; the judge changed more than a day ago.
+    expect(await severities(hours(25))).toEqual([]);
+    await store.record([fall('taken_back')]);
+    expect(await severities(hours(1))).toEqual(['RecalldJudgeChanged warning']);
+  });
+
   it('is no run of another pipeline', () => {
     expect(alarmsAt(hours(9), { latest: [aLatestRun({ pipeline: 'other' })] })).toEqual([]);
   });

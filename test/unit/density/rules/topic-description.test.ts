@@ -7,12 +7,25 @@ import {
   labelTopic,
   nearestChunks,
 } from '../../../../src/density/rules/topic-description.ts';
-import { absorbedTopics, matchTopics, topicAdvice, topicName } from '../../../../src/density/rules/uncovered-topic.ts';
+import {
+  absorbedTopics,
+  judgedInWords,
+  matchTopics,
+  topicAdvice,
+  topicName,
+} from '../../../../src/density/rules/uncovered-topic.ts';
 
 const direction = (angle: number): Float64Array => Float64Array.of(Math.cos(angle), Math.sin(angle));
 const found = (angle: number, cohesion = 0.9) => ({ centroid: direction(angle), cohesion });
 
 describe('a topic that is found again', () => {
+  it.each([
+    [0, null, null],
+    [25, 0.12, 'Of what its judged queries got, 12.0 % holds an answer (95 % 4.2 % to 30.0 %, n = 25).'],
+  ])('of %i judged queries with %s of relevant results it says %s', (judgedQueries, relevantShare, sentence) => {
+    expect(judgedInWords({ judgedQueries, relevantShare })).toBe(sentence);
+  });
+
   it('is the known one that it is most like, each known one once', () => {
     const known = [
       { id: 'a', centroid: direction(0) },

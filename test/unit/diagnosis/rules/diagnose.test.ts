@@ -6,6 +6,7 @@ import { diagnose, MAX_SUMMARY_LENGTH } from '../../../../src/diagnosis/rules/di
 import type { Observations, ObservedReference, ObservedRun } from '../../../../src/diagnosis/rules/observations.ts';
 import { besideOf } from '../../../../src/diagnosis/rules/rank-causes.ts';
 import type { RunFailure } from '../../../../src/golden/rules/run-failure.ts';
+import type { DropState } from '../../../../src/judging/rules/relevance-drop.ts';
 
 const unchanged: ChangedAnswers = {
   answered: 100,
@@ -68,6 +69,8 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
       ...run,
     },
     live: { errors: null, empty: null },
+    relevance: null,
+    judge: null,
     store: { before: 1000, now: 1000 },
     annRecall: { before: 0.98, value: 0.98, ciHigh: 0.99, k: 10 },
     canary: { median: 1, least: 1, verdict: 'same' },
@@ -93,6 +96,8 @@ function aDeployment(parts: Partial<Deployment>): Deployment {
     ...parts,
   };
 }
+
+const aFall = (state: DropState) => ({ drop: 0.08, ciLow: 0.03, ciHigh: 0.13, n: 600, state });
 
 const outcomes = (error: number, timeout: number) => ({
   ok: 100 - error - timeout,
@@ -162,6 +167,33 @@ describe('a diagnosis', () => {
       },
     ],
     ['live_traffic', { live: { errors: { value: 0.4, ciLow: 0.35, n: 300, before: 0.01 }, empty: null } }],
+    // Golden runs stand while judged live relevance fell: the set is not the traffic.
+    ['unlike_golden', { alarmed: [], relevance: aFall('confirmed') }],
+    ['unlike_golden', { alarmed: ['relevance'], relevance: aFall('called'), judge: 'same' }],
+    [
+      'uncovered_topic',
+      {
+        alarmed: ['density'],
+        relevance: aFall('confirmed'),
+        density: { value: 0.8, ciLow: 0.76, ciHigh: 0.84, hasFallen: true, questions: 'new' },
+        topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
+      },
+    ],
+    // Both fell: the retriever.
+    ['ranking', { relevance: aFall('called'), answers: { ...fallen, disorder: 0.5 } }],
+    [
+      'index_lost_documents',
+      {
+        relevance: aFall('confirmed'),
+        run: { labels: { probed: 100, stale: 33 } },
+        answers: { vanished: 66, kept: 0.7 },
+        store: { before: 1000, now: 670 },
+      },
+    ],
+    ['judge', { alarmed: [], judge: 'changed' }],
+    ['judge', { alarmed: ['relevance'], judge: 'changed', relevance: aFall('called') }],
+    ['judge', { alarmed: [], judge: 'changed', deployments: [aDeployment({})] }],
+    ['unknown', { alarmed: ['relevance'], relevance: aFall('taken_back') }],
     ['retriever_slow', { run: { latency95Ms: 900 } }],
     [
       'index_lost_documents',

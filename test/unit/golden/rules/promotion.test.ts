@@ -28,9 +28,12 @@ const relevance = (documentId: string, sentiment: CandidateFeedback['sentiment']
 });
 
 function aCandidate(id: string, text: string, parts: Partial<CandidateQuery> = {}): CandidateQuery {
-  const nothing = { tags: {}, askedAt: NOON, probability: 1, userHash: null, results: [], feedback: [] };
+  const nothing = { tags: {}, askedAt: NOON, probability: 1, userHash: null, results: [], feedback: [], grades: [] };
   return { id, text, ...nothing, ...parts };
 }
+
+const grades = (...given: readonly (readonly [string, number])[]): CandidateQuery['grades'] =>
+  given.map(([documentId, grade]) => ({ documentId, grade, judge: 'model' }));
 
 const choice = { most: 10, golden: [], uncovered: new Set<string>() };
 
@@ -56,6 +59,22 @@ describe('the choice of live questions', () => {
       'bad2: negative_feedback',
     ]);
     expect(chooseQueries(candidates, { ...choice, most: 2 })).toHaveLength(2);
+  });
+
+  it('proposes first what was judged worst, people before the model, and not what has an answer', () => {
+    const person = { documentId: 'a', grade: 3, judge: 'person' } as const;
+    const candidates = [
+      aCandidate('no', 'How do I cancel?', { grades: grades(['a', 0], ['b', 1]) }),
+      aCandidate('worst', 'Where is my invoice?', { grades: grades(['a', 0], ['b', 0]) }),
+      aCandidate('mended', 'Which banks are there?', { grades: [...grades(['a', 0]), person] }),
+      aCandidate('answered', 'What does it cost?', { grades: grades(['a', 0], ['b', 3]) }),
+      aCandidate('disliked', 'Why so slow today?', { feedback: [thumb('negative')] }),
+    ];
+    expect(chooseQueries(candidates, choice).map(({ source, reasons }) => `${source.id}: ${reasons[0]}`)).toEqual([
+      'worst: judged_bad',
+      'disliked: negative_feedback',
+      'no: judged_bad',
+    ]);
   });
 
   it('joins equal questions, with the weight of their samples and all their feedback', () => {
@@ -92,7 +111,12 @@ describe('the choice of live questions', () => {
 
 describe('suggested judgments', () => {
   it('pool what was shown, what is retrieved now, and what users pointed at', () => {
-    const pooled = suggestJudgments(documents('a', 'b', 'c'), documents('b', 'd'), [click('z')], 2);
+    const pooled = suggestJudgments(
+      documents('a', 'b', 'c'),
+      documents('b', 'd'),
+      { feedback: [click('z')], grades: [] },
+      2,
+    );
     expect(pooled.map(({ documentId, shownRank, rank }) => [documentId, shownRank, rank])).toEqual([
       ['b', 2, 1],
       ['d', null, 2],
@@ -112,14 +136,29 @@ describe('suggested judgments', () => {
     ['a document judged relevant is relevant', [relevance('a', 'positive')], 2],
     ['a tie of judges leaves the clicks', [relevance('a', 'negative'), relevance('a', 'positive'), click('a')], 1],
   ])('%s', (_, feedback, grade) => {
-    expect(suggestJudgments(documents('a'), [], feedback, 10)[0]?.grade).toBe(grade);
+    expect(suggestJudgments(documents('a'), [], { feedback, grades: [] }, 10)[0]?.grade).toBe(grade);
+  });
+
+  it.each([
+    [3, 2],
+    [2, 1],
+    [1, 0],
+    [0, 0],
+  ])('a document that a person graded %i as the page Judge has it is %i', (given, grade) => {
+    const asked = { feedback: [click('a')], grades: [{ documentId: 'a', grade: given, judge: 'person' }] } as const;
+    expect(suggestJudgments(documents('a'), [], asked, 10)[0]?.grade).toBe(grade);
+  });
+
+  it('what a model graded suggests nothing', () => {
+    const asked = { feedback: [], grades: grades(['a', 3]) };
+    expect(suggestJudgments(documents('a'), [], asked, 10)[0]?.grade).toBeNull();
   });
 
   it('name each document once', () => {
     const ids = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 5 });
     fc.assert(
       fc.property(ids, ids, (shown, retrieved) => {
-        const pooled = suggestJudgments(documents(...shown), documents(...retrieved), [], 10);
+        const pooled = suggestJudgments(documents(...shown), documents(...retrieved), { feedback: [], grades: [] }, 10);
         expect(pooled.map(({ documentId }) => documentId).toSorted()).toEqual(
           [...new Set([...shown, ...retrieved])].toSorted(),
         );

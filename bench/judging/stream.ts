@@ -1,0 +1,121 @@
+/** Judged live traffic day after day with a panel that is graded again, held against what recalld decides by. */
+
+import { judgeDrift, panelSize } from '../../src/judging/rules/judge-panel.ts';
+import type { JudgedQuery } from '../../src/judging/rules/judged-mean.ts';
+import { judgedMean } from '../../src/judging/rules/judged-mean.ts';
+import {
+  type DropState,
+  dropOfPeople,
+  dropState,
+  type JudgedDay,
+  largestDrop,
+} from '../../src/judging/rules/relevance-drop.ts';
+import type { RandomNumbers } from '../random-numbers.ts';
+import { type Budget, drawFrom, gradeOf, latentOf, type Query, type World } from './world.ts';
+
+export interface StreamSettings {
+  readonly budget: Budget;
+  readonly noise: number;
+  /** Of which a session is, by the day, with the share of sessions that it is of; the rest is of `usual`. */
+  readonly usual: World;
+  readonly faulty: World | null;
+  /** By the day, in [0, 1]. */
+  readonly share: (day: number) => number;
+  /** Share of the sessions that are badly answered for no fault, by the day; of `restless`. */
+  readonly unrest: (day: number) => number;
+  readonly restless: World;
+  /** The judge grades so much higher, by the day, and `drifted` is what it then says of `usual`. */
+  readonly drift: (day: number) => number;
+  readonly drifted: World | null;
+  readonly days: number;
+}
+
+export interface StreamDay {
+  readonly day: number;
+  readonly judge: 'steady' | 'in_doubt' | 'changed' | null;
+  readonly state: DropState | null;
+}
+
+/** Sessions a day, of which a fifth is kept and some of that graded. */
+const SESSIONS = 1200;
+const DEPTH = 5;
+const RETENTION_DAYS = 30;
+/** How far a grade of the same pair strays from one asking to the next: some in a hundred come out other. */
+const REPEAT_NOISE = 0.08;
+
+interface Pair {
+  /** Before the judge's bias. */
+  readonly read: number;
+  readonly first: number;
+  readonly repeat: number | null;
+  readonly joined: number;
+}
+
+/** What is decided on each day, by the grades until the day before and the panel of the morning. */
+export function playStream(settings: StreamSettings, random: RandomNumbers): StreamDay[] {
+  const { budget, noise, drift, days: length } = settings;
+  const size = panelSize(budget.model * DEPTH);
+  let panel: Pair[] = [];
+  let days: JudgedDay[] = [];
+  const graded: { readonly day: number; readonly queries: readonly JudgedQuery[] }[] = [];
+  const played: StreamDay[] = [];
+  const ask = (read: number, day: number): number => gradeOf(read + drift(day) + REPEAT_NOISE * random.normal());
+  for (let day = 0; day < length; day++) {
+    const asked = panel.map((pair) => ({ ...pair, now: ask(pair.read, day) }));
+    const found = judgeDrift(asked);
+    const hasChanged = found?.verdict === 'changed';
+    if (hasChanged) days = [];
+    panel = asked.map(({ now, ...pair }) =>
+      hasChanged ? { ...pair, first: now, repeat: null } : { ...pair, repeat: pair.repeat ?? now },
+    );
+    const drop = found?.verdict === 'steady' ? largestDrop(days) : null;
+    const since = drop === null ? 0 : Math.round(drop.since.getTime() / DAY_MS);
+    const queriesOf = (is: (at: number) => boolean): JudgedQuery[] =>
+      graded.flatMap((one) => (is(one.day) ? one.queries : []));
+    const called = drop !== null && dropState(drop, null) === 'called';
+    const people = called
+      ? dropOfPeople(
+          queriesOf((at) => at < since),
+          queriesOf((at) => at >= since),
+        )
+      : null;
+    played.push({ day, judge: found?.verdict ?? null, state: drop === null ? null : dropState(drop, people) });
+
+    const queries = dayOf(settings, day, random);
+    graded.push({ day, queries });
+    while ((graded[0]?.day ?? day) < day - RETENTION_DAYS) graded.shift();
+    const mean = judgedMean(
+      queries.map((query) => ({
+        ...query,
+        peopleProbability: query.modelProbability,
+        people: query.model,
+        model: null,
+      })),
+    );
+    if (mean !== null) {
+      const { value, standardError } = mean;
+      days.push({ start: new Date(day * DAY_MS), value, standardError, n: queries.length });
+    }
+    panel = panel.filter(({ joined }) => joined >= day - RETENTION_DAYS);
+    for (let joining = Math.min(size.joining, size.pairs - panel.length); joining > 0; joining--) {
+      const read = latentOf(random) + noise * random.normal();
+      panel.push({ read, first: ask(read, day), repeat: null, joined: day });
+    }
+  }
+  return played;
+}
+
+const DAY_MS = 86_400_000;
+
+function dayOf(settings: StreamSettings, day: number, random: RandomNumbers): JudgedQuery[] {
+  const { usual, faulty, restless, drifted, share, unrest, drift, budget } = settings;
+  const base = drift(day) === 0 || drifted === null ? usual : drifted;
+  const one = ({ sessions }: World): readonly Query[] => sessions[random.below(sessions.length)] ?? [];
+  const sessions = Array.from({ length: SESSIONS }, () => {
+    if (faulty !== null && random.uniform() < share(day)) return one(faulty);
+    return one(random.uniform() < unrest(day) ? restless : base);
+  });
+  return drawFrom({ ...base, sessions }, budget, random)
+    .scores('ndcg')
+    .map((query) => ({ ...query, cluster: `${day} ${query.cluster}` }));
+}

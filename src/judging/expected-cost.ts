@@ -1,0 +1,47 @@
+/** What a day of grades is expected to cost, by the prices and limits of the config. */
+import type { Judge } from './judge.ts';
+import type { JudgingPlan } from './plan.ts';
+import { panelSize } from './rules/judge-panel.ts';
+
+/** Before anything was graded, texts are taken to be so long. */
+const GUESSED = { query: 80, document: 1500 } as const;
+
+/** US dollars of one grade, while nothing is known of the texts. */
+export function guessedCost(judge: Judge): number {
+  return judge.usual({ query: 'a'.repeat(GUESSED.query), document: 'a'.repeat(GUESSED.document) });
+}
+
+export interface ExpectedCost {
+  readonly pipeline: string;
+  /** Documents of drawn queries that are graded a day. */
+  readonly grades: number;
+  /** Pairs of the panel that are graded again a day. */
+  readonly pairs: number;
+  /** US dollars a day. */
+  readonly dollars: number;
+  readonly cap: number;
+}
+
+/** Null where people alone grade. What was graded before, and is not paid for again, is not known here. */
+export function expectedCost({
+  pipeline,
+  judge,
+  queriesPerDay,
+  depth,
+  maxCostPerDay,
+}: JudgingPlan): ExpectedCost | null {
+  if (judge === null) return null;
+  const grades = queriesPerDay * depth;
+  const { pairs } = panelSize(grades);
+  return { pipeline, grades, pairs, dollars: (grades + pairs) * guessedCost(judge), cap: maxCostPerDay };
+}
+
+/** A sentence a pipeline, with what the cap of the day keeps from being graded. */
+export function costInWords({ pipeline, grades, pairs, dollars, cap }: ExpectedCost): string {
+  const work = `${grades} documents of live queries and ${pairs} pairs of the panel`;
+  const lengths = `questions of ${GUESSED.query} and documents of ${GUESSED.document} characters`;
+  const estimate = `The judge of ${pipeline} grades ${work} a day, for about $${dollars.toFixed(2)} with ${lengths}`;
+  if (dollars <= cap) return `${estimate}; judged.max_cost_per_day is $${cap}.`;
+  const share = Math.round((100 * cap) / dollars);
+  return `${estimate}. Warning: judged.max_cost_per_day is $${cap}, so that about ${share} % of it is graded; raise it, or lower judged.queries_per_day or judged.depth.`;
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import type { JudgedQuery } from '../../../../src/judging/rules/judged-mean.ts';
+import { dropOfPeople, dropState, type JudgedDay, largestDrop } from '../../../../src/judging/rules/relevance-drop.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Days of 200 queries; those with a value come last. */
+function days(usual: number, last: readonly number[], apart = 0.01): JudgedDay[] {
+  const before = Array.from({ length: usual }, (_, i) => 0.8 + (i % 2 === 0 ? apart : -apart));
+  return [...before, ...last].map((value, i) => ({ start: new Date(i * DAY_MS), value, standardError: 0.02, n: 200 }));
+}
+
+describe('the fall of judged relevance', () => {
+  it('is not known with less than two weeks to hold the last day against', () => {
+    expect(largestDrop(days(14, []))).toBeNull();
+    expect(largestDrop(days(14, [0.8]))).not.toBeNull();
+  });
+
+  it('is within chance while the days are as before', () => {
+    const drop = largestDrop(days(30, [0.79, 0.8]));
+    expect(drop?.low).toBeLessThan(0);
+    expect(dropState(drop ?? never(), null)).toBe('none');
+  });
+
+  it('is called after three days that lie lower by 0.07, since the first of them', () => {
+    const drop = largestDrop(days(30, [0.73, 0.73, 0.73]));
+    expect(drop).toMatchObject({ days: 3, n: 600, since: new Date(30 * DAY_MS) });
+    expect(drop?.drop).toBeCloseTo(0.07, 9);
+    expect(dropState(drop ?? never(), null)).toBe('called');
+  });
+
+  it('takes days that always lie apart for no fall', () => {
+    expect(largestDrop(days(30, [0.73, 0.73, 0.73], 0.06))?.low).toBeLessThan(0);
+  });
+
+  it('is nothing while it is too little to matter, however certain it is', () => {
+    const sure = days(
+      40,
+      Array.from({ length: 10 }, () => 0.785),
+    ).map((one) => ({ ...one, standardError: 0.001 }));
+    const drop = largestDrop(sure.map((one, i) => ({ ...one, value: i < 40 ? 0.8 : one.value })));
+    expect(drop?.low).toBeGreaterThan(0);
+    expect(dropState(drop ?? never(), null)).toBe('none');
+  });
+});
+
+describe('what people make of it', () => {
+  const graded = (from: number, count: number, people: (i: number) => number | null): JudgedQuery[] =>
+    Array.from({ length: count }, (_, i) => ({
+      cluster: from + i,
+      modelProbability: 0.1,
+      peopleProbability: 0.01,
+      model: (i % 5) / 5,
+      people: people(i),
+    }));
+
+  it('is nothing until they have graded 8 sessions before and 8 since', () => {
+    const before = graded(0, 100, (i) => (i < 30 ? 0.8 + (i % 3) / 10 : null));
+    expect(
+      dropOfPeople(
+        before,
+        graded(200, 60, (i) => (i < 7 ? 0.5 : null)),
+      ),
+    ).toBeNull();
+    expect(
+      dropOfPeople(
+        before,
+        graded(200, 60, (i) => (i < 8 ? 0.5 : null)),
+      ),
+    ).not.toBeNull();
+  });
+
+  it('is the difference of what they would say of all traffic, with bounds', () => {
+    const before = graded(0, 100, (i) => (i < 30 ? 0.8 + (i % 3) / 10 : null));
+    const after = graded(200, 60, (i) => (i < 20 ? 0.6 + (i % 3) / 10 : null));
+    const drop = dropOfPeople(before, after);
+    expect(drop?.drop).toBeGreaterThan(0.15);
+    expect(drop?.low).toBeGreaterThan(0.1);
+    expect(drop?.high).toBeLessThan(0.3);
+  });
+
+  const drop = { drop: 0.08, low: 0.02, high: 0.14, since: new Date(0), days: 3, n: 600 };
+
+  it.each([
+    ['they have not graded enough', null, 3, 'called'],
+    ['they see it too', { low: 0.01, high: 0.2, sessions: 8 }, 3, 'confirmed'],
+    ['they see less than half of it at most', { low: -0.05, high: 0.03, sessions: 40 }, 3, 'taken_back'],
+    ['they are too few to say so', { low: -0.05, high: 0.03, sessions: 39 }, 3, 'called'],
+    ['they cannot tell yet', { low: -0.05, high: 0.1, sessions: 60 }, 3, 'called'],
+    ['they bound it below the call in ten days', { low: -0.05, high: 0.07, sessions: 60 }, 10, 'taken_back'],
+    ['they cannot tell in ten days', { low: -0.05, high: 0.09, sessions: 60 }, 10, 'called'],
+  ] as const)('where %s, %o on day %i it is %s', (_, people, since, state) => {
+    expect(dropState({ ...drop, days: since }, people)).toBe(state);
+  });
+});
+
+function never(): never {
+  throw new Error('a drop was expected');
+}
