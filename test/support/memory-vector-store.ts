@@ -1,10 +1,12 @@
 /** A vector store in memory that searches exactly, for tests of what is built on stores. */
 
 import type {
+  ListedIds,
   Nearest,
   NearestRequest,
   SampledVectors,
   StoreDescription,
+  StoredChunk,
   StoreOutcome,
   VectorStore,
 } from '../../src/stores/vector-store.ts';
@@ -15,6 +17,7 @@ export interface MemoryChunk {
   readonly id: string;
   readonly vector: Float32Array;
   readonly content: string | null;
+  readonly version?: string | null;
 }
 
 export class MemoryVectorStore implements VectorStore {
@@ -31,7 +34,7 @@ export class MemoryVectorStore implements VectorStore {
     this.hold(chunks);
   }
 
-  get chunks(): readonly MemoryChunk[] {
+  get held(): readonly MemoryChunk[] {
     return this.#chunks;
   }
 
@@ -86,6 +89,20 @@ export class MemoryVectorStore implements VectorStore {
     if (this.failure !== null) return this.#failed(this.failure);
     const held = new Set(this.#chunks.map(({ id }) => id));
     return ok(new Set(ids.filter((id) => held.has(id))));
+  }
+
+  async list(from: string | null): Promise<StoreOutcome<ListedIds>> {
+    if (this.failure !== null) return this.#failed(this.failure);
+    const start = Number(from ?? 0);
+    const ids = this.#chunks.slice(start, start + 1000).map(({ id }) => id);
+    return ok({ ids, next: start + 1000 < this.#chunks.length ? String(start + 1000) : null });
+  }
+
+  async chunks(ids: readonly string[]): Promise<StoreOutcome<readonly StoredChunk[]>> {
+    if (this.failure !== null) return this.#failed(this.failure);
+    const wanted = new Set(ids);
+    const found = this.#chunks.filter(({ id }) => wanted.has(id));
+    return ok(found.map(({ id, content, version = null }) => ({ id, content, version })));
   }
 
   async close(): Promise<void> {}
