@@ -101,6 +101,7 @@ async function createApi(
     }),
     ...createConsoleApi(dependencies),
     deployments: dependencies.deployments,
+    indexRounds: dependencies.indexRounds,
     judged: dependencies.judged,
     reviews: dependencies.reviews,
     otlp: createOtlpReceiver(config, ingest, meter, cleanups),

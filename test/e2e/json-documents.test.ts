@@ -65,6 +65,7 @@ const elsewhere = [
   'golden generate',
   'golden promote',
   'golden cancel',
+  'index check',
   'judge status',
   'judge run',
   'judge review',

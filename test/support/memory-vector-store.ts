@@ -1,16 +1,18 @@
 /** A vector store in memory that searches exactly, for tests of what is built on stores. */
 
+import { drawn } from '../../src/stats/random.ts';
 import type {
   ListedIds,
   Nearest,
   NearestRequest,
   SampledVectors,
+  SampleRequest,
   StoreDescription,
   StoredChunk,
   StoreOutcome,
   VectorStore,
 } from '../../src/stores/vector-store.ts';
-import type { Matrix } from '../../src/vector/matrix.ts';
+import { type Matrix, matrixOf } from '../../src/vector/matrix.ts';
 import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
 
 export interface MemoryChunk {
@@ -66,11 +68,18 @@ export class MemoryVectorStore implements VectorStore {
     return ok({ neighbours, isShort: neighbours.length < k });
   }
 
-  /** All that it holds. */
-  async sample(): Promise<StoreOutcome<SampledVectors>> {
+  /** All that it holds where it is no more than was asked for. */
+  async sample({ n, seed, withContent }: Partial<SampleRequest> = {}): Promise<StoreOutcome<SampledVectors>> {
     if (this.failure !== null) return this.#failed(this.failure);
-    const contents = this.#chunks.map(() => null);
-    return ok({ ids: this.#chunks.map(({ id }) => id), vectors: this.#matrix, contents, isSeeded: true });
+    const rows = this.#chunks.map((_, row) => row);
+    const some = n === undefined || n >= rows.length ? rows : drawn(rows, n, seed ?? 1);
+    const chunks = some.flatMap((row) => this.#chunks[row] ?? []);
+    return ok({
+      ids: chunks.map(({ id }) => id),
+      vectors: some.length === rows.length ? this.#matrix : matrixOf(chunks.map(({ vector }) => vector)),
+      contents: chunks.map(({ content }) => (withContent === true ? content : null)),
+      isSeeded: true,
+    });
   }
 
   async describe(): Promise<StoreOutcome<StoreDescription>> {

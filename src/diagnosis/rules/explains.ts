@@ -18,6 +18,7 @@ export const effectKinds = [
   'density',
   'recall',
   'canary',
+  'index',
   'runs',
 ] as const;
 
@@ -62,11 +63,11 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   filter: { moves: answers, through: ['empty', 'answers'] },
   live_traffic: { moves: ['live_errors', 'live_empty', 'feedback'], through: [] },
   index_parameters: { moves: ['score', 'feedback', 'recall', 'latency'], through: ['answers'] },
-  index_lost_documents: { moves: [...answers, 'labels', 'density'], through: ['empty', 'stale', 'answers'] },
-  corpus_changed: { moves: ['score', 'feedback', 'labels', 'density'], through: ['stale', 'answers'] },
+  index_lost_documents: { moves: [...answers, 'labels', 'density', 'index'], through: ['empty', 'stale', 'answers'] },
+  corpus_changed: { moves: ['score', 'feedback', 'labels', 'density', 'index'], through: ['stale', 'answers'] },
   ids_renamed: { moves: ['score', 'labels', 'density'], through: ['stale', 'answers'] },
-  old_index: { moves: [...answers, 'labels', 'density'], through: ['empty', 'stale', 'answers'] },
-  split_index: { moves: [...answers, 'labels', 'density'], through: ['empty', 'stale', 'answers'] },
+  old_index: { moves: [...answers, 'labels', 'density', 'index'], through: ['empty', 'stale', 'answers'] },
+  split_index: { moves: [...answers, 'labels', 'density', 'index'], through: ['empty', 'stale', 'answers'] },
   one_segment: {
     moves: [...answers, 'failures', 'live_errors', 'labels'],
     through: ['failed', 'timed_out', 'empty', 'stale', 'answers'],
