@@ -1,13 +1,9 @@
 /** Alerts on what a store holds against what it should hold. */
 import { type AlertRule, maxBy, type RuleGroup } from '../metrics/alert-rules.ts';
+import { OTHER_MODEL_SHARE, WRONG_SHARE } from './rules/index-signs.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
-
-/** Share of documents with which something must be wrong at the least, by the lower 95 % bound. */
-export const WRONG_SHARE = 0.005;
-/** Few chunks are embedded again; one model that answers for all of them is never mistaken so often. */
-const OTHER_MODEL_SHARE = 0.01;
 
 function above(
   measure: string,

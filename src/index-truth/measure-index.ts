@@ -8,6 +8,7 @@ import type { Arrival } from './documents-table.ts';
 import type { IndexDeps, IndexPlan } from './plan.ts';
 import type { Phase, Round } from './rounds-table.ts';
 import { type FindingKind, findingKinds } from './rules/finding-kinds.ts';
+import type { WrongShare } from './rules/index-signs.ts';
 import { bySegments, shareOf, type Tally } from './rules/looks.ts';
 
 export const INDEX_LAG = 'index_lag_seconds';
@@ -141,4 +142,15 @@ export function isTooOld({ newest, gap, measure }: LatestMeasurement, now: Date)
   const last = gap ?? newest;
   if (last === null) return true;
   return ageSeconds(last.measuredAt, now) > measurementTrustSeconds({ ...last, measure }, 0);
+}
+
+/** The latest shares of all documents that can be trusted. */
+export function wrongShares(latest: readonly LatestMeasurement[], now: Date): WrongShare[] {
+  return findingKinds.flatMap((kind) => {
+    const { measure } = shareOfKind[kind];
+    const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
+    if (found === undefined || found.newest === null || found.gap !== null || isTooOld(found, now)) return [];
+    const { value, ciLow, n, details } = found.newest;
+    return [{ kind, value, ciLow: ciLow ?? value, n, known: Number(details['known'] ?? 0) }];
+  });
 }

@@ -22,7 +22,7 @@ const effectOfMeasure: Readonly<Record<JudgedMeasureName, EffectKind>> = {
   index_superseded_ratio: 'index',
   index_lag_seconds: 'index',
   index_lag_median_seconds: 'index',
-  index_other_model_ratio: 'canary',
+  index_other_model_ratio: 'index',
   query_density: 'density',
   query_uncovered_excess_ratio: 'density',
   repeat_density: 'density',

@@ -79,7 +79,7 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
     moves: effectKinds.filter((kind) => kind !== 'runs'),
     through: effectParts.filter((part) => part !== 'unshared'),
   },
-  embedding_model: { moves: [...answers, 'density', 'canary'], through: ['empty', 'answers'] },
+  embedding_model: { moves: [...answers, 'density', 'canary', 'index'], through: ['empty', 'answers'] },
   uncovered_topic: { moves: ['density', 'live_empty', 'feedback'], through: [] },
   forbidden_documents: { moves: ['forbidden'], through: [] },
   golden_labels: { moves: ['score', 'labels'], through: ['stale', 'unshared'] },
