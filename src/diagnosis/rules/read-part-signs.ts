@@ -99,12 +99,6 @@ function readIndex(index: readonly WrongShare[]): Sign[] {
     worstOf('orphaned', 'superseded'),
     worstOf('other_model'),
   ];
-  const stated = <Found>(one: WrongShare | undefined, wrong: Found, well: Found): Found[] => {
-    if (one === undefined) return [];
-    if (isWrong(one)) return [wrong];
-    return one.value === 0 ? [well] : [];
-  };
-  const said = (one: WrongShare | undefined): string => (one === undefined ? '' : wrongSentence(one));
   return [
     ...stated(
       missing,
@@ -122,6 +116,17 @@ function readIndex(index: readonly WrongShare[]): Sign[] {
       sign('index_models', 'one', 'Stored vectors are those that the embedder makes of their texts.'),
     ),
   ];
+}
+
+/** One of the two, or neither where it is not known. */
+function stated<Found>(one: WrongShare | undefined, wrong: Found, well: Found): Found[] {
+  if (one === undefined) return [];
+  if (isWrong(one)) return [wrong];
+  return one.value === 0 ? [well] : [];
+}
+
+function said(one: WrongShare | undefined): string {
+  return one === undefined ? '' : wrongSentence(one);
 }
 
 /** What probes saw to have changed. */
