@@ -40,6 +40,7 @@ async function meetAll(look: Look): Promise<void> {
         // A place that the store has forgotten is no place to go on from.
         if (from !== null && error instanceof PutOff && error.reason === 'store_failed') {
           await deps.indexRounds.forgetTallies(round, 'orphaned');
+          await deps.indexRounds.forgetSuspects(plan.pipeline);
           await save({ position: null });
         }
         throw error;

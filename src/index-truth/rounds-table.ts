@@ -176,6 +176,11 @@ export function createRoundsTable(pool: Pool) {
       return new Map(rows.map(({ segment, n, found }) => [segment, { n: Number(n), found: Number(found) }]));
     },
 
+    /** Those of a list that begins anew. */
+    async forgetSuspects(pipeline: string): Promise<void> {
+      await pool.query('delete from index_suspects where pipeline = $1::text', [pipeline]);
+    },
+
     /** What is counted of this round anew. */
     async forgetTallies({ pipeline, startedAt }: Round, kind: FindingKind): Promise<void> {
       await pool.query(

@@ -227,3 +227,19 @@ it('puts a round off when the store fails or slows down, and goes on where it wa
   // 30 calls look up all of them, and none is looked up twice.
   expect(before + (calls - before)).toBeLessThanOrEqual(31);
 });
+
+it('begins a list anew whose place the store has forgotten, and counts nothing twice', async () => {
+  await world.round();
+  let isForgotten = false;
+  const listed = async (from: string | null): ReturnType<typeof world.store.list> => {
+    if (from !== '2000' || isForgotten) return world.store.list(from);
+    isForgotten = true;
+    return { kind: 'failed', code: 'http_404', message: 'The cursor is gone.', latencyMs: 1 };
+  };
+  world.lines = world.lines.slice(0, 2970);
+  await world.round();
+  world.plan = { ...world.plan, store: { ...world.withoutList(), list: listed } };
+  expect(await world.round(2 * HOUR_MS)).toBe('put_off');
+  expect(await world.round()).toBe('done');
+  expect(await world.value('index_orphaned_ratio')).toMatchObject({ value: 0.01, n: 3000 });
+});

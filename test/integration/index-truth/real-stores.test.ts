@@ -125,9 +125,9 @@ describe.each([
   ['an index of Redis', inRedis, false],
 ] as const)('%s', (_, fill, hasChunks) => {
   it('is told by each of the ways in which it is wrong, in the first round', async () => {
-    const { store, close } = await fill(brokenRows());
+    const filled = await fill(brokenRows());
     try {
-      const world = new IndexWorld(database.pool, { store, retrieve: 0, embed: 200 });
+      const world = new IndexWorld(database.pool, { store: filled.store, retrieve: 0, embed: 200 });
       world.lines = Array.from({ length: DOCUMENTS }, (__, id) => id)
         .filter((id) => !isOf(id, 1))
         .map((id) => ({ id: `doc-${id}`, hash: 'v1', updated_at: '2025-03-01T00:00:00Z' }));
@@ -145,7 +145,7 @@ describe.each([
       expect(mixed?.n).toBeGreaterThanOrEqual(200);
       expect((await world.found('other_model')).every((id) => isOf(Number(id.slice(4)), 3))).toBe(true);
     } finally {
-      await close();
+      await filled.close();
     }
   });
 });

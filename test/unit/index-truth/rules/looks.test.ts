@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isWrong } from '../../../../src/index-truth/rules/index-signs.ts';
 import { bySegments, lookTwice, shareOf } from '../../../../src/index-truth/rules/looks.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
@@ -31,6 +32,32 @@ describe('lookTwice', () => {
       if (share !== null && share.ciLow <= truth && truth <= share.ciHigh) held += 1;
     }
     expect(held / draws).toBeGreaterThanOrEqual(0.93);
+  });
+});
+
+describe('a page by the lower bound of half a percent', () => {
+  /** Share of rounds that page. */
+  const pages = async (truth: number): Promise<number> => {
+    const uniform = uniforms(11);
+    const rounds = 1000;
+    let paged = 0;
+    for (let round = 0; round < rounds; round += 1) {
+      const { tally } = await lookTwice(200, async (n) => {
+        let found = 0;
+        for (let document = 0; document < n; document += 1) if (uniform() < truth) found += 1;
+        return { tally: { n, found } };
+      });
+      const share = shareOf(tally, false);
+      if (share !== null && isWrong({ kind: 'missing', known: 0, ...share })) paged += 1;
+    }
+    return paged / rounds;
+  };
+
+  it('comes in the first round when 2 % are wrong, and seldom below what it pages for', async () => {
+    expect(await pages(0.02)).toBeGreaterThan(0.95);
+    expect(await pages(0.1)).toBe(1);
+    expect(await pages(0.001)).toBe(0);
+    expect(await pages(0)).toBe(0);
   });
 });
 
