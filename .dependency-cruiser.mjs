@@ -44,6 +44,7 @@ const subjects = [
   'density',
   'judging',
   'explain',
+  'index-truth',
   'checks',
   'diagnosis',
   'notifications',

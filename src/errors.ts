@@ -49,6 +49,7 @@ export const errorTable = {
     meaning: 'A package that the installation left out is needed.',
   },
   file_unwritable: { kind: 'input', meaning: 'An output file cannot be written.' },
+  manifest_unreadable: { kind: 'unreachable', meaning: 'The manifest of what the index should hold cannot be read.' },
   file_malformed: { kind: 'input', meaning: 'A line of an input file does not have the form of its format.' },
   golden_set_empty: { kind: 'input', meaning: 'A golden set has no queries or no judgments.' },
   export_impossible: {

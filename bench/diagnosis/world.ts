@@ -83,6 +83,7 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
     store: shape.hasStore
       ? { before: heldBefore.length, now: Math.round(held.length * (1 + 0.004 * random.normal())) }
       : null,
+    index: [],
     annRecall: shape.hasEmbedder ? observeRecall(asked.live, corpus.chunks, held, shape, broken, random) : null,
     canary,
     deployments: deploymentsOf(shape, broken),

@@ -98,6 +98,7 @@ pipelines:
       id: id
       embedding: embedding
       content: body
+      version: doc_hash       # column of the version of the document that a chunk was made of
       metric: cosine
       timeout_ms: 2000
 
@@ -124,6 +125,19 @@ pipelines:
       depth: 5                # best documents of each that are graded
       max_cost_per_day: 2     # US dollars
       people_share: 0.1       # of the drawn queries, those that people grade as well
+
+    index:                    # what the store should hold; left out, nobody looks
+      manifest:
+        kind: file            # or command, http, sql
+        path: /var/lib/docs/manifest.jsonl
+      cron: "*/15 * * * *"
+      probe: 200              # documents looked up a time, where the store does not list its ids
+      late_after: 1h          # how long a change may take to arrive
+      calls_per_second: 10
+      retrieve: 20            # documents a time whose own text must find them
+      embed: 8                # stored chunks an hour that are embedded again
+      embed_prefix: ""        # what your ingestion puts before a text that it embeds
+      least_cosine: 0.98      # of the stored vector to that of the same model
 
     golden:
       - set: support-faq      # imported with \`recalld golden import PATH --set support-faq\`

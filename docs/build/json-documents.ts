@@ -71,6 +71,11 @@ const topic = [
 const deployment = ['id', 'pipeline', 'kind', 'version', 'note', 'source', 'occurred_at', 'changes'];
 
 export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
+  'index check': {
+    is: 'object',
+    keys: ['pipeline', 'checked_at', 'documents', 'measures', 'found'],
+    more: '`found` lists the ids of each kind, of `count` at most `--documents`.',
+  },
   'judge status': { is: 'object', keys: judgeStatus },
   'judge run': { is: 'object', keys: judgeStatus },
   'judge review': { is: 'object', keys: ['file', 'queries'] },

@@ -4,7 +4,8 @@ import { namedCauses } from '../../src/diagnosis/rules/cause.ts';
 export const labelMeanings: Readonly<Record<string, string>> = {
   pipeline: 'Name of a pipeline of the config.',
   golden_set: 'Name of an imported golden set.',
-  segment: '`all`, `key=value` of a tag under `segments.keys`, or `other` for those beyond `segments.max`.',
+  segment:
+    '`all`, `key=value` of a tag under `segments.keys`, or `other` for those beyond `segments.max`; of index truth the segments of the manifest.',
   k: 'Cut-off, one of `cutoffs` of the golden set; of judged live scores, `judged.depth`.',
   judge: '`model` or `person`.',
   check:
@@ -27,7 +28,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   status: 'Of a golden run: `running`, `completed`, `void`, `failed` or `cancelled`.',
   task: 'Name of a job, see [jobs.md](jobs.md).',
   queue: 'Name of the job whose queue it is.',
-  kind: 'Kind of a check: `floor`, `regression`, `threshold`, `stale_labels`, `forbidden_results` or `density_drift`; or of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`.',
+  kind: 'Kind of a check: `floor`, `regression`, `threshold`, `stale_labels`, `forbidden_results` or `density_drift`; or of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`; or what is wrong with a document of the index: `missing`, `unretrievable`, `orphaned`, `superseded` or `other_model`.',
   sentiment: 'What a feedback says of the answer: `positive`, `negative` or `neutral`.',
   basis: 'Which kinds of feedback count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
   reason:

@@ -17,6 +17,8 @@ import { createGoldenSets } from '../golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
 import { createRetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import { createRunReads } from '../golden/sql/run-results.ts';
+import { createDocumentsTable, type DocumentsTable } from '../index-truth/documents-table.ts';
+import { createRoundsTable, type RoundsTable } from '../index-truth/rounds-table.ts';
 import { createJudgeSpending, type JudgeSpending } from '../judging/judge-spending.ts';
 import { createJudgedTable, type JudgedTable } from '../judging/judged-table.ts';
 import { createPanelTable, type PanelTable } from '../judging/panel-table.ts';
@@ -54,6 +56,8 @@ export interface Tables {
   readonly density: DensityTables;
   readonly densityStates: DensityTables['watch'];
   readonly topics: DensityTables['topics'];
+  readonly indexDocuments: DocumentsTable;
+  readonly indexRounds: RoundsTable;
   readonly judged: JudgedTable;
   readonly spending: JudgeSpending;
   readonly panels: PanelTable;
@@ -98,6 +102,8 @@ function tablesOf(pool: Pool): Tables {
     density,
     densityStates: density.watch,
     topics: density.topics,
+    indexDocuments: createDocumentsTable(pool),
+    indexRounds: createRoundsTable(pool),
     judged: createJudgedTable(pool),
     spending: createJudgeSpending(pool),
     panels: createPanelTable(pool),

@@ -9,6 +9,8 @@ import { readDiagnosisGauges } from '../diagnosis/incidents.ts';
 import { liveMixGauges, readScheduleGauges } from '../golden/gauges.ts';
 import { createGoldenStatistics, type GoldenStatistics } from '../golden/golden-statistics.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { readIndexGauges } from '../index-truth/gauges.ts';
+import { createIndexPlans, type IndexPlan } from '../index-truth/plan.ts';
 import { judgingGauges } from '../judging/gauges.ts';
 import { createJudgingPlans, type JudgingPlan } from '../judging/plan.ts';
 import { liveIntervalSeconds } from '../live/live-jobs.ts';
@@ -69,6 +71,8 @@ export interface Dependencies extends Database {
   readonly pipelines: readonly WatchedPipeline[];
   /** How the query density of those with a vector store is watched. */
   readonly densityPlans: readonly DensityPlan[];
+  /** How the index of those with `index` is held against its manifest. */
+  readonly indexPlans: readonly IndexPlan[];
   /** How the live traffic of those with `judged` is judged. */
   readonly judgingPlans: readonly JudgingPlan[];
   readonly compute: Compute;
@@ -99,6 +103,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   cleanups.defer('pipelines', () => closePipelines(pipelines));
   const judgingPlans = createJudgingPlans(config, pipelines);
   cleanups.defer('judges', async () => judgingPlans.forEach(({ judge }) => judge?.close?.()));
+  const indexPlans = createIndexPlans(config, pipelines, clock.now());
   const judgedPipelines = judgingPlans.map(({ pipeline }) => pipeline);
   const receivers = createReceivers(config.notify);
   cleanups.defer('receivers of notifications', () => receivers.forEach((one) => one.close()));
@@ -132,6 +137,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
           (rows) => readProbeGauges({ deployments: database.deployments, pipelines: names }, rows),
           (rows) => readDensityGauges(density, rows),
           (rows) => Promise.resolve(judgingGauges(judgedPipelines, rows)),
+          (rows) => readIndexGauges({ ...database, pipelines: indexPlans.map(({ pipeline }) => pipeline) }, rows),
           () => readTopicGauges(density),
           () => readDiagnosisGauges({ incidents: database.incidents, pipelines: names }),
           (rows) => liveMixGauges(pipelines, rows),
@@ -152,6 +158,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     pipelines,
     densityPlans,
     judgingPlans,
+    indexPlans,
     compute,
     receivers,
     queue,

@@ -101,6 +101,7 @@ async function createApi(
     }),
     ...createConsoleApi(dependencies),
     deployments: dependencies.deployments,
+    indexRounds: dependencies.indexRounds,
     judged: dependencies.judged,
     spending: dependencies.spending,
     reviews: dependencies.reviews,

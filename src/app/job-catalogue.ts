@@ -4,18 +4,26 @@ import { type CheckJobDeps, evaluateChecksJob } from '../checks/evaluate-checks.
 import { type DensityJobDeps, densityJobs } from '../density/jobs.ts';
 import { type DiagnosisJobDeps, diagnosisJobs } from '../diagnosis/diagnosis-jobs.ts';
 import { type GoldenJobDeps, goldenJobs } from '../golden/golden-jobs.ts';
+import { type IndexJobDeps, indexJobs } from '../index-truth/index-jobs.ts';
 import { type LiveJobDeps, liveJobs } from '../live/live-jobs.ts';
 import { type ProbeJobDeps, probeJobs } from '../probes/probe-jobs.ts';
 import type { JobDefinition } from '../queue/job-queue.ts';
 
 /** What all of their handlers work with. */
-export type JobDeps = CheckJobDeps & DensityJobDeps & DiagnosisJobDeps & GoldenJobDeps & LiveJobDeps & ProbeJobDeps;
+export type JobDeps = CheckJobDeps &
+  DensityJobDeps &
+  DiagnosisJobDeps &
+  GoldenJobDeps &
+  IndexJobDeps &
+  LiveJobDeps &
+  ProbeJobDeps;
 
 export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
   ...goldenJobs,
   ...liveJobs,
   ...probeJobs,
   ...densityJobs,
+  ...indexJobs,
   ...diagnosisJobs,
   evaluateChecksJob,
 ];

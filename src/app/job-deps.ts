@@ -75,6 +75,8 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     pipelines,
     density,
     diagnose: dependencies,
+    indexTruth: dependencies,
+    indexPlans: dependencies.indexPlans,
     notify: (signal) => notify(notifications, signal),
     probes,
     judge: (signal) => judgeLiveTraffic(judging, dependencies.judgingPlans, signal),

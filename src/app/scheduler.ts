@@ -2,6 +2,8 @@
 import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { type TickDeps, tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { checkIndexJob } from '../index-truth/index-jobs.ts';
+import type { IndexPlan } from '../index-truth/plan.ts';
 import type { JobDefinition, JobQueue } from '../queue/job-queue.ts';
 import type { Cron } from '../schedule/occurrences.ts';
 import { jobCatalogue } from './job-catalogue.ts';
@@ -10,6 +12,7 @@ import { startTicks, type Ticked, type Ticks, type TicksDeps } from './ticks.ts'
 export interface SchedulerDeps extends TickDeps, TicksDeps {
   readonly queue: JobQueue;
   readonly pipelines: readonly WatchedPipeline[];
+  readonly indexPlans: readonly Pick<IndexPlan, 'pipeline' | 'cron'>[];
 }
 
 /**
@@ -17,9 +20,10 @@ export interface SchedulerDeps extends TickDeps, TicksDeps {
  * over the hour measures at once, and never more than once.
  */
 export function startScheduler(deps: SchedulerDeps): Ticks {
-  const { queue, pipelines } = deps;
+  const { queue, pipelines, indexPlans } = deps;
   return startTicks(deps, [
     ...jobCatalogue.filter((job) => job !== recoverGoldenRunsJob).flatMap((job) => ticksOfJob(queue, job)),
+    ...indexPlans.map((plan) => tickOfIndex(queue, plan)),
     ...pipelines.flatMap((pipeline) =>
       pipeline.golden.flatMap((golden) => [
         ...ticksOfSet(queue, golden.cron, `golden run of ${golden.set} on ${pipeline.name}`, (plannedAt) =>
@@ -51,6 +55,18 @@ export function ticksOfJob(
       begin: (plannedAt) => () => queue.enqueue(job.name, {}, tickId(job.name, plannedAt)),
     },
   ];
+}
+
+function tickOfIndex(queue: JobQueue, { pipeline, cron }: Pick<IndexPlan, 'pipeline' | 'cron'>): Ticked {
+  const { name } = checkIndexJob;
+  return {
+    cron,
+    what: `look into the index of ${pipeline}`,
+    job: name,
+    madeUpFor: true,
+    begin: (plannedAt) => () =>
+      queue.enqueue(checkIndexJob.name, { pipeline }, tickId(`${name}-${pipeline}`, plannedAt)),
+  };
 }
 
 /** Starts the runs of a tick, each with its job; a run whose job cannot be made is found by the recovery, too. */

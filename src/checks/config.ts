@@ -218,6 +218,7 @@ interface JudgedPipeline {
   readonly vector_store?: unknown;
   readonly density?: unknown;
   readonly judged?: { readonly depth: number } | undefined;
+  readonly index?: unknown;
 }
 
 /**
@@ -292,6 +293,7 @@ function thresholdProblem(check: ThresholdConfig, pipeline: JudgedPipeline): str
   if (k !== undefined && pipeline.judged === undefined) return `is ${check.measure}, which needs \`judged\``;
   if (k !== undefined && Number(k) !== pipeline.judged?.depth)
     return `is ${check.measure}, but judged.depth is ${pipeline.judged?.depth}; write ${measure}@${pipeline.judged?.depth}, or change the depth`;
+  if (measure.startsWith('index_') && pipeline.index === undefined) return `is ${check.measure}, which needs \`index\``;
   const isOfStore = of === 'pipeline' || check.measure.startsWith('query_');
   if (isOfStore && pipeline.vector_store === undefined) return `is ${check.measure}, which needs a \`vector_store\``;
   const isWatched = pipeline.density !== undefined || pipeline.checks.some((one) => 'density_drift' in one);

@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<CommandFactory>>> = {
   notify: async () => (await import('../notifications/notify-command.ts')).notifyCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   golden: async () => (await import('../golden/commands/golden.ts')).goldenCommand,
+  index: async () => (await import('../index-truth/index-commands.ts')).indexCommand,
   judge: async () => (await import('../judging/judge-commands.ts')).judgeCommand,
   keys: async () => (await import('../access/keys-commands.ts')).keysCommand,
   runs: async () => (await import('../golden/commands/runs.ts')).runsCommand,

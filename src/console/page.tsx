@@ -41,6 +41,7 @@ export interface PageProps {
     | 'density'
     | 'traffic'
     | 'judge'
+    | 'index'
     | 'checks'
     | 'deployments'
     | null;
@@ -148,6 +149,7 @@ function Header({ frame, pipeline, section }: PageProps) {
             {item('golden', 'Golden runs', within(range, pipelinePath(pipeline, 'golden')))}
             {item('density', 'Density', within(range, pipelinePath(pipeline, 'density')))}
             {item('traffic', 'Traffic & feedback', within(range, pipelinePath(pipeline, 'traffic')))}
+            {item('index', 'Index', within(range, pipelinePath(pipeline, 'index')))}
             {item('judge', 'Judge', pipelinePath(pipeline, 'judge'))}
             {item('checks', 'Checks', within(range, '/checks', { pipeline }))}
             {item('deployments', 'Deployments', within(range, '/deployments', { pipeline }))}

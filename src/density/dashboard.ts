@@ -7,6 +7,7 @@ import { graph, metricTable } from '../dashboards/panels.ts';
 import { maxBy, orNone, rateBy } from '../dashboards/promql.ts';
 import type { DashboardSettings } from '../dashboards/settings.ts';
 import { deploymentsTable } from '../golden/panels/drill-down.ts';
+import { indexPanels } from '../index-truth/panels.ts';
 import { dashboardUids } from '../metrics/alert-rules.ts';
 import { metricCatalogue } from '../metrics/catalogue.ts';
 
@@ -208,6 +209,7 @@ export function densityDashboard(settings: DashboardSettings): Dashboard {
         { title: 'Drift', panels: [...gaugeGraphs(drift), sinceWindow(), baselineTable()] },
         { title: 'What the store holds', panels: gaugeGraphs(content) },
         { title: 'Store, index and model', panels: [...gaugeGraphs(store), ...probes()] },
+        { title: 'The index against its manifest', panels: indexPanels() },
         { title: 'What changed', panels: [deploymentsTable(24)] },
       ],
     },

@@ -5,6 +5,9 @@ import type { CheckState } from '../checks/rules/check-state.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { wrongShares } from '../index-truth/measure-index.ts';
+import { type FindingKind, findingWords } from '../index-truth/rules/finding-kinds.ts';
+import { isWrong, wrongSentence } from '../index-truth/rules/index-signs.ts';
 import { LIVE_DROP } from '../judging/measure-drop.ts';
 import { JUDGE_DRIFT } from '../judging/watch-judge.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
@@ -36,6 +39,7 @@ export function alarmsOf(pipeline: WatchedPipeline, facts: AlarmFacts, now: Date
     ...checkAlarms(pipeline, facts),
     ...facts.latest.filter((run) => run.pipeline === pipeline.name).flatMap((run) => runAlarms(run, facts, now)),
     ...partAlarms(facts.measurements),
+    ...indexAlarms(facts.measurements, now),
     ...judgedAlarms(facts.measurements, now),
   ];
   return alarms.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
@@ -194,6 +198,26 @@ export function unjudged(course: readonly AlarmCourse[], checks: readonly CheckS
     const text = `${worst.text} Nothing has judged it since.`;
     return [{ name, alert, severity: stands, goldenSet, text, value: null, threshold: null }];
   });
+}
+
+/** As the alert rules on index truth have it. */
+const indexAlerts: Readonly<Partial<Record<FindingKind, string>>> = {
+  missing: 'RecalldIndexMissing',
+  orphaned: 'RecalldIndexOrphaned',
+  superseded: 'RecalldIndexSuperseded',
+  other_model: 'RecalldIndexModelsMixed',
+};
+
+function indexAlarms(measurements: readonly LatestMeasurement[], now: Date): Alarm[] {
+  return wrongShares(measurements, now)
+    .filter(isWrong)
+    .flatMap((wrong) => {
+      const alert = indexAlerts[wrong.kind];
+      if (alert === undefined) return [];
+      const name = `documents of the index are ${findingWords[wrong.kind]}`;
+      const text = wrongSentence(wrong);
+      return [{ name, alert, severity: 'warning', goldenSet: null, text, value: wrong.value, threshold: null }];
+    });
 }
 
 /** The newest value of a probe over all traffic, while it is fresh enough to trust; null otherwise. */

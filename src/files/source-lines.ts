@@ -21,14 +21,23 @@ export async function* sourceLines(
   path: string,
   see: (chunk: Buffer) => void = () => undefined,
 ): AsyncGenerator<SourceLine[]> {
+  yield* linesOf(chunks(path), path, see);
+}
+
+/** As sourceLines, of what comes from elsewhere; `name` stands for its path. */
+export async function* linesOf(
+  source: AsyncIterable<Buffer>,
+  name: string,
+  see: (chunk: Buffer) => void = () => undefined,
+): AsyncGenerator<SourceLine[]> {
   let pieces: Buffer[] = [];
   let length = 0;
   let line = 1;
-  for await (const chunk of chunks(path)) {
+  for await (const chunk of source) {
     see(chunk);
     const end = chunk.lastIndexOf(LINE_FEED) + 1;
     if (end > 0) {
-      const lines = decodeLines(Buffer.concat([...pieces, chunk.subarray(0, end)]), path, line);
+      const lines = decodeLines(Buffer.concat([...pieces, chunk.subarray(0, end)]), name, line);
       line += lines.length;
       pieces = [];
       length = 0;
@@ -37,10 +46,10 @@ export async function* sourceLines(
     pieces.push(chunk.subarray(end));
     length += chunk.length - end;
     if (length > MAX_LINE_BYTES) {
-      throw malformed({ file: path, line }, 'is longer than 16 MiB; break it into lines');
+      throw malformed({ file: name, line }, 'is longer than 16 MiB; break it into lines');
     }
   }
-  if (length > 0) yield decodeLines(Buffer.concat(pieces), path, line);
+  if (length > 0) yield decodeLines(Buffer.concat(pieces), name, line);
 }
 
 function decodeLines(block: Buffer, file: string, first: number): SourceLine[] {

@@ -10,6 +10,8 @@ import { densityMetrics } from '../density/metrics.ts';
 import { diagnosisMetrics } from '../diagnosis/metrics.ts';
 import { causes, confidences } from '../diagnosis/rules/cause.ts';
 import { goldenMetrics } from '../golden/metrics.ts';
+import { indexMetrics } from '../index-truth/metrics.ts';
+import { findingKinds } from '../index-truth/rules/finding-kinds.ts';
 import { judgeFailureReasons, judgingMetrics } from '../judging/metrics.ts';
 import { dropStates } from '../judging/rules/relevance-drop.ts';
 import { liveMixMetrics, liveUpkeepMetrics } from '../live/metrics.ts';
@@ -34,6 +36,7 @@ export const labelValues = {
   recalld_diagnosis_info: { cause: causes, confidence: confidences },
   recalld_notifications_total: { kind: ['webhook', 'slack', 'pagerduty'], outcome: ['sent', 'failed', 'given_up'] },
   recalld_live_drop_state: { state: dropStates },
+  recalld_index_findings: { kind: findingKinds },
   recalld_judge_failures_total: { reason: judgeFailureReasons },
   recalld_queries_total: { outcome: queryOutcomes },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
@@ -56,6 +59,7 @@ export const metricCatalogue = {
   ...liveMixMetrics,
   ...probeMetrics,
   ...diagnosisMetrics,
+  ...indexMetrics,
   ...judgingMetrics,
   ...notificationMetrics,
   recalld_threshold: storedGauge('Configured threshold of a check.', ['pipeline', 'check', 'severity']),

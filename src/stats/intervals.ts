@@ -1,5 +1,5 @@
 /** Confidence intervals in closed form: of a mean, of a proportion, of the difference of two paired ones. */
-import { normalQuantile, studentTQuantile } from './distributions.ts';
+import { binomialUpperTail, normalQuantile, studentTQuantile } from './distributions.ts';
 
 /** The two ends of a confidence interval; `low <= high`, neither is NaN. */
 export interface Interval {
@@ -36,6 +36,33 @@ export function wilsonInterval(rate: number, n: number, confidence: number): Int
     low: rate === 0 ? 0 : Math.max(0, centre - reach),
     high: rate === 1 ? 1 : Math.min(1, centre + reach),
   };
+}
+
+/**
+ * Exact interval of a proportion, Clopper and Pearson 1934: each end is the share at which as many successes, or more
+ * to its side, come with half of what the confidence leaves. It holds the truth at least as often as it says, also for
+ * shares near 0, and draws without replacement make it wider than it need be, never narrower.
+ *
+ * @param successes 0 to n
+ * @param n number of trials, >= 1
+ */
+export function clopperPearsonInterval(successes: number, n: number, confidence: number): Interval {
+  const tail = (1 - confidence) / 2;
+  return {
+    low: successes === 0 ? 0 : shareWhere(successes, n, tail),
+    high: successes === n ? 1 : shareWhere(successes + 1, n, 1 - tail),
+  };
+}
+
+/** The share at which P(X >= successes) is `tail`; it rises with the share. */
+function shareWhere(successes: number, n: number, tail: number): number {
+  let [low, high] = [0, 1];
+  for (;;) {
+    const middle = (low + high) / 2;
+    if (middle <= low || middle >= high) return middle;
+    if (binomialUpperTail(successes, n, middle) < tail) low = middle;
+    else high = middle;
+  }
 }
 
 /** Queries by what two runs did with them. */

@@ -3,18 +3,21 @@
 import type { JsonApiSettings, JsonCall } from '../outbound/json-api.ts';
 import { at, fieldsOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
 import { createReservoir } from '../stats/random.ts';
-import { type Entry, type Hit, needsVectors, toSample } from './entries.ts';
+import { type Entry, type Hit, inPortions, knownIds, needsVectors, toChunks, toSample } from './entries.ts';
 import { type Attempt, failureCode } from './outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
 import { createStoreCalls, type StoreCalls } from './store-calls.ts';
-import type {
-  NearestRequest,
-  SampledVectors,
-  SampleRequest,
-  ScoreKind,
-  StoreDescription,
-  VectorMetric,
-  VectorStore,
+import {
+  type ListedIds,
+  MOST_CHUNKS,
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type ScoreKind,
+  type StoreDescription,
+  type StoredChunk,
+  type VectorMetric,
+  type VectorStore,
 } from './vector-store.ts';
 
 interface Collection {
@@ -58,26 +61,30 @@ function readCollection(answer: unknown): Collection | null {
 }
 
 interface Stored extends Entry {
-  readonly id: string;
+  /** Of the record. */
+  readonly key: string;
 }
 
+type MetadataKeys = Pick<ChromaSettings, 'idKey' | 'versionKey'>;
+
 /** The records of an answer, which come as one list for each of their parts; null when it is none. */
-function readRecords(answer: unknown): Stored[] | null {
-  const { ids, embeddings, documents } = fieldsOf(answer);
+function readRecords(answer: unknown, { idKey, versionKey }: MetadataKeys): Stored[] | null {
+  const { ids, embeddings, documents, metadatas } = fieldsOf(answer);
   if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) return null;
-  return ids.map((id, place) => ({
-    id,
+  return ids.map((key, place) => ({
+    key,
+    id: idKey === undefined ? key : textOf(at(metadatas, place, idKey)),
     vector: vectorOf(at(embeddings, place)),
     content: textOf(at(documents, place)),
+    version: versionKey === undefined ? null : textOf(at(metadatas, place, versionKey)),
   }));
 }
 
 /** The answer to a query with one vector, whose parts have a list for each vector; null when it is none. */
-function readHits(answer: unknown): Hit[] | null {
-  const [ids, embeddings, documents, distances] = ['ids', 'embeddings', 'documents', 'distances'].map((part) =>
-    at(answer, part, 0),
-  );
-  const records = readRecords({ ids, embeddings, documents });
+function readHits(answer: unknown, keys: MetadataKeys): Hit[] | null {
+  const parts = ['ids', 'embeddings', 'documents', 'metadatas', 'distances'].map((part) => [part, at(answer, part, 0)]);
+  const { distances, ...lists } = Object.fromEntries(parts) as Record<string, unknown>;
+  const records = readRecords(lists, keys);
   return records?.map((record, place) => ({ ...record, score: numberOf(at(distances, place)) })) ?? null;
 }
 
@@ -113,6 +120,10 @@ interface ChromaSettings {
   readonly tenant: string;
   readonly database: string;
   readonly collection: string;
+  /** Metadata key of the document id; left out, the id of the record. */
+  readonly idKey?: string | undefined;
+  /** Metadata key of the version of the document that a chunk was made of. */
+  readonly versionKey?: string | undefined;
 }
 
 /** Ids alone are short. */
@@ -121,6 +132,8 @@ const IDS_PER_REQUEST = 5000;
 const VECTORS_PER_REQUEST = 200;
 /** The quota of Chroma Cloud, see docs.trychroma.com/cloud/quotas-limits; it answers 422 to more. */
 const CLOUD_QUOTA = 300;
+/** Values in one condition. */
+const VALUES_PER_REQUEST = 250;
 
 /** What may be missing of a hit, in the words of the answer to a query. */
 const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
@@ -143,7 +156,9 @@ export function createChromaStore(settings: ChromaSettings): VectorStore {
     unexpected: calls.unexpected,
     sample: (request, attempt) => sample(store, request, attempt),
     describe: (_, attempt) => describe(store, attempt),
-    existing: async (ids, attempt) => new Set((await get(store, ids, [], attempt)).map(({ id }) => id)),
+    existing: (ids, attempt) => existing(store, ids, attempt),
+    list: (from, attempt) => list(store, from, attempt),
+    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: calls.close,
   });
 }
@@ -195,6 +210,7 @@ interface Page {
   readonly include: readonly string[];
   readonly ids?: readonly string[];
   readonly offset?: number;
+  readonly where?: Where;
 }
 
 /** null when it was more than the server gives at once; the next one asks for less. */
@@ -205,7 +221,7 @@ async function getPage(
   attempt: Attempt,
 ): Promise<readonly Stored[] | null> {
   try {
-    const records = readRecords(await ask(store, 'get', { body: page, purpose }, attempt));
+    const records = readRecords(await ask(store, 'get', { body: page, purpose }, attempt), store);
     if (records === null) throw store.calls.unexpected(purpose, 'ids');
     return records;
   } catch (error) {
@@ -215,14 +231,69 @@ async function getPage(
   }
 }
 
-/** Hands every id over, page by page. */
-async function listIds(store: Chroma, take: (id: string) => void, attempt: Attempt): Promise<void> {
+/** Hands the id of every record over, page by page. */
+async function listKeys(store: Chroma, take: (key: string) => void, attempt: Attempt): Promise<void> {
   for (let offset = 0; ; ) {
     const page = await getPage(store, { include: [], limit: store.mostPerRequest, offset }, 'sample', attempt);
     if (page?.length === 0) return;
-    for (const { id } of page ?? []) take(id);
+    for (const { key } of page ?? []) take(key);
     offset += page?.length ?? 0;
   }
+}
+
+async function list(store: Chroma, from: string | null, attempt: Attempt): Promise<ListedIds> {
+  const offset = Number(from ?? 0);
+  const include = store.idKey === undefined ? [] : ['metadatas'];
+  const ask = () => getPage(store, { include, limit: store.mostPerRequest, offset }, 'list of ids', attempt);
+  const page = (await ask()) ?? (await ask()) ?? [];
+  const next = page.length === 0 ? null : String(offset + page.length);
+  return { ids: page.flatMap(({ id }) => id ?? []), next };
+}
+
+async function existing(store: Chroma, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
+  const { idKey } = store;
+  if (idKey === undefined) return new Set((await get(store, ids, [], attempt)).map(({ key }) => key));
+  const limit = Math.min(IDS_PER_REQUEST, store.mostPerRequest);
+  return knownIds(ids, Math.min(VALUES_PER_REQUEST, limit), limit, async (wanted) => {
+    const page = await withIds(store, { idKey, ids: wanted, limit, include: ['metadatas'] }, attempt);
+    return page.flatMap(({ id }) => id ?? []);
+  });
+}
+
+async function chunksOf(store: Chroma, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
+  const { idKey } = store;
+  const include = ['documents', 'metadatas'];
+  if (idKey === undefined) return toChunks(await get(store, ids, include, attempt));
+  const limit = Math.min(MOST_CHUNKS, store.mostPerRequest);
+  const entries: Stored[] = [];
+  for (const portion of inPortions(ids, VALUES_PER_REQUEST)) {
+    if (entries.length < MOST_CHUNKS)
+      entries.push(...(await withIds(store, { idKey, ids: portion, limit, include }, attempt)));
+  }
+  return toChunks(entries).slice(0, MOST_CHUNKS);
+}
+
+/** Records of these documents, by a key of their metadata. */
+async function withIds(
+  store: Chroma,
+  {
+    idKey,
+    ids,
+    ...page
+  }: Pick<Page, 'limit' | 'include'> & { readonly idKey: string; readonly ids: readonly string[] },
+  attempt: Attempt,
+): Promise<readonly Stored[]> {
+  const where = oneOrJoined(
+    '$or',
+    // As in a filter: an id that reads as a number may be stored as one.
+    [ids, ids.flatMap((id) => (Number.isFinite(Number(id)) && id.trim() === id && id !== '' ? [Number(id)] : []))]
+      .filter((values) => values.length > 0)
+      .map((values) => ({ [idKey]: { $in: values } })),
+  );
+  const asked = { ...page, where };
+  const most = (): Page => ({ ...asked, limit: Math.min(page.limit, store.mostPerRequest) });
+  const purpose = 'look-up of ids';
+  return (await getPage(store, asked, purpose, attempt)) ?? (await getPage(store, most(), purpose, attempt)) ?? [];
 }
 
 /** Those of these ids that are there, in the order of the server, with parts such as `embeddings`. */
@@ -256,11 +327,12 @@ async function search(
     include: [
       'distances',
       ...(request.withContent ? ['documents'] : []),
+      ...(store.idKey === undefined ? [] : ['metadatas']),
       ...(needsVectors(scoreKind) ? ['embeddings'] : []),
     ],
     ...whereOf(request.filter),
   };
-  const hits = readHits(await ask(store, 'query', { body, purpose: 'search' }, attempt));
+  const hits = readHits(await ask(store, 'query', { body, purpose: 'search' }, attempt), store);
   if (hits === null) throw store.calls.unexpected('search', placeOf.id);
   return hits;
 }
@@ -272,13 +344,14 @@ async function sample(
   attempt: Attempt,
 ): Promise<SampledVectors> {
   const reservoir = createReservoir<string>(n, seed);
-  await listIds(store, (id) => reservoir.offer(id), attempt);
+  await listKeys(store, (key) => reservoir.offer(key), attempt);
   // A write while the ids are listed may show one twice.
-  const ids = [...new Set(reservoir.chosen())];
-  const parts = ['embeddings', ...(withContent ? ['documents'] : [])];
-  const found = new Map((await get(store, ids, parts, attempt)).map((record) => [record.id, record]));
+  const keys = [...new Set(reservoir.chosen())];
+  const named = store.idKey === undefined ? [] : ['metadatas'];
+  const parts = ['embeddings', ...named, ...(withContent ? ['documents'] : [])];
+  const found = new Map((await get(store, keys, parts, attempt)).map((record) => [record.key, record]));
   // One that was deleted since it was listed is left out.
-  const drawn = ids.flatMap((id) => found.get(id) ?? []);
+  const drawn = keys.flatMap((key) => found.get(key) ?? []);
   return toSample(drawn, { withContent, isSeeded: true });
 }
 

@@ -4,6 +4,12 @@ import { httpServiceShape, keySchema, timeoutSchema } from '../config/connection
 
 const content = z.string().min(1).optional().describe('Field of the text of a chunk, if it is stored.');
 
+const version = z
+  .string()
+  .min(1)
+  .optional()
+  .describe('Field of the version, hash or time of the document that a chunk was made of, if it is stored.');
+
 const basicAuth = {
   username: z.string().min(1).optional().describe('User of basic authentication.'),
   password: keySchema.describe('Password of basic authentication; keep it in the environment as ${VAR}.'),
@@ -16,6 +22,7 @@ const pgvector = z.strictObject({
   id: z.string().min(1).default('id').describe('Column of the document id.'),
   embedding: z.string().min(1).default('embedding').describe('Column of the vector.'),
   content: content.describe('Column of the text of a chunk, if it is stored.'),
+  version: version.describe('Column of the version, hash or time of the document that a chunk was made of.'),
   metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance of the index.'),
   timeout_ms: timeoutSchema,
 });
@@ -28,6 +35,7 @@ const qdrant = z.strictObject({
   vector_name: z.string().min(1).optional().describe('Named vector; left out, the unnamed one.'),
   id: z.string().min(1).optional().describe('Payload key of the document id; left out, the id of the point.'),
   content,
+  version,
 });
 
 const chroma = z.strictObject({
@@ -37,6 +45,8 @@ const chroma = z.strictObject({
   tenant: z.string().min(1).default('default_tenant').describe('Tenant.'),
   database: z.string().min(1).default('default_database').describe('Database.'),
   collection: z.string().min(1).describe('Name of the collection.'),
+  id: z.string().min(1).optional().describe('Metadata key of the document id; left out, the id of the record.'),
+  version,
 });
 
 const searchEngineShape = {
@@ -47,6 +57,7 @@ const searchEngineShape = {
   embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
   id: z.string().min(1).default('_id').describe('Field of the document id.'),
   content,
+  version,
 };
 
 const elasticsearch = z.strictObject({
@@ -74,6 +85,7 @@ const weaviate = z.strictObject({
   vector_name: z.string().min(1).optional().describe('Named vector; left out, the only one.'),
   id: z.string().min(1).optional().describe('Property of the document id; left out, the UUID of the object.'),
   content,
+  version,
 });
 
 const milvus = z.strictObject({
@@ -85,6 +97,7 @@ const milvus = z.strictObject({
   embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
   id: z.string().min(1).default('id').describe('Field of the document id.'),
   content,
+  version,
 });
 
 const pinecone = z.strictObject({
@@ -95,6 +108,7 @@ const pinecone = z.strictObject({
   namespace: z.string().default('').describe('Namespace.'),
   id: z.string().min(1).optional().describe('Metadata key of the document id; left out, the id of the vector.'),
   content: content.describe('Metadata key of the text of a chunk, if it is stored.'),
+  version,
 });
 
 const redisShape = {
@@ -111,6 +125,7 @@ const redisVectorSet = z.strictObject({
   ...redisShape,
   key: z.string().min(1).describe('Key of the vector set.'),
   content: content.describe('Attribute of the text of a chunk, if it is stored.'),
+  version,
 });
 
 const redisSearch = z.strictObject({
@@ -120,6 +135,7 @@ const redisSearch = z.strictObject({
   embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
   id: z.string().min(1).optional().describe('Field of the document id; left out, the key without the prefix.'),
   content,
+  version,
 });
 
 export const vectorStoreSchema = z.discriminatedUnion('kind', [

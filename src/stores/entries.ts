@@ -1,6 +1,14 @@
 /** Entries as a product gives them -> the neighbours, samples and known ids of the port, asked for in bounded portions. */
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../vector/matrix.ts';
-import type { Nearest, NearestRequest, Neighbour, SampledVectors, SampleRequest, ScoreKind } from './vector-store.ts';
+import type {
+  Nearest,
+  NearestRequest,
+  Neighbour,
+  SampledVectors,
+  SampleRequest,
+  ScoreKind,
+  StoredChunk,
+} from './vector-store.ts';
 
 /** What an answer says of one chunk; null is what it does not say. */
 export interface Entry {
@@ -8,6 +16,8 @@ export interface Entry {
   readonly id: string | null;
   readonly vector: Float32Array | null;
   readonly content: string | null;
+  /** Of the document that it was made of; left out where it was not asked for. */
+  readonly version?: string | null;
 }
 
 export interface Hit extends Entry {
@@ -86,6 +96,11 @@ export function toSample(
     contents: stored.map(({ content }) => content),
     isSeeded,
   };
+}
+
+/** Leaves out what has no id: nobody can tell whose it is. */
+export function toChunks(entries: readonly Entry[]): StoredChunk[] {
+  return entries.flatMap(({ id, content, version = null }) => (id === null ? [] : [{ id, content, version }]));
 }
 
 /**

@@ -25,40 +25,46 @@ type ConfigOf<K extends Kind> = K extends Kind ? Extract<VectorStoreConfig, { re
 type Build<K extends Kind> = (config: ConfigOf<K>, configField: string) => VectorStore;
 
 const builders: { readonly [K in Kind]: Build<K> } = {
-  pgvector: ({ timeout_ms: timeoutMs, content = null, ...config }, configField) =>
-    createPgvectorStore({ ...config, content, timeoutMs, configField }),
-  qdrant: ({ collection, vector_name: vectorName, id: idKey, content: contentKey, ...config }, configField) => {
+  pgvector: ({ timeout_ms: timeoutMs, content = null, version = null, ...config }, configField) =>
+    createPgvectorStore({ ...config, content, version, timeoutMs, configField }),
+  qdrant: (
+    { collection, vector_name: vectorName, id: idKey, content: contentKey, version, ...config },
+    configField,
+  ) => {
     const api = settingsOf('Qdrant', config, configField, keyHeader('api-key', config.api_key));
-    return createQdrantStore({ api, collection, vectorName, idKey, contentKey });
+    return createQdrantStore({ api, collection, vectorName, idKey, contentKey, versionKey: version });
   },
-  chroma: ({ tenant, database, collection, ...config }, configField) => {
+  chroma: ({ tenant, database, collection, id: idKey, version: versionKey, ...config }, configField) => {
     const api = settingsOf('Chroma', config, configField, keyHeader('x-chroma-token', config.api_key));
-    return createChromaStore({ api, tenant, database, collection });
+    return createChromaStore({ api, tenant, database, collection, idKey, versionKey });
   },
-  elasticsearch: ({ index, embedding, id, content, num_candidates: numCandidates, ...config }, configField) => {
+  elasticsearch: (
+    { index, embedding, id, content, version, num_candidates: numCandidates, ...config },
+    configField,
+  ) => {
     const api = settingsOf('Elasticsearch', config, configField, searchEngineLogin(config), loginKey(config));
-    return createElasticsearchStore({ api, index, embedding, id, content, numCandidates });
+    return createElasticsearchStore({ api, index, embedding, id, content, version, numCandidates });
   },
-  opensearch: ({ index, embedding, id, content, ...config }, configField) => {
+  opensearch: ({ index, embedding, id, content, version, ...config }, configField) => {
     const api = settingsOf('OpenSearch', config, configField, searchEngineLogin(config), loginKey(config));
-    return createOpenSearchStore({ api, index, embedding, id, content });
+    return createOpenSearchStore({ api, index, embedding, id, content, version });
   },
-  weaviate: ({ collection, tenant, vector_name: vectorName, id, content, ...config }, configField) => {
+  weaviate: ({ collection, tenant, vector_name: vectorName, id, content, version, ...config }, configField) => {
     const api = settingsOf('Weaviate', config, configField, bearer(config.api_key));
-    return createWeaviateStore({ api, collection, tenant, vectorName, id, content });
+    return createWeaviateStore({ api, collection, tenant, vectorName, id, content, version });
   },
-  milvus: ({ database, collection, embedding, id, content, ...config }, configField) => {
+  milvus: ({ database, collection, embedding, id, content, version, ...config }, configField) => {
     const api = settingsOf('Milvus', config, configField, bearer(config.token), 'token');
-    return createMilvusStore({ api, database, collection, embedding, id, content });
+    return createMilvusStore({ api, database, collection, embedding, id, content, version });
   },
-  pinecone: ({ namespace, id: idKey, content: contentKey, ...config }, configField) => {
+  pinecone: ({ namespace, id: idKey, content: contentKey, version: versionKey, ...config }, configField) => {
     const api = settingsOf('Pinecone', config, configField, keyHeader('api-key', config.api_key));
-    return createPineconeStore({ api, namespace, idKey, contentKey });
+    return createPineconeStore({ api, namespace, idKey, contentKey, versionKey });
   },
-  redis_vector_set: ({ url, timeout_ms: timeoutMs, key, content }, configField) =>
-    createRedisVectorSetStore({ redis: { url, timeoutMs, configField }, key, content }),
-  redis_search: ({ url, timeout_ms: timeoutMs, index, embedding, id, content }, configField) =>
-    createRedisSearchStore({ redis: { url, timeoutMs, configField }, index, embedding, id, content }),
+  redis_vector_set: ({ url, timeout_ms: timeoutMs, key, content, version }, configField) =>
+    createRedisVectorSetStore({ redis: { url, timeoutMs, configField }, key, content, version }),
+  redis_search: ({ url, timeout_ms: timeoutMs, index, embedding, id, content, version }, configField) =>
+    createRedisSearchStore({ redis: { url, timeoutMs, configField }, index, embedding, id, content, version }),
 };
 
 /**

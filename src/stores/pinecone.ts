@@ -8,17 +8,20 @@
 import type { JsonApiSettings, JsonCall } from '../outbound/json-api.ts';
 import { at, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
 import { createReservoir } from '../stats/random.ts';
-import { type Entry, type Hit, knownIds, needsVectors, toSample } from './entries.ts';
+import { type Entry, type Hit, inPortions, knownIds, needsVectors, toChunks, toSample } from './entries.ts';
 import { type Attempt, unsupported } from './outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
 import { createStoreCalls, type StoreCalls } from './store-calls.ts';
-import type {
-  NearestRequest,
-  SampledVectors,
-  SampleRequest,
-  ScoreKind,
-  VectorMetric,
-  VectorStore,
+import {
+  type ListedIds,
+  MOST_CHUNKS,
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type ScoreKind,
+  type StoredChunk,
+  type VectorMetric,
+  type VectorStore,
 } from './vector-store.ts';
 
 export interface PineconeSettings {
@@ -30,6 +33,8 @@ export interface PineconeSettings {
   readonly idKey?: string | undefined;
   /** Metadata key of the text of a chunk. */
   readonly contentKey?: string | undefined;
+  /** Metadata key of the version of the document that a chunk was made of. */
+  readonly versionKey?: string | undefined;
 }
 
 interface IndexShape {
@@ -47,6 +52,8 @@ const MOST_PAGES = 10_000;
 /** Ids travel in the address of the request, which may not be long. */
 const FETCHED_IDS = 100;
 const ADDRESS_LENGTH = 4000;
+/** Whose chunks are asked for together, so that they fit on a page. */
+const DOCUMENTS_PER_CALL = 5;
 
 const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreKind }>> = {
   cosine: { metric: 'cosine', scoreKind: 'cosine' },
@@ -84,6 +91,8 @@ export function createPineconeStore(settings: PineconeSettings): VectorStore {
     sample: (request, attempt) => sample(store, request, attempt),
     describe: async ({ count }) => ({ count, isExactCount: false }),
     existing: (ids, attempt) => existing(store, ids, attempt),
+    list: (from, attempt) => list(store, from, attempt),
+    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: calls.close,
   });
 }
@@ -162,16 +171,64 @@ async function walkedIds(store: Pinecone, n: number, seed: number, attempt: Atte
   const reservoir = createReservoir<string>(n, seed);
   let token: string | null = null;
   do {
-    const next: Record<string, string> = token === null ? {} : { paginationToken: token };
-    const query = { namespace: store.namespace, limit: String(PAGE), ...next };
-    const answer = await store.ask({ method: 'GET', path: '/vectors/list', query, purpose: 'sample' }, attempt);
-    for (const vector of listOf(at(answer, 'vectors'))) {
-      const id = textOf(at(vector, 'id'));
-      if (id !== null) reservoir.offer(id);
-    }
-    token = textOf(at(answer, 'pagination', 'next'));
-  } while (token !== null && token !== '');
+    const page: ListedIds = await pageOfKeys(store, token, 'sample', attempt);
+    for (const id of page.ids) reservoir.offer(id);
+    token = page.next;
+  } while (token !== null);
   return reservoir.chosen();
+}
+
+async function pageOfKeys(
+  store: Pinecone,
+  token: string | null,
+  purpose: string,
+  attempt: Attempt,
+): Promise<ListedIds> {
+  const next: Record<string, string> = token === null ? {} : { paginationToken: token };
+  const query = { namespace: store.namespace, limit: String(PAGE), ...next };
+  const answer = await store.ask({ method: 'GET', path: '/vectors/list', query, purpose }, attempt);
+  const ids = listOf(at(answer, 'vectors')).flatMap((vector) => textOf(at(vector, 'id')) ?? []);
+  return { ids, next: textOf(at(answer, 'pagination', 'next')) || null };
+}
+
+async function list(store: Pinecone, from: string | null, attempt: Attempt): Promise<ListedIds> {
+  if (store.idKey === undefined) return pageOfKeys(store, from, 'list of ids', attempt);
+  throw unsupported('Pinecone lists the ids of vectors, not a key of their metadata.');
+}
+
+async function chunksOf(store: Pinecone, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
+  const { idKey } = store;
+  const purpose = 'look-up of chunks';
+  if (idKey === undefined) {
+    const vectors = await fetched(store, ids.slice(0, MOST_CHUNKS), purpose, attempt);
+    return toChunks(vectors.map((vector) => entryOf(store, vector)));
+  }
+  const vectors: unknown[] = [];
+  for (const portion of inPortions(ids, DOCUMENTS_PER_CALL)) {
+    if (vectors.length >= MOST_CHUNKS) break;
+    vectors.push(...(await withIds(store, { idKey, ids: portion, limit: PAGE, purpose }, attempt)));
+  }
+  return toChunks(vectors.map((vector) => entryOf(store, vector))).slice(0, MOST_CHUNKS);
+}
+
+async function withIds(
+  { ask, namespace }: Pinecone,
+  {
+    idKey,
+    ids,
+    limit,
+    purpose,
+  }: {
+    readonly idKey: string;
+    readonly ids: readonly string[];
+    readonly limit: number;
+    readonly purpose: string;
+  },
+  attempt: Attempt,
+): Promise<readonly unknown[]> {
+  const body = { namespace, filter: { [idKey]: { $in: ids } }, limit };
+  const answer = await ask({ method: 'POST', path: '/vectors/fetch_by_metadata', body, purpose }, attempt);
+  return Object.values(fieldsOf(at(answer, 'vectors')));
 }
 
 /** Vectors by id, in the order of the ids. */
@@ -187,26 +244,25 @@ async function fetched(store: Pinecone, ids: readonly string[], purpose: string,
 }
 
 async function existing(store: Pinecone, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
-  const { idKey, namespace } = store;
+  const { idKey } = store;
   const possible = ids.filter((id) => id !== '');
   if (idKey === undefined) {
     const found = await fetched(store, possible, 'check of ids', attempt);
     return new Set(found.flatMap((vector) => textOf(at(vector, 'id')) ?? []));
   }
   return knownIds(possible, PAGE, PAGE, async (wanted, limit) => {
-    const body = { namespace, filter: { [idKey]: { $in: wanted } }, limit };
-    const path = '/vectors/fetch_by_metadata';
-    const answer = await store.ask({ method: 'POST', path, body, purpose: 'check of ids' }, attempt);
-    return Object.values(fieldsOf(at(answer, 'vectors'))).flatMap((vector) => entryOf(store, vector).id ?? []);
+    const vectors = await withIds(store, { idKey, ids: wanted, limit, purpose: 'check of ids' }, attempt);
+    return vectors.flatMap((vector) => entryOf(store, vector).id ?? []);
   });
 }
 
-function entryOf({ idKey, contentKey }: Pinecone, vector: unknown): Entry {
+function entryOf({ idKey, contentKey, versionKey }: Pinecone, vector: unknown): Entry {
   const metadata = at(vector, 'metadata');
   return {
     id: textOf(idKey === undefined ? at(vector, 'id') : fieldAt(metadata, idKey)),
     vector: vectorOf(at(vector, 'values')),
     content: contentKey === undefined ? null : textOf(fieldAt(metadata, contentKey)),
+    version: versionKey === undefined ? null : textOf(fieldAt(metadata, versionKey)),
   };
 }
 

@@ -7,17 +7,29 @@
 import type { JsonApiSettings } from '../outbound/json-api.ts';
 import { at, type Fields, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
 import { createReservoir } from '../stats/random.ts';
-import { type Entry, type Hit, inPortions, knownIds, needsVectors, readSample, vectorsPerCall } from './entries.ts';
+import {
+  type Entry,
+  type Hit,
+  inPortions,
+  knownIds,
+  needsVectors,
+  readSample,
+  toChunks,
+  vectorsPerCall,
+} from './entries.ts';
 import { type Attempt, failed, unsupported } from './outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
 import { createStoreCalls, type StoreCalls, settingsHash, unlessForbidden } from './store-calls.ts';
-import type {
-  NearestRequest,
-  SampledVectors,
-  SampleRequest,
-  ScoreKind,
-  VectorMetric,
-  VectorStore,
+import {
+  type ListedIds,
+  MOST_CHUNKS,
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type ScoreKind,
+  type StoredChunk,
+  type VectorMetric,
+  type VectorStore,
 } from './vector-store.ts';
 
 interface CollectionShape {
@@ -114,6 +126,8 @@ export interface QdrantSettings {
   readonly idKey?: string | undefined;
   /** Payload key of the text of a chunk. */
   readonly contentKey?: string | undefined;
+  /** Payload key of the version of the document that a chunk was made of. */
+  readonly versionKey?: string | undefined;
 }
 
 const IDS_PER_CALL = 1000;
@@ -152,6 +166,8 @@ export function createQdrantStore(settings: QdrantSettings): VectorStore {
       settings.idKey === undefined
         ? existingPoints(store, ids, attempt)
         : existingKeys(store, settings.idKey, ids, attempt),
+    list: (from, attempt) => list(store, from, attempt),
+    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: calls.close,
   });
 }
@@ -220,15 +236,57 @@ async function walkedIds(store: Qdrant, n: number, seed: number, attempt: Attemp
   const reservoir = createReservoir<PointId>(n, seed);
   let offset: PointId | undefined;
   do {
-    const from = offset === undefined ? {} : { offset };
-    const body = { limit: IDS_PER_CALL, ...from, with_payload: false, with_vector: false };
-    const result = await post(store, { path: '/scroll', body, purpose: 'sample' }, attempt);
-    for (const point of listOf(at(result, 'points'))) {
-      for (const id of pointId(textOf(at(point, 'id')))) reservoir.offer(id);
-    }
-    [offset] = pointId(textOf(at(result, 'next_page_offset')));
+    const page = await scroll(store, { offset, with_payload: false, purpose: 'sample' }, attempt);
+    for (const point of page.points) for (const id of pointId(textOf(at(point, 'id')))) reservoir.offer(id);
+    [offset] = pointId(page.next);
   } while (offset !== undefined);
   return reservoir.chosen();
+}
+
+async function scroll(
+  store: Qdrant,
+  {
+    offset,
+    with_payload,
+    purpose,
+  }: {
+    readonly offset: PointId | undefined;
+    readonly with_payload: false | readonly string[];
+    readonly purpose: string;
+  },
+  attempt: Attempt,
+): Promise<{ readonly points: readonly unknown[]; readonly next: string | null }> {
+  const from = offset === undefined ? {} : { offset };
+  const body = { limit: IDS_PER_CALL, ...from, with_payload, with_vector: false };
+  const result = await post(store, { path: '/scroll', body, purpose }, attempt);
+  return { points: listOf(at(result, 'points')), next: textOf(at(result, 'next_page_offset')) };
+}
+
+async function list(store: Qdrant, from: string | null, attempt: Attempt): Promise<ListedIds> {
+  const [offset] = pointId(from);
+  const asked = { offset, with_payload: payloadOf(store, false), purpose: 'list of ids' };
+  const { points, next } = await scroll(store, asked, attempt);
+  return { ids: points.flatMap((point) => entryOf(store, point).id ?? []), next };
+}
+
+async function chunksOf(store: Qdrant, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
+  const { idKey, contentKey, versionKey } = store;
+  const keys = [idKey, contentKey, versionKey].filter((key) => key !== undefined);
+  const shown = { with_payload: keys.length > 0 && keys, with_vector: false };
+  const purpose = 'look-up of chunks';
+  if (idKey === undefined) {
+    const body = { ids: ids.flatMap(pointId).slice(0, MOST_CHUNKS), ...shown };
+    const points = listOf(await post(store, { path: '', body, purpose }, attempt));
+    const asked = new Map(ids.map((id) => [canonicalId(id), id]));
+    return toChunks(points.map((point) => entryOf(store, point))).map((chunk) => ({
+      ...chunk,
+      id: asked.get(canonicalId(chunk.id)) ?? chunk.id,
+    }));
+  }
+  const filter = { must: [{ key: idKey, match: { any: ids } }] };
+  const body = { filter, limit: MOST_CHUNKS, ...shown };
+  const result = await post(store, { path: '/scroll', body, purpose }, attempt);
+  return toChunks(listOf(at(result, 'points')).map((point) => entryOf(store, point)));
 }
 
 /** Documents by a key of the payload. */
@@ -269,12 +327,13 @@ function withVector({ vectorName }: Qdrant): true | readonly string[] {
 }
 
 /** A point without the named vector is no neighbour either. */
-function entryOf({ idKey, contentKey, vectorName }: Qdrant, point: unknown): Entry {
+function entryOf({ idKey, contentKey, versionKey, vectorName }: Qdrant, point: unknown): Entry {
   const payload = at(point, 'payload');
   return {
     id: textOf(idKey === undefined ? at(point, 'id') : fieldAt(payload, idKey)),
     vector: vectorOf(vectorName === undefined ? at(point, 'vector') : at(point, 'vector', vectorName)),
     content: contentKey === undefined ? null : textOf(fieldAt(payload, contentKey)),
+    version: versionKey === undefined ? null : textOf(fieldAt(payload, versionKey)),
   };
 }
 

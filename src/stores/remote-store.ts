@@ -3,12 +3,14 @@ import { sizeClass } from '../vector/size-class.ts';
 import { type Hit, toNearest } from './entries.ts';
 import { type Attempt, dimensionMismatch, failureCode, outcomeOf, outcomeOfScan, unsupported } from './outcome.ts';
 import type {
+  ListedIds,
   Nearest,
   NearestRequest,
   SampledVectors,
   SampleRequest,
   ScoreKind,
   StoreDescription,
+  StoredChunk,
   VectorStore,
 } from './vector-store.ts';
 
@@ -36,6 +38,9 @@ export interface StoreOperations<S extends StoreShape> {
     attempt: Attempt,
   ): Promise<Pick<StoreDescription, 'count' | 'isExactCount'> & Partial<Pick<StoreDescription, 'traits'>>>;
   existing(ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>>;
+  list(from: string | null, attempt: Attempt): Promise<ListedIds>;
+  /** At most MOST_CHUNKS; ids are never empty. */
+  chunks(ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]>;
   close(): void;
 }
 
@@ -65,6 +70,12 @@ export function createRemoteStore<S extends StoreShape>(operations: StoreOperati
         };
       }),
     existing: (ids, signal) => outcomeOf(signal, (attempt) => operations.existing(ids, attempt)),
+    list: (from, signal) => outcomeOf(signal, (attempt) => operations.list(from, attempt)),
+    chunks: (ids, signal) =>
+      outcomeOf(signal, async (attempt) => {
+        const possible = ids.filter((id) => id !== '');
+        return possible.length === 0 ? [] : operations.chunks(possible, attempt);
+      }),
     close: async () => operations.close(),
   };
 }

@@ -71,6 +71,26 @@ export interface SampledVectors {
   readonly isSeeded: boolean;
 }
 
+/** Ids of documents, some of all. */
+export interface ListedIds {
+  /** In no order of use; the id of a document with several chunks may come again, here or on a later page. */
+  readonly ids: readonly string[];
+  /** What to ask for next, in the words of the store; null when this was the last page. */
+  readonly next: string | null;
+}
+
+export interface StoredChunk {
+  /** Of its document. */
+  readonly id: string;
+  /** Version, hash or time of the document that it was made of; null where the config names no field or it has none. */
+  readonly version: string | null;
+  /** Null where the store keeps no text of it. */
+  readonly content: string | null;
+}
+
+/** Chunks that one call gives at most; of documents with more, some are left out. */
+export const MOST_CHUNKS = 2000;
+
 export interface StoreDescription {
   readonly count: number;
   /** Whether `count` is exact or an estimate of the store. */
@@ -122,6 +142,15 @@ export interface VectorStore {
   describe(signal: AbortSignal): Promise<StoreOutcome<StoreDescription>>;
   /** Which of these ids are in the store. */
   existing(ids: readonly string[], signal: AbortSignal): Promise<StoreOutcome<ReadonlySet<string>>>;
+  /**
+   * The ids of all documents, page by page. A write while they are listed may hide one or show it twice. A place to go
+   * on from may be forgotten by the store after a minute, which is `failed`; then the list begins anew.
+   *
+   * @param from null for the first page, then `next` of the page before
+   */
+  list(from: string | null, signal: AbortSignal): Promise<StoreOutcome<ListedIds>>;
+  /** The chunks of these documents, at most MOST_CHUNKS; nothing of a document that is not there. */
+  chunks(ids: readonly string[], signal: AbortSignal): Promise<StoreOutcome<readonly StoredChunk[]>>;
   /** Gives connections back. */
   close(): Promise<void>;
 }

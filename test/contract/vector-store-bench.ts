@@ -12,6 +12,8 @@ export interface StoreAbilities {
   readonly seededSample: boolean;
   /** Left out: any. `plain`: a filter language without escapes, which must refuse what it cannot write. */
   readonly filterValues?: 'plain';
+  /** Left out: yes. Whether it lists the ids of all documents; without it that must be `unsupported`. */
+  readonly lists?: false;
   /** Documents of the large index; a stand-in for a store may ask for fewer than 20,000. */
   readonly manyDocuments: number;
 }
@@ -30,7 +32,7 @@ export interface TestIndex {
   add(documents: readonly VectorDocument[]): Promise<void>;
   /** Builds the index anew, with other settings; left out where a store cannot. */
   rebuild?(): Promise<void>;
-  /** The adapter, with `content` and the fields `topic` and `language` of the documents in reach. */
+  /** The adapter, with `content` and the fields `topic` and `language` of the documents in reach; `language` is their version. */
   open(access: StoreAccess): VectorStore;
   drop(): Promise<void>;
 }

@@ -9,14 +9,18 @@ const documents = topicByTopic({ count: 60, dimensions, topics: 3 });
 const vector = documents[0]?.vector ?? new Float32Array(dimensions);
 const request = { vector, k: 5, filter: {}, exact: false, withContent: false };
 
-const calls: readonly [string, (store: VectorStore, signal: AbortSignal) => Promise<StoreOutcome<unknown>>][] = [
+const everyCall: readonly [string, (store: VectorStore, signal: AbortSignal) => Promise<StoreOutcome<unknown>>][] = [
   ['search', (store, signal) => store.nearest(request, signal)],
   ['description', (store, signal) => store.describe(signal)],
   ['look-up of ids', (store, signal) => store.existing(['doc-00001'], signal)],
+  ['list of ids', (store, signal) => store.list(null, signal)],
+  ['look-up of chunks', (store, signal) => store.chunks(['doc-00001'], signal)],
   ['sample', (store, signal) => store.sample({ n: 5, seed: 1, withContent: false }, signal)],
 ];
 
 export function describeOutage(bench: Bench): void {
+  const calls = everyCall.filter(([name]) => name !== 'list of ids' || bench.abilities.lists !== false);
+
   describe('a store that is away', () => {
     let index: TestIndex;
     beforeAll(async () => {

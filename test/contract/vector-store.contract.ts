@@ -8,6 +8,7 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { topicByTopic } from '../support/vector-documents.ts';
 import type { Bench, LargeIndex, StoreAbilities, StoreService, TestIndex } from './vector-store-bench.ts';
+import { describeContent } from './vector-store-content.contract.ts';
 import { describeDescription } from './vector-store-description.contract.ts';
 import { describeOutage } from './vector-store-outage.contract.ts';
 import { describeSample } from './vector-store-sample.contract.ts';
@@ -63,6 +64,7 @@ export function describeVectorStore(abilities: StoreAbilities, start: () => Prom
 
   describeSearch(bench);
   describeSample(bench);
+  describeContent(bench);
   describeDescription(bench);
   describeOutage(bench);
 }

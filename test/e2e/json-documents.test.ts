@@ -66,6 +66,7 @@ const elsewhere = [
   'golden generate',
   'golden promote',
   'golden cancel',
+  'index check',
   'judge status',
   'judge run',
   'judge review',

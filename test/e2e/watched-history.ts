@@ -22,9 +22,9 @@ const values = {
   k: '10',
 };
 
-/** Of what this service does not have: a judge, a golden set that forbids something, and an hour to ask the baseline again in. */
+/** Of what this service does not have: a judge, a golden set that forbids something, an hour to ask the baseline again in, and a manifest of the index. */
 const ABSENT =
-  /recalld_(live_(ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|golden_forbidden|repeat_density)/;
+  /recalld_(live_(ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|golden_forbidden|repeat_density)|recalld_index_(?!info)/;
 
 /** Changes nothing but one topic and the changes of one check that the config does not have. */
 export function describeHistory(watched: () => WatchedService): void {

@@ -83,6 +83,7 @@ export function openChroma(
   server: Pick<ChromaServer, 'headers'>,
   collection: string,
   { url, timeoutMs, retries }: StoreAccess,
+  idKey?: string,
 ): VectorStore {
   return createChromaStore({
     api: {
@@ -98,6 +99,8 @@ export function openChroma(
     tenant: 'default_tenant',
     database: 'default_database',
     collection,
+    idKey,
+    versionKey: 'language',
   });
 }
 

@@ -127,6 +127,26 @@ function searched(index: Engine, body: Body, flavour: string): FakeAnswer {
       hits.map((hit) => [hit.row, scoreOf(index, hit)]),
     );
   }
+  if (body.aggs === undefined) {
+    const [[name, wanted] = ['', []]] = Object.entries<Body>(body.query.terms);
+    const rows = [...index.rows.values()].filter(({ fields }) => wanted.includes(fields[name]));
+    return answer(
+      index,
+      body,
+      flavour,
+      rows.slice(0, body.size).map((row) => [row, 1]),
+    );
+  }
+  if (body.aggs.ids.composite !== undefined) {
+    const { size, sources, after } = body.aggs.ids.composite;
+    const ids = [...index.rows.values()]
+      .map(({ fields }): Body => fields[sources[0].id.terms.field])
+      .toSorted((a, b) => (a < b ? -1 : 1));
+    const page = ids.filter((id) => after === undefined || id > after.id).slice(0, size);
+    const buckets = page.map((id) => ({ key: { id }, doc_count: 1 }));
+    const last = page.length === 0 ? {} : { after_key: { id: page.at(-1) } };
+    return { json: { hits: { hits: [] }, aggregations: { ids: { buckets, ...last } } } };
+  }
   const { field, include } = body.aggs.ids.terms;
   const known = new Set([...index.rows.values()].map(({ fields }) => fields[field]));
   const buckets = include.filter((id: string) => known.has(id)).map((key: string) => ({ key, doc_count: 1 }));

@@ -25,6 +25,8 @@ import { createGoldenSets } from '../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../src/golden/sql/golden-ticks.ts';
 import { createRetrieverLimits } from '../../src/golden/sql/retriever-limits.ts';
 import type { WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
+import { createDocumentsTable } from '../../src/index-truth/documents-table.ts';
+import { createRoundsTable } from '../../src/index-truth/rounds-table.ts';
 import { createLiveSamples } from '../../src/live/sql/live-samples.ts';
 import { createLiveTraffic } from '../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../src/live/sql/live-windows.ts';
@@ -93,6 +95,14 @@ export async function startGoldenWorker(
   const baselines = createGoldenBaselines(pool);
   const deps: JobDeps = {
     judge: async () => undefined,
+    indexPlans: [],
+    indexTruth: {
+      indexDocuments: createDocumentsTable(pool),
+      indexRounds: createRoundsTable(pool),
+      measurements,
+      clock,
+      logger,
+    },
     sets,
     runs,
     rotations,

@@ -1,20 +1,25 @@
 /** A vector store in memory that searches exactly, for tests of what is built on stores. */
 
+import { drawn } from '../../src/stats/random.ts';
 import type {
+  ListedIds,
   Nearest,
   NearestRequest,
   SampledVectors,
+  SampleRequest,
   StoreDescription,
+  StoredChunk,
   StoreOutcome,
   VectorStore,
 } from '../../src/stores/vector-store.ts';
-import type { Matrix } from '../../src/vector/matrix.ts';
+import { type Matrix, matrixOf } from '../../src/vector/matrix.ts';
 import { nearestNeighbours } from '../../src/vector/nearest-neighbours.ts';
 
 export interface MemoryChunk {
   readonly id: string;
   readonly vector: Float32Array;
   readonly content: string | null;
+  readonly version?: string | null;
 }
 
 export class MemoryVectorStore implements VectorStore {
@@ -31,7 +36,7 @@ export class MemoryVectorStore implements VectorStore {
     this.hold(chunks);
   }
 
-  get chunks(): readonly MemoryChunk[] {
+  get held(): readonly MemoryChunk[] {
     return this.#chunks;
   }
 
@@ -63,11 +68,18 @@ export class MemoryVectorStore implements VectorStore {
     return ok({ neighbours, isShort: neighbours.length < k });
   }
 
-  /** All that it holds. */
-  async sample(): Promise<StoreOutcome<SampledVectors>> {
+  /** All that it holds where it is no more than was asked for. */
+  async sample({ n, seed, withContent }: Partial<SampleRequest> = {}): Promise<StoreOutcome<SampledVectors>> {
     if (this.failure !== null) return this.#failed(this.failure);
-    const contents = this.#chunks.map(() => null);
-    return ok({ ids: this.#chunks.map(({ id }) => id), vectors: this.#matrix, contents, isSeeded: true });
+    const rows = this.#chunks.map((_, row) => row);
+    const some = n === undefined || n >= rows.length ? rows : drawn(rows, n, seed ?? 1);
+    const chunks = some.flatMap((row) => this.#chunks[row] ?? []);
+    return ok({
+      ids: chunks.map(({ id }) => id),
+      vectors: some.length === rows.length ? this.#matrix : matrixOf(chunks.map(({ vector }) => vector)),
+      contents: chunks.map(({ content }) => (withContent === true ? content : null)),
+      isSeeded: true,
+    });
   }
 
   async describe(): Promise<StoreOutcome<StoreDescription>> {
@@ -86,6 +98,20 @@ export class MemoryVectorStore implements VectorStore {
     if (this.failure !== null) return this.#failed(this.failure);
     const held = new Set(this.#chunks.map(({ id }) => id));
     return ok(new Set(ids.filter((id) => held.has(id))));
+  }
+
+  async list(from: string | null): Promise<StoreOutcome<ListedIds>> {
+    if (this.failure !== null) return this.#failed(this.failure);
+    const start = Number(from ?? 0);
+    const ids = this.#chunks.slice(start, start + 1000).map(({ id }) => id);
+    return ok({ ids, next: start + 1000 < this.#chunks.length ? String(start + 1000) : null });
+  }
+
+  async chunks(ids: readonly string[]): Promise<StoreOutcome<readonly StoredChunk[]>> {
+    if (this.failure !== null) return this.#failed(this.failure);
+    const wanted = new Set(ids);
+    const found = this.#chunks.filter(({ id }) => wanted.has(id));
+    return ok(found.map(({ id, content, version = null }) => ({ id, content, version })));
   }
 
   async close(): Promise<void> {}

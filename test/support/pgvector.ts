@@ -67,7 +67,8 @@ function tableIndex(pool: Pool, table: string, metric: VectorMetric): TestIndex 
     async rebuild() {
       await pool.query(`reindex index ${table}_hnsw`);
     },
-    open: ({ url, timeoutMs }) => createPgvectorStore(pgvectorSettings({ url, table, metric, timeoutMs })),
+    open: ({ url, timeoutMs }) =>
+      createPgvectorStore(pgvectorSettings({ url, table, metric, timeoutMs, version: 'language' })),
     async drop() {
       await pool.query(`drop table ${table}`);
     },

@@ -45,6 +45,8 @@ export function scriptedStore(script: Partial<Script>): VectorStore {
     nearest: async (request) => script.nearest?.(request) ?? unsupported,
     sample: async (request) => script.sample?.(request) ?? unsupported,
     describe: async () => script.describe?.() ?? unsupported,
+    list: async () => unsupported,
+    chunks: async () => unsupported,
     existing: async (ids) => script.existing?.(ids) ?? unsupported,
     close: async () => undefined,
   };

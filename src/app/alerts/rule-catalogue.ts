@@ -5,6 +5,7 @@
 import { checksGroup } from '../../checks/alerts.ts';
 import { goldenGroup } from '../../golden/alerts.ts';
 import { objectivesGroup } from '../../golden/objectives.ts';
+import { indexGroup } from '../../index-truth/alerts.ts';
 import { judgingGroup } from '../../judging/alerts.ts';
 import { feedbackGroup, liveGroup } from '../../live/alerts.ts';
 import { type RuleGroup, type RuleSettings, series } from '../../metrics/alert-rules.ts';
@@ -30,6 +31,7 @@ export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
     liveGroup(),
     feedbackGroup(),
     partsGroup(),
+    indexGroup(),
     judgingGroup(),
     objectivesGroup(settings),
     configuredGroup(settings),

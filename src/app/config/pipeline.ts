@@ -7,6 +7,7 @@ import { densitySchema } from '../../density/config.ts';
 import { embedderSchema } from '../../embedders/config.ts';
 import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
 import { defaultCutoffs } from '../../golden/rules/run.ts';
+import { indexSchema, refuseIndexWithoutStore } from '../../index-truth/config.ts';
 import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
 import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
 import { partsNeededBy, type RetrieverConfig, retrieverSchema, textFieldMissingIn } from '../../retrievers/config.ts';
@@ -119,6 +120,7 @@ export const pipelineSchema = z
     feedback: feedbackPolicySchema,
     density: densitySchema.optional(),
     judged: judgedSchema.optional(),
+    index: indexSchema.optional(),
     golden: z
       .array(goldenSchema)
       .default([])
@@ -136,7 +138,8 @@ export const pipelineSchema = z
   .superRefine(refuseUnjudgeableChecks)
   .superRefine(refuseMissingParts)
   .superRefine(refuseDensityWithoutStore)
-  .superRefine(refuseUnjudgeableTraffic);
+  .superRefine(refuseUnjudgeableTraffic)
+  .superRefine(refuseIndexWithoutStore);
 
 /** A check of the drift watches with the defaults when `density` is left out. */
 function refuseDensityWithoutStore(

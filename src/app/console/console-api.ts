@@ -62,6 +62,7 @@ function consolePipelines({ config, pipelines }: Dependencies): ConsolePipeline[
   return pipelines.map(({ name, golden, checks }) => ({
     name,
     showsText: config.pipelines.find((one) => one.name === name)?.privacy.text !== 'hash',
+    isIndexed: config.pipelines.find((one) => one.name === name)?.index !== undefined,
     isJudged: config.pipelines.find((one) => one.name === name)?.judged !== undefined,
     golden,
     floors: checks.floors,

@@ -10,6 +10,7 @@ import type { LabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
 import type { RunReads } from '../../golden/sql/run-results.ts';
 import type { GoldenSchedule } from '../../golden/watched-pipeline.ts';
+import type { IndexPageDeps } from '../../index-truth/index-reads.ts';
 import type { JudgePageDeps } from '../../judging/judge-reads.ts';
 import type { FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
 import type { TrafficReads } from '../../live/sql/traffic-reads.ts';
@@ -23,6 +24,7 @@ export interface ConsolePipeline {
   /** False in hash mode: then no text of a query is shown, whatever is stored. */
   readonly showsText: boolean;
   readonly isJudged: boolean;
+  readonly isIndexed: boolean;
   readonly golden: readonly Pick<GoldenSchedule, 'set' | 'cron'>[];
   readonly floors: readonly { readonly measure: string; readonly below: number }[];
 }
@@ -42,13 +44,14 @@ export interface ConsoleDeps
     LabelFixes,
     DensityRouteDeps,
     DeploymentsDeps,
+    IndexPageDeps,
     JudgePageDeps,
     FeedbackSummaryDeps {
   readonly incidents: Pick<Incidents, 'find' | 'list' | 'open'>;
   readonly logger: Logger;
   readonly site: SiteSettings;
   readonly baselines: GoldenBaselines;
-  readonly measurements: Pick<Measurements, 'series'>;
+  readonly measurements: Pick<Measurements, 'latest' | 'series'>;
   readonly runReads: RunReads;
   readonly annotations: Annotations;
   readonly trafficReads: TrafficReads;

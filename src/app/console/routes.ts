@@ -25,6 +25,8 @@ import { LabelsPage, type LabelsPageData } from '../../golden/pages/labels-page.
 import { QueryPage } from '../../golden/pages/query-page.tsx';
 import { RunPage } from '../../golden/pages/run-page.tsx';
 import type { Acceptance } from '../../golden/rules/labels.ts';
+import { IndexPage } from '../../index-truth/index-page.tsx';
+import { readIndexPage } from '../../index-truth/index-reads.ts';
 import { JudgePage } from '../../judging/judge-page.tsx';
 import { readJudgePage, storeGrade } from '../../judging/judge-reads.ts';
 import { TrafficPage } from '../../live/pages/traffic-page.tsx';
@@ -149,6 +151,10 @@ const pages: Readonly<Record<string, Show>> = {
     DensityPage({ frame, data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range) }),
   '/pipelines/:pipeline/traffic': async (deps, frame, { pipeline }) =>
     TrafficPage({ frame, data: await readTrafficPage(deps, findPipeline(deps, pipeline), frame.range) }),
+  '/pipelines/:pipeline/index': async (deps, frame, { pipeline }) => {
+    const { name, isIndexed } = findPipeline(deps, pipeline);
+    return IndexPage({ frame, data: await readIndexPage(deps, name, isIndexed) });
+  },
   '/pipelines/:pipeline/judge': async (deps, frame, { pipeline }, query) => {
     const { name, isJudged, showsText } = findPipeline(deps, pipeline);
     return JudgePage({ frame, data: await readJudgePage(deps, name, isJudged && showsText, query) });

@@ -6,7 +6,7 @@ import type { Observations } from './observations.ts';
 import { besideOf, type CauseRanking, rankCauses } from './rank-causes.ts';
 import { readPartSigns } from './read-part-signs.ts';
 import { readRunSigns } from './read-run-signs.ts';
-import type { Sign } from './signs.ts';
+import type { Sign, SignName } from './signs.ts';
 
 /** Longest summary, in characters: what an annotation of an alert or a line of a chat takes. */
 export const MAX_SUMMARY_LENGTH = 300;
@@ -21,9 +21,33 @@ export interface Findings extends CauseRanking, Pick<CauseText, 'title' | 'actio
 export function diagnose(observed: Observations): Findings {
   const signs = [...readRunSigns(observed.run), ...readPartSigns(observed)];
   const effects = effectsOf(observed, signs);
-  const ranking = rankCauses(signs, effects, failedShareOf(observed.run));
+  const ranking = rankCauses(undenied(signs), effects, failedShareOf(observed.run));
   const { title, action } = causeTexts[ranking.cause];
   return { ...ranking, title, action, summary: summarise(ranking, effects), signs };
+}
+
+/** What a part of the store may lack or hold without these showing it. */
+const wellStates: Readonly<Partial<Record<SignName, string>>> = {
+  score: 'steady',
+  results: 'intact',
+  documents: 'same',
+  labels: 'alive',
+  store_size: 'steady',
+  canary: 'same',
+  density: 'steady',
+  sentinel: 'stands',
+};
+
+/**
+ * Documents that were looked up by their ids are known to be missing or mixed: that golden questions and counts show
+ * nothing of it does not speak against it, since they stand for others.
+ */
+function undenied(signs: readonly Sign[]): readonly Sign[] {
+  const isKnown = signs.some(
+    ({ name, state }) =>
+      (name === 'index_documents' && state === 'missing') || (name === 'index_models' && state === 'mixed'),
+  );
+  return isKnown ? signs.filter(({ name, state }) => wellStates[name] !== state) : signs;
 }
 
 function summarise(ranking: CauseRanking, effects: readonly Effect[]): string {

@@ -20,6 +20,7 @@ export const effectKinds = [
   'density',
   'recall',
   'canary',
+  'index',
   'runs',
 ] as const;
 
@@ -64,11 +65,14 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   filter: { moves: answers, through: ['empty', 'answers'] },
   live_traffic: { moves: ['live_errors', 'live_empty', 'feedback', 'relevance'], through: [] },
   index_parameters: { moves: ['score', 'feedback', 'relevance', 'recall', 'latency'], through: ['answers'] },
-  index_lost_documents: { moves: [...answers, 'labels', 'density'], through: ['empty', 'stale', 'answers'] },
-  corpus_changed: { moves: ['score', 'feedback', 'relevance', 'labels', 'density'], through: ['stale', 'answers'] },
+  index_lost_documents: { moves: [...answers, 'labels', 'density', 'index'], through: ['empty', 'stale', 'answers'] },
+  corpus_changed: {
+    moves: ['score', 'feedback', 'relevance', 'labels', 'density', 'index'],
+    through: ['stale', 'answers'],
+  },
   ids_renamed: { moves: ['score', 'labels', 'density'], through: ['stale', 'answers'] },
-  old_index: { moves: [...answers, 'labels', 'density'], through: ['empty', 'stale', 'answers'] },
-  split_index: { moves: [...answers, 'labels', 'density'], through: ['empty', 'stale', 'answers'] },
+  old_index: { moves: [...answers, 'labels', 'density', 'index'], through: ['empty', 'stale', 'answers'] },
+  split_index: { moves: [...answers, 'labels', 'density', 'index'], through: ['empty', 'stale', 'answers'] },
   one_segment: {
     moves: [...answers, 'failures', 'live_errors', 'labels'],
     through: ['failed', 'timed_out', 'empty', 'stale', 'answers'],
@@ -80,7 +84,7 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
     moves: effectKinds.filter((kind) => kind !== 'runs' && kind !== 'judge'),
     through: effectParts.filter((part) => part !== 'unshared'),
   },
-  embedding_model: { moves: [...answers, 'density', 'canary'], through: ['empty', 'answers'] },
+  embedding_model: { moves: [...answers, 'density', 'canary', 'index'], through: ['empty', 'answers'] },
   uncovered_topic: { moves: ['density', 'live_empty', 'feedback', 'relevance'], through: [] },
   unlike_golden: { moves: ['feedback', 'relevance'], through: [] },
   judge: { moves: ['judge', 'relevance'], through: [] },

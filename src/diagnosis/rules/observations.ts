@@ -5,6 +5,7 @@ import type { CanaryVerdict } from '../../density/rules/embedding-canary.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { OutcomeCounts } from '../../golden/rules/run.ts';
 import type { RunFailure } from '../../golden/rules/run-failure.ts';
+import type { WrongShare } from '../../index-truth/rules/index-signs.ts';
 import type { DropState } from '../../judging/rules/relevance-drop.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
 import type { EffectKind } from './explains.ts';
@@ -24,6 +25,8 @@ export interface Observations {
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
   readonly canary: ObservedCanary | null;
+  /** What is wrong with the index against its manifest, by kind; empty where nobody looks. */
+  readonly index: readonly WrongShare[];
   /** Annotated and detected, since the last good look at the pipeline, newest first. */
   readonly deployments: readonly Deployment[];
   readonly density: ObservedDensity | null;

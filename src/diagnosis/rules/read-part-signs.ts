@@ -1,6 +1,8 @@
 /** Signs beside those of golden runs: live queries, the parts of a pipeline, what changed, and recalld itself. */
 
 import type { Deployment } from '../../deployments/rules/deployment.ts';
+import type { FindingKind } from '../../index-truth/rules/finding-kinds.ts';
+import { isWrong, type WrongShare, wrongSentence } from '../../index-truth/rules/index-signs.ts';
 import { percent } from '../../text/spelling.ts';
 import type {
   Observations,
@@ -25,7 +27,7 @@ const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
 const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 
 export function readPartSigns(observed: Omit<Observations, 'run' | 'alarmed'>): Sign[] {
-  const { live, relevance, judge, store, annRecall, canary, deployments, density, topics, sentinel, ownWork } =
+  const { live, relevance, judge, store, annRecall, canary, index, deployments, density, topics, sentinel, ownWork } =
     observed;
   return [
     ...(live.errors === null ? [] : readLiveErrors(live.errors)),
@@ -35,6 +37,7 @@ export function readPartSigns(observed: Omit<Observations, 'run' | 'alarmed'>): 
     ...readStore(store),
     ...(annRecall === null ? [] : [readRecall(annRecall)]),
     ...(canary === null ? [] : [readCanary(canary)]),
+    ...readIndex(index),
     ...readDetected(deployments),
     readAnnotated(deployments),
     ...(density === null ? [] : [readDensity(density)]),
@@ -109,6 +112,45 @@ function readCanary({ median, least, verdict }: ObservedCanary): Sign {
   return verdict === 'changed'
     ? sign('canary', 'changed', `Fixed texts have other vectors than at first: ${numbers}.`)
     : sign('canary', 'same', `Fixed texts have the same vectors as at first: ${numbers}.`);
+}
+
+/** The share that is wrong in the worst way counts where several are of one sign. */
+function readIndex(index: readonly WrongShare[]): Sign[] {
+  const worstOf = (...kinds: readonly FindingKind[]): WrongShare | undefined =>
+    index.filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => b.ciLow - a.ciLow)[0];
+  const [missing, left, models] = [
+    worstOf('missing', 'unretrievable'),
+    worstOf('orphaned', 'superseded'),
+    worstOf('other_model'),
+  ];
+  return [
+    ...stated(
+      missing,
+      sign('index_documents', 'missing', said(missing)),
+      sign('index_documents', 'whole', 'No document of the manifest is missing in the store.'),
+    ),
+    ...stated(
+      left,
+      sign('index_leftovers', 'some', said(left)),
+      sign('index_leftovers', 'none', 'The store holds nothing that it should no longer hold.'),
+    ),
+    ...stated(
+      models,
+      sign('index_models', 'mixed', said(models)),
+      sign('index_models', 'one', 'Stored vectors are those that the embedder makes of their texts.'),
+    ),
+  ];
+}
+
+/** One of the two, or neither where it is not known. */
+function stated<Found>(one: WrongShare | undefined, wrong: Found, well: Found): Found[] {
+  if (one === undefined) return [];
+  if (isWrong(one)) return [wrong];
+  return one.value === 0 ? [well] : [];
+}
+
+function said(one: WrongShare | undefined): string {
+  return one === undefined ? '' : wrongSentence(one);
 }
 
 /** What probes saw to have changed. */

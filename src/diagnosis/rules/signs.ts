@@ -48,6 +48,11 @@ export const signStates = {
   golden_set: ['same', 'new_version'],
   store_size: ['steady', 'grew', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
+  /** The store against its manifest, where one is given. */
+  index_documents: ['whole', 'missing'],
+  /** What the store should no longer hold, and old chunks beside new ones. */
+  index_leftovers: ['none', 'some'],
+  index_models: ['one', 'mixed'],
   index_settings: ['changed'],
   canary: ['same', 'changed'],
   embedder: ['changed'],

@@ -157,6 +157,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     topics: { lost_content: 1.5 },
     sentinel: { fallen: 0.3 },
     those_left: { stay: 1, move: -3.5 },
+    index_documents: { missing: 4, whole: -4 },
   },
   corpus_changed: {
     ...answered,
@@ -172,6 +173,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     labels: { alive: -4, some_gone: 2, many_gone: 3.5 },
     those_left: { stay: -0.7, move: -2 },
     store_size: { steady: -1, grew: 1.5, fell: -1.5, emptied: -4 },
+    index_leftovers: { some: 0.5 },
   },
   ids_renamed: {
     ...answered,
@@ -202,6 +204,8 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     canary: { changed: -3 },
     ann_recall: { fell: -1.5 },
     those_left: { stay: 0.7, move: -0.5 },
+    index_documents: { missing: 1.5 },
+    index_leftovers: { some: 1.5, none: -2 },
   },
   split_index: {
     ...answered,
@@ -298,6 +302,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     embedder: { changed: 3 },
     deployment: { embedder: 1 },
     those_left: { stay: -2.5 },
+    index_models: { mixed: 4.5, one: -1 },
   },
   uncovered_topic: {
     ...answered,

@@ -3,13 +3,14 @@
  * exported as. Sentences, thresholds, the catalogue of metrics, the export and the pages are made from these rows; adding
  * a measure takes a row and the code that takes it. Golden scores are no rows: their keys are those of `ir`.
  */
+import { indexMeasures } from './index-measures.ts';
 import { judgedMeasures } from './judged-measures.ts';
 import type { JudgedMeasure, Measure, MeasureGauge } from './measure-row.ts';
 import { partMeasures } from './part-measures.ts';
 import { trafficMeasures } from './traffic-measures.ts';
 
-/** In reading order: traffic, feedback, density, judged scores, then the store, its index and the embedder, then golden runs. */
-export const measureTable = { ...trafficMeasures, ...judgedMeasures, ...partMeasures } as const;
+/** In reading order: traffic, feedback, density, judged scores, the index against its manifest, then the store, its index and the embedder, then golden runs. */
+export const measureTable = { ...trafficMeasures, ...judgedMeasures, ...indexMeasures, ...partMeasures } as const;
 
 type MeasureName = keyof typeof measureTable;
 
@@ -70,6 +71,10 @@ const gapReasons: Readonly<Record<string, string>> = {
   judge_failing: 'the judge fails too often',
   judge_in_doubt: 'the judge may have changed',
   no_judge: 'people alone grade',
+  store_slow: 'the store has slowed down',
+  retriever_failed: 'the retriever did not answer',
+  manifest_unreadable: 'the manifest cannot be read',
+  too_few_changes: 'too few documents changed',
 };
 
 /** Why a measure came to no value, in words; a reason that is not known here loses its underscores. */

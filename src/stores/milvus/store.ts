@@ -6,10 +6,17 @@
 import type { JsonApiSettings } from '../../outbound/json-api.ts';
 import { type Fields, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
 import { createReservoir } from '../../stats/random.ts';
-import { type Entry, type Hit, knownIds, needsVectors, readSample, vectorsPerCall } from '../entries.ts';
+import { type Entry, type Hit, knownIds, needsVectors, readSample, toChunks, vectorsPerCall } from '../entries.ts';
 import { type Attempt, failureCode, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
-import type { NearestRequest, SampledVectors, SampleRequest, VectorStore } from '../vector-store.ts';
+import {
+  MOST_CHUNKS,
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type StoredChunk,
+  type VectorStore,
+} from '../vector-store.ts';
 import {
   anyOf,
   createMilvusCalls,
@@ -30,6 +37,8 @@ export interface MilvusSettings {
   readonly id: string;
   /** Field of the text of a chunk. */
   readonly content?: string | undefined;
+  /** Field of the version of the document that a chunk was made of. */
+  readonly version?: string | undefined;
 }
 
 /** Milvus returns fewer than 16,384 entities to one query. */
@@ -69,6 +78,10 @@ export function createMilvusStore(settings: MilvusSettings): VectorStore {
     sample: (request, attempt) => sample(store, request, attempt),
     describe: async (_, attempt) => ({ count: await count(store, attempt), isExactCount: true }),
     existing: (ids, attempt) => existing(store, ids, attempt),
+    list: async () => {
+      throw unsupported('Milvus lists no ids over REST, which promises no order to go on in.');
+    },
+    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: calls.close,
   });
 }
@@ -187,15 +200,26 @@ async function existing(store: Milvus, ids: readonly string[], attempt: Attempt)
   });
 }
 
+async function chunksOf(store: Milvus, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
+  const { id, content, version } = store;
+  const { types } = await store.shapes.current(attempt);
+  const filter = anyOf(types, id, ids);
+  if (filter === null) return [];
+  const outputFields = [id, content, version].filter((name) => name !== undefined);
+  const rows = await query(store, { filter, limit: MOST_CHUNKS, outputFields }, 'look-up of chunks', attempt);
+  return toChunks(rows.map((row) => entryOf(store, row)));
+}
+
 function contentField({ content }: Milvus, withContent: boolean): readonly string[] {
   return withContent && content !== undefined ? [content] : [];
 }
 
-function entryOf({ id, embedding, content }: Milvus, row: Fields): Entry {
+function entryOf({ id, embedding, content, version }: Milvus, row: Fields): Entry {
   return {
     id: textOf(row[id]),
     vector: vectorOf(row[embedding]),
     content: content === undefined ? null : textOf(row[content]),
+    version: version === undefined ? null : textOf(row[version]),
   };
 }
 

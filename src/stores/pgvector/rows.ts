@@ -2,14 +2,17 @@
 import { cosineOfScore, cosineSimilarity } from '../../vector/matrix.ts';
 import { inPortions, toSample } from '../entries.ts';
 import { dimensionMismatch } from '../outcome.ts';
-import type {
-  Nearest,
-  NearestRequest,
-  Neighbour,
-  SampledVectors,
-  SampleRequest,
-  ScoreKind,
-  VectorMetric,
+import {
+  type ListedIds,
+  MOST_CHUNKS,
+  type Nearest,
+  type NearestRequest,
+  type Neighbour,
+  type SampledVectors,
+  type SampleRequest,
+  type ScoreKind,
+  type StoredChunk,
+  type VectorMetric,
 } from '../vector-store.ts';
 import { CallFailure, type Query } from './session.ts';
 import { quoted, type Table, type TableSettings } from './table.ts';
@@ -22,20 +25,64 @@ export async function existingIds(
   settings: TableSettings,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const { castTo, couldBe } = comparisons[table.idType] ?? asText;
-  const column = quoted(settings.id);
-  // Compared in its own type, so that an index on the column is of use.
-  const left = castTo === null ? `${column}::text` : column;
-  const right = castTo === null ? '$1::text[]' : `$1::text[]::${castTo}[]`;
+  const { column, left, cast, couldBe } = idOf(table, settings);
   const found = new Set<string>();
   for (const portion of inPortions(ids.filter(couldBe), IDS_PER_QUERY)) {
     const rows = await query<{ id: string }>(
-      `select distinct ${column}::text as id from ${table.name} where ${left} = any(${right})`,
+      `select distinct ${column}::text as id from ${table.name} where ${left} = any($1::text[]${cast('[]')})`,
       [portion],
     );
     for (const { id } of rows) found.add(id);
   }
   return found;
+}
+
+/** In the order of the ids, so that an index on the column is walked along. */
+export async function listIds(
+  query: Query,
+  table: Table,
+  settings: TableSettings,
+  from: string | null,
+): Promise<ListedIds> {
+  const { left, cast } = idOf(table, settings);
+  const rows = await query<{ id: string }>(
+    `select id::text as id
+     from (
+       select distinct ${left} as id from ${table.name}
+       where ${left} is not null and ${quoted(settings.embedding)} is not null and ($1::text is null or ${left} > $1::text${cast('')})
+       order by 1 limit $2::int
+     ) as page
+     order by page.id`,
+    [from, IDS_PER_QUERY],
+  );
+  const ids = rows.map(({ id }) => id);
+  return { ids, next: ids.length < IDS_PER_QUERY ? null : (ids.at(-1) ?? null) };
+}
+
+export async function chunksOf(
+  query: Query,
+  table: Table,
+  settings: TableSettings,
+  ids: readonly string[],
+): Promise<readonly StoredChunk[]> {
+  const { column, left, cast, couldBe } = idOf(table, settings);
+  const content = settings.content === null ? 'null' : `${quoted(settings.content)}::text`;
+  // A time comes as ISO 8601 says, whatever the settings of the session.
+  const version = settings.version == null ? 'null' : `to_jsonb(${quoted(settings.version)}) #>> '{}'`;
+  return query<StoredChunk>(
+    `select ${column}::text as id, ${version} as version, ${content} as content from ${table.name}
+     where ${quoted(settings.embedding)} is not null and ${left} = any($1::text[]${cast('[]')}) limit $2::int`,
+    [ids.filter(couldBe), MOST_CHUNKS],
+  );
+}
+
+/** The column of the ids, compared in its own type, so that an index on it is of use. */
+function idOf(table: Table, { id }: TableSettings) {
+  const { castTo, couldBe } = comparisons[table.idType] ?? asText;
+  const column = quoted(id);
+  const left = castTo === null ? `${column}::text` : column;
+  const cast = (list: '' | '[]'): string => (castTo === null ? '' : `::${castTo}${list}`);
+  return { column, left, cast, couldBe };
 }
 
 interface Comparison {

@@ -2,7 +2,7 @@
 import { RecalldError } from '../../errors.ts';
 import { failed, outcomeOf, Refused, SCAN_PATIENCE } from '../outcome.ts';
 import type { StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
-import { existingIds, sampleRows, searchNearest } from './rows.ts';
+import { chunksOf, existingIds, listIds, sampleRows, searchNearest } from './rows.ts';
 import { classifyFailure, createSession, type Place, type Query } from './session.ts';
 import { describeTable, lookUpTable, type Table } from './table.ts';
 
@@ -15,6 +15,7 @@ export interface PgvectorSettings {
   readonly id: string;
   readonly embedding: string;
   readonly content: string | null;
+  readonly version?: string | null;
   readonly metric: VectorMetric;
   readonly timeoutMs: number;
   /** Where the config describes it, for messages. */
@@ -85,6 +86,10 @@ export function createPgvectorStore(settings: PgvectorSettings): VectorStore {
     describe: (signal) => scan('description', (query, table) => describeTable(query, table, settings), signal),
     existing: (ids, signal) =>
       call('look-up of ids', (query, table) => existingIds(query, table, settings, ids), settings.timeoutMs, signal),
+    list: (from, signal) =>
+      call('list of ids', (query, table) => listIds(query, table, settings, from), scanMs, signal),
+    chunks: (ids, signal) =>
+      call('look-up of chunks', (query, table) => chunksOf(query, table, settings, ids), settings.timeoutMs, signal),
     close: () => session.close(),
   };
 }

@@ -102,6 +102,8 @@ export interface TableSettings {
   readonly embedding: string;
   /** Column of the text of a chunk. */
   readonly content: string | null;
+  /** Column of the version of the document that a chunk was made of. */
+  readonly version?: string | null;
   /** Where the config describes the store. */
   readonly configField: string;
 }
@@ -150,7 +152,7 @@ export async function lookUpTable(query: Query, settings: TableSettings): Promis
      order by a.attnum`,
     [relation.oid],
   );
-  const column = (key: 'id' | 'embedding' | 'content', name: string): ColumnRow => {
+  const column = (key: 'id' | 'embedding' | 'content' | 'version', name: string): ColumnRow => {
     const found = columns.find((each) => each.name === name);
     if (found !== undefined) return found;
     const names = columns.map((each) => each.name).join(', ');
@@ -162,6 +164,7 @@ export async function lookUpTable(query: Query, settings: TableSettings): Promis
   const id = column('id', settings.id);
   const embedding = column('embedding', settings.embedding);
   if (settings.content !== null) column('content', settings.content);
+  if (settings.version != null) column('version', settings.version);
   const vectorType = searchableType(embedding, settings);
   const [extension] = await query<{ version: string }>(
     "select extversion as version from pg_extension where extname = 'vector'",

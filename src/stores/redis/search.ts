@@ -8,10 +8,18 @@
 import { listOf, textOf, vectorOf } from '../../outbound/json-value.ts';
 import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/json.ts';
-import { type Entry, type Hit, inPortions, knownIds, needsVectors, readSample } from '../entries.ts';
+import { type Entry, type Hit, inPortions, knownIds, needsVectors, readSample, toChunks } from '../entries.ts';
 import { type Attempt, failed, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
-import type { NearestRequest, SampledVectors, SampleRequest, VectorStore } from '../vector-store.ts';
+import {
+  type ListedIds,
+  MOST_CHUNKS,
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type StoredChunk,
+  type VectorStore,
+} from '../vector-store.ts';
 import {
   createRedisConnection,
   float32Bytes,
@@ -36,6 +44,8 @@ interface RedisSearchSettings {
   readonly id?: string | undefined;
   /** Field of the text of a chunk. */
   readonly content?: string | undefined;
+  /** Field of the version of the document that a chunk was made of. */
+  readonly version?: string | undefined;
 }
 
 const IDS_PER_CALL = 1000;
@@ -75,6 +85,8 @@ export function createRedisSearchStore(settings: RedisSearchSettings): VectorSto
     sample: (request, attempt) => sample(store, request, attempt),
     describe: async ({ count }) => ({ count, isExactCount: true }),
     existing: (ids, attempt) => existing(store, ids, attempt),
+    list: (from, attempt) => list(store, from, attempt),
+    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: connection.close,
   });
 }
@@ -153,26 +165,81 @@ async function sample(store: RedisSearch, request: SampleRequest, attempt: Attem
   );
 }
 
-async function walkedKeys(
-  { connection, index }: RedisSearch,
-  n: number,
-  seed: number,
-  attempt: Attempt,
-): Promise<string[]> {
+async function walkedKeys(store: RedisSearch, n: number, seed: number, attempt: Attempt): Promise<string[]> {
   const reservoir = createReservoir<string>(n, seed);
-  const cursor = ['WITHCURSOR', 'COUNT', IDS_PER_CALL, 'MAXIDLE', CURSOR_IDLE_MS];
-  const start = [index, '*', 'LOAD', 1, '@__key', ...cursor, 'DIALECT', 2];
-  let [page, next] = repliesOf(await ask(connection, 'FT.AGGREGATE', start, 'sample', attempt));
-  for (;;) {
-    for (const row of repliesOf(page).slice(1)) {
-      const key = replyText(valueAfter(repliesOf(row), '__key'));
-      if (key !== null) reservoir.offer(key);
-    }
-    const id = replyText(next);
-    if (id === null || id === '0') return reservoir.chosen();
-    const read = ['READ', index, id, 'COUNT', IDS_PER_CALL];
-    [page, next] = repliesOf(await ask(connection, 'FT.CURSOR', read, 'sample', attempt));
+  let cursor: string | null = null;
+  do {
+    const page: PageOfKeys = await pageOfKeys(store, cursor, 'sample', attempt);
+    for (const { key } of page.rows) reservoir.offer(key);
+    ({ cursor } = page);
+  } while (cursor !== null);
+  return reservoir.chosen();
+}
+
+interface PageOfKeys {
+  /** With the values of the document id where a field has it. */
+  readonly rows: readonly Row[];
+  /** Of the next page, forgotten by Redis when it is not asked for within a minute. */
+  readonly cursor: string | null;
+}
+
+async function pageOfKeys(
+  { connection, index, id }: RedisSearch,
+  cursor: string | null,
+  purpose: string,
+  attempt: Attempt,
+): Promise<PageOfKeys> {
+  const loaded = ['@__key', ...(id === undefined ? [] : [`@${id}`])];
+  const paged = ['WITHCURSOR', 'COUNT', IDS_PER_CALL, 'MAXIDLE', CURSOR_IDLE_MS];
+  const start = [index, '*', 'LOAD', loaded.length, ...loaded, ...paged, 'DIALECT', 2];
+  const [page, next] = repliesOf(
+    await (cursor === null
+      ? ask(connection, 'FT.AGGREGATE', start, purpose, attempt)
+      : ask(connection, 'FT.CURSOR', ['READ', index, cursor, 'COUNT', IDS_PER_CALL], purpose, attempt)),
+  );
+  const rows = repliesOf(page)
+    .slice(1)
+    .map(repliesOf)
+    .flatMap((values) => {
+      const key = replyText(valueAfter(values, '__key'));
+      return key === null ? [] : [{ key, values }];
+    });
+  const following = replyText(next);
+  return { rows, cursor: following === '0' ? null : following };
+}
+
+async function list(store: RedisSearch, from: string | null, attempt: Attempt): Promise<ListedIds> {
+  const info = await store.shapes.current(attempt);
+  const { rows, cursor } = await pageOfKeys(store, from, 'list of ids', attempt);
+  return { ids: rows.flatMap((row) => entryOf(store, row, info).id ?? []), next: cursor };
+}
+
+async function chunksOf(store: RedisSearch, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
+  const { id: idField, content, version } = store;
+  const info = await store.shapes.current(attempt);
+  if (idField === undefined) {
+    const keys = info.prefixes.flatMap((prefix) => ids.map((id) => `${prefix}${id}`)).slice(0, MOST_CHUNKS);
+    const entries = await storedAt(store, keys, { info, withContent: true }, attempt);
+    return toChunks(entries.filter(({ vector }) => vector !== null));
   }
+  const field = tagOf(info, idField);
+  const fields = [idField, content, version].filter((name) => name !== undefined);
+  const chunks: StoredChunk[] = [];
+  for (const wanted of inPortions(ids, VALUES_PER_CALL)) {
+    const rest = ['LIMIT', 0, MOST_CHUNKS - chunks.length];
+    const asked = { query: anyOfQuery(field, wanted), fields, rest, purpose: 'look-up of chunks' };
+    if (chunks.length < MOST_CHUNKS) {
+      const rows = await rowsOf(store, asked, attempt);
+      chunks.push(...toChunks(rows.map((row) => entryOf(store, row, info))));
+    }
+  }
+  return chunks;
+}
+
+function tagOf({ fields }: IndexInfo, idField: string): IndexInfo['fields'][number] {
+  const field = fields.find(({ attribute }) => attribute === idField);
+  if (field?.type !== 'TAG') throw unsupported(`A look-up of ids needs an index of ${idField} as TAG.`);
+  return field;
 }
 
 /** What is stored under some keys; one that was deleted or has expired since it was drawn has no vector. */
@@ -182,8 +249,9 @@ async function storedAt(
   { info, withContent }: { readonly info: IndexInfo; readonly withContent: boolean },
   attempt: Attempt,
 ): Promise<Entry[]> {
-  const { embedding, id, content, connection } = store;
-  const names = [embedding, id, withContent ? content : undefined].filter((name) => name !== undefined);
+  const { embedding, id, content, version, connection } = store;
+  const texts = withContent ? [content, version] : [];
+  const names = [embedding, id, ...texts].filter((name) => name !== undefined);
   const places = names.map((name) => info.fields.find(({ attribute }) => attribute === name)?.identifier ?? name);
   const isJson = info.keyType === 'JSON';
   const commands = keys.map((key) => ({
@@ -208,8 +276,7 @@ async function existing(store: RedisSearch, ids: readonly string[], attempt: Att
   if (possible.length === 0) return new Set<string>();
   const info = await store.shapes.current(attempt);
   if (idField === undefined) return existingKeys(store, possible, info.prefixes, attempt);
-  const field = info.fields.find(({ attribute }) => attribute === idField);
-  if (field?.type !== 'TAG') throw unsupported(`A look-up of ids needs an index of ${idField} as TAG.`);
+  const field = tagOf(info, idField);
   return knownIds(possible, VALUES_PER_CALL, IDS_PER_CALL, async (wanted, limit) => {
     const query = anyOfQuery(field, wanted);
     const rest = ['LIMIT', 0, limit];
@@ -243,11 +310,12 @@ interface Row {
   readonly values: readonly Reply[];
 }
 
-function entryOf({ id, embedding, content }: RedisSearch, { key, values }: Row, info: IndexInfo): Entry {
+function entryOf({ id, embedding, content, version }: RedisSearch, { key, values }: Row, info: IndexInfo): Entry {
   return {
     id: id === undefined ? withoutPrefix(key, info) : replyText(valueAfter(values, id)),
     vector: vectorIn(valueAfter(values, embedding), info),
     content: content === undefined ? null : replyText(valueAfter(values, content)),
+    version: version === undefined ? null : replyText(valueAfter(values, version)),
   };
 }
 

@@ -11,7 +11,15 @@ import { parseBoundedJson } from '../../text/json.ts';
 import { type Hit, inPortions, readSample } from '../entries.ts';
 import { type Attempt, failed, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
-import type { NearestRequest, SampledVectors, SampleRequest, VectorStore } from '../vector-store.ts';
+import {
+  type ListedIds,
+  MOST_CHUNKS,
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type StoredChunk,
+  type VectorStore,
+} from '../vector-store.ts';
 import {
   createRedisConnection,
   float32Bytes,
@@ -31,6 +39,8 @@ interface RedisVectorSetSettings {
   readonly key: string;
   /** Attribute of the text of a chunk. */
   readonly content?: string | undefined;
+  /** Attribute of the version of the document that a chunk was made of. */
+  readonly version?: string | undefined;
 }
 
 interface SetShape {
@@ -74,6 +84,8 @@ export function createRedisVectorSetStore(settings: RedisVectorSetSettings): Vec
     sample: (request, attempt) => sample(store, request, attempt),
     describe: async ({ count }) => ({ count, isExactCount: true }),
     existing: (ids, attempt) => existing(store, ids, attempt),
+    list: (from, attempt) => list(store, from, attempt),
+    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: redis.close,
   });
 }
@@ -105,15 +117,32 @@ async function search(store: VectorSet, request: NearestRequest, attempt: Attemp
   return hits.map((hit, place) => ({ ...hit, content: contents[place] ?? null }));
 }
 
-async function contentsOf(
-  { key, content, connection }: VectorSet,
+async function contentsOf(store: VectorSet, ids: readonly string[], attempt: Attempt): Promise<(string | null)[]> {
+  const { content } = store;
+  if (content === undefined) return ids.map(() => null);
+  const attributes = await attributesOf(store, ids, attempt);
+  return attributes.map((attribute) => textOf(fieldAt(attribute, content)));
+}
+
+async function attributesOf(
+  { key, connection }: VectorSet,
   ids: readonly string[],
   attempt: Attempt,
-): Promise<(string | null)[]> {
-  if (content === undefined) return ids.map(() => null);
+): Promise<unknown[]> {
   const commands = ids.map((id) => command(key, 'VGETATTR', [id]));
   const attributes = await connection.send(commands, 'look-up of texts', attempt);
-  return attributes.map((reply) => textOf(fieldAt(parsed(replyText(reply)), content)));
+  return attributes.map((reply) => parsed(replyText(reply)));
+}
+
+/** An element is its document. */
+async function chunksOf(store: VectorSet, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
+  const { content, version } = store;
+  const there = await existing(store, ids.slice(0, MOST_CHUNKS), attempt);
+  const present = ids.filter((id) => there.has(id));
+  const attributes = present.length === 0 ? [] : await attributesOf(store, present, attempt);
+  const field = (place: number, name: string | undefined): string | null =>
+    name === undefined ? null : textOf(fieldAt(attributes[place], name));
+  return present.map((id, place) => ({ id, content: field(place, content), version: field(place, version) }));
 }
 
 async function sample(store: VectorSet, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
@@ -139,16 +168,37 @@ async function sample(store: VectorSet, request: SampleRequest, attempt: Attempt
 
 async function walkedIds(store: VectorSet, n: number, seed: number, attempt: Attempt): Promise<string[]> {
   const reservoir = createReservoir<string>(n, seed);
-  let start: string | Buffer = '-';
-  for (;;) {
-    const asked: RedisCommand = command(store.key, 'VRANGE', [start, '+', IDS_PER_CALL], '8.4');
-    const [reply]: readonly Reply[] = await store.connection.send([asked], 'sample', attempt);
-    const page = repliesOf(reply);
+  let last: Buffer | null = null;
+  do {
+    const page: readonly Reply[] = await pageAfter(store, last, 'sample', attempt);
     for (const name of page) reservoir.offer(replyText(name) ?? '');
-    if (page.length < IDS_PER_CALL) return reservoir.chosen();
-    const last = page.at(-1);
-    start = Buffer.concat([Buffer.from('('), Buffer.isBuffer(last) ? last : Buffer.alloc(0)]);
-  }
+    last = lastOf(page);
+  } while (last !== null);
+  return reservoir.chosen();
+}
+
+async function pageAfter(
+  { key, connection }: VectorSet,
+  last: Buffer | null,
+  purpose: string,
+  attempt: Attempt,
+): Promise<readonly Reply[]> {
+  const start = last === null ? '-' : Buffer.concat([Buffer.from('('), last]);
+  const asked = command(key, 'VRANGE', [start, '+', IDS_PER_CALL], '8.4');
+  const [reply] = await connection.send([asked], purpose, attempt);
+  return repliesOf(reply);
+}
+
+/** Null after the last page. */
+function lastOf(page: readonly Reply[]): Buffer | null {
+  const last = page.length < IDS_PER_CALL ? undefined : page.at(-1);
+  return Buffer.isBuffer(last) ? last : null;
+}
+
+async function list(store: VectorSet, from: string | null, attempt: Attempt): Promise<ListedIds> {
+  const last = from === null ? null : Buffer.from(from, 'base64');
+  const page = await pageAfter(store, last, 'list of ids', attempt);
+  return { ids: page.map((name) => replyText(name) ?? ''), next: lastOf(page)?.toString('base64') ?? null };
 }
 
 async function existing(

@@ -2,15 +2,18 @@
 
 import type { JsonApiSettings, JsonCall } from '../../outbound/json-api.ts';
 import { at, type Fields, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
-import { type Entry, type Hit, knownIds, needsVectors, readSample, vectorsPerCall } from '../entries.ts';
+import { type Entry, type Hit, knownIds, needsVectors, readSample, toChunks, vectorsPerCall } from '../entries.ts';
 import { type Attempt, failed, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
 import { createStoreCalls, type StoreCalls, settingsHash, unlessForbidden } from '../store-calls.ts';
 import {
+  type ListedIds,
+  MOST_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
   type ScoreKind,
+  type StoredChunk,
   type VectorMetric,
   type VectorStore,
 } from '../vector-store.ts';
@@ -142,6 +145,8 @@ export interface SearchEngineSettings {
   readonly id: string;
   /** Field of the text of a chunk. */
   readonly content?: string | undefined;
+  /** Field of the version of the document that a chunk was made of. */
+  readonly version?: string | undefined;
 }
 
 const IDS_PER_CALL = 1000;
@@ -171,6 +176,8 @@ export function createSearchEngineStore(settings: SearchEngineSettings, dialect:
       isExactCount: true,
     }),
     existing: (ids, attempt) => existing(store, ids, attempt),
+    list: (from, attempt) => list(store, from, attempt),
+    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: calls.close,
   });
 }
@@ -279,17 +286,46 @@ async function existing(store: SearchEngine, ids: readonly string[], attempt: At
   });
 }
 
+/** By the terms of a field of ids, in their order. */
+async function list(store: SearchEngine, from: string | null, attempt: Attempt): Promise<ListedIds> {
+  const { calls, id } = store;
+  if (id === '_id') throw unsupported(`${calls.service} lists the values of a keyword field, not _id.`);
+  const { exactField } = await store.shapes.current(attempt);
+  const sources = [{ id: { terms: { field: exactField(id) } } }];
+  const after = from === null ? {} : { after: { id: from } };
+  const aggs = { ids: { composite: { size: IDS_PER_CALL, sources, ...after } } };
+  const body = { size: 0, query: { exists: { field: store.embedding } }, aggs };
+  const answer = at(await search(store, body, 'list of ids', attempt), 'aggregations', 'ids');
+  const ids = listOf(at(answer, 'buckets')).flatMap((bucket) => textOf(at(bucket, 'key', 'id')) ?? []);
+  return { ids, next: textOf(at(answer, 'after_key', 'id')) };
+}
+
+async function chunksOf(
+  store: SearchEngine,
+  ids: readonly string[],
+  attempt: Attempt,
+): Promise<readonly StoredChunk[]> {
+  const { embedding, id, dialect, version } = store;
+  const { exactField, window } = await store.shapes.current(attempt);
+  const query = id === '_id' ? { ids: { values: ids } } : { terms: { [exactField(id)]: ids } };
+  const source = [...sourcesOf(store, true), ...(version === undefined ? [] : [version])];
+  const body = { size: Math.min(window, MOST_CHUNKS), query, ...dialect.returning(embedding, source, false) };
+  const hits = hitsOf(await search(store, body, 'look-up of chunks', attempt));
+  return toChunks(hits.map((hit) => entryOf(store, hit)));
+}
+
 /** Fields of a document that are wanted beside its vector. */
 function sourcesOf({ id, content }: SearchEngine, withContent: boolean): readonly string[] {
   return [id === '_id' ? undefined : id, withContent ? content : undefined].filter((name) => name !== undefined);
 }
 
-function entryOf({ id, content, embedding, dialect }: SearchEngine, hit: unknown): Entry {
+function entryOf({ id, content, version, embedding, dialect }: SearchEngine, hit: unknown): Entry {
   const source = at(hit, '_source');
   return {
     id: textOf(id === '_id' ? at(hit, '_id') : fieldAt(source, id)),
     vector: vectorOf(dialect.vectorIn(hit, embedding)),
     content: content === undefined ? null : textOf(fieldAt(source, content)),
+    version: version === undefined ? null : textOf(fieldAt(source, version)),
   };
 }
 

@@ -7,11 +7,19 @@
 import type { JsonApiSettings } from '../../outbound/json-api.ts';
 import { at, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
 import { createReservoir } from '../../stats/random.ts';
-import { type Entry, type Hit, knownIds, needsVectors, readSample, vectorsPerCall } from '../entries.ts';
+import { type Entry, type Hit, knownIds, needsVectors, readSample, toChunks, vectorsPerCall } from '../entries.ts';
 import { type Attempt, failed, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
 import { createStoreCalls, type StoreCalls, unlessForbidden } from '../store-calls.ts';
-import type { NearestRequest, SampledVectors, SampleRequest, VectorStore } from '../vector-store.ts';
+import {
+  type ListedIds,
+  MOST_CHUNKS,
+  type NearestRequest,
+  type SampledVectors,
+  type SampleRequest,
+  type StoredChunk,
+  type VectorStore,
+} from '../vector-store.ts';
 import {
   type CollectionSchema,
   collectionName,
@@ -37,6 +45,8 @@ export interface WeaviateSettings {
   readonly id?: string | undefined;
   /** Property of the text of a chunk. */
   readonly content?: string | undefined;
+  /** Property of the version of the document that a chunk was made of. */
+  readonly version?: string | undefined;
 }
 
 interface Shape extends CollectionSchema {
@@ -81,6 +91,8 @@ export function createWeaviateStore(settings: WeaviateSettings): VectorStore {
       traits: { version: await version(store, attempt), dimensions: String(dimensions ?? 'unknown') },
     }),
     existing: (ids, attempt) => existing(store, ids, attempt),
+    list: (from, attempt) => list(store, from, attempt),
+    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: calls.close,
   });
 }
@@ -174,15 +186,49 @@ async function sample(store: WeaviateStore, request: SampleRequest, attempt: Att
 
 async function walkedIds(store: Weaviate, n: number, seed: number, attempt: Attempt): Promise<string[]> {
   const reservoir = createReservoir<string>(n, seed);
-  for (let after = BEFORE_ALL; ; ) {
-    const args = [`limit: ${PAGE}`, `after: "${after}"`];
-    const page = await objects(store, { args, additional: ['id'], purpose: 'sample' }, attempt);
-    const uuids = page.flatMap((object) => uuidOf(object) ?? []);
-    for (const uuid of uuids) reservoir.offer(uuid);
-    const last = uuids.at(-1);
-    if (last === undefined || page.length < PAGE) return reservoir.chosen();
-    after = last;
+  for (let after: string | null = BEFORE_ALL; after !== null; ) {
+    const page = await pageAfter(store, after, [], 'sample', attempt);
+    for (const uuid of page.objects.flatMap((object) => uuidOf(object) ?? [])) reservoir.offer(uuid);
+    after = page.next;
   }
+  return reservoir.chosen();
+}
+
+async function pageAfter(
+  store: Weaviate,
+  after: string,
+  properties: readonly string[],
+  purpose: string,
+  attempt: Attempt,
+): Promise<{ readonly objects: readonly unknown[]; readonly next: string | null }> {
+  const args = [`limit: ${PAGE}`, `after: "${UUID.test(after) ? after : BEFORE_ALL}"`];
+  const page = await objects(store, { args, properties, additional: ['id'], purpose }, attempt);
+  return { objects: page, next: page.length < PAGE ? null : uuidOf(page.at(-1)) };
+}
+
+async function list(store: Weaviate, from: string | null, attempt: Attempt): Promise<ListedIds> {
+  const page = await pageAfter(store, from ?? BEFORE_ALL, propertiesOf(store, false), 'list of ids', attempt);
+  return { ids: page.objects.flatMap((object) => entryOf(store, object).id ?? []), next: page.next };
+}
+
+async function chunksOf(
+  store: WeaviateStore,
+  ids: readonly string[],
+  attempt: Attempt,
+): Promise<readonly StoredChunk[]> {
+  const { id, version: versionProperty } = store;
+  const lower = new Map(ids.map((one) => [one.toLowerCase(), one]));
+  const uuids = [...lower.keys()].filter((one) => UUID.test(one));
+  if (id === undefined && uuids.length === 0) return [];
+  const where = id === undefined ? whereIds(uuids) : whereAnyOf(await store.shapes.current(attempt), id, ids);
+  const query = {
+    args: [`limit: ${MOST_CHUNKS}`, where],
+    properties: [...propertiesOf(store, true), ...(versionProperty === undefined ? [] : [versionProperty])],
+    additional: ['id'],
+    purpose: 'look-up of chunks',
+  };
+  const found = toChunks((await objects(store, query, attempt)).map((object) => entryOf(store, object)));
+  return id === undefined ? found.map((chunk) => ({ ...chunk, id: lower.get(chunk.id) ?? chunk.id })) : found;
 }
 
 async function count(store: Weaviate, attempt: Attempt): Promise<number> {
@@ -232,12 +278,13 @@ function uuidOf(object: unknown): string | null {
   return textOf(at(object, '_additional', 'id'));
 }
 
-function entryOf({ id, content, vectorName }: Weaviate, object: unknown): Entry {
+function entryOf({ id, content, version: versionProperty, vectorName }: Weaviate, object: unknown): Entry {
   const additional = at(object, '_additional');
   return {
     id: id === undefined ? uuidOf(object) : textOf(at(object, id)),
     vector: vectorOf(vectorName === undefined ? at(additional, 'vector') : at(additional, 'vectors', vectorName)),
     content: content === undefined ? null : textOf(at(object, content)),
+    version: versionProperty === undefined ? null : textOf(at(object, versionProperty)),
   };
 }
 

@@ -81,6 +81,7 @@ it('a clock two hours ahead starts no runs and calls none missed; set right, it 
     logger,
     meter,
     clockWatch,
+    indexPlans: [],
     pipelines: [aWatchedPipeline({ golden: [aSchedule({ cron: HOURLY })] })],
   });
   onTestFinished(() => scheduler.stop());

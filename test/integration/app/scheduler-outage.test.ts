@@ -54,6 +54,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
       logger,
       meter,
       clockWatch: aRightClock,
+      indexPlans: [],
       pipelines: [aWatchedPipeline({ golden: [aSchedule({ cron: { expression: DAILY, timezone: 'UTC' } })] })],
     });
   };

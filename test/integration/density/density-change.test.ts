@@ -59,7 +59,7 @@ describe('another embedding model', () => {
     expect((await stream.events()).map(({ kind }) => kind)).toEqual(['rebaseline']);
     stream.embedder.identity = 'second model';
     stream.embedder.turn = backwards;
-    stream.store.hold(stream.store.chunks.map((chunk) => ({ ...chunk, vector: backwards(chunk.vector) })));
+    stream.store.hold(stream.store.held.map((chunk) => ({ ...chunk, vector: backwards(chunk.vector) })));
     await stream.run(16, 12, COVERED, 4);
 
     const [, reset, again, ...rest] = await stream.events();
@@ -76,7 +76,7 @@ describe('another embedding model', () => {
   }, 120_000);
 
   it('still pages for what is lost after it', async () => {
-    const gone = stream.store.chunks.filter(({ id }) => !id.startsWith('chunk 3.') && !id.startsWith('chunk 4.'));
+    const gone = stream.store.held.filter(({ id }) => !id.startsWith('chunk 3.') && !id.startsWith('chunk 4.'));
     stream.store.hold(gone);
     await stream.run(24, 24, COVERED, 4);
     const pages = (await stream.events()).filter(({ kind }) => kind === 'page');
@@ -123,7 +123,7 @@ describe('another index of the same model', () => {
 
   it('replays the baseline when they find something else', async () => {
     stream.store.traits = { index: 'lossy' };
-    stream.store.hold(stream.store.chunks.filter((_, i) => i % 2 === 0));
+    stream.store.hold(stream.store.held.filter((_, i) => i % 2 === 0));
     await stream.run(12, 12, COVERED, 4);
     const kinds = (await stream.events()).slice(3).map(({ kind }) => kind);
     expect(kinds).toEqual(['reset', 'rebaseline']);

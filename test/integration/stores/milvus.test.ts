@@ -7,7 +7,7 @@ import { prepare } from '../../support/fake-vector-index.ts';
 import { startHttpOutage } from '../../support/outage.ts';
 import { restApi } from '../../support/rest-access.ts';
 
-const abilities = { metrics: ['cosine', 'l2', 'dot'], exactSearch: true, seededSample: true } as const;
+const abilities = { metrics: ['cosine', 'l2', 'dot'], exactSearch: true, seededSample: true, lists: false } as const;
 const metrics = { cosine: 'COSINE', l2: 'L2', dot: 'IP' } as const;
 const liveUrl = process.env['RECALLD_TEST_MILVUS_URL'];
 
@@ -54,6 +54,7 @@ function serviceAt(url: string, token: string | undefined, stop: () => Promise<v
             embedding: 'embedding',
             id: 'doc_id',
             content: 'text',
+            version: 'language',
           }),
         drop: async () => void (await send('/collections/drop', { collectionName })),
       };

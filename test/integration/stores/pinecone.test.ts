@@ -31,6 +31,7 @@ function serviceAt(url: string, stop: () => Promise<void>): StoreService {
             api: restApi('Pinecone', { ...access, url: `${access.url}${path}` }),
             namespace: '',
             contentKey: 'text',
+            versionKey: 'language',
           }),
         drop: async () => undefined,
       };

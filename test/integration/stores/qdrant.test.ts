@@ -46,6 +46,7 @@ function serviceAt(url: string, key: string | undefined, stop: () => Promise<voi
             collection,
             idKey: 'doc_id',
             contentKey: 'text',
+            versionKey: 'language',
           }),
         drop: async () => void (await prepare(url, 'DELETE', path, undefined, headers)),
       };

@@ -52,6 +52,7 @@ function serviceAt(url: string, stop: () => Promise<void>): StoreService {
             index,
             embedding: 'embedding',
             content: 'text',
+            version: 'language',
           }),
         drop: async () => void (await writer.call('FT.DROPINDEX', index, 'DD')),
       };

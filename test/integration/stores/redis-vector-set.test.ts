@@ -42,6 +42,7 @@ function serviceAt(url: string, stop: () => Promise<void>): StoreService {
             redis: { url: address, timeoutMs, configField: 'pipelines[0].vector_store' },
             key,
             content: 'text',
+            version: 'language',
           }),
         drop: async () => void (await writer.call('DEL', key)),
       };

@@ -82,6 +82,7 @@ function serviceAt(kind: keyof typeof engines, address: string, stop: () => Prom
             embedding: 'embedding',
             id: 'doc_id',
             content: 'text',
+            version: 'language',
           }),
         drop: async () => void (await prepare(origin, 'DELETE', `/${index}`, undefined, headers)),
       };

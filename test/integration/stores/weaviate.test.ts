@@ -52,6 +52,7 @@ function serviceAt(url: string, key: string | undefined, stop: () => Promise<voi
             collection,
             id: 'doc_id',
             content: 'text',
+            version: 'language',
           }),
         drop: async () => void (await prepare(url, 'DELETE', `/v1/schema/${collection}`, undefined, headers)),
       };

@@ -41,6 +41,7 @@ async function aScheduler(pipelines: readonly WatchedPipeline[] = [aWatchedPipel
       logger,
       meter: new MemoryMeter(),
       clockWatch: aRightClock,
+      indexPlans: [],
       pipelines,
     });
     await clock.advance(1);

@@ -50,6 +50,9 @@ async function aWorker() {
   const baselines = new MemoryGoldenBaselines();
   const jobDeps: JobDeps = {
     judge: async () => undefined,
+    indexPlans: [],
+    // No index is looked into here.
+    indexTruth: null as never,
     sets,
     runs,
     baselines,

@@ -26,6 +26,8 @@ function aStore(outcome: StoreOutcome<Nearest> | 'hangs') {
     sample: notAsked,
     describe: notAsked,
     existing: notAsked,
+    list: notAsked,
+    chunks: notAsked,
     close: notAsked,
   };
   return { store, asked };

@@ -1,6 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { newcombePairedInterval, rescaledInterval, wilsonInterval } from '../../../src/stats/intervals.ts';
+import {
+  clopperPearsonInterval,
+  newcombePairedInterval,
+  rescaledInterval,
+  wilsonInterval,
+} from '../../../src/stats/intervals.ts';
 
 const trials = fc.integer({ min: 1, max: 100_000 });
 const successes = fc.double({ min: 0, max: 1, noNaN: true });
@@ -65,4 +70,20 @@ describe('newcombePairedInterval', () => {
     const none = { both: 0, onlyBaseline: 0, onlyCandidate: 0, neither: 0 };
     expect(() => newcombePairedInterval(none, 0.95)).toThrow(RangeError);
   });
+});
+
+it('gives the exact interval of a share as SciPy does', () => {
+  // beta.ppf(0.025, k, n - k + 1) and beta.ppf(0.975, k + 1, n - k) of SciPy 1.17.
+  for (const [k, n, low, high] of [
+    [0, 200, 0, 0.01827534035513624],
+    [1, 200, 0.00012658102786701825, 0.02754189845720562],
+    [4, 200, 0.0054755658795564485, 0.05041360908989629],
+    [20, 1000, 0.012258267972406329, 0.03072003268260911],
+    [5, 4800, 0.0003383100965615034, 0.0024292143540984527],
+    [200, 200, 0.9817246596448638, 1],
+  ] as const) {
+    const found = clopperPearsonInterval(k, n, 0.95);
+    expect(Math.abs(found.low - low)).toBeLessThan(1e-9);
+    expect(Math.abs(found.high - high)).toBeLessThan(1e-9);
+  }
 });

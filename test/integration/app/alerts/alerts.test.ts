@@ -8,6 +8,7 @@ import { inputSeries, missing, type RuleTest, runPromtool, type Signal, signal }
 import { type AlertUnderTest, aCase, type CaseName, caseNames, inapplicable } from './cases.ts';
 import { type AlertFixture, both } from './fixture.ts';
 import { goldenFixtures } from './golden-fixtures.ts';
+import { indexFixtures } from './index-fixtures.ts';
 import { itselfFixtures } from './itself-fixtures.ts';
 import { judgingFixtures } from './judging-fixtures.ts';
 import { liveFixtures } from './live-fixtures.ts';
@@ -51,6 +52,7 @@ function rulesOf(alert: string): string {
 const fixtures: readonly AlertFixture[] = [
   ...goldenFixtures,
   ...liveFixtures,
+  ...indexFixtures,
   ...judgingFixtures,
   ...partsFixtures,
   ...itselfFixtures,

@@ -73,6 +73,7 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     judge: null,
     store: { before: 1000, now: 1000 },
     annRecall: { before: 0.98, value: 0.98, ciHigh: 0.99, k: 10 },
+    index: [],
     canary: { median: 1, least: 1, verdict: 'same' },
     deployments: [],
     density: { value: 1, ciLow: 0.97, ciHigh: 1.03, hasFallen: false, questions: null },
@@ -218,6 +219,14 @@ describe('a diagnosis', () => {
     [
       'embedding_model',
       { canary: { median: 0.02, least: -0.1, verdict: 'changed' }, answers: { ...fallen, kept: 0.05 } },
+    ],
+    [
+      'index_lost_documents',
+      { alarmed: ['index'], index: [{ kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 }] },
+    ],
+    [
+      'embedding_model',
+      { alarmed: ['index'], index: [{ kind: 'other_model', value: 0.5, ciLow: 0.4, n: 96, known: 48 }] },
     ],
     ['deployment', { deployments: [aDeployment({})], answers: { ...fallen, kept: 0.8 } }],
     [

@@ -1,0 +1,61 @@
+/** Alerts on what a store holds against what it should hold. */
+import { type AlertRule, maxBy, type RuleGroup } from '../metrics/alert-rules.ts';
+import { OTHER_MODEL_SHARE, WRONG_SHARE } from './rules/index-signs.ts';
+
+const pipeline = ['pipeline'] as const;
+const name = '{{ $labels.pipeline }}';
+
+function above(
+  measure: string,
+  share: number,
+): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor' | 'by' | 'dashboard' | 'severity'> {
+  return {
+    severity: 'warning',
+    expr: `${maxBy(pipeline, `recalld_index_${measure}_ratio_ci_low` as Parameters<typeof maxBy>[1], { segment: 'all' })} > ${share}`,
+    for: '0m',
+    keepFiringFor: '30m',
+    by: pipeline,
+    dashboard: 'density',
+  };
+}
+
+const alerts: readonly AlertRule[] = [
+  {
+    alert: 'RecalldIndexMissing',
+    ...above('missing', WRONG_SHARE),
+    summary: `Documents are missing in the index of ${name}.`,
+    description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of the documents that the manifest of ${name} names are not in its store.`,
+  },
+  {
+    alert: 'RecalldIndexOrphaned',
+    ...above('orphaned', WRONG_SHARE),
+    summary: `The index of ${name} holds documents that it should no longer hold.`,
+    description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of what the store of ${name} holds is not in its manifest, or deleted there.`,
+  },
+  {
+    alert: 'RecalldIndexSuperseded',
+    ...above('superseded', WRONG_SHARE),
+    summary: `Old versions of documents are live in the index of ${name}.`,
+    description: `Of at least {{ $value | humanizePercentage }} (lower 95 % bound) of the documents of ${name}, chunks of more than one version are in the store.`,
+  },
+  {
+    alert: 'RecalldIndexModelsMixed',
+    ...above('other_model', OTHER_MODEL_SHARE),
+    summary: `The index of ${name} holds vectors of another model.`,
+    description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of the stored vectors of ${name} are not those that its embedder makes of the stored texts.`,
+  },
+  {
+    alert: 'RecalldIndexCheckStopped',
+    severity: 'warning',
+    expr: `time() - ${maxBy(pipeline, 'recalld_index_check_last_success_timestamp_seconds')} > 86400`,
+    for: '10m',
+    by: pipeline,
+    dashboard: 'itself',
+    summary: `The index of ${name} is no longer held against its manifest.`,
+    description: `The last whole round over the index of ${name} ended {{ $value | humanizeDuration }} ago: its manifest cannot be read, or its store does not answer.`,
+  },
+];
+
+export function indexGroup(): RuleGroup {
+  return { name: 'recalld-index', recordings: [], alerts };
+}

@@ -1,0 +1,256 @@
+/** The manifest of a pipeline in PostgreSQL: what should be in the store, and what is on its way there. */
+import type { Pool } from 'pg';
+import { inTransaction } from '../postgres/transaction.ts';
+import { binaryArray, columnsOf } from '../postgres/values.ts';
+import type { ManifestDocument } from './rules/manifest-line.ts';
+
+/** A document that should be in the store. */
+export interface ExpectedDocument {
+  readonly id: string;
+  /** Its place in the random order. */
+  readonly place: string;
+  readonly chunks: number | null;
+  readonly segment: string | null;
+}
+
+export interface ManifestChange {
+  readonly documents: number;
+  readonly written: number;
+  readonly gone: number;
+}
+
+const columns = 'id, updated_at, hash, deleted, chunks, segment';
+const says = (table: string, ...more: readonly string[]): string =>
+  [...more, 'updated_at', 'hash', 'deleted', 'chunks', 'segment'].map((column) => `${table}.${column}`).join(', ');
+const versionOf = (table: string): string =>
+  ['updated_at', 'hash', 'deleted'].map((column) => `${table}.${column}`).join(', ');
+
+export type DocumentsTable = ReturnType<typeof createDocumentsTable>;
+
+export function createDocumentsTable(pool: Pool) {
+  return {
+    /** Forgets what was read of a manifest. */
+    async forgetLines(pipeline: string): Promise<void> {
+      await pool.query('delete from index_manifest_lines where pipeline = $1::text', [pipeline]);
+    },
+
+    /** Lines of the manifest; of an id that comes again, the last counts. */
+    async keepLines(pipeline: string, documents: readonly ManifestDocument[]): Promise<void> {
+      const last = [...new Map(documents.map((document) => [document.id, document])).values()];
+      await pool.query(
+        `insert into index_manifest_lines (pipeline, ${columns}, is_new, is_other, is_changed)
+         select $1::text, ${says('l', 'id')}, d.id is null or d.deleted,
+                (${versionOf('l')}) is distinct from (${versionOf('d')}), (${says('l')}) is distinct from (${says('d')})
+           from unnest($2::text[], $3::timestamptz[], $4::text[], $5::boolean[], $6::integer[], $7::text[]) as l (${columns})
+           left join index_documents d on d.pipeline = $1::text and d.id = l.id
+         on conflict (pipeline, id) do update
+         set (updated_at, hash, deleted, chunks, segment, is_new, is_other, is_changed)
+           = (${says('excluded')}, excluded.is_new, excluded.is_other, excluded.is_changed)`,
+        [
+          pipeline,
+          binaryArray(
+            'text',
+            last.map(({ id }) => id),
+          ),
+          binaryArray(
+            'timestamptz',
+            last.map(({ updatedAt }) => updatedAt),
+          ),
+          binaryArray(
+            'text',
+            last.map(({ hash }) => hash),
+          ),
+          last.map(({ isDeleted }) => isDeleted),
+          binaryArray(
+            'integer',
+            last.map(({ chunks }) => chunks),
+          ),
+          binaryArray(
+            'text',
+            last.map(({ segment }) => segment),
+          ),
+        ],
+      );
+    },
+
+    /** How many lines are kept; none after a crash of the database. */
+    async countLines(pipeline: string): Promise<number> {
+      const { rows } = await pool.query<{ count: string }>(
+        'select count(*) from index_manifest_lines where pipeline = $1::text',
+        [pipeline],
+      );
+      return Number(rows[0]?.count ?? 0);
+    },
+
+    /**
+     * Makes the lines the manifest, all or nothing: what is new or says something else is written, what is no longer
+     * named counts as deleted. New versions begin to be waited for, `mostArrivals` of them drawn at random.
+     *
+     * @param read when reading it began
+     * @param before when the manifest was last read; null the first time, when nothing is known to be new
+     * @param tellsVersions whether the store tells the version of a document; else only those that are new are waited for
+     */
+    async accept(
+      pipeline: string,
+      {
+        read,
+        before,
+        mostArrivals,
+        tellsVersions,
+      }: {
+        readonly read: Date;
+        readonly before: Date | null;
+        readonly mostArrivals: number;
+        readonly tellsVersions: boolean;
+      },
+    ): Promise<ManifestChange> {
+      return inTransaction(pool, async (client) => {
+        const { rowCount: written } = await client.query(
+          `insert into index_documents as d (pipeline, ${columns}, place, since)
+           select pipeline, ${columns}, hashtextextended(id, 0),
+                  least($1::timestamptz, coalesce(updated_at, $1::timestamptz))
+             from index_manifest_lines where pipeline = $2::text and is_changed
+           on conflict (pipeline, id) do update
+           set (updated_at, hash, deleted, chunks, segment) = (${says('excluded')}),
+               since = case when (${versionOf('excluded')}) is distinct from (${versionOf('d')}) then excluded.since else d.since end`,
+          [read, pipeline],
+        );
+        const { rowCount: gone } = await client.query(
+          `update index_documents d set deleted = true, since = $2::timestamptz
+            where pipeline = $1::text and not deleted
+              and not exists (select from index_manifest_lines l where l.pipeline = d.pipeline and l.id = d.id)`,
+          [pipeline, read],
+        );
+        if (before !== null) {
+          // A time long ago, or still to come, says when a document was written and not when it came to be ingested.
+          await client.query(
+            `with new_versions as (
+               select id, coalesce(updated_at, $2::timestamptz) as updated_at, segment,
+                      case when is_new then null else coalesce(hash, to_jsonb(updated_at) #>> '{}') end as version
+                 from index_manifest_lines
+                where pipeline = $1::text and is_other and not deleted and (is_new or $5::boolean)
+                  and coalesce(updated_at, $2::timestamptz) between $3::timestamptz - interval '1 day' and $2::timestamptz
+             ), older as (
+               update index_arrivals a set is_over = true
+                 from index_manifest_lines l
+                where a.pipeline = $1::text and l.pipeline = $1::text and a.id = l.id and not a.is_over and l.is_other
+                  and (l.deleted or $5::boolean)
+             )
+             insert into index_arrivals (pipeline, id, updated_at, version, segment, weight, looked_at)
+             select $1::text, id, updated_at, version, segment,
+                    greatest(1, count(*) over ()::double precision / $4::integer), updated_at
+               from new_versions order by random() limit $4::integer
+             on conflict do nothing`,
+            [pipeline, read, before, mostArrivals, tellsVersions],
+          );
+        }
+        await client.query('delete from index_manifest_lines where pipeline = $1::text', [pipeline]);
+        await client.query(
+          `delete from index_arrivals where pipeline = $1::text and updated_at < $2::timestamptz - interval '2 days'`,
+          [pipeline, read],
+        );
+        const { rows } = await client.query<{ count: string }>(
+          'select count(*) from index_documents where pipeline = $1::text and not deleted',
+          [pipeline],
+        );
+        return { documents: Number(rows[0]?.count ?? 0), written: written ?? 0, gone: gone ?? 0 };
+      });
+    },
+
+    /**
+     * Documents behind a place of the random order that have been as they are since `until` at the latest, and so
+     * should be in the store.
+     */
+    async after(
+      pipeline: string,
+      { place, id }: { readonly place: string; readonly id: string },
+      until: Date,
+      limit: number,
+    ): Promise<readonly ExpectedDocument[]> {
+      const { rows } = await pool.query<ExpectedDocument>(
+        `select d.id, d.place::text, d.chunks, d.segment from index_documents d
+          where d.pipeline = $1::text and not d.deleted and (d.place, d.id) > ($2::bigint, $3::text)
+            and d.since <= $4::timestamptz
+          order by d.place, d.id limit $5::integer`,
+        [pipeline, place, id, until, limit],
+      );
+      return rows;
+    },
+
+    /** Which of these should be in the store, or were to be until `since` at the earliest. */
+    async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
+      const { rows } = await pool.query<{ id: string }>(
+        `select id from index_documents
+          where pipeline = $1::text and id = any($2::text[]) and (not deleted or since > $3::timestamptz)`,
+        [pipeline, ids, since],
+      );
+      return new Set(rows.map(({ id }) => id));
+    },
+
+    /** How many chunks each has, by the manifest. */
+    async chunkCounts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
+      const { rows } = await pool.query<{ id: string; chunks: number | null }>(
+        'select id, chunks from index_documents where pipeline = $1::text and id = any($2::text[])',
+        [pipeline, ids],
+      );
+      return new Map(rows.map(({ id, chunks }) => [id, chunks]));
+    },
+
+    async segmentsOf(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+      const { rows } = await pool.query<{ id: string; segment: string | null }>(
+        'select id, segment from index_documents where pipeline = $1::text and id = any($2::text[])',
+        [pipeline, ids],
+      );
+      return new Map(rows.map(({ id, segment }) => [id, segment]));
+    },
+
+    /** New versions that nobody has found yet, those first that were looked for longest ago. */
+    async waiting(pipeline: string, limit: number): Promise<readonly Waiting[]> {
+      const { rows } = await pool.query<Waiting>(
+        `select id, updated_at as "updatedAt", version from index_arrivals
+          where pipeline = $1::text and not is_over order by looked_at, id limit $2::integer`,
+        [pipeline, limit],
+      );
+      return rows;
+    },
+
+    async looked(
+      pipeline: string,
+      looked: readonly (Waiting & { readonly isThere: boolean })[],
+      at: Date,
+    ): Promise<void> {
+      await pool.query(
+        `update index_arrivals a set looked_at = $2::timestamptz, has_arrived = l.there, is_over = l.there
+           from unnest($3::text[], $4::timestamptz[], $5::boolean[]) as l (id, updated_at, there)
+          where a.pipeline = $1::text and a.id = l.id and a.updated_at = l.updated_at and not a.is_over`,
+        [pipeline, at, ...columnsOf(looked, [({ id }) => id, ({ updatedAt }) => updatedAt, ({ isThere }) => isThere])],
+      );
+    },
+
+    /** How long new versions since `from` took, or have taken so far. */
+    async arrivals(pipeline: string, from: Date): Promise<readonly Arrival[]> {
+      const { rows } = await pool.query<Arrival>(
+        `select segment, weight, has_arrived as "hasCome",
+                greatest(0, extract(epoch from looked_at - updated_at))::double precision as time
+           from index_arrivals where pipeline = $1::text and updated_at >= $2::timestamptz`,
+        [pipeline, from],
+      );
+      return rows;
+    },
+  };
+}
+
+export interface Waiting {
+  readonly id: string;
+  readonly updatedAt: Date;
+  /** What the store calls the version; null for a document that was not there before. */
+  readonly version: string | null;
+}
+
+export interface Arrival {
+  readonly segment: string | null;
+  readonly weight: number;
+  readonly hasCome: boolean;
+  /** Seconds. */
+  readonly time: number;
+}

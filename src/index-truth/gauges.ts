@@ -1,0 +1,42 @@
+/** What rounds over an index found -> samples of gauges. What is too old to trust is withheld. */
+import { type MeasuredRows, valueSamples } from '../measures/gauges.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
+import { ALL_SEGMENT } from '../model.ts';
+import { indexMeasureNames, isTooOld, shareOfKind } from './measure-index.ts';
+import type { RoundsTable } from './rounds-table.ts';
+import { findingKinds } from './rules/finding-kinds.ts';
+
+interface IndexGaugesDeps {
+  readonly indexRounds: Pick<RoundsTable, 'standings'>;
+  /** Those whose config has `index`; what is stored of others is left out. */
+  readonly pipelines: readonly string[];
+}
+
+export async function readIndexGauges(
+  { indexRounds, pipelines }: IndexGaugesDeps,
+  { measurements }: MeasuredRows,
+): Promise<GaugesAt> {
+  if (pipelines.length === 0) return () => [];
+  const own = measurements.filter(
+    ({ pipeline, measure }) => pipelines.includes(pipeline) && indexMeasureNames.includes(measure),
+  );
+  const standings = (await indexRounds.standings()).filter(({ pipeline }) => pipelines.includes(pipeline));
+  return (now) => [
+    ...own.flatMap((one) =>
+      one.gap !== null || isTooOld(one, now) ? [] : [...valueSamples(one), ...findingSamples(one)],
+    ),
+    ...standings.flatMap(({ pipeline, endedAt, documents }): GaugeSample[] => [
+      ...(documents === null ? [] : [sample('recalld_index_documents', { pipeline }, documents)]),
+      ...(endedAt === null
+        ? []
+        : [sample('recalld_index_check_last_success_timestamp_seconds', { pipeline }, endedAt.getTime() / 1000)]),
+    ]),
+  ];
+}
+
+function findingSamples({ pipeline, segment, measure, newest }: LatestMeasurement): GaugeSample[] {
+  const kind = findingKinds.find((one) => shareOfKind[one].measure === measure);
+  if (kind === undefined || segment !== ALL_SEGMENT || newest === null) return [];
+  return [sample('recalld_index_findings', { pipeline, kind }, Number(newest.details['known'] ?? 0))];
+}

@@ -1,0 +1,156 @@
+/** What a round counted -> measurements, of all documents and by segment. */
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import { ageSeconds, type MeasurementOutcome, measurementTrustSeconds } from '../measures/rules/measurement.ts';
+import { ALL_SEGMENT } from '../model.ts';
+import { survivalQuantile } from '../stats/survival.ts';
+import { DAY_MS, HOUR_MS } from '../time.ts';
+import type { Arrival } from './documents-table.ts';
+import type { IndexDeps, IndexPlan } from './plan.ts';
+import type { Phase, Round } from './rounds-table.ts';
+import { type FindingKind, findingKinds } from './rules/finding-kinds.ts';
+import type { WrongShare } from './rules/index-signs.ts';
+import { bySegments, shareOf, type Tally } from './rules/looks.ts';
+
+export const INDEX_LAG = 'index_lag_seconds';
+export const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
+
+/** The share of each kind of finding; some are few a round and are taken of a day together. */
+export const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
+  missing: { measure: 'index_missing_ratio', ofDay: false },
+  unretrievable: { measure: 'index_not_retrievable_ratio', ofDay: true },
+  orphaned: { measure: 'index_orphaned_ratio', ofDay: false },
+  superseded: { measure: 'index_superseded_ratio', ofDay: false },
+  other_model: { measure: 'index_other_model_ratio', ofDay: true },
+};
+
+const { missing, unretrievable, orphaned, superseded, other_model: otherModel } = shareOfKind;
+
+/** In the order in which they are told. */
+export const indexMeasureNames: readonly string[] = [
+  ...findingKinds.map((kind) => shareOfKind[kind].measure),
+  INDEX_LAG_MEDIAN,
+  INDEX_LAG,
+];
+
+/** What is not known while a phase cannot be gone through. */
+export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>> = {
+  orphaned: [orphaned.measure],
+  strangers: [orphaned.measure],
+  missing: [missing.measure],
+  chunks: [superseded.measure, unretrievable.measure],
+  arrivals: [INDEX_LAG, INDEX_LAG_MEDIAN],
+  models: [otherModel.measure],
+};
+
+/** Fewer new versions in a day say nothing of the 95th percentile. */
+const LEAST_ARRIVALS = 20;
+
+/** @param all whether every document was looked at */
+export async function measureIndex(
+  { indexRounds: rounds, indexDocuments: documents, measurements, clock }: IndexDeps,
+  plan: IndexPlan,
+  round: Round,
+  all: boolean,
+): Promise<void> {
+  const { pipeline, maxSegments } = plan;
+  const now = clock.now();
+  const dayAgo = new Date(now.getTime() - DAY_MS);
+  const frame = {
+    pipeline,
+    windowStart: new Date(now.getTime() - Math.max(plan.intervalMs, HOUR_MS)),
+    windowEnd: now,
+    measuredAt: now,
+  };
+  const outcomes: MeasurementOutcome[] = [];
+  const counts = await rounds.countFindings(pipeline);
+  for (const [kind, { measure, ofDay }] of Object.entries(shareOfKind) as [
+    FindingKind,
+    (typeof shareOfKind)['missing'],
+  ][]) {
+    const tallies = await rounds.tallies(pipeline, kind, ofDay ? dayAgo : round.startedAt);
+    const wasAll = all && (kind === 'missing' || kind === 'orphaned');
+    const known = counts.get(kind);
+    for (const { segment, ...tally } of bySegments(tallies, maxSegments)) {
+      const share = shareOf(tally satisfies Tally, wasAll);
+      if (share === null) continue;
+      // Ids are in the findings alone.
+      const details = segment === ALL_SEGMENT ? { known: known?.count ?? 0, since: known?.since ?? null } : {};
+      outcomes.push({ kind: 'value', ...frame, measure, segment, ...share, details });
+    }
+  }
+  outcomes.push(...lagOf(await documents.arrivals(pipeline, dayAgo), maxSegments, frame));
+  await measurements.record(outcomes);
+}
+
+type Frame = Pick<MeasurementOutcome, 'pipeline' | 'windowStart' | 'windowEnd' | 'measuredAt'>;
+
+/** By segment, where a day brought enough. */
+function lagOf(arrivals: readonly Arrival[], maxSegments: number, frame: Frame): MeasurementOutcome[] {
+  const named = new Map<string, Tally>();
+  for (const { segment } of arrivals) {
+    named.set(segment ?? '', { n: (named.get(segment ?? '')?.n ?? 0) + 1, found: 0 });
+  }
+  const kept = bySegments(named, maxSegments).map(({ segment }) => segment);
+  return kept.flatMap((segment) => {
+    const own = arrivals.filter((one) => {
+      if (segment === ALL_SEGMENT) return true;
+      return segment === 'other' ? one.segment !== null && !kept.includes(one.segment) : one.segment === segment;
+    });
+    if (own.length < LEAST_ARRIVALS) return segment === ALL_SEGMENT ? tooFew(frame) : [];
+    return [
+      lag(own, 0.95, { ...frame, measure: INDEX_LAG, segment }),
+      lag(own, 0.5, { ...frame, measure: INDEX_LAG_MEDIAN, segment }),
+    ];
+  });
+}
+
+function tooFew(frame: Frame): MeasurementOutcome[] {
+  return [INDEX_LAG, INDEX_LAG_MEDIAN].map((measure) => ({
+    kind: 'no_data',
+    ...frame,
+    measure,
+    segment: ALL_SEGMENT,
+    reason: 'too_few_changes',
+    details: {},
+  }));
+}
+
+/** Where too few have arrived to know it, it is at least as long as the longest wait, and has no upper bound. */
+function lag(
+  arrivals: readonly Arrival[],
+  share: number,
+  about: Frame & { readonly measure: string; readonly segment: string },
+): MeasurementOutcome {
+  const { value, low, high } = survivalQuantile(arrivals, share, 0.95);
+  const longest = Math.max(...arrivals.map(({ time }) => time));
+  const waiting = arrivals.filter(({ hasCome }) => !hasCome).length;
+  const bounds =
+    value === null || high === null || low === null ? { ciLow: null, ciHigh: null } : { ciLow: low, ciHigh: high };
+  return {
+    kind: 'value',
+    ...about,
+    value: value ?? longest,
+    ...bounds,
+    ciMethod: bounds.ciLow === null ? null : 'brookmeyer-crowley',
+    n: arrivals.length,
+    details: { is_at_least: value === null, waiting },
+  };
+}
+
+/** Whether the value of a measure can no longer be trusted. */
+export function isTooOld({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
+  const last = gap ?? newest;
+  if (last === null) return true;
+  return ageSeconds(last.measuredAt, now) > measurementTrustSeconds({ ...last, measure }, 0);
+}
+
+/** The latest shares of all documents that can be trusted. */
+export function wrongShares(latest: readonly LatestMeasurement[], now: Date): WrongShare[] {
+  return findingKinds.flatMap((kind) => {
+    const { measure } = shareOfKind[kind];
+    const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
+    if (found === undefined || found.newest === null || found.gap !== null || isTooOld(found, now)) return [];
+    const { value, ciLow, n, details } = found.newest;
+    return [{ kind, value, ciLow: ciLow ?? value, n, known: Number(details['known'] ?? 0) }];
+  });
+}

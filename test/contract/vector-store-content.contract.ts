@@ -1,0 +1,51 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { ListedIds } from '../../src/stores/vector-store.ts';
+import { topicByTopic } from '../support/vector-documents.ts';
+import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
+
+const shape = { count: 2500, dimensions: 16, topics: 12 };
+const documents = topicByTopic(shape);
+
+export function describeContent(bench: Bench): void {
+  describe('what a store holds', () => {
+    let index: TestIndex;
+    beforeAll(async () => {
+      index = await bench.makeIndex(documents, shape.dimensions);
+    });
+
+    it('is listed page by page, or cannot be', async () => {
+      const store = bench.open(index);
+      if (bench.abilities.lists === false) {
+        expect(await store.list(null, never)).toMatchObject({ kind: 'unsupported' });
+        return;
+      }
+      const listed: string[] = [];
+      let from: string | null = null;
+      do {
+        const page: ListedIds = valueOf(await store.list(from, never));
+        listed.push(...page.ids);
+        from = page.next;
+      } while (from !== null);
+      expect(listed.toSorted()).toEqual(documents.map(({ id }) => id));
+    });
+
+    it('comes with the texts and versions of some documents, and with nothing of those that are not there', async () => {
+      const store = bench.open(index);
+      expect(valueOf(await store.chunks([], never))).toEqual([]);
+      const some = ['doc-00007', 'doc-00042', 'doc-7', '', `' or ''='`];
+      const chunks = valueOf(await store.chunks(some, never));
+      const expected = documents
+        .filter(({ id }) => some.includes(id))
+        .map(({ id, content, fields }) => ({ id, content, version: fields.language }));
+      expect(chunks.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(expected);
+    });
+
+    it('is nothing where there is nothing', async () => {
+      const store = bench.open(await bench.makeIndex([], shape.dimensions));
+      expect(valueOf(await store.chunks(['doc-00007'], never))).toEqual([]);
+      if (bench.abilities.lists !== false) {
+        expect(valueOf(await store.list(null, never))).toEqual({ ids: [], next: null });
+      }
+    });
+  });
+}

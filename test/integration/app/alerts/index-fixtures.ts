@@ -1,0 +1,50 @@
+import { signal } from '../../../support/promtool.ts';
+import type { AlertFixture } from './fixture.ts';
+import { always } from './signals.ts';
+
+const docs = { pipeline: 'docs' };
+const all = { ...docs, segment: 'all' };
+
+const share = (alert: string, measure: 'missing' | 'orphaned' | 'superseded' | 'other_model', says: string) => ({
+  alert,
+  labels: docs,
+  breaching: [signal(`recalld_index_${measure}_ratio_ci_low`, all, always(0.0125))],
+  healthy: [
+    signal(`recalld_index_${measure}_ratio_ci_low`, all, always(0.002)),
+    // A segment alone has a check of its own.
+    signal(`recalld_index_${measure}_ratio_ci_low`, { ...docs, segment: 'tenant=a' }, always(0.5)),
+  ],
+  minutes: 30,
+  says,
+});
+
+export const indexFixtures: readonly AlertFixture[] = [
+  share(
+    'RecalldIndexMissing',
+    'missing',
+    'At least 1.25% (lower 95 % bound) of the documents that the manifest of docs names are not in its store.',
+  ),
+  share(
+    'RecalldIndexOrphaned',
+    'orphaned',
+    'At least 1.25% (lower 95 % bound) of what the store of docs holds is not in its manifest, or deleted there.',
+  ),
+  share(
+    'RecalldIndexSuperseded',
+    'superseded',
+    'Of at least 1.25% (lower 95 % bound) of the documents of docs, chunks of more than one version are in the store.',
+  ),
+  share(
+    'RecalldIndexModelsMixed',
+    'other_model',
+    'At least 1.25% (lower 95 % bound) of the stored vectors of docs are not those that its embedder makes of the stored texts.',
+  ),
+  {
+    alert: 'RecalldIndexCheckStopped',
+    labels: docs,
+    breaching: [signal('recalld_index_check_last_success_timestamp_seconds', docs, always(0))],
+    healthy: [signal('recalld_index_check_last_success_timestamp_seconds', docs, (minute) => 60 * minute)],
+    minutes: 1500,
+    says: 'The last whole round over the index of docs ended 1d 1h 0m 0s ago: its manifest cannot be read, or its store does not answer.',
+  },
+];

@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { survivalQuantile } from '../../../src/stats/survival.ts';
+
+/** The maintained arm of the leukaemia trial of Embury and others 1977, as in R's `survival::aml`. */
+const maintained = [
+  [9, true],
+  [13, true],
+  [13, false],
+  [18, true],
+  [23, true],
+  [28, false],
+  [31, true],
+  [34, true],
+  [45, false],
+  [48, true],
+  [161, false],
+].map(([time, hasCome]) => ({ time: Number(time), hasCome: hasCome === true, weight: 1 }));
+
+it('is the median of the leukaemia trial, with the bounds that SciPy gives', () => {
+  // scipy.stats.ecdf(CensoredData.right_censored(x, censored)).sf: first x at which sf <= 0.5, and those of
+  // confidence_interval(0.95, method='log-log').
+  expect(survivalQuantile(maintained, 0.5, 0.95)).toEqual({ value: 31, low: 13, high: null });
+  expect(survivalQuantile(maintained, 0.25, 0.95)).toEqual({ value: 18, low: 9, high: 34 });
+});
+
+it('does not know a quantile that too few have reached, and grows no faster by what never comes', () => {
+  const fast = Array.from({ length: 20 }, (_, place) => ({ time: 1 + place, hasCome: true, weight: 1 }));
+  const never = Array.from({ length: 20 }, () => ({ time: 100, hasCome: false, weight: 1 }));
+  expect(survivalQuantile(fast, 0.95, 0.95).value).toBe(19);
+  expect(survivalQuantile([...fast, ...never], 0.95, 0.95)).toMatchObject({ value: null, high: null });
+  expect(survivalQuantile([...fast, ...never], 0.5, 0.95).value).toBe(20);
+  expect(survivalQuantile([], 0.5, 0.95)).toEqual({ value: null, low: null, high: null });
+});
+
+it('counts one that stands for many as many, and is no surer for it', () => {
+  const twice = maintained.map((one) => ({ ...one, weight: 2 }));
+  expect(survivalQuantile(twice, 0.25, 0.95)).toEqual(survivalQuantile(maintained, 0.25, 0.95));
+});
