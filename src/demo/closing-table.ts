@@ -86,7 +86,7 @@ export function reportEnd({ rows, problems, seconds, url, configFile, stay }: En
       : styled('red', 'Not every step happened as it should; see above.');
   print(`${verdict} It took ${Math.round(seconds)} s.`);
   print(`\n${styled('bold', 'Next, your own retriever.')} ${nextStep}`);
-  for (const command of ['config check', 'doctor', 'serve']) print(`  npx recalld ${command}`);
+  for (const command of ['init URL --questions FILE', 'doctor', 'serve']) print(`  npx recalld ${command}`);
   if (!stay) return;
   print(`\nrecalld stays up until Ctrl-C, now in real time: users go on asking, golden runs start every minute.`);
   print(`  ${url}/pipelines/${PIPELINE}?range=7d`);
@@ -94,4 +94,4 @@ export function reportEnd({ rows, problems, seconds, url, configFile, stay }: En
     print(`  npx recalld ${command} --config ${configFile}`);
 }
 
-const nextStep = 'Name its address in recalld.yaml; README.md has the lines under the same title. Then:';
+const nextStep = 'Give its address and a file with a question a line; README.md has more under the same title:';

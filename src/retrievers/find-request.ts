@@ -1,5 +1,6 @@
 /** How a service that nobody described wants to be asked: which request it answers with a list of results. */
 import { type SeenExchange, watchExchanges } from '../outbound/exchange.ts';
+import { parseExactJson } from '../text/json.ts';
 import { type FoundResults, findResults } from './find-results.ts';
 import { createHttpRetriever } from './http.ts';
 import type { JsonValue } from './template.ts';
@@ -146,7 +147,7 @@ async function ask(
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     return null;
   }

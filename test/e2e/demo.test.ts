@@ -29,7 +29,7 @@ describe('recalld demo', () => {
     expect(stdout.match(/Nothing\s+is\s+in\s+alarm\s+any\s+more\s+after\s+\d+\s+h\./g)).toHaveLength(6);
     expect(stdout).toMatch(/topic {7}".+", .+ of the traffic/);
     expect(stdout).toContain('Every step happened as it should.');
-    expect(stdout).toMatch(/Next, your own retriever\..+\n {2}npx recalld config check\n/);
+    expect(stdout).toMatch(/Next, your own retriever\..+\n {2}npx recalld init URL --questions FILE\n/);
     // No colours where nobody sees them.
     expect(stdout).not.toContain('\u001b');
   }, 900_000);
