@@ -179,7 +179,14 @@ async function post(daemon: Daemon, route: string, body: unknown): Promise<void>
 }
 
 /** Measures that wait for their schedule. */
-const scheduled = ['measure-live-traffic', 'probe-stores', 'probe-embedders', 'measure-ann-recall', 'diagnose-alarms'];
+const scheduled = [
+  'measure-live-traffic',
+  'probe-stores',
+  'probe-embedders',
+  'measure-ann-recall',
+  'evaluate-checks',
+  'diagnose-alarms',
+];
 
 /** What weeks of live queries, samples of the store and a sentinel would have come to, as the daemon stores it. */
 async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {

@@ -136,9 +136,9 @@ export function stabilityGraph(): Builder<Panel> {
     width: 12,
     queries: [
       ...withBand(
-        { expr: maxBy(['k'], overlap), legend: 'rbo@{{k}}' },
-        maxBy(['k'], `${overlap}_ci_low`),
-        maxBy(['k'], `${overlap}_ci_high`),
+        { expr: maxBy([], overlap), legend: 'rank-biased overlap' },
+        maxBy([], `${overlap}_ci_low`),
+        maxBy([], `${overlap}_ci_high`),
       ),
     ],
   });
