@@ -77,7 +77,7 @@ function workerOptions(lostAfterMs: number) {
 }
 
 /** Connections of a process that enqueues and counts; what comes beyond waits for its turn. */
-const SHARED_CONNECTIONS = 6;
+const SHARED_CONNECTIONS = 4;
 
 /** One pool for producers and workers; each worker keeps one connection of it to listen on, so the pool grows by it. */
 export async function openPostgresBackend(
