@@ -42,6 +42,20 @@ export const keySchema = z
 
 const address = z.string().min(1).meta({ secret: 'url' });
 
+/** A program of the user's own. */
+export const programShape = {
+  command: z
+    .array(z.string().min(1))
+    .min(1)
+    .describe('Program and its arguments; no shell is involved.')
+    .meta({ secret: 'command' }),
+  directory: z.string().min(1).optional().describe('Folder that it is started in.'),
+  environment: z
+    .record(z.string(), z.string().meta({ secret: 'all' }))
+    .default({})
+    .describe('Variables added to its environment.'),
+};
+
 /** A service that speaks HTTP and JSON. */
 export const httpServiceShape = {
   url: address.describe('URL of the service.'),

@@ -136,16 +136,22 @@ export interface LookForDeps {
   readonly deployments: Pick<Deployments, 'list'>;
 }
 
-/** What store and history say of documents, in the order of the ids. @throws the reason of `signal`, and of the database */
+/**
+ * What store and history say of documents, in the order of the ids.
+ *
+ * @param asked golden questions whose earlier answers may have had them; null: all
+ * @throws the reason of `signal`, and of the database
+ */
 export async function lookForDocuments(
   { documents, runReads, deployments }: LookForDeps,
   { name, store }: ExplainedPipeline,
   ids: readonly string[],
+  asked: readonly string[] | null,
   signal: AbortSignal,
 ): Promise<SeenDocument[]> {
   const existing = store === null ? null : await store.existing(ids, signal);
   const stored = existing?.kind === 'ok' ? existing.value : null;
-  const [seen, returned] = await Promise.all([documents.seen(name, ids), runReads.lastReturned(name, ids)]);
+  const [seen, returned] = await Promise.all([documents.seen(name, ids), runReads.lastReturned(name, ids, asked)]);
   return Promise.all(
     ids.map(async (id) => {
       const { content = null, seenAt = null } = seen.get(id) ?? {};

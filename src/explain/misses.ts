@@ -83,10 +83,14 @@ export async function explainAll(
   filters: readonly string[],
   signal: AbortSignal,
 ): Promise<Explained[]> {
+  const ids = [...new Set(questions.flatMap(({ documents }) => documents))];
+  const asked = questions.flatMap(({ id }) => id ?? []);
+  const found = await lookForDocuments(deps, pipeline, ids, asked.length === 0 ? null : asked, signal);
+  const known = new Map(found.map((document) => [document.id, document]));
   const explained: Explained[] = [];
   for (const { id: queryId, question, documents } of questions) {
     const seen = await lookForQuestion(pipeline, question, filters, signal);
-    for (const document of await lookForDocuments(deps, pipeline, documents, signal))
+    for (const document of documents.flatMap((id) => known.get(id) ?? []))
       explained.push({ queryId, question, document: document.id, ...explain(seen, document) });
   }
   return explained;

@@ -1,6 +1,6 @@
 /** `pipelines[].index`: what the store should hold, and how often and how closely that is looked at. */
 import { z } from 'zod';
-import { httpServiceShape } from '../config/connection.ts';
+import { httpServiceShape, programShape } from '../config/connection.ts';
 import { cronSchema } from '../config/cron.ts';
 import { durationSchema } from '../config/duration.ts';
 
@@ -18,16 +18,7 @@ const file = z.strictObject({
 
 const command = z.strictObject({
   kind: z.literal('command').describe('A program of yours that prints JSON lines and ends with code 0.'),
-  command: z
-    .array(z.string().min(1))
-    .min(1)
-    .describe('Program and its arguments; no shell is involved.')
-    .meta({ secret: 'command' }),
-  directory: z.string().min(1).optional().describe('Folder that it is started in.'),
-  environment: z
-    .record(z.string(), z.string().meta({ secret: 'all' }))
-    .default({})
-    .describe('Variables added to its environment.'),
+  ...programShape,
   timeout_ms: readTimeout,
 });
 

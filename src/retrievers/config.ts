@@ -4,6 +4,7 @@ import {
   headersSchema,
   httpServiceShape,
   keySchema,
+  programShape,
   retriesSchema,
   timeoutSchema,
   tlsSchema,
@@ -105,16 +106,7 @@ const command = z.strictObject({
   kind: z
     .literal('command')
     .describe('A program of yours: one JSON line in for each query, one JSON line out for each answer.'),
-  command: z
-    .array(z.string().min(1))
-    .min(1)
-    .describe('Program and its arguments; no shell is involved.')
-    .meta({ secret: 'command' }),
-  directory: z.string().min(1).optional().describe('Folder that it is started in.'),
-  environment: z
-    .record(z.string(), z.string().meta({ secret: 'all' }))
-    .default({})
-    .describe('Variables added to its environment.'),
+  ...programShape,
   timeout_ms: timeoutSchema.describe('Longest that one answer may take.'),
   start_timeout_ms: timeoutSchema
     .default(30_000)

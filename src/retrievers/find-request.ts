@@ -34,7 +34,7 @@ interface Attempt {
 }
 
 /**
- * Asks with one question in the usual forms, one after the other: some 30 requests at most.
+ * Asks with one question in the usual forms, one after the other: 44 requests at most.
  *
  * @param texts two questions that should have different answers
  * @throws RecalldError config_invalid for an address that cannot be called; the reason of `signal`

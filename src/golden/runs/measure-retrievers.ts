@@ -7,9 +7,10 @@ import type { LatestMeasurement, Measurements } from '../../measures/measurement
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { summarize } from '../../stats/descriptive.ts';
 import { wilsonInterval } from '../../stats/intervals.ts';
+import { createEventLoopYield } from '../../threads/event-loop-yield.ts';
 import { failedShare, type GoldenRun } from '../rules/run.ts';
 import { goldenSegment } from '../rules/segments.ts';
-import { stabilityOf } from '../rules/stability.ts';
+import { type AnswerOverlap, stabilityOf } from '../rules/stability.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
@@ -112,7 +113,13 @@ async function measureStability(
   if (pinned === null || pinned.runId === run.id) return null;
   const [before, now] = await Promise.all([runs.answers(pinned.runId), runs.answers(run.id)]);
   const k = Math.max(...run.settings.cutoffs);
-  const overlaps = stabilityOf(before, now, k);
+  const answers = new Map(now.map((answer) => [answer.queryId, answer]));
+  const turn = createEventLoopYield(QUESTIONS_PER_TURN);
+  const overlaps: AnswerOverlap[] = [];
+  for (let from = 0; from < before.length; from += QUESTIONS_PER_TURN) {
+    await turn(QUESTIONS_PER_TURN);
+    overlaps.push(...stabilityOf(before.slice(from, from + QUESTIONS_PER_TURN), answers, k));
+  }
   if (overlaps.length === 0) return null;
   const {
     mean: value,
@@ -124,9 +131,15 @@ async function measureStability(
     overlaps.map(({ overlap }) => overlap),
     'ndcg',
   );
-  const details = { k, against: pinned.runId, least: overlaps.slice(0, LEAST_NAMED) };
+  const details = {
+    k,
+    against: pinned.runId,
+    least: overlaps.toSorted((a, b) => a.overlap - b.overlap).slice(0, LEAST_NAMED),
+  };
   return { measure: STABILITY, value, n, ciLow, ciHigh, ciMethod, details };
 }
 
 /** Questions whose answers changed most. */
 const LEAST_NAMED = 5;
+/** Some milliseconds of the main thread. */
+const QUESTIONS_PER_TURN = 500;

@@ -289,10 +289,14 @@ export function createRunReads(pool: pg.Pool) {
       return [...runs.values()];
     },
 
-    /** For each of these documents the newest of the last full runs of a pipeline that had it in any answer, by id. */
+    /**
+     * For each of these documents the newest of the last full runs of a pipeline that had it in an answer to one of these
+     * questions, or to any for null; by id.
+     */
     async lastReturned(
       pipeline: string,
       documentIds: readonly string[],
+      queryIds: readonly string[] | null,
     ): Promise<ReadonlyMap<string, { readonly runId: string; readonly at: Date }>> {
       const { rows } = await pool.query<{ id: string; runId: string; at: Date }>(
         `with recent as (
@@ -302,10 +306,10 @@ export function createRunReads(pool: pg.Pool) {
          )
          select distinct on (d.id) d.id, r.id as "runId", r.started_at as at
            from recent r
-           join golden_run_answers a on a.run_id = r.id
+           join golden_run_answers a on a.run_id = r.id and ($4::text[] is null or a.query_id = any ($4::text[]))
            join unnest($2::text[]) as d (id) on d.id = any (a.document_ids)
           order by d.id, r.started_at desc`,
-        [pipeline, documentIds, RUNS_LOOKED_THROUGH],
+        [pipeline, documentIds, RUNS_LOOKED_THROUGH, queryIds],
       );
       return new Map(rows.map(({ id, ...last }) => [id, last]));
     },

@@ -1,4 +1,5 @@
 /** When a store has become too slow to be asked more. */
+import { median } from '../../stats/descriptive.ts';
 
 const FIRST = 5;
 const LATEST = 5;
@@ -15,8 +16,4 @@ export function hasSlowedDown(latencies: readonly number[]): boolean {
   if (latencies.length < FIRST + LATEST) return false;
   const latest = median(latencies.slice(-LATEST));
   return latest > LEAST_MS && latest > TIMES_SLOWER * median(latencies.slice(0, FIRST));
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

@@ -183,7 +183,7 @@ describe('a document that does not come back', () => {
         const pipeline = { name: 'docs', retriever: retrieverFor(way, place), store, embedder };
         const filters = way === 'filtered' ? ['language'] : [];
         const seen = await lookForQuestion(pipeline, { text, tags: {}, k: K }, filters, never);
-        const [document] = await lookForDocuments(deps, pipeline, [idOf(place)], never);
+        const [document] = await lookForDocuments(deps, pipeline, [idOf(place)], null, never);
         if (document === undefined) throw new Error('nothing was looked for');
         const { verdict, evidence } = explain(seen, document);
         if (verdict === way) right += 1;
