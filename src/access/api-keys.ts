@@ -1,6 +1,8 @@
 /** API keys in PostgreSQL. Keys are random and long, so that SHA-256 alone keeps them. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
+import { inTransaction } from '../postgres/transaction.ts';
+import { recordActs } from './audit-log.ts';
 
 /** API keys: what they look like and what they may do. */
 export const apiScopes = ['ingest', 'read', 'admin'] as const;
@@ -36,16 +38,23 @@ export function createApiKeys(pool: Pool): ApiKeys {
       return rows[0] === undefined ? null : toKey(rows[0]);
     },
 
-    async create(name, scopes, now) {
+    async create(name, scopes, by, now) {
       const text = `${API_KEY_PREFIX}${randomBytes(32).toString('base64url')}`;
       const id = randomBytes(4).toString('hex');
-      const { rows } = await pool.query<KeyRow>(
-        `insert into api_keys as k (id, name, key_hash, scopes, created_at)
-         values ($1::text, $2::text, $3::bytea, $4::text[], $5::timestamptz) returning ${keyColumns}`,
-        [id, name, hashOfSecret(text), [...scopes], now],
-      );
-      if (rows[0] === undefined) throw new Error('an insert returned no row');
-      return { key: toKey(rows[0]), text };
+      const row = await inTransaction(pool, async (client) => {
+        const { rows } = await client.query<KeyRow>(
+          `insert into api_keys as k (id, name, key_hash, scopes, created_at)
+           values ($1::text, $2::text, $3::bytea, $4::text[], $5::timestamptz) returning ${keyColumns}`,
+          [id, name, hashOfSecret(text), [...scopes], now],
+        );
+        const after = { name, scopes };
+        await recordActs(client, [
+          { at: now, by, act: 'create_key', pipeline: null, subject: id, before: null, after },
+        ]);
+        return rows[0];
+      });
+      if (row === undefined) throw new Error('an insert returned no row');
+      return { key: toKey(row), text };
     },
 
     async list() {
@@ -58,14 +67,23 @@ export function createApiKeys(pool: Pool): ApiKeys {
       return rows.map((row) => ({ ...toKey(row), sessions: row.sessions, lastSeenAt: row.last_seen_at }));
     },
 
-    async revoke(id, now) {
-      const { rowCount } = await pool.query(
-        `with ended as (delete from console_sessions where key_id = $1::text)
-         update api_keys set revoked_at = coalesce(revoked_at, $2::timestamptz) where id = $1::text`,
-        [id, now],
-      );
-      return rowCount === 1;
-    },
+    revoke: (id, by, now) =>
+      inTransaction(pool, async (client) => {
+        const { rows } = await client.query<KeyRow>(
+          `select ${keyColumns} from api_keys k where k.id = $1::text for update`,
+          [id],
+        );
+        const [known] = rows;
+        if (known === undefined) return false;
+        await client.query('delete from console_sessions where key_id = $1::text', [id]);
+        if (known.revoked_at !== null) return true;
+        await client.query('update api_keys set revoked_at = $2::timestamptz where id = $1::text', [id, now]);
+        const before = { name: known.name, scopes: known.scopes };
+        await recordActs(client, [
+          { at: now, by, act: 'revoke_key', pipeline: null, subject: id, before, after: null },
+        ]);
+        return true;
+      }),
   };
 }
 
@@ -107,9 +125,10 @@ export interface ApiKeys {
   create(
     name: string,
     scopes: readonly ApiScope[],
+    by: string,
     now: Date,
   ): Promise<{ readonly key: ApiKey; readonly text: string }>;
   list(): Promise<readonly ListedApiKey[]>;
   /** Ends its console sessions with it. False when there is no such key. */
-  revoke(id: string, now: Date): Promise<boolean>;
+  revoke(id: string, by: string, now: Date): Promise<boolean>;
 }

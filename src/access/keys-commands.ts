@@ -1,13 +1,13 @@
 /** `recalld keys`: who may call the HTTP API. */
-import { Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
 import { formatTable, note, printJson, printLine } from '../cli/output.ts';
 import { RecalldError } from '../errors.ts';
 import { type ApiKey, type ApiScope, apiScopes, type ListedApiKey } from './api-keys.ts';
+import { commandUser } from './audit-log.ts';
 
-export function keysCommand(signal: AbortSignal): Command {
-  const command = new Command('keys').description('API keys of the HTTP API.');
+export function keysCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'create',
@@ -18,7 +18,7 @@ export function keysCommand(signal: AbortSignal): Command {
       .requiredOption('--scope <list>', `what it may do: ${apiScopes.join(', ')}`, parseScopes)
       .action(async (options: ConfiguredOptions & { name: string; scope: readonly ApiScope[] }) => {
         const { key, text } = await withCommandStore(commandSettings(options.config, signal), ({ keys }) =>
-          keys.create(options.name, options.scope, new Date()),
+          keys.create(options.name, options.scope, commandUser(), new Date()),
         );
         if (options.json === true) printJson({ ...keyJson(key), key: text });
         else {
@@ -58,7 +58,7 @@ export function keysCommand(signal: AbortSignal): Command {
       .argument('<id>', 'id of the key')
       .action(async (id: string, options: ConfiguredOptions) => {
         const revoked = await withCommandStore(commandSettings(options.config, signal), ({ keys }) =>
-          keys.revoke(id, new Date()),
+          keys.revoke(id, commandUser(), new Date()),
         );
         if (!revoked)
           throw new RecalldError('key_unknown', `There is no key ${id}; \`recalld keys list\` shows those that exist.`);

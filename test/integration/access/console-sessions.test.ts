@@ -7,7 +7,7 @@ const database = useDatabase();
 const sessions = () => createConsoleSessions(database.pool);
 const keys = () => createApiKeys(database.pool);
 
-const aKey = async (): Promise<string> => (await keys().create('ops', ['read'], new Date())).key.id;
+const aKey = async (): Promise<string> => (await keys().create('ops', ['read'], 'somebody', new Date())).key.id;
 const listed = async (keyId: string) => (await keys().list()).find(({ id }) => id === keyId);
 const stored = async (keyId: string): Promise<number> =>
   (await database.pool.query('select from console_sessions where key_id = $1', [keyId])).rows.length;
@@ -31,13 +31,13 @@ describe('a console session', () => {
     await sessions().end(one);
     expect(await sessions().find(one)).toBeNull();
     expect(await sessions().find(two)).toMatchObject({ id: key });
-    await keys().revoke(key, new Date());
+    await keys().revoke(key, 'somebody', new Date());
     expect([await sessions().find(two), await stored(key)]).toEqual([null, 0]);
   });
 
   it('of a key that was revoked while it began is none', async () => {
     const key = await aKey();
-    await keys().revoke(key, new Date());
+    await keys().revoke(key, 'somebody', new Date());
     expect(await sessions().find(await sessions().begin(key, 3600))).toBeNull();
   });
 

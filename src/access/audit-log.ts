@@ -1,0 +1,125 @@
+/** What people did, and what it changed: written in the transaction that does it, so that neither is without the other. */
+import { hostname, userInfo } from 'node:os';
+import type { FastifyRequest } from 'fastify';
+import type { Pool, PoolClient } from 'pg';
+import { namingOutage } from '../postgres/pool.ts';
+import { columnsOf, wellFormed } from '../postgres/values.ts';
+
+export const acts = [
+  'pin_baseline',
+  'unpin_baseline',
+  'change_topic',
+  'judge',
+  'erase',
+  'create_key',
+  'revoke_key',
+] as const;
+
+export interface Act {
+  readonly at: Date;
+  /** Who did it: `keyHolder`, `consoleVisitor` or `commandUser`. */
+  readonly by: string;
+  readonly act: (typeof acts)[number];
+  /** Null for what is of no pipeline. */
+  readonly pipeline: string | null;
+  /** What it was done to. Never the id of a user or of a live query, which erasures must reach. */
+  readonly subject: string;
+  /** Null for what was not there. */
+  readonly before: Readonly<Record<string, unknown>> | null;
+  /** Null for what is no longer there. */
+  readonly after: Readonly<Record<string, unknown>> | null;
+}
+
+export interface RecordedAct extends Act {
+  /** Counts up. */
+  readonly id: string;
+}
+
+/** Writes acts in the transaction of `client`. */
+export async function recordActs(client: PoolClient, acts: readonly Act[]): Promise<void> {
+  if (acts.length === 0) return;
+  await client.query(
+    `insert into audit_log (at, by, act, pipeline, subject, before, after)
+     select * from unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[])`,
+    columnsOf(acts, [
+      ({ at }) => at,
+      ({ by }) => by,
+      ({ act }) => act,
+      ({ pipeline }) => pipeline,
+      ({ subject }) => subject,
+      ({ before }) => jsonOf(before),
+      ({ after }) => jsonOf(after),
+    ]),
+  );
+}
+
+/** Notes are texts of people. */
+function jsonOf(change: Act['before']): string | null {
+  if (change === null) return null;
+  return JSON.stringify(change, (_, value: unknown) => (typeof value === 'string' ? wellFormed(value) : value));
+}
+
+export type AuditLog = ReturnType<typeof createAuditLog>;
+
+export interface AuditFilter {
+  readonly pipeline?: string | undefined;
+  readonly since?: Date | undefined;
+  /** Only what came before this one. */
+  readonly beforeId?: string | undefined;
+  readonly limit: number;
+}
+
+export function createAuditLog(pool: Pool) {
+  return {
+    /** Newest first. */
+    async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
+      const { rows } = await pool.query<RecordedAct>(
+        `select id::text, at, by, act, pipeline, subject, before, after from audit_log
+          where ($1::text is null or pipeline = $1::text) and ($2::timestamptz is null or at >= $2::timestamptz)
+            and ($3::bigint is null or id < $3::bigint)
+          order by id desc limit $4::integer`,
+        [pipeline ?? null, since ?? null, beforeId ?? null, limit],
+      );
+      return rows;
+    },
+
+    /** Drops what is older. */
+    prune: (before: Date): Promise<void> =>
+      namingOutage(
+        pool,
+        async () => void (await pool.query('delete from audit_log where at < $1::timestamptz', [before])),
+      ),
+  };
+}
+
+/** Who calls the API. */
+export function keyHolder({ apiKey }: FastifyRequest): string {
+  return apiKey === null || apiKey === 'unknown' ? LOCAL : `key ${apiKey.name} (${apiKey.id})`;
+}
+
+/** Who sends a form on a page. */
+export function consoleVisitor({ visitor }: FastifyRequest): string {
+  return visitor?.keyName == null ? LOCAL : `key ${visitor.keyName}, console`;
+}
+
+/** A daemon on loopback whose database is its own asks nobody who they are. */
+const LOCAL = 'somebody on this machine';
+
+/** Who runs this command, as the system knows them. */
+export function commandUser(): string {
+  return `${userName()}@${hostname()}, command`;
+}
+
+/** A container may run as a number that has no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'a user without a name';
+  }
+}
+
+/** As it is told in JSON. */
+export function actJson({ id, at, ...rest }: RecordedAct) {
+  return { id, at: at.toISOString(), ...rest };
+}
