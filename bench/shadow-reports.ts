@@ -1,0 +1,191 @@
+/**
+ * How often a shadow is called worse or better that is as good, over 90 days of looking, and whether one that is .03 nDCG
+ * worse on 300 questions is called within the number of days that its report announces.
+ *
+ *     npx tsx bench/shadow-reports.ts [--quick] [--scale N] [--out FILE]
+ *
+ * The tests are those of the daemon; runs are simulated. `--scale 4` takes four times as many shadows.
+ */
+import { pathToFileURL } from 'node:url';
+import { compareMetric } from '../src/golden/rules/compare-metric.ts';
+import { averagePairs, type ScoredPair } from '../src/golden/rules/paired-runs.ts';
+import { evidenceOf, isLookDue, type Look, levelOfLook, standingOf } from '../src/shadow/rules/looks.ts';
+import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
+import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
+import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
+
+interface ShadowWorld {
+  /** Standard deviation of what one question differs by between the two retrievers. */
+  readonly questions: number;
+  /** And of one question's difference from run to run. */
+  readonly noise: number;
+}
+
+export interface EqualCell extends ShadowWorld {
+  readonly shadows: number;
+  /** Ever called worse or better within the 90 days. */
+  readonly everCalled: ShareWithBounds;
+  /** Of all daily reports. */
+  readonly reports: number;
+}
+
+export interface WorseCell extends ShadowWorld {
+  readonly shadows: number;
+  /** That announced a number of days, at the first report that could. */
+  readonly announced: ShareWithBounds;
+  /** Median of the announced days; null when none was. */
+  readonly days: number | null;
+  /** Of those that announced: called worse by then; null when none did. */
+  readonly inTime: ShareWithBounds | null;
+  /** Called worse within the 90 days, and called better. */
+  readonly called: ShareWithBounds;
+  readonly calledBetter: ShareWithBounds;
+}
+
+export interface ShadowResult {
+  readonly provenance: Provenance;
+  readonly questions: number;
+  readonly difference: number;
+  readonly lookDays: number;
+  readonly equal: readonly EqualCell[];
+  readonly worse: readonly WorseCell[];
+}
+
+const SEED = 20_261_123;
+const QUESTIONS = 300;
+const DIFFERENCE = 0.03;
+const DAYS = 90;
+/** Questions that a retriever of the same index answers in another way. */
+const CHANGED = 0.4;
+const POOL = 50_000;
+
+const equalWorlds: readonly ShadowWorld[] = [
+  { questions: 0.12, noise: 0 },
+  { questions: 0.2, noise: 0.1 },
+  { questions: 0.05, noise: 0.25 },
+  { questions: 0, noise: 0.2 },
+];
+
+const worseWorlds: readonly ShadowWorld[] = [
+  { questions: 0.1, noise: 0 },
+  { questions: 0.13, noise: 0 },
+  { questions: 0.1, noise: 0.15 },
+  { questions: 0.08, noise: 0.25 },
+  { questions: 0.05, noise: 0.35 },
+  { questions: 0.2, noise: 0.1 },
+];
+
+/** Differences of questions: most are 0 and a few are large, since a relevant document is lost whole or found whole. */
+function drawPool({ questions }: ShadowWorld, mean: number, random: RandomNumbers): Float64Array {
+  const raw = Float64Array.from({ length: POOL }, () =>
+    random.uniform() < CHANGED ? Math.sign(random.uniform() - 0.5) * random.uniform() ** 2 : 0,
+  );
+  const usual = raw.reduce((sum, one) => sum + one, 0) / POOL;
+  const spread = Math.sqrt(raw.reduce((sum, one) => sum + (one - usual) ** 2, 0) / POOL);
+  return raw.map((one) => (questions / spread) * (one - usual) + mean);
+}
+
+interface Played {
+  readonly looks: readonly Look[];
+  /** Day by which it was to be called, as announced by the first report that could; null when none could. */
+  readonly announced: number | null;
+}
+
+/** One shadow, asked once a day; nothing is looked for after it was called. */
+function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers): Played {
+  const differences = Float64Array.from({ length: QUESTIONS }, () => pool[random.below(POOL)] ?? 0);
+  const usual = Float64Array.from({ length: QUESTIONS }, () => 0.3 + 0.6 * random.uniform());
+  const pairs: ScoredPair[] = [];
+  const looks: Look[] = [];
+  let announced: number | null = null;
+  for (let day = 1; day <= DAYS; day++) {
+    // Each of the two sides moves by itself.
+    const moved = (): number => (noise / Math.SQRT2) * random.normal();
+    pairs.push({
+      baseline: usual.map((score) => score + moved()),
+      candidate: usual.map((score, row) => score + (differences[row] ?? 0) + moved()),
+    });
+    if (!isLookDue(pairs.length, looks.length)) continue;
+    const look = lookAt(pairs, looks.length + 1);
+    looks.push(look);
+    // Also of one that this very test calls: what it would have announced.
+    const undecided = looks.map((one) => ({ ...one, verdict: 'inconclusive' as const }));
+    const evidence = evidenceOf(undecided, DIFFERENCE, 1);
+    if (evidence.kind === 'enough') announced ??= day;
+    if (evidence.kind === 'days') announced ??= day + evidence.days;
+    const { verdict } = standingOf(looks);
+    if (verdict === 'worse' || verdict === 'better') break;
+  }
+  return { looks, announced };
+}
+
+const KEY = { measure: 'ndcg', k: 10 } as const;
+
+function lookAt(pairs: readonly ScoredPair[], number: number): Look {
+  const { scores, noise } = averagePairs(pairs);
+  const alpha = levelOfLook(number, 1);
+  const [baseline] = scores.baseline;
+  const [candidate] = scores.candidate;
+  const compared = compareMetric(KEY, baseline, candidate, null, { alpha, minEffect: null });
+  const names = { goldenSetVersion: 1, runId: '', against: '', lookedAt: new Date(0) };
+  return { ...compared, ...names, k: KEY.k, look: number, runs: pairs.length, alpha, noise };
+}
+
+const calledOn = ({ looks }: Played, verdict: 'worse' | 'better'): number | null => {
+  const standing = standingOf(looks);
+  return standing.verdict === verdict ? (standing.by?.runs ?? null) : null;
+};
+
+export function measureShadows(quick: boolean, scale: number, say: (line: string) => void): ShadowResult {
+  const startedAt = performance.now();
+  const random = randomNumbers(SEED);
+  const equal = equalWorlds.map((world): EqualCell => {
+    const shadows = Math.round((quick ? 1 : 500) * scale);
+    const pool = drawPool(world, 0, random);
+    const played = Array.from({ length: shadows }, () => play(world, pool, random));
+    const days = played.map((one) => calledOn(one, 'worse') ?? calledOn(one, 'better'));
+    const reported = days.reduce<number>((sum, day) => sum + (day === null ? 0 : DAYS - day + 1), 0);
+    const called = days.filter((day) => day !== null).length;
+    say(`equal, ${world.questions} between questions, ${world.noise} from run to run: ${called} of ${shadows} called`);
+    return {
+      ...world,
+      shadows,
+      everCalled: shareWithBounds(called, shadows),
+      reports: reported / (shadows * DAYS),
+    };
+  });
+  const worse = worseWorlds.map((world): WorseCell => {
+    const shadows = Math.round((quick ? 1 : 250) * scale);
+    const pool = drawPool(world, -DIFFERENCE, random);
+    const played = Array.from({ length: shadows }, () => play(world, pool, random));
+    const announced = played.flatMap((one) => (one.announced === null ? [] : [{ ...one, announced: one.announced }]));
+    const days = announced.map((one) => one.announced).toSorted((a, b) => a - b);
+    const inTime = announced.filter((one) => (calledOn(one, 'worse') ?? DAYS + 1) <= one.announced).length;
+    say(
+      `worse, ${world.questions} between questions, ${world.noise} from run to run: ${announced.length} of ${shadows} announced, ${inTime} in time`,
+    );
+    return {
+      ...world,
+      shadows,
+      announced: shareWithBounds(announced.length, shadows),
+      days: days[Math.floor(days.length / 2)] ?? null,
+      inTime: announced.length === 0 ? null : shareWithBounds(inTime, announced.length),
+      called: shareWithBounds(played.filter((one) => calledOn(one, 'worse') !== null).length, shadows),
+      calledBetter: shareWithBounds(played.filter((one) => calledOn(one, 'better') !== null).length, shadows),
+    };
+  });
+  return {
+    provenance: provenance(commandOf('shadow-reports', scale), SEED, startedAt),
+    questions: QUESTIONS,
+    difference: DIFFERENCE,
+    lookDays: DAYS,
+    equal,
+    worse,
+  };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { quick, scale, out } = readArguments(process.argv.slice(2), 'shadow-reports');
+  const result = measureShadows(quick, scale, (line) => console.log(line));
+  if (out !== null) writeResult(out, result);
+}

@@ -1,0 +1,71 @@
+import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { openJobQueue } from '../../src/queue/bullmq.ts';
+import { type Daemon, databaseOf, startScript, withDaemon } from './child.ts';
+import { sendLoad } from './http-load.ts';
+import { liveQuery } from './live-config.ts';
+import { alternate, figure, type MeasureRow } from './row.ts';
+
+/** Requests of one live query that arrive at a steady pace, with a shadow that is asked meanwhile and without one. */
+export const shadow: MeasureRow = async (quick) => {
+  const retriever = await startScript('bare-retriever.ts');
+  const config = (shadows: string): string => `
+server: {port: 0, max_requests_per_minute: 100000000}
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "${retriever.url}/search"}
+    sampling: {rate: 0.1, max_per_minute: 100000000}
+    shadow: ${shadows}
+`;
+  const one = `[{name: next, retriever: {kind: http, url: "${retriever.url}/search"}, live_rate: 1, max_calls_per_day: 10000000, max_per_second: 50}]`;
+  try {
+    return await withDaemon(config('[]'), (without) =>
+      withDaemon(config(one), async (beside) => {
+        const load = { path: '/v1/queries', connections: 16, pauseMs: 40, body: () => liveQuery() };
+        const p99 = async (daemon: Daemon, seconds: number): Promise<number> => {
+          await measureNow(daemon);
+          return (await sendLoad({ ...load, url: daemon.url, seconds })).p99Ms;
+        };
+        for (const daemon of [without, beside]) await p99(daemon, quick ? 0.2 : 5);
+        const rounds = await alternate(quick ? 1 : 5, {
+          without: () => p99(without, quick ? 0.2 : 8),
+          beside: () => p99(beside, quick ? 0.2 : 8),
+        });
+        const plain = figure('p99 of ingest without a shadow', 'ms', rounds.without);
+        const shadowed = figure('p99 of ingest while a shadow is asked 50 questions a second', 'ms', rounds.beside);
+        return {
+          row: 'ingest beside a shadow',
+          name: 'shadow',
+          figures: [plain, shadowed],
+          bars: [
+            {
+              what: 'p99 with over without',
+              value: shadowed.median / plain.median,
+              side: 'at most',
+              limit: 1.5,
+              unit: 'times',
+            },
+          ],
+          notes: [
+            'About 400 requests a second of one query, a tenth of them kept. The user of the service waits for none of it: a shadow is asked what is stored, by a job of the worker, which is in the same process here. The job that asks it is started at the beginning of each round, in both daemons.',
+          ],
+        };
+      }),
+    );
+  } finally {
+    await retriever.stop();
+  }
+};
+
+let started = 0;
+
+async function measureNow(daemon: Daemon): Promise<void> {
+  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const backend = { kind: 'postgres', connection: { ...databaseOf(daemon), ssl: false } } as const;
+  const queue = await openJobQueue({ backend, jobs: jobCatalogue, logger });
+  try {
+    started += 1;
+    await queue.enqueue('measure-live-traffic', {}, `bench-${started}`);
+  } finally {
+    await queue.close();
+  }
+}

@@ -1,0 +1,154 @@
+/** Asks shadows a share of the kept live queries, after users have their answers, and holds each beside what they got. */
+import type { Clock } from '../clock.ts';
+import { openRetrieverGate, type RetrieverGate } from '../golden/runs/retriever-gate.ts';
+import type { GoldenSets } from '../golden/sql/golden-sets.ts';
+import type { RetrieverLimits } from '../golden/sql/retriever-limits.ts';
+import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { Logger } from '../logger.ts';
+import type { Meter } from '../metrics/meter.ts';
+import { messageOf } from '../text/error-message.ts';
+import { DAY_MS, HOUR_MS } from '../time.ts';
+import { startOfUtcDay } from './ask-golden.ts';
+import { overlapOf } from './rules/overlap.ts';
+import type { ShadowAnswer, ShadowKey, ShadowTables, UnaskedQuery } from './shadow-tables.ts';
+
+export interface AskLiveDeps {
+  readonly shadows: ShadowTables;
+  readonly sets: Pick<GoldenSets, 'list'>;
+  readonly limits: RetrieverLimits;
+  readonly pipelines: readonly WatchedPipeline[];
+  /** Days that the live queries of each pipeline are kept. */
+  readonly retentionDays: ReadonlyMap<string, number>;
+  readonly meter: Pick<Meter, 'increment'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Names this worker. */
+  readonly holder: string;
+}
+
+/** Of all shadows together, so that what else is measured in the same turn is not kept. */
+const TURN_MS = 90_000;
+/** A query that waited longer is left out: the index is no longer the one that answered the user. */
+const PATIENCE_MS = HOUR_MS;
+const MOST_PER_TURN = 500;
+/** Where the service did not say how many it asked for. */
+const USUAL_K = 10;
+/** Failures in a row after which the rest waits for the next turn. */
+const MOST_FAILURES = 5;
+
+/** @throws the reason of `signal` when it aborts */
+export async function askShadows(deps: AskLiveDeps, signal: AbortSignal): Promise<void> {
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
+  for (const pipeline of deps.pipelines) {
+    for (const shadow of pipeline.shadows) {
+      signal.throwIfAborted();
+      if (bounded.aborted) return;
+      try {
+        await askShadow(deps, pipeline, shadow, bounded);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (bounded.aborted) return;
+        deps.logger.error('a shadow could not be asked', { pipeline: shadow.asked.name, reason: messageOf(error) });
+      }
+    }
+    // Of shadows that the config no longer has too.
+    const days = deps.retentionDays.get(pipeline.name);
+    if (days !== undefined)
+      await deps.shadows.prune(pipeline.name, new Date(deps.clock.now().getTime() - days * DAY_MS));
+  }
+}
+
+async function askShadow(
+  deps: AskLiveDeps,
+  pipeline: WatchedPipeline,
+  shadow: Shadow,
+  signal: AbortSignal,
+): Promise<void> {
+  const key: ShadowKey = { pipeline: pipeline.name, shadow: shadow.name, fingerprint: shadow.fingerprint };
+  const now = deps.clock.now();
+  const left = (await liveCallsPerDay(deps, pipeline, shadow)) - (await deps.shadows.asked(key, startOfUtcDay(now)));
+  if (left <= 0 || shadow.liveRate === 0) return;
+  const since = new Date(now.getTime() - PATIENCE_MS);
+  const queries = await deps.shadows.unasked(key, {
+    since,
+    rate: shadow.liveRate,
+    limit: Math.min(left, MOST_PER_TURN),
+  });
+  if (queries.length === 0) return;
+  const gate = await openRetrieverGate(deps, {
+    pipeline: shadow.asked.name,
+    holder: `${deps.holder}-live`,
+    ...shadow.limits,
+    usualLatencyMs: null,
+  });
+  try {
+    const remaining = queries.values();
+    const work = async (): Promise<void> => {
+      for (const query of remaining) {
+        if (signal.aborted || gate.failuresInARow() >= MOST_FAILURES) return;
+        await deps.shadows.saveAnswers(key, [await askOne(deps, shadow, query, gate, signal)], deps.clock.now());
+      }
+    };
+    await Promise.all(Array.from({ length: shadow.limits.concurrency }, work));
+  } finally {
+    await gate.close();
+  }
+}
+
+/** What the golden sets of the pipeline leave of the day, whether they were asked yet or not. */
+export async function liveCallsPerDay(
+  { sets }: Pick<AskLiveDeps, 'sets'>,
+  { golden }: Pick<WatchedPipeline, 'golden'>,
+  { maxCallsPerDay }: Shadow,
+): Promise<number> {
+  const newest = new Map<string, { readonly version: number; readonly queries: number }>();
+  for (const one of await sets.list()) {
+    if ((newest.get(one.name)?.version ?? 0) < one.version) newest.set(one.name, one);
+  }
+  let left = maxCallsPerDay;
+  for (const { set } of golden) {
+    const queries = newest.get(set)?.queries ?? 0;
+    if (queries <= left) left -= queries;
+  }
+  return left;
+}
+
+async function askOne(
+  { meter }: AskLiveDeps,
+  { name, asked, liveRate, chunkSeparator }: Shadow,
+  { id, receivedAt, cluster, probability, text, tags, topK, outcome, documentIds }: UnaskedQuery,
+  gate: RetrieverGate,
+  signal: AbortSignal,
+): Promise<ShadowAnswer> {
+  const k = topK ?? Math.max(documentIds.length, USUAL_K);
+  await gate.enter(signal);
+  let latencyMs: number | null = null;
+  let hasFailed = true;
+  try {
+    const answer = await asked.retriever.retrieve({ text, k, tags }, signal);
+    hasFailed = answer.kind !== 'documents';
+    latencyMs = answer.kind === 'error' ? null : answer.latencyMs;
+    const ids = answer.kind === 'documents' ? answer.documents.map((one) => one.id) : [];
+    const came = answer.kind !== 'documents' ? answer.kind : ids.length === 0 ? 'empty' : 'ok';
+    meter.increment('recalld_shadow_live_questions_total', {
+      pipeline: asked.shadowOf ?? '',
+      shadow: name,
+      outcome: came,
+    });
+    const isComparable = !hasFailed && (outcome === 'ok' || outcome === 'empty');
+    const beside = isComparable ? overlapOf(documentIds, ids, chunkSeparator, k) : null;
+    return {
+      queryId: id,
+      receivedAt,
+      cluster,
+      probability: probability * liveRate,
+      outcome: came,
+      documentIds: ids,
+      overlap: beside?.overlap ?? null,
+      isChanged: beside?.isChanged ?? null,
+      latencyMs,
+    };
+  } finally {
+    gate.leave(latencyMs, hasFailed);
+  }
+}

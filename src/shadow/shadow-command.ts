@@ -1,0 +1,91 @@
+/** `recalld shadow`: whether a retriever may take the place of a pipeline's own. */
+import type { Command } from 'commander';
+import { commandSettings, withCommandStore, withPipeline } from '../app/commands/command-store.ts';
+import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
+import { formatTable, printJson, printLine, styled } from '../cli/output.ts';
+import { signed } from '../golden/commands/compare.ts';
+import { systemClock } from '../system-clock.ts';
+import { evidenceSentence, shadowJson, verdictSentences } from './describe-shadow.ts';
+import type { WeightedShare } from './rules/overlap.ts';
+import { findShadow, readShadow, type ShadowReport } from './shadow-reads.ts';
+
+interface ReportOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly shadow: string;
+}
+
+export function shadowCommand(command: Command, signal: AbortSignal): Command {
+  command.addCommand(
+    configuredCommand(
+      'report',
+      'Say whether a shadow is better or worse, and when there will be enough evidence; exit 1 when it is worse.',
+      'recalld shadow report --pipeline support-docs --shadow new-index',
+    )
+      .requiredOption('--pipeline <name>', 'pipeline whose config has `shadow`')
+      .requiredOption('--shadow <name>', 'name of the shadow')
+      .action((options: ReportOptions) => report(options, signal)),
+  );
+  return command;
+}
+
+async function report(options: ReportOptions, signal: AbortSignal): Promise<void> {
+  const settings = commandSettings(options.config, signal);
+  await withPipeline(settings, options.pipeline, async (pipeline) => {
+    const shadow = findShadow(pipeline, options.shadow);
+    await withCommandStore(settings, async (store) => {
+      const found = await readShadow({ ...store, clock: systemClock }, pipeline, shadow);
+      if (options.json === true) printJson(shadowJson(found));
+      else printLine(textOf(found));
+      if (found.verdict === 'worse') process.exitCode = EXIT_CHECK_FAILED;
+    });
+  });
+}
+
+function textOf({ pipeline, shadow, verdict, difference, golden, live, calls }: ShadowReport): string {
+  const rows = golden.map(({ goldenSet, verdict: found, by }) =>
+    by === null
+      ? [goldenSet, found.replaceAll('_', ' '), '', '', '', '', '']
+      : [
+          goldenSet,
+          found,
+          `ndcg@${by.k}`,
+          `${by.baseline.toFixed(4)} -> ${by.candidate.toFixed(4)}`,
+          `${signed(by.difference)} (${signed(by.ciLow)} to ${signed(by.ciHigh)})`,
+          `${by.p.toFixed(4)} of ${by.alpha.toFixed(4)}`,
+          `${by.n} x ${by.runs}`,
+        ],
+  );
+  return [
+    `${styled('bold', `${shadow} beside ${pipeline}: ${verdict.replaceAll('_', ' ')}`)}. ${verdictSentences[verdict]}`,
+    ...(rows.length === 0
+      ? []
+      : [
+          '',
+          formatTable(
+            ['golden set', 'verdict', 'measure', 'mean', 'difference, 95 %', 'p, level', 'n x runs'],
+            rows,
+            3,
+          ),
+        ]),
+    ...golden.map(({ goldenSet, evidence }) => `${goldenSet}: ${evidenceSentence(evidence, difference)}`),
+    ...golden.flatMap(({ goldenSet, latency95 }) =>
+      latency95.shadow === null || latency95.pipeline === null
+        ? []
+        : [
+            `${goldenSet}: 95 % of answers within ${latency95.shadow.toFixed(0)} ms, of the pipeline within ${latency95.pipeline.toFixed(0)} ms.`,
+          ],
+    ),
+    '',
+    `Live queries asked in ${live.days} days: ${live.asked}, of which failed: ${live.failed}.`,
+    ...shareLine('Rank-biased overlap with what users got', live.overlap),
+    ...shareLine('Share of lists that differ', live.changed),
+    `Questions today: ${calls.today} of ${calls.maxPerDay}, for $${calls.dollarsToday.toFixed(2)}.`,
+  ].join('\n');
+}
+
+function shareLine(title: string, share: WeightedShare | null): string[] {
+  if (share === null) return [];
+  const { value, low, high, n } = share;
+  return [`${title}: ${value.toFixed(3)} (95 % ${low.toFixed(3)} to ${high.toFixed(3)}, n ${n}).`];
+}

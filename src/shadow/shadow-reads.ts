@@ -1,0 +1,180 @@
+/** What is known of a shadow, for commands, routes, pages and the exporter. */
+import type { Clock } from '../clock.ts';
+import { RecalldError } from '../errors.ts';
+import type { GoldenRun } from '../golden/rules/run.ts';
+import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
+import type { GoldenSets } from '../golden/sql/golden-sets.ts';
+import type { GoldenTicks } from '../golden/sql/golden-ticks.ts';
+import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { DAY_MS } from '../time.ts';
+import { startOfUtcDay } from './ask-golden.ts';
+import { liveCallsPerDay } from './ask-live.ts';
+import { type Evidence, evidenceOf, type Look, overallVerdict, type ShadowVerdict, standingOf } from './rules/looks.ts';
+import { type WeightedShare, weightedShare } from './rules/overlap.ts';
+import type { ListedAnswer, LiveSummary, ShadowKey, ShadowTables } from './shadow-tables.ts';
+
+export interface ReadShadowDeps {
+  readonly shadows: ShadowTables;
+  readonly runs: GoldenRuns;
+  readonly sets: GoldenSets;
+  readonly ticks: Pick<GoldenTicks, 'queriesSince'>;
+  readonly clock: Clock;
+}
+
+/** What one golden set says of a shadow. */
+export interface ShadowOnSet {
+  readonly goldenSet: string;
+  readonly verdict: ShadowVerdict;
+  /** The test that decided, else the latest. */
+  readonly by: Look | null;
+  readonly looks: readonly Look[];
+  readonly evidence: Evidence;
+  /** The latest run of the shadow, whatever it came to, and when the latest completed one ended. */
+  readonly latestRun: GoldenRun | null;
+  readonly completedAt: Date | null;
+  /** Of the latest completed run and of that which it stands beside, in milliseconds. */
+  readonly latency95: { readonly shadow: number | null; readonly pipeline: number | null };
+}
+
+/** What live queries of the last days say of it, without a judgment. */
+export interface ShadowOnLive {
+  readonly days: number;
+  readonly asked: number;
+  readonly failed: number;
+  /** Null while none was answered on both sides. */
+  readonly overlap: WeightedShare | null;
+  readonly changed: WeightedShare | null;
+  /** Milliseconds, of the shadow alone. */
+  readonly latency: { readonly median: number; readonly p95: number } | null;
+}
+
+export interface ShadowReport {
+  readonly pipeline: string;
+  readonly shadow: string;
+  readonly verdict: ShadowVerdict;
+  /** Difference of nDCG that is to be found. */
+  readonly difference: number;
+  readonly golden: readonly ShadowOnSet[];
+  readonly live: ShadowOnLive;
+  readonly calls: {
+    readonly today: number;
+    readonly maxPerDay: number;
+    /** Of live queries, when the golden sets had theirs. */
+    readonly maxLivePerDay: number;
+    readonly dollarsToday: number;
+    readonly dollarsPerThousand: number;
+  };
+}
+
+const LIVE_DAYS = 7;
+
+export async function readShadow(
+  deps: ReadShadowDeps,
+  pipeline: WatchedPipeline,
+  shadow: Shadow,
+): Promise<ShadowReport> {
+  const now = deps.clock.now();
+  const key = keyOf(pipeline, shadow);
+  const golden: ShadowOnSet[] = [];
+  for (const { set } of pipeline.golden) golden.push(await readOnSet(deps, pipeline, shadow, set));
+  const today = startOfUtcDay(now);
+  let calls = await deps.shadows.asked(key, today);
+  for (const { set } of pipeline.golden) calls += await deps.ticks.queriesSince(shadow.asked.name, set, today);
+  return {
+    pipeline: pipeline.name,
+    shadow: shadow.name,
+    verdict: overallVerdict(golden.map(({ verdict }) => verdict)),
+    difference: shadow.difference,
+    golden,
+    live: onLive(await deps.shadows.summary(key, new Date(now.getTime() - LIVE_DAYS * DAY_MS))),
+    calls: {
+      today: calls,
+      maxPerDay: shadow.maxCallsPerDay,
+      maxLivePerDay: await liveCallsPerDay(deps, pipeline, shadow),
+      dollarsToday: calls * shadow.costPerCall,
+      dollarsPerThousand: 1000 * shadow.costPerCall,
+    },
+  };
+}
+
+export function keyOf({ name: pipeline }: WatchedPipeline, { name: shadow, fingerprint }: Shadow): ShadowKey {
+  return { pipeline, shadow, fingerprint };
+}
+
+async function readOnSet(
+  { shadows, runs }: ReadShadowDeps,
+  pipeline: WatchedPipeline,
+  shadow: Shadow,
+  goldenSet: string,
+): Promise<ShadowOnSet> {
+  const looks = await shadows.looks(keyOf(pipeline, shadow), goldenSet);
+  const last = looks.at(-1) ?? null;
+  const own = { pipeline: shadow.asked.name, goldenSet, limit: 1 } as const;
+  const [latestRun = null] = await runs.list(own);
+  const [completed] = await runs.list({ ...own, status: 'completed' });
+  return {
+    goldenSet,
+    ...standingOf(looks),
+    looks,
+    evidence: evidenceOf(looks, shadow.difference, pipeline.golden.length),
+    latestRun,
+    completedAt: completed?.finishedAt ?? null,
+    latency95: {
+      shadow: last === null ? null : await runs.latency95(last.runId),
+      pipeline: last === null ? null : await runs.latency95(last.against),
+    },
+  };
+}
+
+function onLive(summary: LiveSummary): ShadowOnLive {
+  const { asked, failed, median, p95 } = summary;
+  return {
+    days: LIVE_DAYS,
+    asked,
+    failed,
+    overlap: weightedShare(summary, summary.overlap),
+    changed: weightedShare(summary, summary.changed),
+    latency: median === null || p95 === null ? null : { median, p95 },
+  };
+}
+
+/** @throws RecalldError shadow_unknown with the names that exist */
+export function findShadow({ name: pipeline, shadows }: WatchedPipeline, name: string): Shadow {
+  const found = shadows.find((shadow) => shadow.name === name);
+  if (found !== undefined) return found;
+  const names = shadows.map((shadow) => shadow.name).join(', ');
+  throw new RecalldError(
+    'shadow_unknown',
+    `The pipeline ${pipeline} has no shadow "${name}"; it has ${names === '' ? 'none, add one under `shadow` of the pipeline' : names}.`,
+  );
+}
+
+export interface ShadowPageData {
+  readonly pipeline: string;
+  readonly shadows: readonly {
+    readonly report: ShadowReport;
+    /** Live queries whose lists have least in common. */
+    readonly changed: readonly ListedAnswer[];
+  }[];
+  readonly showsText: boolean;
+}
+
+const LISTED = 10;
+
+export async function readShadowPage(
+  deps: ReadShadowDeps & { readonly pipelines: readonly WatchedPipeline[] },
+  name: string,
+  showsText: boolean,
+): Promise<ShadowPageData> {
+  const pipeline = deps.pipelines.find((one) => one.name === name);
+  const since = new Date(deps.clock.now().getTime() - LIVE_DAYS * DAY_MS);
+  const shadows: ShadowPageData['shadows'][number][] = [];
+  for (const shadow of pipeline?.shadows ?? []) {
+    if (pipeline === undefined) continue;
+    shadows.push({
+      report: await readShadow(deps, pipeline, shadow),
+      changed: await deps.shadows.mostChanged(keyOf(pipeline, shadow), since, LISTED),
+    });
+  }
+  return { pipeline: name, shadows, showsText };
+}

@@ -1,0 +1,241 @@
+/** A shadow beside a pipeline over a real database: asked after the pipeline, within its limits, and told what it is. */
+import { describe, expect, it } from 'vitest';
+import { runGoldenSet } from '../../../src/golden/runs/run-golden-set.ts';
+import type { Shadow, WatchedPipeline } from '../../../src/golden/watched-pipeline.ts';
+import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { followWithShadows } from '../../../src/shadow/ask-golden.ts';
+import { askShadows } from '../../../src/shadow/ask-live.ts';
+import { shadowJson } from '../../../src/shadow/describe-shadow.ts';
+import { readShadowGauges } from '../../../src/shadow/gauges.ts';
+import { readShadow, readShadowPage } from '../../../src/shadow/shadow-reads.ts';
+import { createShadowTables } from '../../../src/shadow/shadow-tables.ts';
+import { aSchedule, aWatchedPipeline, documents, goldenQueries, NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { type Answers, aGoldenWorld } from '../../support/golden-world.ts';
+import { aLiveSample } from '../../support/live-rows.ts';
+import { MemoryMeter } from '../../support/memory-telemetry.ts';
+
+const database = useDatabase();
+const signal = new AbortController().signal;
+const DAY_MS = 86_400_000;
+const QUESTIONS = 60;
+/** `question 7` is answered by `d7`. */
+const right: Answers = (text) => [`d${text.replaceAll(/\D/g, '')}`, 'other'];
+
+function aShadow(pipeline: string, answers: () => Answers, parts: Partial<Shadow> = {}): Shadow {
+  const asked: WatchedPipeline = aWatchedPipeline({
+    name: `${pipeline}~next`,
+    golden: [],
+    shadowOf: pipeline,
+    fingerprints: { retriever: 'f1' },
+    retriever: {
+      async retrieve({ text }) {
+        const ids = answers()(text);
+        const common = { latencyMs: 5, attempts: 1 };
+        return ids === null
+          ? { kind: 'error', code: 'http_500', message: 'it answered 500', ...common }
+          : { kind: 'documents', documents: documents(...ids), ...common };
+      },
+    },
+  });
+  return {
+    name: 'next',
+    fingerprint: 'f1',
+    liveRate: 1,
+    maxCallsPerDay: 1000,
+    limits: { concurrency: 4, maxPerSecond: 10_000 },
+    costPerCall: 0.001,
+    difference: 0.03,
+    chunkSeparator: null,
+    asked,
+    ...parts,
+  };
+}
+
+function aShadowWorld(parts: Partial<Shadow> = {}) {
+  const world = aGoldenWorld(database.pool, NOON, aSchedule({ cron: null }));
+  let answers = right;
+  const shadow = aShadow(world.pipeline.name, () => answers, parts);
+  const pipeline = { ...world.pipeline, shadows: [shadow] };
+  const shadows = createShadowTables(database.pool);
+  let now = NOON;
+  const clock = { ...world.deps.clock, now: () => now };
+  const started: string[] = [];
+  const deps = {
+    ...world.deps,
+    clock,
+    shadows,
+    pipelines: [pipeline],
+    meter: new MemoryMeter(),
+    retentionDays: new Map([[pipeline.name, 30]]),
+    resume: async ({ id }: { id: string }) => void started.push(id),
+  };
+  world.answerWith(right);
+  return {
+    deps,
+    pipeline,
+    shadow,
+    shadows,
+    meter: deps.meter,
+    answerWith(next: Answers): void {
+      answers = next;
+    },
+    moveTo(next: Date): void {
+      now = next;
+      world.moveTo(next);
+    },
+    importSet: () => world.importSet({ queries: goldenQueries(QUESTIONS) }),
+    /** A run of the pipeline, and then whatever it has asked of its shadow. */
+    async day(): Promise<string | null> {
+      const [run] = await world.full(now);
+      if (run === undefined) throw new Error('there is no run');
+      await followWithShadows(deps, run, pipeline, signal);
+      const id = started.pop();
+      const beside = id === undefined ? null : await world.runs.find(id);
+      if (beside === null) return null;
+      await runGoldenSet(deps, beside, shadow.asked, signal);
+      await followWithShadows(deps, beside, shadow.asked, signal);
+      return beside.id;
+    },
+    find: (id: string) => world.runs.find(id),
+    report: () => readShadow(deps, pipeline, shadow),
+  };
+}
+
+/** Every third question finds nothing. */
+const worse: Answers = (text) => (Number(text.replaceAll(/\D/g, '')) % 3 === 0 ? ['wrong'] : right(text));
+
+describe('on the golden set a shadow', () => {
+  it('is asked once a day beside the pipeline, as a run of its own that checks and baselines never see', async () => {
+    const world = aShadowWorld();
+    await world.importSet();
+    const run = await world.find((await world.day()) ?? '');
+    expect(run).toMatchObject({ status: 'completed', queriesTotal: QUESTIONS, pipeline: world.shadow.asked.name });
+    expect(run?.cause).toContain('It stands beside the run');
+    world.moveTo(new Date(NOON.getTime() + 3_600_000));
+    expect(await world.day()).toBeNull();
+    world.moveTo(new Date(NOON.getTime() + DAY_MS));
+    expect(await world.day()).not.toBeNull();
+    const { golden, verdict } = await world.report();
+    expect(verdict).toBe('alike');
+    expect(golden[0]).toMatchObject({ evidence: { kind: 'enough' }, by: { runs: 2, difference: 0, n: QUESTIONS } });
+    const latest = await world.deps.runs.list({ pipeline: world.pipeline.name, limit: 10 });
+    expect(latest.map(({ pipeline }) => pipeline)).toEqual(Array(3).fill(world.pipeline.name));
+  });
+
+  it('that is worse is called at the first test, and stays called', async () => {
+    const world = aShadowWorld();
+    await world.importSet();
+    world.answerWith(worse);
+    await world.day();
+    const report = await world.report();
+    expect(report).toMatchObject({ verdict: 'worse', golden: [{ by: { difference: -1 / 3 } }] });
+    world.answerWith(right);
+    world.moveTo(new Date(NOON.getTime() + DAY_MS));
+    await world.day();
+    expect(shadowJson(await world.report())).toMatchObject({
+      verdict: 'worse',
+      golden: [{ tests: 2, runs: 1, alpha: 0.005, decided_at: NOON.toISOString() }],
+    });
+    const samples = (await readShadowGauges(world.deps))(new Date(NOON.getTime() + DAY_MS));
+    const called = samples.find(
+      ({ name, labels }) => name === 'recalld_shadow_verdict' && labels['verdict'] === 'worse',
+    );
+    expect(called?.value).toBe(1);
+    expect(samples.find(({ name }) => name === 'recalld_shadow_difference')?.value).toBeCloseTo(-1 / 3, 12);
+    const late = (await readShadowGauges(world.deps))(new Date(NOON.getTime() + 5 * DAY_MS));
+    expect(late.filter(({ name }) => name === 'recalld_shadow_difference')).toEqual([]);
+  });
+
+  it('that fails more than a few questions is no evidence', async () => {
+    const world = aShadowWorld();
+    await world.importSet();
+    world.answerWith((text) => (text.endsWith('0') ? null : right(text)));
+    expect((await world.find((await world.day()) ?? ''))?.status).toBe('void');
+    expect(await world.report()).toMatchObject({ verdict: 'no_data', golden: [{ latestRun: { status: 'void' } }] });
+  });
+
+  it('is held to its budget of a day', async () => {
+    const world = aShadowWorld({ maxCallsPerDay: QUESTIONS - 1 });
+    await world.importSet();
+    expect(await world.day()).toBeNull();
+    expect((await world.report()).calls).toMatchObject({ today: 0, maxLivePerDay: QUESTIONS - 1 });
+  });
+
+  it('of other chunks is compared by document', async () => {
+    const world = aShadowWorld({ chunkSeparator: '#' });
+    await world.importSet();
+    world.answerWith((text) => right(text)?.map((id) => `${id}#new`) ?? null);
+    const run = await world.find((await world.day()) ?? '');
+    expect(run?.settings.chunkSeparator).toBe('#');
+    expect(await world.report()).toMatchObject({ verdict: 'alike', golden: [{ by: { difference: 0, candidate: 1 } }] });
+  });
+
+  it('that answers otherwise under the same name begins anew', async () => {
+    const world = aShadowWorld();
+    await world.importSet();
+    world.answerWith(worse);
+    await world.day();
+    const rebuilt = { ...world.shadow, fingerprint: 'f2' };
+    expect((await readShadow(world.deps, world.pipeline, rebuilt)).verdict).toBe('no_data');
+  });
+});
+
+describe('on live queries a shadow', () => {
+  async function liveDay(world: ReturnType<typeof aShadowWorld>, count: number): Promise<void> {
+    const traffic = createLiveTraffic(database.pool, 'me');
+    await traffic.createPartitions(NOON);
+    const samples = Array.from({ length: count }, (_, i) =>
+      aLiveSample({
+        pipeline: world.pipeline.name,
+        id: `live ${i}`,
+        text: `question ${i}`,
+        results: documents(`d${i}`, 'other'),
+        receivedAt: NOON,
+        occurredAt: NOON,
+        unitHash: i / count,
+        sessionHash: `s${i}`,
+      }),
+    );
+    await traffic.record({ samples, counts: [], levels: [] });
+  }
+
+  it('is asked each kept one once, and says how much it would change, by itself', async () => {
+    const world = aShadowWorld();
+    await liveDay(world, 40);
+    world.answerWith(worse);
+    await askShadows(world.deps, signal);
+    await askShadows(world.deps, signal);
+    const { live, calls } = await world.report();
+    expect(live).toMatchObject({ asked: 40, failed: 0, overlap: { n: 40 } });
+    expect(live.changed?.value).toBeCloseTo(14 / 40, 12);
+    expect(live.changed?.low).toBeLessThan(14 / 40);
+    expect(calls).toMatchObject({ today: 40, dollarsToday: 0.04 });
+    const page = await readShadowPage(world.deps, world.pipeline.name, true);
+    expect(page.shadows[0]?.changed[0]).toMatchObject({ documentIds: ['wrong'], overlap: 0 });
+  });
+
+  it('is asked a share of them, and no more than its budget', async () => {
+    const some = aShadowWorld({ liveRate: 0.5 });
+    await liveDay(some, 200);
+    await askShadows(some.deps, signal);
+    const { asked } = (await some.report()).live;
+    expect(asked).toBeGreaterThan(70);
+    expect(asked).toBeLessThan(130);
+    const few = aShadowWorld({ maxCallsPerDay: 10 });
+    await liveDay(few, 40);
+    await askShadows(few.deps, signal);
+    expect((await few.report()).live.asked).toBe(10);
+  });
+
+  it('that fails is left alone until the next turn, and the failures are counted', async () => {
+    const world = aShadowWorld();
+    await liveDay(world, 100);
+    world.answerWith(() => null);
+    await askShadows(world.deps, signal);
+    const { live } = await world.report();
+    expect(live.failed).toBe(live.asked);
+    expect(live.asked).toBeLessThan(20);
+    expect(live.overlap).toBeNull();
+  });
+});
