@@ -30,6 +30,13 @@ export function failureCode(error: unknown): string | null {
   return error instanceof Refused && error.refusal.kind === 'failed' ? error.refusal.code : null;
 }
 
+/** Whether a code says that the store did not answer or had no time, and not that something asked of it is wrong. */
+export function isAway(code: string): boolean {
+  return /^(timeout|connection_\w+|host_unreachable|dns_\w+|tls_error|busy|rate_limited|too_many_connections|http_429|http_5\d\d)$/.test(
+    code,
+  );
+}
+
 /** Adds up how long the calls took that belong to the answer, without waits for a turn or for a retry. */
 interface Stopwatch {
   latencyMs: number;

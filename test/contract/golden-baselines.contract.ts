@@ -14,12 +14,12 @@ export function describeGoldenBaselines(open: () => GoldenStores & { readonly ba
   describe('a baseline', () => {
     it('is nothing until a person pins one', async () => {
       expect(await open().baselines.pinned('never-pinned', 'faq')).toBeNull();
-      expect(await open().baselines.unpin('never-pinned', 'faq', minutes(1))).toBe(false);
+      expect(await open().baselines.unpin('never-pinned', 'faq', 'somebody', minutes(1))).toBe(false);
     });
 
     it('is pinned with its noise, for its pipeline and set alone', async () => {
       const pin = await aPin('pinned');
-      await open().baselines.pin(pin);
+      await open().baselines.pin(pin, 'somebody');
       expect(await open().baselines.pinned('pinned', 'faq')).toEqual({ ...pin, unpinnedAt: null });
       expect(await open().baselines.pinned('pinned', 'other')).toBeNull();
       expect(await open().baselines.pinned('other', 'faq')).toBeNull();
@@ -28,8 +28,8 @@ export function describeGoldenBaselines(open: () => GoldenStores & { readonly ba
     it('takes the place of the one before, which stays in the history', async () => {
       const first = await aPin('replaced', minutes(0));
       const second = { ...(await aPin('replaced', minutes(1))), note: 'after the reindex' };
-      await open().baselines.pin(first);
-      await open().baselines.pin(second);
+      await open().baselines.pin(first, 'somebody');
+      await open().baselines.pin(second, 'somebody');
       expect((await open().baselines.pinned('replaced', 'faq'))?.runId).toBe(second.runId);
       expect(await open().baselines.list({ pipeline: 'replaced', limit: 10 })).toEqual([
         { ...second, unpinnedAt: null },
@@ -41,24 +41,24 @@ export function describeGoldenBaselines(open: () => GoldenStores & { readonly ba
     it('has the mean scores of its reruns while it is pinned', async () => {
       const first = await aPin('measured', minutes(0));
       const means = { 'ndcg@10': [0.1, 1 / 3, 1], 'hit_rate@10': [0, 0.7, 1] };
-      await open().baselines.pin(first, means);
+      await open().baselines.pin(first, 'somebody', means);
       expect(await open().baselines.means(first.runId)).toEqual(means);
       const second = await aPin('measured', minutes(1));
-      await open().baselines.pin(second);
+      await open().baselines.pin(second, 'somebody');
       expect(await open().baselines.means(first.runId)).toBeNull();
       expect(await open().baselines.means(second.runId)).toBeNull();
     });
 
     it('is one, however many pin at once', async () => {
       const pins = await Promise.all(Array.from({ length: 5 }, () => aPin('raced')));
-      await Promise.all(pins.map((pin) => open().baselines.pin(pin)));
+      await Promise.all(pins.map((pin) => open().baselines.pin(pin, 'somebody')));
       const all = await open().baselines.list({ pipeline: 'raced', limit: 10 });
       expect(all.filter(({ unpinnedAt }) => unpinnedAt === null)).toHaveLength(1);
     });
 
     it('is gone once it is unpinned', async () => {
-      await open().baselines.pin(await aPin('unpinned'));
-      expect(await open().baselines.unpin('unpinned', 'faq', minutes(3))).toBe(true);
+      await open().baselines.pin(await aPin('unpinned'), 'somebody');
+      expect(await open().baselines.unpin('unpinned', 'faq', 'somebody', minutes(3))).toBe(true);
       expect(await open().baselines.pinned('unpinned', 'faq')).toBeNull();
     });
   });

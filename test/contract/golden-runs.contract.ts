@@ -37,6 +37,8 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
         fingerprints: {},
         labels: noLabels,
         forbidden: null,
+        noAnswer: null,
+        stages: null,
       });
     });
 
@@ -228,6 +230,8 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
         fingerprints: {},
         labels: noLabels,
         forbidden: null,
+        noAnswer: null,
+        stages: null,
       });
       expect(new Set(await runs().scores(id))).toEqual(new Set(scores));
       expect(new Set(await runs().checks(id))).toEqual(new Set(checks));
@@ -277,6 +281,31 @@ export function describeGoldenRuns(open: () => GoldenStores): void {
       await runs().finish(id, anEnd({ forbidden: { asked: 3, failed: 1, unconfirmed: 2, confirmed } }));
       expect((await runs().find(id))?.forbidden).toEqual({ asked: 3, failed: 1, unconfirmed: 2 });
       expect(await runs().forbidden(id)).toEqual(confirmed);
+    });
+
+    it('keeps which questions without an answer were answered', async () => {
+      const { id } = await create();
+      const noAnswer = { asked: 4, failed: 1, answered: 1, worst: [{ query: 'q1', documents: 2, score: 0.5 }] };
+      await runs().finish(id, anEnd({ noAnswer }));
+      expect((await runs().find(id))?.noAnswer).toEqual(noAnswer);
+    });
+
+    it('keeps what the texts of its answers cost, of those that came with theirs', async () => {
+      const { id } = await create();
+      const context = { characters: 812, repeated: 0.25 };
+      await runs().saveAnswers(id, [anAnswer({ queryId: 'q1', context }), anAnswer({ queryId: 'q2' })]);
+      expect(await runs().contexts(id)).toEqual([context]);
+    });
+
+    it('keeps what stages had of the judged documents, and what all of them came to', async () => {
+      const { id } = await create();
+      const told = [{ name: 'candidates', isSide: false, documents: 50, latencyMs: 3.5, ranks: { 'kb-1': 12 } }];
+      await runs().saveAnswers(id, [anAnswer({ queryId: 'q1', stages: told }), anAnswer({ queryId: 'q2' })]);
+      expect(await runs().stages(id)).toEqual(new Map([['q1', told]]));
+      const share = { mean: 0, n: 1, ciLow: 0, ciHigh: 0.8, ciMethod: 'wilson' as const };
+      const stages = { k: 10, n: 1, failed: 0, untold: 1, lostToFailures: share, steps: [] };
+      await runs().finish(id, anEnd({ stages }));
+      expect((await runs().find(id))?.stages).toEqual(stages);
     });
 
     it('says why nobody could look for its labels', async () => {

@@ -65,6 +65,12 @@ export function describeGoldenSets(store: () => GoldenSets): void {
       expect(await store().withForbidden(set.name, set.version)).toEqual([invoice.id, 'probe']);
     });
 
+    it('keeps that a query has no answer', async () => {
+      const queries = [refund, { ...invoice, judgments: [], noAnswer: true } as const];
+      const { set } = await store().add({ ...aSet(), queries }, monday);
+      expect(await store().queries(set.name, set.version)).toEqual(queries);
+    });
+
     it('gets no new version from the same content, and keeps the date of its import', async () => {
       const set = aSet();
       const first = await store().add(set, monday);

@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ListedIds } from '../../src/stores/vector-store.ts';
 import { topicByTopic } from '../support/vector-documents.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
 
-const shape = { count: 2500, dimensions: 16, topics: 12 };
+const shape = { count: 300, dimensions: 16, topics: 12 };
 const documents = topicByTopic(shape);
 
 export function describeContent(bench: Bench): void {
@@ -11,22 +10,6 @@ export function describeContent(bench: Bench): void {
     let index: TestIndex;
     beforeAll(async () => {
       index = await bench.makeIndex(documents, shape.dimensions);
-    });
-
-    it('is listed page by page, or cannot be', async () => {
-      const store = bench.open(index);
-      if (bench.abilities.lists === false) {
-        expect(await store.list(null, never)).toMatchObject({ kind: 'unsupported' });
-        return;
-      }
-      const listed: string[] = [];
-      let from: string | null = null;
-      do {
-        const page: ListedIds = valueOf(await store.list(from, never));
-        listed.push(...page.ids);
-        from = page.next;
-      } while (from !== null);
-      expect(listed.toSorted()).toEqual(documents.map(({ id }) => id));
     });
 
     it('comes with the texts and versions of some documents, and with nothing of those that are not there', async () => {

@@ -11,14 +11,6 @@ export function describeDescription(bench: Bench): void {
     valueOf(await bench.open(index).describe(never));
 
   describe('the description of a store', () => {
-    it.each(bench.abilities.metrics)('tells count, length and distance of an index over %s', async (metric) => {
-      const index = await bench.makeIndex(documents, dimensions, metric);
-      const description = await describedAs(index);
-      expect(description).toMatchObject({ dimensions, metric });
-      const tolerance = description.isExactCount ? 0 : 0.1;
-      expect(Math.abs(description.count - documents.length)).toBeLessThanOrEqual(tolerance * documents.length);
-    });
-
     it('tells 0 for an empty store, and a length only if it is known', async () => {
       const description = await describedAs(await bench.makeIndex([], dimensions));
       expect(description.count).toBe(0);

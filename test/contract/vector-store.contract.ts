@@ -13,6 +13,7 @@ import { describeDescription } from './vector-store-description.contract.ts';
 import { describeOutage } from './vector-store-outage.contract.ts';
 import { describeSample } from './vector-store-sample.contract.ts';
 import { describeSearch } from './vector-store-search.contract.ts';
+import { describeStoreTests } from './vector-store-tests.contract.ts';
 
 export function describeVectorStore(abilities: StoreAbilities, start: () => Promise<StoreService>): void {
   let service: StoreService | undefined;
@@ -62,6 +63,7 @@ export function describeVectorStore(abilities: StoreAbilities, start: () => Prom
     },
   };
 
+  describeStoreTests(bench);
   describeSearch(bench);
   describeSample(bench);
   describeContent(bench);

@@ -65,6 +65,11 @@ function answer(
       const found = query.getAll('ids').flatMap((id) => index.rows.get(id) ?? []);
       return { json: { vectors: Object.fromEntries(found.map((row) => [row.key, show(row, true, true)])) } };
     }
+    case '/vectors/fetch_by_metadata': {
+      const [key = '', condition] = Object.entries<Body>(body.filter)[0] ?? [];
+      const found = rows.filter(({ fields }) => condition.$in.includes(fields[key])).slice(0, body.limit);
+      return { json: { vectors: Object.fromEntries(found.map((row) => [row.key, show(row, true, true)])) } };
+    }
     case '/query': {
       if (body.vector.length !== index.dimensions) return { status: 400, json: { code: 3 } };
       const passes = ({ fields }: FakeRow) =>

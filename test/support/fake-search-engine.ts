@@ -32,11 +32,13 @@ interface Engine extends FakeIndex {
 
 export function startFakeSearchEngine(flavour: 'elasticsearch' | 'opensearch'): Promise<FaultServer> {
   const indexes = new Map<string, Engine>();
+  // Its client refuses to talk to anything that does not name itself.
+  const headers: Record<string, string> = flavour === 'elasticsearch' ? { 'x-elastic-product': 'Elasticsearch' } : {};
   return startFaultServer(
     fakeApi(({ method, path, body }) => {
       if (path === '/') return { json: { version: { number: flavour === 'elasticsearch' ? '9.2.1' : '3.2.0' } } };
       const [, name = '', action = ''] = /^\/([^/]+)(.*)$/.exec(path) ?? [];
-      if (method === 'PUT') {
+      if (method === 'PUT' && action === '') {
         indexes.set(name, created(name, body));
         return { json: { acknowledged: true } };
       }
@@ -51,7 +53,7 @@ export function startFakeSearchEngine(flavour: 'elasticsearch' | 'opensearch'): 
       if (action === '/_count') return { json: { count: index.rows.size } };
       if (action === '/_bulk') return bulk(index, body);
       return searched(index, body, flavour);
-    }),
+    }, headers),
   );
 }
 
@@ -99,7 +101,7 @@ function searched(index: Engine, body: Body, flavour: string): FakeAnswer {
     );
   }
   if (random !== undefined) {
-    const { seed, field } = random.random_score;
+    const { seed, field } = random.functions[0].random_score;
     if (field !== '_seq_no') return { status: 400, json: {} };
     const drawn = shuffled(index.rows.values(), seed).slice(0, body.size);
     return answer(

@@ -95,21 +95,32 @@ export interface FakeRequest {
   readonly url: URL;
 }
 
-/** Answers each request by its method, path without the query, and body. */
-export function fakeApi(answer: (request: FakeRequest) => FakeAnswer): Responder {
+/** Answers each request by its method, path without the query, and body; `headers` come with every answer. */
+export function fakeApi(
+  answer: (request: FakeRequest) => FakeAnswer,
+  headers: Readonly<Record<string, string>> = {},
+): Responder {
   return (request, response) => {
     const url = new URL(request.target, 'http://fake');
     let given: FakeAnswer;
     try {
-      const isJson = request.body !== '' && request.headers['content-type'] === 'application/json';
-      const body: Body = isJson ? JSON.parse(request.body) : request.body;
+      const body: Body = jsonOrText(request.body);
       given = answer({ method: request.method, path: decodeURIComponent(url.pathname), body, url });
     } catch (error) {
       given = { status: 500, json: { error: String(error) } };
     }
     const { status = 200, json } = given;
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json));
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(json));
   };
+}
+
+/** By its form: clients have content types of their own, and Milvus' client sends none of JSON. */
+function jsonOrText(text: string): Body {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Sends what a test prepares a store with, which no adapter may do. */

@@ -1,9 +1,10 @@
-/** Vector sets of Redis 8.4, one by one compared. */
+/** Vector sets of Redis, one by one compared. */
 
 import { type Resp, type RespServer, startRespServer, unknownCommand } from './fake-redis.ts';
 import { type FakeIndex, type FakeRow, fakeIndex, ranked } from './fake-vector-index.ts';
 
-export function startFakeVectorSets(): Promise<RespServer> {
+/** @param version what came with 8.4 is unknown to an older one */
+export function startFakeVectorSets(version: '8.0' | '8.4' = '8.4'): Promise<RespServer> {
   const sets = new Map<string, FakeIndex>();
   return startRespServer((name, args) => {
     const [key = '', ...rest] = args.map(String);
@@ -24,7 +25,12 @@ export function startFakeVectorSets(): Promise<RespServer> {
       case 'VSIM':
         return set === undefined ? [] : similar(set, args, rest);
       case 'VRANGE':
-        return names(set, rest);
+        return version === '8.4' ? names(set, rest) : unknownCommand(name);
+      case 'VCARD':
+        return set?.rows.size ?? 0;
+      case 'VRANDMEMBER':
+        // Of fewer it would walk the graph.
+        return Number(rest[0]) < (set?.rows.size ?? 0) ? new Error('ERR not uniform') : [...(set?.rows.keys() ?? [])];
       case 'VEMB': {
         const vector = set?.rows.get(rest[0] ?? '')?.vector;
         return vector === undefined ? null : [...vector].map(String);

@@ -1,5 +1,6 @@
 /** Weaviate's schema over REST and its GraphQL, of the forms that docs.weaviate.io shows. */
 
+import { type FieldNode, Kind, type OperationDefinitionNode, parse, valueFromASTUntyped } from 'graphql';
 import {
   type Body,
   type FakeAnswer,
@@ -30,10 +31,10 @@ export function startFakeWeaviate(): Promise<FaultServer> {
         return { json: body.objects.map(() => ({ result: { status: 'SUCCESS' } })) };
       }
       if (path === '/v1/graphql') {
-        const [, operation, name = '', rest = ''] = /^\{ (Get|Aggregate) \{ (\w+)(.*)\} \}$/s.exec(body.query) ?? [];
+        const { operation, name, query } = readQuery(body.query);
         const index = collections.get(name);
         if (index === undefined) return { json: { errors: [{ message: `Cannot query field "${name}"` }] } };
-        if (operation === 'Get') return got(index, name, rest);
+        if (operation === 'Get') return got(index, name, query);
         return { json: { data: { Aggregate: { [name]: [{ meta: { count: index.rows.size } }] } } } };
       }
       const name = path.replace('/v1/schema/', '');
@@ -45,28 +46,49 @@ export function startFakeWeaviate(): Promise<FaultServer> {
   );
 }
 
-function got(index: FakeIndex, name: string, query: string): FakeAnswer {
-  const limit = Number(/limit: (\d+)/.exec(query)?.[1]);
-  const after = /after: "([^"]*)"/.exec(query)?.[1];
-  const vector = /nearVector: \{ vector: (\[[^\]]*\])/.exec(query)?.[1];
-  const passes = filterOf(query);
-  const [, fields = '', additional = ''] = /\) \{ (.*)_additional \{ (.*) \} \}/s.exec(query) ?? [];
+interface Query {
+  readonly args: Body;
+  /** Properties of the objects. */
+  readonly properties: readonly string[];
+  /** Fields of `_additional`. */
+  readonly additional: readonly string[];
+}
+
+/** `{ Get { Chunks(...) { ... } } }`, by the grammar of GraphQL. @throws GraphQLError for anything else */
+function readQuery(text: string): { readonly operation: string; readonly name: string; readonly query: Query } {
+  const [definition] = parse(text).definitions;
+  if (definition?.kind !== Kind.OPERATION_DEFINITION) throw new Error('no query');
+  const [operation] = fieldsIn(definition);
+  const [collection] = fieldsIn(operation);
+  if (operation === undefined || collection === undefined) throw new Error('no collection');
+  const args = Object.fromEntries(
+    (collection.arguments ?? []).map(({ name, value }) => [name.value, valueFromASTUntyped(value)]),
+  );
+  const names = (fields: readonly FieldNode[]): string[] => fields.map(({ name }) => name.value);
+  const fields = fieldsIn(collection);
+  const additional = names(fieldsIn(fields.find(({ name }) => name.value === '_additional')));
+  const properties = names(fields).filter((name) => name !== '_additional');
+  return { operation: operation.name.value, name: collection.name.value, query: { args, properties, additional } };
+}
+
+function fieldsIn(node: FieldNode | OperationDefinitionNode | undefined): FieldNode[] {
+  return (node?.selectionSet?.selections ?? []).filter((selection) => selection.kind === Kind.FIELD);
+}
+
+function got(index: FakeIndex, name: string, { args, properties, additional }: Query): FakeAnswer {
+  const { limit, after, where, nearVector } = args;
+  const passes = where === undefined ? () => true : conditionOf(where);
   const show = (row: FakeRow, distance?: number): Body => ({
-    ...Object.fromEntries(
-      fields
-        .split(' ')
-        .filter(Boolean)
-        .map((field) => [field, row.fields[field]]),
-    ),
+    ...Object.fromEntries(properties.map((field) => [field, row.fields[field]])),
     _additional: {
       id: row.key,
       distance,
-      ...(/\bvector\b/.test(additional) ? { vector: [...row.vector] } : {}),
+      ...(additional.includes('vector') ? { vector: [...row.vector] } : {}),
     },
   });
   const data = (objects: readonly Body[]): FakeAnswer => ({ json: { data: { Get: { [name]: objects } } } });
-  if (vector !== undefined) {
-    const asked: number[] = JSON.parse(vector);
+  if (nearVector !== undefined) {
+    const asked: number[] = nearVector.vector;
     const [first] = index.rows.values();
     if (first !== undefined && first.vector.length !== asked.length) {
       return { json: { data: null, errors: [{ message: 'vector lengths do not match' }] } };
@@ -88,19 +110,11 @@ function got(index: FakeIndex, name: string, query: string): FakeAnswer {
   );
 }
 
-/** The conditions of `where`, all or any of which must hold. */
-function filterOf(query: string): (row: FakeRow) => boolean {
-  const where = query.slice(Math.max(0, query.indexOf('where: ')));
-  if (!query.includes('where: ')) return () => true;
-  const conditions = [
-    ...where.matchAll(
-      /path: \["(\w+)"\], operator: (Equal|ContainsAny), valueText: (\[.*?[^\\]"\]|\[\]|"(?:[^"\\]|\\.)*")/gs,
-    ),
-  ].map(([, path = '', , literal = '""']) => {
-    const values = new Set<string>([JSON.parse(literal)].flat());
-    return ({ key, fields }: FakeRow) => values.has(String(path === 'id' ? key : fields[path]));
-  });
-  return where.includes('operator: Or,')
-    ? (row) => conditions.some((condition) => condition(row))
-    : (row) => conditions.every((condition) => condition(row));
+function conditionOf({ operator, operands, path, valueText }: Body): (row: FakeRow) => boolean {
+  if (operator === 'And' || operator === 'Or') {
+    const inner: ((row: FakeRow) => boolean)[] = operands.map(conditionOf);
+    return (row) => (operator === 'And' ? inner.every((holds) => holds(row)) : inner.some((holds) => holds(row)));
+  }
+  const values = new Set<string>([valueText].flat());
+  return ({ key, fields }) => values.has(String(path[0] === 'id' ? key : fields[path[0]]));
 }

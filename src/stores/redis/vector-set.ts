@@ -9,7 +9,7 @@ import { fieldAt, textOf } from '../../outbound/json-value.ts';
 import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import { type Hit, inPortions, readSample } from '../entries.ts';
-import { type Attempt, failed, unsupported } from '../outcome.ts';
+import { type Attempt, failed, Refused, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
 import {
   type ListedIds,
@@ -60,9 +60,10 @@ const VECTORS_PER_CALL = 250;
 /**
  * Creates the store; nothing is sent before the first call.
  *
- * A sample reads all names of elements by VRANGE, 1,000 a call and up to 5,000,000, through a reservoir with the
- * seed, then VEMB for each chosen one. VRANDMEMBER would be one call, but it walks the graph at random from its entry
- * point, so that well connected elements come more often. Vectors come back as they are kept, by default quantised
+ * A sample reads all names of elements by VRANGE, 1,000 a call and up to 5,000,000 (all at once and up to 200,000 where
+ * Redis is older), through a reservoir with the seed, then VEMB for each chosen one. A VRANDMEMBER of as many as are
+ * wanted would be one call, but it walks the graph at random from its entry point, so that well connected elements come
+ * more often. Vectors come back as they are kept, by default quantised
  * to 8 bits. A key without a set is an empty store, since Redis keeps no empty sets.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
@@ -170,35 +171,59 @@ async function walkedIds(store: VectorSet, n: number, seed: number, attempt: Att
   const reservoir = createReservoir<string>(n, seed);
   let last: Buffer | null = null;
   do {
-    const page: readonly Reply[] = await pageAfter(store, last, 'sample', attempt);
-    for (const name of page) reservoir.offer(replyText(name) ?? '');
-    last = lastOf(page);
+    const page: NamesPage = await pageAfter(store, last, 'sample', attempt);
+    for (const name of page.names) reservoir.offer(replyText(name) ?? '');
+    last = page.last;
   } while (last !== null);
   return reservoir.chosen();
 }
 
-async function pageAfter(
-  { key, connection }: VectorSet,
-  last: Buffer | null,
-  purpose: string,
-  attempt: Attempt,
-): Promise<readonly Reply[]> {
-  const start = last === null ? '-' : Buffer.concat([Buffer.from('('), last]);
-  const asked = command(key, 'VRANGE', [start, '+', IDS_PER_CALL], '8.4');
-  const [reply] = await connection.send([asked], purpose, attempt);
-  return repliesOf(reply);
+interface NamesPage {
+  readonly names: readonly Reply[];
+  /** To go on from; null after the last page. */
+  readonly last: Buffer | null;
 }
 
-/** Null after the last page. */
-function lastOf(page: readonly Reply[]): Buffer | null {
-  const last = page.length < IDS_PER_CALL ? undefined : page.at(-1);
-  return Buffer.isBuffer(last) ? last : null;
+async function pageAfter(store: VectorSet, last: Buffer | null, purpose: string, attempt: Attempt): Promise<NamesPage> {
+  const { key, connection } = store;
+  const start = last === null ? '-' : Buffer.concat([Buffer.from('('), last]);
+  const asked = command(key, 'VRANGE', [start, '+', IDS_PER_CALL], '8.4');
+  try {
+    const [reply] = await connection.send([asked], purpose, attempt);
+    const names = repliesOf(reply);
+    const end = names.length < IDS_PER_CALL ? undefined : names.at(-1);
+    return { names, last: Buffer.isBuffer(end) ? end : null };
+  } catch (error) {
+    if (!(error instanceof Refused) || error.refusal.kind !== 'unsupported') throw error;
+    return { names: await allNames(store, purpose, attempt), last: null };
+  }
+}
+
+/** A command holds up everybody else: so many names take Redis a few tens of milliseconds. */
+const MOST_AT_ONCE = 200_000;
+
+/** Before VRANGE: VRANDMEMBER does not walk the graph but gives the whole set where more is asked for than it holds. */
+async function allNames({ key, connection }: VectorSet, purpose: string, attempt: Attempt): Promise<readonly Reply[]> {
+  const [card] = await connection.send([command(key, 'VCARD', [])], purpose, attempt);
+  const count = replyNumber(card) ?? 0;
+  if (count === 0) return [];
+  if (count > MOST_AT_ONCE) {
+    throw unsupported(
+      `Redis before 8.4 gives the names of a vector set all at once, and ${count} are too many; 8.4 has VRANGE.`,
+    );
+  }
+  // It may grow meanwhile.
+  const [names] = await connection.send([command(key, 'VRANDMEMBER', [2 * count + 1000])], purpose, attempt);
+  // Their order is another each time, and a seed is to draw the same again.
+  return repliesOf(names)
+    .filter((name): name is Buffer => Buffer.isBuffer(name))
+    .toSorted((a, b) => Buffer.compare(a, b));
 }
 
 async function list(store: VectorSet, from: string | null, attempt: Attempt): Promise<ListedIds> {
   const last = from === null ? null : Buffer.from(from, 'base64');
   const page = await pageAfter(store, last, 'list of ids', attempt);
-  return { ids: page.map((name) => replyText(name) ?? ''), next: lastOf(page)?.toString('base64') ?? null };
+  return { ids: page.names.map((name) => replyText(name) ?? ''), next: page.last?.toString('base64') ?? null };
 }
 
 async function existing(

@@ -257,8 +257,10 @@ async function sample(store: SearchEngine, request: SampleRequest, attempt: Atte
 }
 
 async function draw(store: SearchEngine, size: number, seed: number, attempt: Attempt): Promise<readonly unknown[]> {
-  const random = { random_score: { seed, field: '_seq_no' }, boost_mode: 'replace' };
-  const query = { function_score: { query: { exists: { field: store.embedding } }, ...random } };
+  const functions = [{ random_score: { seed, field: '_seq_no' } }];
+  const query = {
+    function_score: { query: { exists: { field: store.embedding } }, functions, boost_mode: 'replace' },
+  };
   return hitsOf(await search(store, { size, query, _source: false }, 'sample', attempt));
 }
 

@@ -50,16 +50,14 @@ function serviceAt(url: string, stop: () => Promise<void>): StoreService {
   };
 }
 
-const services: [string, number, () => Promise<StoreService>][] = [
-  [
-    'a stand-in with its API',
-    2000,
-    async () => {
-      const server = await startFakeVectorSets();
-      return serviceAt(server.url, () => server.close());
-    },
-  ],
-];
+const services = (['8.0', '8.4'] as const).map((version): [string, number, () => Promise<StoreService>] => [
+  `a stand-in with the API of ${version}`,
+  2000,
+  async () => {
+    const server = await startFakeVectorSets(version);
+    return serviceAt(server.url, () => server.close());
+  },
+]);
 if (liveUrl !== undefined) {
   services.push(['at RECALLD_TEST_REDIS_URL', 20_000, async () => serviceAt(liveUrl, async () => undefined)]);
 }

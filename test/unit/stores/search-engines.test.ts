@@ -249,7 +249,7 @@ describe('a sample of a search engine', () => {
         query: {
           function_score: {
             query: { exists: { field: 'embedding' } },
-            random_score: { seed: 7, field: '_seq_no' },
+            functions: [{ random_score: { seed: 7, field: '_seq_no' } }],
             boost_mode: 'replace',
           },
         },

@@ -1,0 +1,118 @@
+/** `recalld store-test`: does the store of a config do what recalld asks of every store? It reads, and writes nothing. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CommandSettings, commandSettings, withPipeline } from '../app/commands/command-store.ts';
+import { assertConfiguredPipeline } from '../app/pipelines.ts';
+import { version } from '../app/version.ts';
+import { RecalldError } from '../errors.ts';
+import {
+  knownSubject,
+  runStoreTest,
+  type StoreFinding,
+  type StoreVerdict,
+  storeTests,
+  type TestedStore,
+} from '../stores/store-tests/run.ts';
+import type { StoreDescription } from '../stores/vector-store.ts';
+import { systemClock } from '../system-clock.ts';
+import { type ConfiguredOptions, withConfig } from './configured-command.ts';
+import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit-code.ts';
+import { formatTable, printJson, printLine, verdictText } from './output.ts';
+
+interface StoreTestOptions extends ConfiguredOptions {
+  readonly pipeline?: string;
+  readonly filter: TestedStore['filter'];
+}
+
+interface TestedPipeline {
+  readonly pipeline: string;
+  readonly kind: string;
+  readonly description: StoreDescription | null;
+  readonly findings: readonly StoreFinding[];
+}
+
+export function storeTestCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(command, 'recalld store-test --config recalld.yaml --filter language=en')
+    .option('--pipeline <name>', 'the store of this pipeline alone')
+    .option('--filter <field=value>', 'a field, and a value of it that some chunks have', parseFilter, null)
+    .addHelpText(
+      'after',
+      '\nIt needs the right to read alone. Exit codes: 0 all that is supported works, 1 something does not, 3 a store does not answer.',
+    )
+    .action(async (options: StoreTestOptions) => {
+      const settings = commandSettings(options.config, signal);
+      const tested: TestedPipeline[] = [];
+      for (const pipeline of pipelinesWithStore(settings, options.pipeline)) {
+        const one = await testPipeline(settings, pipeline, options.filter);
+        tested.push(one);
+        if (options.json !== true) print(one);
+      }
+      const verdict = verdictOf(tested);
+      if (options.json === true) {
+        const { node } = process.versions;
+        const stores = tested.map(storeJson);
+        printJson({ recalld: version, node, tested_at: systemClock.now().toISOString(), stores, verdict });
+      }
+      process.exitCode = exitCodes[verdict];
+    });
+}
+
+function parseFilter(text: string): TestedStore['filter'] {
+  const [, name, value] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return { name, value };
+  throw new InvalidArgumentError('Write it like language=en.');
+}
+
+function pipelinesWithStore({ config }: CommandSettings, only: string | undefined): string[] {
+  if (only !== undefined) assertConfiguredPipeline(config, only);
+  const named = config.pipelines.filter(({ name }) => only === undefined || name === only);
+  const withStore = named.filter(({ vector_store: store }) => store !== undefined).map(({ name }) => name);
+  if (withStore.length > 0) return withStore;
+  const whose = only === undefined ? 'No pipeline of the config' : `The pipeline "${only}"`;
+  throw new RecalldError('config_invalid', `${whose} names no store to test; describe it under \`vector_store\`.`);
+}
+
+function testPipeline(settings: CommandSettings, name: string, filter: TestedStore['filter']): Promise<TestedPipeline> {
+  const { signal } = settings;
+  return withPipeline(settings, name, async ({ store }) => {
+    if (store === null) throw new RecalldError('config_invalid', `The pipeline "${name}" names no store.`);
+    const tested = { pipeline: name, kind: store.kind };
+    const known = await knownSubject({ store, filter, signal });
+    if (known.kind === 'finding') return { ...tested, description: null, findings: [known.finding] };
+    const findings: StoreFinding[] = [];
+    for (const test of storeTests) {
+      const finding = await runStoreTest(test, known.subject);
+      findings.push(finding);
+      if (finding.verdict === 'unreachable') break;
+    }
+    return { ...tested, description: known.subject.description, findings };
+  });
+}
+
+const exitCodes = { passed: EXIT_OK, failed: EXIT_CHECK_FAILED, unreachable: exitCodeOfKind.unreachable } as const;
+
+function verdictOf(tested: readonly TestedPipeline[]): keyof typeof exitCodes {
+  const verdicts = new Set(tested.flatMap(({ findings }) => findings.map(({ verdict }) => verdict)));
+  if (verdicts.has('unreachable')) return 'unreachable';
+  return verdicts.has('failed') ? 'failed' : 'passed';
+}
+
+const marks: Record<StoreVerdict, string> = {
+  passed: 'ok',
+  failed: 'critical',
+  unsupported: 'unsupported',
+  not_tried: 'not tried',
+  unreachable: 'critical',
+};
+
+function print({ pipeline, kind, description, findings }: TestedPipeline): void {
+  const traits = Object.entries(description?.traits ?? {}).map(([name, value]) => `${name} ${value}`);
+  printLine(`${pipeline}: ${[kind, ...traits].join(', ')}`);
+  const rows = findings.map(({ test, verdict, message }) => [verdictText(marks[verdict]), test, message]);
+  printLine(formatTable(['', 'test', 'what was seen'], rows));
+}
+
+function storeJson({ description, ...tested }: TestedPipeline) {
+  if (description === null) return { ...tested, description };
+  const { isExactCount: is_exact_count, ...rest } = description;
+  return { ...tested, description: { ...rest, is_exact_count } };
+}

@@ -1,0 +1,224 @@
+/** A search: order, similarity, exactness, filters, wrong vectors, many callers. */
+import type { Nearest, NearestRequest, ScoreKind } from '../vector-store.ts';
+import { chunkOf, chunksById, must, NotTried, type StoreSubject, type StoreTest, valueOf } from './subject.ts';
+import { bruteForce, goodness, recallOf } from './truth.ts';
+
+const K = 10;
+
+/** Better when low. */
+const lowIsBetter = new Set<ScoreKind>(['cosine_distance', 'negative_dot', 'one_minus_dot', 'l2', 'squared_l2']);
+
+function ask({ store, signal }: StoreSubject, vector: Float32Array, more: Partial<NearestRequest> = {}) {
+  return store.nearest({ vector, k: K, filter: {}, exact: false, withContent: false, ...more }, signal);
+}
+
+async function nearest(subject: StoreSubject, vector: Float32Array, more?: Partial<NearestRequest>): Promise<Nearest> {
+  return valueOf(await ask(subject, vector, more));
+}
+
+/**
+ * Order, numbers, ids, and the cosine of what is known.
+ *
+ * @returns the largest difference of a similarity from the cosine of what is stored
+ */
+function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, isShort }: Nearest, k: number): number {
+  const { byId, isWhole, tolerance } = subject;
+  must(neighbours.length <= k, `It gave ${neighbours.length} neighbours where ${k} were asked for.`);
+  must(isShort === neighbours.length < k, 'It says that a result is short where it is not, or the other way round.');
+  const times = new Map<string, number>();
+  let last = Number.NEGATIVE_INFINITY;
+  const offs: number[] = [];
+  for (const neighbour of neighbours) {
+    const { id, similarity, score, scoreKind } = neighbour;
+    must(Number.isFinite(score) && Math.abs(similarity) <= 1 + 1e-6, 'A score or a similarity is no cosine.');
+    const badness = lowIsBetter.has(scoreKind) ? score : -score;
+    must(badness >= last, 'Neighbours do not come best first.');
+    last = badness;
+    times.set(id, (times.get(id) ?? 0) + 1);
+    const found = chunkOf(neighbour, query, byId);
+    must(found !== null || !isWhole, 'A neighbour is none of the documents of the store.');
+    if (found !== null) offs.push(found.off);
+  }
+  // In a store that is not known whole, a neighbour may be another chunk of a known document; not all of them are.
+  const near = offs.filter((off) => off <= tolerance);
+  const isTrue = near.length === offs.length || (!isWhole && near.length > 0);
+  must(isTrue, `A similarity is ${Math.max(...offs).toFixed(4)} off the cosine of what is stored.`);
+  if (isWhole) {
+    for (const [id, count] of times) {
+      must(count <= (byId.get(id)?.length ?? 0), 'A document comes more often than it has chunks.');
+    }
+  }
+  return Math.max(0, ...near);
+}
+
+/** Searches that must all be true, and what they gave. */
+async function trueSearches(subject: StoreSubject, exact: boolean): Promise<{ readonly all: Nearest[]; off: number }> {
+  if (subject.queries.length === 0) throw new NotTried('The store holds nothing to search for.');
+  const all: Nearest[] = [];
+  let off = 0;
+  for (const query of subject.queries) {
+    const found = await nearest(subject, query, { exact });
+    off = Math.max(off, mustBeTrue(subject, query, found, K));
+    all.push(found);
+  }
+  return { all, off };
+}
+
+async function recall(subject: StoreSubject): Promise<string> {
+  const { known, isWhole, queries, description, leastRecall } = subject;
+  const { all } = await trueSearches(subject, false);
+  let sum = 0;
+  for (const [place, query] of queries.entries()) {
+    const ids = all[place]?.neighbours.map(({ id }) => id) ?? [];
+    const truth = isWhole
+      ? bruteForce(known, query, K, description.metric)
+      : (await nearest(subject, query, { exact: true })).neighbours;
+    must(truth.length > 0, 'An exact search gives nothing.');
+    sum += recallOf(ids, truth) / queries.length;
+  }
+  const sentence = `The index finds ${(100 * sum).toFixed(1)} % of the ${K} nearest of ${queries.length} queries.`;
+  must(sum >= leastRecall, sentence);
+  return sentence;
+}
+
+async function exact(subject: StoreSubject): Promise<string> {
+  const { known, byId, isWhole, queries, description, tolerance } = subject;
+  const { all } = await trueSearches(subject, true);
+  if (!isWhole) return 'It gave true neighbours, best first; the store is too large to compare them with all.';
+  for (const [place, query] of queries.entries()) {
+    const truth = bruteForce(known, query, K, description.metric);
+    const found = all[place]?.neighbours ?? [];
+    must(found.length === truth.length, `It gave ${found.length} neighbours where the store has ${truth.length}.`);
+    for (const [rank, neighbour] of found.entries()) {
+      const best = truth[rank]?.goodness ?? 0;
+      const vector = chunkOf(neighbour, query, byId)?.chunk.vector ?? new Float32Array(query.length);
+      const lost = best - goodness(vector, query, description.metric);
+      must(lost <= tolerance * Math.max(1, Math.abs(best)), `Place ${rank + 1} of an exact search is not the nearest.`);
+    }
+  }
+  return `They are those of brute force over ${known.length} vectors, for ${queries.length} queries.`;
+}
+
+async function short(subject: StoreSubject): Promise<string> {
+  const { known, isWhole, queries } = subject;
+  const [query] = queries;
+  if (query === undefined || !isWhole) throw new NotTried('The store is too large to ask for more than it holds.');
+  const one = await nearest(subject, query, { k: 1 });
+  must(one.neighbours.length === 1 && !one.isShort, 'A search for one does not give one.');
+  const k = known.length + 50;
+  const compared = await ask(subject, query, { k, exact: true });
+  const all = compared.kind === 'unsupported' ? await nearest(subject, query, { k }) : valueOf(compared);
+  mustBeTrue(subject, query, all, k);
+  // Without an exact search, an approximate index may lose some on the way.
+  must(
+    all.neighbours.length >= known.length / 2,
+    `Asked for ${k} it gave ${all.neighbours.length} of ${known.length}.`,
+  );
+  return `Asked for ${k}, it gives ${all.neighbours.length} of ${known.length} and says that it is short.`;
+}
+
+async function texts(subject: StoreSubject): Promise<string> {
+  const byId = chunksById(subject.known.filter(({ content }) => content !== null));
+  const [query] = subject.queries;
+  if (query === undefined || byId.size === 0) throw new NotTried('The config names no field of the text of a chunk.');
+  const without = await nearest(subject, query);
+  must(
+    without.neighbours.every(({ content }) => content === null),
+    'It gives texts that nobody asked for.',
+  );
+  let compared = 0;
+  for (const vector of subject.queries) {
+    for (const neighbour of (await nearest(subject, vector, { withContent: true })).neighbours) {
+      const known = byId.get(neighbour.id);
+      if (known === undefined) continue;
+      compared += 1;
+      const isThere = known.some(({ content }) => content === neighbour.content) || !subject.isWhole;
+      must(isThere && neighbour.content !== null, 'A neighbour comes with another text than its own.');
+    }
+  }
+  must(compared > 0, 'No neighbour came with a text.');
+  return `${compared} neighbours came with their texts.`;
+}
+
+async function filtered(subject: StoreSubject): Promise<string> {
+  const { filter, queries } = subject;
+  const [query] = queries;
+  if (filter === null || query === undefined)
+    throw new NotTried('Name a field and a value of it: --filter FIELD=VALUE.');
+  const { name, value, ids } = filter;
+  const found = await nearest(subject, query, { filter: { [name]: value }, k: 5 });
+  mustBeTrue(subject, query, found, 5);
+  must(found.neighbours.length > 0, `No chunk has the value that was named for ${name}.`);
+  must(
+    ids === null || found.neighbours.every(({ id }) => ids.has(id)),
+    'A neighbour does not have the value of the filter.',
+  );
+  let refused = 0;
+  for (const hostile of [`' or ''='`, '*', '" || true || "', '', `it's "${name}"`]) {
+    const outcome = await ask(subject, query, { filter: { [name]: hostile } });
+    if (outcome.kind === 'unsupported') refused += 1;
+    else must(valueOf(outcome).neighbours.length === 0, 'A filter takes its value for something else than a value.');
+  }
+  const refusals = refused === 0 ? '' : `; ${refused} that its language cannot write are refused`;
+  return `${found.neighbours.length} neighbours under ${name}, and none under values that nobody has${refusals}.`;
+}
+
+async function otherLength(subject: StoreSubject): Promise<string> {
+  const { dimensions } = subject.description;
+  if (dimensions === null) throw new NotTried('The store does not say how long its vectors are.');
+  for (const length of [dimensions - 1, dimensions + 1]) {
+    const outcome = await ask(subject, new Float32Array(length).fill(0.123456789));
+    const isRefused = outcome.kind === 'failed' && outcome.code === 'dimension_mismatch';
+    if (!isRefused) must(outcome.kind !== 'ok' && valueOf(outcome) === null, 'It takes a vector of another length.');
+    const sentence = outcome.kind === 'failed' ? outcome.message : '';
+    const says = new RegExp(`\\b${length}\\b.*\\b${dimensions}\\b`).test(sentence);
+    must(says && !sentence.includes('0.1234'), 'Its sentence does not name both lengths, or shows the vector.');
+  }
+  return `${dimensions - 1} and ${dimensions + 1} numbers are refused where it holds ${dimensions}.`;
+}
+
+async function manyCallers(subject: StoreSubject): Promise<string> {
+  const queries = [...subject.queries, ...subject.queries];
+  if (queries.length === 0) throw new NotTried('The store holds nothing to search for.');
+  const answers = await Promise.all(queries.map((query) => ask(subject, query)));
+  for (const [place, query] of queries.entries()) {
+    const answer = answers[place];
+    if (answer !== undefined) mustBeTrue(subject, query, valueOf(answer), K);
+  }
+  return `${queries.length} searches at once gave each its own.`;
+}
+
+async function aborted(subject: StoreSubject): Promise<string> {
+  const vector = subject.queries[0] ?? new Float32Array(subject.description.dimensions ?? 1).fill(1);
+  const request = { vector, k: K, filter: {}, exact: false, withContent: false };
+  const reason = new Error('the run was cancelled');
+  const controller = new AbortController();
+  const pending = subject.store.nearest(request, controller.signal);
+  controller.abort(reason);
+  for (const call of [pending, subject.store.nearest(request, AbortSignal.abort(reason))]) {
+    const thrown: unknown = await call.catch((error: unknown) => error);
+    must(thrown === reason, 'A search that was cancelled does not end with the reason.');
+  }
+  return 'A cancelled search ends with the reason of the cancellation.';
+}
+
+export const searchTests: readonly StoreTest[] = [
+  {
+    name: 'search.order',
+    does: 'gives the nearest best first, with their cosine whatever the distance of the index',
+    run: async (subject) => {
+      const { all, off } = await trueSearches(subject, false);
+      const given = all.reduce((sum, { neighbours }) => sum + neighbours.length, 0);
+      must(given > 0, 'No search gave a neighbour.');
+      return `${given} neighbours; similarities at most ${off.toFixed(5)} off the cosine of what is stored.`;
+    },
+  },
+  { name: 'search.recall', does: 'finds by its index what comparing all would find', run: recall },
+  { name: 'search.exact', does: 'compares with all vectors when an exact search is asked for', run: exact },
+  { name: 'search.short', does: 'says that a result is short when it holds fewer', run: short },
+  { name: 'search.texts', does: 'gives the text of a chunk when it is asked for, and only then', run: texts },
+  { name: 'search.filter', does: 'keeps to a filter, and takes its value as a value', run: filtered },
+  { name: 'search.length', does: 'refuses a vector of another length, and does not show it', run: otherLength },
+  { name: 'search.callers', does: 'answers many callers at once, each with its own result', run: manyCallers },
+  { name: 'search.cancel', does: 'ends a cancelled search with the reason', run: aborted },
+];

@@ -1,0 +1,60 @@
+/** The tests that `recalld store-test` runs over anybody's store, over indexes whose every document is known. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runStoreTest, storeTests } from '../../src/stores/store-tests/run.ts';
+import { chunksById, type StoreSubject } from '../../src/stores/store-tests/subject.ts';
+import { queriesLike, topicByTopic, type VectorDocument } from '../support/vector-documents.ts';
+import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
+
+/** More than a page of ids. */
+const shape = { count: 1100, dimensions: 16, topics: 10 };
+
+/** Nothing in it may be taken for anything else than its value. */
+export const strange: VectorDocument = {
+  id: `it's "a" \\ b, {c} %d/e?f&g`,
+  vector: Float32Array.from({ length: shape.dimensions }, (_, place) => (place === 0 ? 1 : 0)),
+  content: 'Straße \u{1f600}\n"two" lines',
+  fields: { topic: `it's "50 % off" \\ {new}, [ü] | * @x`, language: 'en' },
+};
+
+const documents = [...topicByTopic(shape), strange];
+const byId = chunksById(documents);
+const queries = [...queriesLike(shape, 12), strange.vector];
+const inTopic = new Set(documents.filter(({ fields }) => fields.topic === 'topic-7').map(({ id }) => id));
+
+export function describeStoreTests(bench: Bench): void {
+  const { abilities } = bench;
+  const mayLack = new Set([
+    ...(abilities.exactSearch ? [] : ['search.exact']),
+    ...(abilities.lists === false ? ['ids.list'] : []),
+  ]);
+
+  describe.each(abilities.metrics)('over %s, what store-test runs:', (metric) => {
+    let index: TestIndex;
+    beforeAll(async () => {
+      index = await bench.makeIndex(documents, shape.dimensions, metric);
+    });
+
+    it.each(storeTests)('$name, it $does', async (test) => {
+      const store = bench.open(index);
+      const description = valueOf(await store.describe(never));
+      expect(description).toMatchObject({ metric, dimensions: shape.dimensions });
+      const subject: StoreSubject = {
+        store,
+        description,
+        known: documents,
+        byId,
+        isWhole: true,
+        queries,
+        filter: { name: 'topic', value: 'topic-7', ids: inTopic },
+        tolerance: 1e-4,
+        leastRecall: 0.95,
+        signal: never,
+      };
+      const { verdict, message } = await runStoreTest(test, subject);
+      expect({ verdict, message }).toEqual({
+        verdict: mayLack.has(test.name) ? 'unsupported' : 'passed',
+        message: expect.stringMatching(/^\S.*\.$/s) as unknown,
+      });
+    });
+  });
+}

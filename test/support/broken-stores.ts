@@ -1,0 +1,92 @@
+/** Stores of a few thousand chunks in which one thing is broken for one document at a time. */
+import { Pool } from 'pg';
+import { createPgvectorStore } from '../../src/stores/pgvector/store.ts';
+import type { VectorStore } from '../../src/stores/vector-store.ts';
+import { addRecords, createCollection, deleteRecords, openChroma, startChroma, updateRecords } from './chroma.ts';
+import { pgvectorSettings, startPglite } from './pgvector.ts';
+
+export interface Chunk {
+  readonly id: string;
+  readonly vector: readonly number[];
+  readonly body: string;
+}
+
+/** A store that a test may write to. */
+export interface BreakableStore {
+  readonly store: VectorStore;
+  insert(chunks: readonly Chunk[]): Promise<void>;
+  rewrite(id: string, body: string): Promise<void>;
+  /** Moves it out of what a filter by `language: en` lets through. */
+  hide(id: string): Promise<void>;
+  remove(id: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const MOST_AT_ONCE = 1000;
+
+/** Its index looks at one of a hundred lists, so that a question at the border of its list misses what is behind it. */
+export async function breakablePgvector(dimensions: number, chunks: readonly Chunk[]): Promise<BreakableStore> {
+  const server = await startPglite();
+  const pool = new Pool({ connectionString: server.url, max: 1 });
+  pool.on('error', () => undefined);
+  const run = (sql: string, values: readonly unknown[] = []) => pool.query(sql, [...values]);
+  const insert = async (added: readonly Chunk[]): Promise<void> => {
+    await run(
+      `insert into chunks (key, embedding, body)
+       select key, embedding::vector, body from unnest($1::text[], $2::text[], $3::text[]) as new (key, embedding, body)`,
+      [added.map(({ id }) => id), added.map(({ vector }) => `[${vector.join(',')}]`), added.map(({ body }) => body)],
+    );
+  };
+  await run('create extension if not exists vector');
+  await run(
+    `create table chunks (key text primary key, embedding vector(${dimensions}), body text, language text default 'en')`,
+  );
+  await insert(chunks);
+  await run('create index on chunks using ivfflat (embedding vector_cosine_ops) with (lists = 100)');
+  await run('analyze chunks');
+  const store = createPgvectorStore(pgvectorSettings({ url: server.url }));
+  return {
+    store,
+    insert,
+    rewrite: async (id, body) => void (await run('update chunks set body = $2 where key = $1', [id, body])),
+    hide: async (id) => void (await run(`update chunks set language = 'xx' where key = $1`, [id])),
+    remove: async (id) => void (await run('delete from chunks where key = $1', [id])),
+    async stop() {
+      await store.close();
+      await pool.end();
+      await server.stop();
+    },
+  };
+}
+
+/** Its graph has few edges and its searches are narrow, so that a search for few misses what one for many finds. */
+export async function breakableChroma(_dimensions: number, chunks: readonly Chunk[]): Promise<BreakableStore> {
+  const server = await startChroma();
+  const name = 'broken';
+  const hnsw = { space: 'cosine', max_neighbors: 8, ef_construction: 100, ef_search: 10 };
+  await createCollection(server, name, { hnsw });
+  const insert = async (added: readonly Chunk[]): Promise<void> => {
+    for (let from = 0; from < added.length; from += MOST_AT_ONCE) {
+      const part = added.slice(from, from + MOST_AT_ONCE);
+      await addRecords(server, name, {
+        ids: part.map(({ id }) => id),
+        embeddings: part.map(({ vector }) => vector),
+        documents: part.map(({ body }) => body),
+        metadatas: part.map(() => ({ language: 'en' })),
+      });
+    }
+  };
+  await insert(chunks);
+  const store = openChroma(server, name, { ...server, timeoutMs: 20_000, retries: 0 });
+  return {
+    store,
+    insert,
+    rewrite: (id, body) => updateRecords(server, name, { ids: [id], documents: [body] }),
+    hide: (id) => updateRecords(server, name, { ids: [id], metadatas: [{ language: 'xx' }] }),
+    remove: (id) => deleteRecords(server, name, [id]),
+    async stop() {
+      await store.close();
+      await server.stop();
+    },
+  };
+}
