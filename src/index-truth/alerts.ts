@@ -19,6 +19,9 @@ function above(
   };
 }
 
+/** By its lower bound, or by itself where fewer than 95 % came: then it is the longest wait, and the lag at least as long. */
+const late = `(${maxBy(pipeline, 'recalld_index_lag_seconds_ci_low', { segment: 'all' })} or ${maxBy(pipeline, 'recalld_index_lag_seconds', { segment: 'all' })})`;
+
 const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldIndexMissing',
@@ -43,6 +46,17 @@ const alerts: readonly AlertRule[] = [
     ...above('other_model', OTHER_MODEL_SHARE),
     summary: `The index of ${name} holds vectors of another model.`,
     description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of the stored vectors of ${name} are not those that its embedder makes of the stored texts.`,
+  },
+  {
+    alert: 'RecalldIndexLate',
+    severity: 'warning',
+    expr: `${late}\n> on (pipeline) group_left ()\n${maxBy(pipeline, 'recalld_index_late_after_seconds')}`,
+    for: '0m',
+    keepFiringFor: '30m',
+    by: pipeline,
+    dashboard: 'density',
+    summary: `Changes take too long to arrive in the index of ${name}.`,
+    description: `One in twenty changes of the last day took at least {{ $value | humanizeDuration }} (lower 95 % bound of the 95th percentile) to arrive in the store of ${name}, longer than late_after of its config allows.`,
   },
   {
     alert: 'RecalldIndexCheckStopped',

@@ -204,6 +204,54 @@ export function createDocumentsTable(pool: Pool) {
       return new Map(rows.map(({ id, segment }) => [id, segment]));
     },
 
+    /** Of the documents that should be in the store, those with most first. */
+    async segments(pipeline: string): Promise<readonly string[]> {
+      const { rows } = await pool.query<{ segment: string }>(
+        `select segment from index_documents where pipeline = $1::text and not deleted and segment is not null
+          group by segment order by count(*) desc, segment`,
+        [pipeline],
+      );
+      return rows.map(({ segment }) => segment);
+    },
+
+    /** Those of a segment that should be in the store, behind a place of the random order. */
+    async drawOf(
+      pipeline: string,
+      segment: string,
+      { place, id }: { readonly place: string; readonly id: string },
+      limit: number,
+    ): Promise<readonly ExpectedDocument[]> {
+      const { rows } = await pool.query<ExpectedDocument>(
+        `select id, place::text, chunks, segment from index_documents
+          where pipeline = $1::text and segment = $2::text and not deleted and (place, id) > ($3::bigint, $4::text)
+          order by place, id limit $5::integer`,
+        [pipeline, segment, place, id, limit],
+      );
+      return rows;
+    },
+
+    /** The least and the greatest id of a segment by their bytes, deleted ones too, how many there are, and some of them. */
+    async idsOf(pipeline: string, segment: string, most: number): Promise<SegmentIds> {
+      const { rows } = await pool.query<SegmentIds>(
+        `select min(id collate "C") as first, max(id collate "C") as last, count(*)::integer as count,
+                array(select id from index_documents where pipeline = $1::text and segment = $2::text
+                       order by place limit $3::integer) as some
+           from index_documents where pipeline = $1::text and segment = $2::text`,
+        [pipeline, segment, most],
+      );
+      return rows[0] ?? { first: '', last: '', count: 0, some: [] };
+    },
+
+    /** Whether no id outside of the segment begins so. */
+    async isOwnBeginning(pipeline: string, segment: string, beginning: string): Promise<boolean> {
+      const { rows } = await pool.query<{ own: boolean }>(
+        `select not exists (select from index_documents
+                             where pipeline = $1::text and segment is distinct from $2::text and starts_with(id, $3::text)) as own`,
+        [pipeline, segment, beginning],
+      );
+      return rows[0]?.own ?? false;
+    },
+
     /** New versions that nobody has found yet, those first that were looked for longest ago. */
     async waiting(pipeline: string, limit: number): Promise<readonly Waiting[]> {
       const { rows } = await pool.query<Waiting>(
@@ -238,6 +286,13 @@ export function createDocumentsTable(pool: Pool) {
       return rows;
     },
   };
+}
+
+export interface SegmentIds {
+  readonly first: string;
+  readonly last: string;
+  readonly count: number;
+  readonly some: readonly string[];
 }
 
 export interface Waiting {

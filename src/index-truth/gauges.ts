@@ -4,25 +4,31 @@ import type { LatestMeasurement } from '../measures/measurements.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { indexMeasureNames, isTooOld, shareOfKind } from './measure-index.ts';
+import type { IndexPlan } from './plan.ts';
 import type { RoundsTable } from './rounds-table.ts';
 import { findingKinds } from './rules/finding-kinds.ts';
 
 interface IndexGaugesDeps {
   readonly indexRounds: Pick<RoundsTable, 'standings'>;
-  /** Those whose config has `index`; what is stored of others is left out. */
-  readonly pipelines: readonly string[];
+  /** Of the pipelines whose config has `index`; what is stored of others is left out. */
+  readonly plans: readonly Pick<IndexPlan, 'pipeline' | 'lateAfterMs'>[];
 }
 
 export async function readIndexGauges(
-  { indexRounds, pipelines }: IndexGaugesDeps,
+  { indexRounds, plans }: IndexGaugesDeps,
   { measurements }: MeasuredRows,
 ): Promise<GaugesAt> {
+  const pipelines = plans.map(({ pipeline }) => pipeline);
   if (pipelines.length === 0) return () => [];
   const own = measurements.filter(
     ({ pipeline, measure }) => pipelines.includes(pipeline) && indexMeasureNames.includes(measure),
   );
   const standings = (await indexRounds.standings()).filter(({ pipeline }) => pipelines.includes(pipeline));
+  const late = plans.map(({ pipeline, lateAfterMs }) =>
+    sample('recalld_index_late_after_seconds', { pipeline }, lateAfterMs / 1000),
+  );
   return (now) => [
+    ...late,
     ...own.flatMap((one) =>
       one.gap !== null || isTooOld(one, now) ? [] : [...valueSamples(one), ...findingSamples(one)],
     ),

@@ -1,5 +1,5 @@
 /** `recalld index`: what the store of a pipeline holds against what it should hold. */
-import { Command } from 'commander';
+import { type Command } from 'commander';
 import { type CommandStore, commandSettings, withCommandStore, withPipeline } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount } from '../cli/configured-command.ts';
@@ -10,7 +10,9 @@ import { shownMeasure } from '../measures/shown-measures.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { systemClock } from '../system-clock.ts';
 import { checkIndex } from './check-index.ts';
+import { hubsCommand } from './hubs-command.ts';
 import { type IndexStanding, readIndexStanding } from './index-reads.ts';
+import { indexStandingJson } from './index-routes.ts';
 import { createIndexPlans } from './plan.ts';
 import { findingWords } from './rules/finding-kinds.ts';
 
@@ -20,8 +22,7 @@ interface CheckOptions extends ConfiguredOptions {
   readonly documents: number;
 }
 
-export function indexCommand(signal: AbortSignal): Command {
-  const command = new Command('index').description('What the store holds against what it should hold.');
+export function indexCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'check',
@@ -33,7 +34,7 @@ export function indexCommand(signal: AbortSignal): Command {
       .option('--documents <n>', 'list at most so many documents of a kind', parseCount, 20)
       .action((options: CheckOptions) => check(options, signal)),
   );
-  return command;
+  return command.addCommand(hubsCommand(signal));
 }
 
 async function check(options: CheckOptions, signal: AbortSignal): Promise<void> {
@@ -63,31 +64,10 @@ const HELD = 'Another process looks into this index; --stored shows what it last
 const PUT_OFF = 'The store failed or slowed down, and the round was put off; --stored shows what is known so far.';
 
 async function show(store: CommandStore, { pipeline, documents: most, json }: CheckOptions): Promise<void> {
-  const standing = await readIndexStanding(store, pipeline, systemClock.now(), most);
-  if (json === true) printJson(jsonOf(pipeline, standing));
+  const now = systemClock.now();
+  const standing = await readIndexStanding(store, pipeline, now, most);
+  if (json === true) printJson(indexStandingJson(pipeline, standing, now));
   else printStanding(standing);
-}
-
-function jsonOf(pipeline: string, { checkedAt, documents, measures, found }: IndexStanding) {
-  return {
-    pipeline,
-    checked_at: checkedAt?.toISOString() ?? null,
-    documents,
-    measures: measures.map(({ measure, segment, newest, gap }) => ({
-      measure,
-      segment,
-      value: gap === null ? (newest?.value ?? null) : null,
-      ci_low: gap === null ? (newest?.ciLow ?? null) : null,
-      ci_high: gap === null ? (newest?.ciHigh ?? null) : null,
-      n: gap === null ? (newest?.n ?? 0) : 0,
-      reason: gap?.reason ?? null,
-    })),
-    found: found.map(({ kind, count, documents: listed }) => ({
-      kind,
-      count,
-      documents: listed.map(({ id, segment, foundAt }) => ({ id, segment, since: foundAt.toISOString() })),
-    })),
-  };
 }
 
 function printStanding({ checkedAt, documents, measures, found }: IndexStanding): void {

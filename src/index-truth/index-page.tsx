@@ -3,13 +3,14 @@ import { Empty, Facts, Section } from '../console/components/section.tsx';
 import { Table } from '../console/components/table.tsx';
 import { Age, agoOf, Bounded, Instant, Missing } from '../console/components/values.tsx';
 import { count } from '../console/format.ts';
-import { pipelinePath, within } from '../console/links.ts';
+import { pipelinePath, runPath, runQueryPath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { DeploymentTable } from '../deployments/deployment-table.tsx';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { gapWords } from '../measures/rules/measure-table.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
 import { ALL_SEGMENT } from '../model.ts';
+import { percent } from '../text/spelling.ts';
 import type { FoundOfKind, IndexPageData } from './index-reads.ts';
 import { isTooOld } from './measure-index.ts';
 import type { FindingKind } from './rules/finding-kinds.ts';
@@ -23,7 +24,7 @@ const headings: Readonly<Record<FindingKind, { readonly title: string; readonly 
 };
 
 export function IndexPage({ frame, data }: { readonly frame: Frame; readonly data: IndexPageData }) {
-  const { pipeline, isIndexed, checkedAt, documents, found, deployments, now } = data;
+  const { pipeline, isIndexed, checkedAt, documents, found, leaks, deployments, now } = data;
   return (
     <Page frame={frame} title="Index" pipeline={pipeline} section="index" hasRange={false}>
       <Section
@@ -54,6 +55,8 @@ export function IndexPage({ frame, data }: { readonly frame: Frame; readonly dat
         .map((one) => (
           <Found key={one.kind} found={one} />
         ))}
+      <Hubs data={data} frame={frame} />
+      {leaks.length === 0 ? null : <Leaks leaks={leaks} frame={frame} />}
       {deployments.length === 0 ? null : (
         <Section id="changes" title="What changed" lead="The latest deployments of this pipeline.">
           <DeploymentTable
@@ -122,6 +125,103 @@ function measureRow(one: LatestMeasurement, now: Date) {
       last === null ? '' : <Age seconds={agoOf(last.measuredAt, now)} isTooOld={isOld} />,
     ],
   };
+}
+
+const EXAMPLES = 3;
+
+function Hubs({
+  data: { returned, pipeline, isDrawn },
+  frame,
+}: {
+  readonly data: IndexPageData;
+  readonly frame: Frame;
+}) {
+  const { hubs, questions } = returned;
+  const lead = `Documents among the first ten of far more questions than their share: of ${count(questions)} different questions of the last seven days and of the latest golden runs.`;
+  if (hubs === null) return null;
+  return (
+    <Section id="hubs" title={`Hubs: ${count(hubs.length)}`} lead={lead}>
+      {hubs.length === 0 ? (
+        <Empty why="No document comes back for far more questions than its share." />
+      ) : (
+        <Table
+          caption="Hubs"
+          columns={[{ title: 'Document' }, { title: 'Of the questions, bounds', isNumber: true }, { title: 'Such as' }]}
+          rows={hubs.map(({ id, share, low, high, examples }) => ({
+            key: id,
+            cells: [
+              <code class="document">{id}</code>,
+              <Bounded value={share} low={low} high={high} show={percent} />,
+              examples.slice(0, EXAMPLES).join('; '),
+            ],
+          }))}
+        />
+      )}
+      {isDrawn ? (
+        <DeadChunks returned={returned} />
+      ) : (
+        <p>
+          <a href={`${within(frame.range, pipelinePath(pipeline, 'index'), { chunks: 'draw' })}#hubs`}>
+            Look for chunks that never come back
+          </a>
+          : a thousand are drawn from the store.
+        </p>
+      )}
+    </Section>
+  );
+}
+
+const MOST_DEAD = 50;
+
+function DeadChunks({ returned: { dead, why, questions } }: Pick<IndexPageData, 'returned'>) {
+  if (dead === null) return <Empty why={why ?? 'Nothing was drawn.'} />;
+  const { share, low, high, sampled, ids } = dead;
+  return (
+    <>
+      <p class="lead">
+        {percent(share)} of {count(sampled)} chunks drawn from the store came back for none of the {count(questions)}{' '}
+        questions, 95 % {percent(low)} to {percent(high)}.
+      </p>
+      {ids.length === 0 ? null : (
+        <details>
+          <summary>
+            {ids.length > MOST_DEAD ? `The first ${MOST_DEAD} of ${count(ids.length)}` : 'Which they are'}
+          </summary>
+          <pre>{ids.slice(0, MOST_DEAD).join('\n')}</pre>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** More would bury what changed. */
+const MOST_LEAKS = 50;
+
+function Leaks({ leaks, frame }: { readonly leaks: IndexPageData['leaks']; readonly frame: Frame }) {
+  const more = leaks.length > MOST_LEAKS ? ` The first ${MOST_LEAKS} are listed; the pages of the runs have more.` : '';
+  return (
+    <Section
+      id="leaked"
+      title={`Leaked: ${count(leaks.length)}`}
+      lead={`Forbidden documents that the latest golden runs brought, asked twice.${more}`}
+    >
+      <Table
+        caption="Leaked"
+        columns={[{ title: 'Document' }, { title: 'Query' }, { title: 'Rank', isNumber: true }, { title: 'Run (UTC)' }]}
+        rows={leaks.slice(0, MOST_LEAKS).map(({ documentId, queryId, rank, runId, goldenSet, at }) => ({
+          key: `${runId} ${queryId} ${documentId}`,
+          cells: [
+            <code class="document">{documentId}</code>,
+            <a href={within(frame.range, runQueryPath(runId, queryId))}>{queryId}</a>,
+            count(rank),
+            <a href={within(frame.range, runPath(runId))}>
+              {goldenSet}, <Instant at={at} />
+            </a>,
+          ],
+        }))}
+      />
+    </Section>
+  );
 }
 
 function Found({ found: { kind, count: known, documents } }: { readonly found: FoundOfKind }) {

@@ -2,8 +2,14 @@
 import type { Clock } from '../clock.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
+import type { ForbiddenResult } from '../golden/rules/forbidden.ts';
+import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
+import type { VectorStore } from '../stores/vector-store.ts';
+import { DAY_MS } from '../time.ts';
 import { indexMeasureNames } from './measure-index.ts';
+import { type HubsReport, readHubs } from './read-hubs.ts';
+import type { ReturnedReads } from './returned-documents.ts';
 import type { Finding, RoundsTable } from './rounds-table.ts';
 import { type FindingKind, findingKinds } from './rules/finding-kinds.ts';
 
@@ -23,7 +29,7 @@ export interface IndexStanding {
   readonly found: readonly FoundOfKind[];
 }
 
-interface IndexReads {
+export interface IndexReads {
   readonly indexRounds: Pick<RoundsTable, 'standings' | 'countFindings' | 'findings'>;
   readonly measurements: Pick<Measurements, 'latest'>;
 }
@@ -56,29 +62,81 @@ export interface IndexPageData extends IndexStanding {
   readonly pipeline: string;
   /** Whether the config has `index` for it. */
   readonly isIndexed: boolean;
+  /** What the latest golden runs brought although their sets forbid it. */
+  readonly leaks: readonly Leak[];
+  /** What came back for the questions of the last days. */
+  readonly returned: HubsReport;
+  /** Whether chunks were drawn from the store to find those that never come back. */
+  readonly isDrawn: boolean;
   readonly deployments: readonly Deployment[];
   readonly now: Date;
+}
+
+/** A forbidden document that came back, asked twice. */
+export interface Leak extends ForbiddenResult {
+  readonly goldenSet: string;
+  readonly runId: string;
+  readonly at: Date;
 }
 
 export interface IndexPageDeps {
   readonly indexRounds: IndexReads['indexRounds'];
   readonly measurements: Pick<Measurements, 'latest' | 'series'>;
   readonly deployments: Deployments;
+  readonly runs: GoldenRuns;
+  readonly returned: ReturnedReads;
   readonly clock: Clock;
+  /** Of a pipeline that has none, null. */
+  readonly storeOf: (pipeline: string) => VectorStore | null;
 }
 
 const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
+/** A page is read often, so that it looks at less than the command. */
+const HUBS_MS = 7 * DAY_MS;
+const looked = { k: 10, most: 5000 };
+const DRAWN_CHUNKS = 1000;
+/** A page is waited for no longer. */
+const DRAW_LIMIT_MS = 30_000;
 
 export async function readIndexPage(
-  { indexRounds, measurements, deployments, clock }: IndexPageDeps,
+  { indexRounds, measurements, deployments, runs, returned, clock, storeOf }: IndexPageDeps,
   pipeline: string,
   isIndexed: boolean,
+  isDrawn: boolean,
 ): Promise<IndexPageData> {
   const now = clock.now();
   const standing = await readIndexStanding({ indexRounds, measurements }, pipeline, now, LISTED_DOCUMENTS);
   const latest = await deployments.list({ pipeline, limit: LISTED_DEPLOYMENTS });
-  return { ...standing, pipeline, isIndexed, deployments: latest, now };
+  const window = { pipeline, since: new Date(now.getTime() - HUBS_MS), ...looked, chunks: isDrawn ? DRAWN_CHUNKS : 0 };
+  return {
+    ...standing,
+    pipeline,
+    isIndexed,
+    leaks: await readLeaks(runs, pipeline),
+    returned: await readHubs(returned, storeOf(pipeline), window, AbortSignal.timeout(DRAW_LIMIT_MS)),
+    isDrawn,
+    deployments: latest,
+    now,
+  };
+}
+
+/** More golden sets of one pipeline than have ended a run of theirs among so many. */
+const RUNS_LOOKED_THROUGH = 50;
+
+/** Of the latest run of each golden set that asked for forbidden documents. */
+async function readLeaks(runs: IndexPageDeps['runs'], pipeline: string): Promise<Leak[]> {
+  const recent = await runs.list({ pipeline, limit: RUNS_LOOKED_THROUGH });
+  const asked = recent.filter(({ forbidden }) => forbidden !== null);
+  const latest = asked.filter(
+    ({ goldenSet }, place) => asked.findIndex((run) => run.goldenSet === goldenSet) === place,
+  );
+  const leaks: Leak[] = [];
+  for (const { id: runId, goldenSet, finishedAt, startedAt } of latest) {
+    for (const result of await runs.forbidden(runId))
+      leaks.push({ ...result, goldenSet, runId, at: finishedAt ?? startedAt });
+  }
+  return leaks;
 }
 
 function placeOf({ measure }: LatestMeasurement): number {

@@ -8,14 +8,13 @@ import { drawDocuments } from './look-for-missing.ts';
 import type { LookedAt } from './rounds-table.ts';
 import { lookTwice } from './rules/looks.ts';
 import { segmentTags } from './rules/segment-tags.ts';
+import { questionOf } from './rules/tenant-probes.ts';
 import { isSuperseded } from './rules/versions.ts';
 
 /** Documents whose chunks are asked for together. */
 const DOCUMENTS_PER_CALL = 20;
 /** Results among which a document must be. */
 const K = 10;
-/** Characters of a question; a longer one is none. */
-const QUESTION_CHARACTERS = 300;
 
 type Chunks = ReadonlyMap<string, readonly StoredChunk[]>;
 
@@ -77,10 +76,10 @@ async function lookWhatIsRetrieved(look: Look, documents: readonly ExpectedDocum
   if (plan.retrieve === 0) return;
   const before = await deps.indexRounds.findings(plan.pipeline, 'unretrievable', plan.retrieve);
   const ask = async (one: Pick<ExpectedDocument, 'id' | 'segment'>, own: Chunks): Promise<LookedAt[]> => {
-    const text = own.get(one.id)?.find(({ content }) => content !== null && content.trim() !== '')?.content;
-    if (text === null || text === undefined) return [];
+    const text = questionOf((own.get(one.id) ?? []).map(({ content }) => content));
+    if (text === null) return [];
     await guest.turn();
-    const request = { text: text.trim().slice(0, QUESTION_CHARACTERS), k: K, tags: segmentTags(one.segment) };
+    const request = { text, k: K, tags: segmentTags(one.segment) };
     const answer = await plan.retriever.retrieve(request, signal);
     if (answer.kind !== 'documents') throw new PutOff('retriever_failed', answer.message);
     const isWrong = !answer.documents.slice(0, K).some(({ id }) => id === one.id);

@@ -8,7 +8,7 @@ import type { Arrival } from './documents-table.ts';
 import type { IndexDeps, IndexPlan } from './plan.ts';
 import type { Phase, Round } from './rounds-table.ts';
 import { type FindingKind, findingKinds } from './rules/finding-kinds.ts';
-import type { WrongShare } from './rules/index-signs.ts';
+import type { ArrivalLag, WrongShare } from './rules/index-signs.ts';
 import { bySegments, shareOf, type Tally } from './rules/looks.ts';
 
 export const INDEX_LAG = 'index_lag_seconds';
@@ -78,14 +78,19 @@ export async function measureIndex(
       outcomes.push({ kind: 'value', ...frame, measure, segment, ...share, details });
     }
   }
-  outcomes.push(...lagOf(await documents.arrivals(pipeline, dayAgo), maxSegments, frame));
+  outcomes.push(...lagOf(await documents.arrivals(pipeline, dayAgo), maxSegments, plan.lateAfterMs, frame));
   await measurements.record(outcomes);
 }
 
 type Frame = Pick<MeasurementOutcome, 'pipeline' | 'windowStart' | 'windowEnd' | 'measuredAt'>;
 
 /** By segment, where a day brought enough. */
-function lagOf(arrivals: readonly Arrival[], maxSegments: number, frame: Frame): MeasurementOutcome[] {
+function lagOf(
+  arrivals: readonly Arrival[],
+  maxSegments: number,
+  lateAfterMs: number,
+  frame: Frame,
+): MeasurementOutcome[] {
   const named = new Map<string, Tally>();
   for (const { segment } of arrivals) {
     named.set(segment ?? '', { n: (named.get(segment ?? '')?.n ?? 0) + 1, found: 0 });
@@ -97,10 +102,8 @@ function lagOf(arrivals: readonly Arrival[], maxSegments: number, frame: Frame):
       return segment === 'other' ? one.segment !== null && !kept.includes(one.segment) : one.segment === segment;
     });
     if (own.length < LEAST_ARRIVALS) return segment === ALL_SEGMENT ? tooFew(frame) : [];
-    return [
-      lag(own, 0.95, { ...frame, measure: INDEX_LAG, segment }),
-      lag(own, 0.5, { ...frame, measure: INDEX_LAG_MEDIAN, segment }),
-    ];
+    const about = { ...frame, segment, lateAfterMs };
+    return [lag(own, 0.95, { ...about, measure: INDEX_LAG }), lag(own, 0.5, { ...about, measure: INDEX_LAG_MEDIAN })];
   });
 }
 
@@ -119,7 +122,10 @@ function tooFew(frame: Frame): MeasurementOutcome[] {
 function lag(
   arrivals: readonly Arrival[],
   share: number,
-  about: Frame & { readonly measure: string; readonly segment: string },
+  {
+    lateAfterMs,
+    ...about
+  }: Frame & { readonly measure: string; readonly segment: string; readonly lateAfterMs: number },
 ): MeasurementOutcome {
   const { value, low, high } = survivalQuantile(arrivals, share, 0.95);
   const longest = Math.max(...arrivals.map(({ time }) => time));
@@ -133,7 +139,7 @@ function lag(
     ...bounds,
     ciMethod: bounds.ciLow === null ? null : 'brookmeyer-crowley',
     n: arrivals.length,
-    details: { is_at_least: value === null, waiting },
+    details: { is_at_least: value === null, waiting, late_after_seconds: lateAfterMs / 1000 },
   };
 }
 
@@ -147,10 +153,23 @@ export function isTooOld({ newest, gap, measure }: LatestMeasurement, now: Date)
 /** The latest shares of all documents that can be trusted. */
 export function wrongShares(latest: readonly LatestMeasurement[], now: Date): WrongShare[] {
   return findingKinds.flatMap((kind) => {
-    const { measure } = shareOfKind[kind];
-    const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
-    if (found === undefined || found.newest === null || found.gap !== null || isTooOld(found, now)) return [];
-    const { value, ciLow, n, details } = found.newest;
+    const newest = ofAllDocuments(latest, shareOfKind[kind].measure, now);
+    if (newest === null) return [];
+    const { value, ciLow, n, details } = newest;
     return [{ kind, value, ciLow: ciLow ?? value, n, known: Number(details['known'] ?? 0) }];
   });
+}
+
+/** The latest lag of all documents that can be trusted; null without one. */
+export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): ArrivalLag | null {
+  const newest = ofAllDocuments(latest, INDEX_LAG, now);
+  if (newest === null) return null;
+  const { value, ciLow, n, details } = newest;
+  const { waiting, late_after_seconds: allowed } = details;
+  return { seconds: value, atLeast: ciLow ?? value, allowed: Number(allowed ?? Infinity), n, waiting: Number(waiting) };
+}
+
+function ofAllDocuments(latest: readonly LatestMeasurement[], measure: string, now: Date): LatestMeasurement['newest'] {
+  const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
+  return found === undefined || found.gap !== null || isTooOld(found, now) ? null : found.newest;
 }

@@ -7,6 +7,10 @@ export const indexMetrics = {
     'Documents that are known by their ids to be missing, not retrievable, orphaned, superseded or of another model; where some are looked at and not all, there are more.',
     ['pipeline', 'kind'],
   ),
+  recalld_index_late_after_seconds: storedGauge(
+    'How long a change may take to arrive in the vector store, as the config says (late_after).',
+    ['pipeline'],
+  ),
   recalld_index_check_last_success_timestamp_seconds: storedGauge(
     'When the index was last held against its manifest as a whole round.',
     ['pipeline'],

@@ -1,5 +1,5 @@
 /** What is wrong with an index for certain, in a sentence: for alarms and diagnoses. */
-import { percent } from '../../text/spelling.ts';
+import { durationText, percent } from '../../text/spelling.ts';
 import type { FindingKind } from './finding-kinds.ts';
 
 /** The latest share of a kind of finding. */
@@ -33,4 +33,26 @@ const whatIs: Readonly<Record<FindingKind, string>> = {
 export function wrongSentence({ kind, value, ciLow, n, known }: WrongShare): string {
   const documents = `${known} ${known === 1 ? 'document' : 'documents'}`;
   return `${documents} ${whatIs[kind]} (${percent(value)} of ${n} looked at, at least ${percent(ciLow)}).`;
+}
+
+/** How long 19 of 20 changes of the last day take at the most to arrive in the store, in seconds. */
+export interface ArrivalLag {
+  readonly seconds: number;
+  /** Lower 95 % bound; the longest wait so far where fewer than 19 of 20 have come. */
+  readonly atLeast: number;
+  /** `late_after` of the config. */
+  readonly allowed: number;
+  /** Changes behind it, and those of them that have not come. */
+  readonly n: number;
+  readonly waiting: number;
+}
+
+export function isLate({ atLeast, allowed }: ArrivalLag): boolean {
+  return atLeast > allowed;
+}
+
+/** `One in twenty changes takes at least 5 h 20 min to arrive in the store (n = 40, 3 not there yet); 1 h 0 min is allowed.` */
+export function lagSentence({ atLeast, allowed, n, waiting }: ArrivalLag): string {
+  const missing = waiting === 0 ? '' : `, ${waiting} not there yet`;
+  return `One in twenty changes takes at least ${durationText(atLeast)} to arrive in the store (n = ${n}${missing}); ${durationText(allowed)} is allowed.`;
 }

@@ -1,0 +1,73 @@
+/** How the index of a pipeline stands, as the page and the API show it. */
+import { expect, it } from 'vitest';
+import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { readIndexPage } from '../../../src/index-truth/index-reads.ts';
+import { indexStandingJson } from '../../../src/index-truth/index-routes.ts';
+import { createReturnedReads } from '../../../src/index-truth/returned-documents.ts';
+import { createRoundsTable } from '../../../src/index-truth/rounds-table.ts';
+import { createMeasurements } from '../../../src/measures/measurements.ts';
+import { goldenQueries } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { aGoldenWorld } from '../../support/golden-world.ts';
+import { IndexWorld, START } from '../../support/index-world.ts';
+
+const database = useDatabase();
+const later = new Date(START.getTime() + 3_600_000);
+
+it('the page shows the forbidden documents that the latest golden runs brought, until a run brings none', async () => {
+  const world = aGoldenWorld(database.pool, START);
+  const probe = { id: 'p1', text: 'probe', tags: {}, judgments: [], forbidden: ['tenant-b/*'] };
+  await world.importSet({ queries: [...goldenQueries(2), probe] });
+  const deps = {
+    indexRounds: createRoundsTable(database.pool),
+    measurements: createMeasurements(database.pool),
+    deployments: createDeployments(database.pool),
+    runs: world.runs,
+    returned: createReturnedReads(database.pool),
+    clock: world.deps.clock,
+    storeOf: () => null,
+  };
+  const leaks = async () => (await readIndexPage(deps, world.pipeline.name, false, false)).leaks;
+  world.answerWith((text) => (text === 'probe' ? ['tenant-a/1', 'tenant-b/7'] : ['d1']));
+  const [leaking] = await world.full(START);
+  expect(await leaks()).toEqual([
+    {
+      documentId: 'tenant-b/7',
+      queryId: 'p1',
+      rank: 2,
+      goldenSet: world.golden.set,
+      runId: leaking?.id,
+      at: leaking?.finishedAt,
+    },
+  ]);
+  world.answerWith(() => ['d1']);
+  await world.full(later);
+  expect(await leaks()).toEqual([]);
+});
+
+it('the API and the command tell what is known, with ids since when, and withhold what is too old to trust', async () => {
+  const world = new IndexWorld(database.pool);
+  world.fill(100);
+  world.store.hold(world.store.held.slice(1));
+  await world.round();
+  const deps = {
+    indexRounds: createRoundsTable(database.pool),
+    measurements: createMeasurements(database.pool),
+    deployments: createDeployments(database.pool),
+    runs: aGoldenWorld(database.pool, START).runs,
+    returned: createReturnedReads(database.pool),
+    clock: world.clock,
+    storeOf: () => null,
+  };
+  const told = async () => indexStandingJson('docs', await readIndexPage(deps, 'docs', true, false), world.clock.now());
+  const fresh = await told();
+  expect(fresh).toMatchObject({ pipeline: 'docs', documents: 100, checked_at: world.clock.now().toISOString() });
+  expect(fresh.measures[0]).toMatchObject({ measure: 'index_missing_ratio', segment: 'all', value: 0.01, n: 100 });
+  expect(fresh.found.find(({ kind }) => kind === 'missing')).toEqual({
+    kind: 'missing',
+    count: 1,
+    documents: [{ id: 'doc-0', segment: 'tenant=0', since: world.clock.now().toISOString() }],
+  });
+  world.clock.set(new Date(world.clock.now().getTime() + 7 * 86_400_000));
+  expect((await told()).measures.every(({ value, n }) => value === null && n === 0)).toBe(true);
+});
