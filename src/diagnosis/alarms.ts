@@ -5,9 +5,9 @@ import type { CheckState } from '../checks/rules/check-state.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { wrongShares } from '../index-truth/measure-index.ts';
+import { arrivalLag, wrongShares } from '../index-truth/measure-index.ts';
 import { type FindingKind, findingWords } from '../index-truth/rules/finding-kinds.ts';
-import { isWrong, wrongSentence } from '../index-truth/rules/index-signs.ts';
+import { isLate, isWrong, lagSentence, wrongSentence } from '../index-truth/rules/index-signs.ts';
 import { LIVE_DROP } from '../judging/measure-drop.ts';
 import { JUDGE_DRIFT } from '../judging/watch-judge.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
@@ -209,15 +209,31 @@ const indexAlerts: Readonly<Partial<Record<FindingKind, string>>> = {
 };
 
 function indexAlarms(measurements: readonly LatestMeasurement[], now: Date): Alarm[] {
-  return wrongShares(measurements, now)
+  const lag = arrivalLag(measurements, now);
+  const late: Alarm[] =
+    lag === null || !isLate(lag)
+      ? []
+      : [
+          {
+            name: 'changes reach the index late',
+            alert: 'RecalldIndexLate',
+            severity: 'warning',
+            goldenSet: null,
+            text: lagSentence(lag),
+            value: lag.seconds,
+            threshold: lag.allowed,
+          },
+        ];
+  const wrong = wrongShares(measurements, now)
     .filter(isWrong)
-    .flatMap((wrong) => {
+    .flatMap((wrong): Alarm[] => {
       const alert = indexAlerts[wrong.kind];
       if (alert === undefined) return [];
       const name = `documents of the index are ${findingWords[wrong.kind]}`;
       const text = wrongSentence(wrong);
       return [{ name, alert, severity: 'warning', goldenSet: null, text, value: wrong.value, threshold: null }];
     });
+  return [...wrong, ...late];
 }
 
 /** The newest value of a probe over all traffic, while it is fresh enough to trust; null otherwise. */

@@ -1,12 +1,12 @@
 /** `recalld diagnose`: what is likely behind what is in alarm. */
 import type { Command } from 'commander';
-import { type CommandSettings, commandSettings, withWatchedStore } from '../app/commands/command-store.ts';
+import { commandSettings, withWatchedStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { type ConfiguredOptions, withConfig } from '../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { printJson, printLine, styled } from '../cli/output.ts';
-import { diagnoseNow } from './diagnose-pipeline.ts';
-import { type FindingsJson, findingsJson, type IncidentJson, incidentJson } from './routes.ts';
+import { type PipelineDiagnosis, readDiagnoses } from './read-diagnoses.ts';
+import type { FindingsJson } from './routes.ts';
 import { probabilityText } from './rules/cause.ts';
 
 interface DiagnoseOptions extends ConfiguredOptions {
@@ -17,15 +17,13 @@ interface DiagnoseOptions extends ConfiguredOptions {
 const OTHERS_SHOWN = 2;
 const MIN_SHOWN = 0.01;
 
-export function diagnoseCommand(signal: AbortSignal): Command {
-  return configuredCommand(
-    'diagnose',
-    'Say what is likely behind the checks that are in alarm, with the evidence; exit 1 while something is.',
-    'recalld diagnose --pipeline support-docs',
-  )
+export function diagnoseCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(command, 'recalld diagnose --pipeline support-docs')
     .option('--pipeline <name>', 'only this pipeline')
     .action(async ({ pipeline = null, config, json }: DiagnoseOptions) => {
-      const found = await readDiagnoses(commandSettings(config, signal), pipeline);
+      const settings = commandSettings(config, signal);
+      if (pipeline !== null) assertConfiguredPipeline(settings.config, pipeline);
+      const found = await withWatchedStore(settings, (store) => readDiagnoses(store, pipeline));
       if (json === true) printJson(found);
       else printLine(found.map(formatDiagnosis).join('\n\n'));
       if (found.some(({ now }) => now !== null)) process.exitCode = EXIT_CHECK_FAILED;
@@ -85,34 +83,4 @@ function nameOf(cause: string): string {
 
 function compareHint({ run_id: run, reference_run_id: reference }: FindingsJson): string {
   return reference === null ? '' : `, recalld runs compare ${reference} ${run ?? ''}`;
-}
-
-/** What `recalld diagnose` does with the database of the config. */
-export interface PipelineDiagnosis {
-  readonly pipeline: string;
-  /** The latest incident that the daemon kept, as it was; null when it found nothing in alarm ever. */
-  readonly latest: IncidentJson | null;
-  /** What is likely now, by what is stored; null when nothing is in alarm. */
-  readonly now: FindingsJson | null;
-}
-
-/**
- * @param only name of one pipeline; null for all of the config
- * @throws RecalldError pipeline_unknown, and as withWatchedStore
- */
-async function readDiagnoses(settings: CommandSettings, only: string | null): Promise<readonly PipelineDiagnosis[]> {
-  if (only !== null) assertConfiguredPipeline(settings.config, only);
-  return withWatchedStore(settings, async (store) => {
-    const answers: PipelineDiagnosis[] = [];
-    for (const pipeline of store.pipelines.filter(({ name }) => only === null || name === only)) {
-      const [latest] = await store.incidents.list({ pipeline: pipeline.name, limit: 1 });
-      const found = await diagnoseNow(store, pipeline);
-      answers.push({
-        pipeline: pipeline.name,
-        latest: latest === undefined ? null : incidentJson(latest),
-        now: found === null ? null : findingsJson(found),
-      });
-    }
-    return answers;
-  });
 }

@@ -10,7 +10,7 @@ import type { GoldenRun } from '../golden/rules/run.ts';
 import type { StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { wrongShares } from '../index-truth/measure-index.ts';
+import { arrivalLag, wrongShares } from '../index-truth/measure-index.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
@@ -257,6 +257,7 @@ async function observe(
     annRecall,
     canary,
     index: wrongShares(measured, now),
+    arrivals: arrivalLag(measured, now),
     deployments: deployments.filter((one) => isBefore(one, onset)),
     density: observedDensity,
     topics,

@@ -151,6 +151,7 @@ export async function observeRun(
             version: reference.goldenSetVersion,
             isSameVersion: reference.goldenSetVersion === run.goldenSetVersion,
             staleBefore: reference.labels.stale,
+            stages: await readStages(deps, reference, run),
           },
     previous: bad[0] === undefined ? null : await readComparedSide(deps, bad[0]),
     older: [],
@@ -162,4 +163,9 @@ export async function observeRun(
     lookedBack.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(deps, one) })),
   );
   return observedRun({ ...seen, older });
+}
+
+async function readStages({ runs }: Pick<StoredRuns, 'runs'>, before: GoldenRun, now: GoldenRun) {
+  if (before.stages === null || now.stages === null) return null;
+  return { before: await runs.stages(before.id), now: await runs.stages(now.id) };
 }

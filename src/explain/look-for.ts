@@ -1,12 +1,16 @@
 /** Asks retriever and store for a question again, with all that tells why a document of it did not come back. */
+import type { Clock } from '../clock.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import { embedTexts } from '../embedders/embedder.ts';
 import type { GoldenDocuments } from '../golden/sql/golden-documents.ts';
 import type { RunReads } from '../golden/sql/run-results.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { hubsOf, type ReturnedDocuments } from '../index-truth/rules/hubs.ts';
 import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../retrievers/retriever.ts';
 import type { NearestRequest, StoreOutcome, VectorStore } from '../stores/vector-store.ts';
-import type { Ranking, SeenDocument, SeenQuestion } from './rules/verdict.ts';
+import { DAY_MS } from '../time.ts';
+import type { Ranking } from './rules/ranking.ts';
+import type { SeenDocument, SeenQuestion } from './rules/verdict.ts';
 
 export interface AskedQuestion {
   readonly text: string;
@@ -36,13 +40,12 @@ const breadthOf: Readonly<Record<string, string>> = {
 type ExplainedPipeline = Pick<WatchedPipeline, 'name' | 'retriever' | 'store' | 'embedder'>;
 
 /**
- * @param filters fields that the retriever filters by, as the config says
  * @throws the reason of `signal` alone
  */
 export async function lookForQuestion(
   { retriever, store, embedder }: ExplainedPipeline,
   { text, tags, k }: AskedQuestion,
-  filters: readonly string[],
+  { filters, hubs }: Pick<SeenQuestion, 'filters' | 'hubs'>,
   signal: AbortSignal,
 ): Promise<SeenQuestion> {
   const deep = Math.max(DEEPER * k, LEAST_DEEP);
@@ -59,6 +62,7 @@ export async function lookForQuestion(
     stages: stages.map(({ name, isSide = false, documents }) => ({ name, isSide, documents: documents.map(toRanked) })),
     untagged,
     filters,
+    hubs,
     store: await lookIntoStore(store, embedder, { text, k, deep, asked }, signal),
   };
 }
@@ -134,6 +138,29 @@ export interface LookForDeps {
   readonly documents: Pick<GoldenDocuments, 'seen'>;
   readonly runReads: Pick<RunReads, 'lastReturned'>;
   readonly deployments: Pick<Deployments, 'list'>;
+  readonly returned: {
+    /** What live answers and the latest golden runs brought. */
+    documents(
+      window: { readonly pipeline: string; readonly since: Date; readonly k: number; readonly most: number },
+      ids: readonly string[],
+    ): Promise<ReturnedDocuments>;
+  };
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Live queries that are looked at for hubs. */
+const HUBS_MS = 7 * DAY_MS;
+const MOST_QUERIES = 5000;
+
+/** Documents that come back for far more questions than their share, with that share; none where few were asked. */
+export async function lookForHubs(
+  { returned, clock }: Pick<LookForDeps, 'returned' | 'clock'>,
+  pipeline: string,
+  k: number,
+): Promise<ReadonlyMap<string, number>> {
+  const since = new Date(clock.now().getTime() - HUBS_MS);
+  const hubs = hubsOf(await returned.documents({ pipeline, since, k, most: MOST_QUERIES }, [])) ?? [];
+  return new Map(hubs.map(({ id, share }) => [id, share]));
 }
 
 /**
@@ -143,7 +170,7 @@ export interface LookForDeps {
  * @throws the reason of `signal`, and of the database
  */
 export async function lookForDocuments(
-  { documents, runReads, deployments }: LookForDeps,
+  { documents, runReads, deployments }: Pick<LookForDeps, 'documents' | 'runReads' | 'deployments'>,
   { name, store }: ExplainedPipeline,
   ids: readonly string[],
   asked: readonly string[] | null,

@@ -5,7 +5,9 @@ import { RecalldError } from '../errors.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { findRun, readComparedSide, type StoredRuns } from '../golden/runs/stored-runs.ts';
 import { findPipeline, type WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { type AskedQuestion, type LookForDeps, lookForDocuments, lookForQuestion } from './look-for.ts';
+import { firstWords } from './document-words.ts';
+import { type AskedQuestion, type LookForDeps, lookForDocuments, lookForHubs, lookForQuestion } from './look-for.ts';
+import type { Ranking } from './rules/ranking.ts';
 import { type Explanation, explain } from './rules/verdict.ts';
 
 export interface MissedQuestion {
@@ -20,6 +22,15 @@ export interface Explained extends Explanation {
   readonly queryId: string | null;
   readonly question: AskedQuestion;
   readonly document: string;
+  /** First words of what the retriever gives now, by id, of those whose text it gives. */
+  readonly words: ReadonlyMap<string, string>;
+}
+
+/** The misses of some questions of a run. */
+export interface ExplainedRun {
+  /** Relevant documents that the run missed, in all of its questions. */
+  readonly misses: number;
+  readonly explained: readonly Explained[];
 }
 
 export type ExplainDeps = StoredRuns & LookForDeps;
@@ -87,11 +98,19 @@ export async function explainAll(
   const asked = questions.flatMap(({ id }) => id ?? []);
   const found = await lookForDocuments(deps, pipeline, ids, asked.length === 0 ? null : asked, signal);
   const known = new Map(found.map((document) => [document.id, document]));
+  const k = Math.max(0, ...questions.map(({ question }) => question.k));
+  const hubs = questions.length === 0 ? new Map<string, number>() : await lookForHubs(deps, pipeline.name, k);
   const explained: Explained[] = [];
   for (const { id: queryId, question, documents } of questions) {
-    const seen = await lookForQuestion(pipeline, question, filters, signal);
+    const seen = await lookForQuestion(pipeline, question, { filters, hubs }, signal);
+    const words = wordsIn(seen.asked);
     for (const document of documents.flatMap((id) => known.get(id) ?? []))
-      explained.push({ queryId, question, document: document.id, ...explain(seen, document) });
+      explained.push({ queryId, question, document: document.id, words, ...explain(seen, document) });
   }
   return explained;
+}
+
+function wordsIn(ranking: Ranking): ReadonlyMap<string, string> {
+  const documents = ranking.kind === 'ranking' ? ranking.documents : [];
+  return new Map(documents.flatMap(({ id, text }) => (text === null ? [] : [[id, firstWords(text)] as const])));
 }

@@ -5,6 +5,7 @@ import {
   httpServiceShape,
   keySchema,
   programShape,
+  proxySchema,
   retriesSchema,
   timeoutSchema,
   tlsSchema,
@@ -33,22 +34,41 @@ const http = z.strictObject({
   results: z
     .strictObject({
       list: list.default('results'),
-      id: id.default('id'),
+      id: id
+        .nullable()
+        .default('id')
+        .describe('JMESPath to the document id, from one element; null makes it of the text, where there is none.'),
       score: score.default('score'),
-      text: z.string().min(1).optional().describe('JMESPath to the text, from one element; only a reranker needs it.'),
+      text: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('JMESPath to the text, from one element; for a reranker, and where `id` is null.'),
       stages: z
         .record(
-          z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, { error: 'must be a name of small letters, digits and _' }),
-          z.strictObject({ list, id: id.default('id'), score: score.default('score') }),
+          z.string().regex(/^(?!(?:answer|failed)$)[a-z][a-z0-9_]{0,31}$/, {
+            error: 'must be a name of small letters, digits and _, and not `answer` or `failed`',
+          }),
+          z.strictObject({
+            list,
+            id: id.default('id'),
+            score: score.default('score'),
+            latency: z
+              .string()
+              .min(1)
+              .optional()
+              .describe('JMESPath to the milliseconds that the stage took, from the whole answer.'),
+          }),
         )
         .default({})
         .describe(
-          'What the stages before the last one had, in their order, such as `candidates`; `recalld explain` says which of them lost a document.',
+          'What the stages before the last one had, in their order, such as `candidates`; golden runs tell what each of them loses, and `recalld explain` which lost a document.',
         ),
     })
     .prefault({})
     .describe('Where the documents are in the answer.'),
   tls: tlsSchema,
+  proxy: proxySchema,
   timeout_ms: timeoutSchema,
   retries: retriesSchema,
 });

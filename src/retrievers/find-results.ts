@@ -1,10 +1,12 @@
 /** Where an answer that nobody described holds its ranked list, and in it ids, scores and texts. */
+import { contentId } from '../text/content-id.ts';
 import { readId } from './results.ts';
 
 export interface FoundResults {
   /** JMESPath, as `retriever.results` takes it. */
   readonly list: string;
-  readonly id: string;
+  /** Null where only texts tell the results apart. */
+  readonly id: string | null;
   readonly score: string | null;
   readonly text: string | null;
   readonly ids: readonly string[];
@@ -53,7 +55,7 @@ const DEEPEST = 6;
 /**
  * The list with the likeliest ids; of two alike the one with scores, then with texts, then the one found first.
  *
- * @returns null when no list of the answer has an id for each of its results
+ * @returns null when no list of the answer has an id, or a text, for each of its results
  */
 export function findResults(answer: unknown): FoundResults | null {
   const found = listsIn(answer, [], 0).flatMap(({ path, items }) => readList(path, items) ?? []);
@@ -87,9 +89,9 @@ function readList(
     .filter(({ values }) => values.length === items.length)
     .map((one) => ({ ...one, isUnique: new Set(one.values).size === items.length }));
   const id = ids.find(({ isUnique }) => isUnique) ?? ids[0];
-  if (id === undefined) return null;
   const score = firstPlace(items, scoreNames, (value) => Number.isFinite(value));
-  const text = firstPlace(items, textNames, (value) => typeof value === 'string' && value !== '');
+  const text = firstPlace(items, textNames, (value) => typeof value === 'string' && contentId(value) !== null);
+  if (id === undefined) return text === null ? null : byTexts(list, items, text, score);
   const lacks = (score === null ? 2 : 0) + (text === null ? 1 : 0);
   return {
     rank: 4 * id.order + lacks + (id.isUnique ? 0 : 500),
@@ -100,6 +102,27 @@ function readList(
       score: score === null ? null : expressionOf(score),
       text: text === null ? null : expressionOf(text),
       isUnique: id.isUnique,
+    },
+  };
+}
+
+/** Results that have no id, each called by its text; likelier than texts alone, and less so than any id. */
+function byTexts(
+  list: string,
+  items: readonly unknown[],
+  text: readonly string[],
+  score: readonly string[] | null,
+): { readonly rank: number; readonly results: FoundResults } {
+  const ids = items.flatMap((item) => contentId(String(at(item, text))) ?? []);
+  return {
+    rank: 900,
+    results: {
+      list,
+      ids,
+      id: null,
+      score: score === null ? null : expressionOf(score),
+      text: expressionOf(text),
+      isUnique: new Set(ids).size === ids.length,
     },
   };
 }

@@ -1,6 +1,7 @@
 /** The retriever of a RAG service that answers over HTTP with JSON. */
 import { RecalldError } from '../errors.ts';
 import { createExchange, type ExchangeTarget, type TlsMaterial } from '../outbound/exchange.ts';
+import { type ProxySetting, proxyFor } from '../outbound/proxy.ts';
 import { sendWithRetries } from '../outbound/send.ts';
 import { compileResults, type ResultExpressions } from './results.ts';
 import type { Retriever, RetrieverRequest } from './retriever.ts';
@@ -92,6 +93,7 @@ export interface HttpRetrieverSettings {
   readonly backoffMs?: number;
   readonly maxResponseBytes?: number;
   readonly tls?: TlsMaterial;
+  readonly proxy?: ProxySetting | undefined;
   /** Whether errors may name the keys of an answer, which say what is wrong with `results`; true unless told. */
   readonly repeatsAnswers?: boolean;
   /** Where the config describes it. */
@@ -128,6 +130,7 @@ export function createHttpRetriever(settings: HttpRetrieverSettings): Retriever 
   const exchange = createExchange(address, {
     maxResponseBytes: settings.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     ...(settings.tls === undefined ? {} : { tls: settings.tls }),
+    proxy: proxyFor(settings.proxy, address.label),
   });
 
   return {
@@ -197,6 +200,7 @@ export function compileAddress(url: string, configField = 'retriever'): Retrieve
       403: 'headers',
       404: 'url',
       405: 'method',
+      407: 'proxy',
       415: 'headers',
       422: 'body',
     },

@@ -10,7 +10,14 @@ import type { VectorStore } from '../stores/vector-store.ts';
 import { createCommandRetriever } from './command.ts';
 import type { RetrieverConfig } from './config.ts';
 import { createHttpRetriever } from './http.ts';
-import { failureOf, type Retriever, withinDeadline } from './retriever.ts';
+import {
+  type FoundDocument,
+  failureOf,
+  type Retriever,
+  type RetrieverAnswer,
+  type RetrieverStage,
+  withinDeadline,
+} from './retriever.ts';
 import * as dialects from './search-engine.ts';
 import { createSearchEngineRetriever, type SearchMode } from './search-engine.ts';
 import { compileFilter } from './template.ts';
@@ -69,6 +76,7 @@ function httpRetriever(config: ConfigOf<'http'>, { repeatsAnswers }: RetrieverPa
     configField,
     repeatsAnswers,
     ...(tls === undefined ? {} : { tls }),
+    proxy: config.proxy,
   });
 }
 
@@ -176,7 +184,7 @@ export function createRerankRetriever(settings: RerankSettings): Retriever {
           documents: ranked.documents
             .slice(0, k)
             .map(({ id, score }) => (withText ? { id, score, text: texts.get(id) ?? null } : { id, score })),
-          ...(withStages ? { stages: [...(found.stages ?? []), { name: 'candidates', documents }] } : {}),
+          ...(withStages ? { stages: [...(found.stages ?? []), candidatesOf(found, documents)] } : {}),
           latencyMs: found.latencyMs + ranked.latencyMs,
           attempts: found.attempts,
         };
@@ -185,6 +193,18 @@ export function createRerankRetriever(settings: RerankSettings): Retriever {
       await Promise.all([first.close?.(), reranker.close?.()]);
     },
   };
+}
+
+/** Those of a first stage that has candidates of its own are called otherwise. */
+function candidatesOf(
+  { stages = [], latencyMs }: Extract<RetrieverAnswer, { kind: 'documents' }>,
+  documents: readonly FoundDocument[],
+): RetrieverStage {
+  const besides = stages.flatMap((stage) => (stage.isSide === true ? (stage.latencyMs ?? 0) : []));
+  const inTurn = stages.flatMap((stage) => (stage.isSide === true ? [] : (stage.latencyMs ?? 0)));
+  const told = [Math.max(0, ...besides), ...inTurn].reduce((sum, own) => sum + own, 0);
+  const name = stages.some((stage) => stage.name === 'candidates') ? 'first_stage' : 'candidates';
+  return { name, documents, latencyMs: Math.max(0, latencyMs - told) };
 }
 
 function hasText(text: string | null | undefined): text is string {

@@ -1,20 +1,29 @@
 /** From the body of an answer to ranked documents, by the JMESPath expressions of `retriever.results`. */
 import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
 import { RecalldError } from '../errors.ts';
+import { contentId } from '../text/content-id.ts';
 import { JsonBeyondLimit, parseExactJson } from '../text/json.ts';
 import type { FoundDocument, RetrieverStage } from './retriever.ts';
 
 export interface ResultExpressions {
   /** Gives the array of results, best first. */
   readonly list: string;
-  /** Gives the id of one result. */
-  readonly id: string;
+  /** Gives the id of one result; null makes it of the text, by `contentId`. */
+  readonly id: string | null;
   /** Gives the score of one result; null when the service has none. */
   readonly score: string | null;
   /** Gives the text of one result; left out when nobody needs it. */
   readonly text?: string;
   /** What the stages before the last one had, by name, in their order. */
-  readonly stages?: Readonly<Record<string, Omit<ResultExpressions, 'text' | 'stages'>>>;
+  readonly stages?: Readonly<Record<string, StageExpressions>>;
+}
+
+interface StageExpressions {
+  readonly list: string;
+  readonly id: string;
+  readonly score: string | null;
+  /** Gives the milliseconds that the stage took, from the whole answer. */
+  readonly latency?: string | undefined;
 }
 
 /** The documents of an answer, or why it holds none. */
@@ -47,7 +56,7 @@ type Expression = ReturnType<typeof compile>;
  * Compiles `retriever.results`. The reader keeps every result (up to 10,000) in the order of the answer, duplicates
  * too: cutting off and collapsing are the evaluation's.
  *
- * - An id is what readId takes for one.
+ * - An id is what readId takes for one; where there is no expression for it, it is made of the text.
  * - One result without an id makes the whole answer the error `missing_id`. Dropping it would move those behind it
  *   up, and the score would be better than what users saw.
  * - A score is a finite number or a string of one; anything else is null.
@@ -69,14 +78,18 @@ export function compileResults(
   const compiled = (key: 'list' | 'id' | 'score' | 'text', text: string | null | undefined) =>
     text === null || text === undefined ? null : compileExpression(text, `${field}.results.${key}`);
   const list = compileExpression(expressions.list, `${field}.results.list`);
-  const id = compileExpression(expressions.id, `${field}.results.id`);
+  const id = compiled('id', expressions.id);
   const score = compiled('score', expressions.score);
   const textOf = compiled('text', expressions.text);
+  if (id === null && textOf === null) {
+    const problem = 'null makes ids of the texts, so results.text must say where they are';
+    throw new RecalldError('config_invalid', `${field}.results.id: ${problem}.`);
+  }
   for (const [key, text, node] of [
     ['list', expressions.list, list],
     ['id', expressions.id, id],
   ] as const) {
-    if (node.type === 'Arithmetic') {
+    if (node?.type === 'Arithmetic') {
       const problem = `${text} is arithmetic; write a name with a hyphen in double quotes inside single ones: '"a-b"'`;
       throw new RecalldError('config_invalid', `${field}.results.${key}: ${problem}.`);
     }
@@ -99,17 +112,23 @@ export function compileResults(
       return { kind: 'error', code: 'no_result_list', message };
     }
     const kept = results.slice(0, MAX_DOCUMENTS);
-    const documents = kept.map((result) => ({
-      id: readId(evaluate(id, result)),
-      score: score === null ? null : readScore(evaluate(score, result)),
-      ...(body.withText && textOf !== null ? { text: readText(evaluate(textOf, result)) } : {}),
-    }));
+    const documents = kept.map((result) => {
+      const text = textOf === null || !(body.withText || id === null) ? null : readText(evaluate(textOf, result));
+      return {
+        id: id === null ? contentId(text ?? '') : readId(evaluate(id, result)),
+        score: score === null ? null : readScore(evaluate(score, result)),
+        ...(body.withText && textOf !== null ? { text } : {}),
+      };
+    });
     if (documents.every(hasId)) {
       if (!body.withStages || stages.length === 0) return { kind: 'documents', documents };
       return {
         kind: 'documents',
         documents,
-        stages: stages.map(([name, read]) => ({ name, documents: read(answer) })),
+        stages: stages.flatMap(([name, read]) => {
+          const told = read(answer);
+          return told === null ? [] : [{ name, ...told }];
+        }),
       };
     }
     const first = documents.findIndex((document) => !hasId(document));
@@ -117,24 +136,29 @@ export function compileResults(
     const which = `${count} of ${documents.length} results, first at rank ${first + 1}`;
     const message =
       `${label} gave no usable id for ${which}: ` +
-      `${field}.results.id is ${expressions.id}, and that result is ${describe(kept[first], queryText)}.`;
+      `${field}.results.${id === null ? 'text' : 'id'} is ${expressions.id ?? expressions.text}, and that result is ${describe(kept[first], queryText)}.`;
     return { kind: 'error', code: 'missing_id', message };
   };
 }
 
-/** Reads what a stage had; a stage that is not in the answer had nothing, and a result of it without an id is left out. */
-function compileStage(stage: Omit<ResultExpressions, 'text' | 'stages'>, field: string) {
+/** Reads what a stage had; null for one that is not in the answer. A result of it without an id is left out. */
+function compileStage(stage: StageExpressions, field: string) {
   const list = compileExpression(stage.list, `${field}.list`);
   const id = compileExpression(stage.id, `${field}.id`);
   const score = stage.score === null ? null : compileExpression(stage.score, `${field}.score`);
-  return (answer: JSONValue): FoundDocument[] => {
+  const latency = stage.latency === undefined ? null : compileExpression(stage.latency, `${field}.latency`);
+  return (answer: JSONValue): Omit<RetrieverStage, 'name'> | null => {
     const results = evaluate(list, answer);
-    return (Array.isArray(results) ? results.slice(0, MAX_DOCUMENTS) : [])
+    if (!Array.isArray(results)) return null;
+    const documents = results
+      .slice(0, MAX_DOCUMENTS)
       .map((result) => ({
         id: readId(evaluate(id, result)),
         score: score === null ? null : readScore(evaluate(score, result)),
       }))
       .filter(hasId);
+    const latencyMs = latency === null ? null : readScore(evaluate(latency, answer));
+    return latencyMs === null || latencyMs < 0 ? { documents } : { documents, latencyMs };
   };
 }
 

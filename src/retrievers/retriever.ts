@@ -23,6 +23,8 @@ export interface RetrieverStage {
   /** One of several beside each other, which are joined after it. */
   readonly isSide?: boolean;
   readonly documents: readonly FoundDocument[];
+  /** What it took of the time of the whole; left out where nobody tells. */
+  readonly latencyMs?: number;
 }
 
 /**

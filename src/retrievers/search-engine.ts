@@ -176,6 +176,7 @@ export function createSearchEngineRetriever(settings: SearchEngineSettings): Ret
               name,
               isSide: true,
               documents: rankings[side] ?? [],
+              latencyMs: answers[side]?.latencyMs ?? 0,
             })),
           }
         : {}),

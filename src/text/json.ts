@@ -103,6 +103,20 @@ function assertWithin(text: string, limits: JsonLimits): void {
   }
 }
 
+/** The line, from 1, in which each array and object of valid JSON opens, in the order of the text. */
+export function containerLines(json: string): number[] {
+  const mark = /["[{\n]/g;
+  const lines: number[] = [];
+  let line = 1;
+  while (mark.test(json)) {
+    const character = json[mark.lastIndex - 1];
+    if (character === '"') mark.lastIndex = endOfString(json, mark.lastIndex - 1);
+    else if (character === '\n') line += 1;
+    else lines.push(line);
+  }
+  return lines;
+}
+
 /** The index behind the quote that ends the string which starts at `start`; that behind the text when none does. */
 function endOfString(json: string, start: number): number {
   let quote = json.indexOf('"', start + 1);

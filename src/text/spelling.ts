@@ -40,3 +40,12 @@ export function percent(share: number, decimals = 1): string {
 export function signed(value: number, decimals: number): string {
   return `${value >= 0 ? '+' : ''}${value.toFixed(decimals)}`;
 }
+
+/** A time in seconds in its two largest units, as people say it. */
+export function durationText(seconds: number): string {
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}

@@ -139,6 +139,10 @@ const onPage = (page: PipelinePage, anchor: string, text: string): Place => ({
   text,
   href: ({ pipeline }, range) => `${within(range, pipelinePath(pipeline, page))}#${anchor}`,
 });
+const onPartOfRun = (anchor: string, text: string): Place => ({
+  text,
+  href: ({ runId }, range) => (runId === null ? null : `${within(range, runPath(runId))}#${anchor}`),
+});
 const regressed = onRun('regressed', 'Most regressed queries');
 const measures = onPage('', 'measures', 'Latest measures');
 const runs = onPage('golden', 'runs', 'Golden runs');
@@ -171,16 +175,15 @@ const places: Record<Sign['name'], Place> = {
   segment: regressed,
   judged: onRun('worst', 'Queries of the run'),
   labels: onRun('stale', 'Queries with stale labels'),
-  forbidden: {
-    text: 'Forbidden documents',
-    href: ({ runId }, range) => (runId === null ? null : `${within(range, runPath(runId))}#forbidden`),
-  },
+  forbidden: onPartOfRun('forbidden', 'Forbidden documents'),
+  stage: onPartOfRun('stages', 'Loss by stage'),
   golden_set: runs,
   store_size: measures,
   ann_recall: measures,
   canary: measures,
   index_documents: onPage('index', 'missing', 'Index'),
   index_leftovers: onPage('index', 'orphaned', 'Index'),
+  index_arrivals: onPage('index', 'index', 'Index'),
   index_models: onPage('index', 'other_model', 'Index'),
   index_settings: changes,
   embedder: changes,

@@ -10,6 +10,7 @@ import type { EffectKind } from './explains.ts';
 const effectOfMeasure: Readonly<Record<JudgedMeasureName, EffectKind>> = {
   zero_results_ratio: 'live_empty',
   error_ratio: 'live_errors',
+  context_repeated_ratio: 'relevance',
   feedback_positive_ratio: 'feedback',
   clicked_query_ratio: 'feedback',
   live_ndcg: 'relevance',
@@ -31,6 +32,8 @@ const effectOfMeasure: Readonly<Record<JudgedMeasureName, EffectKind>> = {
   retriever_error_ratio: 'failures',
   retriever_latency_p95_seconds: 'latency',
   rbo: 'score',
+  false_answer_ratio: 'score',
+  candidates_recall: 'score',
   golden_representativeness: 'density',
   golden_run_age_seconds: 'runs',
 };

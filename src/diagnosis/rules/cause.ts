@@ -72,6 +72,12 @@ export const causeTexts = {
     action: 'Find the job that deleted or did not finish indexing, and index the missing documents again.',
     shows: 'the store does not have them by their ids',
   },
+  index_behind: {
+    title: 'changes of documents reach the index late',
+    action:
+      'Look at the queue and the errors of the job that indexes; `recalld index check` lists what is not there yet.',
+    shows: 'new versions of documents wait to be indexed',
+  },
   corpus_changed: {
     title: 'the documents were chunked anew',
     action: 'Carry the labels over with `recalld golden check`, then pin a new baseline.',

@@ -39,13 +39,15 @@ const wellStates: Readonly<Partial<Record<SignName, string>>> = {
 };
 
 /**
- * Documents that were looked up by their ids are known to be missing or mixed: that golden questions and counts show
+ * Documents that were looked up by their ids are known to be missing, mixed or late: that golden questions and counts show
  * nothing of it does not speak against it, since they stand for others.
  */
 function undenied(signs: readonly Sign[]): readonly Sign[] {
   const isKnown = signs.some(
     ({ name, state }) =>
-      (name === 'index_documents' && state === 'missing') || (name === 'index_models' && state === 'mixed'),
+      (name === 'index_documents' && state === 'missing') ||
+      (name === 'index_models' && state === 'mixed') ||
+      (name === 'index_arrivals' && state === 'late'),
   );
   return isKnown ? signs.filter(({ name, state }) => wellStates[name] !== state) : signs;
 }
@@ -76,7 +78,9 @@ function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[]):
     .slice(0, 2)
     .map(({ cause, probability }) => `${causeTexts[cause].title} (${probabilityText(probability)})`);
   const likeliest = guesses.length === 0 ? [] : [`Likeliest: ${guesses.join(', ')}.`];
-  return ['Cause unknown: what was measured does not tell.', ...likeliest, action];
+  const narrowed = ranked.flatMap(({ cause, supporting }) => (cause === 'unknown' ? supporting : []));
+  const known = narrowed.map(({ sentence }) => sentence);
+  return ['Cause unknown: what was measured does not tell.', ...known, ...likeliest, action];
 }
 
 /** Leaves out what would make it too long. */

@@ -5,12 +5,13 @@ import type { CanaryVerdict } from '../../density/rules/embedding-canary.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { OutcomeCounts } from '../../golden/rules/run.ts';
 import type { RunFailure } from '../../golden/rules/run-failure.ts';
-import type { WrongShare } from '../../index-truth/rules/index-signs.ts';
+import type { ArrivalLag, WrongShare } from '../../index-truth/rules/index-signs.ts';
 import type { DropState } from '../../judging/rules/relevance-drop.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
 import type { EffectKind } from './explains.ts';
 import type { OlderAnswers, RepeatedAnswers } from './repeated-answers.ts';
 import type { ScoreLoss } from './score-loss.ts';
+import type { StageLoss } from './stage-loss.ts';
 
 export interface Observations {
   /** What the checks in alarm are about; null when that is not known. */
@@ -27,6 +28,8 @@ export interface Observations {
   readonly canary: ObservedCanary | null;
   /** What is wrong with the index against its manifest, by kind; empty where nobody looks. */
   readonly index: readonly WrongShare[];
+  /** Of changes in the manifest; null where nobody looks, or few came. */
+  readonly arrivals: ArrivalLag | null;
   /** Annotated and detected, since the last good look at the pipeline, newest first. */
   readonly deployments: readonly Deployment[];
   readonly density: ObservedDensity | null;
@@ -62,6 +65,8 @@ export interface ObservedReference {
   readonly answers: ChangedAnswers;
   /** Of the measure in alarm; null without queries. */
   readonly loss: ScoreLoss | null;
+  /** Null where the retriever tells of no stages, then or now. */
+  readonly stages: StageLoss | null;
   /** The bad run just before this one; null when this is the first. */
   readonly previous: { readonly answers: RepeatedAnswers | null; readonly latency95Ms: number | null } | null;
   readonly older: OlderAnswers | null;

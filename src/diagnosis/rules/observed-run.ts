@@ -7,6 +7,7 @@ import { changedAnswers, widestNdcg } from './changed-answers.ts';
 import type { ObservedLabels, ObservedRun } from './observations.ts';
 import { type OlderRun, olderAnswers, repeatedAnswers } from './repeated-answers.ts';
 import { scoreLoss } from './score-loss.ts';
+import { type StagedSide, stageLoss } from './stage-loss.ts';
 
 export interface RunsSeen {
   readonly goldenSet: string;
@@ -22,6 +23,8 @@ export interface RunsSeen {
     readonly version: number;
     readonly isSameVersion: boolean;
     readonly staleBefore: number | null;
+    /** What the stages of both had, by the id of the query; null where one of them tells of none. */
+    readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
   } | null;
   /** The bad run just before; null when there is none. */
   readonly previous: ComparedSide | null;
@@ -42,7 +45,7 @@ export function observedRun({ now, reference, previous, older, ...seen }: RunsSe
     returned: returnedBy(now),
   };
   if (reference === null) return { ...measured, reference: null };
-  const { side, version, isSameVersion, staleBefore } = reference;
+  const { side, version, isSameVersion, staleBefore, stages } = reference;
   const isScored = key !== null && [side, now].every(({ settings }) => settings.cutoffs.includes(key.k));
   const measure = isScored ? key : widestNdcg(side, now);
   return {
@@ -54,6 +57,8 @@ export function observedRun({ now, reference, previous, older, ...seen }: RunsSe
       isSameVersion,
       answers: changedAnswers(side, now, stale, measure),
       loss: scoreLoss(side, now, stale, measure),
+      stages:
+        stages === null ? null : stageLoss({ ...side, stages: stages.before }, { ...now, stages: stages.now }, stale),
       previous:
         previous === null
           ? null

@@ -74,13 +74,16 @@ export function rankCauses(
   const ranked = causes
     .map((cause, index): RankedCause => {
       const probability = Math.exp((scores[index] ?? Number.NEGATIVE_INFINITY) - total);
-      return { cause, probability, ...(cause === 'unknown' ? nothing : sidesOf(signs, cause)) };
+      return { cause, probability, ...(cause === 'unknown' ? narrowed(signs) : sidesOf(signs, cause)) };
     })
     .toSorted((a, b) => b.probability - a.probability);
   return { ...named(ranked), ranked };
 }
 
-const nothing = { supporting: [], opposing: [] } as const;
+/** The stage at fault narrows down what nobody thought of, too. */
+function narrowed(signs: readonly Sign[]): Pick<RankedCause, 'supporting' | 'opposing'> {
+  return { supporting: signs.filter(({ name, state }) => name === 'stage' && state !== 'steady'), opposing: [] };
+}
 
 function sidesOf(signs: readonly Sign[], cause: NamedCause): Pick<RankedCause, 'supporting' | 'opposing'> {
   const weighed = signs.map((sign) => ({ sign, weight: weightOf(sign, cause) }));

@@ -2,7 +2,14 @@
 
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { FindingKind } from '../../index-truth/rules/finding-kinds.ts';
-import { isWrong, type WrongShare, wrongSentence } from '../../index-truth/rules/index-signs.ts';
+import {
+  type ArrivalLag,
+  isLate,
+  isWrong,
+  lagSentence,
+  type WrongShare,
+  wrongSentence,
+} from '../../index-truth/rules/index-signs.ts';
 import { percent } from '../../text/spelling.ts';
 import type {
   Observations,
@@ -27,8 +34,21 @@ const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
 const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 
 export function readPartSigns(observed: Omit<Observations, 'run' | 'alarmed'>): Sign[] {
-  const { live, relevance, judge, store, annRecall, canary, index, deployments, density, topics, sentinel, ownWork } =
-    observed;
+  const {
+    live,
+    relevance,
+    judge,
+    store,
+    annRecall,
+    canary,
+    index,
+    arrivals,
+    deployments,
+    density,
+    topics,
+    sentinel,
+    ownWork,
+  } = observed;
   return [
     ...(live.errors === null ? [] : readLiveErrors(live.errors)),
     ...(live.empty === null ? [] : readLiveEmpty(live.empty)),
@@ -38,6 +58,7 @@ export function readPartSigns(observed: Omit<Observations, 'run' | 'alarmed'>): 
     ...(annRecall === null ? [] : [readRecall(annRecall)]),
     ...(canary === null ? [] : [readCanary(canary)]),
     ...readIndex(index),
+    ...(arrivals === null ? [] : [readArrivals(arrivals)]),
     ...readDetected(deployments),
     readAnnotated(deployments),
     ...(density === null ? [] : [readDensity(density)]),
@@ -140,6 +161,12 @@ function readIndex(index: readonly WrongShare[]): Sign[] {
       sign('index_models', 'one', 'Stored vectors are those that the embedder makes of their texts.'),
     ),
   ];
+}
+
+function readArrivals(lag: ArrivalLag): Sign {
+  return isLate(lag)
+    ? sign('index_arrivals', 'late', lagSentence(lag))
+    : sign('index_arrivals', 'in_time', 'Changes of documents reach the store in time.');
 }
 
 /** One of the two, or neither where it is not known. */

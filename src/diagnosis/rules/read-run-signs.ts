@@ -2,12 +2,14 @@
 
 import { ERRORS_SHARE } from '../../golden/rules/run.ts';
 import type { RunFailure } from '../../golden/rules/run-failure.ts';
+import { ANSWER } from '../../golden/rules/run-stages.ts';
 import { percent, signed } from '../../text/spelling.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
 import type { ObservedLabels, ObservedReference, ObservedRun } from './observations.ts';
 import type { OlderAnswers, RepeatedAnswers } from './repeated-answers.ts';
 import type { ScoreLoss } from './score-loss.ts';
 import { type Sign, sign } from './signs.ts';
+import { type StageLoss, stageAtFault } from './stage-loss.ts';
 
 export function readRunSigns(run: ObservedRun | null): Sign[] {
   if (run === null) return [];
@@ -132,12 +134,13 @@ function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
 /** Means over fewer queries say nothing. */
 const MIN_ANSWERS = 5;
 
-function readReference({ answers, loss, previous, older }: ObservedReference): Sign[] {
+function readReference({ answers, loss, stages, previous, older }: ObservedReference): Sign[] {
   // A retriever that never answers twice alike is not at fault for it now.
   const usual = older?.withReference ?? 1;
   return [
     ...(answers.answered < MIN_ANSWERS ? [] : readAnswers(answers, usual)),
     ...(loss === null ? [] : readSegment(loss)),
+    ...(stages === null ? [] : readStages(stages)),
     ...(previous?.answers == null ? [] : readAgain(previous.answers)),
     ...(older === null ? [] : readOlder(older)),
   ];
@@ -265,6 +268,19 @@ function readSegment({ before, now, segment }: ScoreLoss): Sign[] {
   const isAlone = outside <= ALONE * inside && outside < 2 * LOST;
   const sentence = `A query of ${name} lost ${inside.toFixed(3)} (${n} queries), one of the others ${outside.toFixed(3)}.`;
   return [sign('segment', isAlone ? 'one' : 'spread', sentence)];
+}
+
+function readStages(loss: StageLoss): Sign[] {
+  const { n, k, found } = loss;
+  const fault = stageAtFault(loss);
+  if (fault === null) return [];
+  const answers = `the first ${k} hold ${percent(found.now)}, ${percent(found.before)} before (${n} questions)`;
+  if (fault.kind === 'steady')
+    return [sign('stage', 'steady', `No stage loses more relevant documents than it did: ${answers}.`)];
+  const { name, before, now, ciLow, ciHigh } = fault.step;
+  const stage = name === ANSWER ? 'the order and cut-off of the answer, no earlier stage' : `the stage ${name}`;
+  const lost = `${percent(now)} of the relevant documents, ${percent(before)} before (95 % ${signed(ciLow, 3)} to ${signed(ciHigh, 3)})`;
+  return [sign('stage', fault.kind, `Most is lost by ${stage}: ${lost}; ${answers}.`)];
 }
 
 const MIN_CHANGED = 6;

@@ -45,6 +45,8 @@ export const signStates = {
   judged: ['some', 'none'],
   /** Documents that the golden set forbids. */
   forbidden: ['none', 'some'],
+  /** The stage of the retriever that lost most of what the answers lost, where it tells of stages: the first, a filter, or another after it. */
+  stage: ['steady', 'candidates', 'filter', 'later'],
   golden_set: ['same', 'new_version'],
   store_size: ['steady', 'grew', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
@@ -52,6 +54,8 @@ export const signStates = {
   index_documents: ['whole', 'missing'],
   /** What the store should no longer hold, and old chunks beside new ones. */
   index_leftovers: ['none', 'some'],
+  /** Whether changes of documents reach the store within the time that is allowed. */
+  index_arrivals: ['in_time', 'late'],
   index_models: ['one', 'mixed'],
   index_settings: ['changed'],
   canary: ['same', 'changed'],

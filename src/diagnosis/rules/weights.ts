@@ -109,6 +109,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     canary: { changed: -3 },
     density: { fell: -1, fell_new_questions: -1.5, fell_same_questions: -1 },
     those_left: { stay: 1, move: -4.5 },
+    stage: { filter: 4, candidates: 0.3, later: -2.5 },
   },
   live_traffic: {
     ...answersAsBefore,
@@ -138,6 +139,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     index_settings: { changed: 3 },
     canary: { changed: -3 },
     those_left: { stay: -1.5, move: 0.3 },
+    stage: { candidates: 0.7, filter: -2, later: -3 },
   },
   index_lost_documents: {
     ...answered,
@@ -158,6 +160,15 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     sentinel: { fallen: 0.3 },
     those_left: { stay: 1, move: -3.5 },
     index_documents: { missing: 4, whole: -4 },
+    stage: { candidates: 0.7, filter: -2, later: -3 },
+  },
+  index_behind: {
+    ...answersAsBefore,
+    failures: { most: -3 },
+    labels: { many_gone: -3 },
+    store_size: { fell: -2.5, emptied: -5 },
+    canary: { changed: -3 },
+    index_arrivals: { in_time: -5, late: 5 },
   },
   corpus_changed: {
     ...answered,
@@ -174,6 +185,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     those_left: { stay: -0.7, move: -2 },
     store_size: { steady: -1, grew: 1.5, fell: -1.5, emptied: -4 },
     index_leftovers: { some: 0.5 },
+    stage: { candidates: 0.5, filter: -1.5, later: -2 },
   },
   ids_renamed: {
     ...answered,
@@ -189,6 +201,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     judged: { some: -0.3, none: 3 },
     labels: { some_gone: -0.5, many_gone: 1.5 },
     store_size: { steady: 0.5, fell: -2, emptied: -5 },
+    stage: { candidates: 0.5, filter: -2, later: -2 },
   },
   old_index: {
     ...answered,
@@ -206,6 +219,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     those_left: { stay: 0.7, move: -0.5 },
     index_documents: { missing: 1.5 },
     index_leftovers: { some: 1.5, none: -2 },
+    stage: { candidates: 0.7, filter: -2, later: -3 },
   },
   split_index: {
     ...answered,
@@ -216,6 +230,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     canary: { changed: -2.5 },
     store_size: { emptied: -4 },
     segment: { one: -1.5 },
+    stage: { candidates: 0.7, filter: -2, later: -3 },
   },
   one_segment: {
     failures: { most: -4 },
@@ -252,6 +267,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     documents: { replaced: -3 },
     again: { alternates: -2, differs: -3 },
     canary: { changed: -2.5 },
+    stage: { candidates: -2, filter: -1.5, later: 0.7 },
   },
   ranking: {
     ...answered,
@@ -267,6 +283,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     ann_recall: { fell: -2 },
     canary: { changed: -3 },
     those_left: { move: -2.5 },
+    stage: { candidates: -3.5, filter: -3, later: 2.5 },
   },
   deployment: {
     failures: { most: -1 },
@@ -303,6 +320,7 @@ export const weights: Readonly<Record<NamedCause, Look>> = {
     deployment: { embedder: 1 },
     those_left: { stay: -2.5 },
     index_models: { mixed: 4.5, one: -1 },
+    stage: { candidates: 0.7, filter: -2, later: -3 },
   },
   uncovered_topic: {
     ...answered,

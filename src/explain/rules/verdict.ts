@@ -2,7 +2,8 @@
  * Why a document did not come back for a question: one verdict by what retriever and store say when they are asked
  * again, and `unknown` where that does not tell.
  */
-import { nearDuplicates } from '../../golden/rules/similar-texts.ts';
+import { type OutrankedBy, outrankedBy } from './outranked.ts';
+import { lengthOf, namesOf, placeIn, placeInRanking, type RankedDocument, type Ranking } from './ranking.ts';
 
 export const verdicts = [
   'returned',
@@ -17,18 +18,6 @@ export const verdicts = [
 ] as const;
 
 export type ExplanationVerdict = (typeof verdicts)[number];
-
-export interface RankedDocument {
-  readonly id: string;
-  readonly score: number | null;
-  /** Null where nobody gave it. */
-  readonly text: string | null;
-}
-
-/** Documents best first, or why there are none. */
-export type Ranking =
-  | { readonly kind: 'ranking'; readonly documents: readonly RankedDocument[] }
-  | { readonly kind: 'none'; readonly reason: string };
 
 /** What was seen of a question, whichever of its documents is explained. */
 export interface SeenQuestion {
@@ -49,6 +38,8 @@ export interface SeenQuestion {
   readonly untagged: Ranking | null;
   /** Fields that the retriever filters by, as the config says. */
   readonly filters: readonly string[];
+  /** Documents that come back for far more questions than their share, with that share. */
+  readonly hubs: ReadonlyMap<string, number>;
   readonly store: {
     /** `pgvector`, ...; null: the config names none. */
     readonly kind: string | null;
@@ -80,6 +71,8 @@ export interface SeenDocument {
 
 export interface Explanation {
   readonly verdict: ExplanationVerdict;
+  /** What stands above it, of one that is outranked; null otherwise. */
+  readonly outrankedBy: OutrankedBy | null;
   /** In what the retriever gave, from 1, each document counted once; null: it is not there. */
   readonly rank: number | null;
   /** Sentences, the one that decided first. */
@@ -89,33 +82,12 @@ export interface Explanation {
   readonly stages: readonly { readonly name: string; readonly rank: number | null; readonly score: number | null }[];
 }
 
-/** Texts that share so many of their words say the same (Jaccard). */
-const SAME_TEXT = 0.8;
 /** The retriever searches this store when it has so many of its documents. */
 const SHARED = 0.5;
 
-interface Place {
-  readonly rank: number;
-  readonly score: number | null;
+interface Finding extends Omit<Explanation, 'stages' | 'rank' | 'outrankedBy'> {
+  readonly outrankedBy?: OutrankedBy;
 }
-
-/** Rank from 1, each document counted once, at its best. */
-function placeIn(documents: readonly RankedDocument[], id: string): Place | null {
-  const distinct = new Map<string, number | null>();
-  for (const one of documents) {
-    if (!distinct.has(one.id)) distinct.set(one.id, one.score);
-    if (one.id === id) return { rank: distinct.size, score: distinct.get(id) ?? null };
-  }
-  return null;
-}
-
-const placeInRanking = (ranking: Ranking, id: string): Place | null =>
-  ranking.kind === 'ranking' ? placeIn(ranking.documents, id) : null;
-
-const lengthOf = (ranking: Ranking): number =>
-  ranking.kind === 'ranking' ? new Set(ranking.documents.map(({ id }) => id)).size : 0;
-
-type Finding = Omit<Explanation, 'stages' | 'rank'>;
 
 /** The first of these looks that tells decides. */
 export function explain(question: SeenQuestion, document: SeenDocument): Explanation {
@@ -134,7 +106,7 @@ export function explain(question: SeenQuestion, document: SeenDocument): Explana
     filteredByTags(question, document) ??
     placedBelow(question, document, rank) ??
     fromStore(question, document);
-  return { ...found, rank: rank ?? placeBelow(question, document.id, k), stages };
+  return { outrankedBy: null, ...found, rank: rank ?? placeBelow(question, document.id, k), stages };
 }
 
 function placeBelow({ deeper }: SeenQuestion, id: string, k: number): number | null {
@@ -202,35 +174,34 @@ function filteredByTags({ untagged, k }: SeenQuestion, { id }: SeenDocument): Fi
 function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: number | null): Finding | null {
   const { asked, deeper, k } = question;
   const deep = placeInRanking(deeper, document.id);
-  if (askedRank !== null && asked.kind === 'ranking') return placed(asked.documents, document, k, 'The retriever');
+  if (askedRank !== null && asked.kind === 'ranking')
+    return placed(asked.documents, document, question, 'The retriever');
   if (deep === null || deep.rank <= k || deeper.kind === 'none') return null;
-  return placed(deeper.documents, document, k, `Asked for ${lengthOf(deeper)} documents, the retriever`);
+  return placed(deeper.documents, document, question, `Asked for ${lengthOf(deeper)} documents, the retriever`);
 }
 
-/** Of a document that has a rank below k: by copies of one text above it, or by its score alone. */
-function placed(ranking: readonly RankedDocument[], document: SeenDocument, k: number, who: string): Finding {
+/** Of a document that has a rank below k: by what stands above it, or by its score alone. */
+function placed(
+  ranking: readonly RankedDocument[],
+  document: SeenDocument,
+  { k, hubs }: SeenQuestion,
+  who: string,
+): Finding {
   const place = placeIn(ranking, document.id) ?? { rank: 0, score: null };
   const distinct = [...new Map(ranking.toReversed().map((one) => [one.id, one])).values()].toReversed();
-  const above = distinct.slice(0, place.rank - 1);
   const last = distinct[k - 1];
   const scores =
     place.score === null || last === undefined || last.score === null
       ? ''
       : `, with a score of ${shortest(place.score)} against ${shortest(last.score)} of the last one shown`;
   const where = `${who} has it at rank ${place.rank}${scores}.`;
-  const copies = copiesAmong(above, distinct[place.rank - 1]?.text ?? document.text);
-  if (copies.ofIt.length > 0)
-    return {
-      verdict: 'outranked',
-      evidence: [`${namesOf(copies.ofIt)} above it says the same text.`, where],
-      action: 'Remove the copies from the index, or judge them as what they are: the same answer.',
-    };
-  if (place.rank - copies.surplus <= k)
-    return {
-      verdict: 'outranked',
-      evidence: [`${copies.surplus} of the ${above.length} above it repeat a text that is there already.`, where],
-      action: 'Remove duplicates from the index, or from the answer before it is cut off.',
-    };
+  const above = distinct.slice(0, place.rank - 1);
+  const text = distinct[place.rank - 1]?.text ?? document.text;
+  const outranked = outrankedBy({ id: document.id, text, above, k, hubs });
+  if (outranked !== null) {
+    const { by, evidence, action } = outranked;
+    return { verdict: 'outranked', outrankedBy: by, evidence: [evidence, where], action };
+  }
   return {
     verdict: 'below_k',
     evidence: [where],
@@ -238,21 +209,11 @@ function placed(ranking: readonly RankedDocument[], document: SeenDocument, k: n
   };
 }
 
-/** Those that repeat another one above them, and those that say what the document says. */
-function copiesAmong(
-  above: readonly RankedDocument[],
-  own: string | null,
-): { readonly surplus: number; readonly ofIt: readonly string[] } {
-  const texts = above.map(({ text }) => text ?? '');
-  const pairs = nearDuplicates([...texts, own ?? ''], SAME_TEXT);
-  const surplus = new Set(pairs.filter(({ second }) => second < above.length).map(({ second }) => second)).size;
-  const ofIt = pairs.flatMap(({ first, second }) => (second === above.length ? (above[first]?.id ?? []) : []));
-  return { surplus, ofIt };
-}
-
 function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
   const { store, deeper } = question;
-  const lost = `The retriever does not give it, nor among ${lengthOf(deeper)} when asked for more.`;
+  const told = question.stages.filter(({ documents }) => documents.length > 0).map(({ name }) => name);
+  const stages = told.length === 0 ? '' : ` None of its stages had it (${told.join(', ')}).`;
+  const lost = `The retriever does not give it, nor among ${lengthOf(deeper)} when asked for more.${stages}`;
   const unknown = (because: string, action: string): Finding => ({
     verdict: 'unknown',
     evidence: [because, lost],
@@ -302,10 +263,11 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
 
 /** It is stored: what does the store itself answer? */
 function searched(
-  { store, asked, k, filters, deeper }: SeenQuestion,
+  question: SeenQuestion,
   document: SeenDocument,
   unknown: (because: string, action: string) => Finding,
 ): Finding {
+  const { store, asked, k, filters, deeper } = question;
   const { nearest, broad, isBroadExact } = store;
   if (nearest.kind === 'none' || broad.kind === 'none') {
     const reason = nearest.kind === 'none' ? nearest.reason : broad.kind === 'none' ? broad.reason : '';
@@ -352,7 +314,7 @@ function searched(
       ],
       action: 'Its vector is far from that of the question: look at how it was cut and embedded.',
     };
-  return placed(broad.documents, document, k, how);
+  return placed(broad.documents, document, question, how);
 }
 
 /** Share of what the retriever gives that the index gives too, 0 to 1; 1 for an empty answer. */
@@ -361,13 +323,6 @@ function agreement(asked: Ranking, nearest: Ranking): number {
   const own = new Set(asked.documents.map(({ id }) => id));
   const stored = new Set(nearest.documents.map(({ id }) => id));
   return [...own].filter((id) => stored.has(id)).length / own.size;
-}
-
-const MOST_NAMED = 3;
-
-function namesOf(ids: readonly string[]): string {
-  const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : '';
-  return `${ids.slice(0, MOST_NAMED).join(', ')}${more}`;
 }
 
 /** `kb-17#2` begins with `kb-17`; `kb-170` does not. */

@@ -108,6 +108,8 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
       segmentsOverflow: 0,
       labels: null,
       forbidden: null,
+      noAnswer: null,
+      stages: null,
       fingerprints: {},
       comparisons: compared.slice(-1).map(({ comparison }) => ({ kind: 'baseline', ...comparison })),
     });

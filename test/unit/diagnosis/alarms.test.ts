@@ -175,6 +175,27 @@ describe('what is in alarm on a pipeline', () => {
     expect(alarmsAt(NOON, { measurements: await store.latest(NOON) })).toEqual([]);
   });
 
+  it('is an index that changes reach later than is allowed, by what is certain of it', async () => {
+    const lag = (parts: Parameters<typeof aMeasurement>[0]) =>
+      aMeasurement({
+        measure: 'index_lag_seconds',
+        value: 9000,
+        ciLow: 7200,
+        ciHigh: 12_000,
+        details: { waiting: 3, late_after_seconds: 3600 },
+        ...parts,
+      });
+    const alarms = async (parts: Parameters<typeof aMeasurement>[0]) => {
+      const store = new MemoryMeasurements();
+      await store.record([lag(parts)]);
+      return alarmsAt(NOON, { measurements: await store.latest(NOON) });
+    };
+    expect(await alarms({})).toEqual(['changes reach the index late']);
+    expect(await alarms({ ciLow: 3000 })).toEqual([]);
+    // Fewer than 19 of 20 have come: it is the longest wait, without bounds.
+    expect(await alarms({ ciLow: null, ciHigh: null })).toEqual(['changes reach the index late']);
+  });
+
   it('names critical ones before warnings', async () => {
     const store = new MemoryMeasurements();
     await store.record([aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 })]);

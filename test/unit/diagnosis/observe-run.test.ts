@@ -85,6 +85,8 @@ async function ran(
     segmentsOverflow: 0,
     labels: null,
     forbidden: null,
+    noAnswer: null,
+    stages: null,
     fingerprints: {},
     comparisons: [],
   });
@@ -168,7 +170,7 @@ describe('the run that shows how it was', () => {
       noise: {},
       pinnedAt: hours(1),
     };
-    await baselines.pin(pin);
+    await baselines.pin(pin, 'somebody');
     expect(await goodBefore(await ran(3, 'critical'))).toBe('run-1');
   });
 

@@ -30,6 +30,11 @@ it.each<[service: string, answer: unknown, expected: object | null]>([
     { list: '"top results"', id: 'doc_id' },
   ],
   ['no list', { answer: 'forty-two' }, null],
+  [
+    'texts without ids, which are called by their hashes',
+    { query: 'q', documents: [{ text: 'one' }, { text: ' one ' }] },
+    { list: 'documents', id: null, text: 'text', isUnique: false },
+  ],
   ['results without ids', { results: [{ score: 1 }, { score: 2 }] }, null],
   ['an empty list', { results: [] }, null],
 ])('are found in the answer of %s', (_, answer, expected) => {

@@ -60,7 +60,7 @@ describe('retrieve and rerank', () => {
     const first = aFirstStage({ kind: 'documents', documents: found(6), stages: earlier, latencyMs: 1, attempts: 1 });
     const retriever = aRetriever(first.retriever, aReranker().reranker);
     expect(await retriever.retrieve({ ...request, withStages: true }, never)).toMatchObject({
-      stages: [...earlier, { name: 'candidates', documents: found(4) }],
+      stages: [...earlier, { name: 'candidates', documents: found(4), latencyMs: 1 }],
     });
     expect(await retriever.retrieve(request, never)).not.toHaveProperty('stages');
   });

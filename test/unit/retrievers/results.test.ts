@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../src/errors.ts';
 import { compileResults, type ResultExpressions } from '../../../src/retrievers/results.ts';
+import { contentId } from '../../../src/text/content-id.ts';
 
 const plain: ResultExpressions = { list: 'results', id: 'id', score: 'score' };
 
@@ -26,6 +27,26 @@ describe('the results of an answer', () => {
     expect(readJson({ results })).toStrictEqual({ kind: 'documents', documents: results });
   });
 
+  it('are called by their texts where the service has no ids', () => {
+    const results = [{ body: 'Open the settings.', score: 1 }, { body: ' Open\nthe settings. ' }];
+    const id = contentId('Open the settings.');
+    const byText = { list: 'results', id: null, score: 'score', text: 'body' };
+    expect(readJson({ results }, byText)).toStrictEqual({
+      kind: 'documents',
+      documents: [
+        { id, score: 1 },
+        { id, score: null },
+      ],
+    });
+    expect(readJson({ results: [{ body: ' ' }] }, byText)).toMatchObject({
+      code: 'missing_id',
+      message: expect.stringContaining('retriever.results.text is body'),
+    });
+    expect(() => readJson({}, { list: 'results', id: null, score: null })).toThrow(
+      'retriever.results.id: null makes ids of the texts, so results.text must say where they are.',
+    );
+  });
+
   it('are told without the keys of an answer where nothing that a service says may be repeated', () => {
     const body = { contentType: 'application/json', label: 'http://rag/search', queryText: 'q', withText: false };
     const read = compileResults(plain, 'retriever', false);
@@ -42,11 +63,18 @@ describe('the results of an answer', () => {
 
   it('come with what earlier stages had, where that is asked for and told', () => {
     const stage = { list: 'debug.first', id: 'doc', score: 'sim' };
-    const read = compileResults({ ...plain, stages: { candidates: stage, fused: { ...stage, list: 'debug.fused' } } });
+    const read = compileResults({
+      ...plain,
+      stages: {
+        candidates: { ...stage, latency: 'debug.ms' },
+        fused: { ...stage, list: 'debug.fused' },
+        filtered: { ...stage, list: 'debug.none' },
+      },
+    });
     const body = { contentType: null, label: 'x', queryText: 'q', withText: false };
     const text = JSON.stringify({
       results: [{ id: 'a', score: 1 }],
-      debug: { first: [{ doc: 'b', sim: 0.5 }, { doc: 7 }, { sim: 1 }] },
+      debug: { first: [{ doc: 'b', sim: 0.5 }, { doc: 7 }, { sim: 1 }], fused: [], ms: 12.5 },
     });
     const documents = [{ id: 'a', score: 1 }];
     expect(read({ ...body, text })).toStrictEqual({ kind: 'documents', documents });
@@ -60,6 +88,7 @@ describe('the results of an answer', () => {
             { id: 'b', score: 0.5 },
             { id: '7', score: null },
           ],
+          latencyMs: 12.5,
         },
         { name: 'fused', documents: [] },
       ],

@@ -62,6 +62,7 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
         isSameVersion: true,
         answers: { ...unchanged, ...answers },
         loss: null,
+        stages: null,
         previous: null,
         older: null,
         ...reference,
@@ -74,6 +75,7 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     store: { before: 1000, now: 1000 },
     annRecall: { before: 0.98, value: 0.98, ciHigh: 0.99, k: 10 },
     index: [],
+    arrivals: null,
     canary: { median: 1, least: 1, verdict: 'same' },
     deployments: [],
     density: { value: 1, ciLow: 0.97, ciHigh: 1.03, hasFallen: false, questions: null },
@@ -223,6 +225,10 @@ describe('a diagnosis', () => {
     [
       'index_lost_documents',
       { alarmed: ['index'], index: [{ kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 }] },
+    ],
+    [
+      'index_behind',
+      { alarmed: ['index'], arrivals: { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3 } },
     ],
     [
       'embedding_model',

@@ -1,13 +1,7 @@
 import { assert, constantFrom, integer, nat, property, subarray, uniqueArray } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  explain,
-  type RankedDocument,
-  type Ranking,
-  type SeenDocument,
-  type SeenQuestion,
-  verdicts,
-} from '../../../../src/explain/rules/verdict.ts';
+import type { RankedDocument, Ranking } from '../../../../src/explain/rules/ranking.ts';
+import { explain, type SeenDocument, type SeenQuestion, verdicts } from '../../../../src/explain/rules/verdict.ts';
 import { NOON } from '../../../support/builders.ts';
 
 const words = ['apple', 'birch', 'cedar', 'daisy', 'elder', 'fern', 'grass', 'hazel', 'iris', 'juniper'];
@@ -51,6 +45,7 @@ const aQuestion = (changes: Partial<SeenQuestion> = {}): SeenQuestion => ({
   stages: [],
   untagged: null,
   filters: [],
+  hubs: new Map(),
   store: aStore(),
   ...changes,
 });
@@ -220,5 +215,31 @@ describe('why a document did not come back', () => {
         },
       ),
     );
+  });
+});
+
+describe('what a document is outranked by', () => {
+  const english = (id: string) =>
+    `You can change the address of your order on the account page before it has been sent to you by us, number ${textOf(id)}`;
+  const german = (id: string) =>
+    `Sie können die Anschrift Ihrer Bestellung auf der Seite Ihres Kontos ändern, bevor sie verschickt wurde: ${id} ${id}a ${id}b ${id}c ${id}d ${id}e ${id}f ${id}g ${id}h`;
+  const told = (id: string, text: string | null): RankedDocument => ({ id, score: null, text });
+  const explained = (above: readonly RankedDocument[], own: RankedDocument, hubs: ReadonlyMap<string, number>) =>
+    explain(
+      aQuestion({ deeper: { kind: 'ranking', documents: [...above, own] }, hubs }),
+      aDocument({ id: own.id, text: own.text }),
+    );
+
+  it.each<[by: string | null, above: readonly RankedDocument[], own: RankedDocument, hubs?: readonly string[]]>([
+    ['version', [...documents('o1', 'o2'), told('d-v3', null), ...documents('o4')], told('d-v2', textOf('d'))],
+    ['near_duplicates', [...documents('o1', 'o2', 'o3'), told('copy', textOf('d'))], told('d', textOf('d'))],
+    ['hubs', documents('o1', 'h1', 'o3', 'h2'), told('d', textOf('d')), ['h1', 'h2']],
+    [null, documents('o1', 'h1', 'o3', 'o4', 'o5'), told('d', textOf('d')), ['h1']],
+    ['language', numbered(4).map((id) => told(id, german(id))), told('d', english('d'))],
+    [null, numbered(4).map((id) => told(id, english(id))), told('d', english('d'))],
+    [null, [...documents('o1', 'o2'), told('d-v3', textOf('x')), ...documents('o4')], told('d-v2', textOf('d'))],
+  ])('is %s', (by, above, own, hubs = []) => {
+    const found = explained(above, own, new Map(hubs.map((id) => [id, 0.4])));
+    expect(found).toMatchObject({ verdict: by === null ? 'below_k' : 'outranked', outrankedBy: by });
   });
 });

@@ -1,0 +1,89 @@
+/** What the texts of one list of results cost whoever reads all of them, and how much of it is said twice. */
+
+export interface ContextSize {
+  /** UTF-16 code units of all texts. */
+  readonly characters: number;
+  /** Share of the runs of five words that an earlier text of the list has too, 0..1. */
+  readonly repeated: number;
+}
+
+const RUN_WORDS = 5;
+/** Code units in which repeats are looked for, some milliseconds; `characters` counts all. */
+const MAX_COMPARED = 200_000;
+
+/**
+ * Words are runs of letters, marks and digits, compared without regard to case; a letter of a script that is written
+ * without spaces is a word. A text of fewer than five words is one run (Broder 1997). Runs are told apart by 53 bits of a
+ * hash.
+ *
+ * @param texts best first, one for each result
+ * @returns null when there is no result, or one whose text is not known: then its cost is not known either
+ */
+export function contextSize(texts: readonly (string | null | undefined)[]): ContextSize | null {
+  if (texts.length === 0) return null;
+  const seen = new Set<number>();
+  let [characters, runs, repeated] = [0, 0, 0];
+  for (const text of texts) {
+    if (text === null || text === undefined) return null;
+    const own = runsOf(text.slice(0, Math.max(0, MAX_COMPARED - characters)));
+    characters += text.length;
+    runs += own.length;
+    for (const run of own) if (seen.has(run)) repeated += 1;
+    for (const run of own) seen.add(run);
+  }
+  return { characters, repeated: runs === 0 ? 0 : repeated / runs };
+}
+
+/** A hash of each run of five words. */
+function runsOf(text: string): number[] {
+  const words = wordHashes(text);
+  const runs: number[] = [];
+  for (let start = 0; start + RUN_WORDS <= words.length || (start === 0 && words.length > 0); start += 1) {
+    let [low, high] = [0x811c9dc5, 0x9e3779b9];
+    for (let at = start; at < Math.min(words.length, start + RUN_WORDS); at += 1) {
+      low = Math.imul(low ^ (words[at] ?? 0), 0x01000193);
+      high = Math.imul((high << 13) | (high >>> 19), 0x85ebca6b) ^ (words[at] ?? 0);
+    }
+    runs.push((low >>> 0) * 2 ** 21 + ((high ^ (high >>> 16)) & 0x1fffff));
+  }
+  return runs;
+}
+
+/** FNV-1a, 32 bits, of each word: http://www.isthe.com/chongo/tech/comp/fnv/ */
+function wordHashes(text: string): number[] {
+  const lower = text.toLowerCase();
+  const kinds = kindsOfUnits();
+  const words: number[] = [];
+  let hash = 0;
+  let isOpen = false;
+  const close = (): void => {
+    if (isOpen) words.push(hash);
+    isOpen = false;
+  };
+  for (let at = 0; at < lower.length; at += 1) {
+    const unit = lower.charCodeAt(at);
+    const kind = kinds[unit];
+    if (kind !== LETTER) close();
+    if (kind === NO_WORD) continue;
+    hash = Math.imul((isOpen ? hash : 0x811c9dc5) ^ unit, 0x01000193);
+    isOpen = true;
+    if (kind === WORD) close();
+  }
+  close();
+  return words;
+}
+
+const [NO_WORD, LETTER, WORD] = [0, 1, 2];
+const letter = /[\p{L}\p{M}\p{N}\p{Cs}]/u;
+const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
+let kinds: Uint8Array | null = null;
+
+/** What each UTF-16 code unit is, asked once: a pattern for each character of each result would cost too much. */
+function kindsOfUnits(): Uint8Array {
+  kinds ??= Uint8Array.from({ length: 65_536 }, (_, unit) => {
+    const character = String.fromCharCode(unit);
+    if (unspaced.test(character)) return WORD;
+    return letter.test(character) ? LETTER : NO_WORD;
+  });
+  return kinds;
+}
