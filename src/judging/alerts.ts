@@ -1,13 +1,26 @@
 /** Alerts on judges: one that is not reached, gives no grades, disagrees with people, or is no longer measured. */
-import { type AlertRule, increaseBy, maxBy, type RuleGroup } from '../metrics/alert-rules.ts';
+import {
+  type AlertRule,
+  asked,
+  increaseBy,
+  maxBy,
+  ofAlert,
+  type RuleGroup,
+  type RuleSettings,
+} from '../metrics/alert-rules.ts';
+import { ENOUGH_SESSIONS } from './rules/weighted-kappa.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-/** Below it a judge says little of what people would (Landis and Koch 1977 call up to 0.4 fair). */
-const LEAST_AGREEMENT = 0.4;
+const limit = maxBy(pipeline, 'recalld_judge_least_agreement');
+const disagrees = [
+  `${maxBy(pipeline, 'recalld_judge_agreement_ci_low')} < on (pipeline) ${limit}`,
+  `and on (pipeline) (${maxBy(pipeline, 'recalld_judge_agreement_sessions')} >= ${ENOUGH_SESSIONS}`,
+  `or on (pipeline) ${maxBy(pipeline, 'recalld_judge_agreement_ci_high')} < on (pipeline) ${limit})`,
+].join('\n');
 
-const alerts: readonly AlertRule[] = [
+const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
   {
     alert: 'RecalldJudgeNotReached',
     severity: 'warning',
@@ -34,13 +47,13 @@ const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldJudgeDisagrees',
     severity: 'warning',
-    expr: `${maxBy(pipeline, 'recalld_judge_agreement_ci_high')} < ${LEAST_AGREEMENT}`,
+    expr: disagrees,
     for: '2h',
     keepFiringFor: '2h',
     by: pipeline,
     dashboard: 'live',
     summary: `The judge of ${name} does not grade as people do.`,
-    description: `The agreement of the judge of ${name} with people (weighted kappa) is at most {{ $value | printf "%.2f" }} (upper 95 % bound). Judged live scores still hold, but are hardly better known than from people alone.`,
+    description: agreementText(groupLabels),
   },
   {
     alert: 'RecalldLiveRelevanceFell',
@@ -85,6 +98,16 @@ const alerts: readonly AlertRule[] = [
   },
 ];
 
-export function judgingGroup(): RuleGroup {
-  return { name: 'recalld-judging', recordings: [], alerts };
+const read = (metric: string, places: number): string =>
+  asked('$of', metric, `{{ . | first | value | printf "%.${places}f" }}`, 'unknown');
+
+function agreementText(groupLabels: readonly string[]): string {
+  const kappa = read('recalld_judge_agreement', 2);
+  const bounds = `95 % ${read('recalld_judge_agreement_ci_low', 2)} to ${read('recalld_judge_agreement_ci_high', 2)}`;
+  const sessions = `n = ${read('recalld_judge_agreement_sessions', 0)} sessions`;
+  return `${ofAlert('$of', groupLabels, pipeline)}The agreement of the judge of ${name} with people (weighted kappa) is ${kappa} (${bounds}, ${sessions}); its lower bound is to be at least ${read('recalld_judge_least_agreement', 2)}. Judged live scores still hold, but are less well known than they could be.`;
+}
+
+export function judgingGroup({ groupLabels }: Pick<RuleSettings, 'groupLabels'>): RuleGroup {
+  return { name: 'recalld-judging', recordings: [], alerts: alertsFor(groupLabels) };
 }

@@ -44,6 +44,14 @@ export const judgedSchema = z
       .max(1)
       .default(0.1)
       .describe('Share of the drawn queries that people are asked to grade as well; all of them without a judge.'),
+    least_agreement: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.4)
+      .describe(
+        'Weighted kappa of the judge with people that its lower bound must reach once both have graded 40 sessions of a week.',
+      ),
   })
   .describe(
     'Judged live relevance: a few live queries are graded, and corrected by people; left out, none are (docs/judging.md).',

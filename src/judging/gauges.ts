@@ -5,6 +5,7 @@ import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measureme
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { LIVE_DROP } from './measure-drop.ts';
 import { JUDGE_AGREEMENT, JUDGED_QUERIES } from './measure-judged.ts';
+import type { JudgingPlan } from './plan.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
 import { dropStates } from './rules/relevance-drop.ts';
 import { JUDGE_DRIFT } from './watch-judge.ts';
@@ -16,14 +17,19 @@ const scores: ReadonlySet<string> = new Set([
   JUDGE_DRIFT,
 ]);
 
-/** @param judgedPipelines those whose config has `judged`; what is stored of others is left out */
-export function judgingGauges(judgedPipelines: readonly string[], { measurements }: MeasuredRows): GaugesAt {
-  const own = measurements.filter(({ pipeline }) => judgedPipelines.includes(pipeline));
+/** @param plans of the pipelines whose config has `judged`; what is stored of others is left out */
+export function judgingGauges(
+  plans: readonly Pick<JudgingPlan, 'pipeline' | 'leastAgreement'>[],
+  { measurements }: MeasuredRows,
+): GaugesAt {
+  const leastAgreement = new Map(plans.map((plan) => [plan.pipeline, plan.leastAgreement]));
+  const own = measurements.filter(({ pipeline }) => leastAgreement.has(pipeline));
   return (now) =>
     own.flatMap((one) => {
       if (one.measure === JUDGED_QUERIES) return countSamples(one, now);
       if (!scores.has(one.measure) || !isTrusted(one, now) || isCorrected(one, own)) return [];
-      return [...valueSamples(one), ...(besideOf[one.measure]?.(one) ?? [])];
+      const limit = leastAgreement.get(one.pipeline) ?? 0;
+      return [...valueSamples(one), ...(besideOf[one.measure]?.(one, limit) ?? [])];
     });
 }
 
@@ -53,10 +59,19 @@ function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): bool
 }
 
 /** What is exported beside the value of a measure. */
-const besideOf: Readonly<Record<string, (one: LatestMeasurement) => GaugeSample[]>> = {
+const besideOf: Readonly<Record<string, (one: LatestMeasurement, leastAgreement: number) => GaugeSample[]>> = {
+  [JUDGE_AGREEMENT]: agreementSamples,
   [JUDGE_DRIFT]: panelSamples,
   [LIVE_DROP]: dropSamples,
 };
+
+function agreementSamples({ pipeline, newest }: LatestMeasurement, leastAgreement: number): GaugeSample[] {
+  const sessions = Number(newest?.details['sessions'] ?? 0);
+  return [
+    sample('recalld_judge_agreement_sessions', { pipeline }, sessions),
+    sample('recalld_judge_least_agreement', { pipeline }, leastAgreement),
+  ];
+}
 
 function dropSamples({ pipeline, newest }: LatestMeasurement): GaugeSample[] {
   if (newest === null) return [];

@@ -1,5 +1,7 @@
 /** `recalld judge`: how live traffic is judged, a round of it now, and the part of people. */
-import { Command } from 'commander';
+
+import { type Command } from 'commander';
+import { commandUser } from '../access/audit-log.ts';
 import {
   type CommandSettings,
   type CommandStore,
@@ -41,8 +43,7 @@ function judgeSubcommand(name: string, description: string, example: string): Co
   );
 }
 
-export function judgeCommand(signal: AbortSignal): Command {
-  const command = new Command('judge').description('Live queries that a model and people grade.');
+export function judgeCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     judgeSubcommand(
       'status',
@@ -90,7 +91,7 @@ export function judgeCommand(signal: AbortSignal): Command {
       .action((file: string, options: JudgeOptions) =>
         withJudged(options, signal, async ({ store }) => {
           const grades = readGrades(await readText(file), file);
-          const known = await store.judged.recordPeople(options.pipeline, grades, systemClock.now());
+          const known = await store.judged.recordPeople(options.pipeline, grades, commandUser(), systemClock.now());
           const accepted = known.filter(Boolean).length;
           const rejected = known.length - accepted;
           if (options.json === true) printJson({ accepted, rejected });
@@ -209,7 +210,10 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
     printLine(
       `It grades ${signed(drift.value, 2)} higher than at first (${signed(drift.ciLow ?? 0, 2)} to ${signed(drift.ciHigh ?? 0, 2)}, ${drift.n} pairs).`,
     );
-  if (agreement !== null) printLine(`Agreement of the judge with people: ${agreement.value.toFixed(2)}.`);
+  if (agreement !== null)
+    printLine(
+      `Agreement of the judge with people: ${agreement.value.toFixed(2)} (${(agreement.ciLow ?? agreement.value).toFixed(2)} to ${(agreement.ciHigh ?? agreement.value).toFixed(2)}, ${Number(agreement.details['sessions'])} sessions).`,
+    );
   printLine(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: $${today.toFixed(4)}.`);
 }
 

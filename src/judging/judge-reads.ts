@@ -54,13 +54,18 @@ export async function readJudgePage(
  * @returns where to go on
  * @throws RecalldError body_unreadable for what is no grade, judgment_unknown for a query that was not drawn
  */
-export async function storeGrade({ judged, clock }: JudgePageDeps, pipeline: string, fields: Fields): Promise<string> {
+export async function storeGrade(
+  { judged, clock }: JudgePageDeps,
+  pipeline: string,
+  fields: Fields,
+  by: string,
+): Promise<string> {
   const { query: queryId = '', document: documentId = '', typed = '', skip } = fields;
   const given = fields['grade'] ?? typed;
   const grade = given === 'none' ? null : Number(given);
   if (given === '' || (grade !== null && !(Number.isInteger(grade) && grade >= 0 && grade <= MAX_GRADE)))
     throw new RecalldError('body_unreadable', `A grade is a number from 0 to ${MAX_GRADE}; go back and choose one.`);
-  const [isKnown] = await judged.recordPeople(pipeline, [{ queryId, documentId, grade }], clock.now());
+  const [isKnown] = await judged.recordPeople(pipeline, [{ queryId, documentId, grade }], by, clock.now());
   if (isKnown !== true) throw new RecalldError('judgment_unknown', 'This query was not drawn, or has been erased.');
   const last = grade === null ? null : documentId;
   return address(pipelinePath(pipeline, 'judge'), { query: queryId, last, skip: skippedOf(skip).join(' ') });

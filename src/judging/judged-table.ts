@@ -1,5 +1,7 @@
 /** Drawn live queries in PostgreSQL: what is to be graded, what the documents said, what was graded, what it cost. */
+
 import type { Pool } from 'pg';
+import { recordActs } from '../access/audit-log.ts';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import type { QueryOutcome } from '../model.ts';
 import { inTransaction, takeTurn } from '../postgres/transaction.ts';
@@ -254,7 +256,12 @@ export function createJudgedTable(pool: Pool) {
      *
      * @returns for each whether its query was drawn with that document; what was not is left out
      */
-    async recordPeople(pipeline: string, grades: readonly PersonGrade[], now: Date): Promise<readonly boolean[]> {
+    async recordPeople(
+      pipeline: string,
+      grades: readonly PersonGrade[],
+      by: string,
+      now: Date,
+    ): Promise<readonly boolean[]> {
       const given = grades.filter(({ grade }) => grade !== null);
       const keys = columnsOf(grades, [({ queryId }) => queryId, ({ documentId }) => documentId]);
       return inTransaction(pool, async (client) => {
@@ -264,9 +271,10 @@ export function createJudgedTable(pool: Pool) {
              from unnest($2::text[], $3::text[]) with ordinality as g (query_id, document_id, place) order by place`,
           [pipeline, ...keys],
         );
-        await client.query(
+        const { rows: earlier } = await client.query<{ query_id: string; document_id: string; grade: number }>(
           `delete from judgments where pipeline = $1::text and judge = 'person'
-              and (query_id, document_id) in (select * from unnest($2::text[], $3::text[]))`,
+              and (query_id, document_id) in (select * from unnest($2::text[], $3::text[]))
+            returning query_id, document_id, grade`,
           [pipeline, ...keys],
         );
         await client.query(
@@ -281,6 +289,21 @@ export function createJudgedTable(pool: Pool) {
             now,
             ...columnsOf(given, [({ queryId }) => queryId, ({ documentId }) => documentId, ({ grade }) => grade]),
           ],
+        );
+        const gradeBefore = new Map(earlier.map((one) => [JSON.stringify([one.query_id, one.document_id]), one.grade]));
+        await recordActs(
+          client,
+          grades
+            .filter((_, index) => rows[index]?.is_known === true)
+            .map(({ queryId, documentId: subject, grade }) => ({
+              at: now,
+              by,
+              act: 'judge',
+              pipeline,
+              subject,
+              before: gradeOf(gradeBefore.get(JSON.stringify([queryId, subject])) ?? null),
+              after: gradeOf(grade),
+            })),
         );
         return rows.map((row) => row.is_known);
       });
@@ -373,3 +396,5 @@ function toKept(row: KeptRow, depth: number): KeptQuery {
     documentIds: [...new Set(row.document_ids)].slice(0, depth),
   };
 }
+
+const gradeOf = (grade: number | null) => (grade === null ? null : { grade });

@@ -27,6 +27,14 @@ export const judgingMetrics = {
     'What is said of the fall of judged live nDCG: exactly one of none, called (by the model), confirmed and taken_back (by people) is 1.',
     ['pipeline', 'state'],
   ),
+  recalld_judge_agreement_sessions: storedGauge(
+    'Sessions of the trailing week that both the judge of now and people graded (n of recalld_judge_agreement); from 40 on a low agreement is an alarm.',
+    pipeline,
+  ),
+  recalld_judge_least_agreement: storedGauge(
+    'Weighted kappa that the lower bound of recalld_judge_agreement is to reach, as the config has it.',
+    pipeline,
+  ),
   recalld_judge_info: storedGauge(
     'Who grades live queries, as a fingerprint of the model and its prompt, with how often it was seen to grade otherwise since; always 1.',
     ['pipeline', 'fingerprint'],

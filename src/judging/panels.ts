@@ -36,6 +36,13 @@ const behind: readonly GaugeGraph[] = [
     note: '1 is the same, 0 as by chance.',
   },
   {
+    metric: 'recalld_judge_agreement_sessions',
+    title: 'Sessions behind the agreement (n)',
+    unit: 'short',
+    min: 0,
+  },
+  { metric: 'recalld_judge_least_agreement', title: 'Agreement that is asked for', unit: 'none', min: 0, max: 1 },
+  {
     metric: 'recalld_judge_drift',
     title: 'Drift of the judge',
     unit: 'none',

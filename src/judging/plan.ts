@@ -25,6 +25,8 @@ export interface JudgingPlan {
   /** US dollars. */
   readonly maxCostPerDay: number;
   readonly peopleShare: number;
+  /** Weighted kappa of the judge with people, below whose lower bound there is an alarm. */
+  readonly leastAgreement: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
   readonly retentionDays: number;
@@ -69,6 +71,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
         maxCostPerDay: judged.max_cost_per_day,
         // Nobody but them grades.
         peopleShare: judge === null ? 1 : judged.people_share,
+        leastAgreement: judged.least_agreement,
         segmentKeys: segments.keys,
         maxSegments: segments.max,
         retentionDays: privacy.retention_days,

@@ -1,6 +1,8 @@
 /** `/v1/judgments`: grades of live queries, by the model and by people. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { keyHolder } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
 import { RecalldError } from '../errors.ts';
@@ -89,7 +91,7 @@ export function addJudgments(app: FastifyInstance, deps: JudgmentsDeps): void {
         documentId,
         grade,
       }));
-      const known = await judged.recordPeople(pipeline, grades, clock.now());
+      const known = await judged.recordPeople(pipeline, grades, keyHolder(request), clock.now());
       for (const [index, one] of own.entries()) isKnown.set(one, known[index] === true);
     }
     const rejected = body.flatMap((one, index) =>

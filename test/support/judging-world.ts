@@ -115,6 +115,7 @@ export class JudgingWorld {
       depth: DEPTH,
       maxCostPerDay: 1000,
       peopleShare: 0.3,
+      leastAgreement: 0.4,
       segmentKeys: ['course'],
       maxSegments: 5,
       retentionDays: 30,
@@ -201,7 +202,7 @@ export class JudgingWorld {
         return { queryId, documentId, grade: documentOf(question, Number(rank)).quality };
       }),
     );
-    await this.deps.judged.recordPeople(PIPELINE, grades, this.clock.now());
+    await this.deps.judged.recordPeople(PIPELINE, grades, 'somebody', this.clock.now());
     return rows.length;
   }
 
@@ -211,7 +212,7 @@ export class JudgingWorld {
   }
 
   eraseQuery(id: string): Promise<unknown> {
-    return createErasure(this.#pool, HASH_KEY).eraseQuery(id);
+    return createErasure(this.#pool, HASH_KEY).eraseQuery(id, 'somebody');
   }
 
   async count(sql: string): Promise<number> {

@@ -23,6 +23,12 @@ export interface Agreement {
   readonly pairs: number;
 }
 
+/**
+ * From so many sessions on, a lower bound that is too low says something of the judge, and not of how few people graded:
+ * that of a judge whose kappa is 0.6 then lies below 0.4 in at most one week of twenty, with half as many in every third.
+ */
+export const ENOUGH_SESSIONS = 40;
+
 const TAIL = 0.025;
 const MIN_SESSIONS = 2;
 

@@ -26,7 +26,9 @@ const changes = async () => (await createDeployments(database.pool).list({ pipel
 const samples = async (name: string) => {
   const now = world.clock.now();
   const measurements = await createMeasurements(database.pool).latest(now);
-  return judgingGauges([PIPELINE], { measurements })(now).filter((one) => one.name === name);
+  return judgingGauges([{ pipeline: PIPELINE, leastAgreement: 0.4 }], { measurements })(now).filter(
+    (one) => one.name === name,
+  );
 };
 
 it('the same pairs are graded again once a day, and a judge that stays the same is called steady', async () => {

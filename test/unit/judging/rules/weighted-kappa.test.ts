@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { array, assert, constantFrom, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { agreementOf, type GradedPair, weightedKappa } from '../../../../src/judging/rules/weighted-kappa.ts';
+import { createWorld, drawFrom, noiseFor } from '../../../../bench/judging/world.ts';
+import { randomNumbers } from '../../../../bench/random-numbers.ts';
+import {
+  agreementOf,
+  ENOUGH_SESSIONS,
+  type GradedPair,
+  weightedKappa,
+} from '../../../../src/judging/rules/weighted-kappa.ts';
 
 const { kappa: cases } = JSON.parse(readFileSync('test/fixtures/conformance/judging/estimator.json', 'utf8')) as {
   kappa: {
@@ -53,6 +60,18 @@ describe('agreement', () => {
         expect(found.high).toBeLessThanOrEqual(1);
       }),
     );
+  });
+
+  it('of a judge that is good enough is seldom called too low once enough sessions were graded', () => {
+    const random = randomNumbers(4);
+    const judge = { bias: 0, kappa: 0.6 };
+    const world = createWorld({ bias: 0, noise: noiseFor(judge, random) }, 4000, random);
+    // Of sessions with some 2.6 drawn queries each.
+    const people = 2.6 * ENOUGH_SESSIONS;
+    const lows = Array.from({ length: 60 }, () =>
+      agreementOf(drawFrom(world, { people, model: 10 * people }, random).pairs()),
+    );
+    expect(lows.filter((one) => one !== null && one.low < 0.4).length).toBeLessThanOrEqual(3);
   });
 
   it('of a few who never differ is not taken for certain', () => {

@@ -1,0 +1,87 @@
+/**
+ * How much narrower than people alone bounds can get by any use of a judge's grades: the share of the spread of what people
+ * say of a query that is known from what the model gave its documents, by the score of these grades as recalld uses it, and
+ * by the mean of what people say of all queries with the same grades at the same ranks, which no estimate can better.
+ *
+ *     npx tsx bench/judging-ceiling.ts [--quick] [--out FILE]
+ */
+import { pathToFileURL } from 'node:url';
+import { type ScoredMeasure, scoredMeasures } from '../src/judging/rules/judged-scores.ts';
+import { mean } from '../src/stats/descriptive.ts';
+import { createWorld, noiseFor, type Query } from './judging/world.ts';
+import { randomNumbers } from './random-numbers.ts';
+import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
+
+export interface CeilingCell {
+  readonly measure: ScoredMeasure;
+  readonly bias: number;
+  /** Shares of the variance of what people say, 0 to 1. */
+  readonly byScore: number;
+  readonly byAny: number;
+}
+
+export interface CeilingResult {
+  readonly provenance: Provenance;
+  readonly kappa: number;
+  readonly queries: number;
+  readonly cells: readonly CeilingCell[];
+}
+
+const SEED = 20_261_215;
+const KAPPA = 0.8;
+const SESSIONS = 60_000;
+/** Queries by which the mean of a pattern of grades is drawn to that of all. */
+const PRIOR = 5;
+
+export function measureCeiling(quick: boolean): CeilingResult {
+  const startedAt = performance.now();
+  const random = randomNumbers(SEED);
+  let queries = 0;
+  const cells = [-0.3, 0, 0.3].flatMap((bias) => {
+    const noise = noiseFor({ bias, kappa: KAPPA }, random);
+    const all = createWorld({ bias, noise }, quick ? 1000 : SESSIONS, random).sessions.flat();
+    queries = all.length;
+    return scoredMeasures.map((measure) => ({ measure, bias, ...sharesOf(all, measure) }));
+  });
+  return {
+    provenance: provenance(commandOf('judging-ceiling', 1), SEED, startedAt),
+    kappa: KAPPA,
+    queries,
+    cells,
+  };
+}
+
+function sharesOf(queries: readonly Query[], measure: ScoredMeasure): Pick<CeilingCell, 'byScore' | 'byAny'> {
+  const people = queries.map((query) => query.people[measure]);
+  const model = queries.map((query) => query.model[measure]);
+  const [peopleMean, modelMean] = [mean(people), mean(model)];
+  const variance = mean(people.map((y) => (y - peopleMean) ** 2));
+  const modelVariance = mean(model.map((f) => (f - modelMean) ** 2));
+  const covariance = mean(people.map((y, at) => (y - peopleMean) * ((model[at] ?? 0) - modelMean)));
+  // What one half says of a pattern of grades is held against the other half.
+  const patterns = queries.map(({ grades }) => grades.map(([, grade]) => grade).join(''));
+  const errors = [0, 1].flatMap((half) => {
+    const sums = new Map<string, { sum: number; n: number }>();
+    for (const [at, pattern] of patterns.entries()) {
+      if (at % 2 === half) continue;
+      const sum = sums.get(pattern) ?? { sum: PRIOR * peopleMean, n: PRIOR };
+      sums.set(pattern, { sum: sum.sum + (people[at] ?? 0), n: sum.n + 1 });
+    }
+    return patterns.flatMap((pattern, at) => {
+      if (at % 2 !== half) return [];
+      const { sum, n } = sums.get(pattern) ?? { sum: peopleMean, n: 1 };
+      return [((people[at] ?? 0) - sum / n) ** 2];
+    });
+  });
+  return { byScore: covariance ** 2 / (variance * modelVariance), byAny: 1 - mean(errors) / variance };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { quick, out } = readArguments(process.argv.slice(2), 'judging-ceiling');
+  const result = measureCeiling(quick);
+  for (const { measure, bias, byScore, byAny } of result.cells)
+    console.log(
+      `${measure}, bias ${bias}: ${byScore.toFixed(3)} by its score, ${byAny.toFixed(3)} by any use of the grades`,
+    );
+  if (out !== null) writeResult(out, result);
+}

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { measureCeiling } from '../../../bench/judging-ceiling.ts';
+
+it('tells what of the scores of people the grades of a judge settle', () => {
+  const { cells } = measureCeiling(true);
+  expect(cells.length).toBe(12);
+  for (const { measure, byScore, byAny } of cells) {
+    expect([measure, byScore > 0.2 && byScore < 0.8]).toEqual([measure, true]);
+    expect([measure, byAny < 0.8]).toEqual([measure, true]);
+  }
+});
