@@ -87,7 +87,8 @@ unless ${onSet} ${isRunning}`,
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      expr: `${failedShare}\n>= ${ERRORS_SHARE}`,
+      // A run that an outage cut in two is no second alarm beside the page of the outage.
+      expr: `${failedShare}\n>= ${ERRORS_SHARE} < ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: hold,
       by: set,

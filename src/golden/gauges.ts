@@ -11,17 +11,24 @@ import {
   runTrustSeconds,
 } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
-import { DAY_MS } from '../time.ts';
+import type { MetricSummary } from '../stats/descriptive.ts';
 import type { GoldenSetVersion } from './rules/golden-set.ts';
 import { runDeadlineMs } from './rules/run.ts';
+import type { RunStages } from './rules/run-stages.ts';
 import { goldenSetOf } from './rules/segments.ts';
-import { STABILITY } from './runs/measure-retrievers.ts';
+import {
+  CANDIDATES,
+  CONTEXT_CHARACTERS,
+  CONTEXT_REPEATED,
+  FALSE_ANSWERS,
+  STABILITY,
+} from './runs/measure-retrievers.ts';
 import { overlappingRuns } from './runs/rotate-golden-set.ts';
 import { LIVE_MIX_PREFIX, REPRESENTATIVENESS } from './sets/live-mix.ts';
 import type { GoldenRotation, GoldenRotations } from './sql/golden-rotations.ts';
 import type { GoldenRuns } from './sql/golden-runs.ts';
 import type { GoldenSets } from './sql/golden-sets.ts';
-import { type GoldenTicks, type SkipCount, skipReasons } from './sql/golden-ticks.ts';
+import { type GoldenTicks, type SkipTotal, skipReasons } from './sql/golden-ticks.ts';
 import type { LatestRun, LatestSentinel } from './sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from './watched-pipeline.ts';
 
@@ -53,7 +60,7 @@ export async function readScheduleGauges(
 ): Promise<GaugesAt> {
   const versions = await deps.sets.list();
   const sentinels = await deps.runs.latestSentinels();
-  const skips = await deps.ticks.skips(new Date(deps.clock.now().getTime() - DAY_MS));
+  const skips = await deps.ticks.skipTotals();
   const open = (await deps.rotations.list({})).filter(({ endedAt }) => endedAt === null);
   const fixed: GaugeSample[] = [];
   const changing: GaugesAt[] = [];
@@ -69,37 +76,89 @@ export async function readScheduleGauges(
       );
       changing.push(
         sentinelSamples(deps, pipeline, golden, full, sentinels.find(isOwn) ?? null),
-        stabilitySamples(deps, pipeline, golden, measurements),
+        ofEndedRun(deps, pipeline, golden, measurements, STABILITY, stabilitySamples),
+        ofEndedRun(deps, pipeline, golden, measurements, FALSE_ANSWERS, falseAnswerSamples),
+        ofEndedRun(deps, pipeline, golden, measurements, CANDIDATES, stageSamples),
+        ofEndedRun(deps, pipeline, golden, measurements, CONTEXT_CHARACTERS, lengthSamples),
+        ofEndedRun(deps, pipeline, golden, measurements, CONTEXT_REPEATED, repeatSamples),
       );
     }
   }
   return (now) => [...fixed, ...changing.flatMap((samplesAt) => samplesAt(now))];
 }
 
-/** Of the latest run that was held against a pinned one, as long as a run is trusted. */
-function stabilitySamples(
+/** What was measured of the latest run that ended, as long as a run is trusted. */
+function ofEndedRun(
   { timetable }: PublishScheduleDeps,
   { name: pipeline }: WatchedPipeline,
   golden: GoldenSchedule,
   measurements: readonly LatestMeasurement[],
+  measure: string,
+  samplesOf: (set: SetLabels, newest: Newest) => GaugeSample[],
 ): GaugesAt {
   const isOwn = (one: LatestMeasurement): boolean =>
-    one.pipeline === pipeline && one.measure === STABILITY && goldenSetOf(one.segment) === golden.set;
+    one.pipeline === pipeline && one.measure === measure && goldenSetOf(one.segment) === golden.set;
   const newest = measurements.find(isOwn)?.newest ?? null;
   if (newest === null) return () => [];
-  const labels = { pipeline, golden_set: golden.set, k: String(newest.details['k']) };
-  const samples = [
+  const samples = samplesOf({ pipeline, golden_set: golden.set }, newest);
+  const trusted = runTrustSeconds(timetable.intervalSeconds(golden));
+  return (now) => (ageSeconds(newest.measuredAt, now) <= trusted ? samples : []);
+}
+
+/** Of the latest run that was held against a pinned one. */
+function stabilitySamples(set: SetLabels, newest: Newest): GaugeSample[] {
+  const labels = { ...set, k: String(newest.details['k']) };
+  return [
     ...boundedSamples('recalld_golden_rbo', labels, newest),
     sample('recalld_golden_rbo_queries', labels, newest.n),
   ];
-  const trusted = runTrustSeconds(timetable.intervalSeconds(golden));
-  return (now) => (ageSeconds(newest.measuredAt, now) <= trusted ? samples : []);
+}
+
+function falseAnswerSamples(set: SetLabels, newest: Newest): GaugeSample[] {
+  return [
+    ...boundedSamples('recalld_golden_false_answer_ratio', set, newest),
+    sample('recalld_golden_no_answer_queries', set, newest.n),
+  ];
+}
+
+const bounded = ({ mean: value, ciLow, ciHigh }: MetricSummary) => ({ value, ciLow, ciHigh });
+
+/** By stage, those beside each other as one, and `failed` for what failed questions lose. */
+function stageSamples(set: SetLabels, { details }: Newest): GaugeSample[] {
+  const { steps, lostToFailures, n } = details['stages'] as RunStages;
+  return [
+    sample('recalld_golden_stage_queries', set, n),
+    ...boundedSamples('recalld_golden_stage_lost_ratio', { ...set, stage: 'failed' }, bounded(lostToFailures)),
+    ...steps.flatMap(({ name: stage, recall, lost, moved, latencyP95Ms }) => [
+      ...boundedSamples('recalld_golden_stage_recall', { ...set, stage }, bounded(recall)),
+      ...boundedSamples('recalld_golden_stage_lost_ratio', { ...set, stage }, bounded(lost)),
+      ...(moved === null
+        ? []
+        : (['in', 'out'] as const).map((direction) =>
+            sample('recalld_golden_stage_moved_queries', { ...set, stage, direction }, moved[direction]),
+          )),
+      ...(latencyP95Ms === null
+        ? []
+        : [sample('recalld_golden_stage_latency_p95_seconds', { ...set, stage }, latencyP95Ms / 1000)]),
+    ]),
+  ];
+}
+
+function lengthSamples(set: SetLabels, newest: Newest): GaugeSample[] {
+  return boundedSamples('recalld_golden_context_characters', set, newest);
+}
+
+function repeatSamples(set: SetLabels, newest: Newest): GaugeSample[] {
+  return [
+    ...boundedSamples('recalld_golden_context_repeated_ratio', set, newest),
+    sample('recalld_golden_context_queries', set, newest.n),
+  ];
 }
 
 function skipSamples(
   { name: pipeline }: WatchedPipeline,
   golden: GoldenSchedule,
-  skips: readonly SkipCount[],
+  skips: readonly SkipTotal[],
 ): GaugeSample[] {
   return (['full', 'sentinel'] as const)
     .filter((purpose) => (purpose === 'full' ? golden.cron : golden.sentinel) !== null)
@@ -107,7 +166,7 @@ function skipSamples(
       skipReasons.map((reason) => {
         const found = skips.find((skip) => skip.purpose === purpose && skip.reason === reason);
         const labels = { pipeline, golden_set: golden.set, purpose, reason };
-        return sample('recalld_golden_ticks_skipped', labels, found?.count ?? 0);
+        return sample('recalld_golden_ticks_skipped_total', labels, found?.total ?? 0);
       }),
     );
 }

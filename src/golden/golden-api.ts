@@ -31,11 +31,11 @@ export function createGoldenApi(dependencies: Dependencies): GoldenApi {
     ),
     startRun: (pipeline, goldenSet) => startRun(dependencies, pipeline, goldenSet),
     cancelRun: (id) => cancelGoldenRun({ runs, clock }, id),
-    pinBaseline: async (runId, note) => {
+    pinBaseline: async (runId, note, by) => {
       const run = await findCompleted(store, runId);
-      return (await pinRun(store, run, note, null, clock.now(), never)).baseline;
+      return (await pinRun(store, run, note, null, by, clock.now(), never)).baseline;
     },
-    unpinBaseline: (pipeline, goldenSet) => unpin(store, pipeline, goldenSet, clock.now()),
+    unpinBaseline: (pipeline, goldenSet, by) => unpin(store, pipeline, goldenSet, by, clock.now()),
   };
 }
 

@@ -21,6 +21,8 @@ export interface GoldenJobDeps extends AskBatchDeps {
   findPipeline(name: string): WatchedPipeline | null;
   /** Judges the checks of some pipelines at once, because what they are judged by has changed. */
   readonly evaluateChecks: (pipelines: readonly string[]) => Promise<void>;
+  /** Has shadows asked what a run asked, or looks at what a run of a shadow came to. */
+  followWithShadows(run: GoldenRun, pipeline: WatchedPipeline, signal: AbortSignal): Promise<void>;
   /** Has others look at what a run that ended says of its pipeline. */
   lookAt(pipeline: string, runId: string): Promise<void>;
 }
@@ -103,7 +105,8 @@ async function endRun(deps: GoldenJobDeps, { run, pipeline }: FoundRun, signal: 
   const bounded = AbortSignal.any([signal, untilDeadline(deps, run)]);
   if ((await runGoldenSet(deps, run, pipeline, bounded)) !== 'ended') return;
   await logFailure(deps, run);
-  await followUp(deps, run, pipeline);
+  if (pipeline.shadowOf === null) await followUp(deps, run, pipeline);
+  await deps.followWithShadows(run, pipeline, signal);
 }
 
 async function logFailure({ runs, logger }: GoldenJobDeps, { id, pipeline, goldenSet }: GoldenRun): Promise<void> {

@@ -1,5 +1,6 @@
 /** `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`. */
 import type { FastifyInstance } from 'fastify';
+import { keyHolder } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { worstVerdict } from '../checks/rules/check-result.ts';
 import { RecalldError } from '../errors.ts';
@@ -172,9 +173,9 @@ function metricKey(text: string) {
 export interface BaselinesDeps {
   readonly authentication: AuthenticationSettings;
   /** @throws RecalldError run_unknown, run_not_completed */
-  pinBaseline(runId: string, note: string | null): Promise<GoldenBaseline>;
+  pinBaseline(runId: string, note: string | null, by: string): Promise<GoldenBaseline>;
   /** @throws RecalldError baseline_unknown */
-  unpinBaseline(pipeline: string, goldenSet: string): Promise<void>;
+  unpinBaseline(pipeline: string, goldenSet: string, by: string): Promise<void>;
 }
 
 export function addBaselines(app: FastifyInstance, deps: BaselinesDeps): void {
@@ -182,13 +183,13 @@ export function addBaselines(app: FastifyInstance, deps: BaselinesDeps): void {
 
   app.post('/v1/baselines', options, async (request, reply) => {
     const { run_id, note } = parseRequest(request.body, newBaselineSchema, 'body');
-    const baseline = await deps.pinBaseline(run_id, note ?? null);
+    const baseline = await deps.pinBaseline(run_id, note ?? null, keyHolder(request));
     return reply.code(201).send(baselineJson(baseline));
   });
 
   app.delete('/v1/baselines/:pipeline/:golden_set', options, async (request) => {
     const { pipeline, golden_set } = parseRequest(request.params, baselineParams, 'path');
-    await deps.unpinBaseline(pipeline, golden_set);
+    await deps.unpinBaseline(pipeline, golden_set, keyHolder(request));
     return { pipeline, golden_set };
   });
 }

@@ -6,6 +6,7 @@ import { wireSchema } from '../http/fields.ts';
 import { nextCursor, numberedPageShape } from '../http/paging.ts';
 import { toWire } from '../http/wire.ts';
 import type { GoldenQuery } from '../model.ts';
+import { contentId } from '../text/content-id.ts';
 import type { GoldenLineResult, GoldenSetVersion, JudgmentDraft } from './rules/golden-set.ts';
 
 /** The JSONL form of a golden set: one query with its judgments on each line. */
@@ -15,10 +16,21 @@ const gradeSchema = z
   .int({ error: 'must be a whole number' })
   .describe('0 = not relevant, higher = more relevant; a negative grade means unjudged.');
 
-const judgmentSchema = z.strictObject({
-  document_id: documentIdSchema.describe('The id under which the retriever returns the document.'),
-  grade: gradeSchema.default(1),
-});
+const judgmentSchema = z
+  .strictObject({
+    document_id: documentIdSchema.optional().describe('The id under which the retriever returns the document.'),
+    document_text: z
+      .string({ error: 'must be text' })
+      .optional()
+      .describe('The text of the document in place of its id, for a retriever whose documents have none.'),
+    grade: gradeSchema.default(1),
+  })
+  .refine((one) => (one.document_id === undefined) !== (one.document_text === undefined), {
+    error: 'must have either "document_id" or "document_text"',
+  })
+  .refine((one) => one.document_text === undefined || contentId(one.document_text) !== null, {
+    error: 'must not have an empty "document_text"',
+  });
 
 /** Shape alone; lengths, characters and repeats are checked for every format alike in the rules. */
 const goldenLineSchema = z
@@ -53,6 +65,10 @@ const goldenLineSchema = z
       .describe(
         'Documents that must never come back, ids or beginnings of ids with a `*` behind them; with them a query needs no judgments.',
       ),
+    no_answer: z
+      .boolean({ error: 'must be true or false' })
+      .optional()
+      .describe('True where nothing answers it, so that an empty answer is right; it then needs no judgments.'),
   })
   .refine((line) => (line.text === undefined) !== (line.question === undefined), {
     error: 'must have either "text" or "question"',
@@ -60,9 +76,11 @@ const goldenLineSchema = z
   .refine((line) => line.judgments === undefined || line.relevant === undefined, {
     error: 'must have either "judgments" or "relevant"',
   })
-  .refine((line) => [line.judgments, line.relevant, line.forbidden].some((list) => list !== undefined), {
-    error: 'must have "judgments", "relevant" or "forbidden"',
-  });
+  .refine(
+    (line) =>
+      line.no_answer === true || [line.judgments, line.relevant, line.forbidden].some((list) => list !== undefined),
+    { error: 'must have "judgments", "relevant", "forbidden" or "no_answer"' },
+  );
 
 type LineValue = z.infer<typeof goldenLineSchema>;
 
@@ -81,6 +99,7 @@ export function parseGoldenLine(value: unknown): GoldenLineResult {
       tags: Object.fromEntries(Object.entries(tags).map(([key, tag]) => [key, String(tag)])),
       judgments: judgmentsOf(result.data),
       forbidden: result.data.forbidden ?? [],
+      noAnswer: result.data.no_answer ?? false,
     },
   };
 }
@@ -88,7 +107,10 @@ export function parseGoldenLine(value: unknown): GoldenLineResult {
 function judgmentsOf({ judgments, relevant = [] }: LineValue): JudgmentDraft[] {
   if (judgments === undefined) return relevant.map((documentId) => ({ documentId, grade: 1 }));
   if (Array.isArray(judgments)) {
-    return judgments.map((judgment) => ({ documentId: judgment.document_id, grade: judgment.grade }));
+    return judgments.map(({ document_id: id, document_text: text = '', grade }) => ({
+      documentId: id ?? contentId(text) ?? '',
+      grade,
+    }));
   }
   return Object.entries(judgments).map(([documentId, grade]) => ({ documentId, grade }));
 }
@@ -105,7 +127,7 @@ function wording(issue: z.core.$ZodIssue | undefined): string {
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.map((key) => JSON.stringify(key)).join(', ');
     const owner = issue.path.length === 0 ? 'a query' : `"${issue.path.join('.')}"`;
-    return `has the unknown key ${keys} in ${owner}; a query has id, text, tags, judgments or relevant, and forbidden`;
+    return `has the unknown key ${keys} in ${owner}; a query has id, text, tags, judgments or relevant, forbidden and no_answer`;
   }
   if (issue.path.length === 0) {
     const rule = issue.code === 'custom' ? issue.message : 'must be a JSON object';
@@ -120,7 +142,7 @@ const MOST_QUERIES = 100_000;
 export const goldenSetVersionSchema = z.object({
   golden_set: z.string(),
   version: z.int(),
-  format: z.string().describe('What it was imported from: beir, trec, csv or jsonl; json came over this API.'),
+  format: z.string().describe('What it was imported from, as `--format` calls it; json came over this API.'),
   content_hash: z.string(),
   imported_at: z.iso.datetime(),
   query_count: z.int(),
@@ -135,6 +157,7 @@ export const goldenQuerySchema = z.object({
   tags: z.record(z.string(), z.string()),
   judgments: z.array(z.object({ document_id: z.string(), grade: z.int() })),
   forbidden: z.array(z.string()).describe('Documents that must never come back; a `*` at the end stands for any rest.'),
+  no_answer: z.boolean().describe('Nothing answers it: an empty answer is right.'),
 });
 
 export const goldenSetListQuery = z.strictObject(numberedPageShape);
@@ -176,7 +199,7 @@ export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
 });
 
 export function goldenQueryJson(query: GoldenQuery): z.infer<typeof goldenQuerySchema> {
-  return toWire(goldenQuerySchema, { ...query, forbidden: query.forbidden ?? [] });
+  return toWire(goldenQuerySchema, { ...query, forbidden: query.forbidden ?? [], noAnswer: query.noAnswer ?? false });
 }
 
 export function goldenSetVersionJson(set: GoldenSetVersion): z.infer<typeof goldenSetVersionSchema> {

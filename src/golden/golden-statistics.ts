@@ -13,25 +13,48 @@ import {
   runsOfPair,
   storedComparison,
 } from './rules/compare-golden-runs.ts';
+import type { MetricComparison } from './rules/compare-metric.ts';
 import { compareRuns, type RunsToCompare } from './rules/compare-runs.ts';
+import { averagePairs, type ScoredPair } from './rules/paired-runs.ts';
 import { measureReruns, type Reruns } from './rules/rerun-noise.ts';
 import type { QueryAnswer, RunSettings } from './rules/run.ts';
+import type { RunStages } from './rules/run-stages.ts';
 import {
   type QueryScores,
+  type RunMetricKey,
   type RunScores,
   runMetricKeys,
+  type ScoringSettings,
   scoreQueries,
   scoreRun,
   segmentsToScore,
   summarizeSegments,
 } from './rules/score-run.ts';
 import { groupBySegment, type Segment } from './rules/segments.ts';
+import { type StagedQuestion, summarizeStages } from './rules/stages.ts';
 import type { ComparisonSettings } from './rules/verdict.ts';
+
+/** What two retrievers answered to the same queries at about the same time. */
+export interface AnsweredPair {
+  readonly before: readonly QueryAnswer[];
+  readonly after: readonly QueryAnswer[];
+  readonly relevanceLevel: number;
+}
+
+export interface PairsCompared {
+  readonly metric: MetricComparison;
+  /** Pairs. */
+  readonly runs: number;
+  /** Standard deviation of one question's difference from pair to pair; null for one pair. */
+  readonly noise: number | null;
+}
 
 /** What threads compute of golden runs. */
 export const goldenTasks = {
   summarizeSegments: (input: { perQuery: QueryScores; segments: readonly Segment[] }) =>
     summarizeSegments(input.perQuery, input.segments),
+  summarizeStages: (input: { questions: readonly StagedQuestion[]; k: number }) =>
+    summarizeStages(input.questions, input.k),
   compareRuns: (input: { runs: RunsToCompare; settings: ComparisonSettings }) =>
     compareRuns(input.runs, input.settings),
   measureReruns: (input: {
@@ -56,6 +79,7 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>): Go
       const scores = await pool.run('summarizeSegments', { perQuery, segments }, signal);
       return { scores, segmentsOverflow: overflow };
     },
+    summarizeStages: (questions, k, signal) => pool.run('summarizeStages', { questions, k }, signal),
     async compareRuns(baseline, candidate, stale, known, signal) {
       const pair = pairRuns(baseline, candidate, stale);
       if (pair === null) return null;
@@ -63,6 +87,11 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>): Go
       const after = await scoreInTurns(pair.queries, candidate.answers, pair.settings);
       const runs = runsOfPair(pair, baseline, before, after, known);
       return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
+    },
+    async comparePairs(queries, pairs, key, settings, signal) {
+      const { scores, noise } = averagePairs(await scorePairs(queries, pairs, key));
+      const { metrics } = await pool.run('compareRuns', { runs: { keys: [key], ...scores }, settings }, signal);
+      return pairsCompared(metrics, pairs.length, noise);
     },
     async measureReruns(queries, runs, settings, signal) {
       const scored: QueryScores[] = [];
@@ -75,13 +104,41 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>): Go
 /** All at once, for commands: nobody else waits for the process. */
 export const statisticsOfCommands: GoldenStatistics = {
   scoreRun: async (queries, answers, settings, dead) => scoreRun(queries, answers, settings, dead),
+  summarizeStages: async (questions, k) => summarizeStages(questions, k),
   compareRuns: async (baseline, candidate, stale, known) => compareGoldenRuns(baseline, candidate, stale, known),
+  async comparePairs(queries, pairs, key, settings) {
+    const { scores, noise } = averagePairs(await scorePairs(queries, pairs, key));
+    return pairsCompared(compareRuns({ keys: [key], ...scores }, settings).metrics, pairs.length, noise);
+  },
   async measureReruns(queries, runs, settings) {
     const scored = runs.map((answers) => scoreQueries(queries, answers, settings));
     const { keys, runs: columns, segments } = rerunsInput(queries, scored, settings);
     return measureReruns(keys, columns, segments);
   },
 };
+
+async function scorePairs(
+  queries: readonly GoldenQuery[],
+  pairs: readonly AnsweredPair[],
+  { measure, k }: RunMetricKey,
+): Promise<ScoredPair[]> {
+  const scored: ScoredPair[] = [];
+  for (const { before, after, relevanceLevel } of pairs) {
+    const by = { cutoffs: [k], relevanceLevel, measures: [measure] };
+    const [[baseline], [candidate]] = [
+      (await scoreInTurns(queries, before, by)).columns,
+      (await scoreInTurns(queries, after, by)).columns,
+    ];
+    if (baseline !== undefined && candidate !== undefined) scored.push({ baseline, candidate });
+  }
+  return scored;
+}
+
+function pairsCompared(metrics: readonly MetricComparison[], runs: number, noise: number | null): PairsCompared {
+  const [metric] = metrics;
+  if (metric === undefined) throw new RangeError('Runs are compared by one metric.');
+  return { metric, runs, noise };
+}
 
 function rerunsInput(
   queries: readonly GoldenQuery[],
@@ -99,9 +156,9 @@ function rerunsInput(
 async function scoreInTurns(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
-  settings: RunSettings,
+  settings: ScoringSettings,
 ): Promise<QueryScores> {
-  const keys = runMetricKeys(settings.cutoffs);
+  const keys = runMetricKeys(settings.cutoffs, settings.measures);
   const columns = keys.map(() => new Float64Array(queries.length));
   const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
   for (let first = 0; first < queries.length; first += QUERIES_PER_TURN) {
@@ -128,6 +185,8 @@ export interface GoldenStatistics {
     dead: ReadonlySet<string>,
     signal: AbortSignal,
   ): Promise<RunScores>;
+  /** As `summarizeStages` of the core. */
+  summarizeStages(questions: readonly StagedQuestion[], k: number, signal: AbortSignal): Promise<RunStages | null>;
   /** As `compareGoldenRuns` of the core. */
   compareRuns(
     baseline: ComparedSide,
@@ -136,6 +195,18 @@ export interface GoldenStatistics {
     known: BaselineKnowledge,
     signal: AbortSignal,
   ): Promise<RunDifference[] | null>;
+  /**
+   * Several pairs of runs of the same queries, each question by its mean over the pairs.
+   *
+   * @param pairs at least one
+   */
+  comparePairs(
+    queries: readonly GoldenQuery[],
+    pairs: readonly AnsweredPair[],
+    key: RunMetricKey,
+    settings: ComparisonSettings,
+    signal: AbortSignal,
+  ): Promise<PairsCompared>;
   /**
    * What runs that asked the same queries tell of the retriever; see `measureReruns` of the core.
    *

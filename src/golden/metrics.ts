@@ -41,6 +41,48 @@ export const goldenMetrics = {
   ),
   ...boundedGauges(
     {
+      recalld_golden_false_answer_ratio:
+        'Share of the golden questions without an answer that the retriever answered in the latest completed run, or failed; absent when the set has none.',
+    },
+    golden,
+  ),
+  recalld_golden_no_answer_queries: storedGauge('Questions behind recalld_golden_false_answer_ratio (its n).', golden),
+  ...boundedGauges(
+    {
+      recalld_golden_stage_recall:
+        'Mean share of the relevant documents among all that a stage of the retriever hands on, of the answer among its first k (the largest cut-off), in the latest completed run; absent when the retriever tells of no stages.',
+      recalld_golden_stage_lost_ratio:
+        'Mean share of the relevant documents that a stage loses of what came before it; of the first stage, that it never finds, and of `failed`, those of questions that failed. With the recall of the answer they make 1.',
+    },
+    [...golden, 'stage'],
+  ),
+  recalld_golden_stage_queries: storedGauge(
+    'Questions behind recalld_golden_stage_recall and recalld_golden_stage_lost_ratio (their n).',
+    golden,
+  ),
+  recalld_golden_stage_moved_queries: storedGauge(
+    'Questions that a stage moved into the first k, or out of it: by whether a relevant document is among them before and after.',
+    [...golden, 'stage', 'direction'],
+  ),
+  recalld_golden_stage_latency_p95_seconds: storedGauge(
+    '95th percentile of the own time of a stage in the latest completed run; absent where it is not told.',
+    [...golden, 'stage'],
+  ),
+  ...boundedGauges(
+    {
+      recalld_golden_context_characters:
+        'Mean number of characters of the texts that a golden question brought in the latest ended run, over the answers whose documents all came with their texts; absent when the retriever gives none.',
+      recalld_golden_context_repeated_ratio:
+        'Mean share of the text of an answer that an earlier document of it said already (runs of five words), over the same answers.',
+    },
+    golden,
+  ),
+  recalld_golden_context_queries: storedGauge(
+    'Answers behind recalld_golden_context_characters and recalld_golden_context_repeated_ratio (their n).',
+    golden,
+  ),
+  ...boundedGauges(
+    {
       recalld_golden_baseline_difference:
         'Mean of the latest completed run minus that of the pinned baseline, over the queries whose labels are alive.',
     },
@@ -80,10 +122,12 @@ export const goldenMetrics = {
     'When the next completed run is overdue, by the schedule alone: it grows only when a run completes, whether or not a scheduler is alive.',
     golden,
   ),
-  recalld_golden_ticks_skipped: storedGauge(
-    'Planned runs that did not start, as noted in the last 24 hours, by reason.',
-    [...golden, 'purpose', 'reason'],
-  ),
+  recalld_golden_ticks_skipped_total: {
+    type: 'counter',
+    help: 'Planned runs that a scheduler noted as not started, by reason. Counted in the database: it outlives a restart, and every replica says the same.',
+    labels: [...golden, 'purpose', 'reason'],
+    source: 'stored',
+  },
   recalld_golden_rotation_runs_remaining: storedGauge(
     'Ticks that must still complete on both versions before a new version of the set takes over; 0 while there is none.',
     golden,

@@ -12,7 +12,6 @@ import {
   rateBy,
   ratio,
 } from '../metrics/alert-rules.ts';
-import { metricCatalogue } from '../metrics/catalogue.ts';
 
 /**
  * Burn rates: how many times faster than allowed the error budget of an objective is spent, over a long and a short
@@ -83,7 +82,7 @@ export function objectivesGroup({ pipelines }: RuleSettings): RuleGroup {
 }
 
 /** One sentence for each burn rate, or each whole objective, that no rule can watch. */
-export function objectiveProblems(pipelines: readonly RulePipeline[]): {
+export function objectiveProblems({ pipelines, latencyBuckets }: Pick<RuleSettings, 'pipelines' | 'latencyBuckets'>): {
   readonly impossible: readonly string[];
   readonly leftOut: readonly string[];
 } {
@@ -96,17 +95,15 @@ export function objectiveProblems(pipelines: readonly RulePipeline[]): {
       const notes = refused.map((reason) => `${where}: ${reason}`);
       if (possible.some(({ severity }) => severity === 'critical')) leftOut.push(...notes);
       else impossible.push(...notes.map((sentence) => `${sentence} Raise it, or leave it out of slo.`));
-      if (objective.slo === 'latency' && !limits.includes(objective.withinSeconds)) {
+      if (objective.slo === 'latency' && !latencyBuckets.includes(objective.withinSeconds)) {
         impossible.push(
-          `${where} counts queries within ${objective.withinSeconds} s, which the histogram recalld_query_latency_seconds does not tell apart; use one of ${limits.join(', ')}.`,
+          `${where} counts queries within ${objective.withinSeconds} s, which the histogram recalld_query_latency_seconds does not tell apart; use one of ${latencyBuckets.join(', ')}, or add it to metrics.latency_buckets.`,
         );
       }
     }
   }
   return { impossible, leftOut };
 }
-
-const limits: readonly number[] = metricCatalogue.recalld_query_latency_seconds.buckets;
 
 function recorded(window: string): string {
   return `pipeline:recalld_slo_errors:ratio_rate${window}`;

@@ -81,6 +81,37 @@ export const checkResultSchema = z.object({
   explanation: z.string().describe('One sentence with the numbers behind the verdict.'),
 });
 
+const stagesSchema = z.object({
+  k: count.min(1).describe('Cut-off of the answer.'),
+  n: count.describe('Questions with a relevant document whose answers tell of stages, and those that failed.'),
+  failed: count,
+  untold: count.describe('Answered without a word of any stage, and left out.'),
+  lost_to_failures: metricSchema,
+  steps: z
+    .array(
+      z.object({
+        name: z.string().describe('Of the last one `answer`; `words and vectors` for two beside each other.'),
+        recall: metricSchema.describe('Mean share of the relevant documents among all that it hands on.'),
+        lost: metricSchema.describe('Mean share that it loses of what came before it; of the first, never found.'),
+        moved: z
+          .object({
+            in: count.describe(
+              'Questions without a relevant document among the first k before it, and with one after.',
+            ),
+            out: count,
+            difference: z.number().describe('Hit rate after less before.'),
+            ci_low: z.number(),
+            ci_high: z.number(),
+            p: z.number().describe('That it is luck, two-sided.'),
+          })
+          .nullable(),
+        latency_p95_ms: z.number().nullable(),
+        timed: count.describe('Answers that tell its time.'),
+      }),
+    )
+    .describe('In the order in which they work.'),
+});
+
 export const runSummarySchema = z.object({
   run_id: z.string(),
   pipeline: z.string(),
@@ -118,6 +149,23 @@ export const runSummarySchema = z.object({
   forbidden: z
     .array(z.object({ query: z.string(), document: z.string(), rank: z.int().min(1) }))
     .describe('Forbidden documents that came back, asked twice, those at the top first.'),
+  no_answer: z
+    .object({
+      false_answer_ratio: z.number().describe('Share of them that was answered, or failed.'),
+      n: count,
+      ci_low: z.number(),
+      ci_high: z.number(),
+      failed: count,
+      answered: count,
+      worst: z
+        .array(z.object({ query: z.string(), documents: count, score: z.number().nullable() }))
+        .describe('At most 50, most documents first, each with the highest score.'),
+    })
+    .nullable()
+    .describe('The questions without an answer; null when the set has none, or while the run goes on.'),
+  stages: stagesSchema
+    .nullable()
+    .describe('What the stages of the retriever keep and lose; null when it tells of none, or while the run goes on.'),
   baseline: comparedSchema.nullable().describe('Against the pinned baseline.'),
   deployment: comparedSchema.nullable().describe('Against the last run before the store or the model changed.'),
   checks: z.array(checkResultSchema),

@@ -5,6 +5,7 @@ import { RecalldError } from '../errors.ts';
 import type { ProbedPipeline } from '../probes/probes.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
 import type { Cron } from '../schedule/occurrences.ts';
+import { defaultNoAnswer } from './rules/no-answer.ts';
 import { defaultCutoffs, type RunSettings } from './rules/run.ts';
 import type { QuietHours } from './rules/schedule.ts';
 
@@ -16,8 +17,43 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly checks: GoldenChecks;
   /** Of measures that golden runs do not score. */
   readonly thresholds: readonly ThresholdCheck[];
+  /** Retrievers that may take the place of its own, and are asked the same without users. */
+  readonly shadows: readonly Shadow[];
+  /** The pipeline whose shadow it is; null for one that users ask. */
+  readonly shadowOf: string | null;
+  /** What it is made of where the config alone says so; left out, what was seen of its parts. */
+  readonly fingerprints?: Readonly<Record<string, string>>;
   /** Gives back the connections of its parts. */
   close(): Promise<void>;
+}
+
+export interface Shadow {
+  readonly name: string;
+  /** Changes with what answers, so that nothing is held against it that another one did. */
+  readonly fingerprint: string;
+  /** Share of the live sample that it is asked. */
+  readonly liveRate: number;
+  readonly maxCallsPerDay: number;
+  readonly limits: Pick<RunSettings, 'concurrency' | 'maxPerSecond'>;
+  /** US dollars. */
+  readonly costPerCall: number;
+  /** Difference of nDCG that is to be found. */
+  readonly difference: number;
+  /** What the id of a document ends before in that of a chunk, on both sides; null: ids are compared as they are. */
+  readonly chunkSeparator: string | null;
+  /** Under its own name, so that its runs, its pace and its failures are nobody else's; without schedule and checks. */
+  readonly asked: WatchedPipeline;
+}
+
+/** No pipeline of a config has such a name. */
+export function shadowPipelineName(pipeline: string, shadow: string): string {
+  return `${pipeline}~${shadow}`;
+}
+
+/** The other way round: a pipeline of the config, and which of its shadows a run is of; null: of the pipeline itself. */
+export function partsOfPipelineName(name: string): { readonly pipeline: string; readonly shadow: string | null } {
+  const [pipeline = name, shadow = null] = name.split('~');
+  return { pipeline, shadow };
 }
 
 export interface GoldenSchedule {
@@ -81,4 +117,5 @@ const defaultSettings: RunSettings = {
   errorBudget: 0.05,
   segmentKeys: [],
   maxSegments: 50,
+  noAnswer: defaultNoAnswer,
 };

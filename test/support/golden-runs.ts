@@ -56,6 +56,8 @@ export function anEnd(end: Partial<RunEnd> = {}): RunEnd {
     segmentsOverflow: 0,
     labels: null,
     forbidden: null,
+    noAnswer: null,
+    stages: null,
     fingerprints: {},
     comparisons: [],
     ...end,

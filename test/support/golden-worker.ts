@@ -5,6 +5,7 @@
 
 import { pathToFileURL } from 'node:url';
 import { Pool, type PoolConfig } from 'pg';
+import { createAuditLog } from '../../src/access/audit-log.ts';
 import { createConsoleSessions } from '../../src/access/console-sessions.ts';
 import { type JobDeps, jobCatalogue } from '../../src/app/job-catalogue.ts';
 import { createCheckStore } from '../../src/checks/check-store.ts';
@@ -94,7 +95,11 @@ export async function startGoldenWorker(
   const samples = createLiveSamples(pool);
   const baselines = createGoldenBaselines(pool);
   const deps: JobDeps = {
+    auditLog: createAuditLog(pool),
+    auditRetentionDays: 730,
     judge: async () => undefined,
+    askShadows: async () => undefined,
+    followWithShadows: async () => undefined,
     indexPlans: [],
     indexTruth: {
       indexDocuments: createDocumentsTable(pool),

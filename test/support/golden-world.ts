@@ -9,6 +9,7 @@ import { createDeployments } from '../../src/deployments/deployments.ts';
 import { readScheduleGauges } from '../../src/golden/gauges.ts';
 import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
 import type { GoldenRun } from '../../src/golden/rules/run.ts';
+import { measureRetrievers } from '../../src/golden/runs/measure-retrievers.ts';
 import { advanceRotation } from '../../src/golden/runs/rotate-golden-set.ts';
 import { runGoldenSet } from '../../src/golden/runs/run-golden-set.ts';
 import { escalateSentinel, tickFullRun, tickSentinel } from '../../src/golden/runs/tick-golden-set.ts';
@@ -25,7 +26,6 @@ import { readStoredGauges } from '../../src/status/publish.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { aNewGoldenSet, aRunSettings, aSchedule, aWatchedPipeline, documents } from './builders.ts';
 import { MemoryJobQueue } from './memory-job-queue.ts';
-import { MemoryMeasurements } from './memory-measurements.ts';
 import { MemoryLogger } from './memory-telemetry.ts';
 import { samplesOf } from './stored-gauges.ts';
 
@@ -126,6 +126,7 @@ export function aGoldenWorld(
     full: (plannedAt: Date, schedulers = 1) => tick(tickFullRun, plannedAt, schedulers),
     sentinel: (plannedAt: Date, schedulers = 1) => tick(tickSentinel, plannedAt, schedulers),
     async gauges() {
+      await measureRetrievers(checks);
       await evaluateChecks(checks);
       const gauges = await readStoredGauges({
         runs: stores.runs,
@@ -133,7 +134,7 @@ export function aGoldenWorld(
         clock,
         pipelines: [pipeline],
         intervalSeconds: () => timetable.intervalSeconds(own),
-        measurements: new MemoryMeasurements(),
+        measurements: checks.measurements,
         parts: [
           (rows) => readScheduleGauges({ ...stores, clock, pipelines: [pipeline], timetable }, rows),
           () => readCheckGauges(checks),

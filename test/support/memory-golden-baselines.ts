@@ -14,13 +14,13 @@ export class MemoryGoldenBaselines implements GoldenBaselines {
     return this.#means.get(runId) ?? null;
   }
 
-  async pin(baseline: Omit<GoldenBaseline, 'unpinnedAt'>, means: MeanScores | null = null): Promise<void> {
+  async pin(baseline: Omit<GoldenBaseline, 'unpinnedAt'>, _by: string, means: MeanScores | null = null): Promise<void> {
     this.#end(baseline.pipeline, baseline.goldenSet, baseline.pinnedAt);
     if (means !== null) this.#means.set(baseline.runId, means);
     this.#pins.unshift({ ...baseline, unpinnedAt: null });
   }
 
-  async unpin(pipeline: string, goldenSet: string, now: Date): Promise<boolean> {
+  async unpin(pipeline: string, goldenSet: string, _by: string, now: Date): Promise<boolean> {
     return this.#end(pipeline, goldenSet, now);
   }
 

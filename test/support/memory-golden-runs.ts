@@ -10,9 +10,11 @@ import type { ForbiddenResult } from '../../src/golden/rules/forbidden.ts';
 import type { StaleLabel } from '../../src/golden/rules/labels.ts';
 import type { GoldenRun, NewRun, OutcomeCounts, QueryAnswer, SegmentScore } from '../../src/golden/rules/run.ts';
 import { type RunFailure, runFailure } from '../../src/golden/rules/run-failure.ts';
+import type { AnsweredStage } from '../../src/golden/rules/run-stages.ts';
 import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
 import type { LatestRun, LatestSentinel } from '../../src/golden/sql/latest-runs.ts';
 import type { RunEnd } from '../../src/golden/sql/run-results.ts';
+import type { ContextSize } from '../../src/text/context-size.ts';
 import { aGoldenRun } from './builders.ts';
 import { MemoryGoldenSets } from './memory-golden-sets.ts';
 import { wellFormed } from './well-formed.ts';
@@ -98,7 +100,7 @@ export class MemoryGoldenRuns implements GoldenRuns {
     const checks = new Set(end.checks.map(({ name, severity }) => `${severity} ${name}`));
     if (checks.size < end.checks.length) throw new Error('duplicate check');
     const { status, reason, doubts, finishedAt } = end;
-    const { labels, fingerprints, forbidden } = end;
+    const { labels, fingerprints, forbidden, noAnswer, stages } = end;
     const isProbed = labels?.kind === 'probed';
     entry.run = {
       ...entry.run,
@@ -107,6 +109,8 @@ export class MemoryGoldenRuns implements GoldenRuns {
       doubts,
       finishedAt,
       fingerprints,
+      noAnswer,
+      stages,
       labels: {
         probed: isProbed ? labels.probed : null,
         stale: isProbed ? labels.stale : null,
@@ -121,6 +125,17 @@ export class MemoryGoldenRuns implements GoldenRuns {
     entry.end = end;
     entry.lease = null;
     return true;
+  }
+
+  async contexts(runId: string): Promise<readonly ContextSize[]> {
+    return [...this.#entry(runId).answers.values()].flatMap(({ context }) => context ?? []);
+  }
+
+  async stages(runId: string): Promise<ReadonlyMap<string, readonly AnsweredStage[]>> {
+    const answers = [...this.#entry(runId).answers.values()];
+    return new Map(
+      answers.flatMap(({ queryId, stages }) => (stages === undefined ? [] : [[queryId, stages] as const])),
+    );
   }
 
   async forbidden(runId: string): Promise<readonly ForbiddenResult[]> {

@@ -1,6 +1,6 @@
 /** What became of ticks, in memory; the runs of a tick are those of the memory store. */
 import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
-import type { GoldenTicks, SkipCount, SkipReason, TickSeries } from '../../src/golden/sql/golden-ticks.ts';
+import type { GoldenTicks, SkipReason, SkipTotal, TickSeries } from '../../src/golden/sql/golden-ticks.ts';
 
 interface Skip extends TickSeries {
   readonly plannedFor: Date;
@@ -29,16 +29,14 @@ export class MemoryGoldenTicks implements GoldenTicks {
     }
   }
 
-  async skips(since: Date): Promise<readonly SkipCount[]> {
-    return this.noted
-      .filter(({ plannedFor }) => plannedFor >= since)
-      .map(({ pipeline, goldenSet, purpose, reason }) => ({
-        pipeline,
-        goldenSet,
-        purpose,
-        reason,
-        count: 1,
-      }));
+  async skipTotals(): Promise<readonly SkipTotal[]> {
+    return this.noted.map(({ pipeline, goldenSet, purpose, reason }) => ({
+      pipeline,
+      goldenSet,
+      purpose,
+      reason,
+      total: 1,
+    }));
   }
 
   async queriesSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {

@@ -1,5 +1,7 @@
 /** `recalld baselines`: the runs that others are compared with. */
-import { Command, InvalidArgumentError } from 'commander';
+
+import { type Command, InvalidArgumentError } from 'commander';
+import { commandUser } from '../../access/audit-log.ts';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
 import { formatTable, note, printJson, printLine } from '../../cli/output.ts';
@@ -28,8 +30,7 @@ interface ListOptions extends ConfiguredOptions {
   readonly limit: number;
 }
 
-export function baselinesCommand(signal: AbortSignal): Command {
-  const command = new Command('baselines').description('The runs that others are compared with.');
+export function baselinesCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(pinCommand(signal));
   command.addCommand(unpinCommand(signal));
   command.addCommand(listCommand(signal));
@@ -84,7 +85,7 @@ function pinBaseline(
     }
     const usable = again.filter((one) => one.status === 'completed' && one.goldenSetVersion === run.goldenSetVersion);
     const now = new Date();
-    const report = await pinRun(store, run, why, reruns > 0 ? usable : null, now, settings.signal);
+    const report = await pinRun(store, run, why, reruns > 0 ? usable : null, commandUser(), now, settings.signal);
     const uses = usesOf(settings.config, goldenSet).filter((use) => use.pipeline === pipeline);
     const power = await Promise.all(uses.map((use) => powerOfSet(store, use, run.queriesTotal, now)));
     return { ...report, power: power.flat() };
@@ -102,7 +103,7 @@ function unpinCommand(signal: AbortSignal): Command {
     .action(async (options: SetOptions) => {
       const { pipeline, set } = options;
       await withCommandStore(commandSettings(options.config, signal), (store) =>
-        unpin(store, pipeline, set, new Date()),
+        unpin(store, pipeline, set, commandUser(), new Date()),
       );
       if (options.json === true) printJson({ pipeline, golden_set: set, unpinned: true });
       else printLine(`Runs of ${set} on ${pipeline} are no longer compared with a baseline.`);

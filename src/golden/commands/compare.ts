@@ -5,12 +5,14 @@ import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
 import { formatTable } from '../../cli/output.ts';
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
+import { isWorseThanFirst } from '../rules/compare-many.ts';
 import type { MetricComparison } from '../rules/compare-metric.ts';
 import { adviseOnSetSize, mostRegressed, type RunComparison } from '../rules/compare-runs.ts';
 import { type ComparisonSettings, minEffectOf } from '../rules/verdict.ts';
 import { comparisonJson } from '../runs/run-summary.ts';
-import { compareTrecFiles, type OfflineComparison } from '../trec/evaluate-trec.ts';
-import { scoringSettings, TREC_HELP, type TrecOptions, trecCommand, writeAll } from './trec-options.ts';
+import { compareManyTrecFiles, compareTrecFiles, type OfflineComparison } from '../trec/evaluate-trec.ts';
+import { formatMany, manyJson } from './many-reports.ts';
+import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
 
 const MOST_QUERIES = 10;
 
@@ -119,7 +121,7 @@ const DEFAULT_METRICS = 'ndcg@10,mrr@10,recall@10,hit_rate@10';
 
 interface CompareOptions extends TrecOptions {
   readonly baseline: string;
-  readonly candidate: string;
+  readonly candidate: readonly string[];
   readonly alpha: string;
   readonly minEffect?: string;
 }
@@ -133,13 +135,12 @@ interface CompareOptions extends TrecOptions {
  *
  * @param output where the report goes
  */
-export function compareCommand(output: Writable = process.stdout): Command {
-  return trecCommand(
-    'compare',
-    'Compare two TREC run files query by query; needs no database; exit 1 when the first metric regresses.',
+export function compareCommand(command: Command, _signal: AbortSignal, output: Writable = process.stdout): Command {
+  return withTrecOptions(
+    command,
     [
       ['--baseline <file>', 'TREC run to compare with'],
-      ['--candidate <file>', 'TREC run to judge'],
+      ['--candidate <file...>', 'TREC run to judge; several for a table with every pair, with p adjusted by Holm'],
     ],
     DEFAULT_METRICS,
   )
@@ -148,10 +149,12 @@ export function compareCommand(output: Writable = process.stdout): Command {
     .addHelpText('after', HELP)
     .action(async (options: CompareOptions) => {
       const settings = comparisonSettings(options);
+      const [candidatePath = '', ...more] = options.candidate;
+      if (more.length > 0) return compareAll(options, settings, output);
       const compared = await compareTrecFiles({
         qrelsPath: options.qrels,
         baselinePath: options.baseline,
-        candidatePath: options.candidate,
+        candidatePath,
         ...scoringSettings(options),
         ...settings,
       });
@@ -166,6 +169,19 @@ export function compareCommand(output: Writable = process.stdout): Command {
     });
 }
 
+async function compareAll(options: CompareOptions, settings: ComparisonSettings, output: Writable): Promise<void> {
+  const paths = [options.baseline, ...options.candidate];
+  const compared = await compareManyTrecFiles({
+    qrelsPath: options.qrels,
+    runPaths: paths,
+    ...scoringSettings(options),
+    ...settings,
+  });
+  const text = options.json === true ? JSON.stringify(manyJson(paths, compared), null, 2) : formatMany(paths, compared);
+  await writeAll(output, [`${text}\n`]);
+  if (isWorseThanFirst(compared)) process.exitCode = EXIT_CHECK_FAILED;
+}
+
 const HELP = `${TREC_HELP}
 A metric is a regression (improvement) when its mean falls (rises) by at least the least difference that matters and
 p < alpha; no_change when no query changed, or when the 95 % interval lies within the least difference that matters;
@@ -175,6 +191,9 @@ unjudged@k is compared, but decides nothing unless it is alone.
 
 Bounds are those of the mean difference: Newcombe for hit_rate, else BCa bootstrap or t. "detectable" is the smallest
 difference that so many queries find with a chance of 0.8.
+
+With several candidates every pair is compared by every metric, p adjusted by Holm for the number of pairs; exit 1 when one
+of them is a regression against the baseline.
 
 Example:
   recalld compare --qrels qrels.txt --baseline monday.run --candidate tuesday.run --metrics ndcg@10,recall@10

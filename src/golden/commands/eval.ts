@@ -10,7 +10,7 @@ import {
   type MetricScores,
   type OfflineEvaluation,
 } from '../trec/evaluate-trec.ts';
-import { scoringSettings, TREC_HELP, type TrecOptions, trecCommand, writeAll } from './trec-options.ts';
+import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
 
 /** Rows that are joined to one write, so that a large report is neither one string nor a write for each row. */
 const ROWS_PER_CHUNK = 1000;
@@ -120,10 +120,9 @@ interface EvalOptions extends TrecOptions {
  *
  * @param output where the report goes
  */
-export function evalCommand(output: Writable = process.stdout): Command {
-  return trecCommand(
-    'eval',
-    'Score a TREC run file against judgments; needs no database.',
+export function evalCommand(command: Command, _signal: AbortSignal, output: Writable = process.stdout): Command {
+  return withTrecOptions(
+    command,
     [['--run <file>', 'TREC run: query-id Q0 document-id rank score tag']],
     DEFAULT_METRICS,
   )

@@ -31,6 +31,7 @@ export function generateCommand(signal: AbortSignal): Command {
     .requiredOption('--pipeline <name>', 'pipeline whose store the chunks are drawn from')
     .requiredOption('--set <name>', 'golden set of generated questions, new or not', parseSetName)
     .requiredOption('--questions <n>', 'how many questions to keep', parseCount)
+    .option('--per-chunk <n>', 'how many questions to ask about each chunk, in other styles', parseCount, 1)
     .option('--max-cost <usd>', 'stop before the model costs more', parseCost)
     .option('--out <file>', 'write a review file for a person, in place of the set')
     .option('--resume', 'go on with what was interrupted', false)

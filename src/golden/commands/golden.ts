@@ -1,5 +1,6 @@
 /** `recalld golden`: golden sets from their making to their runs. */
-import { Command } from 'commander';
+import { type Command } from 'commander';
+import { probeTenantsCommand } from '../../index-truth/probe-tenants-command.ts';
 import { checkCommand } from './check.ts';
 import { generateCommand } from './generate.ts';
 import { exportCommand, importCommand } from './import-export.ts';
@@ -7,8 +8,7 @@ import { promoteCommand } from './promote.ts';
 import { cancelCommand, runCommand } from './run.ts';
 import { listCommand, showCommand } from './sets.ts';
 
-export function goldenCommand(signal: AbortSignal): Command {
-  const command = new Command('golden').description('Golden sets: queries with judged documents.');
+export function goldenCommand(command: Command, signal: AbortSignal): Command {
   const create = [
     importCommand,
     exportCommand,
@@ -17,6 +17,7 @@ export function goldenCommand(signal: AbortSignal): Command {
     checkCommand,
     promoteCommand,
     generateCommand,
+    probeTenantsCommand,
     runCommand,
     cancelCommand,
   ];

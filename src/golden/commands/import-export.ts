@@ -4,7 +4,7 @@ import { type CommandSettings, commandSettings, withCommandStore } from '../../a
 import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
 import { note, printJson, printLine } from '../../cli/output.ts';
 import { goldenSetVersionJson } from '../golden-set-schema.ts';
-import { type GoldenFormat, goldenFormats } from '../rules/golden-set.ts';
+import { type ForeignFormat, foreignFormats, type GoldenFormat, goldenFormats } from '../rules/golden-set.ts';
 import {
   type ExportRequest,
   exportGoldenSetTo,
@@ -19,7 +19,7 @@ import { parseSetName } from './sets.ts';
 
 interface ImportOptions extends ConfiguredOptions {
   readonly set: string;
-  readonly format: 'auto' | 'review' | GoldenFormat;
+  readonly format: 'auto' | 'review' | GoldenFormat | ForeignFormat;
   readonly rowsAsQueries: boolean;
   readonly queries?: string;
   readonly qrels?: string;
@@ -35,7 +35,7 @@ export function importCommand(signal: AbortSignal): Command {
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .addOption(
       new Option('--format <format>', 'form of the files')
-        .choices(['auto', ...goldenFormats, 'review'])
+        .choices(['auto', ...goldenFormats, ...foreignFormats, 'review'])
         .default('auto'),
     )
     .option('--rows-as-queries', 'CSV: every row is a query of its own, also when question and tags repeat', false)

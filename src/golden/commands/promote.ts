@@ -101,6 +101,7 @@ function toLine(
       text: source.text,
       tags: source.tags,
       judgments,
+      noAnswer: false,
       origin: {
         kind: 'live',
         pipeline,

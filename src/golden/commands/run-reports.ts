@@ -100,7 +100,8 @@ export function formatRunSummary(run: RunSummaryJson): string {
   ];
   if (Object.keys(run.metrics).length > 0) lines.push('', formatScores(run.metrics));
   for (const [segment, metrics] of Object.entries(run.segments)) lines.push('', segment, formatScores(metrics));
-  lines.push(...formatLabels(run), ...formatForbidden(run), ...formatAgainst('the baseline', run.baseline));
+  lines.push(...formatLabels(run), ...formatForbidden(run), ...formatNoAnswer(run), ...formatStages(run));
+  lines.push(...formatAgainst('the baseline', run.baseline));
   lines.push(...formatAgainst('the last run before the store or the model changed,', run.deployment));
   if (run.checks.length > 0) {
     lines.push('', ...run.checks.map((check) => `${check.verdict.padEnd(8)} ${check.name}: ${check.explanation}`));
@@ -108,9 +109,10 @@ export function formatRunSummary(run: RunSummaryJson): string {
   return lines.join('\n');
 }
 
-function formatOutcomes({ queries }: RunSummaryJson): string {
+function formatOutcomes({ queries, no_answer: none }: RunSummaryJson): string {
   const failed = queries.error + queries.timeout;
-  const tail = failed + queries.empty > 0 ? '; those without an answer count 0 in every mean' : '';
+  const scored = failed + queries.empty > (none?.n ?? 0);
+  const tail = scored ? '; those without an answer count 0 in every mean' : '';
   return `${queries.total} queries: ${queries.ok} ok, ${queries.empty} empty, ${queries.error} error, ${queries.timeout} timeout${tail}`;
 }
 
@@ -132,6 +134,40 @@ function formatForbidden({ forbidden }: RunSummaryJson): string[] {
     formatTable(['query', 'document', 'rank'], rows, 2),
     ...(rest === 0 ? [] : [`and ${rest} more; --json has them all`]),
   ];
+}
+
+function formatStages({ stages }: RunSummaryJson): string[] {
+  if (stages === null) return [];
+  const { n, failed, untold, k, steps } = stages;
+  const rows = steps.map(({ name, recall, lost, moved, latency_p95_ms: latency }) => [
+    name,
+    withBounds(recall),
+    withBounds(lost),
+    moved === null ? '' : `${moved.in} in, ${moved.out} out`,
+    latency === null ? '' : `${Math.round(latency)} ms`,
+  ]);
+  const left = untold === 0 ? '' : `, ${untold} without a word of a stage left out`;
+  return [
+    '',
+    `Relevant documents by stage, over ${n} questions (${failed} failed${left}):`,
+    formatTable(['stage', 'holds', 'loses', `moved at ${k}`, 'p95'], rows, 1),
+  ];
+}
+
+const withBounds = ({ mean, ci_low: low, ci_high: high }: MetricJson): string =>
+  `${mean.toFixed(4)} (${low.toFixed(4)} to ${high.toFixed(4)})`;
+
+const MOST_FALSE_ANSWERS = 10;
+
+function formatNoAnswer({ no_answer: found }: RunSummaryJson): string[] {
+  if (found === null) return [];
+  const { false_answer_ratio: ratio, ci_low: low, ci_high: high, n, answered, failed, worst } = found;
+  const share = `${ratio.toFixed(4)} (95 % ${low.toFixed(4)} to ${high.toFixed(4)})`;
+  const line = `${answered} of ${n} questions without an answer were answered, ${failed} failed: false_answer_ratio ${share}.`;
+  const rows = worst
+    .slice(0, MOST_FALSE_ANSWERS)
+    .map(({ query, documents, score }) => [query, `${documents}`, score?.toFixed(4) ?? '']);
+  return ['', line, ...(rows.length === 0 ? [] : [formatTable(['query', 'documents', 'highest score'], rows, 1)])];
 }
 
 function formatAgainst(what: string, compared: ComparedJson | null): string[] {

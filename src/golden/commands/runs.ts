@@ -1,15 +1,18 @@
 /** `recalld runs`: the history of golden runs. */
-import { Command } from 'commander';
+import { type Command } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
 import { formatTable, printJson, printLine, verdictText } from '../../cli/output.ts';
-import { readTrend } from '../../status/status-command.ts';
+import { readTrend } from '../../status/overview.ts';
 import { changedQueryJson, queryAnswerJson } from '../golden-run-schema.ts';
-import { segmentOf } from '../rules/compare-golden-runs.ts';
+import { segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
+import { isWorseThanFirst } from '../rules/compare-many.ts';
 import type { RunSummaryJson } from '../run-summary-schema.ts';
+import { compareManyRuns } from '../runs/compare-many-runs.ts';
 import { comparedJson, summarizeRun, summarizeRunSoFar } from '../runs/run-summary.ts';
 import { compareRunsById, findRun } from '../runs/stored-runs.ts';
+import { formatMany, manyJson } from './many-reports.ts';
 import { formatRunComparison, formatRunSummary } from './run-reports.ts';
 
 interface ListOptions extends ConfiguredOptions {
@@ -28,8 +31,7 @@ interface ShowOptions extends ConfiguredOptions {
   readonly perQuery: boolean;
 }
 
-export function runsCommand(signal: AbortSignal): Command {
-  const command = new Command('runs').description('The history of golden runs.');
+export function runsCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand('list', 'List golden runs, newest first.', 'recalld runs list --pipeline support-docs --limit 5')
       .option('--pipeline <name>', 'only runs of this pipeline')
@@ -47,16 +49,20 @@ export function runsCommand(signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'compare',
-      'Compare two golden runs query by query.',
+      'Compare golden runs query by query; of more than two every pair, with p adjusted by Holm.',
       'recalld runs compare 20261119T154500Z-1b7c0d9e 20261120T154500Z-3f9a1c2b',
     )
       .argument('<baseline>', 'id of the run to compare with')
-      .argument('<candidate>', 'id of the run that is compared')
+      .argument('<candidates...>', 'ids of the runs that are compared')
       .option('--by <measure>', 'measure that orders the queries (default: ndcg at the largest cut-off)')
       .option('--limit <n>', 'most queries that are listed', parseCount, 20)
-      .action((baseline: string, candidate: string, options: CompareOptions) =>
-        compare(commandSettings(options.config, signal), baseline, candidate, options),
-      ),
+      .action((baseline: string, candidates: readonly string[], options: CompareOptions) => {
+        const settings = commandSettings(options.config, signal);
+        const [candidate, ...more] = candidates;
+        return candidate === undefined || more.length > 0
+          ? compareAll(settings, [baseline, ...candidates], options)
+          : compare(settings, baseline, candidate, options);
+      }),
   );
   return command;
 }
@@ -119,6 +125,19 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
     ]);
     printLine(`\n${formatTable(['query', 'outcome', 'documents or error', 'ms', 'attempts'], rows, 3)}`);
   }
+}
+
+async function compareAll(settings: CommandSettings, ids: readonly string[], options: CompareOptions): Promise<void> {
+  const { runs, compared } = await withCommandStore(settings, (store) => compareManyRuns(store, ids, storedComparison));
+  if (options.json === true) printJson(manyJson(ids, compared));
+  else {
+    const names = runs.map(
+      ({ id, goldenSet, goldenSetVersion, pipeline }) =>
+        `${id}: ${goldenSet} version ${goldenSetVersion} on ${pipeline}`,
+    );
+    printLine(formatMany(names, compared));
+  }
+  if (isWorseThanFirst(compared)) process.exitCode = EXIT_CHECK_FAILED;
 }
 
 async function compare(

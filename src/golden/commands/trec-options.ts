@@ -1,7 +1,7 @@
 /** What `eval` and `compare` ask alike: the judgments, the metrics and how a ranking is read. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey, type MetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import { type DuplicatePolicy, duplicatePolicies } from '../../ir/ranking.ts';
@@ -16,19 +16,16 @@ export interface TrecOptions {
 }
 
 /**
- * A command over judgments and runs, with the options that all of them have.
+ * Adds the options that all commands over judgments and runs have.
  *
  * @param runOptions flag and meaning of the options that name a run file
  */
-export function trecCommand(
-  name: string,
-  description: string,
+export function withTrecOptions(
+  command: Command,
   runOptions: readonly (readonly [flag: string, meaning: string])[],
   defaultMetrics: string,
 ): Command {
-  const command = new Command(name)
-    .description(description)
-    .requiredOption('--qrels <file>', 'judgments: TREC qrels, or qrels.tsv of BEIR');
+  command.requiredOption('--qrels <file>', 'judgments: TREC qrels, or qrels.tsv of BEIR');
   for (const [flag, meaning] of runOptions) command.requiredOption(flag, meaning);
   return command
     .option('--metrics <list>', 'metric keys, separated by commas', defaultMetrics)
@@ -42,7 +39,7 @@ export function trecCommand(
 }
 
 export const TREC_HELP = `
-Metrics: hit_rate@k precision@k recall@k f1@k mrr@k mrr map@k map dcg@k dcg ndcg@k ndcg ndcg_exp@k ndcg_exp unjudged@k
+Metrics: hit_rate@k precision@k recall@k f1@k mrr@k mrr map@k map cg@k cg dcg@k dcg ndcg@k ndcg ndcg_exp@k ndcg_exp unjudged@k
 
 Documents are ordered by score, ties by document id, both descending; the rank column is ignored, as in trec_eval.
 Means are over all judged queries: one without results scores 0 (trec_eval -c). Duplicates: collapse keeps the first

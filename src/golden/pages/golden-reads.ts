@@ -8,14 +8,16 @@ import { RecalldError } from '../../errors.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { findRun } from '../golden-routes.ts';
+import { answersByDocument, queriesByDocument } from '../rules/by-document.ts';
 import { type ListedQuery, queryViews } from '../rules/listed-queries.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { runMetricKeys, scoreQueries } from '../rules/score-run.ts';
 import { readRunTable } from '../runs/run-queries.ts';
+import { partsOfPipelineName } from '../watched-pipeline.ts';
 import { charted, type GoldenPageData } from './golden-page.tsx';
 import type { QueryPageData, QuerySide } from './query-page.tsx';
 import type { QueryRow, QueryTableData } from './query-table.tsx';
-import { chartedOfRun, type RunPageData } from './run-page.tsx';
+import { chartedOfRun, QUESTIONS_EXPLAINED, type RunPageData } from './run-page.tsx';
 
 const PAGE_SIZE = 25;
 
@@ -137,6 +139,7 @@ export async function readRunPage(
     isBaseline: pinned?.runId === run.id,
     diagnosis,
     queries: await readQueryTable(deps, run, against, showsText(deps, pipeline), query),
+    explained: query['explain'] === undefined ? null : await deps.explainRun(run.id, QUESTIONS_EXPLAINED),
   };
 }
 
@@ -149,30 +152,57 @@ export async function readQueryPage(
 ): Promise<QueryPageData> {
   const { against: wanted } = asked;
   const run = await findRun(deps.runs, runId);
-  const [[query], stale, other] = await Promise.all([
+  const [[stored], stale, other] = await Promise.all([
     deps.sets.someQueries(run.goldenSet, run.goldenSetVersion, { ids: [queryId] }),
     deps.runs.staleLabels(run.id),
     wanted === undefined ? otherRun(deps, run) : findRun(deps.runs, wanted),
   ]);
-  if (query === undefined) {
+  if (stored === undefined) {
     throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query of that id.`);
   }
+  // Of a shadow with other chunks both sides are shown by document.
+  const { chunkSeparator } = run.settings;
+  const [query = stored] = chunkSeparator === undefined ? [] : queriesByDocument([stored], chunkSeparator);
   const [after, before] = await Promise.all([
-    readSide(deps, run, query),
-    other === null ? null : readSide(deps, other, query),
+    readSide(deps, run, query, chunkSeparator),
+    other === null ? null : readSide(deps, other, query, chunkSeparator),
   ]);
+  const isShown = showsText(deps, run.pipeline);
+  const explained = asked['explain'] === undefined ? null : await deps.explainMisses(run.id, queryId);
   return {
     query,
-    showsText: showsText(deps, run.pipeline),
+    showsText: isShown,
+    words: isShown ? await wordsOf(deps, run.pipeline, [before, after], query, explained) : new Map(),
     after,
     before,
     stale: new Set(stale.flatMap((label) => (label.queryId === queryId ? [label.documentId] : []))),
-    explained: asked['explain'] === undefined ? null : await deps.explainMisses(run.id, queryId),
+    explained,
   };
 }
 
-async function readSide(deps: ConsoleDeps, run: GoldenRun, query: GoldenQuery): Promise<QuerySide> {
-  const answer = await deps.runReads.answer(run.id, query.id);
+/** From an answer asked now, else from the store; of both sides and what neither has. */
+async function wordsOf(
+  deps: ConsoleDeps,
+  pipeline: string,
+  sides: readonly (QuerySide | null)[],
+  { judgments }: GoldenQuery,
+  explained: QueryPageData['explained'],
+): Promise<ReadonlyMap<string, string>> {
+  const shown = sides.flatMap((side) => side?.answer?.documents.map(({ id }) => id) ?? []);
+  const told = explained?.[0]?.words ?? new Map<string, string>();
+  const ids = [...judgments.map(({ documentId }) => documentId), ...shown].filter((id) => !told.has(id));
+  return new Map([...(await deps.wordsOfDocuments(pipeline, ids)), ...told]);
+}
+
+async function readSide(
+  deps: ConsoleDeps,
+  run: GoldenRun,
+  query: GoldenQuery,
+  chunkSeparator: string | undefined,
+): Promise<QuerySide> {
+  const found = await deps.runReads.answer(run.id, query.id);
+  const [answer = found] =
+    found === null || chunkSeparator === undefined ? [] : answersByDocument([found], chunkSeparator);
   const { keys, columns } = scoreQueries([query], answer === null ? [] : [answer], run.settings);
   const scores = keys.map((key, index) => [formatMetricKey(key), columns[index]?.[0] ?? 0] as const);
   return { run, answer, scores: Object.fromEntries(scores) };
@@ -245,6 +275,7 @@ export async function deploymentsWithin(
 }
 
 export function showsText({ site }: ConsoleDeps, pipeline: string): boolean {
+  const shown = partsOfPipelineName(pipeline).pipeline;
   // A pipeline that is no longer in the config had its texts stored by rules that nobody knows now.
-  return site.pipelines.find(({ name }) => name === pipeline)?.showsText ?? false;
+  return site.pipelines.find(({ name }) => name === shown)?.showsText ?? false;
 }

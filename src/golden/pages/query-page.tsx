@@ -5,9 +5,11 @@ import { Badge, Instant, Missing } from '../../console/components/values.tsx';
 import { compact, score } from '../../console/format.ts';
 import { runPath, runQueryPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
+import { verdictWords } from '../../explain/explain-answer.ts';
 import type { Explained } from '../../explain/misses.ts';
 import type { GoldenQuery, Judgment, RetrievedDocument } from '../../model.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
+import { partsOfPipelineName } from '../watched-pipeline.ts';
 import { Difference } from './query-table.tsx';
 
 export interface QuerySide {
@@ -22,6 +24,8 @@ export interface QueryPageData {
   readonly query: GoldenQuery;
   /** False where the config has no text of this pipeline shown. */
   readonly showsText: boolean;
+  /** First words of documents, by id. */
+  readonly words: ReadonlyMap<string, string>;
   readonly after: QuerySide;
   /** Null: there is no run to compare with. */
   readonly before: QuerySide | null;
@@ -32,15 +36,16 @@ export interface QueryPageData {
 }
 
 export function QueryPage({ frame, data }: { readonly frame: Frame; readonly data: QueryPageData }) {
-  const { query, showsText, after, before, stale, explained } = data;
+  const { query, showsText, words, after, before, stale, explained } = data;
   const { run } = after;
+  const { pipeline, shadow } = partsOfPipelineName(run.pipeline);
   const sides = sideBySide(before?.answer?.documents ?? [], after.answer?.documents ?? [], query.judgments);
   return (
     <Page
       frame={frame}
       title={`Query ${query.id}`}
-      pipeline={run.pipeline}
-      section="golden"
+      pipeline={pipeline}
+      section={shadow === null ? 'golden' : 'shadow'}
       hasRange={false}
       aside={<a href={within(frame.range, runPath(run.id))}>Run {run.id}</a>}
     >
@@ -74,7 +79,14 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
               todo="Pin a baseline, or wait for the next run of this set."
             />
           ) : (
-            <Documents caption="Documents before" side={before} documents={sides.before} stale={stale} move={leaves} />
+            <Documents
+              caption="Documents before"
+              side={before}
+              documents={sides.before}
+              stale={stale}
+              words={words}
+              move={leaves}
+            />
           )}
         </Section>
         <Section
@@ -91,6 +103,7 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
             side={after}
             documents={sides.after}
             stale={stale}
+            words={words}
             move={before === null ? null : comes}
           />
         </Section>
@@ -103,7 +116,7 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
           </p>
         ) : null}
         {sides.missed.length === 0 ? (
-          <p class="lead">Every relevant document was retrieved {before === null ? '' : 'on one of the sides'}.</p>
+          <p class="lead">Every relevant document was retrieved.</p>
         ) : (
           <Table
             caption="Relevant documents that were not retrieved"
@@ -117,7 +130,7 @@ export function QueryPage({ frame, data }: { readonly frame: Frame; readonly dat
             rows={sides.missed.map(({ documentId, grade }) => ({
               key: documentId,
               cells: [
-                <code>{documentId}</code>,
+                <Named id={documentId} words={words} />,
                 grade,
                 stale.has(documentId) ? <Badge tone="warning">gone: the label is stale</Badge> : 'yes, as far as known',
                 ...(explained === null
@@ -141,15 +154,17 @@ function Why({ explained }: { readonly explained: Explained | undefined }) {
   const { verdict, evidence, action } = explained;
   return (
     <>
-      <Badge tone={verdict === 'returned' ? 'ok' : 'warning'}>{verdict.replaceAll('_', ' ')}</Badge>{' '}
-      {evidence.join(' ')} {action}
+      <Badge tone={verdict === 'returned' ? 'ok' : 'warning'}>{verdictWords(explained)}</Badge> {evidence.join(' ')}{' '}
+      {action}
     </>
   );
 }
 
-function tagFacts({ tags, judgments }: GoldenQuery): Fact[] {
+function tagFacts({ tags, judgments, noAnswer }: GoldenQuery): Fact[] {
   return [
-    { name: 'Judged documents', value: judgments.length },
+    noAnswer === true
+      ? { name: 'Answer', value: 'none', detail: 'an empty answer is right' }
+      : { name: 'Judged documents', value: judgments.length },
     ...Object.entries(tags).map(([name, value]) => ({ name, value })),
   ];
 }
@@ -197,11 +212,12 @@ interface DocumentsProps {
   readonly side: QuerySide;
   readonly documents: readonly RankedDocument[];
   readonly stale: ReadonlySet<string>;
+  readonly words: ReadonlyMap<string, string>;
   /** How a document moved; null where there is nothing to move from. */
   readonly move: ((document: RankedDocument) => Move) | null;
 }
 
-function Documents({ caption, side, documents, stale, move }: DocumentsProps) {
+function Documents({ caption, side, documents, stale, words, move }: DocumentsProps) {
   const { answer } = side;
   if (answer === null) return <Empty why="This run has no answer to the query: it was not asked, or not yet." />;
   if (documents.length === 0) {
@@ -227,7 +243,7 @@ function Documents({ caption, side, documents, stale, move }: DocumentsProps) {
           key: document.id,
           cells: [
             document.rank,
-            <code class="document">{document.id}</code>,
+            <Named id={document.id} words={words} />,
             <Grade grade={document.grade} isStale={stale.has(document.id)} />,
             ...(move === null ? [] : [<MoveMark move={move(document)} />]),
             document.score === null ? '' : compact(document.score),
@@ -238,6 +254,16 @@ function Documents({ caption, side, documents, stale, move }: DocumentsProps) {
         {answer.latencyMs === null ? '' : `Answered in ${compact(Math.round(answer.latencyMs))} ms`}
         {answer.attempts > 1 ? `, at attempt ${answer.attempts}` : ''}
       </p>
+    </>
+  );
+}
+
+function Named({ id, words }: { readonly id: string; readonly words: ReadonlyMap<string, string> }) {
+  const known = words.get(id);
+  return (
+    <>
+      <code class="document">{id}</code>
+      {known === undefined ? null : <span class="why">{known}</span>}
     </>
   );
 }
@@ -292,7 +318,7 @@ interface RankedDocument {
 interface SideBySide {
   readonly before: readonly RankedDocument[];
   readonly after: readonly RankedDocument[];
-  /** Judged with a grade above 0 and on neither side, the highest grade first. */
+  /** Judged with a grade above 0 and not there now, the highest grade first. */
   readonly missed: readonly Judgment[];
 }
 
@@ -318,7 +344,7 @@ export function sideBySide(
     before: ranked(before, old, now),
     after: ranked(after, now, old),
     missed: judgments
-      .filter(({ documentId, grade }) => grade > 0 && !old.has(documentId) && !now.has(documentId))
+      .filter(({ documentId, grade }) => grade > 0 && !now.has(documentId))
       .toSorted((a, b) => b.grade - a.grade),
   };
 }

@@ -12,13 +12,18 @@ import { NoteForm, Notes } from '../../deployments/notes.tsx';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
+import { countsOf, verdictWords } from '../../explain/explain-answer.ts';
+import type { ExplainedRun } from '../../explain/misses.ts';
 import type { Verdict } from '../../model.ts';
+import { percent } from '../../text/spelling.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import type { RunSummaryJson } from '../run-summary-schema.ts';
 import type { HistoricRun } from '../sql/run-results.ts';
+import { partsOfPipelineName } from '../watched-pipeline.ts';
 import { charted, pointsOf, runTones } from './golden-page.tsx';
 import { QueryTable, type QueryTableData } from './query-table.tsx';
 import { ScoreTable } from './score-table.tsx';
+import { StagesSection } from './stages-part.tsx';
 
 export interface RunPageData {
   readonly run: GoldenRun;
@@ -31,7 +36,12 @@ export interface RunPageData {
   /** Of the alarm that the run was part of; null for none. */
   readonly diagnosis: Incident | null;
   readonly queries: QueryTableData;
+  /** Why misses did not come back, asked just now; null: nobody asked for it. */
+  readonly explained: ExplainedRun | null;
 }
+
+/** Each takes about five calls of the retriever. */
+export const QUESTIONS_EXPLAINED = 20;
 
 /** More would bury the scores. */
 const MOST_FORBIDDEN = 50;
@@ -40,17 +50,18 @@ const MOST_FORBIDDEN = 50;
 export const chartedOfRun = charted.slice(0, 2);
 
 export function RunPage({ frame, data }: { readonly frame: Frame; readonly data: RunPageData }) {
-  const { run, summary, history, deployments, notes, isBaseline, diagnosis, queries } = data;
+  const { run, summary, history, deployments, notes, isBaseline, diagnosis, queries, explained } = data;
   const { range, visitor } = frame;
   const back = runPath(run.id);
+  const { pipeline, shadow } = partsOfPipelineName(run.pipeline);
   const formToken = visitor?.canAct === true ? visitor.formToken : null;
   const from = history[0] === undefined || history[0].startedAt > range.from ? range.from : history[0].startedAt;
   return (
     <Page
       frame={frame}
-      title={`Run of ${run.goldenSet}`}
-      pipeline={run.pipeline}
-      section="golden"
+      title={`Run of ${run.goldenSet}${shadow === null ? '' : ` by ${shadow}`}`}
+      pipeline={pipeline}
+      section={shadow === null ? 'golden' : 'shadow'}
       aside={
         run.status === 'completed' && summary.checks.length > 0 ? (
           <VerdictBadge verdict={summary.verdict} />
@@ -70,9 +81,13 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
         id="run"
         title={run.id}
         aside={
-          <a href={within(range, pipelinePath(run.pipeline, 'golden'), { set: run.goldenSet })}>
-            All runs of {run.goldenSet}
-          </a>
+          shadow === null ? (
+            <a href={within(range, pipelinePath(pipeline, 'golden'), { set: run.goldenSet })}>
+              All runs of {run.goldenSet}
+            </a>
+          ) : (
+            <a href={pipelinePath(pipeline, 'shadow')}>What is known of {shadow}</a>
+          )
         }
       >
         <Facts facts={factsOf(run, summary)} />
@@ -145,6 +160,7 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
           ) : null}
         </Section>
       )}
+      {summary.no_answer === null ? null : <FalseAnswers runId={run.id} found={summary.no_answer} frame={frame} />}
       <Section
         id="scores"
         title="Scores"
@@ -156,6 +172,10 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
       >
         <ScoreTable summary={summary} range={range} />
       </Section>
+      {run.stages === null ? null : <StagesSection stages={run.stages} />}
+      {run.status === 'completed' && shadow === null ? (
+        <Misses runId={run.id} explained={explained} frame={frame} />
+      ) : null}
       <Section id="trend" title="Where it stands" lead="Completed runs of this set; numbered lines are deployments.">
         <div class="charts">
           {chartedOfRun.map(({ measure, name }) => (
@@ -176,6 +196,93 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
       </Section>
       <QueryTable frame={frame} run={run} data={queries} />
     </Page>
+  );
+}
+
+interface MissesProps {
+  readonly runId: string;
+  readonly explained: ExplainedRun | null;
+  readonly frame: Frame;
+}
+
+function Misses({ runId, explained, frame }: MissesProps) {
+  const { range } = frame;
+  if (explained === null)
+    return (
+      <Section id="misses" title="Why relevant documents were missed">
+        <p>
+          <a href={`${within(range, runPath(runId), { explain: 'now' })}#misses`}>Ask why now</a>: retriever and store
+          are asked the first {QUESTIONS_EXPLAINED} questions with misses again, about five times each.
+        </p>
+      </Section>
+    );
+  const { misses, explained: told } = explained;
+  const counts = countsOf(told).map(([words, number]) => `${count(number)} ${words}`);
+  const sum =
+    told.length === 0 ? 'Nothing was missed.' : `Of ${plural(told.length, 'miss', 'misses')}: ${counts.join(', ')}.`;
+  return (
+    <Section
+      id="misses"
+      title="Why relevant documents were missed"
+      lead={
+        misses > told.length ? `${sum} The run has ${count(misses)}; recalld explain --run ${runId} takes more.` : sum
+      }
+    >
+      {told.length === 0 ? null : (
+        <Table
+          caption="Missed documents, asked now"
+          columns={[{ title: 'Query' }, { title: 'Document' }, { title: 'Verdict' }]}
+          rows={told.map((one) => ({
+            key: `${one.queryId} ${one.document}`,
+            cells: [
+              <a href={within(range, runQueryPath(runId, one.queryId ?? ''))}>{one.queryId}</a>,
+              <code class="document">{one.document}</code>,
+              <>
+                {verdictWords(one)}
+                <span class="why">{one.evidence.join(' ')}</span>
+              </>,
+            ],
+          }))}
+        />
+      )}
+    </Section>
+  );
+}
+
+interface FalseAnswersProps {
+  readonly runId: string;
+  readonly found: NonNullable<RunSummaryJson['no_answer']>;
+  readonly frame: Frame;
+}
+
+function FalseAnswers({ runId, found, frame }: FalseAnswersProps) {
+  const { false_answer_ratio: ratio, ci_low: low, ci_high: high, n, answered, failed, worst } = found;
+  return (
+    <Section
+      id="no-answer"
+      title="Questions without an answer"
+      lead={`${count(answered)} of ${count(n)} were answered and ${count(failed)} failed: ${percent(ratio)}, 95 % ${percent(low)} to ${percent(high)}. An empty answer is right.`}
+    >
+      {worst.length === 0 ? null : (
+        <Table
+          caption="Questions that were answered though nothing answers them"
+          columns={[
+            { title: 'Query' },
+            { title: 'Documents', isNumber: true },
+            { title: 'Highest score', isNumber: true },
+          ]}
+          rows={worst.map(({ query, documents, score: highest }) => ({
+            key: query,
+            cells: [
+              <a href={within(frame.range, runQueryPath(runId, query))}>{query}</a>,
+              count(documents),
+              highest === null ? '' : score(highest),
+            ],
+          }))}
+        />
+      )}
+      {answered > worst.length ? <p class="lead">And {count(answered - worst.length)} more.</p> : null}
+    </Section>
   );
 }
 

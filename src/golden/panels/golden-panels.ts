@@ -2,7 +2,7 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { graph, withBand } from '../../dashboards/panels.ts';
-import { maxBy, type PromQuery } from '../../dashboards/promql.ts';
+import { maxBy, type PromQuery, storedIncreaseBy } from '../../dashboards/promql.ts';
 import { type GoldenMeasure, goldenMeasures } from '../rules/score-run.ts';
 
 export const measureTitles: Readonly<Record<GoldenMeasure, string>> = {
@@ -198,13 +198,13 @@ export function schedulePanels(): Builder<Panel>[] {
   return [
     graph({
       title: 'Planned runs that did not start',
-      description: 'Within the last 24 hours, by reason.',
+      description: 'Between two points of the graph, by reason.',
       unit: 'short',
       min: 0,
       width: 8,
       queries: [
         {
-          expr: maxBy(['purpose', 'reason'], 'recalld_golden_ticks_skipped'),
+          expr: storedIncreaseBy(['purpose', 'reason'], 'recalld_golden_ticks_skipped_total'),
           legend: '{{purpose}}: {{reason}}',
         },
       ],

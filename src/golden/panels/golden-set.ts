@@ -2,7 +2,7 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../dashboards/frame.ts';
-import { graph, metricTable, stat } from '../../dashboards/panels.ts';
+import { graph, metricTable, stat, withBand } from '../../dashboards/panels.ts';
 import { maxBy } from '../../dashboards/promql.ts';
 import type { DashboardSettings } from '../../dashboards/settings.ts';
 import { dashboardUids } from '../../metrics/alert-rules.ts';
@@ -137,7 +137,97 @@ function baseline(): Builder<Panel>[] {
       queries: [
         { expr: maxBy(['measure'], 'recalld_golden_baseline_queries', where), legend: '{{measure}}@$k' },
         { expr: maxBy(['k'], 'recalld_golden_rbo_queries'), legend: 'stability, rbo@{{k}}' },
+        { expr: maxBy([], 'recalld_golden_no_answer_queries'), legend: 'without an answer' },
+        { expr: maxBy([], 'recalld_golden_context_queries'), legend: 'with texts' },
       ],
+    }),
+  ];
+}
+
+/** A mean with its 95 % bounds. */
+function banded(
+  metric:
+    | 'recalld_golden_context_characters'
+    | 'recalld_golden_context_repeated_ratio'
+    | 'recalld_golden_false_answer_ratio',
+  legend: string,
+) {
+  return withBand({ expr: maxBy([], metric), legend }, maxBy([], `${metric}_ci_low`), maxBy([], `${metric}_ci_high`));
+}
+
+function stageGraphs(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Loss by stage',
+      description:
+        'Mean share of the relevant documents that each stage of the retriever loses, stacked: what is left up to 1 is found. Empty when the retriever tells of no stages.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      isStacked: true,
+      queries: [{ expr: maxBy(['stage'], 'recalld_golden_stage_lost_ratio'), legend: '{{stage}}' }],
+    }),
+    graph({
+      title: 'Recall by stage',
+      description:
+        'Mean share of the relevant documents that each stage hands on, with its 95 % confidence interval. The first is the ceiling of all that follow.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: withBand(
+        { expr: maxBy(['stage'], 'recalld_golden_stage_recall'), legend: '{{stage}}' },
+        maxBy(['stage'], 'recalld_golden_stage_recall_ci_low'),
+        maxBy(['stage'], 'recalld_golden_stage_recall_ci_high'),
+      ),
+    }),
+    graph({
+      title: 'Moved by a stage',
+      description:
+        'Questions that a stage such as a reranker moved into the first k or out of it, of those in the table of the run.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [
+        {
+          expr: maxBy(['stage', 'direction'], 'recalld_golden_stage_moved_queries'),
+          legend: '{{direction}}: {{stage}}',
+        },
+        { expr: maxBy([], 'recalld_golden_stage_queries'), legend: 'questions' },
+      ],
+    }),
+    graph({
+      title: 'Time of a stage',
+      description: '95th percentile of the own time of each stage; absent where it is not told.',
+      unit: 's',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy(['stage'], 'recalld_golden_stage_latency_p95_seconds'), legend: '{{stage}}' }],
+    }),
+  ];
+}
+
+function contextGraphs(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Length of the context',
+      description:
+        'Mean characters of the retrieved texts of a question, with the 95 % confidence interval; a token is about four of English. Empty when the retriever gives no texts.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: banded('recalld_golden_context_characters', 'characters'),
+    }),
+    graph({
+      title: 'Repeated context',
+      description:
+        'Mean share of the retrieved text that an earlier document of the same answer said already, with its 95 % confidence interval.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: banded('recalld_golden_context_repeated_ratio', 'repeated'),
     }),
   ];
 }
@@ -170,6 +260,17 @@ function labelsAndRuns(): Builder<Panel>[] {
       width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_forbidden_results'), legend: 'came back' }],
     }),
+    graph({
+      title: 'False answers',
+      description:
+        'Share of the questions without an answer that were answered nevertheless, or failed, with its 95 % confidence interval; absent when the set has none.',
+      unit: 'percentunit',
+      min: 0,
+      max: 1,
+      width: 8,
+      queries: banded('recalld_golden_false_answer_ratio', 'answered'),
+    }),
+    ...contextGraphs(),
     graph({
       title: 'Judged share of the top $k',
       description: 'A fall means new documents without a judgment, not necessarily worse ones.',
@@ -235,6 +336,7 @@ export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
         { title: 'Scores', panels: goldenMeasures.map((measure) => scoreGraph(measure, 12)) },
         { title: 'Segments', panels: segments() },
         { title: 'Against the baseline', panels: baseline() },
+        { title: 'Stages', panels: stageGraphs() },
         { title: 'Labels and runs', panels: labelsAndRuns() },
         { title: 'Live traffic', panels: liveMixPanels() },
         { title: 'Schedule and sentinel', panels: schedulePanels() },

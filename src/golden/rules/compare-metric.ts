@@ -1,5 +1,5 @@
 /** Paired comparison of one metric of two runs over the same queries. */
-import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
+import { formatMetricKey, isUnbounded, type MetricKey } from '../../ir/metric-key.ts';
 import { mean, meanInterval } from '../../stats/descriptive.ts';
 import {
   chiSquareQuantile,
@@ -109,7 +109,7 @@ export function compareMetric(
     variance === null
       ? atLeast(judgeByQueries(differences, test, randomization.p, hits, noise, settings), test, accepted, settings)
       : judgeByVariance(test, variance, settings);
-  const limit = key.measure === 'dcg' ? Number.POSITIVE_INFINITY : 1;
+  const limit = isUnbounded(key.measure) ? Number.POSITIVE_INFINITY : 1;
   const judged: JudgedDifference = {
     measure: key.measure,
     difference: test.mean,

@@ -1,4 +1,5 @@
 /** A table of questions and documents: which column plays which part, and what a row adds to a golden set. */
+import { contentId } from '../../text/content-id.ts';
 import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
 import { goldenLimits, parseGrade, tagKeyProblem } from './golden-set.ts';
 import type { GoldenSetBuilder } from './golden-set-builder.ts';
@@ -24,10 +25,12 @@ export function unguardCell(cell: string): string {
 /** Names are compared in lower case, with spaces and hyphens read as underscores. */
 const columnNames = [
   ['question', ['question', 'query', 'text']],
-  ['document', ['document', 'document_id', 'doc', 'doc_id', 'corpus_id']],
-  ['grade', ['grade', 'relevance', 'score']],
+  ['document', ['document', 'document_id', 'doc', 'doc_id', 'docid', 'corpus_id']],
+  ['documentText', ['document_text']],
+  ['grade', ['grade', 'relevance', 'score', 'rating']],
   ['queryId', ['query_id', 'qid']],
   ['forbidden', ['forbidden']],
+  ['noAnswer', ['no_answer']],
 ] as const satisfies readonly (readonly [string, readonly string[]])[];
 
 type Role = (typeof columnNames)[number][0];
@@ -35,11 +38,15 @@ type Role = (typeof columnNames)[number][0];
 export interface CsvColumns {
   readonly width: number;
   readonly question: number;
-  readonly document: number;
+  /** At least one of the two that say which document it is. */
+  readonly document: number | null;
+  readonly documentText: number | null;
   readonly grade: number | null;
   readonly queryId: number | null;
   /** Whether the document must never come back. */
   readonly forbidden: number | null;
+  /** Whether nothing answers the question. */
+  readonly noAnswer: number | null;
   /** Every other named column; one without a name is absent and must stay empty. */
   readonly tags: readonly { readonly index: number; readonly key: string }[];
 }
@@ -78,10 +85,12 @@ export function parseCsvHeader(cells: readonly string[], place: SourcePlace): Cs
   return {
     width: cells.length,
     question: required(found, 'question', place),
-    document: required(found, 'document', place),
+    document: found.has('documentText') ? (found.get('document') ?? null) : required(found, 'document', place),
+    documentText: found.get('documentText') ?? null,
     grade: found.get('grade') ?? null,
     queryId: found.get('queryId') ?? null,
     forbidden: found.get('forbidden') ?? null,
+    noAnswer: found.get('noAnswer') ?? null,
     tags,
   };
 }
@@ -106,7 +115,8 @@ export function addCsvRow(
       `has ${cells.length} cells, but the header has ${columns.width}; put double quotes around text that holds the delimiter`,
     );
   }
-  const named = new Set([columns.question, columns.document, columns.grade, columns.queryId, columns.forbidden]);
+  const { question, grade, queryId: idColumn, forbidden, noAnswer } = columns;
+  const named = new Set([question, columns.document, columns.documentText, grade, idColumn, forbidden, noAnswer]);
   for (const { index } of columns.tags) named.add(index);
   const unnamed = cells.findIndex((value, index) => value.trim() !== '' && !named.has(index));
   if (unnamed !== -1) {
@@ -121,15 +131,29 @@ export function addCsvRow(
     place,
     rowsAsQueries ? 'separate' : 'join',
   );
-  const isForbidden = truthOf(cell(columns.forbidden).trim(), place);
+  const document = documentOf(cell(columns.document), cell(columns.documentText), place);
+  const isForbidden = truthOf('forbidden', cell(forbidden).trim(), place);
+  if (truthOf('no_answer', cell(noAnswer).trim(), place)) {
+    const hasMore = isForbidden || document.trim() !== '' || cell(grade).trim() !== '';
+    if (hasMore) throw malformed(place, 'says no_answer and names a document or a grade; leave these cells empty');
+    return builder.addNoAnswer(queryId, place);
+  }
   if (isForbidden && cell(columns.grade).trim() !== '')
     throw malformed(place, 'forbids a document and grades it; leave one of the two cells empty');
-  if (cell(columns.document).trim() === '') {
+  if (document.trim() === '') {
     if (isForbidden) throw malformed(place, 'forbids no document; write its id under document');
     return;
   }
-  if (isForbidden) return builder.addForbidden(queryId, cell(columns.document), place);
-  builder.addJudgment(queryId, cell(columns.document), gradeOf(cell(columns.grade).trim(), place), place);
+  if (isForbidden) return builder.addForbidden(queryId, document, place);
+  builder.addJudgment(queryId, document, gradeOf(cell(columns.grade).trim(), place), place);
+}
+
+/** The id of a cell, or the one that is made of a text; empty where both are. */
+function documentOf(id: string, text: string, place: SourcePlace): string {
+  const ofText = contentId(text);
+  if (ofText === null) return id;
+  if (id.trim() === '') return ofText;
+  throw malformed(place, 'has the id of a document and its text; leave one of the two cells empty');
 }
 
 function roleOf(name: string, place: SourcePlace): Role | null {
@@ -157,10 +181,10 @@ function required(found: ReadonlyMap<Role, number>, role: 'question' | 'document
   );
 }
 
-function truthOf(text: string, place: SourcePlace): boolean {
+function truthOf(column: string, text: string, place: SourcePlace): boolean {
   if (/^(true|yes|1)$/i.test(text)) return true;
   if (/^(|false|no|0)$/i.test(text)) return false;
-  throw malformed(place, `has ${quoted(text)} under forbidden; write true, or leave the cell empty`);
+  throw malformed(place, `has ${quoted(text)} under ${column}; write true, or leave the cell empty`);
 }
 
 function gradeOf(text: string, place: SourcePlace): number {

@@ -13,7 +13,7 @@ const notTrec = 'use --format jsonl, beir or csv';
  * @throws RecalldError export_impossible for tags, for a text with a tab or a line break, and for an id with a space
  */
 function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
-  refuseForbidden('TREC', queries);
+  refuseUnjudged('TREC', queries);
   for (const query of queries) refuseTrec(query);
   const rows = queries.map(({ id, text }) => `${id}\t${text}`);
   // Without a header of its own, a first query that reads like one would be taken for it.
@@ -42,11 +42,13 @@ function refuseTrec({ id, text, tags, judgments }: GoldenQuery): void {
   }
 }
 
-/** Neither TREC nor BEIR has a place for them. @throws RecalldError export_impossible */
-function refuseForbidden(format: string, queries: readonly GoldenQuery[]): void {
-  const found = queries.find(({ forbidden = [] }) => forbidden.length > 0);
-  if (found !== undefined)
-    throw cannotHold(format, found.id, 'it has forbidden documents', 'use --format jsonl or csv');
+/** Neither TREC nor BEIR has a place for what is no judgment. @throws RecalldError export_impossible */
+function refuseUnjudged(format: string, queries: readonly GoldenQuery[]): void {
+  for (const { id, forbidden = [], noAnswer } of queries) {
+    const problem =
+      forbidden.length > 0 ? 'it has forbidden documents' : noAnswer === true ? 'it is marked no_answer' : null;
+    if (problem !== null) throw cannotHold(format, id, problem, 'use --format jsonl or csv');
+  }
 }
 
 function readsLikeHeader(query: GoldenQuery | undefined): boolean {
@@ -57,7 +59,7 @@ const ownColumns = ['query_id', 'question', 'document', 'grade'];
 const notCsv = 'use --format jsonl or beir';
 
 /**
- * CSV (RFC 4180): a row for each judgment and each forbidden document, a column for each tag; every cell is in double quotes, and none is a formula for a spreadsheet.
+ * CSV (RFC 4180): a row for each judgment, each forbidden document and each question without an answer, a column for each tag; every cell is in double quotes, and none is a formula for a spreadsheet.
  *
  * @throws RecalldError export_impossible for a tag named as one of our ownColumns, for more tags than ownColumns may be, and
  * for a text with CRLF, which would come back as LF
@@ -65,17 +67,21 @@ const notCsv = 'use --format jsonl or beir';
 function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
   const tags = [...new Set(queries.flatMap((query) => Object.keys(query.tags)))];
   for (const query of queries) refuseCsv(query, tags.length);
-  const hasForbidden = queries.some(({ forbidden = [] }) => forbidden.length > 0);
-  const rows = queries.flatMap(({ id, text, tags: own, judgments, forbidden = [] }) => {
+  const marks = [
+    ...(queries.some(({ forbidden = [] }) => forbidden.length > 0) ? ['forbidden'] : []),
+    ...(queries.some(({ noAnswer }) => noAnswer === true) ? ['no_answer'] : []),
+  ];
+  const rows = queries.flatMap(({ id, text, tags: own, judgments, forbidden = [], noAnswer }) => {
     const tagged = tags.map((tag) => (Object.hasOwn(own, tag) ? (own[tag] ?? '') : ''));
-    const rowOf = (document: string, grade: string, mark: string): string =>
-      csvRow([id, text, document, grade, ...(hasForbidden ? [mark] : []), ...tagged]);
+    const rowOf = (document: string, grade: string, marked?: string): string =>
+      csvRow([id, text, document, grade, ...marks.map((mark) => (mark === marked ? 'true' : '')), ...tagged]);
     return [
-      ...judgments.map(({ documentId, grade }) => rowOf(documentId, String(grade), '')),
-      ...forbidden.map((pattern) => rowOf(pattern, '', 'true')),
+      ...judgments.map(({ documentId, grade }) => rowOf(documentId, String(grade))),
+      ...forbidden.map((pattern) => rowOf(pattern, '', 'forbidden')),
+      ...(noAnswer === true ? [rowOf('', '', 'no_answer')] : []),
     ];
   });
-  const columns = [...ownColumns, ...(hasForbidden ? ['forbidden'] : []), ...tags];
+  const columns = [...ownColumns, ...marks, ...tags];
   return [{ path: null, text: joinLines([csvRow(columns), ...rows]) }];
 }
 
@@ -110,6 +116,7 @@ function exportJsonLines(queries: readonly GoldenQuery[]): ExportFile[] {
       ...(Object.keys(query.tags).length === 0 ? {} : { tags: query.tags }),
       judgments: query.judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
       ...(query.forbidden === undefined ? {} : { forbidden: query.forbidden }),
+      ...(query.noAnswer === undefined ? {} : { no_answer: true }),
     }),
   );
   return [{ path: null, text: joinLines(lines) }];
@@ -149,7 +156,7 @@ function joinLines(lines: readonly string[]): string {
 
 /** BEIR: queries.jsonl with the tags as metadata, and qrels/test.tsv. The corpus is not ours to export. */
 function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
-  refuseForbidden('BEIR', queries);
+  refuseUnjudged('BEIR', queries);
   const lines = queries.map((query) =>
     jsonLine('BEIR', query, {
       _id: query.id,
@@ -168,15 +175,17 @@ function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
 
 /** A question a line; nothing else has a place there. @throws RecalldError export_impossible */
 function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
-  for (const { id, text, tags, judgments, forbidden = [] } of queries) {
+  for (const { id, text, tags, judgments, forbidden = [], noAnswer } of queries) {
     const problem =
       judgments.length + forbidden.length > 0
         ? 'it has judgments'
-        : Object.keys(tags).length > 0
-          ? 'it has tags'
-          : /[\r\n]/.test(text)
-            ? 'its text has a line break'
-            : null;
+        : noAnswer === true
+          ? 'it is marked no_answer'
+          : Object.keys(tags).length > 0
+            ? 'it has tags'
+            : /[\r\n]/.test(text)
+              ? 'its text has a line break'
+              : null;
     if (problem !== null) throw cannotHold('A list of questions', id, problem, 'use --format jsonl');
   }
   return [{ path: null, text: joinLines(queries.map(({ text }) => text)) }];
@@ -201,7 +210,9 @@ export function exportGoldenSet(queries: readonly GoldenQuery[], format: GoldenF
     throw new RecalldError('golden_set_empty', 'The golden set holds no queries, so there is nothing to export.');
   }
   if (format === 'questions') return exportQuestions(queries);
-  const unjudged = queries.find(({ judgments, forbidden = [] }) => judgments.length + forbidden.length === 0);
+  const unjudged = queries.find(
+    ({ judgments, forbidden = [], noAnswer }) => judgments.length + forbidden.length === 0 && noAnswer !== true,
+  );
   if (unjudged !== undefined) {
     throw new RecalldError(
       'export_impossible',

@@ -28,6 +28,10 @@ const sentences = [
     'forbidden_unknown_query',
     'Forbidden documents left out because their query is not among the queries: {n} (first: {first}).',
   ],
+  [
+    'no_answer_judged',
+    'Judgments left out because their query has no answer, so that every grade is 0: {n} (first: {first}).',
+  ],
   ['judgment_repeated', 'Judgments that repeat an earlier one and were merged with it: {n} (first: {first}).'],
   [
     'row_joined',
@@ -87,6 +91,8 @@ interface Entry extends Question {
   readonly judgments: Map<string, { readonly grade: number; readonly place: SourcePlace }>;
   /** With the place of the first time that each is named. */
   readonly forbidden: Map<string, SourcePlace>;
+  /** Where it says that it has no answer; null where it does not. */
+  noAnswer: SourcePlace | null;
   repeats: number;
 }
 
@@ -183,11 +189,18 @@ export class GoldenSetBuilder {
       );
   }
 
+  /** Says that nothing answers a query of the set. */
+  addNoAnswer(queryId: string, place: SourcePlace): void {
+    const entry = this.#entries.get(queryId);
+    if (entry !== undefined) entry.noAnswer ??= place;
+  }
+
   /** Adds a query that the set may not have yet, with its judgments. @throws as addQuery, addJudgment, addForbidden */
   addLine(line: GoldenLine, place: SourcePlace): void {
     const id = this.addQuery(line, place, 'reject');
     for (const { documentId, grade } of line.judgments) this.addJudgment(id, documentId, grade, place);
     for (const pattern of line.forbidden) this.addForbidden(id, pattern, place);
+    if (line.noAnswer) this.addNoAnswer(id, place);
   }
 
   /** Every document that some query has a judgment for. */
@@ -200,24 +213,29 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * The queries with a judgment or a forbidden document, in the order they were added. `source` is the name of the file
+   * The queries with a judgment, a forbidden document or no answer, in the order they were added. `source` is the name of the file
    * or folder, for the message; `isUnjudged` keeps all.
    * @throws RecalldError `golden_set_empty` when there are no queries, no judgments, or none that belong together, and
-   * `file_malformed` for a relevant document that is forbidden.
+   * `file_malformed` for a relevant document that is forbidden, or that answers a query without an answer.
    */
   finish(source: string, isUnjudged = false): Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts'> {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
-    for (const [id, { text, tags, place, judgments, forbidden }] of this.#entries) {
-      if (judgments.size === 0 && forbidden.size === 0 && !isUnjudged) {
+    for (const [id, { text, tags, place, judgments, forbidden, noAnswer }] of this.#entries) {
+      if (judgments.size === 0 && forbidden.size === 0 && noAnswer === null && !isUnjudged) {
         this.warnings.count('query_unjudged', place);
         continue;
       }
-      const list = Array.from(judgments, ([documentId, { grade }]) => ({ documentId, grade }));
+      const list = noAnswer === null ? Array.from(judgments, ([documentId, { grade }]) => ({ documentId, grade })) : [];
+      if (noAnswer !== null) this.#leaveOut(judgments, noAnswer);
       if (list.length > 0 && list.every(({ grade }) => grade === 0)) this.warnings.count('query_all_zero', place);
       const query: GoldenQuery = { id, text, tags, judgments: list };
       refuseRelevant(list, forbidden);
-      queries.push(forbidden.size === 0 ? query : { ...query, forbidden: [...forbidden.keys()] });
+      queries.push({
+        ...query,
+        ...(forbidden.size === 0 ? {} : { forbidden: [...forbidden.keys()] }),
+        ...(noAnswer === null ? {} : { noAnswer: true }),
+      });
       judgmentCount += list.length;
     }
     if (queries.length === 0) {
@@ -234,9 +252,29 @@ export class GoldenSetBuilder {
     };
   }
 
+  /** The judgments of a query that says it has no answer. */
+  #leaveOut(judgments: Entry['judgments'], noAnswer: SourcePlace): void {
+    for (const [documentId, { grade, place }] of judgments) {
+      if (grade > 0)
+        throw malformed(
+          noAnswer,
+          `says that a query has no answer, but ${at(place)} judges ${quoted(documentId)} relevant to it; keep one of the two`,
+        );
+      this.warnings.count('no_answer_judged', place);
+    }
+  }
+
   #insert(id: string, question: Question, place: SourcePlace): string {
     const { text, tags } = question;
-    this.#entries.set(id, { text, tags, place, judgments: new Map(), forbidden: new Map(), repeats: 0 });
+    this.#entries.set(id, {
+      text,
+      tags,
+      place,
+      judgments: new Map(),
+      forbidden: new Map(),
+      noAnswer: null,
+      repeats: 0,
+    });
     return id;
   }
 

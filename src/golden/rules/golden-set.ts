@@ -49,7 +49,7 @@ export function forbiddenProblem(pattern: string): string | null {
   return idProblem('forbidden document id', pattern);
 }
 
-/** Those that have a judgment and so a score; the others are asked for their forbidden documents alone. */
+/** Those that have a judgment and so a score; the others have no answer, or are asked for their forbidden documents alone. */
 export function judgedQueries(queries: readonly GoldenQuery[]): readonly GoldenQuery[] {
   return queries.every(({ judgments }) => judgments.length > 0)
     ? queries
@@ -155,9 +155,14 @@ export const goldenFormats = ['beir', 'trec', 'csv', 'jsonl', 'questions'] as co
 
 export type GoldenFormat = (typeof goldenFormats)[number];
 
+/** What others write, and recalld reads alone. `ubi`: judgments of OpenSearch's Search Relevance Workbench. */
+export const foreignFormats = ['quepid', 'ragas', 'ubi'] as const;
+
+export type ForeignFormat = (typeof foreignFormats)[number];
+
 export interface ReadGoldenSetOptions {
-  /** `auto` looks at the names in the folder, or at the extension of the file. */
-  readonly format: 'auto' | GoldenFormat;
+  /** `auto` looks at the names in the folder, or at the extension and the beginning of the file. */
+  readonly format: 'auto' | GoldenFormat | ForeignFormat;
   /** CSV alone: every row is a query of its own, also when question and tags repeat. */
   readonly rowsAsQueries: boolean;
   /** BEIR and TREC: the queries, where they are not found by name. */
@@ -167,8 +172,9 @@ export interface ReadGoldenSetOptions {
 }
 
 export interface GoldenSetFile {
-  readonly format: GoldenFormat;
-  /** In the order of the file, as are their judgments; each has a judgment or a forbidden document, but where questions alone were read. */
+  readonly format: GoldenFormat | ForeignFormat;
+  readonly origin: GoldenOrigin;
+  /** In the order of the file, as are their judgments; each has a judgment, a forbidden document or no answer, but where questions alone were read. */
   readonly queries: readonly GoldenQuery[];
   /** SHA-256, hex: equal if and only if the same bytes were read in the same roles with the same meaning. */
   readonly contentHash: string;
@@ -194,6 +200,7 @@ export interface JudgmentDraft {
 export interface GoldenLine extends QueryDraft {
   readonly judgments: readonly JudgmentDraft[];
   readonly forbidden: readonly string[];
+  readonly noAnswer: boolean;
 }
 
 /** `problem` completes the sentence `Line 3 of FILE ...`. */

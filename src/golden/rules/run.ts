@@ -2,6 +2,8 @@
 import type { Measure } from '../../ir/metric-key.ts';
 import type { QueryOutcome, RetrievedDocument, RunStatus } from '../../model.ts';
 import type { MetricSummary } from '../../stats/descriptive.ts';
+import type { ContextSize } from '../../text/context-size.ts';
+import type { AnsweredStage, RunStages } from './run-stages.ts';
 
 /** Queries of a batch: few enough to be lost without pain, enough to be worth the way through the queue. */
 export const BATCH_QUERIES = 50;
@@ -18,6 +20,17 @@ export interface RunSettings {
   readonly errorBudget: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
+  /** Left out by runs that were stored before there were questions without an answer. */
+  readonly noAnswer?: NoAnswerLimits;
+  /** Ids of chunks are cut before it, in answers and judgments; left out, they are taken as they are. */
+  readonly chunkSeparator?: string;
+}
+
+/** Up to which an answer to a question without one is right. */
+export interface NoAnswerLimits {
+  /** Documents that score higher count; null: all do. */
+  readonly maxScore: number | null;
+  readonly maxResults: number;
 }
 
 /** What a golden set is scored at that is run by hand and not named in the config. */
@@ -27,6 +40,10 @@ export interface QueryAnswer {
   readonly queryId: string;
   readonly outcome: QueryOutcome;
   readonly documents: readonly RetrievedDocument[];
+  /** Of the texts of all documents; left out where the retriever did not give them, and when read back. */
+  readonly context?: ContextSize;
+  /** Left out where the retriever tells of none, and when read back. */
+  readonly stages?: readonly AnsweredStage[];
   readonly latencyMs: number | null;
   readonly attempts: number;
   readonly errorCode: string | null;
@@ -91,6 +108,10 @@ export interface GoldenRun extends NewRun {
   readonly labels: RunLabels;
   /** Null when the set forbids nothing, or nobody looked. */
   readonly forbidden: ForbiddenCounts | null;
+  /** Null when every question of the set has an answer, or nobody looked. */
+  readonly noAnswer: NoAnswerResults | null;
+  /** Null when its retriever tells of no stages, or it did not complete. */
+  readonly stages: RunStages | null;
 }
 
 /** How many judged documents were looked for in the store and how many are gone; nulls when nobody looked. */
@@ -111,6 +132,26 @@ export interface ForbiddenCounts {
   readonly failed: number;
   /** Results whose second asking failed, so that nobody knows. */
   readonly unconfirmed: number;
+}
+
+/** What a question without an answer brought, above the limits. */
+export interface FalseAnswer {
+  readonly query: string;
+  /** Documents above `maxScore`. */
+  readonly documents: number;
+  /** The highest of their scores; null when the retriever gives none. */
+  readonly score: number | null;
+}
+
+/** What a run found of the questions without an answer of its set. */
+export interface NoAnswerResults {
+  /** All of them, also those that failed. */
+  readonly asked: number;
+  /** The retriever failed them: an error is no empty answer. */
+  readonly failed: number;
+  readonly answered: number;
+  /** Of those that were answered the worst, most documents first, then by id; fifty at most. */
+  readonly worst: readonly FalseAnswer[];
 }
 
 const SHORTEST_MS = 600_000;

@@ -2,8 +2,10 @@
 import type { Clock } from '../../clock.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { Retriever, RetrieverAnswer } from '../../retrievers/retriever.ts';
+import { contextSize } from '../../text/context-size.ts';
 import type { GoldenRun, QueryAnswer, RunSettings } from '../rules/run.ts';
 import { NOT_ASKED } from '../rules/run-failure.ts';
+import { answeredStages } from '../rules/stages.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { type GateDeps, openRetrieverGate, type RetrieverGate } from './retriever-gate.ts';
@@ -142,11 +144,12 @@ export async function askRetriever(
     let latencyMs: number | null = null;
     let hasFailed = true;
     try {
-      const answer = await retriever.retrieve({ text: query.text, k, tags: query.tags }, signal);
+      const request = { text: query.text, k, tags: query.tags, withText: true, withStages: true };
+      const answer = await retriever.retrieve(request, signal);
       hasFailed = answer.kind !== 'documents';
       // How quickly a service refuses says nothing of its load.
       if (answer.kind !== 'error') latencyMs = answer.latencyMs;
-      return toQueryAnswer(query, answer);
+      return toQueryAnswer(query, answer, settings);
     } finally {
       gate.leave(latencyMs, hasFailed);
     }
@@ -169,12 +172,27 @@ export async function askRetriever(
   return hasGivenUp ? 'gave_up' : 'asked_all';
 }
 
-export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer): QueryAnswer {
+export function toQueryAnswer(
+  query: GoldenQuery,
+  answer: RetrieverAnswer,
+  { chunkSeparator }: Pick<RunSettings, 'chunkSeparator'> = {},
+): QueryAnswer {
   const common = { queryId: query.id, latencyMs: answer.latencyMs, attempts: answer.attempts };
   switch (answer.kind) {
     case 'documents': {
       const outcome = answer.documents.length === 0 ? 'empty' : 'ok';
-      return { ...common, outcome, documents: answer.documents, errorCode: null, errorMessage: null };
+      // The texts themselves go no further.
+      const documents = answer.documents.map(({ id, score }) => ({ id, score }));
+      const context = contextSize(answer.documents.map(({ text }) => text));
+      return {
+        ...common,
+        outcome,
+        documents,
+        ...(context === null ? {} : { context }),
+        ...(answer.stages === undefined ? {} : { stages: answeredStages(query, answer.stages, chunkSeparator) }),
+        errorCode: null,
+        errorMessage: null,
+      };
     }
     case 'error':
       return {

@@ -14,15 +14,18 @@ import {
 } from '../rules/compare-golden-runs.ts';
 import type { ForbiddenResults } from '../rules/forbidden.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
+import { defaultNoAnswer, findFalseAnswers } from '../rules/no-answer.ts';
 import { failedShare, type GoldenRun, type OutcomeCounts } from '../rules/run.ts';
+import type { RunStages } from '../rules/run-stages.ts';
 import { judgeSentinel } from '../rules/sentinel.ts';
+import { stagedQuestions } from '../rules/stages.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenRotations } from '../sql/golden-rotations.ts';
 import type { RunEnd } from '../sql/run-results.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { endWithoutScores } from './end-golden-run.ts';
 import { shiftsOf } from './rotate-golden-set.ts';
-import { type CompareDeps, compareStoredRuns, knowledgeOf, type StoredRuns } from './stored-runs.ts';
+import { answersAsIn, type CompareDeps, compareStoredRuns, knowledgeOf, type StoredRuns } from './stored-runs.ts';
 
 export interface ConcludeDeps extends CompareDeps {
   readonly baselines: GoldenBaselines;
@@ -61,10 +64,10 @@ export async function concludeGoldenRun(
   const queries = judgedQueries(asked);
   if (run.purpose === 'sentinel') return concludeSentinel(deps, run, queries, forbidden, signal);
   const [answers, outcomes, labels, fingerprints] = await Promise.all([
-    deps.runs.answers(run.id),
+    answersAsIn(deps, run, run),
     deps.runs.outcomes(run.id),
     probeStoredLabels(queries, run.settings.relevanceLevel, pipeline.store, signal),
-    fingerprintsOf(deps, pipeline.name),
+    pipeline.fingerprints ?? fingerprintsOf(deps, pipeline.name),
   ]);
   const voidReason = reasonToVoid(run, outcomes);
   const { touched: stale, dead } = labels.kind === 'probed' ? labels : { touched: nobody, dead: nobody };
@@ -74,7 +77,8 @@ export async function concludeGoldenRun(
       : { scores: [], segmentsOverflow: 0 };
   const side = { queries, answers, settings: run.settings };
   const conclusion: Conclusion = { deps, run, side, stale, fingerprints, signal };
-  const baseline = voidReason === null ? await compareWithBaseline(conclusion) : `The run is void: ${voidReason}`;
+  const baseline =
+    voidReason === null ? await compareWithBaseline(conclusion, pipeline) : `The run is void: ${voidReason}`;
   const deployment = voidReason === null ? await compareWithDeployment(conclusion) : null;
   const needed = historyNeeded(pipeline.checks);
   const history =
@@ -101,9 +105,19 @@ export async function concludeGoldenRun(
     segmentsOverflow,
     labels,
     forbidden,
+    stages: voidReason === null ? await summarizeStages(conclusion) : null,
+    noAnswer: findFalseAnswers(asked, answers, run.settings.noAnswer ?? defaultNoAnswer),
     fingerprints,
     comparisons: [baseline, deployment].filter((one) => one !== null && typeof one !== 'string'),
   };
+}
+
+async function summarizeStages({ deps, run, side, signal }: Conclusion): Promise<RunStages | null> {
+  const stages = await deps.runs.stages(run.id);
+  if (stages.size === 0) return null;
+  const { cutoffs, relevanceLevel } = run.settings;
+  const questions = stagedQuestions(side.queries, side.answers, stages, relevanceLevel);
+  return deps.statistics.summarizeStages(questions, Math.max(...cutoffs), signal);
 }
 
 /** Of what answers; who grades live queries has no part in a run. */
@@ -117,8 +131,12 @@ async function fingerprintsOf({ deployments }: ConcludeDeps, pipeline: string): 
 }
 
 /** The comparison with the pinned run, or a sentence that says why there is none. */
-async function compareWithBaseline(conclusion: Conclusion): Promise<StoredComparison | string> {
+async function compareWithBaseline(
+  conclusion: Conclusion,
+  { shadowOf }: WatchedPipeline,
+): Promise<StoredComparison | string> {
   const { deps, run, side, stale } = conclusion;
+  if (shadowOf !== null) return compareWithShadowed(conclusion, shadowOf);
   const pinned = await deps.baselines.pinned(run.pipeline, run.goldenSet);
   const baseline = pinned === null ? null : await deps.runs.find(pinned.runId);
   if (pinned === null || baseline === null) {
@@ -130,6 +148,17 @@ async function compareWithBaseline(conclusion: Conclusion): Promise<StoredCompar
   return side.queries.every(({ id }) => stale.has(id))
     ? 'Every query has a stale label, so that the retriever cannot be judged by this set.'
     : `The set and its baseline ${baseline.id} have no query or no cut-off in common; pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
+}
+
+/** A shadow is held against the run that it was asked beside; what the pipeline itself has lost is no fault of the shadow. */
+async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Promise<StoredComparison | string> {
+  const { deps, run } = conclusion;
+  const { goldenSet, goldenSetVersion: version } = run;
+  const [beside] = await deps.runs.list({ pipeline, goldenSet, version, status: 'completed', before: run, limit: 1 });
+  if (beside === undefined) return `${pipeline} has no completed run of ${goldenSet} version ${version} before it.`;
+  const lost = (await deps.runs.staleLabels(beside.id)).map(({ queryId }) => queryId);
+  const compared = await compareWith({ ...conclusion, stale: new Set(lost) }, 'baseline', beside, nothingKnown);
+  return compared ?? `The run and ${beside.id} have no query or no cut-off in common.`;
 }
 
 /** Shows what a change of the store or the model did: the last run before it is the other side. */

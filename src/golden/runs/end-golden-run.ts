@@ -64,6 +64,8 @@ export function endWithoutScores(status: RunEnd['status'], reason: string | null
     segmentsOverflow: 0,
     labels: null,
     forbidden: null,
+    noAnswer: null,
+    stages: null,
     fingerprints: {},
     comparisons: [],
   };

@@ -1,14 +1,17 @@
 /**
- * Golden runs that ended -> how often, how slowly and how differently from the pinned run their retriever answered, as
- * measurements over time.
+ * Golden runs that ended -> how often, how slowly and how differently from the pinned run their retriever answered, and
+ * how often where there is no answer, as measurements over time.
  */
 import type { Clock } from '../../clock.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { summarize } from '../../stats/descriptive.ts';
 import { wilsonInterval } from '../../stats/intervals.ts';
+import type { ContextSize } from '../../text/context-size.ts';
 import { createEventLoopYield } from '../../threads/event-loop-yield.ts';
+import { falseAnswerRatio } from '../rules/no-answer.ts';
 import { failedShare, type GoldenRun } from '../rules/run.ts';
+import type { RunStages } from '../rules/run-stages.ts';
 import { goldenSegment } from '../rules/segments.ts';
 import { type AnswerOverlap, stabilityOf } from '../rules/stability.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
@@ -17,7 +20,7 @@ import type { WatchedPipeline } from '../watched-pipeline.ts';
 
 export interface MeasureRetrieversDeps {
   readonly pipelines: readonly WatchedPipeline[];
-  readonly runs: Pick<GoldenRuns, 'list' | 'outcomes' | 'latency95' | 'answers'>;
+  readonly runs: Pick<GoldenRuns, 'list' | 'outcomes' | 'latency95' | 'answers' | 'contexts'>;
   readonly baselines: Pick<GoldenBaselines, 'pinned'>;
   readonly measurements: Pick<Measurements, 'latest' | 'record'>;
   readonly clock: Clock;
@@ -25,6 +28,11 @@ export interface MeasureRetrieversDeps {
 
 const ERRORS = 'retriever_error_ratio';
 const LATENCY = 'retriever_latency_p95_seconds';
+export const FALSE_ANSWERS = 'false_answer_ratio';
+/** The recall of the first stage; its details are what all stages keep and lose. */
+export const CANDIDATES = 'candidates_recall';
+export const CONTEXT_CHARACTERS = 'golden_context_characters';
+export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
 /** As checks name it, with the cut-off: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
@@ -33,8 +41,9 @@ const RECENT = 5;
 
 /**
  * Measures the latest runs that ended and were not measured yet: the share of their queries that failed or timed out,
- * the 95th percentile of the latency of the others, and how alike their answers are to those of the pinned run. The segment
- * is `golden_set=<name>`. Cancelled runs say nothing.
+ * the 95th percentile of the latency of the others, how alike their answers are to those of the pinned run, what the texts
+ * of their answers cost, what the stages of a completed run keep, and how many questions without an answer a completed run answered. The segment is
+ * `golden_set=<name>`. Cancelled runs say nothing.
  */
 export async function measureRetrievers(deps: MeasureRetrieversDeps): Promise<void> {
   const now = deps.clock.now();
@@ -96,12 +105,46 @@ async function measure(
     n,
   };
   const stability = await measureStability(deps, run);
-  const known = stability === null ? [errors] : [errors, { ...frame, ...stability }];
+  const known: Measurement[] = [
+    errors,
+    ...(stability === null ? [] : [{ ...frame, ...stability }]),
+    ...measureContexts(await deps.runs.contexts(run.id)).map((one) => ({ ...frame, ...one })),
+    ...measureStages(run.stages).map((one) => ({ ...frame, ...one })),
+    ...(run.noAnswer === null || run.status !== 'completed'
+      ? []
+      : [{ ...frame, measure: FALSE_ANSWERS, ...falseAnswerRatio(run.noAnswer), ciMethod: 'wilson' as const }]),
+  ];
   const latency = await runs.latency95(run.id);
   if (latency === null) return known;
   const unbounded = { ciLow: null, ciHigh: null, ciMethod: null } as const;
   const answered = outcomes.ok + outcomes.empty;
   return [...known, { ...frame, measure: LATENCY, value: latency / 1000, ...unbounded, n: answered }];
+}
+
+type Measured = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'ciMethod' | 'n'>;
+
+function measureStages(stages: RunStages | null): (Measured & Pick<Measurement, 'details'>)[] {
+  const first = stages?.steps[0]?.recall;
+  if (stages === null || first === undefined) return [];
+  const { mean: value, n, ciLow, ciHigh, ciMethod } = first;
+  return [{ measure: CANDIDATES, value, n, ciLow, ciHigh, ciMethod, details: { stages } }];
+}
+
+/** Nothing where the retriever gives no texts. */
+function measureContexts(contexts: readonly ContextSize[]): Measured[] {
+  if (contexts.length === 0) return [];
+  const lengths = contexts.map(({ characters }) => characters);
+  const repeated = contexts.map((one) => one.repeated);
+  return [
+    ...(lengths.length < 2 ? [] : [meanOf(CONTEXT_CHARACTERS, lengths, 'dcg')]),
+    meanOf(CONTEXT_REPEATED, repeated, 'ndcg'),
+  ];
+}
+
+/** @param like a measure of the same range, by which the bounds are chosen */
+function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg'): Measured {
+  const { mean: value, n, ciLow, ciHigh, ciMethod } = summarize(values, like);
+  return { measure, value, n, ciLow, ciHigh, ciMethod };
 }
 
 /** Null while no other run is pinned, or it shares no question with this one. */

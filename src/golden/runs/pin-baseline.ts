@@ -17,12 +17,14 @@ export interface PinReport {
  * Pins a completed run with the noise of its retriever.
  *
  * @param reruns runs that asked the same again; null takes those right before it that did
+ * @param by who pins it
  */
 export async function pinRun(
   store: GoldenStore,
   run: GoldenRun,
   note: string | null,
   reruns: readonly GoldenRun[] | null,
+  by: string,
   now: Date,
   signal: AbortSignal,
 ): Promise<PinReport> {
@@ -30,7 +32,7 @@ export async function pinRun(
   const measured = [run, ...(reruns ?? (await earlierReruns(store, run)))];
   const { noise, means } = await measureNoise(store, measured, signal);
   const pin = { pipeline, goldenSet, runId, note, noise, pinnedAt: now };
-  await store.baselines.pin(pin, means);
+  await store.baselines.pin(pin, by, means);
   const isDeterministic = Object.values(noise).every((metrics) =>
     Object.values(metrics).every(({ isStill }) => isStill),
   );
@@ -42,9 +44,10 @@ export async function unpin(
   { baselines }: Pick<GoldenStore, 'baselines'>,
   pipeline: string,
   set: string,
+  by: string,
   now: Date,
 ): Promise<void> {
-  if (!(await baselines.unpin(pipeline, set, now))) {
+  if (!(await baselines.unpin(pipeline, set, by, now))) {
     throw new RecalldError(
       'baseline_unknown',
       `No baseline is pinned for ${set} on ${pipeline}; \`recalld baselines list\` shows those that are.`,

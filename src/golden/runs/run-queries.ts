@@ -4,7 +4,7 @@ import type { GoldenQuery, QueryOutcome } from '../../model.ts';
 import { type ListedQuery, listQueries, type QueryView } from '../rules/listed-queries.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import { type RunMetricKey, scoreQueries, scoresBy } from '../rules/score-run.ts';
-import { readComparedSide, type StoredRuns } from './stored-runs.ts';
+import { answersAsIn, readComparedSide, type StoredRuns } from './stored-runs.ts';
 
 export interface RunQuery {
   readonly query: GoldenQuery;
@@ -110,5 +110,5 @@ async function readOther(deps: StoredRuns, run: GoldenRun, against: GoldenRun) {
     run.queryIds === null &&
     against.queryIds === null;
   if (!isSame) return readComparedSide(deps, against);
-  return { queries: null, answers: await deps.runs.answers(against.id), settings: against.settings };
+  return { queries: null, answers: await answersAsIn(deps, run, against), settings: against.settings };
 }

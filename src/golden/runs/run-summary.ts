@@ -9,8 +9,10 @@ import { type ComparedRuns, type StoredComparison, segmentOf, storedComparison }
 import type { MetricComparison } from '../rules/compare-metric.ts';
 import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
-import type { GoldenRun, SegmentScore } from '../rules/run.ts';
+import { falseAnswerRatio } from '../rules/no-answer.ts';
+import type { GoldenRun, NoAnswerResults, SegmentScore } from '../rules/run.ts';
 import { describeFailure, type RunFailure } from '../rules/run-failure.ts';
+import type { MovedQuestions, RunStages } from '../rules/run-stages.ts';
 import {
   type ComparedJson,
   type ComparisonJson,
@@ -20,7 +22,7 @@ import {
   type RunSummaryJson,
 } from '../run-summary-schema.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
-import { type CompareDeps, queriesOfRun } from './stored-runs.ts';
+import { answersAsIn, type CompareDeps, queriesOfRun } from './stored-runs.ts';
 
 export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<RunSummaryJson> {
   const [scores, checks, outcomes, failure, comparisons, forbidden] = await Promise.all([
@@ -54,6 +56,8 @@ export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<Ru
     segments: segmentsJson(scores),
     labels: { probed: run.labels.probed, stale: run.labels.stale, reason: run.labels.gap },
     forbidden: forbidden.map(({ queryId, documentId, rank }) => ({ query: queryId, document: documentId, rank })),
+    no_answer: run.noAnswer === null ? null : noAnswerJson(run.noAnswer),
+    stages: run.stages === null ? null : stagesJson(run.stages),
     baseline: against('baseline'),
     deployment: against('deployment'),
     checks: checks.map((check) => toWire(checkResultSchema, check)),
@@ -62,6 +66,34 @@ export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<Ru
       checks.map((check) => check.verdict),
     ),
   };
+}
+
+function noAnswerJson(results: NoAnswerResults): RunSummaryJson['no_answer'] {
+  const { value, n, ciLow, ciHigh } = falseAnswerRatio(results);
+  const { failed, answered, worst } = results;
+  return { false_answer_ratio: value, n, ci_low: ciLow, ci_high: ciHigh, failed, answered, worst: [...worst] };
+}
+
+function stagesJson({ k, n, failed, untold, lostToFailures, steps }: RunStages): RunSummaryJson['stages'] {
+  return {
+    k,
+    n,
+    failed,
+    untold,
+    lost_to_failures: metricJson(lostToFailures),
+    steps: steps.map(({ name, recall, lost, moved, latencyP95Ms, timed }) => ({
+      name,
+      recall: metricJson(recall),
+      lost: metricJson(lost),
+      moved: moved === null ? null : movedJson(moved),
+      latency_p95_ms: latencyP95Ms,
+      timed,
+    })),
+  };
+}
+
+function movedJson({ ciLow, ciHigh, ...moved }: MovedQuestions) {
+  return { ...moved, ci_low: ciLow, ci_high: ciHigh };
 }
 
 function failureJson(failure: RunFailure): RunSummaryJson['failure'] {
@@ -77,7 +109,7 @@ export async function summarizeRunSoFar(
 ): Promise<RunSummaryJson> {
   const summary = await summarizeRun(runs, run);
   if (run.status !== 'running') return summary;
-  const [queries, answers] = await Promise.all([queriesOfRun(sets, run), runs.answers(run.id)]);
+  const [queries, answers] = await Promise.all([queriesOfRun(sets, run), answersAsIn({ runs }, run, run)]);
   const answered = new Set(answers.map(({ queryId }) => queryId));
   const known = judgedQueries(queries).filter(({ id }) => answered.has(id));
   if (known.length === 0) return summary;
@@ -141,7 +173,7 @@ export function comparisonJson({ n, metrics, primary, verdict }: SegmentComparis
   };
 }
 
-function metricComparisonJson(metric: MetricComparison): MetricComparisonJson {
+export function metricComparisonJson(metric: MetricComparison): MetricComparisonJson {
   return {
     baseline: metric.baseline,
     candidate: metric.candidate,

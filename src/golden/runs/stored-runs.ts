@@ -4,6 +4,7 @@ import { RecalldError } from '../../errors.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { GoldenStatistics } from '../golden-statistics.ts';
+import { answersByDocument, queriesByDocument } from '../rules/by-document.ts';
 import {
   type BaselineKnowledge,
   type ComparedRuns,
@@ -14,7 +15,7 @@ import {
 import type { ForbiddenResults } from '../rules/forbidden.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { type ChangedQuery, changedQueries } from '../rules/listed-queries.ts';
-import { BATCH_QUERIES, type GoldenRun } from '../rules/run.ts';
+import { BATCH_QUERIES, type GoldenRun, type QueryAnswer, type RunSettings } from '../rules/run.ts';
 import type { GoldenBaseline, GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
@@ -55,8 +56,8 @@ export async function compareStoredRuns(
     baseline.goldenSetVersion === candidate.goldenSetVersion &&
     baseline.queryIds === null;
   const before = isSameVersion
-    ? { queries: after.queries, answers: await deps.runs.answers(baseline.id), settings: baseline.settings }
-    : await readComparedSide(deps, baseline);
+    ? { queries: after.queries, answers: await answersAsIn(deps, candidate, baseline), settings: baseline.settings }
+    : await readComparedSide(deps, { ...baseline, settings: namedAs(candidate, baseline) });
   return deps.statistics.compareRuns(before, after, stale, known, signal);
 }
 
@@ -72,9 +73,23 @@ export async function knowledgeOf(
 }
 
 /** The judged queries that a run asked, and what was answered. */
-export async function readComparedSide({ sets, runs }: StoredRuns, run: GoldenRun): Promise<ComparedSide> {
-  const [queries, answers] = await Promise.all([queriesOfRun(sets, run), runs.answers(run.id)]);
+export async function readComparedSide(deps: StoredRuns, run: GoldenRun): Promise<ComparedSide> {
+  const [queries, answers] = await Promise.all([queriesOfRun(deps.sets, run), answersAsIn(deps, run, run)]);
   return { queries: judgedQueries(queries), answers, settings: run.settings };
+}
+
+/** The answers of another run, with its documents named as in this one. */
+export async function answersAsIn(
+  { runs }: Pick<StoredRuns, 'runs'>,
+  { settings: { chunkSeparator } }: GoldenRun,
+  other: GoldenRun,
+): Promise<readonly QueryAnswer[]> {
+  const answers = await runs.answers(other.id);
+  return chunkSeparator === undefined ? answers : answersByDocument(answers, chunkSeparator);
+}
+
+function namedAs({ settings: { chunkSeparator } }: GoldenRun, { settings }: GoldenRun): RunSettings {
+  return chunkSeparator === undefined ? settings : { ...settings, chunkSeparator };
 }
 
 /** What a run found of the forbidden documents of its set; null when the set forbids nothing, or nobody looked. */
@@ -86,11 +101,13 @@ export async function readForbiddenResults(
 }
 
 /** What a run asks: every query of its set version, or those that were chosen for it. */
-export function queriesOfRun(sets: GoldenSets, run: GoldenRun): Promise<readonly GoldenQuery[]> {
-  const { goldenSet, goldenSetVersion, queryIds } = run;
-  return queryIds === null
-    ? sets.queries(goldenSet, goldenSetVersion)
-    : sets.someQueries(goldenSet, goldenSetVersion, { ids: queryIds });
+export async function queriesOfRun(sets: GoldenSets, run: GoldenRun): Promise<readonly GoldenQuery[]> {
+  const { goldenSet, goldenSetVersion, queryIds, settings } = run;
+  const queries =
+    queryIds === null
+      ? await sets.queries(goldenSet, goldenSetVersion)
+      : await sets.someQueries(goldenSet, goldenSetVersion, { ids: queryIds });
+  return settings.chunkSeparator === undefined ? queries : queriesByDocument(queries, settings.chunkSeparator);
 }
 
 /** One batch of it. */

@@ -32,10 +32,12 @@ const headSchema = z.object({
   model: z.string(),
   prompt_hash: z.string(),
   seed: z.int(),
+  per_chunk: z.int(),
 });
 
 const settledSchema = z.object({
   chunk_id: z.string(),
+  asking: z.int(),
   outcome: z.enum([
     'kept',
     'no_question',
@@ -128,6 +130,7 @@ export interface GenerateOptions {
   readonly pipeline: string;
   readonly set: string;
   readonly questions: number;
+  readonly perChunk: number;
   readonly maxCost?: number;
   readonly out?: string;
   readonly resume: boolean;
@@ -158,8 +161,8 @@ export interface GenerationWatcher {
   readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
 }
 
-/** Chunks that are drawn for each question, since many give none. */
-const CHUNKS_PER_QUESTION = 4;
+/** Askings for each question that is to be kept, since many give none. */
+const ASKINGS_PER_QUESTION = 4;
 const FEWEST_CHUNKS = 400;
 const MOST_CHUNKS = 20_000;
 /** Shorter chunks are headings and menus. */
@@ -194,6 +197,7 @@ export async function generateGoldenSet(
       model: model.model,
       prompt_hash: promptHash,
       seed: options.seed,
+      per_chunk: options.perChunk,
     },
     options.resume,
   );
@@ -202,6 +206,7 @@ export async function generateGoldenSet(
     pipeline,
     {
       questions: options.questions,
+      perChunk: options.perChunk,
       seed: options.seed,
       chunks,
       settled: state.settled,
@@ -243,13 +248,13 @@ export async function generateGoldenSet(
 
 async function drawChunks(
   store: VectorStore | null,
-  { questions, seed, pipeline }: GenerateOptions,
+  { questions, perChunk, seed, pipeline }: GenerateOptions,
   signal: AbortSignal,
 ): Promise<Chunk[]> {
   const impossible = (problem: string): RecalldError =>
     new RecalldError('generation_impossible', `Questions cannot be generated for "${pipeline}": ${problem}`);
   if (store === null) throw impossible('the config names no vector_store to draw chunks from; add it.');
-  const n = Math.min(MOST_CHUNKS, Math.max(FEWEST_CHUNKS, CHUNKS_PER_QUESTION * questions));
+  const n = Math.min(MOST_CHUNKS, Math.max(FEWEST_CHUNKS, Math.ceil((ASKINGS_PER_QUESTION * questions) / perChunk)));
   const sample = await store.sample({ n, seed, withContent: true }, signal);
   if (sample.kind === 'unsupported') throw impossible(sample.reason);
   if (sample.kind === 'failed') throw new RecalldError('store_unreachable', sample.message);
@@ -336,7 +341,7 @@ async function addToSet(
 
 function toReviewLine({ id, text, chunkId, origin }: Item, contents: ReadonlyMap<string, string>): string {
   return reviewLine(
-    { keep: true, id, text, tags: {}, judgments: [{ documentId: chunkId, grade: 1 }], origin },
+    { keep: true, id, text, tags: {}, judgments: [{ documentId: chunkId, grade: 1 }], noAnswer: false, origin },
     {},
     (documentId) => ({ document_text: contents.get(documentId)?.slice(0, 600) ?? null }),
   );

@@ -29,9 +29,11 @@ export type ChunkOutcome =
   | 'unfinished'
   | QuestionProblem;
 
-/** What became of a chunk, and what it cost. */
+/** What became of one asking about a chunk, and what it cost. */
 export interface SettledChunk {
   readonly chunkId: string;
+  /** Which asking about this chunk, from 0. */
+  readonly asking: number;
   readonly outcome: ChunkOutcome;
   /** Of a question that was kept. */
   readonly question: string | null;
@@ -40,6 +42,8 @@ export interface SettledChunk {
 
 export interface GenerateRequest {
   readonly questions: number;
+  /** How often each chunk is asked about, in another style each time; 1 or more. */
+  readonly perChunk: number;
   readonly seed: number;
   /** In the order in which they are to be asked about. */
   readonly chunks: readonly Chunk[];
@@ -86,8 +90,8 @@ export async function generateQuestions(
   signal: AbortSignal,
 ): Promise<Generation> {
   const settled = [...request.settled];
-  const done = new Set(settled.filter(({ outcome }) => outcome !== 'unfinished').map(({ chunkId }) => chunkId));
-  const open = [...request.chunks.entries()].filter(([, { id }]) => !done.has(id));
+  const done = new Set(settled.filter(({ outcome }) => outcome !== 'unfinished').map(keyOf));
+  const open = askingsOf(request).filter((one) => !done.has(keyOf({ chunkId: one.chunk.id, asking: one.asking })));
   const kept = (): SettledChunk[] => settled.filter(({ outcome }) => outcome === 'kept');
   const known: KnownQuestions = [...request.known, ...kept().flatMap(({ question }) => question ?? [])];
   const sieve = createQuestionSieve(pipeline, known);
@@ -110,12 +114,14 @@ export async function generateQuestions(
     if (next.length === 0) return end('cost_cap');
     open.splice(0, next.length);
     const answers = await Promise.all(
-      next.map(([place, chunk]) => askForQuestion(deps.model, requestFor(chunk.content, place, request.seed), signal)),
+      next.map(({ place, chunk }) =>
+        askForQuestion(deps.model, requestFor(chunk.content, place, request.seed), signal),
+      ),
     );
     for (const [index, asked] of answers.entries()) {
-      const chunk = next[index]?.[1];
-      if (chunk === undefined) continue;
-      const { result, failure } = await judge(asked, chunk);
+      const asking = next[index];
+      if (asking === undefined) continue;
+      const { result, failure } = await judge(asked, asking);
       failures = failure === null ? 0 : failures + 1;
       lastFailure = failure ?? lastFailure;
       if (result === null) continue;
@@ -124,11 +130,12 @@ export async function generateQuestions(
     }
   }
 
-  async function judge(asked: Asked, chunk: Chunk): Promise<Judged> {
+  async function judge(asked: Asked, { chunk, asking }: Asking): Promise<Judged> {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
     const { tokens } = asked;
     const settle = (outcome: ChunkOutcome, question: string | null = null): SettledChunk => ({
       chunkId: chunk.id,
+      asking,
       outcome,
       question,
       tokens,
@@ -147,25 +154,40 @@ interface Judged {
   readonly failure: string | null;
 }
 
-type PlacedChunk = readonly [number, Chunk];
+interface Asking {
+  readonly chunk: Chunk;
+  readonly asking: number;
+  /** Among all askings, which draws the style. */
+  readonly place: number;
+}
+
+function askingsOf({ chunks, perChunk }: GenerateRequest): Asking[] {
+  return chunks.flatMap((chunk, index) =>
+    Array.from({ length: perChunk }, (_, asking) => ({ chunk, asking, place: index * perChunk + asking })),
+  );
+}
+
+function keyOf({ chunkId, asking }: Pick<SettledChunk, 'chunkId' | 'asking'>): string {
+  return `${asking} ${chunkId}`;
+}
 
 /** As many of the next calls as even at their dearest stay under the cap. */
 function affordable(
-  next: readonly PlacedChunk[],
+  next: readonly Asking[],
   settled: readonly SettledChunk[],
   { maxCost, prices, seed }: GenerateRequest,
-): readonly PlacedChunk[] {
+): readonly Asking[] {
   if (maxCost === null || prices === null) return next;
   let spent = costOf(totalOf(settled), prices);
-  const taken: PlacedChunk[] = [];
-  for (const placed of next) {
-    const { messages } = requestFor(placed[1].content, placed[0], seed);
+  const taken: Asking[] = [];
+  for (const asking of next) {
+    const { messages } = requestFor(asking.chunk.content, asking.place, seed);
     const input = estimateTokens(messages.map(({ content }) => content));
     // The repair sends everything again, and the answer with it.
     const worst = { input: 2 * input + MOST_OUTPUT_TOKENS + 100, output: 2 * MOST_OUTPUT_TOKENS };
     spent += costOf(worst, prices);
     if (spent > maxCost) break;
-    taken.push(placed);
+    taken.push(asking);
   }
   return taken;
 }

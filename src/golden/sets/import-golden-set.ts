@@ -2,18 +2,25 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import { extname, join } from 'node:path';
-import { parse } from 'csv-parse';
 import { RecalldError } from '../../errors.ts';
 import { sourceLines } from '../../files/source-lines.ts';
 import { writeText } from '../../files/text-file.ts';
-import { malformed, parseJson, type SourceLine, type SourcePlace } from '../../text/source-line.ts';
+import { malformed, parseJson, type SourceLine } from '../../text/source-line.ts';
 import { parseGoldenLine } from '../golden-set-schema.ts';
 import { addCsvRow, type CsvColumns, parseCsvHeader } from '../rules/csv-table.ts';
 import { type ExportFile, exportGoldenSet } from '../rules/export-golden-set.ts';
-import type { GoldenFormat, GoldenSetFile, GoldenSetVersion, ReadGoldenSetOptions } from '../rules/golden-set.ts';
+import type {
+  GoldenFormat,
+  GoldenOrigin,
+  GoldenSetFile,
+  GoldenSetVersion,
+  ReadGoldenSetOptions,
+} from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import { parseCorpusId, parseQrelsLine, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
+import { csvRows } from './csv-rows.ts';
+import { readForeign } from './foreign-sets.ts';
 import { inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
 
 /** The files of a golden set as they are read and hashed. */
@@ -60,18 +67,8 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Golden sets in files: a BEIR folder, TREC files, a CSV table or JSON lines. */
-const delimiters = [',', ';', '\t'] as const;
-const MAX_ROW_LENGTH = 1024 * 1024;
-
-interface Row extends SourcePlace {
-  readonly cells: readonly string[];
-}
-
 /**
- * Adds the rows of a CSV table (RFC 4180) whose first row names the columns. The delimiter is the one of comma,
- * semicolon and tab that the header holds most often. Line ends inside quotes become LF, so that a file means the
- * same with LF and with CRLF.
+ * Adds the rows of a CSV table whose first row names the columns.
  * @throws RecalldError `file_unreadable`, `file_malformed`.
  */
 async function readCsv(
@@ -80,11 +77,9 @@ async function readCsv(
   builder: GoldenSetBuilder,
   rowsAsQueries: boolean,
 ): Promise<void> {
-  let delimiter: string | null = null;
   let columns: CsvColumns | null = null;
-  for await (const rows of rowBatches(files.lines(path, 'table'))) {
-    delimiter ??= delimiterOf(rows[0]?.text ?? '');
-    for (const { cells, ...place } of await parseRows(rows, delimiter)) {
+  for await (const rows of csvRows(files.lines(path, 'table'))) {
+    for (const { cells, ...place } of rows) {
       if (columns === null) columns = parseCsvHeader(cells, place);
       else addCsvRow(builder, columns, cells, place, rowsAsQueries);
     }
@@ -92,74 +87,8 @@ async function readCsv(
 }
 
 /**
- * Joins lines into rows, each at the line it starts in: a row ends where the number of its double quotes is even.
- * Empty lines between rows are left out; no batch is empty.
- */
-async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<SourceLine[]> {
-  let open: SourceLine | null = null;
-  for await (const lines of batches) {
-    const rows: SourceLine[] = [];
-    for (const line of lines) {
-      const row: SourceLine = open === null ? line : { ...open, text: `${open.text}\n${line.text}` };
-      if (row.text === '') continue;
-      if (row.text.length > MAX_ROW_LENGTH) {
-        throw malformed(row, 'starts a row of more than 1 MiB; check that each double quote is closed');
-      }
-      // Only the quotes of the new line are counted: a row of many lines would otherwise be counted again and again.
-      const staysOpen: boolean = (open !== null) !== (quoteCount(line.text) % 2 === 1);
-      open = staysOpen ? row : null;
-      if (!staysOpen) rows.push(row);
-    }
-    if (rows.length > 0) yield rows;
-  }
-  if (open !== null) yield [open];
-}
-
-/** The cells of each row. The parser's own line numbers go wrong inside quotes, so a row keeps the line it has. */
-function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<Row[]> {
-  const text = rows.map((row) => row.text).join('\n');
-  const place = (index: number): SourcePlace => {
-    const { file = '', line = 0 } = rows[index] ?? {};
-    return { file, line };
-  };
-  return new Promise((resolve, reject) => {
-    parse(text, { delimiter, record_delimiter: '\n', relax_column_count: true }, (error, records) => {
-      if (error === undefined) resolve(records.map((cells, index) => ({ ...place(index), cells })));
-      else reject(malformed(place(Number(error['records'])), quotingProblem(error.code)));
-    });
-  });
-}
-
-function quoteCount(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) count += 1;
-  return count;
-}
-
-function delimiterOf(header: string): string {
-  const plain = header.replaceAll(/"[^"]*"/g, '');
-  let best: string = delimiters[0];
-  for (const delimiter of delimiters) {
-    if (plain.split(delimiter).length > plain.split(best).length) best = delimiter;
-  }
-  return best;
-}
-
-function quotingProblem(code: string): string {
-  switch (code) {
-    case 'CSV_QUOTE_NOT_CLOSED':
-      return 'starts a row with a double quote that is never closed; close it';
-    case 'INVALID_OPENING_QUOTE':
-      return 'has a double quote inside a cell; put the whole cell in double quotes and write the inner one twice';
-    case 'CSV_INVALID_CLOSING_QUOTE':
-      return 'has text after a closing double quote; write a double quote inside a cell twice';
-    default:
-      return `is not CSV (${code}); quote the cells as RFC 4180 says`;
-  }
-}
-
-/**
- * Reads a golden set from a BEIR folder, TREC files, a CSV table, JSON lines, or a file of questions without judgments.
+ * Reads a golden set from a BEIR folder, TREC files, a CSV table, JSON lines, a file of questions without judgments, or what
+ * Quepid, Ragas or OpenSearch wrote.
  *
  * @param path the file, or for BEIR and TREC the folder
  * @throws RecalldError `usage` when format and path do not fit or the format cannot be told, `file_unreadable`,
@@ -170,6 +99,7 @@ export async function readGoldenSet(path: string, options: ReadGoldenSetOptions)
   const files = new SourceFiles();
   const builder = new GoldenSetBuilder(sha256);
   const meaning: string[] = [sources.format];
+  let origin: GoldenOrigin = 'human';
   switch (sources.format) {
     case 'csv':
       await readCsv(files, sources.path, builder, options.rowsAsQueries);
@@ -183,6 +113,11 @@ export async function readGoldenSet(path: string, options: ReadGoldenSetOptions)
         builder.addQuery({ id: null, text: line.text, tags: {} }, line, 'join');
       });
       break;
+    case 'quepid':
+    case 'ragas':
+    case 'ubi':
+      origin = await readForeign(sources.format, files.lines(sources.path, 'table'), sources.path, builder);
+      break;
     case 'beir':
     case 'trec':
       if (sources.note !== null) builder.warnings.note(sources.note);
@@ -193,6 +128,7 @@ export async function readGoldenSet(path: string, options: ReadGoldenSetOptions)
     format: sources.format,
     ...builder.finish(path, sources.format === 'questions'),
     contentHash: files.contentHash(meaning),
+    origin,
   };
 }
 
@@ -251,8 +187,8 @@ export async function importGoldenSet(
   options: ReadGoldenSetOptions,
 ): Promise<ImportReport> {
   const file = await readGoldenSet(path, options);
-  const { contentHash, format, queries, warnings } = file;
-  return { ...(await sets.add({ name, contentHash, format, queries }, new Date())), warnings };
+  const { contentHash, format, queries, warnings, origin } = file;
+  return { ...(await sets.add({ name, contentHash, format, queries, origin }, new Date())), warnings };
 }
 
 /** Goes into every content hash; raise it when the same values come to mean another golden set. */
@@ -278,12 +214,13 @@ export async function importGoldenQueries(
     builder.addLine(result.line, place);
   }
   const { queries, warnings } = builder.finish('The list of queries');
-  const content = queries.map(({ id, text, tags, judgments, forbidden }) => [
+  const content = queries.map(({ id, text, tags, judgments, forbidden, noAnswer }) => [
     id,
     text,
     Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : 1)),
     judgments.map(({ documentId, grade }) => [documentId, grade]),
     ...(forbidden === undefined ? [] : [forbidden]),
+    ...(noAnswer === undefined ? [] : ['no answer']),
   ]);
   const contentHash = sha256(JSON.stringify([MEANING_VERSION, 'json', content]));
   return { ...(await sets.add({ name, contentHash, format: 'json', queries }, now)), warnings };

@@ -22,6 +22,8 @@ interface ReviewItem {
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly judgments: readonly ReviewedJudgment[];
+  /** Nothing answers it. */
+  readonly noAnswer: boolean;
   readonly origin: Omit<QueryOrigin, 'queryId'>;
 }
 
@@ -49,6 +51,7 @@ const reviewLineSchema = z.looseObject({
   text: z.string(),
   tags: z.record(z.string(), z.string()).default({}),
   judgments: z.array(judgmentSchema),
+  no_answer: z.boolean({ error: 'must be true or false' }).default(false),
   origin: originSchema,
 });
 
@@ -61,7 +64,7 @@ function parseReviewLine(value: unknown): ReviewLineResult {
     const problem = field === '' ? 'is no question of a review file' : `has a bad "${field}": ${issue?.message}`;
     return { ok: false, problem: `${problem}; keep the form that golden promote or golden generate wrote` };
   }
-  const { keep, id, text, tags, judgments, origin } = result.data;
+  const { keep, id, text, tags, judgments, no_answer: noAnswer, origin } = result.data;
   return {
     ok: true,
     item: {
@@ -70,6 +73,7 @@ function parseReviewLine(value: unknown): ReviewLineResult {
       text,
       tags,
       judgments: judgments.map(({ document_id: documentId, grade }) => ({ documentId, grade })),
+      noAnswer,
       origin: {
         kind: origin.kind,
         pipeline: origin.pipeline,
@@ -91,7 +95,7 @@ export function reviewLine(
   notes: Readonly<Record<string, unknown>>,
   judgmentNotes: (documentId: string) => JudgmentNotes,
 ): string {
-  const { keep, id, text, tags, judgments, origin } = item;
+  const { keep, id, text, tags, judgments, noAnswer, origin } = item;
   return JSON.stringify({
     keep,
     id,
@@ -103,6 +107,7 @@ export function reviewLine(
       grade,
       ...judgmentNotes(documentId),
     })),
+    no_answer: noAnswer,
     origin: {
       kind: origin.kind,
       pipeline: origin.pipeline,
@@ -153,6 +158,7 @@ export async function importReview(
     for (const { documentId, grade } of item.judgments) {
       if (grade !== null) builder.addJudgment(id, documentId, grade, line);
     }
+    if (item.noAnswer) builder.addNoAnswer(id, line);
   });
   const { queries, warnings } = builder.finish(path);
   const latest = await sets.latest(name);

@@ -1,18 +1,21 @@
 /** Which format lies at a path, and which of its files make up the golden set. */
-import { readdir, stat } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { RecalldError } from '../../errors.ts';
 import { unreadable } from '../../files/text-file.ts';
-import type { GoldenFormat, ReadGoldenSetOptions } from '../rules/golden-set.ts';
+import { foreignFormatOf } from '../rules/foreign-format.ts';
+import type { ForeignFormat, GoldenFormat, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 
-const choices = 'choose with --format beir, trec, csv or jsonl';
+const choices = 'choose with --format beir, trec, csv, jsonl, quepid, ragas or ubi';
 
 /**
- * The format by the names in a folder or the extension of a file; no content is looked at.
+ * The format by the names in a folder, or by the extension of a file and what it begins with.
  * @throws RecalldError `usage` when none or more than one format fits.
  */
-function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat {
-  return at.isFolder ? folderFormat(at, options) : fileFormat(at.path, options);
+function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat | ForeignFormat {
+  if (at.isFolder) return folderFormat(at, options);
+  const isOwn = options.queriesPath !== undefined || options.rowsAsQueries;
+  return (isOwn ? null : foreignFormatOf(extname(at.path).toLowerCase(), at.head)) ?? fileFormat(at.path, options);
 }
 
 /** Whether a file is called as TREC judgments are. qrels.tsv is BEIR's name, unless BEIR's queries are missing. */
@@ -60,6 +63,21 @@ interface GoldenPath {
   readonly names: readonly string[];
   /** The tables in its folder `qrels`, where BEIR keeps one for each split, sorted. */
   readonly splits: readonly string[];
+  /** What the file begins with; empty for a folder. */
+  readonly head: string;
+}
+
+/** A header, or the keys of a first object, are within it. */
+const HEAD_BYTES = 64 * 1024;
+
+async function headOf(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, null);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
 
 /**
@@ -72,7 +90,14 @@ export async function inspectPath(path: string): Promise<GoldenPath> {
     // A file can be readable in a folder that cannot be listed, and most formats need no more than the file.
     if (!isFolder) {
       const folder = dirname(path);
-      return { path, isFolder, folder, names: await fileNames(folder).catch(() => []), splits: [] };
+      return {
+        path,
+        isFolder,
+        folder,
+        names: await fileNames(folder).catch(() => []),
+        splits: [],
+        head: await headOf(path),
+      };
     }
     const qrels = join(path, 'qrels');
     const hasSplits = await stat(qrels).then(
@@ -80,7 +105,7 @@ export async function inspectPath(path: string): Promise<GoldenPath> {
       () => false,
     );
     const splits = hasSplits ? (await fileNames(qrels)).filter((name) => name.endsWith('.tsv')) : [];
-    return { path, isFolder, folder: path, names: await fileNames(path), splits };
+    return { path, isFolder, folder: path, names: await fileNames(path), splits, head: '' };
   } catch (cause) {
     throw unreadable(path, cause);
   }
@@ -96,7 +121,7 @@ async function fileNames(folder: string): Promise<string[]> {
 
 /** A golden set in one file. */
 export interface TableSources {
-  readonly format: 'csv' | 'jsonl' | 'questions';
+  readonly format: 'csv' | 'jsonl' | 'questions' | ForeignFormat;
   readonly path: string;
 }
 

@@ -1,5 +1,6 @@
 /** The runs that others are compared with, pinned by people: at most one for each pipeline and golden set. */
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
+import { recordActs } from '../../access/audit-log.ts';
 import { parseMetricKey } from '../../ir/metric-key.ts';
 import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
 import type { MeanScores, NoiseTable } from '../rules/rerun-noise.ts';
@@ -26,11 +27,22 @@ const selectBaseline = `
 const unpinSql = `
   with gone as (
     update golden_baselines set unpinned_at = $3::timestamptz
-     where pipeline = $1::text and golden_set = $2::text and unpinned_at is null returning id
+     where pipeline = $1::text and golden_set = $2::text and unpinned_at is null returning id, run_id
   ), dropped as (
     delete from golden_baseline_scores s using gone where s.baseline_id = gone.id
   )
-  select id from gone`;
+  select run_id as "runId" from gone`;
+
+/** The run that was pinned; null for none. */
+async function unpin(
+  client: PoolClient,
+  pipeline: string,
+  goldenSet: string,
+  now: Date,
+): Promise<{ readonly run_id: string } | null> {
+  const { rows } = await client.query<{ runId: string }>(unpinSql, [pipeline, goldenSet, now]);
+  return rows[0] === undefined ? null : { run_id: rows[0].runId };
+}
 
 export type GoldenBaselines = ReturnType<typeof createGoldenBaselines>;
 
@@ -59,14 +71,21 @@ export function createGoldenBaselines(pool: Pool) {
     /**
      * Pins a run in place of what was pinned before.
      *
+     * @param by who pins it
      * @param means of its queries over the reruns, in the order of the set version; left out, nothing was rerun
      */
-    async pin(baseline: Omit<GoldenBaseline, 'unpinnedAt'>, means: MeanScores | null = null): Promise<void> {
+    async pin(
+      baseline: Omit<GoldenBaseline, 'unpinnedAt'>,
+      by: string,
+      means: MeanScores | null = null,
+    ): Promise<void> {
       const { pipeline, goldenSet, runId, note, noise, pinnedAt } = baseline;
       await inTransaction(pool, async (client) => {
         // Two who pin at once wait here for each other, so that the second one replaces the first.
         await takeTurn(client, 'golden baseline', pipeline, goldenSet);
-        await client.query(unpinSql, [pipeline, goldenSet, pinnedAt]);
+        const before = await unpin(client, pipeline, goldenSet, pinnedAt);
+        const act = { at: pinnedAt, by, act: 'pin_baseline', pipeline, subject: goldenSet } as const;
+        await recordActs(client, [{ ...act, before, after: { run_id: runId, note } }]);
         const { rows } = await client.query<{ id: string }>(
           `insert into golden_baselines (pipeline, golden_set, run_id, note, noise, pinned_at)
            values ($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::timestamptz) returning id`,
@@ -84,10 +103,14 @@ export function createGoldenBaselines(pool: Pool) {
     },
 
     /** False when nothing was pinned. */
-    async unpin(pipeline: string, goldenSet: string, now: Date): Promise<boolean> {
-      const { rowCount } = await pool.query(unpinSql, [pipeline, goldenSet, now]);
-      return rowCount === 1;
-    },
+    unpin: (pipeline: string, goldenSet: string, by: string, now: Date): Promise<boolean> =>
+      inTransaction(pool, async (client) => {
+        const before = await unpin(client, pipeline, goldenSet, now);
+        if (before === null) return false;
+        const act = { at: now, by, act: 'unpin_baseline', pipeline, subject: goldenSet } as const;
+        await recordActs(client, [{ ...act, before, after: null }]);
+        return true;
+      }),
 
     /** Newest first, those that are no longer pinned too. */
     async list(filter: { readonly pipeline?: string; readonly limit: number }): Promise<readonly GoldenBaseline[]> {

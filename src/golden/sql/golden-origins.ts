@@ -112,7 +112,7 @@ async function writeVersionWithout(client: PoolClient, set: string, ids: readonl
   const version = rows[0]?.version;
   if (version === undefined) return;
   for (const [table, columns] of [
-    ['golden_queries', 'query_id, position, text, tags, forbidden'],
+    ['golden_queries', 'query_id, position, text, tags, forbidden, no_answer'],
     ['golden_judgments', 'query_id, document_id, grade'],
   ]) {
     await client.query(

@@ -10,6 +10,7 @@ import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import type { RunStatus } from '../../model.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { wellFormed } from '../../postgres/values.ts';
+import type { ContextSize } from '../../text/context-size.ts';
 import type { Accepted } from '../rules/accepted-differences.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { ForbiddenResult } from '../rules/forbidden.ts';
@@ -24,6 +25,7 @@ import {
   type SegmentScore,
 } from '../rules/run.ts';
 import type { RunFailure } from '../rules/run-failure.ts';
+import type { AnsweredStage } from '../rules/run-stages.ts';
 import { createLatestRuns, type LatestRun, type LatestSentinel, readLatestSentinels } from './latest-runs.ts';
 import { readAccepted, readComparedWithBaseline, readComparisons, readStaleLabels } from './run-comparisons.ts';
 import {
@@ -57,7 +59,7 @@ const selectRun = `
   select r.id, r.pipeline, r.golden_set as "goldenSet", r.golden_set_version as "goldenSetVersion", r.purpose, r.trigger,
          r.cause, r.query_ids as "queryIds", r.scheduled_for as "scheduledFor", r.settings, r.status, r.reason, r.doubts,
          r.started_at as "startedAt", r.deadline_at as "deadlineAt", r.finished_at as "finishedAt", r.fingerprints,
-         coalesce(cardinality(r.query_ids), s.queries) as "queriesTotal", ${selectLabels('r')}, ${selectForbidden('r')}
+         r.no_answer as "noAnswer", r.stages, coalesce(cardinality(r.query_ids), s.queries) as "queriesTotal", ${selectLabels('r')}, ${selectForbidden('r')}
     from golden_runs r
     join golden_sets s on s.name = r.golden_set and s.version = r.golden_set_version`;
 
@@ -204,6 +206,25 @@ export function createGoldenRuns(pool: pg.Pool) {
       return rows[0]?.p95 ?? null;
     },
 
+    /** What the texts of its answers cost, of those whose documents all came with theirs. */
+    async contexts(runId: string): Promise<readonly ContextSize[]> {
+      const { rows } = await pool.query<ContextSize>(
+        `select context_characters as characters, context_repeated as repeated
+           from golden_run_answers where run_id = $1::text and context_characters is not null`,
+        [runId],
+      );
+      return rows;
+    },
+
+    /** What the stages had of the judged documents, by the id of the query; without those whose answers tell of none. */
+    async stages(runId: string): Promise<ReadonlyMap<string, readonly AnsweredStage[]>> {
+      const { rows } = await pool.query<{ query_id: string; stages: readonly AnsweredStage[] }>(
+        `select query_id, stages from golden_run_answers where run_id = $1::text and stages is not null`,
+        [runId],
+      );
+      return new Map(rows.map(({ query_id, stages }) => [query_id, stages]));
+    },
+
     /** Running runs that nobody holds or asks for, oldest first. */
     async abandoned(): Promise<readonly GoldenRun[]> {
       const { rows } = await pool.query<GoldenRun>(
@@ -280,14 +301,16 @@ async function insertRun(pool: pg.Pool, run: NewRun): Promise<boolean> {
 async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly QueryAnswer[]): Promise<void> {
   await pool.query(
     `insert into golden_run_answers
-       (run_id, query_id, outcome, document_ids, scores, latency_ms, attempts, error_code, error_message, answered_at)
+       (run_id, query_id, outcome, document_ids, scores, latency_ms, attempts, error_code, error_message,
+        context_characters, context_repeated, stages, answered_at)
      select $1::text, a.query_id, a.outcome,
             array(select e.value from jsonb_array_elements_text(a.ids::jsonb) with ordinality as e order by e.ordinality),
             array(select e.value::double precision from jsonb_array_elements_text(a.scores::jsonb) with ordinality as e order by e.ordinality),
-            a.latency_ms, a.attempts, a.error_code, a.error_message,
+            a.latency_ms, a.attempts, a.error_code, a.error_message, a.characters, a.repeated, a.stages::jsonb,
             statement_timestamp() + a.place * interval '1 microsecond'
-       from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::double precision[], $7::integer[], $8::text[], $9::text[])
-         with ordinality as a (query_id, outcome, ids, scores, latency_ms, attempts, error_code, error_message, place)
+       from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::double precision[], $7::integer[], $8::text[], $9::text[],
+                   $10::integer[], $11::double precision[], $12::text[])
+         with ordinality as a (query_id, outcome, ids, scores, latency_ms, attempts, error_code, error_message, characters, repeated, stages, place)
       order by a.query_id
      on conflict (run_id, query_id) do nothing`,
     [
@@ -300,6 +323,17 @@ async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly Que
       answers.map((a) => a.attempts),
       answers.map((a) => a.errorCode),
       answers.map((a) => a.errorMessage),
+      answers.map((a) => a.context?.characters ?? null),
+      answers.map((a) => a.context?.repeated ?? null),
+      answers.map((a) => (a.stages === undefined ? null : stagesText(a.stages))),
     ],
   );
+}
+
+function stagesText(stages: readonly AnsweredStage[]): string {
+  const wellNamed = stages.map(({ ranks, ...stage }) => ({
+    ...stage,
+    ranks: Object.fromEntries(Object.entries(ranks).map(([id, rank]) => [wellFormed(id), rank])),
+  }));
+  return JSON.stringify(wellNamed);
 }

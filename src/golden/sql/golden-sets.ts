@@ -17,6 +17,7 @@ interface QueryRow {
   text: string;
   tags: Record<string, string>;
   forbidden: readonly string[];
+  no_answer: boolean;
 }
 
 interface JudgmentRow {
@@ -109,7 +110,7 @@ async function readQueries(
   // Positions in the table start at 1.
   const range = selection !== null && 'from' in selection ? selection : null;
   const { rows } = await pool.query<QueryRow>(
-    `select query_id, text, tags, forbidden from golden_queries
+    `select query_id, text, tags, forbidden, no_answer from golden_queries
       where golden_set = $1::text and version = $2::integer
         and ($3::text[] is null or query_id = any ($3::text[]))
         and ($4::integer is null or (position > $4::integer and position <= $5::integer))
@@ -153,10 +154,12 @@ async function insertVersion(client: pg.PoolClient, set: NewGoldenSet, version: 
     ],
   );
   await client.query(
-    `insert into golden_queries (golden_set, version, query_id, position, text, tags, forbidden)
+    `insert into golden_queries (golden_set, version, query_id, position, text, tags, forbidden, no_answer)
      select $1::text, $2::integer, q.query_id, q.position, q.text, q.tags::jsonb,
-            array(select e.value from jsonb_array_elements_text(q.forbidden::jsonb) with ordinality as e order by e.ordinality)
-       from unnest($3::text[], $4::text[], $5::text[], $6::text[]) with ordinality as q (query_id, text, tags, forbidden, position)`,
+            array(select e.value from jsonb_array_elements_text(q.forbidden::jsonb) with ordinality as e order by e.ordinality),
+            q.no_answer
+       from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[])
+            with ordinality as q (query_id, text, tags, forbidden, no_answer, position)`,
     [
       set.name,
       version,
@@ -164,6 +167,7 @@ async function insertVersion(client: pg.PoolClient, set: NewGoldenSet, version: 
       set.queries.map((q) => q.text),
       set.queries.map((q) => toJson(q.tags)),
       set.queries.map((q) => JSON.stringify((q.forbidden ?? []).map(wellFormed))),
+      set.queries.map((q) => q.noAnswer ?? false),
     ],
   );
   await client.query(
@@ -188,11 +192,12 @@ function toJson(tags: GoldenQuery['tags']): string {
 function withJudgments(queries: readonly QueryRow[], judgments: readonly JudgmentRow[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map((query) => [query.query_id, []]));
   for (const { query_id: id, document_id: documentId, grade } of judgments) judged.get(id)?.push({ documentId, grade });
-  return queries.map(({ query_id: id, text, tags, forbidden }) => ({
+  return queries.map(({ query_id: id, text, tags, forbidden, no_answer: noAnswer }) => ({
     id,
     text,
     tags,
     judgments: judged.get(id) ?? [],
     ...(forbidden.length === 0 ? {} : { forbidden }),
+    ...(noAnswer ? { noAnswer } : {}),
   }));
 }

@@ -15,9 +15,9 @@ export interface TickSeries {
   readonly purpose: RunPurpose;
 }
 
-export interface SkipCount extends TickSeries {
+export interface SkipTotal extends TickSeries {
   readonly reason: SkipReason;
-  readonly count: number;
+  readonly total: number;
 }
 
 export type GoldenTicks = ReturnType<typeof createGoldenTicks>;
@@ -37,7 +37,7 @@ export function createGoldenTicks(pool: Pool) {
       return rows[0]?.last ?? null;
     },
 
-    /** Notes ticks that came to no run; one that was noted before, by another replica, stays as it is. */
+    /** Notes ticks that came to no run, and counts those that no other replica noted before. */
     async skip(
       { pipeline, goldenSet, purpose }: TickSeries,
       plannedFor: readonly Date[],
@@ -46,29 +46,26 @@ export function createGoldenTicks(pool: Pool) {
     ): Promise<void> {
       if (plannedFor.length === 0) return;
       await pool.query(
-        `with old as (delete from golden_skips where planned_for < $6::timestamptz - interval '30 days')
-         insert into golden_skips (pipeline, golden_set, purpose, planned_for, reason, noted_at)
-         select $1::text, $2::text, $3::text, planned_for, $5::text, $6::timestamptz
-           from unnest($4::timestamptz[]) as planned_for
-         on conflict do nothing`,
+        `with old as (delete from golden_skips where planned_for < $6::timestamptz - interval '30 days'),
+         noted as (
+           insert into golden_skips (pipeline, golden_set, purpose, planned_for, reason, noted_at)
+           select $1::text, $2::text, $3::text, planned_for, $5::text, $6::timestamptz
+             from unnest($4::timestamptz[]) as planned_for
+           on conflict do nothing
+           returning planned_for)
+         insert into golden_skip_totals as t (pipeline, golden_set, purpose, reason, total)
+         select $1::text, $2::text, $3::text, $5::text, count(*) from noted having count(*) > 0
+         on conflict (pipeline, golden_set, purpose, reason) do update set total = t.total + excluded.total`,
         [pipeline, goldenSet, purpose, plannedFor, reason, now],
       );
     },
 
-    /** Skips noted at `since` or later, by series and reason; a tick that came to a run after all is none. */
-    async skips(since: Date): Promise<readonly SkipCount[]> {
-      const { rows } = await pool.query<SkipCount>(
-        // Another scheduler, or a second attempt, may have run what the first one noted as skipped.
-        `select pipeline, golden_set as "goldenSet", purpose, reason, count(*)::integer as count
-           from golden_skips s
-          where noted_at >= $1::timestamptz
-            and not exists (
-              select from golden_runs r
-               where r.pipeline = s.pipeline and r.golden_set = s.golden_set and r.purpose = s.purpose
-                 and r.scheduled_for = s.planned_for)
-          group by pipeline, golden_set, purpose, reason
+    /** Ticks that came to no run since ever, by series and reason. */
+    async skipTotals(): Promise<readonly SkipTotal[]> {
+      const { rows } = await pool.query<SkipTotal>(
+        `select pipeline, golden_set as "goldenSet", purpose, reason, total::double precision as total
+           from golden_skip_totals
           order by pipeline, golden_set, purpose, reason`,
-        [since],
       );
       return rows;
     },

@@ -7,8 +7,9 @@ import { wellFormed } from '../../postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { ForbiddenResult, ForbiddenResults } from '../rules/forbidden.ts';
 import type { LabelProbe } from '../rules/labels.ts';
-import type { OutcomeCounts, QueryAnswer, SegmentScore } from '../rules/run.ts';
+import type { NoAnswerResults, OutcomeCounts, QueryAnswer, SegmentScore } from '../rules/run.ts';
 import { type RunFailure, runFailure } from '../rules/run-failure.ts';
+import type { RunStages } from '../rules/run-stages.ts';
 import { insertComparison, insertStaleLabels } from './run-comparisons.ts';
 
 export interface RunEnd {
@@ -23,6 +24,10 @@ export interface RunEnd {
   readonly labels: LabelProbe | null;
   /** Null when the set forbids nothing, or nobody looked. */
   readonly forbidden: ForbiddenResults | null;
+  /** Null when every question of the set has an answer, or nobody looked. */
+  readonly noAnswer: NoAnswerResults | null;
+  /** Null when no answer tells of a stage. */
+  readonly stages: RunStages | null;
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly comparisons: readonly StoredComparison[];
 }
@@ -34,7 +39,7 @@ export async function finishRun(client: pg.PoolClient, runId: string, end: RunEn
         set status = $2::text, reason = $3::text, finished_at = $4::timestamptz, segments_overflow = $5::integer,
             fingerprints = $6::jsonb, labels_probed = $7::integer, labels_stale = $8::integer, queries_dead = $9::integer, labels_gap = $10::text,
             doubts = $11::text[], forbidden_asked = $12::integer, forbidden_failed = $13::integer,
-            forbidden_unconfirmed = $14::integer,
+            forbidden_unconfirmed = $14::integer, no_answer = $15::jsonb, stages = $16::jsonb,
             lease_holder = null, lease_until = null
       where id = $1::text and status = 'running'`,
     [
@@ -52,6 +57,8 @@ export async function finishRun(client: pg.PoolClient, runId: string, end: RunEn
       end.forbidden?.asked ?? null,
       end.forbidden?.failed ?? null,
       end.forbidden?.unconfirmed ?? null,
+      end.noAnswer === null ? null : JSON.stringify(end.noAnswer),
+      end.stages === null ? null : JSON.stringify(end.stages),
     ],
   );
   if (rowCount !== 1) return false;

@@ -14,6 +14,7 @@ import {
 import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
 import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
 import { quoted } from '../../text/source-line.ts';
+import { compareMany, type ManyComparison } from '../rules/compare-many.ts';
 import { compareRuns, type RunComparison } from '../rules/compare-runs.ts';
 import type { ComparisonSettings } from '../rules/verdict.ts';
 import { type Block, forEachLine, malformed } from './blocks.ts';
@@ -266,6 +267,23 @@ export async function compareTrecFiles(request: OfflineComparisonRequest): Promi
     baseline,
     candidate,
   };
+}
+
+export interface ManyComparisonRequest extends ScoringSettings, ComparisonSettings {
+  readonly qrelsPath: string;
+  readonly runPaths: readonly string[];
+}
+
+/**
+ * As `compareTrecFiles`, of more than two runs.
+ *
+ * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
+ */
+export async function compareManyTrecFiles(request: ManyComparisonRequest): Promise<ManyComparison> {
+  const queries = await readJudgedQueries(request.qrelsPath);
+  const columns: TrecScores['columns'][] = [];
+  for (const path of request.runPaths) columns.push((await scoreTrecRun(queries, path, request)).columns);
+  return compareMany(request.keys, columns, request);
 }
 
 export interface OfflineEvaluationRequest extends ScoringSettings {

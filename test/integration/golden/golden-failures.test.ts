@@ -53,7 +53,7 @@ async function aFailure({
   const [healthy] = await world.full(hour(0));
   if (healthy === undefined) throw new Error('no run');
   const { pipeline, goldenSet, id: runId } = healthy;
-  await world.baselines.pin({ pipeline, goldenSet, runId, note: null, pinnedAt: hour(0), noise: {} });
+  await world.baselines.pin({ pipeline, goldenSet, runId, note: null, pinnedAt: hour(0), noise: {} }, 'somebody');
   const next = async (answers: Answers) => {
     world.answerWith(answers);
     const [run] = await world.full(hour(1));

@@ -42,14 +42,17 @@ async function aRotation(rotationRuns = 3) {
   await world.importSet({ contentHash: 'v1', queries: goldenQueries(40) });
   const [first] = await world.full(hour(0));
   if (first === undefined) throw new Error('no run');
-  await world.baselines.pin({
-    pipeline: first.pipeline,
-    goldenSet: first.goldenSet,
-    runId: first.id,
-    note: null,
-    pinnedAt: hour(0),
-    noise: {},
-  });
+  await world.baselines.pin(
+    {
+      pipeline: first.pipeline,
+      goldenSet: first.goldenSet,
+      runId: first.id,
+      note: null,
+      pinnedAt: hour(0),
+      noise: {},
+    },
+    'somebody',
+  );
   await world.full(hour(1));
   await world.importSet({ contentHash: 'v2', queries: goldenQueries(60).slice(20) });
   return { world, set: world.golden.set };

@@ -108,7 +108,7 @@ describe('a sentinel', () => {
     world.answerWith(wrong);
     await world.sentinel(minute(65));
     const gauge = await world.gauges();
-    expect(gauge('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'quiet_hours' })).toBe(1);
+    expect(gauge('recalld_golden_ticks_skipped_total', { purpose: 'full', reason: 'quiet_hours' })).toBe(1);
     expect(gauge('recalld_golden_ndcg', { segment: 'all', k: '10' })).toBe(0);
   });
 
@@ -118,8 +118,8 @@ describe('a sentinel', () => {
     expect(await world.sentinel(minute(10))).toEqual([]);
     expect(await world.full(minute(60))).toEqual([]);
     const gauge = await world.gauges();
-    expect(gauge('recalld_golden_ticks_skipped', { purpose: 'sentinel', reason: 'daily_budget' })).toBe(1);
-    expect(gauge('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'daily_budget' })).toBe(1);
+    expect(gauge('recalld_golden_ticks_skipped_total', { purpose: 'sentinel', reason: 'daily_budget' })).toBe(1);
+    expect(gauge('recalld_golden_ticks_skipped_total', { purpose: 'full', reason: 'daily_budget' })).toBe(1);
     expect(world.asked).toHaveLength(70);
     await world.full(minute(14 * 60));
     expect(world.asked).toHaveLength(130);
@@ -130,7 +130,7 @@ describe('a sentinel', () => {
     await world.importSet({ queries: goldenQueries(3) });
     expect(await world.sentinel(minute(5))).toEqual([]);
     const gauge = await world.gauges();
-    expect(gauge('recalld_golden_ticks_skipped', { purpose: 'sentinel', reason: 'no_full_run' })).toBe(1);
+    expect(gauge('recalld_golden_ticks_skipped_total', { purpose: 'sentinel', reason: 'no_full_run' })).toBe(1);
     expect(gauge('recalld_golden_sentinel_state', { state: 'no_data' })).toBe(1);
   });
 
@@ -177,16 +177,18 @@ describe('a schedule', () => {
     const world = await aWatchedSet();
     expect(await world.full(minute(300), 2)).toHaveLength(1);
     const gauge = await world.gauges();
-    expect(gauge('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' })).toBe(4);
+    expect(gauge('recalld_golden_ticks_skipped_total', { purpose: 'full', reason: 'missed' })).toBe(4);
     expect(world.logger.lines.map(({ fields }) => fields['missed'])).toContain(4);
     await world.full(minute(360));
-    expect((await world.gauges())('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' })).toBe(4);
+    expect((await world.gauges())('recalld_golden_ticks_skipped_total', { purpose: 'full', reason: 'missed' })).toBe(4);
   });
 
   it('looks no further back than a day, also when the clock jumps by months', async () => {
     const world = await aWatchedSet();
     await world.full(minute(100 * 24 * 60));
-    expect((await world.gauges())('recalld_golden_ticks_skipped', { purpose: 'full', reason: 'missed' })).toBe(23);
+    expect((await world.gauges())('recalld_golden_ticks_skipped_total', { purpose: 'full', reason: 'missed' })).toBe(
+      23,
+    );
   });
 
   it('runs once more and counts nothing as missed when the clock is set back', async () => {

@@ -67,7 +67,7 @@ it('a fall of a retriever that answered the same in every rerun is called by one
   const { store, run } = await aWorld('still');
   const before = [await run(0), await run(2)];
   const pinned = await run(4);
-  const report = await pinRun(store, pinned, null, null, minutes(6), never);
+  const report = await pinRun(store, pinned, null, null, 'somebody', minutes(6), never);
   expect(report).toMatchObject({ runs: 1 + before.length, isDeterministic: true });
   const fallen = await run(8, [7]);
   const found = ndcgOf(await compareRunsById(store, pinned.id, fallen.id, null, 'computed', never));
@@ -78,7 +78,7 @@ it('a retriever that moves is compared with the mean of its reruns', async () =>
   const { store, run } = await aWorld('moving');
   for (let n = 0; n < 9; n++) await run(2 * n, n % 3 === 0 ? [n] : []);
   const pinned = await run(20);
-  expect(await pinRun(store, pinned, null, null, minutes(22), never)).toMatchObject({
+  expect(await pinRun(store, pinned, null, null, 'somebody', minutes(22), never)).toMatchObject({
     runs: 10,
     isDeterministic: false,
   });
@@ -92,7 +92,7 @@ it('a retriever that moves is compared with the mean of its reruns', async () =>
 it('without reruns, or without a pin, the queries alone have to tell', async () => {
   const { store, run } = await aWorld('alone');
   const pinned = await run(0);
-  await pinRun(store, pinned, null, [], minutes(2), never);
+  await pinRun(store, pinned, null, [], 'somebody', minutes(2), never);
   const fallen = await run(4, [7]);
   const found = ndcgOf(await compareRunsById(store, pinned.id, fallen.id, null, 'computed', never));
   expect(found).toMatchObject({ ciMethod: 'bca', verdict: 'inconclusive' });
@@ -102,7 +102,7 @@ it('days are learned by the last run of each that was no clear regression, up to
   const { store, run, against } = await aWorld('daily');
   await run(0);
   const pinned = await run(2);
-  await pinRun(store, pinned, null, null, minutes(4), never);
+  await pinRun(store, pinned, null, null, 'somebody', minutes(4), never);
   const day = 24 * 60;
   await run(10, [], against(pinned, 0.9));
   await run(20, [], against(pinned, 0.01));
@@ -119,7 +119,7 @@ it('generations of the index are learned by the last run of each that was no cle
   const { store, run, rebuild, against } = await aWorld('rebuilt');
   await run(0);
   const pinned = await run(2);
-  await pinRun(store, pinned, null, null, minutes(4), never);
+  await pinRun(store, pinned, null, null, 'somebody', minutes(4), never);
   const knownAt = async (minute: number) => {
     const baseline = await store.baselines.pinned('rebuilt', 'faq');
     return baseline === null ? null : knowledgeOf(store, baseline, pinned, minutes(minute));

@@ -4,7 +4,7 @@ import { burnRates, objectiveProblems } from '../../../src/golden/objectives.ts'
 import type { Objective } from '../../../src/metrics/alert-rules.ts';
 
 const problemsOf = (...objectives: readonly Objective[]) =>
-  objectiveProblems([{ name: 'docs', goldenSets: [], objectives }]);
+  objectiveProblems({ pipelines: [{ name: 'docs', goldenSets: [], objectives }], latencyBuckets: [0.5, 1, 2.5] });
 
 describe('an objective', () => {
   it('that a page can watch has no problem', () => {
@@ -30,7 +30,9 @@ describe('an objective', () => {
 
   it('on a latency between two buckets is refused, with the buckets', () => {
     const { impossible } = problemsOf({ slo: 'latency', target: 0.99, withinSeconds: 0.7, windowDays: 30 });
-    expect(impossible).toEqual([expect.stringMatching(/within 0\.7 s.*use one of 0\.005, .*10\.$/)]);
+    expect(impossible).toEqual([
+      expect.stringMatching(/within 0\.7 s.*use one of 0\.5, 1, 2\.5, or add it to metrics\.latency_buckets\.$/),
+    ]);
   });
 });
 

@@ -35,7 +35,7 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'recalld-promotion-'));
   await createLiveTraffic(database.pool, 'r1').createPartitions(new Date());
   await database.pool.query(
-    'truncate live_queries, feedback, golden_sets, golden_query_origins, erasures, erased_subjects cascade',
+    'truncate live_queries, feedback, golden_sets, golden_query_origins, erased_subjects cascade',
   );
 });
 afterEach(async () => {
@@ -184,13 +184,15 @@ describe('an edited review', () => {
   });
 
   it('keeps out what was erased since the file was written, and erasure reaches what it brought in', async () => {
-    await erase(database.pool, { kind: 'query', id: 'x1', idHash: textHash('x1', HASH_KEY) }, new Date());
+    await erase(database.pool, { kind: 'query', id: 'x1', idHash: textHash('x1', HASH_KEY) }, 'somebody', new Date());
     const { set, warnings } = await importEdited(() => undefined);
     expect(set.queries).toBe(1);
     expect(warnings).toContain('Questions left out because they were erased on request: 1.');
-    expect(await erase(database.pool, { kind: 'user', userHash: 'hash of bob' }, new Date())).toMatchObject({
-      goldenQueries: 1,
-    });
+    expect(await erase(database.pool, { kind: 'user', userHash: 'hash of bob' }, 'somebody', new Date())).toMatchObject(
+      {
+        goldenQueries: 1,
+      },
+    );
     const { rows } = await database.pool.query<{ text: string }>('select text from golden_queries');
     expect(rows).toEqual([{ text: '[erased]' }]);
   });

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { compareCommand } from '../../../../src/golden/commands/compare.ts';
@@ -32,7 +33,7 @@ interface Compared {
 async function runFiles(qrels: string, baseline: string, candidate: string, options: readonly string[]) {
   const output = new CollectedOutput();
   process.exitCode = undefined;
-  await compareCommand(output).parseAsync(
+  await compareCommand(new Command('compare'), new AbortController().signal, output).parseAsync(
     ['--qrels', qrels, '--baseline', baseline, '--candidate', candidate, ...options],
     { from: 'user' },
   );
@@ -292,7 +293,7 @@ describe('recalld compare for people', () => {
 
   it('tells its rules and an example in its help', () => {
     const help: string[] = [];
-    compareCommand()
+    compareCommand(new Command('compare'), new AbortController().signal)
       .configureOutput({ writeOut: (text) => help.push(text) })
       .outputHelp();
     const text = help.join('');
@@ -322,5 +323,37 @@ describe('recalld compare refuses', () => {
       kind: 'input',
       message: expect.stringContaining(message),
     });
+  });
+});
+
+it('several candidates come as one table, with every pair, and exit 1 when one is worse than the baseline', async () => {
+  const runOf = (n: number) =>
+    Array.from({ length: 40 }, (_, i) => `q${i} Q0 ${i < n ? 'right' : 'wrong'} 1 1 x\n`).join('');
+  const files = { qrels: qrelsOf(40), a: runOf(30), b: runOf(32), c: runOf(5) };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.many`), text);
+  const at = (name: string) => join(folder, `${name}.many`);
+  const output = new CollectedOutput();
+  await compareCommand(new Command('compare'), new AbortController().signal, output).parseAsync(
+    [
+      '--qrels',
+      at('qrels'),
+      '--baseline',
+      at('a'),
+      '--candidate',
+      at('b'),
+      at('c'),
+      '--metrics',
+      'hit_rate@1',
+      '--json',
+    ],
+    { from: 'user' },
+  );
+  expect(process.exitCode).toBe(1);
+  expect(JSON.parse(output.text)).toMatchObject({
+    n: 40,
+    primary: 'hit_rate@1',
+    unbeaten: [at('a'), at('b')],
+    configurations: [{ name: at('a'), metrics: { 'hit_rate@1': 0.75 } }, {}, { metrics: { 'hit_rate@1': 0.125 } }],
+    pairs: [{ verdict: 'inconclusive' }, { baseline: at('a'), candidate: at('c'), verdict: 'regression' }, {}],
   });
 });

@@ -1,7 +1,9 @@
 /** `recalld eval --json` against values that trec_eval 10.0 printed; provenance in the README beside the cases. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { evalCommand } from '../../../../src/golden/commands/eval.ts';
 import { CollectedOutput } from './eval-output.ts';
@@ -40,7 +42,10 @@ function caseOf(name: string): Case {
 async function evaluate(name: string, { inputs }: Case, ...options: string[]): Promise<Report> {
   const output = new CollectedOutput();
   const files = ['--qrels', join(folder, name, inputs.qrels), '--run', join(folder, name, inputs.run)];
-  await evalCommand(output).parseAsync([...files, '--per-query', '--json', ...options], { from: 'user' });
+  await evalCommand(new Command('eval'), new AbortController().signal, output).parseAsync(
+    [...files, '--per-query', '--json', ...options],
+    { from: 'user' },
+  );
   return JSON.parse(output.text);
 }
 

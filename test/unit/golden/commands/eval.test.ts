@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Command } from 'commander';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evalCommand } from '../../../../src/golden/commands/eval.ts';
@@ -24,7 +25,9 @@ async function run(qrels: string, results: string, ...options: string[]): Promis
   await writeFile(join(folder, 'run.txt'), results);
   const output = new CollectedOutput();
   const files = ['--qrels', join(folder, 'qrels.txt'), '--run', join(folder, 'run.txt')];
-  await evalCommand(output).parseAsync([...files, ...options], { from: 'user' });
+  await evalCommand(new Command('eval'), new AbortController().signal, output).parseAsync([...files, ...options], {
+    from: 'user',
+  });
   return output.text;
 }
 
@@ -165,7 +168,7 @@ describe('recalld eval for people', () => {
 
   it('shows its options, the metrics and an example in its help', () => {
     const help: string[] = [];
-    evalCommand()
+    evalCommand(new Command('eval'), new AbortController().signal)
       .configureOutput({ writeOut: (text) => help.push(text) })
       .outputHelp();
     const text = help.join('');

@@ -122,6 +122,8 @@ function aSummary(parts: Partial<RunSummaryJson> = {}): RunSummaryJson {
     segments: {},
     labels: { probed: null, stale: null, reason: null },
     forbidden: [],
+    no_answer: null,
+    stages: null,
     baseline: null,
     deployment: null,
     checks: [],

@@ -28,12 +28,12 @@ it('counts a document that was returned twice at its first rank', () => {
   ]);
 });
 
-it('names the relevant documents that neither side has, the highest grade first', () => {
+it('names the relevant documents that are not there now, the highest grade first', () => {
   const { missed } = sideBySide(ranked('a'), ranked('b'), [
     { documentId: 'a', grade: 1 },
     { documentId: 'c', grade: 1 },
     { documentId: 'd', grade: 3 },
     { documentId: 'e', grade: 0 },
   ]);
-  expect(missed.map(({ documentId }) => documentId)).toEqual(['d', 'c']);
+  expect(missed.map(({ documentId }) => documentId)).toEqual(['d', 'a', 'c']);
 });

@@ -54,7 +54,9 @@ describe('asking a retriever', () => {
     await clock.until(
       askRetriever({ retriever, clock, gate }, [query], settings, () => undefined, new AbortController().signal),
     );
-    expect(retriever.asked.map(({ request }) => request)).toEqual([{ text: 'Wie spät?', k: 50, tags: { lang: 'de' } }]);
+    expect(retriever.asked.map(({ request }) => request)).toEqual([
+      { text: 'Wie spät?', k: 50, tags: { lang: 'de' }, withText: true, withStages: true },
+    ]);
   });
 
   it('hands over one answer for each query, whatever became of it', async () => {

@@ -48,6 +48,11 @@ describe('a bad CSV file is refused with its line and the way out', () => {
       'forbids no document; write its id under document.',
     ],
     [
+      'a question without an answer that names a document',
+      'question,document,no_answer\nWhy?,d1,yes\n',
+      'says no_answer and names a document or a grade; leave these cells empty.',
+    ],
+    [
       'a grade in words',
       `${head}Why?,d1,high,en\n`,
       'has the grade "high", which is not a whole number; use 0, 1, 2, ...',

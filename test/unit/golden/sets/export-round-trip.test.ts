@@ -57,13 +57,15 @@ const query: fc.Arbitrary<GoldenQuery> = fc
       selector: ({ documentId }) => documentId,
     }),
     forbidden: fc.option(fc.uniqueArray(id, { minLength: 1, maxLength: 3 }), { freq: 3, nil: [] }),
+    noAnswer: fc.integer({ min: 0, max: 3 }).map((drawn) => drawn === 0),
   })
-  .map(({ forbidden, ...judged }) => {
+  .map(({ forbidden, noAnswer, ...drawn }): GoldenQuery => {
+    const judged = noAnswer ? { ...drawn, judgments: [], noAnswer } : drawn;
     const relevant = judged.judgments.filter(({ grade }) => grade > 0).map(({ documentId }) => documentId);
     const apart = forbidden.filter((pattern) => !relevant.some((document) => forbids([pattern], document) !== null));
     return apart.length === 0 ? judged : { ...judged, forbidden: apart };
   })
-  .filter(({ judgments, forbidden = [] }: GoldenQuery) => judgments.length + forbidden.length > 0);
+  .filter(({ judgments, forbidden = [], noAnswer }) => noAnswer === true || judgments.length + forbidden.length > 0);
 
 const queries = fc.uniqueArray(query, { minLength: 1, maxLength: 6, selector: ({ id: own }) => own });
 
@@ -71,7 +73,7 @@ function toFiles(files: readonly ExportFile[], single: string): Files {
   return Object.fromEntries(files.map(({ path, text: content }) => [path ?? single, content]));
 }
 
-/** Of the formats that have no place for forbidden documents. */
+/** Of the formats that have no place for what is no judgment. */
 function judgedAlone(set: readonly GoldenQuery[]): GoldenQuery[] {
   return judgedQueries(set).map(({ id: own, text: question, tags, judgments }) => ({
     id: own,

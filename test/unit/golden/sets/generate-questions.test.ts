@@ -71,6 +71,7 @@ async function generate(model: ChatModel, request: Partial<GenerateRequest> = {}
   };
   const nothing = {
     questions: 3,
+    perChunk: 1,
     seed: 1,
     chunks: chunksOf(20),
     settled: [],
@@ -162,10 +163,34 @@ describe('the generation of questions', () => {
 
   it('counts what earlier calls spent against the cap', async () => {
     const prices = { input: 1, output: 1 };
-    const settled = [{ chunkId: 'c0', outcome: 'refused' as const, question: null, tokens: { input: 1e6, output: 0 } }];
+    const settled = [
+      { chunkId: 'c0', asking: 0, outcome: 'refused' as const, question: null, tokens: { input: 1e6, output: 0 } },
+    ];
     const model = aModel((n) => question(ask(n)));
     expect((await generate(model, { settled, maxCost: 1, prices })).end).toEqual({ kind: 'cost_cap' });
     expect(model.calls).toBe(0);
+  });
+
+  it('asks several times about each chunk, in another style each time, and goes on where it was', async () => {
+    const heard: string[] = [];
+    const model = aModel((n, { messages }) => {
+      heard.push(messages[1]?.content.split('\n\nSource')[0] ?? '');
+      return question(
+        `${['where find', 'who sold', 'when was'][heard.length % 3]} ${spelled(n)} number ${heard.length}`,
+      );
+    });
+    const { settled, end } = await generate(model, { questions: 5, perChunk: 3 });
+    expect(end).toEqual({ kind: 'complete' });
+    expect(settled.map(({ chunkId, asking }) => `${chunkId} ${asking}`)).toEqual([
+      'c0 0',
+      'c0 1',
+      'c0 2',
+      'c1 0',
+      'c1 1',
+    ]);
+    expect(new Set(heard).size).toBe(heard.length);
+    const more = await generate(model, { questions: 6, perChunk: 3, settled });
+    expect(more.settled.at(-1)).toMatchObject({ chunkId: 'c1', asking: 2 });
   });
 
   it('gives up on a model that fails again and again, with its words', async () => {
@@ -211,6 +236,7 @@ describe('the generation of questions', () => {
     const deps = { model, settle: async () => undefined, onProgress: () => undefined };
     const request = {
       questions: 9,
+      perChunk: 1,
       seed: 1,
       chunks: chunksOf(20),
       settled: [],

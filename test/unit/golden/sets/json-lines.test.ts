@@ -14,7 +14,7 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
       '{"text": "a", "question": "b", "relevant": ["d1"]}',
       'must have either "text" or "question", such as',
     ],
-    ['no judgments', '{"text": "a"}', 'must have "judgments", "relevant" or "forbidden", such as'],
+    ['no judgments', '{"text": "a"}', 'must have "judgments", "relevant", "forbidden" or "no_answer", such as'],
     [
       'judgments twice',
       '{"text": "a", "judgments": {}, "relevant": []}',
@@ -23,7 +23,7 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
     [
       'an unknown key',
       '{"_id": "q1", "text": "a", "relevant": []}',
-      'has the unknown key "_id" in a query; a query has id, text, tags, judgments or relevant, and forbidden.',
+      'has the unknown key "_id" in a query; a query has id, text, tags, judgments or relevant, forbidden and no_answer.',
     ],
     [
       'an unknown key of a judgment',
@@ -40,6 +40,11 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
       'a relevant document that is forbidden',
       '{"text": "a", "relevant": ["b/1"], "forbidden": ["b/*"]}',
       'forbids the document "b/1" that the same query judges relevant; keep one of the two.',
+    ],
+    [
+      'a question without an answer that has one',
+      '{"text": "a", "relevant": ["d1"], "no_answer": true}',
+      'Line 3 of set.jsonl says that a query has no answer, but line 3 of set.jsonl judges "d1" relevant to it; keep one of the two.',
     ],
     ['half a grade', '{"text": "a", "judgments": {"d1": 0.5}}', '"judgments.d1" must be a whole number.'],
     [

@@ -1,0 +1,36 @@
+/** Stored runs of several configurations in one table. */
+import { expect, it } from 'vitest';
+import { formatMany } from '../../../src/golden/commands/many-reports.ts';
+import { storedComparison } from '../../../src/golden/rules/compare-golden-runs.ts';
+import { compareManyRuns } from '../../../src/golden/runs/compare-many-runs.ts';
+import { aSchedule, goldenQueries, NOON } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { type Answers, aGoldenWorld } from '../../support/golden-world.ts';
+
+const database = useDatabase();
+
+it('three runs are compared over the queries that all have, and a mistaken one is refused', async () => {
+  const world = aGoldenWorld(database.pool, NOON, aSchedule({ cron: null }));
+  const right: Answers = (text) => [`d${text.replaceAll(/\D/g, '')}`];
+  const half: Answers = (text) => (Number(text.replaceAll(/\D/g, '')) % 2 === 0 ? right(text) : ['other']);
+  const ids: string[] = [];
+  const runWith = async (answers: Answers, hours: number): Promise<void> => {
+    world.answerWith(answers);
+    for (const { id } of await world.full(new Date(NOON.getTime() + hours * 3_600_000))) ids.push(id);
+  };
+  await world.importSet({ queries: goldenQueries(40) });
+  await runWith(right, 0);
+  await runWith(half, 1);
+  await runWith(right, 2);
+  const { runs, compared } = await compareManyRuns(world.deps, ids, storedComparison);
+  expect(runs.map(({ id }) => id)).toEqual(ids);
+  expect(compared.n).toBe(40);
+  expect(compared.primary.means).toEqual([1, 0.5, 1]);
+  expect(compared.primary.pairs.map(({ verdict }) => verdict)).toEqual(['regression', 'no_change', 'improvement']);
+  const text = formatMany(['one', 'two', 'three'], compared);
+  expect(text).toContain('none of the others is better than A, C, over 40 queries.');
+  expect(text).toMatch(/A to B +regression +-0\.5000/);
+  await expect(compareManyRuns(world.deps, [...ids, 'gone'], storedComparison)).rejects.toMatchObject({
+    code: 'run_unknown',
+  });
+});

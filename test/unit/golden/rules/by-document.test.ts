@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { answersByDocument, documentOf, queriesByDocument } from '../../../../src/golden/rules/by-document.ts';
+import { aGoldenQuery, anAnswer, documents } from '../../../support/builders.ts';
+
+describe('chunks by their documents', () => {
+  it.each([
+    ['kb-17#3', 'kb-17'],
+    ['kb-17#3#b', 'kb-17'],
+    ['kb-17', 'kb-17'],
+    ['#3', '#3'],
+  ])('%s is of %s', (chunk, document) => {
+    expect(documentOf(chunk, '#')).toBe(document);
+  });
+
+  it('have the best grade of the chunks of a document', () => {
+    const judgments = [
+      { documentId: 'a#1', grade: 1 },
+      { documentId: 'a#2', grade: 3 },
+      { documentId: 'b#1', grade: 0 },
+    ];
+    const [query] = queriesByDocument([aGoldenQuery({ judgments })], '#');
+    expect(query?.judgments).toEqual([
+      { documentId: 'a', grade: 3 },
+      { documentId: 'b', grade: 0 },
+    ]);
+  });
+
+  it('come back in the order of the answer', () => {
+    const [answer] = answersByDocument([anAnswer({ documents: documents('b#2', 'a#1', 'b#1') })], '#');
+    expect(answer?.documents.map(({ id }) => id)).toEqual(['b', 'a', 'b']);
+  });
+});

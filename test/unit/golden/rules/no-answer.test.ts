@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { defaultNoAnswer, falseAnswerRatio, findFalseAnswers } from '../../../../src/golden/rules/no-answer.ts';
+import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
+import type { QueryOutcome } from '../../../../src/model.ts';
+import { aGoldenQuery } from '../../../support/builders.ts';
+
+const queries = [
+  aGoldenQuery({ id: 'judged' }),
+  ...['q1', 'q2', 'q3'].map((id) => aGoldenQuery({ id, judgments: [], noAnswer: true })),
+];
+
+function answer(queryId: string, scores: readonly (number | null)[], outcome: QueryOutcome = 'ok'): QueryAnswer {
+  const documents = scores.map((score, rank) => ({ id: `d${rank}`, score }));
+  return { queryId, outcome, documents, latencyMs: 1, attempts: 1, errorCode: null, errorMessage: null };
+}
+
+describe('a question without an answer', () => {
+  it('is right while it brings nothing, and wrong with any document; judged ones are not looked at', () => {
+    const answers = [
+      answer('judged', [0.9]),
+      answer('q1', [], 'empty'),
+      answer('q2', [0.4, 0.7]),
+      answer('q3', [null]),
+    ];
+    expect(findFalseAnswers(queries, answers, defaultNoAnswer)).toEqual({
+      asked: 3,
+      failed: 0,
+      answered: 2,
+      worst: [
+        { query: 'q2', documents: 2, score: 0.7 },
+        { query: 'q3', documents: 1, score: null },
+      ],
+    });
+  });
+
+  it.each([
+    ['only what scores above the limit counts', { maxScore: 0.5, maxResults: 0 }, [0.5, 0.3], 0],
+    ['what scores above it does', { maxScore: 0.5, maxResults: 0 }, [0.51, 0.3], 1],
+    ['and what has no score', { maxScore: 0.5, maxResults: 0 }, [null], 1],
+    ['as many as are allowed are right', { maxScore: null, maxResults: 2 }, [0.9, 0.8], 0],
+    ['one more is not', { maxScore: null, maxResults: 2 }, [0.9, 0.8, 0.1], 1],
+  ])('with limits of the config: %s', (_, limits, scores, answered) => {
+    const found = findFalseAnswers(queries.slice(1, 2), [answer('q1', scores)], limits);
+    expect(found).toMatchObject({ asked: 1, failed: 0, answered });
+  });
+
+  it('that the retriever fails is no empty answer: it counts against the retriever', () => {
+    const answers = [answer('q1', [], 'empty'), answer('q2', [], 'timeout')];
+    const found = findFalseAnswers(queries, answers, defaultNoAnswer);
+    expect(found).toMatchObject({ asked: 3, failed: 2, answered: 0 });
+    expect(found === null ? null : falseAnswerRatio(found)).toMatchObject({ value: 2 / 3, n: 3 });
+  });
+
+  it('is nothing that other sets have', () => {
+    expect(findFalseAnswers(queries.slice(0, 1), [], defaultNoAnswer)).toBeNull();
+  });
+});
+
+it('the share of false answers has the bounds of Wilson, and holds its own value at either end', () => {
+  const bounds = (answered: number) => falseAnswerRatio({ asked: 20, failed: 0, answered, worst: [] });
+  // statsmodels.stats.proportion.proportion_confint(5, 20, method='wilson')
+  expect(bounds(5).ciLow).toBeCloseTo(0.11186, 4);
+  expect(bounds(5).ciHigh).toBeCloseTo(0.46869, 4);
+  expect(bounds(0)).toMatchObject({ value: 0, ciLow: 0 });
+  expect(bounds(20)).toMatchObject({ value: 1, ciHigh: 1 });
+});

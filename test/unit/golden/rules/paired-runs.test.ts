@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { averagePairs } from '../../../../src/golden/rules/paired-runs.ts';
+
+const pair = (baseline: readonly number[], candidate: readonly number[]) => ({
+  baseline: Float64Array.from(baseline),
+  candidate: Float64Array.from(candidate),
+});
+
+describe('pairs of runs', () => {
+  it('come to one score a question, the mean over them', () => {
+    const { scores } = averagePairs([pair([1, 0], [0.5, 0]), pair([0, 0], [0.5, 1])]);
+    expect([...scores.baseline[0]]).toEqual([0.5, 0]);
+    expect([...scores.candidate[0]]).toEqual([0.5, 0.5]);
+  });
+
+  it('tell how far a difference moves from one to the next, and of one pair that nobody knows', () => {
+    // Differences 0.1 and 0.3 of the first question, -0.2 and -0.2 of the second: variances 0.02 and 0.
+    const two = [pair([0.5, 0.5], [0.6, 0.3]), pair([0.5, 0.5], [0.8, 0.3])];
+    expect(averagePairs(two).noise).toBeCloseTo(Math.sqrt(0.01), 12);
+    expect(averagePairs(two.slice(0, 1)).noise).toBeNull();
+  });
+
+  it('are refused when there is none', () => {
+    expect(() => averagePairs([])).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
+import type { AnsweredStage } from '../../../../src/golden/rules/run-stages.ts';
+import { answeredStages, stagedQuestions, summarizeStages } from '../../../../src/golden/rules/stages.ts';
+import type { GoldenQuery } from '../../../../src/model.ts';
+import { aFailedAnswer, aGoldenQuery, anAnswer, goldenQueries } from '../../../support/builders.ts';
+
+const listed = (...ids: readonly string[]) => ids.map((id) => ({ id, score: null }));
+const stage = (name: string, ranks: Record<string, number>, more: Partial<AnsweredStage> = {}): AnsweredStage => ({
+  name,
+  isSide: false,
+  documents: 50,
+  latencyMs: null,
+  ranks,
+  ...more,
+});
+
+interface Told {
+  readonly query: GoldenQuery;
+  readonly answer: QueryAnswer;
+  readonly stages?: readonly AnsweredStage[];
+}
+
+function summary(told: readonly Told[], k = 2) {
+  const stages = new Map(
+    told.flatMap((one) => (one.stages === undefined ? [] : [[one.query.id, one.stages] as const])),
+  );
+  const [queries, answers] = [told.map(({ query }) => query), told.map(({ answer }) => answer)];
+  return summarizeStages(stagedQuestions(queries, answers, stages, 1), k);
+}
+
+/** Question `n`, whose relevant document is `dn`, with what a reranker made of its candidates. */
+function reranked(n: number, candidate: number | null, answer: readonly string[], latencyMs = 10): Told {
+  const [query = aGoldenQuery()] = goldenQueries(n).slice(-1);
+  const ranks: Record<string, number> = candidate === null ? {} : { [`d${n}`]: candidate };
+  return {
+    query,
+    answer: anAnswer({ queryId: query.id, documents: listed(...answer), latencyMs }),
+    stages: [stage('candidates', ranks, { latencyMs: 4 })],
+  };
+}
+
+describe('what is kept of a stage', () => {
+  it('is the ranks of the judged documents, each counted once at its best', () => {
+    const query = aGoldenQuery({
+      judgments: [
+        { documentId: 'a', grade: 1 },
+        { documentId: 'z', grade: 0 },
+      ],
+    });
+    const stages = [{ name: 'candidates', documents: listed('b', 'b', 'a', 'z', 'a'), latencyMs: 7 }];
+    expect(answeredStages(query, stages, undefined)).toEqual([
+      stage('candidates', { a: 2, z: 3 }, { documents: 3, latencyMs: 7 }),
+    ]);
+  });
+
+  it('goes by document where chunks of another cut are compared', () => {
+    const query = aGoldenQuery({ judgments: [{ documentId: 'kb#1', grade: 1 }] });
+    expect(answeredStages(query, [{ name: 'words', isSide: true, documents: listed('x#9', 'kb#7') }], '#')).toEqual([
+      stage('words', { kb: 2 }, { documents: 2, isSide: true }),
+    ]);
+  });
+});
+
+describe('a run whose answers tell of stages', () => {
+  it('says what the candidates hold, what each step loses and which questions it moves, and all of it makes 1', () => {
+    const found = summary([
+      reranked(1, 1, ['d1']),
+      reranked(2, 9, ['x', 'd2']),
+      reranked(3, 2, ['x', 'y']),
+      reranked(4, 30, ['x', 'y', 'd4']),
+      reranked(5, null, ['x']),
+      { query: aGoldenQuery({ id: 'q6' }), answer: aFailedAnswer({ queryId: 'q6' }) },
+    ]);
+    expect(found).toMatchObject({ k: 2, n: 6, failed: 1, untold: 0, lostToFailures: { mean: 1 / 6, n: 6 } });
+    const [candidates, answer, ...others] = found?.steps ?? [];
+    expect(others).toEqual([]);
+    expect(candidates).toMatchObject({ name: 'candidates', moved: null, latencyP95Ms: 4, timed: 5 });
+    expect(candidates?.recall).toMatchObject({ mean: 4 / 6, n: 6 });
+    expect(candidates?.lost).toMatchObject({ mean: 1 / 6, n: 6 });
+    expect(answer).toMatchObject({ name: 'answer', moved: { in: 1, out: 1, difference: 0 }, latencyP95Ms: 6 });
+    expect(answer?.recall.mean).toBeCloseTo(2 / 6, 12);
+    expect(answer?.lost.mean).toBeCloseTo(2 / 6, 12);
+    for (const { recall, lost } of found?.steps ?? [])
+      for (const { mean, ciLow, ciHigh } of [recall, lost])
+        expect(ciLow <= mean && mean <= ciHigh && ciHigh - ciLow > 0).toBe(true);
+    const sum = (found?.lostToFailures.mean ?? 0) + (candidates?.lost.mean ?? 0) + (answer?.lost.mean ?? 0);
+    expect(sum + (answer?.recall.mean ?? 0)).toBeCloseTo(1, 12);
+  });
+
+  it('tells apart what a filter drops from what is never found, and what is merely cut off', () => {
+    const query = aGoldenQuery({
+      judgments: ['kept', 'filtered', 'missing', 'low'].map((documentId) => ({ documentId, grade: 1 })),
+    });
+    const found = summary([
+      {
+        query,
+        answer: anAnswer({ documents: listed('kept', 'x', 'low') }),
+        stages: [stage('candidates', { kept: 1, filtered: 2, low: 8 }), stage('filtered', { kept: 1, low: 7 })],
+      },
+    ]);
+    const losses = found?.steps.map(({ name, recall, lost }) => [name, recall.mean, lost.mean]);
+    expect(losses).toEqual([
+      ['candidates', 0.75, 0.25],
+      ['filtered', 0.5, 0.25],
+      ['answer', 0.25, 0.25],
+    ]);
+  });
+
+  it('takes searches beside each other as one step, as long as the slower one', () => {
+    const [one] = goldenQueries(1);
+    const found = summary([
+      {
+        query: one ?? aGoldenQuery(),
+        answer: anAnswer({ documents: listed('d1'), latencyMs: 12 }),
+        stages: [
+          stage('words', {}, { isSide: true, latencyMs: 3 }),
+          stage('vectors', { d1: 40 }, { isSide: true, latencyMs: 9 }),
+        ],
+      },
+    ]);
+    expect(found?.steps).toMatchObject([
+      { name: 'words and vectors', recall: { mean: 1 }, latencyP95Ms: 9 },
+      { name: 'answer', recall: { mean: 1 }, moved: null, latencyP95Ms: 3 },
+    ]);
+  });
+
+  it('counts questions whose answer tells nothing apart, and says nothing where none does', () => {
+    const untold: Told = { query: aGoldenQuery({ id: 'q9' }), answer: anAnswer({ queryId: 'q9' }) };
+    expect(summary([reranked(1, 1, ['d1']), untold])).toMatchObject({ n: 1, untold: 1 });
+    expect(summary([untold, { query: aGoldenQuery(), answer: aFailedAnswer() }])).toBeNull();
+  });
+});
