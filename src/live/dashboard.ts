@@ -9,6 +9,7 @@ import type { DashboardSettings } from '../dashboards/settings.ts';
 import { deploymentsTable, measurementsTable } from '../golden/panels/drill-down.ts';
 import { judgedPanels } from '../judging/panels.ts';
 import { dashboardUids } from '../metrics/alert-rules.ts';
+import { shadowPanels } from '../shadow/panels.ts';
 
 function traffic(): Builder<Panel>[] {
   return [
@@ -71,6 +72,20 @@ const measures: readonly GaugeGraph[] = [
     title: 'Share that failed',
     unit: 'percentunit',
     min: 0,
+  },
+  {
+    metric: 'recalld_query_context_characters',
+    title: 'Length of the context',
+    unit: 'short',
+    min: 0,
+    note: 'Characters of the retrieved texts; a token is about four of English.',
+  },
+  {
+    metric: 'recalld_query_context_repeated_ratio',
+    title: 'Repeated context',
+    unit: 'percentunit',
+    min: 0,
+    note: 'Of the retrieved text, what an earlier document of the same answer said already.',
   },
 ];
 
@@ -157,6 +172,7 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
         { title: 'Opinions', panels: [...gaugeGraphs(opinions), received()] },
         { title: 'Clicks', panels: gaugeGraphs(clicks.map((spec) => ({ ...spec, width: 6 }))) },
         { title: 'Judged live relevance', panels: judgedPanels() },
+        { title: 'Shadows', panels: shadowPanels() },
         { title: 'Behind the measures', panels: [...gaugeGraphs(upkeep), withoutData(), measured()] },
         { title: 'Drill-down', panels: [measurementsTable(14), deploymentsTable(10)] },
       ],

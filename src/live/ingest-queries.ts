@@ -155,6 +155,7 @@ async function toSample(
     topK: query.topK,
     outcome: outcomeOf(query),
     results: query.results,
+    context: query.context,
     latencyMs: query.latencyMs,
     segments: query.segments,
     indexVersion: query.versions.index,

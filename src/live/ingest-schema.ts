@@ -12,6 +12,8 @@ import {
   wireSchema,
 } from '../http/fields.ts';
 import type { Rejection, RejectionCode } from '../rejection.ts';
+import { contentId } from '../text/content-id.ts';
+import { contextSize } from '../text/context-size.ts';
 import { DAY_MS } from '../time.ts';
 import { type Feedback, feedbackKinds, type LiveQuery } from './rules/live-query.ts';
 
@@ -117,10 +119,18 @@ function rejectionOf(issue: z.core.$ZodIssue | undefined): Rejection {
 
 const MOST_RESULTS = 1000;
 
-const resultSchema = z.strictObject({
-  id: identifier.describe('Document id.'),
-  score: z.number().optional().describe('As the retriever gave it.'),
-});
+const resultSchema = z
+  .strictObject({
+    id: identifier.optional().describe('Document id; left out, it is made of the text.'),
+    score: z.number().optional().describe('As the retriever gave it.'),
+    text: z
+      .string()
+      .optional()
+      .describe('What the pipeline hands on of it. Its length and what it repeats are kept, it is not.'),
+  })
+  .refine(({ id, text: own }) => id !== undefined || (own !== undefined && contentId(own) !== null), {
+    error: 'needs an id, or a text to make it of',
+  });
 
 type Result = z.infer<typeof resultSchema>;
 
@@ -145,9 +155,13 @@ function areResults(value: unknown): boolean {
 
 function isResult(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  for (const key in value) if (key !== 'id' && key !== 'score') return false;
-  const { id, score } = value as Partial<Record<'id' | 'score', unknown>>;
-  return isIdentifier(id) && (score === undefined || Number.isFinite(score));
+  for (const key in value) if (key !== 'id' && key !== 'score' && key !== 'text') return false;
+  const { id, score, text: own } = value as Partial<Record<'id' | 'score' | 'text', unknown>>;
+  return (
+    (isIdentifier(id) || (id === undefined && typeof own === 'string' && contentId(own) !== null)) &&
+    (score === undefined || Number.isFinite(score)) &&
+    (own === undefined || typeof own === 'string')
+  );
 }
 
 /** Longest vector that is taken. */
@@ -248,7 +262,12 @@ export function toLiveQuery(body: LiveQueryBody): LiveQuery {
     topK: body.top_k ?? null,
     sessionId: body.session_id ?? null,
     traceId: body.trace_id ?? null,
-    results: body.results.map(({ id, score }) => ({ id, score: score ?? null })),
+    results: body.results.map(({ id, score, text: own = '' }) => ({
+      // One without both was refused.
+      id: id ?? contentId(own) ?? '',
+      score: score ?? null,
+    })),
+    context: contextSize(body.results.map((result) => result.text)),
     latencyMs: body.latency_ms ?? null,
     error: body.error ?? null,
     segments: body.segments ?? {},

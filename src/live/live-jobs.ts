@@ -50,9 +50,13 @@ export interface LiveJobDeps {
   /** Days that the live queries of each pipeline are kept. */
   readonly retentionDays: ReadonlyMap<string, number>;
   readonly measurementRetentionDays: number;
+  readonly auditLog: Prunable;
+  readonly auditRetentionDays: number;
   readonly consoleSessions: { prune(): Promise<unknown> };
   readonly measureLive: MeasureLiveDeps;
   readonly measureFeedback: MeasureFeedbackDeps;
+  /** Asks shadows a share of the samples, for a bounded time. */
+  readonly askShadows: (signal: AbortSignal) => Promise<void>;
 }
 
 const DAY_SECONDS = 86_400;
@@ -92,7 +96,7 @@ const eraseLateArrivalsJob = defineCronJob({
 
 const keepPartitionsJob = defineJob({
   name: 'keep-partitions',
-  does: 'Makes the partitions of live queries, feedback and measurements ahead of time and drops those past their retention, with old sentinel runs, incidents, changes of checks, console sessions that have run out and whom erasures were about.',
+  does: 'Makes the partitions of live queries, feedback and measurements ahead of time and drops those past their retention, with old sentinel runs, incidents, changes of checks, console sessions that have run out, old acts of people and whom erasures were about.',
   payload: z.strictObject({}),
   concurrency: 1,
   attempts: 5,
@@ -111,17 +115,19 @@ const keepPartitionsJob = defineJob({
     await deps.diagnose.incidents.prune(new Date(oldest));
     await deps.checkStore.prune(new Date(oldest));
     await deps.consoleSessions.prune();
+    await deps.auditLog.prune(new Date(now.getTime() - deps.auditRetentionDays * DAY_SECONDS * 1000));
   },
 });
 
 export const measureLiveTrafficJob = defineCronJob({
   name: 'measure-live-traffic',
-  does: 'Estimates failures, empty answers and clicks of live traffic from the samples of the trailing window, and measures its feedback.',
+  does: 'Estimates failures, empty answers and clicks of live traffic from the samples of the trailing window, measures its feedback, and asks shadows a share of the samples.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
   async handle(deps: LiveJobDeps, signal) {
     await measureFeedback(deps.measureFeedback, signal);
     await measureLiveTraffic(deps.measureLive, signal);
+    await deps.askShadows(signal);
   },
 });
 

@@ -171,6 +171,7 @@ async function readHalved(
         clickedRanks,
         occurredAtMs: sample.occurredAt.getTime(),
         outcome: sample.outcome,
+        context: sample.context,
         calibration: calibration[sample.outcome],
         tags: tagsOf(sample),
       });

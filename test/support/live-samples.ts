@@ -20,6 +20,7 @@ export function aSample(parts: Partial<WindowQuery> = {}): WindowQuery {
     outcome: 'ok',
     segments: {},
     documentIds: ['d1', 'd2'],
+    context: null,
     ...parts,
   };
 }

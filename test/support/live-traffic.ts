@@ -24,6 +24,7 @@ export function aSample(parts: Partial<LiveSample> = {}): LiveSample {
     textHash: null,
     embedding: null,
     topK: 3,
+    context: null,
     outcome: 'ok',
     error: null,
     results: [

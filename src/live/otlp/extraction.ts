@@ -1,5 +1,4 @@
 /** From the content of a request to live queries and feedback in parts, in whichever thread. */
-import { createHash } from 'node:crypto';
 import { cut, ITEM_WEIGHT, pack, weightOfFeedback, weightOfQuery } from '../parts.ts';
 import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';
 import { extractLogFeedback, type LogExtraction } from '../rules/otel/feedback.ts';
@@ -67,7 +66,6 @@ function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOpti
     pipelineOf: pipelineFinder(pipelines),
     segmentKeysOf: (name) => pipelines.find((pipeline) => pipeline.name === name)?.segmentKeys ?? [],
     documentIdKeys: DOCUMENT_ID_KEYS,
-    sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
   };
 }
 

@@ -1,6 +1,7 @@
 /** What a window of sampled live queries says of all of them: how many fail, how many find nothing, what is clicked. */
 import { groupBySegment } from '../../golden/rules/segments.ts';
 import { ALL_SEGMENT, type QueryOutcome } from '../../model.ts';
+import { type ContextQuery, contextCharacters, repeatedContext } from './context.ts';
 import {
   type ClickedQuery,
   type ClickRateOutcome,
@@ -16,7 +17,7 @@ import { chanceClusters } from './sampling/cluster-variance.ts';
 import { type EstimateOutcome, FEWEST_CLUSTERS, horvitzThompsonTotal } from './sampling/estimate.ts';
 
 /** A sampled live query as these measures need it. */
-export interface SampledQuery extends ClickedQuery {
+export interface SampledQuery extends ClickedQuery, ContextQuery {
   /** Milliseconds since 1970. */
   readonly occurredAtMs: number;
   readonly outcome: QueryOutcome;
@@ -24,7 +25,13 @@ export interface SampledQuery extends ClickedQuery {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-const trafficMeasures = ['queries', 'zero_results_ratio', 'error_ratio'] as const;
+const trafficMeasures = [
+  'queries',
+  'zero_results_ratio',
+  'error_ratio',
+  'context_characters',
+  'context_repeated_ratio',
+] as const;
 
 /** Measures of the queries that are settled: those that have had time enough to be clicked. */
 export const clickMeasures = [
@@ -49,7 +56,7 @@ export interface WindowTraits {
   readonly hasClicks: boolean;
 }
 
-type LiveGapReason = 'no_queries' | 'no_clicks' | 'no_reference' | 'too_few_sessions' | 'too_few_clicks';
+type LiveGapReason = 'no_queries' | 'no_clicks' | 'no_texts' | 'no_reference' | 'too_few_sessions' | 'too_few_clicks';
 
 export type LiveMeasureOutcome =
   | {
@@ -92,6 +99,8 @@ export function liveSegments(
  * - `zero_results_ratio`, `error_ratio`: shares of all queries that were answered without a document, and that failed
  *   or timed out (weights calibrated by the counted arrivals; bounds over sessions, also where every query was kept: what
  *   the service is like is still known only from so many)
+ * - `context_characters`, `context_repeated_ratio`: of the answers whose documents all came with their texts, the length of
+ *   these, and the share of it that an earlier document of the same answer said already
  * - `click_through_ratio`: share of the documents shown at the ranks 1 to 10 that were clicked
  * - `clicked_query_ratio`: share of queries with a click
  * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click
@@ -113,8 +122,20 @@ export function* measureSegment(
   yield ofEstimate('queries', total, 'horvitz_thompson', n);
   yield ofShare('zero_results_ratio', queries, window, ({ outcome }) => outcome === 'empty');
   yield ofShare('error_ratio', queries, window, ({ outcome }) => outcome === 'error' || outcome === 'timeout');
+  yield* measureContext(queries);
   const settled = queries.filter(({ occurredAtMs }) => occurredAtMs < window.settledUntilMs);
   yield* measureClicks(settled, window);
+}
+
+function* measureContext(queries: readonly SampledQuery[]): Generator<LiveMeasureOutcome, void, undefined> {
+  if (queries.every(({ context }) => context === null)) {
+    const reason = queries.length === 0 ? 'no_queries' : 'no_texts';
+    for (const measure of ['context_characters', 'context_repeated_ratio'] as const)
+      yield { kind: 'no_data', measure, reason };
+    return;
+  }
+  yield ofRate('context_characters', contextCharacters(queries), 'sessions_t');
+  yield ofRate('context_repeated_ratio', repeatedContext(queries));
 }
 
 function* measureClicks(
@@ -163,8 +184,8 @@ function ofShare(
   return ofRate(measure, queryRate(queries, holds));
 }
 
-function ofRate(measure: LiveMeasure, outcome: ClickRateOutcome): LiveMeasureOutcome {
-  return outcome.kind === 'rate' ? bounded(measure, outcome, 'sessions_wilson') : ofInsufficient(measure, outcome);
+function ofRate(measure: LiveMeasure, outcome: ClickRateOutcome, ciMethod = 'sessions_wilson'): LiveMeasureOutcome {
+  return outcome.kind === 'rate' ? bounded(measure, outcome, ciMethod) : ofInsufficient(measure, outcome);
 }
 
 function ofInsufficient(measure: LiveMeasure, { of }: InsufficientFeedback): LiveMeasureOutcome {

@@ -1,6 +1,7 @@
 /** What a RAG service sends about one query of a user, over HTTP, through the client or through OpenTelemetry. */
 import type { RetrievedDocument } from '../../model.ts';
 import type { Rejection } from '../../rejection.ts';
+import type { ContextSize } from '../../text/context-size.ts';
 import { DAY_MS, MINUTE_MS } from '../../time.ts';
 
 /** Clocks of healthy services differ by less. */
@@ -84,6 +85,8 @@ export interface LiveQuery {
   readonly traceId: string | null;
   /** Best first. */
   readonly results: readonly RetrievedDocument[];
+  /** Of the texts of all results; null where they are not given. The texts themselves go no further. */
+  readonly context: ContextSize | null;
   readonly latencyMs: number | null;
   /** What went wrong, in short; null when the retrieval succeeded. */
   readonly error: string | null;

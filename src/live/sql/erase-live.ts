@@ -192,6 +192,10 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRo
     keys,
   );
   await client.query(
+    `delete from shadow_answers where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
+    keys,
+  );
+  await client.query(
     `delete from judged_queries where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
     keys,
   );
@@ -291,7 +295,9 @@ async function remember(
        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
          as e (kind, subject, pipeline, subject_hash, erased_at)
       group by kind, subject, pipeline
-     on conflict (kind, subject, pipeline) do update set erased_at = greatest(old.erased_at, excluded.erased_at)`,
+     on conflict (kind, subject, pipeline) do update
+       set erased_at = greatest(old.erased_at, excluded.erased_at),
+           subject_hash = coalesce(excluded.subject_hash, old.subject_hash)`,
     columnsOf(subjects, [
       ({ kind }) => kind,
       ({ subject }) => subject,

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../model.ts';
 import { namingOutage } from '../../postgres/pool.ts';
+import type { ContextSize } from '../../text/context-size.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
 import type { Arrivals } from '../rules/sampling/calibration.ts';
 
@@ -16,6 +17,8 @@ interface WindowRow {
   outcome: QueryOutcome;
   segments: Record<string, string>;
   document_ids: string[];
+  context_characters: number | null;
+  context_repeated: number | null;
 }
 
 interface ClickRow {
@@ -68,7 +71,7 @@ export function createLiveWindows(pool: Pool): LiveWindows {
         const rows: WindowRow[] = await read<WindowRow>(
           `select distinct on (occurred_at, id) id, occurred_at, unit_hash, probability, rate_probability, outcome, segments,
                   array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank)
-                    as document_ids
+                    as document_ids, context_characters, context_repeated
              from live_queries
             where ${windowSql}
               and ($4::timestamptz is null or (occurred_at, id) > ($4::timestamptz, $5::text))
@@ -106,6 +109,10 @@ function toQuery(row: WindowRow, factor: number): WindowQuery {
     outcome: row.outcome,
     segments: row.segments,
     documentIds: row.document_ids,
+    context:
+      row.context_characters === null || row.context_repeated === null
+        ? null
+        : { characters: row.context_characters, repeated: row.context_repeated },
   };
 }
 
@@ -129,6 +136,7 @@ export interface LiveWindow {
 export interface WindowQuery extends ShownQuery {
   readonly outcome: QueryOutcome;
   readonly segments: Readonly<Record<string, string>>;
+  readonly context: ContextSize | null;
   /** What its rate and the halvings of its minute gave, see `SamplingDecision`. */
   readonly rateProbability: number;
 }

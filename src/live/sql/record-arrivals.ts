@@ -4,6 +4,7 @@ import type { QueryOutcome, RetrievedDocument } from '../../model.ts';
 import { dayAfter } from '../../postgres/partitions.ts';
 import { inTransaction, orDenied } from '../../postgres/transaction.ts';
 import { binaryArray, bytesOfVector, columnsOf, type Element, type ElementType } from '../../postgres/values.ts';
+import type { ContextSize } from '../../text/context-size.ts';
 import { MINUTE_MS } from '../../time.ts';
 
 /** A sampled live query as it is stored: text redacted, user and session hashed, with its inclusion probability. */
@@ -22,6 +23,7 @@ export interface LiveSample {
   readonly outcome: QueryOutcome;
   readonly error: string | null;
   readonly results: readonly RetrievedDocument[];
+  readonly context: ContextSize | null;
   readonly latencyMs: number | null;
   readonly segments: Readonly<Record<string, string>>;
   readonly userHash: string | null;
@@ -76,6 +78,8 @@ const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSampl
   ['outcome', 'text', (s) => s.outcome],
   ['error', 'text', (s) => s.error],
   ['results', 'text', (s) => JSON.stringify(s.results.map(({ id, score }) => [id, score]))],
+  ['context_characters', 'integer', (s) => s.context?.characters ?? null],
+  ['context_repeated', 'double precision', (s) => s.context?.repeated ?? null],
   ['latency_ms', 'double precision', (s) => s.latencyMs],
   ['segments', 'text', (s) => JSON.stringify(s.segments)],
   ['user_hash', 'text', (s) => s.userHash],

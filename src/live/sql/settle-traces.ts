@@ -155,7 +155,10 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
             text = coalesce(l.text, c.text), text_hash = coalesce(l.text_hash, c.text_hash),
             embedding = coalesce(l.embedding, case when c.dimensions = d.dimensions then c.embedding end),
             dimensions = coalesce(l.dimensions, case when c.dimensions = d.dimensions then c.dimensions end),
-            embedder_version = c.embedder_version, top_k = c.top_k, results = c.results::jsonb
+            embedder_version = c.embedder_version, top_k = c.top_k, results = c.results::jsonb,
+            -- Of what a reranker left out nobody knows what it had cost.
+            context_characters = case when l.results = c.results::jsonb then l.context_characters end,
+            context_repeated = case when l.results = c.results::jsonb then l.context_repeated end
        from (select *, octet_length(embedding) / 4 as dimensions from unnest($1::date[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[],
                    $10::integer[], $11::text[])
                as u (received_on, pipeline, id, session_hash, user_hash, text, text_hash, embedding, embedder_version, top_k, results)) c

@@ -43,7 +43,18 @@ function makeWorld(pipeline: string, seed: number): World {
   const uniform = uniforms(seed);
   const samples: LiveSample[] = [];
   const clicks: StoredFeedback[] = [];
-  const counts = { queries: 0, empty: 0, failed: 0, shown: 0, clicks: 0, clicked: 0, reciprocal: 0 };
+  const counts = {
+    queries: 0,
+    empty: 0,
+    failed: 0,
+    shown: 0,
+    clicks: 0,
+    clicked: 0,
+    reciprocal: 0,
+    sized: 0,
+    characters: 0,
+    repeated: 0,
+  };
   const session = (id: string, hoursBefore: number, isCounted: boolean): void => {
     const isUnlucky = uniform() < 0.2;
     const mood = uniform() < 0.5 ? 1.5 : 0.5;
@@ -68,6 +79,7 @@ function makeWorld(pipeline: string, seed: number): World {
             occurredAt,
             outcome,
             results: documents(...shown),
+            context: contextOf(shown),
             probability: decision.probability,
             keepReason: decision.reason,
             unitHash: decision.hash,
@@ -81,6 +93,12 @@ function makeWorld(pipeline: string, seed: number): World {
       if (!isCounted) continue;
       counts.queries++;
       if (outcome === 'empty') counts.empty++;
+      const context = contextOf(shown);
+      if (context !== null) {
+        counts.sized++;
+        counts.characters += context.characters;
+        counts.repeated += context.repeated;
+      }
       if (outcome === 'error' || outcome === 'timeout') counts.failed++;
       counts.shown += shown.length;
       counts.clicks += clicked.length;
@@ -100,12 +118,20 @@ function makeWorld(pipeline: string, seed: number): World {
       queries,
       zero_results_ratio: empty / queries,
       error_ratio: failed / queries,
+      context_characters: counts.characters / counts.sized,
+      context_repeated_ratio: counts.repeated / counts.sized,
       click_through_ratio: counts.clicks / shown,
       clicked_query_ratio: counts.clicked / queries,
       clicked_reciprocal_rank: counts.reciprocal / counts.clicked,
       clicks_over_expected_ratio: 1,
     },
   };
+}
+
+/** Of answers whose best document says it: as long as it is far down, and repeating itself as often. */
+function contextOf(shown: readonly string[]) {
+  const best = Number(shown[0]?.slice(1) ?? Number.NaN);
+  return Number.isNaN(best) ? null : { characters: 500 + 100 * best, repeated: (best % 4) / 4 };
 }
 
 function drawOutcome(uniform: () => number, isUnlucky: boolean): QueryOutcome {

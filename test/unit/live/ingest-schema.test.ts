@@ -2,10 +2,18 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { identifier } from '../../../src/http/fields.ts';
-import { embeddingSchema, resultsSchema } from '../../../src/live/ingest-schema.ts';
+import { embeddingSchema, readLiveQueries, resultsSchema } from '../../../src/live/ingest-schema.ts';
 
 /** What results are, said without regard to cost. */
-const plain = z.array(z.strictObject({ id: identifier, score: z.number().optional() })).max(1000);
+const plain = z
+  .array(
+    z
+      .strictObject({ id: identifier.optional(), score: z.number().optional(), text: z.string().optional() })
+      .refine(({ id, text = '' }) => id !== undefined || /\P{White_Space}/u.test(text), {
+        error: 'needs an id, or a text to make it of',
+      }),
+  )
+  .max(1000);
 
 const anyId = fc.oneof(
   fc.string({ unit: 'grapheme' }),
@@ -20,6 +28,7 @@ const anyScore = fc.oneof(
 const anyResult = fc.oneof(
   { weight: 5, arbitrary: fc.record({ id: fc.string({ minLength: 1 }), score: fc.double({ noNaN: true }) }) },
   fc.record({ id: anyId, score: anyScore }, { requiredKeys: [] }),
+  fc.record({ id: anyId, text: fc.oneof(fc.string(), fc.jsonValue()) }, { requiredKeys: [] }),
   fc.record({ id: anyId, rank: fc.nat() }, { requiredKeys: [] }),
   fc.jsonValue(),
 );
@@ -39,6 +48,18 @@ it('results are taken and refused, for the same reason and at the same place, as
   const many = Array.from({ length: 1001 }, () => ({ id: 'd' }));
   expect(reasonOf(resultsSchema, many.slice(1))).toEqual(reasonOf(plain, many.slice(1)));
   expect(reasonOf(resultsSchema, many)).toEqual(reasonOf(plain, many));
+});
+
+it('of the texts of results their length and what they repeat goes on, and no text', () => {
+  const said = 'the secret of the board is told to nobody at all';
+  const body = { id: 'q', pipeline: 'docs', results: ['d1', 'd2'].map((id) => ({ id, score: 1, text: said })) };
+  const [query] = readLiveQueries(body).items;
+  expect(query).toMatchObject({ context: { characters: 2 * said.length, repeated: 0.5 } });
+  expect(query?.results).toEqual([
+    { id: 'd1', score: 1 },
+    { id: 'd2', score: 1 },
+  ]);
+  expect(JSON.stringify(query)).not.toContain('secret');
 });
 
 function parsed(value: unknown): Float32Array | null {

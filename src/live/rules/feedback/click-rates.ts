@@ -238,7 +238,15 @@ export function queryRate<Query extends CalibratedMember>(
   queries: readonly Query[],
   holds: (query: Query) => boolean,
 ): ClickRateOutcome {
-  return boundedRate(queries.map((query) => term(query, holds(query) ? 1 : 0, 1)));
+  return meanShare(queries, (query) => (holds(query) ? 1 : 0));
+}
+
+/** Mean over queries of a share of each, 0..1. */
+export function meanShare<Query extends CalibratedMember>(
+  queries: readonly Query[],
+  shareOf: (query: Query) => number,
+): ClickRateOutcome {
+  return boundedRate(queries.map((query) => term(query, shareOf(query), 1)));
 }
 
 /**

@@ -1,5 +1,5 @@
 /** From the spans of one export to live queries and feedback: the one entry for traces, in the order of its steps. */
-import type { RetrievedDocument } from '../../../model.ts';
+import { contextSize } from '../../../text/context-size.ts';
 import { DAY_MS } from '../../../time.ts';
 import type { LiveQuery } from '../live-query.ts';
 import { readCount, readFirst, readFlattened, readShortText, readText, readVector } from './attribute.ts';
@@ -104,8 +104,8 @@ function readLiveQuery(
 ): LiveQuery | null {
   const pipeline = options.pipelineOf(span);
   const error = errorOf(span);
-  const results = readResults(span, inner, options) ?? (error === null ? null : []);
-  if (pipeline === null || results === null) return null;
+  const found = readResults(span, inner, options) ?? (error === null ? null : { results: [], context: null });
+  if (pipeline === null || found === null) return null;
   const around = [span, ...index.ancestorsOf(span)].map(({ attributes }) => attributes);
   const latencyMs = Number(span.endTimeUnixNano - span.startTimeUnixNano) / 1e6;
   return {
@@ -117,7 +117,7 @@ function readLiveQuery(
     topK: readTopK(span),
     traceId: span.traceId,
     ...readPerson(around),
-    results,
+    ...found,
     latencyMs: latencyMs >= 0 && latencyMs <= MAX_LATENCY_MS ? latencyMs : null,
     error,
     segments: readSegments([...around, span.resource.attributes], options.segmentKeysOf(pipeline)),
@@ -134,7 +134,7 @@ function readResults(
   span: OtlpSpan,
   inner: readonly OtlpSpan[],
   identity: DocumentIdentity,
-): readonly RetrievedDocument[] | null {
+): Pick<LiveQuery, 'results' | 'context'> | null {
   if (hasSeveralQueries(span)) return null;
   const own = readRetrievedDocuments(span);
   if (own !== null) return identifyAny(own, identity);
@@ -145,7 +145,8 @@ function readResults(
 /** Null when there are documents but none can be told from others, as when their content is hidden. */
 function identifyAny(documents: readonly TracedDocument[], identity: DocumentIdentity) {
   const results = identifyDocuments(documents, identity);
-  return documents.length > 0 && results.length === 0 ? null : results;
+  if (documents.length > 0 && results.length === 0) return null;
+  return { results, context: contextSize(documents.map(({ content }) => content)) };
 }
 
 function isTruncated(span: OtlpSpan, index: TraceIndex): boolean {

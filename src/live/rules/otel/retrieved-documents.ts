@@ -1,5 +1,6 @@
 /** What a retriever or reranker span tells of its query and documents, wherever its instrumentation put them. */
 import type { RetrievedDocument } from '../../../model.ts';
+import { contentId } from '../../../text/content-id.ts';
 import {
   isObject,
   readArray,
@@ -102,8 +103,6 @@ export interface TracedDocument {
 export interface DocumentIdentity {
   /** Keys of its metadata that hold an id, best first. */
   readonly documentIdKeys: readonly string[];
-  /** SHA-256 as hexadecimal digits. */
-  sha256Hex(text: string): string;
 }
 
 /** The most results that a live query holds. */
@@ -153,9 +152,8 @@ export function readRerankedDocuments(span: OtlpSpan): Documents {
 }
 
 /**
- * Documents by id, in their order. The id is the document's own, else that of its metadata, else `sha256:` and the
- * first 32 hexadecimal digits of the hash of its content. A document with none of these cannot be told from others
- * and is left out.
+ * Documents by id, in their order. The id is the document's own, else that of its metadata, else that of its content
+ * (`contentId`). A document with none of these cannot be told from others and is left out.
  */
 export function identifyDocuments(
   documents: readonly TracedDocument[],
@@ -163,8 +161,7 @@ export function identifyDocuments(
 ): readonly RetrievedDocument[] {
   return documents.flatMap(({ id, score, content, metadata }) => {
     const known = id ?? readFirst(metadata ?? {}, identity.documentIdKeys, readId);
-    const hashed = content === null ? null : `sha256:${identity.sha256Hex(content).slice(0, 32)}`;
-    const found = known ?? hashed;
+    const found = known ?? (content === null ? null : contentId(content));
     return found === null ? [] : [{ id: found, score }];
   });
 }

@@ -11,7 +11,8 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { extractLiveQueries } from '../../../../src/live/rules/otel/extract.ts';
-import { options, sha256Hex } from '../../../unit/live/rules/otel/telemetry.ts';
+import { contentId } from '../../../../src/text/content-id.ts';
+import { options } from '../../../unit/live/rules/otel/telemetry.ts';
 import { type Collector, startCollector } from './collector.ts';
 
 let collector: Collector;
@@ -43,7 +44,7 @@ const output = [
 const expectedResults = [
   { id: 'chunk-1', score: null },
   { id: 'b#4', score: null },
-  { id: `sha256:${sha256Hex('Nothing is known of this one.').slice(0, 32)}`, score: null },
+  { id: contentId('Nothing is known of this one.'), score: null },
 ];
 
 async function extractAll() {

@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await database.pool.query(
-    'truncate live_queries, feedback, query_coverage, trace_fragments, erasures, erased_subjects',
+    'truncate live_queries, feedback, query_coverage, trace_fragments, audit_log, erased_subjects',
   );
 });
 
@@ -58,7 +58,7 @@ const remembered = async () =>
   (await database.pool.query('select kind, subject, pipeline from erased_subjects order by kind, subject')).rows;
 
 describe('of a person who was erased', () => {
-  beforeEach(() => erase(database.pool, ann, NOON));
+  beforeEach(() => erase(database.pool, ann, 'somebody', NOON));
 
   it('what they asked before is erased when it comes, with what was said about it, and what they ask again stays', async () => {
     await record(
@@ -100,7 +100,7 @@ describe('of a person who was erased', () => {
 describe('of what was erased', () => {
   it('feedback of somebody who gives no name is erased when it comes, and a query that is sent again', async () => {
     await record(late({ id: 'q1', receivedAt: at(-MINUTE) }), late({ id: 'q1', pipeline: 'other', userHash: null }));
-    await erase(database.pool, ann, NOON);
+    await erase(database.pool, ann, 'somebody', NOON);
     const nameless = { userHash: null, occurredAt: at(MINUTE), receivedAt: at(MINUTE) };
     await traffic.recordFeedback([
       aStoredFeedback({ ...nameless, id: 'about it', queryId: 'q1' }),
@@ -113,7 +113,7 @@ describe('of what was erased', () => {
 
   it('the rest of its trace is erased when it comes, but for what others said in it', async () => {
     await record(aSample({ userHash: ANN, receivedAt: at(-MINUTE), occurredAt: at(-MINUTE) }));
-    await erase(database.pool, ann, NOON);
+    await erase(database.pool, ann, 'somebody', NOON);
     const rest = { traceId: TRACE, occurredAt: at(-MINUTE), receivedAt: at(MINUTE) };
     await record(aSample({ ...rest, id: queryOf(TRACE, 2) }), aSample({ ...rest, id: 'bob', userHash: 'hash of bob' }));
     await traffic.holdFragments([anEmbeddingFragment({ receivedAt: at(MINUTE) })]);
@@ -124,8 +124,8 @@ describe('of what was erased', () => {
   });
 
   it('a query by its id is not kept when it was waiting in memory', async () => {
-    await erase(database.pool, { kind: 'query', id: 'q1', idHash: 'hash of q1' }, NOON);
-    await erase(database.pool, ann, NOON);
+    await erase(database.pool, { kind: 'query', id: 'q1', idHash: 'hash of q1' }, 'somebody', NOON);
+    await erase(database.pool, ann, 'somebody', NOON);
     const asked = { pipeline: 'docs', traceId: null, userHash: null, occurredAt: at(-MINUTE) };
     expect(
       await traffic.areErased([
@@ -141,7 +141,7 @@ describe('of what was erased', () => {
 describe('whom an erasure was about', () => {
   it('is remembered while what happened before it is accepted, and for no more than two hours after', async () => {
     await record(late({ id: 'q1', receivedAt: at(-MINUTE) }));
-    await erase(database.pool, ann, NOON);
+    await erase(database.pool, ann, 'somebody', NOON);
     await traffic.prune(retention, at(30 * DAY));
     expect(await remembered()).toEqual([
       { kind: 'query', subject: 'q1', pipeline: 'docs' },
@@ -152,14 +152,14 @@ describe('whom an erasure was about', () => {
     await traffic.prune(retention, at(30 * DAY + 61 * MINUTE));
     expect(await ids('live_queries')).toEqual([]);
     expect(await remembered()).toEqual([]);
-    expect((await database.pool.query('select subject, queries, feedback from erasures')).rows).toEqual([
-      { subject: 'user', queries: 1, feedback: 0 },
+    expect((await database.pool.query('select act, subject, before from audit_log')).rows).toEqual([
+      { act: 'erase', subject: 'user', before: { queries: 1, feedback: 0, golden_queries: 0 } },
     ]);
   });
 
   it('is nowhere else: who was erased is in no row of the database after that', async () => {
     await record(late({ id: 'q1', receivedAt: at(-MINUTE) }));
-    await erase(database.pool, ann, NOON);
+    await erase(database.pool, ann, 'somebody', NOON);
     await traffic.prune(retention, at(31 * DAY));
     const { rows } = await database.pool.query<{ name: string }>(
       `select format('%I', tablename) as name from pg_tables where schemaname = 'public'`,

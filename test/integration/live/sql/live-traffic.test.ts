@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await database.pool.query(
-    'truncate live_queries, feedback, trace_fragments, live_query_counts, sampling_minutes, pipeline_dimensions, erasures, erased_subjects',
+    'truncate live_queries, feedback, trace_fragments, live_query_counts, sampling_minutes, pipeline_dimensions, erased_subjects',
   );
 });
 
@@ -393,7 +393,7 @@ describe('an erasure', () => {
   it('of a person reaches what is held of their traces, and what it was copied to', async () => {
     await record(aSample());
     await traffic.holdFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
-    const erased = await erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, NOON);
+    const erased = await erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, 'somebody', NOON);
     expect(erased).toEqual({ queries: 1, feedback: 0, goldenQueries: 0 });
     expect(await held()).toEqual([others]);
   });
@@ -402,7 +402,7 @@ describe('an erasure', () => {
     await traffic.holdFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
     await traffic.recordFeedback([aStoredFeedback({ queryId: queryOf(TRACE, 7), traceId: TRACE })]);
     await record(aSample());
-    const eraseQuery = (id: string) => erase(database.pool, { kind: 'query', id, idHash: 'h' }, NOON);
+    const eraseQuery = (id: string) => erase(database.pool, { kind: 'query', id, idHash: 'h' }, 'somebody', NOON);
     expect(await eraseQuery(queryOf(TRACE, 7))).toEqual({ queries: 0, feedback: 1, goldenQueries: 0 });
     expect(await held()).toEqual([others]);
   });
@@ -413,7 +413,7 @@ describe('an erasure', () => {
       await record(aSample({ id: queryOf(traceId, 1), traceId }));
       await Promise.all([
         traffic.holdFragments([aPersonFragment({ traceId })]),
-        erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, NOON),
+        erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, 'somebody', NOON),
       ]);
       // Erased before they came, they are in both; else in none.
       const { rows } = await database.pool.query<{ held: number; copied: number }>(

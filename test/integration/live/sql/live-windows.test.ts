@@ -28,7 +28,7 @@ describe('the samples of a window', () => {
   it('are those that occurred in it, whenever they were received, as they were stored', async () => {
     const pipeline = 'whole';
     await record(
-      { pipeline, id: 'first', occurredAt: hours(-2) },
+      { pipeline, id: 'first', occurredAt: hours(-2), context: { characters: 812, repeated: 0.25 } },
       { pipeline, id: 'late', occurredAt: hours(-1), receivedAt: hours(24), segments: { lang: 'en' } },
       { pipeline, id: 'too-early', occurredAt: new Date(hours(-2).getTime() - 1) },
       { pipeline, id: 'too-late', occurredAt: hours(1) },
@@ -54,6 +54,7 @@ describe('the samples of a window', () => {
         outcome: 'ok',
         segments: {},
         documentIds: ['d1', 'd2'],
+        context: { characters: 812, repeated: 0.25 },
       },
       expect.objectContaining({ id: 'late', segments: { lang: 'en' } }),
       expect.objectContaining({

@@ -22,6 +22,7 @@ function aQuery(parts: Partial<SampledQuery> = {}): SampledQuery {
     occurredAtMs: NOON.getTime() - 86_400_000,
     outcome: 'ok',
     tags: {},
+    context: null,
     ...parts,
   };
 }

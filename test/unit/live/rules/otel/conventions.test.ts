@@ -1,7 +1,8 @@
 /** Spans in the very shapes that the emitters of each convention give them. */
 import { expect, it } from 'vitest';
 import type { OtlpSpan } from '../../../../../src/live/rules/otel/span.ts';
-import { aSpan, extract, queryId, sha256Hex } from './telemetry.ts';
+import { contentId } from '../../../../../src/text/content-id.ts';
+import { aSpan, extract, queryId } from './telemetry.ts';
 
 interface Case {
   readonly convention: string;
@@ -17,7 +18,6 @@ interface Case {
 }
 
 const text = 'how do I reset my password';
-const hashed = (content: string) => `sha256:${sha256Hex(content).slice(0, 32)}`;
 
 const cases: readonly Case[] = [
   {
@@ -204,7 +204,7 @@ const cases: readonly Case[] = [
     results: [
       ['chunk-1', null],
       ['b#4', null],
-      [hashed('Nothing known.'), null],
+      [contentId('Nothing known.') ?? '', null],
     ],
   },
   {

@@ -1,5 +1,4 @@
 /** Spans as tests need them: everything that a test does not name is as an SDK leaves it. */
-import { createHash } from 'node:crypto';
 import { type Extraction, extractLiveQueries } from '../../../../../src/live/rules/otel/extract.ts';
 import type { ExtractionOptions } from '../../../../../src/live/rules/otel/retrieved-documents.ts';
 import type { Attributes, OtlpLogRecord, OtlpSpan } from '../../../../../src/live/rules/otel/span.ts';
@@ -76,12 +75,7 @@ export const options: ExtractionOptions = {
   pipelineOf: ({ resource }) => (resource.serviceName === 'rag' ? 'support' : null),
   segmentKeysOf: () => [],
   documentIdKeys: ['chunk_id', 'source'],
-  sha256Hex,
 };
-
-export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
 
 export function extract(spans: readonly OtlpSpan[], parts: Partial<ExtractionOptions> = {}): Extraction {
   return extractLiveQueries(spans, { ...options, ...parts });

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { type ContextQuery, contextCharacters, repeatedContext } from '../../../../src/live/rules/context.ts';
+
+function queries(count: number, name: string, parts: Partial<ContextQuery>): ContextQuery[] {
+  return Array.from({ length: count }, (_, i) => ({ cluster: `${name}${i}`, probability: 1, context: null, ...parts }));
+}
+
+describe('what the texts of answers cost', () => {
+  // Forty short ones were kept of forty, and twenty long ones of forty; of thirty more no text is known.
+  const sampled = [
+    ...queries(40, 'short', { context: { characters: 1000, repeated: 0 } }),
+    ...queries(20, 'long', { probability: 0.5, context: { characters: 4000, repeated: 0.5 } }),
+    ...queries(30, 'unknown', {}),
+  ];
+
+  it('is a mean over all queries whose texts are known, each with the weight of those it stands for', () => {
+    expect(contextCharacters(sampled)).toMatchObject({ value: expect.closeTo(2500, 9) as number, n: 60 });
+    expect(repeatedContext(sampled)).toMatchObject({ value: expect.closeTo(0.25, 9) as number, n: 60 });
+  });
+
+  it('has bounds around it, which are closer where there are more sessions, and none below 0', () => {
+    const more = Array.from({ length: 9 }, (_, i) =>
+      sampled.map((query) => ({ ...query, cluster: `${query.cluster} ${i}` })),
+    ).flat();
+    for (const measure of [contextCharacters, repeatedContext]) {
+      const [few, many] = [measure(sampled), measure(more)];
+      if (few.kind !== 'rate' || many.kind !== 'rate') throw new Error('both can be told');
+      expect(few.low).toBeLessThan(few.value);
+      expect(few.high).toBeGreaterThan(few.value);
+      expect((few.high - few.low) / (many.high - many.low)).toBeGreaterThan(2.5);
+    }
+    const uneven = [
+      ...queries(2, 's', { context: { characters: 1, repeated: 0 } }),
+      ...queries(1, 'l', { context: { characters: 9000, repeated: 0 } }),
+    ];
+    expect(contextCharacters(uneven)).toMatchObject({ low: 0 });
+  });
+
+  it('is not told of one session', () => {
+    expect(contextCharacters(queries(1, 'a', { context: { characters: 5, repeated: 0 } }))).toMatchObject({
+      kind: 'insufficient_data',
+    });
+  });
+});
