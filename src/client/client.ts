@@ -8,7 +8,8 @@
  *
  * The host comes first: a call copies its argument and returns, everything else happens between the host's own work,
  * memory is bounded, and what cannot be delivered is dropped and counted. Each item has an id from the start, so that
- * recalld recognises what is sent twice. No packages, nothing of recalld beside this folder; Node.js 18, Bun, Deno.
+ * recalld recognises what is sent twice. No packages, nothing of recalld beside this folder and the rule by which documents
+ * without an id are called; Node.js 18, Bun, Deno.
  */
 import { randomUUID } from 'node:crypto';
 import { type Connection, openConnection } from './connection.ts';

@@ -1,5 +1,6 @@
 /** What the queue holds: an item as JSON, made in the host's call, and its vector, which is encoded when it is sent. */
 import { Buffer } from 'node:buffer';
+import { contentId } from '../text/content-id.ts';
 import {
   InvalidField,
   MAX_SHORT_TEXT,
@@ -104,6 +105,7 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
 interface WireResult {
   readonly id: string;
   readonly score: number | undefined;
+  readonly text: string | undefined;
 }
 
 function readResults(value: unknown): WireResult[] | undefined {
@@ -118,10 +120,19 @@ function readResults(value: unknown): WireResult[] | undefined {
 
 function readResult(value: unknown): WireResult {
   if (typeof value !== 'object' || value === null) {
-    return { id: required(readIdentifier(value, 'results[].id'), 'results[].id'), score: undefined };
+    return { id: required(readIdentifier(value, 'results[].id'), 'results[].id'), score: undefined, text: undefined };
   }
-  const { id, score } = value as { readonly id?: unknown; readonly score?: unknown };
-  return { id: required(readIdentifier(id, 'results[].id'), 'results[].id'), score: readScore(score) };
+  const { id, score, text } = value as { readonly id?: unknown; readonly score?: unknown; readonly text?: unknown };
+  const own = typeof text === 'string' ? text : undefined;
+  return {
+    id: required(readIdentifier(id, 'results[].id') ?? idOfText(own), 'results[].id'),
+    score: readScore(score),
+    text: own,
+  };
+}
+
+function idOfText(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : (contentId(text) ?? undefined);
 }
 
 /** The ranking is worth keeping without a score that JSON cannot carry. */

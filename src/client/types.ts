@@ -6,9 +6,12 @@ export type Identifier = string | number;
 type Optional<T> = T | null | undefined;
 
 export interface RankedDocument {
-  readonly id: Identifier;
+  /** Left out, it is made of the `text`, as recalld makes it everywhere (docs/concepts.md). */
+  readonly id?: Optional<Identifier>;
   /** As the retriever gave it; one that is not finite is left out. */
   readonly score?: Optional<number>;
+  /** What is handed on of it. recalld keeps its length and what it repeats of the others, and not the text. */
+  readonly text?: Optional<string>;
 }
 
 /** One query that a user sent, with what was retrieved for it. */

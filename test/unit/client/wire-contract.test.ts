@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { InvalidField } from '../../../src/client/fields.ts';
 import { createFeedbackRecord, createQueryRecord, feedbackKinds, recordToJson } from '../../../src/client/records.ts';
 import type { TrackedFeedback, TrackedQuery } from '../../../src/client/types.ts';
-import { feedbackSchema, liveQuerySchema } from '../../../src/live/ingest-schema.ts';
+import { feedbackSchema, liveQuerySchema, readLiveQueries, toLiveQuery } from '../../../src/live/ingest-schema.ts';
 import { feedbackKinds as kindsOfTheDaemon } from '../../../src/live/rules/live-query.ts';
+import { contentId } from '../../../src/text/content-id.ts';
 
 const now = Date.parse('2026-11-20T15:45:00Z');
 const context = { id: 'q-1', pipeline: 'support-docs', now, sampleRate: 1 };
@@ -56,6 +57,21 @@ describe('a tracked query', () => {
       versions: { index: 'i-7' },
       sampling: { probability: 0.25 },
     });
+  });
+
+  it('calls a document without an id by its text, as the daemon does', () => {
+    const text = 'Open\n the settings.';
+    const id = contentId('Open the settings.');
+    expect(sent({ results: [{ text }] })).toMatchObject({ results: [{ id, text }] });
+    const item = { id: 'q-1', pipeline: 'faq', results: [{ text }, { id: 'a' }] };
+    expect(toLiveQuery(liveQuerySchema.parse(item)).results).toEqual([
+      { id, score: null },
+      { id: 'a', score: null },
+    ]);
+    for (const result of [{}, { text: ' ' }, { score: 1 }]) {
+      expect(() => sent({ results: [result] })).toThrow(InvalidField);
+      expect(readLiveQueries({ ...item, results: [result] }).rejected).toHaveLength(1);
+    }
   });
 
   it('is dated and named by the client where the host is silent', () => {

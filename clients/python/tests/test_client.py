@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import array
+import base64
+import json
+import os
+import subprocess
+import sys
+import threading
+import unittest
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, List, Optional
+
+from recalld import Client, Drop, content_id
+
+from .recording_daemon import ACCEPTED, Answer, RecordingDaemon
+
+HERE = Path(__file__).resolve().parent
+
+
+class ClientTest(unittest.TestCase):
+    def daemon(self, *answers: Optional[Answer]) -> RecordingDaemon:
+        daemon = RecordingDaemon(*answers)
+        self.addCleanup(daemon.close)
+        return daemon
+
+    def client(self, url: str, **options: Any) -> Client:
+        client = Client(url, pipeline="faq", **options)
+        self.addCleanup(client.close, 0.0)
+        return client
+
+    def assert_balanced(self, client: Client) -> None:
+        stats = client.stats()
+        self.assertEqual(stats.offered, stats.sent + stats.pending + sum(stats.dropped.values()))
+
+
+class WhatIsSent(ClientTest):
+    def test_every_field_under_its_name_on_the_wire(self) -> None:
+        daemon = self.daemon()
+        client = self.client(daemon.url, api_key=" rk_1\n")
+        query_id = client.track(
+            id="q-1",
+            pipeline="support-docs",
+            occurred_at=datetime(2026, 11, 20, 16, 0, tzinfo=timezone(timedelta(hours=1))),
+            text="How do I reset it?",
+            results=["a", 7, {"id": "c", "score": 0.5}, {"id": "d", "score": float("nan"), "text": "Open it."}],
+            embedding=(0.5, -0.25),
+            top_k=5,
+            session_id=12,
+            trace_id="4bf92f3577b34da6a3ce929d0e0e4736",
+            latency_ms=41.5,
+            error=TimeoutError("the store timed out"),
+            segments={"tenant": "acme", "beta": True, "course": None},
+            user_id="u-1",
+            versions={"index": "i-7"},
+            sampling={"probability": 0.5},
+        )
+        client.feedback(query_id, "click", document_id="a", rank=1, occurred_at=0.0, id="f-1", comment="good", user_id=3)
+        client.feedback(query_id, "rating", value=4, id="f-2")
+        self.assertTrue(client.close())
+        self.assertEqual(query_id, "q-1")
+        [query] = daemon.items("/v1/queries")
+        vector = array.array("f", base64.b64decode(query.pop("embedding")))
+        self.assertEqual(vector.tolist(), [0.5, -0.25])
+        self.assertEqual(
+            query,
+            {
+                "id": "q-1",
+                "pipeline": "support-docs",
+                "occurred_at": "2026-11-20T15:00:00.000+00:00",
+                "text": "How do I reset it?",
+                "results": [{"id": "a"}, {"id": "7"}, {"id": "c", "score": 0.5}, {"id": "d", "text": "Open it."}],
+                "top_k": 5,
+                "session_id": "12",
+                "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
+                "latency_ms": 41.5,
+                "error": "the store timed out",
+                "segments": {"tenant": "acme", "beta": "true"},
+                "user_id": "u-1",
+                "versions": {"index": "i-7"},
+                "sampling": {"probability": 0.5},
+            },
+        )
+        click, rating = daemon.items("/v1/feedback")
+        self.assertEqual(
+            click,
+            {
+                "id": "f-1",
+                "query_id": "q-1",
+                "pipeline": "faq",
+                "kind": "click",
+                "occurred_at": "1970-01-01T00:00:00.000+00:00",
+                "document_id": "a",
+                "rank": 1,
+                "comment": "good",
+                "user_id": "3",
+            },
+        )
+        self.assertEqual((rating["kind"], rating["value"]), ("rating", 4))
+        self.assertEqual({headers["authorization"] for _, headers, _ in daemon.requests}, {"Bearer rk_1"})
+        self.assert_balanced(client)
+
+    def test_a_document_without_an_id_is_called_by_its_text(self) -> None:
+        daemon = self.daemon()
+        client = self.client(daemon.url)
+        client.track(results=[{"text": "Open\n the settings."}])
+        client.close()
+        [query] = daemon.items("/v1/queries")
+        self.assertEqual(query["results"][0]["id"], content_id("Open the settings."))
+
+    def test_half_of_a_surrogate_pair_is_still_json(self) -> None:
+        daemon = self.daemon()
+        client = self.client(daemon.url)
+        client.track(text="a\ud83d", results=[])
+        self.assertTrue(client.close())
+        self.assertEqual(daemon.items("/v1/queries")[0]["text"], "a\ud83d")
+
+    def test_content_ids_are_those_of_recalld(self) -> None:
+        vectors = json.loads((HERE / "../../../test/fixtures/content-ids.json").read_text("utf-8"))
+        self.assertGreater(len(vectors), 10)
+        for vector in vectors:
+            with self.subTest(vector["name"]):
+                self.assertEqual(content_id(vector["text"]), vector["id"])
+
+
+class WhatIsNotDelivered(ClientTest):
+    def test_what_cannot_be_used_is_dropped_by_the_name_of_its_field_and_never_raises(self) -> None:
+        drops: List[Drop] = []
+
+        def on_drop(drop: Drop) -> None:
+            drops.append(drop)
+            raise RuntimeError("the host's own fault")
+
+        client = self.client("http://127.0.0.1:9", on_drop=on_drop)
+        bad: Any = object()
+        secret = "the text of a user"
+        client.track()
+        client.track(results=[{"score": 1.0}])
+        client.track(results=[{"text": "  "}])
+        client.track(results=[], embedding=[float("inf")])
+        client.track(results=[], text=secret * 10_000)
+        client.track(results=bad)
+        client.track(results=[], segments={"a": 1}, latency_ms=float("nan"))
+        client.track(results=[], id="", session_id=bad)
+        client.feedback("q-1", bad)
+        client.feedback(None, "click")  # type: ignore[arg-type]
+        self.assertEqual([drop.reason for drop in drops], ["invalid"] * 10)
+        self.assertIn("results is missing", drops[0].detail)
+        self.assertIn("session_id", drops[7].detail)
+        self.assertIn("kind must be one of thumb", drops[8].detail)
+        self.assertNotIn(secret, repr(drops))
+        self.assert_balanced(client)
+
+    def test_without_a_usable_address_or_key_everything_is_dropped_and_said(self) -> None:
+        for client in (self.client("ftp://x"), self.client("http://u:p@x"), self.client("http://x", api_key="ü")):
+            client.track(results=[])
+            self.assertEqual(client.stats().dropped["disabled"], 1)
+            self.assertEqual(len(client.stats().problems), 1)
+
+    def test_the_oldest_gives_way_when_the_buffer_is_full(self) -> None:
+        daemon = self.daemon(None, ACCEPTED)
+        client = self.client(daemon.url, max_queue=3, batch_size=1)
+        for number in range(10):
+            client.track(id=f"q-{number}", results=[])
+        self.assertEqual(client.stats().pending, 3)
+        daemon.released.set()
+        self.assertTrue(client.close())
+        self.assertEqual([item["id"] for item in daemon.items("/v1/queries")][-2:], ["q-8", "q-9"])
+        stats = client.stats()
+        self.assertEqual(stats.sent + stats.dropped["overflow"], 10)
+        self.assert_balanced(client)
+
+    def test_a_record_of_more_than_a_mebibyte_is_dropped(self) -> None:
+        client = self.client("http://127.0.0.1:9")
+        client.track(results=[{"id": "a", "text": "x" * 1_100_000}])
+        self.assertEqual(client.stats().dropped["oversized"], 1)
+
+    def test_a_daemon_that_is_frozen_costs_a_close_no_more_than_it_allows(self) -> None:
+        daemon = self.daemon(None)
+        client = self.client(daemon.url, batch_size=1)
+        client.track(results=[])
+        self.assertFalse(client.close(0.05))
+        self.assertEqual(client.stats().dropped["closed"], 1)
+        client.track(results=[])
+        self.assertEqual(client.stats().dropped["closed"], 2)
+        self.assert_balanced(client)
+
+
+class WhatTheDaemonSays(ClientTest):
+    def test_the_same_items_again_when_it_is_overloaded(self) -> None:
+        overloaded: Answer = (503, {"Retry-After": "60"}, b"")
+        daemon = self.daemon(overloaded, ACCEPTED)
+        client = self.client(daemon.url, batch_size=1)
+        client.track(results=[])
+        # It waits for a minute then; closing tries once more at once.
+        self.assertTrue(client.close())
+        first, second = (items for _, _, items in daemon.requests)
+        self.assertEqual(first, second)
+        self.assertEqual(client.stats().sent, 1)
+
+    def test_codes_of_items_and_duplicates_are_counted(self) -> None:
+        body = b'{"accepted": 1, "duplicates": 1, "rejected": [{"index": 0, "code": "unknown_pipeline", "message": "x"}]}'
+        drops: List[Drop] = []
+        client = self.client(self.daemon((202, {}, body)).url, on_drop=drops.append)
+        client.track(results=[])
+        client.track(results=[])
+        self.assertTrue(client.flush())
+        stats = client.stats()
+        self.assertEqual((stats.sent, stats.duplicates, stats.dropped["rejected"]), (1, 1, 1))
+        self.assertEqual(drops, [Drop("rejected", 1, "unknown_pipeline")])
+
+    def test_a_refused_batch_is_dropped_and_a_redirect_is_no_acceptance(self) -> None:
+        target = self.daemon()
+        for answer in ((401, {}, b""), (302, {"Location": target.url}, b"")):
+            client = self.client(self.daemon(answer).url)
+            client.track(results=[])
+            self.assertTrue(client.close())
+            self.assertEqual(client.stats().dropped["rejected"], 1)
+            self.assertEqual(client.stats().last_error, f"HTTP {answer[0]}")
+        self.assertEqual(target.requests, [])
+
+    def test_a_batch_that_is_too_large_is_sent_in_halves(self) -> None:
+        daemon = self.daemon((413, {}, b""), ACCEPTED)
+        client = self.client(daemon.url)
+        for number in range(4):
+            client.track(id=f"q-{number}", results=[])
+        self.assertTrue(client.close())
+        self.assertEqual([len(items) for _, _, items in daemon.requests], [4, 2, 2])
+        self.assertEqual(client.stats().sent, 4)
+
+    def test_a_proxy_that_takes_no_gzip_gets_plain_json(self) -> None:
+        daemon = self.daemon((415, {}, b""), ACCEPTED)
+        client = self.client(daemon.url)
+        client.track(results=[])
+        self.assertTrue(client.close())
+        self.assertEqual([headers.get("content-encoding") for _, headers, _ in daemon.requests], ["gzip", None])
+
+
+class TheProcess(ClientTest):
+    def run_python(self, script: str, url: str) -> "subprocess.CompletedProcess[str]":
+        env = {**os.environ, "PYTHONPATH": str(HERE.parent), "NO_PROXY": "*"}
+        return subprocess.run([sys.executable, "-c", script, url], env=env, capture_output=True, text=True, timeout=60)
+
+    def test_sends_what_is_left_when_it_ends_without_close(self) -> None:
+        daemon = self.daemon()
+        script = "import sys, recalld; recalld.Client(sys.argv[1], pipeline='faq').track(results=['a'])"
+        done = self.run_python(script, daemon.url)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(daemon.items("/v1/queries")), 1)
+
+    def test_says_what_it_could_not_deliver(self) -> None:
+        script = (
+            "import sys, recalld\nrecalld.client._EXIT_SECONDS = 0.05\n"
+            "recalld.Client('http://127.0.0.1:9', pipeline='faq').track(results=['a'])"
+        )
+        done = self.run_python(script, "")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("recalld: 1 queries and feedback items were not delivered: ", done.stderr)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "there is no fork here")
+    def test_works_in_a_forked_child_and_sends_nothing_twice(self) -> None:
+        daemon = self.daemon()
+        script = (
+            "import os, sys, recalld\nclient = recalld.Client(sys.argv[1], pipeline='faq', flush_interval=60)\n"
+            "client.track(id='of the parent', results=[])\nchild = os.fork()\n"
+            "if child == 0:\n    client.track(id='of the child', results=[])\n"
+            "    os._exit(0 if client.close() and client.stats().sent == 1 else 1)\n"
+            "assert os.waitpid(child, 0)[1] == 0\nassert client.close()"
+        )
+        self.assertEqual(self.run_python(script, daemon.url).stderr, "")
+        self.assertEqual(
+            sorted(item["id"] for item in daemon.items("/v1/queries")), ["of the child", "of the parent"]
+        )
+
+    def test_many_threads_lose_and_repeat_nothing(self) -> None:
+        daemon = self.daemon()
+        client = self.client(daemon.url)
+        threads = [
+            threading.Thread(target=lambda: [client.track(results=["a"]) for _ in range(200)]) for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertTrue(client.close())
+        ids = [item["id"] for item in daemon.items("/v1/queries")]
+        self.assertEqual((len(ids), len(set(ids))), (1600, 1600))
+        self.assert_balanced(client)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,28 @@
+/** The client for Python has tests of its own, in Python. */
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const folder = path.join(root, 'clients/python');
+const read = (...at: readonly string[]) => readFileSync(path.join(root, ...at), 'utf8');
+const hasPython = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']).status === 0;
+if (!hasPython) process.stderr.write('The client for Python is not tested: there is no python3 of 3.9 or later.\n');
+
+it.skipIf(!hasPython)('the client for Python does what its tests say', async () => {
+  const args = ['-B', '-W', 'error', '-m', 'unittest', 'discover', '-t', '.', '-s', 'tests'];
+  const env = { ...process.env, NO_PROXY: '*' };
+  const { stderr } = await promisify(execFile)('python3', args, { cwd: folder, env });
+  const [, count] = /^Ran (\d+) tests in/m.exec(stderr) ?? [];
+  expect(Number(count)).toBeGreaterThan(15);
+  expect(stderr).toMatch(/^OK$/m);
+});
+
+it('is of the version of recalld', () => {
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  expect(read('clients/python/pyproject.toml')).toContain(`\nversion = "${version}"\n`);
+  expect(read('clients/python/recalld/__init__.py')).toContain(`\n__version__ = "${version}"\n`);
+  expect(read('clients/python/recalld/client.py')).toContain(`"recalld-python/${version}"`);
+});
