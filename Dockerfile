@@ -1,14 +1,28 @@
 # recalld for a fleet: PostgreSQL and Redis are elsewhere, so the embedded PostgreSQL is left out.
-FROM node:20.19.5-bookworm-slim AS build
+# A release gives the base with the digest that the tag had when it was made.
+ARG BASE=node:24.21.0-bookworm-slim
+FROM ${BASE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # No install script is needed for what the image runs.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run --silent build && npm prune --omit=dev --omit=optional --ignore-scripts
+# Of the optional packages, the one that `recalld dashboards` is made with stays.
+RUN npm run --silent build \
+  && mv node_modules/@grafana node_modules/tslib /tmp \
+  && npm prune --omit=dev --omit=optional --ignore-scripts \
+  && rm -rf node_modules/@grafana node_modules/tslib \
+  && mv /tmp/@grafana /tmp/tslib node_modules/
 
-FROM node:20.19.5-bookworm-slim
+FROM ${BASE}
+ARG VERSION=0.1.0
+ARG REVISION=
+LABEL org.opencontainers.image.title="recalld" \
+  org.opencontainers.image.description="Watches the retrieval quality of production RAG: golden-set reruns, live-query drift, Prometheus metrics and alerts." \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}"
 RUN apt-get update \
   && apt-get install -y --no-install-recommends tini \
   && rm -rf /var/lib/apt/lists/*
@@ -22,7 +36,8 @@ COPY deploy/postgres ./deploy/postgres
 COPY src/demo/data ./src/demo/data
 COPY docs/runbooks ./docs/runbooks
 COPY src/console/assets ./src/console/assets
-USER node
+# As a number, so that Kubernetes sees by itself that it is not root.
+USER 1000:1000
 EXPOSE 8321
 # Every role answers here, unless the config gives health and metrics a port of their own.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \

@@ -19,6 +19,7 @@ export interface Chart {
 type Node =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'output'; readonly pipeline: string }
+  | { readonly kind: 'set'; readonly variable: string; readonly pipeline: string }
   | {
       readonly kind: 'if';
       readonly condition: string;
@@ -42,10 +43,20 @@ export function renderTemplate(template: string, chart: Chart): string {
   const definitions = new Map<string, readonly Node[]>();
   for (const helper of chart.helpers) collectDefinitions(helper, definitions);
   const root = chart.root as Value;
-  const render = (nodes: readonly Node[], scope: Scope): string =>
-    nodes.map((node) => renderNode(node, scope)).join('');
+  const render = (nodes: readonly Node[], scope: Scope): string => {
+    // A variable holds until the end of its block.
+    let here = scope;
+    let text = '';
+    for (const node of nodes) {
+      if (node.kind === 'set') {
+        const value = evaluate(node.pipeline, here);
+        here = { ...here, variables: new Map([...here.variables, [node.variable, value]]) };
+      } else text += renderNode(node, here);
+    }
+    return text;
+  };
 
-  const renderNode = (node: Node, scope: Scope): string => {
+  const renderNode = (node: Exclude<Node, { readonly kind: 'set' }>, scope: Scope): string => {
     switch (node.kind) {
       case 'text':
         return node.text;
@@ -88,9 +99,8 @@ export function renderTemplate(template: string, chart: Chart): string {
       }
       const args = words.map((word) => operand(word, scope));
       if (piped !== undefined) args.push(piped);
-      piped =
-        name in functions || name === 'include' || name === '.Files.Get' ? call(name, args) : operand(name, scope);
-      if (!(name in functions) && name !== 'include' && name !== '.Files.Get' && args.length > 0) {
+      piped = name in functions || name === 'include' || isFile(name) ? call(name, args) : operand(name, scope);
+      if (!(name in functions) && name !== 'include' && !isFile(name) && args.length > 0) {
         throw new Error(`${name} is no function that this renderer knows: {{ ${pipeline} }}`);
       }
     }
@@ -104,7 +114,7 @@ export function renderTemplate(template: string, chart: Chart): string {
       if (body === undefined) throw new Error(`no template is called ${textOf(template)}`);
       return render(body, { dot, variables: new Map([['$', dot]]) });
     }
-    if (name === '.Files.Get') {
+    if (isFile(name)) {
       const text = chart.files[textOf(args[0])];
       if (text === undefined) throw new Error(`the chart has no file ${textOf(args[0])}`);
       return text;
@@ -134,6 +144,8 @@ export function renderTemplate(template: string, chart: Chart): string {
   return render(parse(tokens(template), definitions), { dot: root, variables: new Map([['$', root]]) });
 }
 
+const isFile = (name: string): boolean => name === '.Files.Get' || name === '$.Files.Get';
+
 const functions: Readonly<Record<string, (...args: Value[]) => Value>> = {
   quote: (value) => JSON.stringify(textOf(value)),
   default: (fallback = null, value = null) => (isTrue(value) ? value : fallback),
@@ -144,6 +156,16 @@ const functions: Readonly<Record<string, (...args: Value[]) => Value>> = {
       .map((line) => (line === '' ? '' : ' '.repeat(Number(width)) + line))
       .join('\n')}`,
   toYaml: (value) => stringify(value ?? null, { lineWidth: 0 }).trimEnd(),
+  contains: (part, text) => textOf(text).includes(textOf(part)),
+  list: (...items) => items,
+  printf: (format, ...words) =>
+    words.reduce<string>((text, word) => text.replace('%s', () => textOf(word)), textOf(format)),
+  replace: (from, to, text) => textOf(text).replaceAll(textOf(from), () => textOf(to)),
+  trimSuffix: (end, text) => {
+    const [suffix, whole] = [textOf(end), textOf(text)];
+    return whole.endsWith(suffix) ? whole.slice(0, whole.length - suffix.length) : whole;
+  },
+  trunc: (length, text) => textOf(text).slice(0, Number(length)),
   sha256sum: (text) => createHash('sha256').update(textOf(text)).digest('hex'),
 };
 
@@ -226,8 +248,10 @@ function parse(all: readonly Token[], definitions: Map<string, readonly Node[]>)
       case 'template':
       case 'block':
         throw new Error(`{{ ${text} }} is out of place, or not known to this renderer`);
-      default:
-        return [{ kind: 'output', pipeline: text }];
+      default: {
+        const [, variable = '', pipeline = ''] = /^(\$\w+) := (.+)$/s.exec(text) ?? [];
+        return [variable === '' ? { kind: 'output', pipeline: text } : { kind: 'set', variable, pipeline }];
+      }
     }
   };
   return block([]).nodes;

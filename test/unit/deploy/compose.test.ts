@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { z } from 'zod';
 import { configJsonSchema, environmentVariables, parseConfig } from '../../../src/app/config/parse.ts';
 import { roles } from '../../../src/app/monitor.ts';
 import { postgresSource, prometheusSource } from '../../../src/dashboards/promql.ts';
@@ -52,6 +53,16 @@ describe('docker-compose.yml', () => {
 
   it('mounts what is of the repository for reading only', () => {
     expect(mounts.filter(({ from, mode }) => from.startsWith('./') && mode !== 'ro')).toEqual([]);
+  });
+
+  it('is what the Compose Specification takes, by its schema', () => {
+    // Its definitions are named as in draft 7, whose rules zod reads it by.
+    const specification = { ...(JSON.parse(read('test/fixtures/compose-spec/compose-spec.json')) as object) };
+    const schema = z.fromJSONSchema({ ...specification, $schema: 'http://json-schema.org/draft-07/schema#' } as never);
+    const file = parse(read('docker-compose.yml'), { merge: true }) as { services: Record<string, object> };
+    expect(schema.safeParse(file).error).toBeUndefined();
+    const mistyped = { ...file, services: { ...file.services, api: { ...file.services['api'], portz: [] } } };
+    expect(schema.safeParse(mistyped).success).toBe(false);
   });
 
   it('pins every image to a version', () => {
@@ -205,6 +216,11 @@ describe('the services of recalld', () => {
 });
 
 describe('the Dockerfile', () => {
+  it('labels the image with the licence and the version of package.json', () => {
+    expect(dockerfile).toContain('org.opencontainers.image.licenses="Apache-2.0"');
+    expect(dockerfile).toContain(`ARG VERSION=${packageJson.version}`);
+  });
+
   it('copies what is there and what .dockerignore lets through', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = '']) => from.split(' '));
     expect(copied.length).toBeGreaterThan(5);
@@ -217,9 +233,10 @@ describe('the Dockerfile', () => {
 
   it('runs the program of package.json, not as root, on a Node.js that it supports', () => {
     expect(dockerfile).toContain(`"node", "${packageJson.bin.recalld}"]`);
-    expect(dockerfile.match(/^USER (\w+)$/m)?.[1]).toBe('node');
-    const versions = [...dockerfile.matchAll(/^FROM node:(\d+)\.(\d+)\.\d+-bookworm-slim/gm)];
-    expect(versions).toHaveLength(2);
+    expect(dockerfile.match(/^USER (.+)$/m)?.[1]).toBe('1000:1000');
+    const versions = [...dockerfile.matchAll(/^ARG BASE=node:(\d+)\.(\d+)\.\d+-bookworm-slim$/gm)];
+    expect(versions).toHaveLength(1);
+    expect(dockerfile.match(/^FROM \$\{BASE\}/gm)).toHaveLength(2);
     for (const [, major, minor] of versions) {
       expect(packageJson.engines.node).toBe('^20.19 || >=22');
       expect([20, 22, 24]).toContain(Number(major));

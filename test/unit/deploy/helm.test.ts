@@ -1,10 +1,22 @@
 /** The Helm chart renders, with everything off and everything on, to objects that fit each other and the program. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { PodMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor';
+import { PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule';
+import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
+import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
+import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
+import { Job } from 'kubernetes-models/batch/v1/Job';
+import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress';
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
+import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
+import { Service } from 'kubernetes-models/v1/Service';
+import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { configJsonSchema, environmentVariables, parseConfig } from '../../../src/app/config/parse.ts';
+import { parseConfig } from '../../../src/app/config/parse.ts';
 import { roles } from '../../../src/app/monitor.ts';
 import { metricCatalogue } from '../../../src/metrics/catalogue.ts';
 import { renderTemplate, type Value } from '../../support/helm-template.ts';
@@ -25,10 +37,41 @@ const packageJson = JSON.parse(readFileSync(path.join(root, 'package.json'), 'ut
 
 const everything: Tree = {
   ...defaults,
+  nameOverride: 'quality',
+  fullnameOverride: 'watch-quality',
+  commonLabels: { team: 'search' },
+  image: { ...defaults['image'], digest: `sha256:${'a'.repeat(64)}` },
+  migrate: {
+    ...defaults['migrate'],
+    extraVolumes: [{ name: 'ca', secret: { secretName: 'db-ca' } }],
+    extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca', readOnly: true }],
+  },
+  service: { type: 'ClusterIP', annotations: { 'example.com/internal': 'true' } },
+  ingress: {
+    enabled: true,
+    className: 'nginx',
+    annotations: { 'cert-manager.io/cluster-issuer': 'internal' },
+    hosts: [{ host: 'recalld.example.com', paths: [{ path: '/', pathType: 'Prefix' }] }],
+    tls: [{ hosts: ['recalld.example.com'], secretName: 'recalld-tls' }],
+  },
+  serviceAccount: { create: true, name: 'watcher', annotations: { 'example.com/role': 'reader' } },
+  podMonitor: { enabled: true, interval: '30s', labels: { release: 'prometheus' } },
+  dashboards: { enabled: true, labels: { grafana_dashboard: '1' }, annotations: { folder: 'RAG' } },
+  extraEnv: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/tls/ca.pem' }],
+  extraVolumes: [{ name: 'tls', secret: { secretName: 'recalld-tls-files' } }],
+  extraVolumeMounts: [{ name: 'tls', mountPath: '/etc/tls', readOnly: true }],
+  affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+  topologySpread: [
+    { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway' },
+    { maxSkew: 2, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule' },
+  ],
+  priorityClassName: 'monitoring',
+  podLabels: { 'sidecar.istio.io/inject': 'false' },
   imagePullSecrets: [{ name: 'registry' }],
   config: {
     ...defaults['config'],
     server: { host: '0.0.0.0', port: 8321, metrics_port: 9321 },
+    alerts: { console_base_url: 'https://recalld.example.com/' },
     pipelines: [{ name: 'docs', retriever: { kind: 'http', url: 'http://rag/', body: { query: '{{text}}' } } }],
   },
   roles: {
@@ -51,15 +94,37 @@ const everything: Tree = {
   podAnnotations: { team: 'search' },
 };
 
+const files = Object.fromEntries(
+  (readdirSync(path.join(folder, 'files'), { recursive: true }) as string[])
+    .filter((name) => /\.(json|yaml)$/.test(name))
+    .map((name) => [`files/${name}`, read(`files/${name}`)]),
+);
+
+/** What Kubernetes and the Prometheus Operator themselves take for such an object, by the schemas of their APIs. */
+const kinds: Readonly<Record<string, new (data: never) => { validate(): void }>> = {
+  ConfigMap,
+  Deployment,
+  HorizontalPodAutoscaler,
+  Ingress,
+  Job,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  PodMonitor,
+  PrometheusRule,
+  Service,
+  ServiceAccount,
+  ServiceMonitor,
+};
+
 function render(values: Tree): Tree[] {
   schema.parse(values);
   const context = {
-    files: { 'files/rules.yaml': read('files/rules.yaml') },
+    files,
     helpers: [read('templates/_helpers.tpl')],
     root: {
       Values: values as Value,
       Release: { Name: 'watch', Service: 'Helm', Namespace: 'default' },
-      Chart: { AppVersion: chart.appVersion, Name: 'recalld' },
+      Chart: { AppVersion: chart.appVersion, Version: chart.version, Name: 'recalld' },
     },
   };
   return templates
@@ -80,9 +145,16 @@ const cases: [string, Tree][] = [
   ['with everything on', everything],
   [
     'with nothing optional',
-    { ...defaults, secrets: [], migrate: { enabled: false }, podDisruptionBudget: { enabled: false } },
+    {
+      ...defaults,
+      secrets: [],
+      migrate: { enabled: false },
+      podDisruptionBudget: { enabled: false },
+      serviceAccount: { create: false },
+      topologySpread: [],
+    },
   ],
-  ['with one role for all', { ...defaults, migrate: { enabled: true, databaseUrl: null } }],
+  ['with one role for all', { ...defaults, migrate: { ...defaults['migrate'], databaseUrl: null } }],
 ];
 
 describe.each(cases)('the chart %s', (_, values) => {
@@ -98,14 +170,23 @@ describe.each(cases)('the chart %s', (_, values) => {
   it('has objects with a kind, a name of the release and its labels, and each once', () => {
     for (const { apiVersion, kind, metadata } of objects) {
       expect({ apiVersion, kind }).toEqual({ apiVersion: expect.any(String), kind: expect.any(String) });
-      expect(metadata.name).toMatch(/^watch(-[a-z]+)*$/);
+      expect(metadata.name).toMatch(metadata.name === 'watcher' ? /./ : /^watch-(recalld|quality)(-[a-z]+)*$/);
       expect(metadata.labels).toMatchObject({
-        'app.kubernetes.io/name': 'recalld',
+        ...values['commonLabels'],
+        'app.kubernetes.io/name': values['nameOverride'] || 'recalld',
         'app.kubernetes.io/instance': 'watch',
       });
     }
     const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('has objects that the schemas of Kubernetes and of the Prometheus Operator take', () => {
+    for (const object of objects) {
+      const Kind = kinds[object['kind'] as string];
+      expect({ kind: object['kind'], known: Kind !== undefined }).toEqual({ kind: object['kind'], known: true });
+      if (Kind !== undefined) expect(() => new Kind(object as never).validate()).not.toThrow();
+    }
   });
 
   it('runs each role once as a deployment of its own', () => {
@@ -115,7 +196,8 @@ describe.each(cases)('the chart %s', (_, values) => {
 
   it('runs the image of this version, not as root, and can write nowhere but in /tmp', () => {
     for (const { container, spec } of pods) {
-      expect(container['image']).toBe(`recalld:${packageJson.version}`);
+      const { digest } = values['image'] as Tree;
+      expect(container['image']).toBe(digest === '' ? `recalld:${packageJson.version}` : `recalld@${digest}`);
       expect(spec['securityContext']).toMatchObject({ runAsNonRoot: true });
       expect(container['securityContext']).toMatchObject({
         readOnlyRootFilesystem: true,
@@ -141,19 +223,22 @@ describe.each(cases)('the chart %s', (_, values) => {
       expect({ name, found: typeof text }).toEqual({ name, found: 'string' });
       const complete =
         (values['secrets'] as Tree[]).length > 0 ? env : { DATABASE_URL: 'postgres://p/d', REDIS_URL: 'redis://r' };
-      const { server } = parseConfig(text, 'recalld.yaml', complete, () => '');
-      expect(server.host).toBe('0.0.0.0');
+      const owner = { MIGRATION_DATABASE_URL: 'postgres://owner/d' };
+      const { server, storage } = parseConfig(text, 'recalld.yaml', { ...complete, ...owner }, () => '');
+      if (spec['restartPolicy'] === 'Never') expect(storage.url).toMatch(/^postgres:/);
+      else expect(server.host).toBe('0.0.0.0');
     }
   });
 
   it('takes secrets by reference, and every variable that the config names', () => {
     const named = new Set([...JSON.stringify(values['config']).matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name));
     for (const { kind, container } of pods) {
-      const env = (container['env'] ?? []) as Tree[];
+      const extra = new Set((values['extraEnv'] as Tree[]).map(({ name }) => name));
+      const env = ((container['env'] ?? []) as Tree[]).filter(({ name }) => !extra.has(name));
       for (const one of env) expect(Object.keys(one).toSorted()).toEqual(['name', 'valueFrom']);
-      const own = kind === 'Job' && values['migrate'].databaseUrl !== null ? ['RECALLD_STORAGE_URL'] : [];
+      const ofHook = values['migrate'].databaseUrl === null ? 'DATABASE_URL' : 'MIGRATION_DATABASE_URL';
       if ((values['secrets'] as Tree[]).length > 0)
-        expect(new Set(env.map(({ name }) => name))).toEqual(new Set([...named, ...own]));
+        expect(new Set(env.map(({ name }) => name))).toEqual(kind === 'Job' ? new Set([ofHook]) : named);
     }
   });
 
@@ -161,14 +246,12 @@ describe.each(cases)('the chart %s', (_, values) => {
     const owner = values['migrate'].databaseUrl as Tree | null | undefined;
     for (const { kind, container } of pods) {
       const env = (container['env'] ?? []) as Tree[];
-      const told = env.find(({ name }) => name === 'RECALLD_STORAGE_URL')?.['valueFrom'].secretKeyRef as unknown;
+      const told = env.find(({ name }) => name === 'MIGRATION_DATABASE_URL')?.['valueFrom'].secretKeyRef as unknown;
       expect({ kind, told }).toEqual({ kind, told: kind === 'Job' ? (owner ?? undefined) : undefined });
-      const others = env.filter(({ name }) => name !== 'RECALLD_STORAGE_URL');
-      for (const { valueFrom } of others) expect(valueFrom.secretKeyRef.name).not.toBe(owner?.['name']);
+      const others = env.filter(({ name }) => name !== 'MIGRATION_DATABASE_URL');
+      for (const { valueFrom } of others) expect(valueFrom?.secretKeyRef.name).not.toBe(owner?.['name']);
       expect(container['args'].includes('--grant')).toBe(told !== undefined);
     }
-    const variables = environmentVariables(configJsonSchema()).map(({ name }) => name);
-    expect(variables).toContain('RECALLD_STORAGE_URL');
   });
 
   it('probes, serves and scrapes ports that the daemon listens on', () => {
@@ -191,7 +274,7 @@ describe.each(cases)('the chart %s', (_, values) => {
       );
       expect(chosen).toHaveLength(1);
       expect(chosen[0]?.['spec'].ports.map(({ name }: Tree) => name)).toEqual([monitor['spec'].endpoints[0].port]);
-      expect(chosen[0]?.['metadata'].labels[monitor['spec'].jobLabel]).toBe('recalld');
+      expect(chosen[0]?.['metadata'].labels[monitor['spec'].jobLabel]).toBe(values['nameOverride'] || 'recalld');
     }
   });
 
@@ -201,12 +284,13 @@ describe.each(cases)('the chart %s', (_, values) => {
       ...ofKind(objects, 'Deployment').map(({ spec }) => spec.selector.matchLabels),
       ...ofKind(objects, 'PodDisruptionBudget').map(({ spec }) => spec.selector.matchLabels),
       ...ofKind(objects, 'NetworkPolicy').map(({ spec }) => spec.podSelector.matchLabels),
+      ...ofKind(objects, 'PodMonitor').map(({ spec }) => spec.selector.matchLabels),
     ] as Tree[];
     for (const selector of selectors) expect(pods.some(({ labels }) => matches(selector, labels))).toBe(true);
     // A migration must not be sent requests.
-    for (const { spec } of ofKind(objects, 'Service').filter(({ metadata }) => metadata.name === 'watch'))
+    for (const { spec } of ofKind(objects, 'Service').filter(({ spec: one }) => one.clusterIP !== 'None'))
       expect(pods.filter(({ labels }) => matches(spec.selector, labels)).map(({ name }) => name)).toEqual([
-        'watch-api',
+        expect.stringMatching(/^watch-(recalld|quality)-api$/),
       ]);
     for (const { spec } of ofKind(objects, 'HorizontalPodAutoscaler'))
       expect(pods.map(({ name }) => name)).toContain(spec.scaleTargetRef.name);
@@ -267,12 +351,87 @@ describe('the values', () => {
   });
 });
 
+describe('a network policy', () => {
+  const rag = { podSelector: { matchLabels: { app: 'rag' } } };
+  const monitoring = { namespaceSelector: { matchLabels: { name: 'monitoring' } } };
+
+  /** Who may reach a port of the pods of a role, over all policies; `everybody` where one of them names nobody. */
+  function reach(role: string, port: string, given: Tree, server: Tree = {}): unknown {
+    const config = { ...defaults['config'], server: { ...defaults['config'].server, ...server } };
+    const objects = render({
+      ...defaults,
+      config,
+      networkPolicy: { enabled: true, apiFrom: [], metricsFrom: [], ...given },
+    });
+    const pod = ofKind(objects, 'Deployment').find(({ metadata }) => metadata.name.endsWith(`-${role}`));
+    const labels = pod?.['spec'].template.metadata.labels as Tree;
+    const rules = ofKind(objects, 'NetworkPolicy')
+      .filter(({ spec: { podSelector } }) => matches(podSelector.matchLabels, labels))
+      .filter(({ spec: { podSelector } }) =>
+        ((podSelector.matchExpressions ?? []) as Tree[]).every(({ key, values }) => values.includes(labels[key])),
+      )
+      .flatMap(({ spec }) => spec.ingress as Tree[])
+      .filter(({ ports }) => (ports as Tree[]).some((one) => one['port'] === port));
+    expect(rules.length).toBeGreaterThan(0);
+    return rules.some(({ from }) => from === undefined) ? 'everybody' : rules.flatMap(({ from }) => from as Tree[]);
+  }
+
+  it.each([
+    ['of whoever may call, lets nobody else call', 'api', 'http', { apiFrom: [rag] }, {}, [rag]],
+    ['of whoever may call, leaves the scrape of workers open', 'worker', 'http', { apiFrom: [rag] }, {}, 'everybody'],
+    ['of whoever may scrape, leaves the API open', 'api', 'http', { metricsFrom: [monitoring] }, {}, 'everybody'],
+    ['of whoever may scrape, holds for workers', 'worker', 'http', { metricsFrom: [monitoring] }, {}, [monitoring]],
+    [
+      'of both, lets both to the one port',
+      'api',
+      'http',
+      { apiFrom: [rag], metricsFrom: [monitoring] },
+      {},
+      [rag, monitoring],
+    ],
+    [
+      'of both, keeps two ports apart: calls',
+      'api',
+      'http',
+      { apiFrom: [rag], metricsFrom: [monitoring] },
+      { metrics_port: 9321 },
+      [rag],
+    ],
+    [
+      'of both, keeps two ports apart: scrapes',
+      'api',
+      'metrics',
+      { apiFrom: [rag], metricsFrom: [monitoring] },
+      { metrics_port: 9321 },
+      [monitoring],
+    ],
+    [
+      'of whoever may call, leaves the metrics port open',
+      'api',
+      'metrics',
+      { apiFrom: [rag] },
+      { metrics_port: 9321 },
+      'everybody',
+    ],
+    ['of nobody in particular lets everybody', 'api', 'http', {}, {}, 'everybody'],
+  ] as const)('%s', (_, role, port, given, server, expected) => {
+    expect(reach(role, port, given, server)).toEqual(expected);
+  });
+});
+
 describe('the PrometheusRule', () => {
   it('has the shipped rules, with their own braces', () => {
-    const [rule] = ofKind(render(everything), 'PrometheusRule');
+    const enabled = { ...defaults, prometheusRule: { enabled: true, labels: {} } };
+    const [rule] = ofKind(render(enabled), 'PrometheusRule');
     const manifest = readFileSync(path.join(root, 'deploy/kubernetes/prometheus-rule.yaml'), 'utf8');
     expect(rule?.['spec']).toEqual((parse(manifest) as { spec: object }).spec);
     expect(JSON.stringify(rule)).toContain('{{ $labels.');
+  });
+
+  it('leads to the console of the config and to the runbooks there', () => {
+    const text = JSON.stringify(ofKind(render(everything), 'PrometheusRule'));
+    expect(text).toContain('https://recalld.example.com/runbooks/RecalldCheckCritical');
+    expect(text).not.toContain('.invalid');
   });
 });
 
