@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { Pool } from 'pg';
 import { createApiKeys } from '../access/api-keys.ts';
+import { type AuditLog, createAuditLog } from '../access/audit-log.ts';
 import { createConsoleSessions } from '../access/console-sessions.ts';
 import { createCheckStore } from '../checks/check-store.ts';
 import { type DensityTables, densityTables } from '../density/dependencies.ts';
@@ -18,6 +19,7 @@ import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
 import { createRetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import { createRunReads } from '../golden/sql/run-results.ts';
 import { createDocumentsTable, type DocumentsTable } from '../index-truth/documents-table.ts';
+import { createReturnedReads, type ReturnedReads } from '../index-truth/returned-documents.ts';
 import { createRoundsTable, type RoundsTable } from '../index-truth/rounds-table.ts';
 import { createJudgeSpending, type JudgeSpending } from '../judging/judge-spending.ts';
 import { createJudgedTable, type JudgedTable } from '../judging/judged-table.ts';
@@ -29,6 +31,7 @@ import { createLiveWindows } from '../live/sql/live-windows.ts';
 import { createTrafficReads } from '../live/sql/traffic-reads.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { createNotifications } from '../notifications/notifications.ts';
+import { createShadowTables, type ShadowTables } from '../shadow/shadow-tables.ts';
 
 /** Names this process among those that share the database. */
 export const replica = `${hostname()}-${process.pid}`;
@@ -36,6 +39,7 @@ export const replica = `${hostname()}-${process.pid}`;
 export interface Tables {
   readonly keys: ReturnType<typeof createApiKeys>;
   readonly sessions: ReturnType<typeof createConsoleSessions>;
+  readonly auditLog: AuditLog;
   readonly deployments: ReturnType<typeof createDeployments>;
   readonly annotations: ReturnType<typeof createAnnotations>;
   readonly measurements: ReturnType<typeof createMeasurements>;
@@ -58,10 +62,12 @@ export interface Tables {
   readonly topics: DensityTables['topics'];
   readonly indexDocuments: DocumentsTable;
   readonly indexRounds: RoundsTable;
+  readonly returned: ReturnedReads;
   readonly judged: JudgedTable;
   readonly spending: JudgeSpending;
   readonly panels: PanelTable;
   readonly reviews: ReviewQueue;
+  readonly shadows: ShadowTables;
   readonly checkStore: ReturnType<typeof createCheckStore>;
   readonly incidents: ReturnType<typeof createIncidents>;
   readonly notifications: ReturnType<typeof createNotifications>;
@@ -82,6 +88,7 @@ function tablesOf(pool: Pool): Tables {
   return {
     keys: createApiKeys(pool),
     sessions: createConsoleSessions(pool),
+    auditLog: createAuditLog(pool),
     deployments: createDeployments(pool),
     annotations: createAnnotations(pool),
     measurements: createMeasurements(pool),
@@ -104,10 +111,12 @@ function tablesOf(pool: Pool): Tables {
     topics: density.topics,
     indexDocuments: createDocumentsTable(pool),
     indexRounds: createRoundsTable(pool),
+    returned: createReturnedReads(pool),
     judged: createJudgedTable(pool),
     spending: createJudgeSpending(pool),
     panels: createPanelTable(pool),
     reviews: createReviewQueue(pool),
+    shadows: createShadowTables(pool),
     checkStore: createCheckStore(pool),
     incidents: createIncidents(pool),
     notifications: createNotifications(pool),

@@ -25,6 +25,7 @@ import { readProbeGauges } from '../probes/probes.ts';
 import { openJobQueue } from '../queue/bullmq.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import { createSchedule, type Schedule } from '../queue/node-cron.ts';
+import { readShadowGauges } from '../shadow/gauges.ts';
 import { readStoredGauges } from '../status/publish.ts';
 import { systemClock } from '../system-clock.ts';
 import { createComputePool } from './compute/compute-pool.ts';
@@ -104,7 +105,6 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const judgingPlans = createJudgingPlans(config, pipelines);
   cleanups.defer('judges', async () => judgingPlans.forEach(({ judge }) => judge?.close?.()));
   const indexPlans = createIndexPlans(config, pipelines, clock.now());
-  const judgedPipelines = judgingPlans.map(({ pipeline }) => pipeline);
   const receivers = createReceivers(config.notify);
   cleanups.defer('receivers of notifications', () => receivers.forEach((one) => one.close()));
   const compute = openCompute(logger, cleanups);
@@ -136,10 +136,11 @@ export async function openDependencies(settings: DependencySettings): Promise<De
           (rows) => liveGauges(live, rows),
           (rows) => readProbeGauges({ deployments: database.deployments, pipelines: names }, rows),
           (rows) => readDensityGauges(density, rows),
-          (rows) => Promise.resolve(judgingGauges(judgedPipelines, rows)),
-          (rows) => readIndexGauges({ ...database, pipelines: indexPlans.map(({ pipeline }) => pipeline) }, rows),
+          (rows) => Promise.resolve(judgingGauges(judgingPlans, rows)),
+          (rows) => readIndexGauges({ ...database, plans: indexPlans }, rows),
           () => readTopicGauges(density),
           () => readDiagnosisGauges({ incidents: database.incidents, pipelines: names }),
+          () => readShadowGauges(watched),
           (rows) => liveMixGauges(pipelines, rows),
           () => readCheckGauges(watched),
         ],
@@ -147,6 +148,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     clock,
     logger,
     version,
+    buckets: { recalld_query_latency_seconds: config.metrics.latency_buckets },
   });
   cleanups.defer('snapshot of the stored gauges', () => exporter.close());
   return {

@@ -9,6 +9,7 @@ import type { Readiness, Unready } from '../http/operations.ts';
 import { createMemoryBudget } from '../http/request-bodies.ts';
 import { createJsonBodyReader } from '../live/json-bodies/reader.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
+import { liveIntervalSeconds } from '../live/live-jobs.ts';
 import { createOtlpReceiver } from '../live/otlp/receiver.ts';
 import { outageOf } from '../postgres/pool.ts';
 import { createStatusApi } from '../status/status-api.ts';
@@ -102,9 +103,15 @@ async function createApi(
     ...createConsoleApi(dependencies),
     deployments: dependencies.deployments,
     indexRounds: dependencies.indexRounds,
+    returned: dependencies.reads.returned,
     judged: dependencies.judged,
+    auditLog: dependencies.auditLog,
+    mcp: { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) },
     spending: dependencies.spending,
     reviews: dependencies.reviews,
+    shadows: dependencies.shadows,
+    ticks: dependencies.ticks,
+    pipelines: dependencies.pipelines,
     otlp: createOtlpReceiver(config, ingest, meter, cleanups),
     maxRequestsPerMinute: config.server.max_requests_per_minute,
     onShed,

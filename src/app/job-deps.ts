@@ -5,10 +5,11 @@ import { diagnoseAlarmsJob } from '../diagnosis/diagnosis-jobs.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/start-golden-run.ts';
-import { findPipeline } from '../golden/watched-pipeline.ts';
 import { judgeLiveTraffic } from '../judging/judge-live-traffic.ts';
 import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-jobs.ts';
 import { notify } from '../notifications/notify.ts';
+import { followWithShadows } from '../shadow/ask-golden.ts';
+import { askShadows } from '../shadow/ask-live.ts';
 import { alertSummaries } from './alerts/rule-catalogue.ts';
 import { replica } from './database.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
@@ -17,7 +18,8 @@ import type { JobDeps } from './job-catalogue.ts';
 export function createJobDeps(dependencies: Dependencies): JobDeps {
   const { baselines, deployments, rotations, ticks, batches, limits } = dependencies;
   const { config, sets, runs, traffic, measurements, queue, clock, logger, pipelines } = dependencies;
-  const isWatched = (name: string): boolean => pipelines.some((pipeline) => pipeline.name === name);
+  const askedPipelines = pipelines.flatMap((one) => [one, ...one.shadows.map(({ asked }) => asked)]);
+  const isWatched = (name: string): boolean => askedPipelines.some((pipeline) => pipeline.name === name);
   const resume = (run: GoldenRun): Promise<void> => {
     // A run that waits in a long queue is enqueued again once a minute at most.
     const minute = Math.floor(clock.now().getTime() / 60_000);
@@ -40,11 +42,15 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     message: { consoleUrl: config.alerts.console_base_url, summaries: alertSummaries() },
     meter: dependencies.exporter.meter,
   };
+  const { statistics } = dependencies.compute;
+  const meter = dependencies.exporter.meter;
+  const retentionDays = new Map(config.pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
+  const asking = { ...dependencies, statistics, meter, retentionDays, newRunId, resume, holder: replica };
   return {
     sets,
     runs,
     baselines,
-    statistics: dependencies.compute.statistics,
+    statistics,
     deployments,
     rotations,
     batches,
@@ -56,11 +62,13 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     clock,
     logger,
     holder: replica,
-    retentionDays: new Map(config.pipelines.map(({ name, privacy }) => [name, privacy.retention_days])),
+    retentionDays,
     recover: { runs, clock, logger, isWatched, resume },
     measurements,
     measurementRetentionDays: config.storage.measurement_retention_days,
     consoleSessions: dependencies.sessions,
+    auditLog: dependencies.auditLog,
+    auditRetentionDays: config.storage.audit_retention_days,
     measureLive: {
       windows: dependencies.windows,
       measurements,
@@ -79,6 +87,8 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     indexPlans: dependencies.indexPlans,
     notify: (signal) => notify(notifications, signal),
     probes,
+    askShadows: (signal) => askShadows(asking, signal),
+    followWithShadows: (run, pipeline, signal) => followWithShadows(asking, run, pipeline, signal),
     judge: (signal) => judgeLiveTraffic(judging, dependencies.judgingPlans, signal),
     snapshots: {
       ...probes,
@@ -95,6 +105,6 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
       documents: dependencies.documents,
     },
     lookAt: (pipeline, runId) => queue.enqueue(diagnoseAlarmsJob.name, { pipeline }, `diagnose-${runId}`),
-    findPipeline: (name) => (isWatched(name) ? findPipeline(pipelines, name) : null),
+    findPipeline: (name) => askedPipelines.find((pipeline) => pipeline.name === name) ?? null,
   };
 }

@@ -19,7 +19,11 @@ export function showJobCounters(
     for (const outcome of labelValues.recalld_notifications_total.outcome)
       meter.increment('recalld_notifications_total', { kind, outcome }, 0);
   }
-  for (const { name: pipeline, judged } of pipelines) {
+  for (const { name: pipeline, judged, shadow } of pipelines) {
+    for (const { name } of shadow) {
+      for (const outcome of labelValues.recalld_shadow_live_questions_total.outcome)
+        meter.increment('recalld_shadow_live_questions_total', { pipeline, shadow: name, outcome }, 0);
+    }
     if (judged === undefined) continue;
     for (const reason of labelValues.recalld_judge_failures_total.reason)
       meter.increment('recalld_judge_failures_total', { pipeline, reason }, 0);

@@ -9,6 +9,8 @@ import type { Config } from './config/schema.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
 import { showFace } from './http-surface.ts';
 import { startScheduler } from './scheduler.ts';
+import { sendMetrics } from './send-metrics.ts';
+import { version } from './version.ts';
 import { startWorkers } from './workers.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
@@ -40,6 +42,10 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
     const dependencies = await openDependencies({ config, name, logger, cleanups, signal });
     const { clock, storage, exporter } = dependencies;
     const { meter } = exporter;
+    if (config.metrics.otlp !== undefined) {
+      const stop = sendMetrics(config.metrics.otlp, { exporter, clock, logger, version });
+      cleanups.defer('metrics by OTLP', stop);
+    }
     const stopWatching = watchEventLoop(meter);
     cleanups.defer('event loop watch', async () => stopWatching());
     const clockWatch = await watchClock({

@@ -1,15 +1,24 @@
 /** Config -> pipelines that are ready for work. */
+import { createHash } from 'node:crypto';
 import { isThreshold, thresholdMeasure } from '../checks/config.ts';
 import type { GoldenChecks } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import { createEmbedder } from '../embedders/open-embedder.ts';
 import { RecalldError } from '../errors.ts';
 import { minuteOfDay } from '../golden/config.ts';
-import { findPipeline, type GoldenSchedule, type WatchedPipeline } from '../golden/watched-pipeline.ts';
+import {
+  findPipeline,
+  type GoldenSchedule,
+  type Shadow,
+  shadowPipelineName,
+  type WatchedPipeline,
+} from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
 import { judgedMeasure } from '../measures/rules/measure-table.ts';
 import { createRetriever } from '../retrievers/open-retriever.ts';
+import type { ShadowConfig } from '../shadow/config.ts';
 import { createVectorStore } from '../stores/open-store.ts';
+import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 
 /**
@@ -21,14 +30,21 @@ export function createPipelines(config: Config, logger: Logger): WatchedPipeline
   return config.pipelines.map((pipeline, index) => {
     const { name } = pipeline;
     try {
+      const { close, ...parts } = createParts(pipeline, 'vector_store', logger);
+      const shadows = pipeline.shadow.map((shadow) => createShadow(shadow, pipeline, logger));
       return {
         name,
-        ...createParts(pipeline, logger),
+        ...parts,
         annRecall: pipeline.ann_recall,
         timeoutMs: pipeline.retriever.timeout_ms,
         golden: pipeline.golden.map((golden) => createGoldenSchedule(golden, pipeline)),
         checks: goldenChecks(pipeline),
         thresholds: thresholdChecks(pipeline),
+        shadows,
+        shadowOf: null,
+        async close() {
+          await Promise.all([close(), ...shadows.map(({ asked }) => asked.close())]);
+        },
       };
     } catch (error) {
       if (!(error instanceof RecalldError)) throw error;
@@ -38,12 +54,14 @@ export function createPipelines(config: Config, logger: Logger): WatchedPipeline
   });
 }
 
+/** @param at where the config describes the store */
 function createParts(
-  pipeline: PipelineConfig,
+  pipeline: Pick<PipelineConfig, 'retriever' | 'vector_store' | 'embedder' | 'privacy'>,
+  at: string,
   logger: Logger,
 ): Pick<WatchedPipeline, 'retriever' | 'store' | 'embedder' | 'close'> {
   const { vector_store: storeConfig, embedder: embedderConfig } = pipeline;
-  const store = storeConfig === undefined ? null : createVectorStore(storeConfig, 'vector_store');
+  const store = storeConfig === undefined ? null : createVectorStore(storeConfig, at);
   const embedder = embedderConfig === undefined ? null : createEmbedder(embedderConfig);
   const retriever = createRetriever(pipeline.retriever, {
     embedder,
@@ -55,6 +73,42 @@ function createParts(
     await Promise.all([retriever.close?.(), store?.close(), embedder?.close?.()]);
   };
   return { retriever, store, embedder, close };
+}
+
+/** Its documents are looked for in its own answers alone: what its index lacks is a fault of it, and no stale label. */
+function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Logger): Shadow {
+  const { name, retriever, vector_store = pipeline.vector_store, embedder = pipeline.embedder } = shadow;
+  const { chunk_separator: chunkSeparator } = shadow;
+  const own = { retriever, vector_store, embedder, privacy: pipeline.privacy };
+  const parts = createParts(own, `shadow (${name}).vector_store`, logger);
+  // Without what sounds like a secret: another key is no other index.
+  const identity = JSON.stringify(redactBody({ retriever, vector_store, embedder, chunkSeparator }));
+  const fingerprint = createHash('sha256').update(identity).digest('hex').slice(0, 16);
+  return {
+    name,
+    fingerprint,
+    liveRate: shadow.live_rate,
+    maxCallsPerDay: shadow.max_calls_per_day,
+    limits: { concurrency: shadow.concurrency, maxPerSecond: shadow.max_per_second },
+    costPerCall: shadow.cost_per_call,
+    difference: shadow.difference,
+    chunkSeparator,
+    asked: {
+      name: shadowPipelineName(pipeline.name, name),
+      retriever: parts.retriever,
+      store: null,
+      embedder: null,
+      annRecall: { ...pipeline.ann_recall, queries: 0 },
+      timeoutMs: retriever.timeout_ms,
+      golden: [],
+      checks: { floors: [], regressions: [], staleLabels: [], forbidden: [] },
+      thresholds: [],
+      shadows: [],
+      shadowOf: pipeline.name,
+      fingerprints: { retriever: fingerprint },
+      close: parts.close,
+    },
+  };
 }
 
 /** @throws RecalldError pipeline_unknown with the names that exist */
@@ -91,6 +145,7 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
       errorBudget: golden.error_budget,
       segmentKeys: pipeline.segments.keys,
       maxSegments: pipeline.segments.max,
+      noAnswer: { maxScore: golden.no_answer.max_score, maxResults: golden.no_answer.max_results },
     },
   };
 }

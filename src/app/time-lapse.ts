@@ -45,6 +45,7 @@ type JobName =
   | 'measure-live-traffic'
   | 'probe-stores'
   | 'probe-embedders'
+  | 'measure-ann-recall'
   | 'evaluate-checks'
   | 'diagnose-alarms';
 

@@ -12,20 +12,20 @@ const moment = String.raw`{{ . | first | value | humanizeTimestamp | reReplaceAl
 /** Of the check that the labels `pipeline` and `check` of the alert name. */
 export function alarmTemplate(groupLabels: readonly string[]): string {
   const count = 'n = {{ . | first | value | printf "%.0f" }}';
-  const bounds = `(95 % ${written} to ${asked('$of', 'recalld_check_value_ci_high', written)}${asked('$of', 'recalld_check_n', `, ${count}`)})`;
+  const bounds = `(95 % ${written} to ${asked('$in "_ci_high" $of', 'recalld_check_value', written)}${asked('$of', 'recalld_check_n', `, ${count}`)})`;
   return [
-    `${number}{{ $unit := "" }}${ofAlert('$of', groupLabels, ['pipeline', 'check'])}`,
+    `${number}{{ $unit := "" }}{{ $in := "" }}${ofAlert('$of', groupLabels, ['pipeline', 'check'])}`,
     asked(
       '$of',
       'recalld_check_info',
-      '{{ $unit = . | first | label "unit" }}{{ . | first | label "what" }}',
+      '{{ $unit = . | first | label "unit" }}{{ if eq $unit "seconds" }}{{ $in = "_seconds" }}{{ end }}{{ . | first | label "what" }}',
       'What "{{ $labels.check }}" watches',
     ),
-    asked('$of', 'recalld_check_value', ` is ${written}`, ' is not known'),
-    asked('$of', 'recalld_check_value_ci_low', ` ${bounds}`, asked('$of', 'recalld_check_n', ` (${count})`)),
+    asked('$in $of', 'recalld_check_value', ` is ${written}`, ' is not known'),
+    asked('$in "_ci_low" $of', 'recalld_check_value', ` ${bounds}`, asked('$of', 'recalld_check_n', ` (${count})`)),
     asked('$of', 'recalld_check_info', ', {{ . | first | label "limit" }} '),
-    asked('$of', 'recalld_threshold', written),
+    asked('$in $of', 'recalld_threshold', written),
     asked('$of', 'recalld_check_since_timestamp_seconds', `, since ${moment}`),
-    asked('$of', 'recalld_check_before', `; ${written} before`),
+    asked('$in $of', 'recalld_check_before', `; ${written} before`),
   ].join('');
 }

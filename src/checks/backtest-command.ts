@@ -3,13 +3,14 @@ import type { Command } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import { goldenChecks, thresholdChecks } from '../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand, parseTime } from '../cli/configured-command.ts';
+import { type ConfiguredOptions, parseTime, withConfig } from '../cli/configured-command.ts';
 import { formatTable, note, printJson, printLine } from '../cli/output.ts';
 import { RecalldError } from '../errors.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { runTrustSeconds } from '../measures/rules/measurement.ts';
 import { longestGapSeconds } from '../schedule/occurrences.ts';
 import { systemClock } from '../system-clock.ts';
+import { durationText } from '../text/spelling.ts';
 import { backtestGoldenChecks, backtestThresholds } from './backtest.ts';
 import { isThreshold } from './config.ts';
 import type { CheckBacktest, Firings } from './rules/verdict-episodes.ts';
@@ -19,12 +20,8 @@ interface BacktestOptions extends ConfiguredOptions {
   readonly to?: Date;
 }
 
-export function backtestCommand(signal: AbortSignal): Command {
-  return configuredCommand(
-    'backtest',
-    'Tell how often the configured checks would have fired on stored history, before paging is turned on.',
-    'recalld backtest --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z',
-  )
+export function backtestCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(command, 'recalld backtest --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z')
     .requiredOption('--from <time>', 'only runs that ended at or after this', parseTime)
     .option('--to <time>', 'only runs that ended before this (default: now)', parseTime)
     .action(async (options: BacktestOptions) => {
@@ -56,19 +53,10 @@ function rowsOf(pipeline: string, { name, evaluations, transitions, firings }: C
     ...(index === 0 ? first : ['', '', '', '']),
     each.verdict,
     `${each.episodes}`,
-    formatDuration(each.totalSeconds),
-    formatDuration(each.longestSeconds),
+    durationText(each.totalSeconds),
+    durationText(each.longestSeconds),
     each.lastAt.toISOString(),
   ]);
-}
-
-/** In the two largest units, as people say it. */
-function formatDuration(seconds: number): string {
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 24) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 function toJson(from: Date, until: Date, sets: readonly BacktestedChecks[]) {

@@ -7,7 +7,7 @@ import {
   withWatchedStore,
 } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount, parseTime } from '../cli/configured-command.ts';
+import { type ConfiguredOptions, parseCount, parseTime, withConfig } from '../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { ageText, formatTable, printJson, printLine } from '../cli/output.ts';
 import { createCheckStore, readCheckStates, type TransitionFilter } from './check-store.ts';
@@ -21,12 +21,8 @@ interface ChecksOptions extends ConfiguredOptions {
   readonly limit: number;
 }
 
-export function checksCommand(signal: AbortSignal): Command {
-  return configuredCommand(
-    'checks',
-    'Show where every check stands; exit 1 when one is critical. With --history, when they changed and why.',
-    'recalld checks --pipeline support-docs --history --since 2026-11-01T00:00:00Z',
-  )
+export function checksCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(command, 'recalld checks --pipeline support-docs --history --since 2026-11-01T00:00:00Z')
     .option('--pipeline <name>', 'only those of this pipeline')
     .option('--history', 'changes of verdicts, newest first')
     .option('--check <name>', 'of the history, only this check')

@@ -73,6 +73,7 @@ interface Readings {
 const quietReasons: ReadonlySet<string> = new Set([
   'no_queries',
   'no_clicks',
+  'no_texts',
   'no_feedback',
   'no_vectors',
   'too_few_sessions',

@@ -12,8 +12,7 @@ import { createJudgingPlans } from '../judging/plan.ts';
 import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
 import { printJson, printLine } from './output.ts';
 
-export function configCommand(signal: AbortSignal): Command {
-  const command = new Command('config').description('Check, print or describe the config.');
+export function configCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'check',

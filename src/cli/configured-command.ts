@@ -7,10 +7,14 @@ export interface ConfiguredOptions {
   readonly json?: boolean;
 }
 
-/** A command with `--config`, `--json` and an example in its help. */
+/** A command of a group, with `--config`, `--json` and an example in its help. */
 export function configuredCommand(name: string, description: string, example: string): Command {
-  return new Command(name)
-    .description(description)
+  return withConfig(new Command(name).description(description), example);
+}
+
+/** Adds `--config`, `--json` and an example to the help of a command. */
+export function withConfig(command: Command, example: string): Command {
+  return command
     .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
     .option('--json', 'print one JSON document')
     .addHelpText('after', `\nExample:\n  ${example}`);

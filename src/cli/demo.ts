@@ -1,5 +1,5 @@
 /** `recalld demo`: the whole program on real data, on this machine, with nothing else installed. */
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ChapterName, chapters } from '../demo/chapters.ts';
 import { reportStory } from '../demo/story.ts';
 import { RecalldError } from '../errors.ts';
@@ -15,11 +15,8 @@ interface DemoOptions {
   readonly once: boolean;
 }
 
-export function demoCommand(signal: AbortSignal): Command {
-  return new Command('demo')
-    .description(
-      'Show recalld at work: a demo RAG service on real data, its users, and what is said of one fault after the other.',
-    )
+export function demoCommand(command: Command, signal: AbortSignal): Command {
+  return command
     .option('--port <n>', 'port of the daemon, 0 for a free one', parsePort, 8321)
     .addOption(
       new Option('--fault <fault>', 'tell of one fault alone, or of none; story is all of them')

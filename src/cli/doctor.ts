@@ -3,16 +3,12 @@ import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-store.ts';
 import { examine } from '../app/doctor/examine.ts';
 import type { Finding } from '../app/doctor/foundations.ts';
-import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
+import { type ConfiguredOptions, withConfig } from './configured-command.ts';
 import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit-code.ts';
 import { printJson, printLine } from './output.ts';
 
-export function doctorCommand(signal: AbortSignal): Command {
-  return configuredCommand(
-    'doctor',
-    'Reach every service of a config, say what is wrong and how to mend it.',
-    'recalld doctor --config recalld.yaml',
-  )
+export function doctorCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(command, 'recalld doctor --config recalld.yaml')
     .addHelpText('after', '\nExit codes: 0 all well, 1 something must be mended, 3 a service does not answer.')
     .action(async (options: ConfiguredOptions) => {
       const findings: Finding[] = [];

@@ -1,7 +1,9 @@
 /** `recalld init`: from the address of a retriever to a config, a pinned run and checks that watch it. */
+
 import { existsSync } from 'node:fs';
-import { Command } from 'commander';
+import { type Command } from 'commander';
 import { stringify } from 'yaml';
+import { commandUser } from '../access/audit-log.ts';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { RecalldError } from '../errors.ts';
 import { sourceLines } from '../files/source-lines.ts';
@@ -27,9 +29,8 @@ const CUTOFF = 10;
 /** Asked where nobody gave questions. */
 const usualQuestions = ['How do I get started?', 'What does it cost and who can help me?'];
 
-export function initCommand(signal: AbortSignal): Command {
-  return new Command('init')
-    .description('Find out how a retriever is asked, write recalld.yaml for it, and pin how it answers today.')
+export function initCommand(command: Command, signal: AbortSignal): Command {
+  return command
     .argument('<url>', 'address of the search of your RAG service; {{text}} in it stands for the question')
     .option('--questions <file>', 'questions to watch: a text file with one a line, or a golden set (CSV, JSONL)')
     .option(
@@ -79,16 +80,26 @@ async function init(url: string, options: InitOptions, signal: AbortSignal): Pro
     });
   printLine(`Wrote ${out} for the pipeline ${pipeline}.`);
   for (const sentence of assumed) printLine(`  ${sentence}`);
-  if (pinned !== null)
-    printLine(`Asked ${pinned.queries} questions (run ${pinned.runId}); later answers are held against these.`);
-  else
+  if (pinned === null)
     note(
       'Without --questions nothing is asked by itself: give a file of questions, or send live queries (docs/ingest.md).',
     );
+  else {
+    printLine(`Asked ${pinned.queries} questions (run ${pinned.runId}); later answers are held against these.`);
+    if (pinned.queries < FEW_QUESTIONS)
+      note(
+        `${pinned.queries} questions show a change, and make it a warning; to be sure of one that is not large takes ${FEW_QUESTIONS} or more.`,
+      );
+  }
   for (const { variable, name } of secrets)
     note(`Set ${variable} to the value of the header ${name} before you start recalld.`);
-  printLine(`\nNext: npx recalld serve${out === 'recalld.yaml' ? '' : ` --config ${out}`}`);
+  printLine(
+    `\nNext: npx recalld serve${out === 'recalld.yaml' ? '' : ` --config ${out}`}, and its console at http://127.0.0.1:8321`,
+  );
 }
+
+/** Below it the bounds of a mean of overlaps are so wide that only a large change is critical. */
+const FEW_QUESTIONS = 50;
 
 interface Questions {
   readonly format: 'auto' | GoldenFormat;
@@ -132,7 +143,7 @@ function configText(
   secrets: readonly { readonly name: string; readonly variable: string }[],
   questions: Questions | null,
 ): string {
-  const { list, id, score } = results;
+  const { list, id, score, text } = results;
   const headers = Object.fromEntries(secrets.map(({ name, variable }) => [name, `\${${variable}}`]));
   const leastN = Math.max(1, Math.min(20, questions?.count ?? 20));
   const retriever = {
@@ -141,7 +152,7 @@ function configText(
     ...(method === 'GET' ? { method } : {}),
     ...(secrets.length === 0 ? {} : { headers }),
     ...(body === null ? {} : { body }),
-    results: { list, id, score },
+    results: { list, id, score, ...(id === null ? { text } : {}) },
   };
   const watched = {
     // So often that a first trial shows something; hourly is usual later.
@@ -171,12 +182,17 @@ function configText(
 }
 
 function assumptions({ url, method, body, results, knowsK, knowsText }: FoundRequest, headers: object): string[] {
-  const { list, id, score, ids, isUnique } = results;
+  const { list, id, score, text, ids, isUnique } = results;
+  const called = id === null ? `no ids, so that documents are called by the hash of their ${text}` : `ids in ${id}`;
   const sent = body === null ? url : JSON.stringify(body);
   return [
     `It is asked by ${method} with ${sent}${Object.keys(headers).length === 0 ? '' : ' and your headers'}.`,
-    `${ids.length} results are in ${list === '@' ? 'the answer itself' : list}; ids in ${id}, scores ${score === null ? 'nowhere' : `in ${score}`}.`,
-    ...(isUnique ? [] : [`Several results have the same id in ${id}: then a document counts once, at its first rank.`]),
+    `${ids.length} results are in ${list === '@' ? 'the answer itself' : list}; ${called}, scores ${score === null ? 'nowhere' : `in ${score}`}.`,
+    ...(isUnique
+      ? []
+      : [
+          `Several results have the same ${id === null ? 'text' : `id in ${id}`}: then a document counts once, at its first rank.`,
+        ]),
     ...(knowsK
       ? []
       : [
@@ -187,8 +203,15 @@ function assumptions({ url, method, body, results, knowsK, knowsText }: FoundReq
 }
 
 function requestJson({ url, method, body, results, knowsK, knowsText }: FoundRequest) {
-  const { list, id, score } = results;
-  return { url, method, body, results: { list, id, score }, knows_k: knowsK, knows_text: knowsText };
+  const { list, id, score, text } = results;
+  return {
+    url,
+    method,
+    body,
+    results: { list, id, score, ...(id === null ? { text } : {}) },
+    knows_k: knowsK,
+    knows_text: knowsText,
+  };
 }
 
 /** Imports the questions, asks them once and pins what was answered. @throws RecalldError retriever_unreachable */
@@ -205,7 +228,7 @@ async function pinToday(
     const run = await runGoldenSetNow(settings, store, { pipeline, set: SET }, () => undefined);
     if (run.status !== 'completed')
       throw new RecalldError('retriever_unreachable', `The questions could not be asked: ${run.reason ?? run.status}`);
-    await pinRun(store, run, 'By recalld init.', null, new Date(), signal);
+    await pinRun(store, run, 'By recalld init.', null, commandUser(), new Date(), signal);
     return { runId: run.id, queries: set.queries };
   });
 }

@@ -12,7 +12,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  const program = await createProgram(process.argv[2], interruptSignal());
+  const program = await createProgram(process.argv.slice(2), interruptSignal());
   await program.parseAsync();
 } catch (error) {
   process.exitCode = conclude(error);

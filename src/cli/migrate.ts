@@ -6,15 +6,11 @@ import { migrateStorage } from '../app/storage.ts';
 import { createCleanupStack } from '../cleanup-stack.ts';
 import { grantRights, type MigrationReport } from '../postgres/migrate.ts';
 import { openJobQueue } from '../queue/bullmq.ts';
-import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
+import { type ConfiguredOptions, withConfig } from './configured-command.ts';
 import { printJson, printLine } from './output.ts';
 
-export function migrateCommand(signal: AbortSignal): Command {
-  return configuredCommand(
-    'migrate',
-    'Bring the database to the schema of this version. The embedded one does it at each start.',
-    'recalld migrate --config recalld.yaml\n  recalld migrate --grant --config migrate.yaml',
-  )
+export function migrateCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(command, 'recalld migrate --config recalld.yaml\n  recalld migrate --grant --config migrate.yaml')
     .option('--grant', 'then give recalld_app, as whom the daemon runs, its rights (docs/security.md)', false)
     .action(async ({ config, json, grant }: ConfiguredOptions & { readonly grant: boolean }) => {
       const report = await migrateDatabase(commandSettings(config, signal), grant);

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { createAlertRules, type RuleFormat } from '../app/commands/alert-rules.ts';
 import { loadConfig } from '../app/config/parse.ts';
 import { RecalldError } from '../errors.ts';
-import { type ConfiguredOptions, configuredCommand } from './configured-command.ts';
+import { type ConfiguredOptions, withConfig } from './configured-command.ts';
 import { note, printJson } from './output.ts';
 
 interface RulesOptions extends ConfiguredOptions {
@@ -13,12 +13,8 @@ interface RulesOptions extends ConfiguredOptions {
   readonly out?: string;
 }
 
-export function rulesCommand(): Command {
-  return configuredCommand(
-    'rules',
-    'Print the Prometheus recording and alert rules for the config.',
-    'recalld rules --config recalld.yaml --out recalld.rules.yml',
-  )
+export function rulesCommand(command: Command): Command {
+  return withConfig(command, 'recalld rules --config recalld.yaml --out recalld.rules.yml')
     .addOption(
       new Option('--format <format>', 'rules: a rule file; crd: a PrometheusRule for Kubernetes')
         .choices(['rules', 'crd'])

@@ -1,11 +1,10 @@
 /** `recalld serve`: the daemon. */
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Role, roles } from '../app/monitor.ts';
 import { serve } from '../app/serve.ts';
 
-export function serveCommand(signal: AbortSignal): Command {
-  return new Command('serve')
-    .description('Run the daemon.')
+export function serveCommand(command: Command, signal: AbortSignal): Command {
+  return command
     .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
     .addOption(
       new Option('--roles <list>', 'what this process does: api, worker, scheduler')

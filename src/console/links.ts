@@ -18,7 +18,7 @@ export function within(range: TimeRange, path: string, query: Query = {}): strin
   return address(path, { ...query, ...range.query });
 }
 
-export type PipelinePage = 'index' | '' | 'golden' | 'density' | 'traffic' | 'judge';
+export type PipelinePage = 'index' | '' | 'golden' | 'density' | 'traffic' | 'judge' | 'shadow';
 
 export function pipelinePath(pipeline: string, page: PipelinePage = ''): string {
   const path = `/pipelines/${encodeURIComponent(pipeline)}`;

@@ -42,6 +42,7 @@ export interface PageProps {
     | 'traffic'
     | 'judge'
     | 'index'
+    | 'shadow'
     | 'checks'
     | 'deployments'
     | null;
@@ -151,6 +152,7 @@ function Header({ frame, pipeline, section }: PageProps) {
             {item('traffic', 'Traffic & feedback', within(range, pipelinePath(pipeline, 'traffic')))}
             {item('index', 'Index', within(range, pipelinePath(pipeline, 'index')))}
             {item('judge', 'Judge', pipelinePath(pipeline, 'judge'))}
+            {item('shadow', 'Shadows', pipelinePath(pipeline, 'shadow'))}
             {item('checks', 'Checks', within(range, '/checks', { pipeline }))}
             {item('deployments', 'Deployments', within(range, '/deployments', { pipeline }))}
           </ul>

@@ -63,16 +63,23 @@ interface Section {
   readonly panels: readonly Builder<Panel>[];
 }
 
+/** Sections that are open at first: what one looks at daily. Those below are asked for when they are opened. */
+const OPEN_SECTIONS = 2;
+
 /**
  * Places panels from left to right in the order given, and in a new line where the next does not fit. Sections without
  * panels are left out. Ids count from 1, so that links to single panels hold while the order does.
  */
 export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
   const placed: (Panel | RowPanel)[] = [];
+  let ids = 0;
   let top = 0;
-  for (const { title, panels } of sections.filter((section) => section.panels.length > 0)) {
-    const row = new RowBuilder(title).gridPos({ x: 0, y: top, w: GRID, h: 1 }).build();
-    placed.push({ ...row, id: placed.length + 1 });
+  for (const [index, { title, panels }] of sections.filter((section) => section.panels.length > 0).entries()) {
+    const isOpen = index < OPEN_SECTIONS;
+    const row = new RowBuilder(title).collapsed(!isOpen).gridPos({ x: 0, y: top, w: GRID, h: 1 }).build();
+    const rowTop = top;
+    const inside: Panel[] = [];
+    placed.push({ ...row, id: (ids += 1), panels: isOpen ? [] : inside });
     top += 1;
     let left = 0;
     let tallest = 0;
@@ -83,11 +90,12 @@ export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
         left = 0;
         tallest = 0;
       }
-      placed.push({ ...panel, id: placed.length + 1, gridPos: { x: left, y: top, w, h } });
+      (isOpen ? placed : inside).push({ ...panel, id: (ids += 1), gridPos: { x: left, y: top, w, h } });
       left += w;
       tallest = Math.max(tallest, h);
     }
-    top += tallest;
+    // A closed row takes one line, and what is below it moves down when it is opened.
+    top = isOpen ? top + tallest : rowTop + 1;
   }
   return placed;
 }
@@ -122,9 +130,17 @@ export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboa
   return ofDeployment({ ...builder.build(), panels: arrange(spec.sections) }, settings);
 }
 
+/** What Kubernetes tells targets apart by; where nothing sets them, every value is chosen and none is asked for. */
+const placeLabels = ['cluster', 'namespace'] as const;
+
+/** Labels of targets that a dashboard has a variable for, beside job and instance. */
+function placesOf({ groupLabels }: DashboardSettings): readonly string[] {
+  return [...new Set([...placeLabels, ...groupLabels])].filter((label) => label !== 'job');
+}
+
 /** What keeps to the chosen job keeps to the other labels of the chosen deployment too. */
-function ofDeployment(dashboard: Dashboard, { groupLabels }: DashboardSettings): Dashboard {
-  const others = groupLabels.filter((label) => label !== 'job').map((label) => `${label}=~"$${label}", `);
+function ofDeployment(dashboard: Dashboard, settings: DashboardSettings): Dashboard {
+  const others = placesOf(settings).map((label) => `${label}=~"$${label}", `);
   const apart = (_: string, value: unknown): unknown =>
     typeof value === 'string' ? value.replaceAll('job=~"$job"', `${others.join('')}job=~"$job"`) : value;
   return JSON.parse(JSON.stringify(dashboard), apart) as Dashboard;
@@ -153,20 +169,18 @@ export function allOf(variable: QueryVariableBuilder): QueryVariableBuilder {
   return variable.multi(true).includeAll(true).current({ text: 'All', value: '$__all' });
 }
 
-/** One deployment at a time, so that no panel mixes two; of it all instances. */
-function targets({ groupLabels }: DashboardSettings): QueryVariableBuilder[] {
-  const apart = groupLabels.map((label, index) => {
-    const before = groupLabels.slice(0, index).map((one) => `${one}=~"$${one}"`);
+/** One deployment at a time by the labels that tell them apart, so that no panel mixes two; of it all instances. */
+function targets(settings: DashboardSettings): QueryVariableBuilder[] {
+  const labels = [...placesOf(settings), 'job'];
+  const apart = labels.map((label, index) => {
+    const before = labels.slice(0, index).map((one) => `${one}=~"$${one}"`);
     const known = `recalld_build_info${before.length === 0 ? '' : `{${before.join(', ')}}`}`;
-    return labelVariable(
-      label,
-      `${label.charAt(0).toUpperCase()}${label.slice(1)}`,
-      `label_values(${known}, ${label})`,
-    );
+    const title = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+    const variable = labelVariable(label, title, `label_values(${known}, ${label})`);
+    return settings.groupLabels.includes(label) ? variable : allOf(variable).allValue('.*');
   });
-  const jobs = allOf(labelVariable('job', 'Job', 'label_values(recalld_build_info, job)')).allValue('.+');
   const instances = labelVariable('instance', 'Instance', 'label_values(recalld_build_info{job=~"$job"}, instance)');
-  return [...apart, ...(groupLabels.includes('job') ? [] : [jobs]), allOf(instances).allValue('.+')];
+  return [...apart, allOf(instances).allValue('.+')];
 }
 
 /** Changes of the chosen pipelines, as PostgreSQL knows them. */

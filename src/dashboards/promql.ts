@@ -5,7 +5,13 @@
 
 import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
-import { type LabelsOf, type MetricName, type MetricsOfType, metricCatalogue } from '../metrics/catalogue.ts';
+import {
+  type LabelsOf,
+  type MetricName,
+  type MetricsOfType,
+  metricCatalogue,
+  type StoredMetric,
+} from '../metrics/catalogue.ts';
 
 /** The variables of a dashboard that hold its data sources. */
 export const prometheusSource = { type: 'prometheus', uid: '${datasource}' } as const;
@@ -104,6 +110,14 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
 /** How many of them were counted, by all replicas, between two points of a graph. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(by: readonly LabelOf<Name>[], name: Name): string {
   return `sum ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
+}
+
+/** How many of them were counted in the database between two points of a graph: every replica says the same. */
+export function storedIncreaseBy<Name extends MetricsOfType<'counter'> & StoredMetric>(
+  by: readonly LabelOf<Name>[],
+  name: Name,
+): string {
+  return `max ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
 }
 
 /** A quantile of a histogram over all replicas. */

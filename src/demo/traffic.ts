@@ -100,6 +100,7 @@ export function createDemoTraffic({ pipeline, questions, search, firstHour }: De
     pipeline,
     occurredAt,
     text,
+    context: null,
     embedding: null,
     topK: 10,
     sessionId,

@@ -1,5 +1,7 @@
 /** `recalld density`: how well the store covers what people ask. `recalld topics`: what it does not cover. */
-import { Command } from 'commander';
+
+import { type Command } from 'commander';
+import { commandUser } from '../access/audit-log.ts';
 import {
   type CommandSettings,
   type CommandStore,
@@ -34,8 +36,7 @@ interface RebaselineOptions extends ConfiguredOptions {
 
 const EVENTS_SHOWN = 5;
 
-export function densityCommand(signal: AbortSignal): Command {
-  const command = new Command('density').description('How well the vector store covers what people ask.');
+export function densityCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'show',
@@ -152,8 +153,7 @@ interface ChangeOptions extends ConfiguredOptions {
   readonly note?: string;
 }
 
-export function topicsCommand(signal: AbortSignal): Command {
-  const command = new Command('topics').description('What people ask that the store does not cover.');
+export function topicsCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand('list', 'List uncovered topics, largest first.', 'recalld topics list --pipeline support-docs')
       .option('--pipeline <name>', 'only those of this pipeline')
@@ -260,7 +260,7 @@ async function change(
   { note = null, json }: Omit<ChangeOptions, 'note'> & { readonly note?: string | null },
 ): Promise<void> {
   await withCommandStore(settings, async (store) => {
-    await store.topics.setState(id, state, note, new Date());
+    await store.topics.setState(id, state, note, commandUser(), new Date());
     const topic = await findTopic(store, id);
     if (json === true) printJson(topicJson(topic, new Map()));
     else printLine(`${topicName(topic)} (${id}) is ${state}.`);

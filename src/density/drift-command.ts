@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { formatTable } from '../cli/output.ts';
 import { createProgressBar } from '../cli/progress.ts';
@@ -29,9 +29,8 @@ interface DriftOptions {
  *
  * @param output where the report goes
  */
-export function driftCommand(signal: AbortSignal, output: Writable = process.stdout): Command {
-  return new Command('drift')
-    .description('Compare the coverage of two sets of queries by a store of vectors; needs no database.')
+export function driftCommand(command: Command, signal: AbortSignal, output: Writable = process.stdout): Command {
+  return command
     .requiredOption('--store <file>', 'vectors of the chunks')
     .requiredOption('--reference <file>', 'vectors of the queries to compare with')
     .requiredOption('--current <file>', 'vectors of the queries to judge')

@@ -1,5 +1,7 @@
 /** `/v1/density` and `/v1/uncovered-topics`. */
+
 import type { FastifyInstance } from 'fastify';
+import { keyHolder } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
 import { RecalldError } from '../errors.ts';
@@ -102,7 +104,7 @@ function addUncoveredTopics(app: FastifyInstance, deps: DensityRouteDeps): void 
   app.post('/v1/uncovered-topics/:id', { preParsing: requireScope('admin', authentication) }, async (request) => {
     const { id } = parseRequest(request.params, topicParams, 'path');
     const { state, note = null } = parseRequest(request.body, topicChangeSchema, 'body');
-    await topics.setState(id, state, note, clock.now());
+    await topics.setState(id, state, note, keyHolder(request), clock.now());
     const topic = await findTopic(topics, id);
     return topicJson(topic, await topics.texts(topic.pipeline, topic.examples));
   });

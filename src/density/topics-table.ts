@@ -1,5 +1,7 @@
 /** Uncovered topics in PostgreSQL. */
+
 import type { Pool, PoolClient } from 'pg';
+import { recordActs } from '../access/audit-log.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { bytesOfNumbers, numbersOfBytes } from '../postgres/values.ts';
 import {
@@ -174,13 +176,32 @@ export function topicsTable(pool: Pool) {
     },
 
     /** False when there is no such topic. */
-    async setState(id: string, state: TopicState, note: string | null, now: Date): Promise<boolean> {
-      const { rowCount } = await pool.query(
-        `update uncovered_topics set state = $2::text, note = $3::text, changed_at = $4::timestamptz where id = $1::text`,
-        [id, state, note, now],
-      );
-      return rowCount === 1;
-    },
+    setState: (id: string, state: TopicState, note: string | null, by: string, now: Date): Promise<boolean> =>
+      inTransaction(pool, async (client) => {
+        const { rows } = await client.query<Pick<UncoveredTopic, 'pipeline' | 'state' | 'note'>>(
+          'select pipeline, state, note from uncovered_topics where id = $1::text for update',
+          [id],
+        );
+        const [known] = rows;
+        if (known === undefined) return false;
+        await client.query(
+          `update uncovered_topics set state = $2::text, note = $3::text, changed_at = $4::timestamptz where id = $1::text`,
+          [id, state, note, now],
+        );
+        const { pipeline, ...before } = known;
+        await recordActs(client, [
+          {
+            at: now,
+            by,
+            act: 'change_topic',
+            pipeline,
+            subject: id,
+            before,
+            after: { state, note },
+          },
+        ]);
+        return true;
+      }),
 
     /** Texts of live queries that are still stored, by id. */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -3,7 +3,7 @@
  *
  * R is the number of documents with grade >= relevance level, ranks count from 1, h is the number of relevant
  * documents in the top k. A document without judgment or with a negative grade is not relevant, has no gain and
- * keeps its rank. The level touches the binary measures only, never dcg and ndcg.
+ * keeps its rank. The level touches the binary measures only, never cg, dcg and ndcg.
  *
  * hit_rate@k   1 if h > 0
  * precision@k  h / k, also when fewer than k documents came back
@@ -11,6 +11,7 @@
  * f1@k         2PR / (P + R) of the two above, 0 if both are 0
  * mrr@k        1 / rank of the first relevant document, 0 if it is below k or absent
  * map@k        sum of the precision at each relevant rank <= k, divided by R
+ * cg@k         sum of grade (Järvelin and Kekäläinen 2002)
  * dcg@k        sum of grade / log2(rank + 1), the discount of Burges et al. 2005 and trec_eval; Järvelin and
  *              Kekäläinen 2002 leave the first two ranks undiscounted
  * ndcg@k       dcg@k / dcg@k of the best ranking of ALL judged documents, retrieved or not; 0 if that is 0
@@ -34,6 +35,7 @@ interface Cut {
   hits: number;
   precisionSum: number;
   unjudged: number;
+  cg: number;
   dcg: number;
   dcgExponential: number;
   idealDcg: number;
@@ -50,6 +52,7 @@ const formulas: Readonly<Record<Measure, Formula>> = {
   f1: (cut, relevant) => harmonicMean(cut.hits / cut.depth, ratio(cut.hits, relevant)),
   mrr: (cut, _relevant, firstRelevant) => (firstRelevant <= cut.depth ? 1 / firstRelevant : 0),
   map: (cut, relevant) => ratio(cut.precisionSum, relevant),
+  cg: (cut) => cut.cg,
   dcg: (cut) => cut.dcg,
   ndcg: (cut) => ratio(cut.dcg, cut.idealDcg),
   ndcg_exp: (cut) => ratio(cut.dcgExponential, cut.idealDcgExponential),
@@ -62,7 +65,7 @@ const MAX_EXPONENT = 1000;
 /**
  * Prepares the scoring of many rankings by the same metrics: one pass over each ranking however many metrics there
  * are, and buffers that are used again. A ranking must hold no document twice (`applyDuplicatePolicy`); then every
- * measure but dcg lies in [0, 1]. No value is ever NaN.
+ * measure but cg and dcg lies in [0, 1]. No value is ever NaN.
  *
  * @param relevanceLevel least grade that means relevant, an integer >= 1
  */
@@ -125,6 +128,7 @@ export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: numb
     let hits = 0;
     let precisionSum = 0;
     let unjudged = 0;
+    let cg = 0;
     let dcg = 0;
     let dcgExponential = 0;
     for (const cut of cuts) {
@@ -140,6 +144,7 @@ export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: numb
             precisionSum += hits / rank;
             if (hits === 1) firstRelevant = rank;
           }
+          cg += grade;
           if (wantsGain) {
             const discount = discounts[rank] ?? 1;
             dcg += grade / discount;
@@ -150,6 +155,7 @@ export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: numb
       cut.hits = hits;
       cut.precisionSum = precisionSum;
       cut.unjudged = unjudged;
+      cut.cg = cg;
       cut.dcg = dcg;
       cut.dcgExponential = dcgExponential;
     }
@@ -201,6 +207,7 @@ function newCut(depth: number): Cut {
     hits: 0,
     precisionSum: 0,
     unjudged: 0,
+    cg: 0,
     dcg: 0,
     dcgExponential: 0,
     idealDcg: 0,

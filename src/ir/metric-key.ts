@@ -9,6 +9,7 @@ export type Measure =
   | 'f1'
   | 'mrr'
   | 'map'
+  | 'cg'
   | 'dcg'
   | 'ndcg'
   | 'ndcg_exp'
@@ -28,6 +29,7 @@ const needsCutoff: Readonly<Record<Measure, boolean>> = {
   f1: true,
   mrr: false,
   map: false,
+  cg: false,
   dcg: false,
   ndcg: false,
   ndcg_exp: false,
@@ -35,6 +37,9 @@ const needsCutoff: Readonly<Record<Measure, boolean>> = {
 };
 
 const measures = Object.keys(needsCutoff).filter(isMeasure);
+
+/** Sums of gains have no upper bound; every other measure lies in [0, 1]. */
+export const isUnbounded = (measure: Measure): boolean => measure === 'cg' || measure === 'dcg';
 
 /**
  * Reads a metric key such as `ndcg@10` or `map`.

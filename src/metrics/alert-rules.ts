@@ -63,6 +63,8 @@ export interface RuleSettings {
   /** How long an alert on the scores of a run is held, so that one good run among bad ones does not resolve it. */
   readonly holdSeconds: number;
   readonly pipelines: readonly RulePipeline[];
+  /** Seconds that the histogram of the latency of live queries tells apart. */
+  readonly latencyBuckets: readonly number[];
 }
 
 export interface RulePipeline {

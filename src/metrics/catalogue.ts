@@ -21,6 +21,8 @@ import { measureMetrics } from '../measures/metrics.ts';
 import { queryOutcomes, runStatuses, severities, verdicts } from '../model.ts';
 import { notificationMetrics } from '../notifications/metrics.ts';
 import { probeMetrics } from '../probes/metrics.ts';
+import { shadowMetrics } from '../shadow/metrics.ts';
+import { shadowVerdicts } from '../shadow/rules/looks.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
 
 /**
@@ -31,6 +33,7 @@ export const labelValues = {
   recalld_golden_queries: { outcome: queryOutcomes },
   recalld_golden_runs: { status: runStatuses },
   recalld_threshold: { severity: severities },
+  recalld_threshold_seconds: { severity: severities },
   recalld_check_state: { state: verdicts },
   recalld_check_info: { kind: checkKinds },
   recalld_diagnosis_info: { cause: causes, confidence: confidences },
@@ -38,6 +41,8 @@ export const labelValues = {
   recalld_live_drop_state: { state: dropStates },
   recalld_index_findings: { kind: findingKinds },
   recalld_judge_failures_total: { reason: judgeFailureReasons },
+  recalld_shadow_verdict: { verdict: shadowVerdicts },
+  recalld_shadow_live_questions_total: { outcome: queryOutcomes },
   recalld_queries_total: { outcome: queryOutcomes },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
   recalld_redaction_service_total: { outcome: ['ok', 'failed', 'timeout', 'malformed', 'overloaded'] },
@@ -61,8 +66,18 @@ export const metricCatalogue = {
   ...diagnosisMetrics,
   ...indexMetrics,
   ...judgingMetrics,
+  ...shadowMetrics,
   ...notificationMetrics,
-  recalld_threshold: storedGauge('Configured threshold of a check.', ['pipeline', 'check', 'severity']),
+  recalld_threshold: storedGauge('Configured threshold of a check on a share, a score or another plain number.', [
+    'pipeline',
+    'check',
+    'severity',
+  ]),
+  recalld_threshold_seconds: storedGauge('Configured threshold of a check on a time.', [
+    'pipeline',
+    'check',
+    'severity',
+  ]),
   recalld_check_state: storedGauge('Verdict of a check: exactly one of ok, warning, critical and no_data is 1.', [
     'pipeline',
     'check',
@@ -78,10 +93,14 @@ export const metricCatalogue = {
     ['pipeline', 'check', 'kind', 'what', 'limit', 'unit'],
   ),
   ...boundedGauges(
-    { recalld_check_value: 'Value that a check was last judged by; absent while none is fresh enough to trust.' },
+    {
+      recalld_check_value: 'Plain number that a check was last judged by; absent while none is fresh enough to trust.',
+      recalld_check_value_seconds:
+        'Time that a check on a time was last judged by; absent while none is fresh enough to trust.',
+    },
     ['pipeline', 'check'],
   ),
-  recalld_check_n: storedGauge('Queries, opinions or documents behind recalld_check_value (its n).', [
+  recalld_check_n: storedGauge('Queries, opinions or documents behind the value of a check (its n).', [
     'pipeline',
     'check',
   ]),
@@ -89,7 +108,14 @@ export const metricCatalogue = {
     'Of a check that is not ok: when the first measurement beyond its threshold was taken, or since when nothing is known.',
     ['pipeline', 'check'],
   ),
-  recalld_check_before: storedGauge('Of a check that is not ok: its last value while it was.', ['pipeline', 'check']),
+  recalld_check_before: storedGauge('Of a check that is not ok: its last plain number while it was.', [
+    'pipeline',
+    'check',
+  ]),
+  recalld_check_before_seconds: storedGauge('Of a check on a time that is not ok: its last time while it was.', [
+    'pipeline',
+    'check',
+  ]),
   recalld_check_outage: storedGauge('1 while all that broke a check is that the retriever did not answer, else 0.', [
     'pipeline',
     'check',
@@ -108,7 +134,7 @@ export const metricCatalogue = {
   },
   recalld_query_latency_seconds: {
     type: 'histogram',
-    help: 'Retrieval latency of live queries, as their service reports it.',
+    help: 'Retrieval latency of live queries, as their service reports it; `metrics.latency_buckets` sets other limits.',
     labels: ['pipeline'],
     source: 'process',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
@@ -233,6 +259,11 @@ export type MetricName = keyof typeof metricCatalogue;
 export type LabelsOf<Name extends MetricName> = Readonly<
   Record<(typeof metricCatalogue)[Name]['labels'][number], string>
 >;
+
+/** Names of the metrics that are made of stored rows: whoever exports them exports the same values. */
+export type StoredMetric = {
+  [Name in MetricName]: (typeof metricCatalogue)[Name]['source'] extends 'stored' ? Name : never;
+}[MetricName];
 
 /** Names of the metrics of a kind, as a union. */
 export type MetricsOfType<Type extends MetricDefinition['type']> = {

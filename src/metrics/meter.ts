@@ -1,4 +1,4 @@
-import type { LabelsOf, MetricsOfType } from './catalogue.ts';
+import type { LabelsOf, MetricsOfType, StoredMetric } from './catalogue.ts';
 
 /** What a process counts of itself. Unknown names and labels are compile errors. */
 export interface Meter {
@@ -8,9 +8,9 @@ export interface Meter {
   observe<Name extends MetricsOfType<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
 }
 
-/** One value of a gauge that is rebuilt from stored rows. */
+/** One value of a metric that is rebuilt from stored rows: of a gauge, or of what is counted in the database. */
 export interface GaugeSample {
-  readonly name: MetricsOfType<'gauge'>;
+  readonly name: StoredMetric;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
@@ -22,11 +22,7 @@ export interface GaugeSample {
 export type GaugesAt = (now: Date) => readonly GaugeSample[];
 
 /** Builds a sample whose labels are checked against the catalogue. */
-export function sample<Name extends MetricsOfType<'gauge'>>(
-  name: Name,
-  labels: LabelsOf<Name>,
-  value: number,
-): GaugeSample {
+export function sample<Name extends StoredMetric>(name: Name, labels: LabelsOf<Name>, value: number): GaugeSample {
   return { name, labels, value };
 }
 

@@ -5,7 +5,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { messageOf } from '../text/error-message.ts';
-import { type MetricName, metricCatalogue } from './catalogue.ts';
+import { type MetricName, type MetricsOfType, metricCatalogue } from './catalogue.ts';
 import type { MetricDefinition } from './definition.ts';
 import type { GaugeSample, Meter, ReadStoredGauges, StoredGauges } from './meter.ts';
 
@@ -144,6 +144,21 @@ function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (rea
   };
 }
 
+/** A metric as it stands in memory, whoever it is sent to. */
+export interface MetricReading {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'gauge' | 'counter' | 'histogram';
+  /** Rebuilt from the database, not counted by this process. */
+  readonly isStored: boolean;
+  readonly values: readonly {
+    readonly value: number;
+    readonly labels: Readonly<Record<string, string | number>>;
+    /** Which part of a histogram it is: `NAME_bucket`, `NAME_sum` or `NAME_count`. */
+    readonly metricName?: string;
+  }[];
+}
+
 export interface Exporter {
   readonly meter: Meter;
   readonly contentType: string;
@@ -152,6 +167,8 @@ export interface Exporter {
    * before are shown with their age, by what can be trusted of them now.
    */
   scrape(): Promise<readonly Buffer[]>;
+  /** The same for whoever is sent it instead of asking. */
+  read(): Promise<readonly MetricReading[]>;
   /** Resolves when the rows behind the stored gauges were read, or could not be. */
   refresh(): Promise<void>;
   /** Reads no more. */
@@ -163,6 +180,8 @@ export interface ExporterSettings {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
+  /** Limits of histograms that the config sets otherwise than the catalogue. */
+  readonly buckets?: { readonly [Name in MetricsOfType<'histogram'>]?: readonly number[] };
 }
 
 /** Gauges of prom-client that end in _total, which Prometheus keeps for counters; each has a sibling without it. */
@@ -172,7 +191,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of misnamedGauges) registry.removeSingleMetric(name);
-  const metrics = registerCatalogue(registry);
+  const metrics = registerCatalogue(registry, settings.buckets ?? {});
   const gauge = (name: MetricName): Gauge => metrics.get(name) as Gauge;
   const counter = (name: MetricName): Counter => metrics.get(name) as Counter;
   gauge('recalld_build_info').set({ version: settings.version, nodejs: process.versions.node }, 1);
@@ -193,6 +212,16 @@ export function createExporter(settings: ExporterSettings): Exporter {
     return [Buffer.from(withoutNotANumber(await registry.metrics())), ...stored];
   };
 
+  const read = async (): Promise<readonly MetricReading[]> => {
+    gauge('recalld_snapshot_age_seconds').set(snapshot.ageMs() / 1000);
+    const counted = (await registry.getMetricsAsJSON()) as unknown as readonly MetricReading[];
+    const gaugesAt = snapshot.latest();
+    return [
+      ...counted.map((metric) => ({ ...metric, isStored: false })),
+      ...(gaugesAt === null ? [] : readStored(gaugesAt(settings.clock.now()))),
+    ];
+  };
+
   let running: Promise<readonly Buffer[]> | null = null;
   return {
     meter: {
@@ -208,9 +237,23 @@ export function createExporter(settings: ExporterSettings): Exporter {
       });
       return running;
     },
+    read,
     refresh: () => snapshot.refresh(),
     close: () => snapshot.close(),
   };
+}
+
+/** By metric; of two samples with the same labels the later one counts. */
+function readStored({ current, kept }: StoredGauges): MetricReading[] {
+  const byName = new Map<GaugeSample['name'], Map<string, GaugeSample>>();
+  for (const one of [...current, ...kept.flatMap(({ samples }) => samples())]) {
+    const series = byName.get(one.name) ?? new Map<string, GaugeSample>();
+    byName.set(one.name, series.set(writeLabels(one.labels), one));
+  }
+  return [...byName].map(([name, series]) => {
+    const { help, type } = metricCatalogue[name];
+    return { name, help, type, isStored: true, values: [...series.values()] };
+  });
 }
 
 /** Node's own event loop metrics are NaN when two scrapes follow each other at once. */
@@ -218,7 +261,10 @@ function withoutNotANumber(text: string): string {
   return text.replaceAll(/^[^#\n].* Nan$\n?/gm, '');
 }
 
-function registerCatalogue(registry: Registry): Map<string, Gauge | Counter | Histogram> {
+function registerCatalogue(
+  registry: Registry,
+  buckets: Readonly<Record<string, readonly number[]>>,
+): Map<string, Gauge | Counter | Histogram> {
   return new Map<string, Gauge | Counter | Histogram>(
     Object.entries<MetricDefinition>(metricCatalogue)
       .filter(([, { source }]) => source === 'process')
@@ -239,7 +285,7 @@ function registerCatalogue(registry: Registry): Map<string, Gauge | Counter | Hi
           case 'counter':
             return [name, new Counter(options)];
           case 'histogram':
-            return [name, new Histogram({ ...options, buckets: [...(definition.buckets ?? [])] })];
+            return [name, new Histogram({ ...options, buckets: [...(buckets[name] ?? definition.buckets ?? [])] })];
         }
       }),
   );

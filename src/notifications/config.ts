@@ -1,5 +1,6 @@
 /** The section `notify` of the config: who is told of incidents by recalld itself. */
 import { z } from 'zod';
+import { proxySchema } from '../config/connection.ts';
 import { severities } from '../model.ts';
 
 const url = z.string().regex(/^https?:\/\/\S+$/, { error: 'must be an http:// or https:// URL' });
@@ -17,6 +18,7 @@ const webhookSchema = z
       .record(z.string(), z.string().meta({ secret: 'all' }))
       .default({})
       .describe('Request headers; keep tokens in the environment as ${VAR}.'),
+    proxy: proxySchema,
     min_severity: minSeverity,
   })
   .describe('A webhook.');
@@ -25,6 +27,7 @@ const slackSchema = z
   .strictObject({
     kind: z.literal('slack').describe('An incoming webhook of Slack, or of what speaks like it.'),
     url: url.describe('URL of the incoming webhook.').meta({ secret: 'all' }),
+    proxy: proxySchema,
     min_severity: minSeverity,
   })
   .describe('A channel of Slack.');
@@ -42,6 +45,7 @@ const pagerdutySchema = z
       .optional()
       .describe('Integration key of the service; keep it in the environment as ${VAR}. PagerDuty itself needs it.')
       .meta({ secret: 'all' }),
+    proxy: proxySchema,
     min_severity: minSeverity,
   })
   .describe('A service of PagerDuty.');

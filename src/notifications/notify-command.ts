@@ -1,7 +1,7 @@
 /** `recalld notify`: whether those who would be told of an incident can be told. */
 import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { type ConfiguredOptions, withConfig } from '../cli/configured-command.ts';
 import { exitCodeOfKind } from '../cli/exit-code.ts';
 import { printJson, printLine } from '../cli/output.ts';
 import { systemClock } from '../system-clock.ts';
@@ -15,22 +15,20 @@ interface Tried {
   readonly problem: string | null;
 }
 
-export function notifyCommand(signal: AbortSignal): Command {
-  return configuredCommand(
-    'notify',
-    'Send each receiver of `notify` the two messages of an incident that is only a test; exit 3 when one does not arrive.',
-    'recalld notify --config recalld.yaml',
-  ).action(async ({ config, json }: ConfiguredOptions) => {
-    const settings = commandSettings(config, signal);
-    const receivers = createReceivers(settings.config.notify);
-    const link = settings.config.alerts.console_base_url;
-    const tried = await Promise.all(receivers.map((receiver) => tryOut(receiver, link, signal)));
-    for (const receiver of receivers) receiver.close();
-    if (json === true) printJson(tried);
-    else if (tried.length === 0) printLine('The config names nobody under `notify`.');
-    else for (const one of tried) printLine(`${one.receiver}: ${one.problem ?? `told ${one.kind} of a test.`}`);
-    if (tried.some(({ problem }) => problem !== null)) process.exitCode = exitCodeOfKind.unreachable;
-  });
+export function notifyCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(command, 'recalld notify --config recalld.yaml').action(
+    async ({ config, json }: ConfiguredOptions) => {
+      const settings = commandSettings(config, signal);
+      const receivers = createReceivers(settings.config.notify);
+      const link = settings.config.alerts.console_base_url;
+      const tried = await Promise.all(receivers.map((receiver) => tryOut(receiver, link, signal)));
+      for (const receiver of receivers) receiver.close();
+      if (json === true) printJson(tried);
+      else if (tried.length === 0) printLine('The config names nobody under `notify`.');
+      else for (const one of tried) printLine(`${one.receiver}: ${one.problem ?? `told ${one.kind} of a test.`}`);
+      if (tried.some(({ problem }) => problem !== null)) process.exitCode = exitCodeOfKind.unreachable;
+    },
+  );
 }
 
 async function tryOut(receiver: Receiver, link: string | null, signal: AbortSignal): Promise<Tried> {

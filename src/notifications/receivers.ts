@@ -1,6 +1,7 @@
 /** Who is told of incidents, and how a message reaches them. */
 import { createHash } from 'node:crypto';
 import { createExchange, type ExchangeResult } from '../outbound/exchange.ts';
+import { proxyFor } from '../outbound/proxy.ts';
 import type { NotifyConfig } from './config.ts';
 import type { ReceiverNeeds } from './rules/due.ts';
 import { type Message, pagerdutyBody, slackBody, webhookBody } from './rules/message.ts';
@@ -33,10 +34,10 @@ function createReceiver(config: NotifyConfig, field: string): Receiver {
       label,
       isSecure: url.protocol === 'https:',
       configField: field,
-      suspects: { 401: 'url', 403: 'url', 404: 'url', 405: 'url', 410: 'url' },
+      suspects: { 401: 'url', 403: 'url', 404: 'url', 405: 'url', 407: 'proxy', 410: 'url' },
       describeRedirect: () => 'another address',
     },
-    { maxResponseBytes: MAX_ANSWER_BYTES },
+    { maxResponseBytes: MAX_ANSWER_BYTES, proxy: proxyFor(config.proxy, url.origin) },
   );
   const headers = config.kind === 'webhook' ? config.headers : {};
   return {

@@ -6,11 +6,12 @@
  * ports (6000 among them).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp, STATUS_CODES } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { type IncomingMessage, request as requestHttp, STATUS_CODES } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { classifyConnectionFailure } from './connection-failure.ts';
+import { createAgent } from './proxy.ts';
 
 /** The service that is called, as messages may show it. */
 export interface ExchangeTarget {
@@ -49,6 +50,8 @@ interface ExchangeSettings {
   /** For the body after decompression. */
   readonly maxResponseBytes: number;
   readonly tls?: TlsMaterial;
+  /** What the requests go through; see proxyFor. */
+  readonly proxy?: URL | null;
 }
 
 export type ExchangeResult =
@@ -106,13 +109,13 @@ export function watchExchanges<T>(see: (seen: SeenExchange) => void, work: () =>
  */
 export function createExchange(target: ExchangeTarget, settings: ExchangeSettings): Exchange {
   const pool = { keepAlive: true, timeout: IDLE_CONNECTION_MS };
-  const agent = target.isSecure ? new HttpsAgent({ ...pool, ...settings.tls }) : new HttpAgent(pool);
+  const agent = createAgent(target.isSecure, settings.proxy ?? null, pool);
   const open = target.isSecure ? requestHttps : requestHttp;
 
   const send: Exchange['send'] = async ({ url, method, headers, body, timeoutMs }, signal) => {
     signal.throwIfAborted();
     const length = body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const outgoing = open(url, { method, headers: { ...headers, ...length }, agent });
+    const outgoing = open(url, { method, headers: { ...headers, ...length }, agent, ...settings.tls });
     let isTimedOut = false;
     const timer = setTimeout(() => {
       isTimedOut = true;
@@ -233,6 +236,7 @@ function describeFailure(error: unknown, target: ExchangeTarget, settings: Excha
   }
   const { code, problem, isRetryable } = classifyConnectionFailure(error);
   if (code === 'timeout') return { kind: 'timeout' };
-  const message = `${target.label} ${problem}.`;
+  const way = settings.proxy == null ? '' : `, or the proxy ${settings.proxy.host} before it,`;
+  const message = `${target.label}${way} ${problem}.`;
   return { kind: 'failure', code, message, status: null, isRetryable, retryAfter: null };
 }

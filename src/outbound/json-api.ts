@@ -2,6 +2,7 @@
 import { RecalldError } from '../errors.ts';
 import { formatExactJson, JsonBeyondLimit, parseExactJson } from '../text/json.ts';
 import { createExchange, type ExchangeTarget, type TlsMaterial } from './exchange.ts';
+import { type ProxySetting, proxyFor } from './proxy.ts';
 import { sendWithRetries, wait } from './send.ts';
 
 export interface JsonApiSettings {
@@ -24,6 +25,7 @@ export interface JsonApiSettings {
   /** Most calls a second, null for no limit. */
   readonly maxPerSecond: number | null;
   readonly tls?: TlsMaterial;
+  readonly proxy?: ProxySetting | undefined;
   readonly backoffMs?: number;
   readonly maxResponseBytes?: number;
 }
@@ -79,13 +81,14 @@ export function createJsonApi(settings: JsonApiSettings): JsonApi {
     configField,
     urlKey,
     // Method and body are ours, so that no key of the config is behind a 400 or a 422.
-    suspects: { 401: credentialsKey, 403: credentialsKey, 404: urlKey, 405: urlKey, 415: 'headers' },
+    suspects: { 401: credentialsKey, 403: credentialsKey, 404: urlKey, 405: urlKey, 407: 'proxy', 415: 'headers' },
     describeRedirect: (location) =>
       URL.canParse(location, base.href) ? new URL(location, base.href).origin : 'the final address',
   };
   const exchange = createExchange(target, {
     maxResponseBytes: settings.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     ...(tls === undefined ? {} : { tls }),
+    proxy: proxyFor(settings.proxy, base.origin),
   });
   const takeTurn = createEventLoopYield(settings.maxPerSecond);
 

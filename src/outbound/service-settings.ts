@@ -4,12 +4,14 @@ import { createSecureContext } from 'node:tls';
 import { RecalldError } from '../errors.ts';
 import type { TlsMaterial } from './exchange.ts';
 import type { JsonApiSettings } from './json-api.ts';
+import type { ProxySetting } from './proxy.ts';
 
 /** What vector stores, embedders, retrievers and rerankers have in common in the config. */
 export interface HttpServiceConfig {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tls?: TlsConfig | undefined;
+  readonly proxy?: ProxySetting | undefined;
   readonly timeout_ms: number;
   readonly retries: number;
   readonly max_per_second: number;
@@ -50,6 +52,7 @@ export function createServiceSettings(
     retries: config.retries,
     maxPerSecond: config.max_per_second,
     ...(tls === undefined ? {} : { tls }),
+    proxy: config.proxy,
   };
 }
 

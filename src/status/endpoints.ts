@@ -52,7 +52,7 @@ export const changeEndpoints: readonly Endpoint[] = [
     body: null,
     responses: {
       '200': {
-        description: 'What was erased; an audit row keeps that it was done, not what was erased.',
+        description: 'What was erased; `/v1/audit` keeps that it was done, not what was erased.',
         body: erased,
       },
     },

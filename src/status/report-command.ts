@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { type CommandSettings, commandSettings, withWatchedStore } from '../app/commands/command-store.ts';
 import { version } from '../app/version.ts';
-import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
+import { type ConfiguredOptions, withConfig } from '../cli/configured-command.ts';
 import { printJson, printLine } from '../cli/output.ts';
 import { topicJson } from '../density/http-contract.ts';
 import { deploymentJson } from '../deployments/routes.ts';
@@ -54,10 +54,9 @@ interface ReportCommandOptions extends ConfiguredOptions, ReportOptions {
   readonly force?: boolean;
 }
 
-export function reportCommand(signal: AbortSignal): Command {
-  return configuredCommand(
-    'report',
-    'Write one HTML file for the weekly review: scores, incidents and their causes, density drift, topics to write about, health of the golden sets.',
+export function reportCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(
+    command,
     'recalld report\n  recalld report --pipeline support-docs --from 2026-11-13 --to 2026-11-20 --out report.html',
   )
     .option('--pipeline <name>', 'the pipeline to review (default: the only one of the config)')

@@ -9,6 +9,7 @@ import { indexGroup } from '../../index-truth/alerts.ts';
 import { judgingGroup } from '../../judging/alerts.ts';
 import { feedbackGroup, liveGroup } from '../../live/alerts.ts';
 import { type RuleGroup, type RuleSettings, series } from '../../metrics/alert-rules.ts';
+import { metricCatalogue } from '../../metrics/catalogue.ts';
 import { partsGroup } from '../../probes/alerts.ts';
 import { itselfGroup } from './recalld-service.ts';
 
@@ -21,6 +22,7 @@ export const defaultRuleSettings: RuleSettings = {
   groupLabels: ['job'],
   holdSeconds: 5400,
   pipelines: [],
+  latencyBuckets: metricCatalogue.recalld_query_latency_seconds.buckets,
 };
 
 /** The groups of rules for some pipelines, without those that would be empty. */
@@ -32,7 +34,7 @@ export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
     feedbackGroup(),
     partsGroup(),
     indexGroup(),
-    judgingGroup(),
+    judgingGroup(settings),
     objectivesGroup(settings),
     configuredGroup(settings),
     itselfGroup(settings),

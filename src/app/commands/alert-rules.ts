@@ -23,7 +23,7 @@ export interface AlertRules {
  */
 export function createAlertRules(config: Config, format: RuleFormat): AlertRules {
   const settings = ruleSettings(config);
-  const { impossible, leftOut } = objectiveProblems(settings.pipelines);
+  const { impossible, leftOut } = objectiveProblems(settings);
   if (impossible.length > 0) throw new RecalldError('config_invalid', impossible.join('\n'));
   return {
     document: format === 'crd' ? prometheusRule(settings) : ruleFile(settings),
@@ -53,6 +53,7 @@ function ruleSettings(config: Config): RuleSettings {
     groupLabels: config.alerts.group_labels,
     holdSeconds: holdSeconds(config),
     pipelines: config.pipelines.map(rulePipeline),
+    latencyBuckets: config.metrics.latency_buckets,
   };
 }
 

@@ -77,7 +77,7 @@ export async function withPipeline<T>(
 }
 
 /** What a command needs to say how the pipelines of the config stand, beside a daemon or without one. */
-type WatchedStore = ReadStatusDeps & DiagnoseDeps & ReadReviewDeps & EvaluateChecksDeps;
+type WatchedStore = CommandStore & ReadStatusDeps & DiagnoseDeps & ReadReviewDeps & EvaluateChecksDeps;
 
 /** Opens the store for the length of `work`. @throws RecalldError as createPipelines and withCommandStore */
 export function withWatchedStore<T>(settings: CommandSettings, work: (store: WatchedStore) => Promise<T>): Promise<T> {

@@ -80,7 +80,7 @@ export const objectivesSchema = z
     results: share.optional().describe('Share of live queries that find a document.'),
     latency: z
       .strictObject({
-        within_seconds: z.number().positive().describe('A bucket of `recalld_query_latency_seconds`.'),
+        within_seconds: z.number().positive().describe('One of `metrics.latency_buckets`.'),
         target: share.describe('Share of live queries that are answered within it.'),
       })
       .optional()

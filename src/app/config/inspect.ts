@@ -25,7 +25,7 @@ function redactAll(value: unknown): unknown {
  * Placeholders such as `{{text}}` stay. What is no URL goes as a whole, as it may be a password with a slash in it.
  */
 function redactUrl(text: string): string {
-  if (text === 'embedded') return text;
+  if (['embedded', 'environment'].includes(text)) return text;
   const placeholders: string[] = [];
   const plain = text.replaceAll(placeholder, (found) => `recalldplaceholder${placeholders.push(found) - 1}x`);
   const restore = (redacted: string): string =>

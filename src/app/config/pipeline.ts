@@ -11,6 +11,7 @@ import { indexSchema, refuseIndexWithoutStore } from '../../index-truth/config.t
 import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
 import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
 import { partsNeededBy, type RetrieverConfig, retrieverSchema, textFieldMissingIn } from '../../retrievers/config.ts';
+import { refuseShadowWithoutParts, shadowsSchema } from '../../shadow/config.ts';
 import { type VectorStoreConfig, vectorStoreSchema } from '../../stores/config.ts';
 import { objectivesSchema } from './alerts.ts';
 
@@ -54,6 +55,17 @@ const goldenSchema = z.strictObject({
     .default([...defaultCutoffs])
     .describe('Cut-offs k of every measure; the retriever is asked for the largest.'),
   relevance_level: z.int().min(1).default(1).describe('Least grade that counts as relevant; never touches nDCG.'),
+  no_answer: z
+    .strictObject({
+      max_score: z
+        .number()
+        .nullable()
+        .default(null)
+        .describe('Documents count that score higher, or have no score; null: all do.'),
+      max_results: z.int().min(0).max(1000).default(0).describe('How many of them are still right.'),
+    })
+    .prefault({})
+    .describe('What an answer to a question that is marked `no_answer` may hold; more is a false answer.'),
   concurrency: z.int().min(1).max(256).default(4).describe('Most queries in flight to the retriever.'),
   max_per_second: z.number().positive().max(100_000).default(20).describe('Most queries a second to the retriever.'),
   on_error: z
@@ -121,6 +133,7 @@ export const pipelineSchema = z
     density: densitySchema.optional(),
     judged: judgedSchema.optional(),
     index: indexSchema.optional(),
+    shadow: shadowsSchema,
     golden: z
       .array(goldenSchema)
       .default([])
@@ -139,7 +152,8 @@ export const pipelineSchema = z
   .superRefine(refuseMissingParts)
   .superRefine(refuseDensityWithoutStore)
   .superRefine(refuseUnjudgeableTraffic)
-  .superRefine(refuseIndexWithoutStore);
+  .superRefine(refuseIndexWithoutStore)
+  .superRefine(refuseShadowWithoutParts);
 
 /** A check of the drift watches with the defaults when `density` is left out. */
 function refuseDensityWithoutStore(

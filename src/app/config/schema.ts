@@ -4,8 +4,10 @@
  * docs/config.md and the JSON Schema are generated from here.
  */
 import { z } from 'zod';
+import { httpServiceShape } from '../../config/connection.ts';
 import { refuseRepeats } from '../../golden/config.ts';
 import { refuseJudgeWithoutModel } from '../../judging/config.ts';
+import { metricCatalogue } from '../../metrics/catalogue.ts';
 import { llmSchema } from '../../models/config.ts';
 import { notifySchema } from '../../notifications/config.ts';
 import { queueSchema } from '../../queue/config.ts';
@@ -89,6 +91,12 @@ const storageSchema = z.strictObject({
     .max(36_500)
     .default(400)
     .describe('Days that measured values are kept; they are deleted by whole months, and hold no text and no ids.'),
+  audit_retention_days: z
+    .int()
+    .min(1)
+    .max(36_500)
+    .default(730)
+    .describe('Days that it is kept what people did (`recalld audit`).'),
   hash_key: z
     .string()
     .min(16)
@@ -101,6 +109,34 @@ const storageSchema = z.strictObject({
 const logSchema = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least severe level that is written.'),
 });
+
+/** One call in a while needs no limit. */
+const { max_per_second: _limit, ...called } = httpServiceShape;
+
+const metricsSchema = z
+  .strictObject({
+    latency_buckets: z
+      .array(z.number().positive())
+      .min(1)
+      .max(40)
+      .refine((limits) => limits.every((limit, index) => index === 0 || limit > (limits[index - 1] ?? limit)), {
+        error: 'must grow from each limit to the next',
+      })
+      .default([...metricCatalogue.recalld_query_latency_seconds.buckets])
+      .describe(
+        'Upper limits of the buckets of `recalld_query_latency_seconds`, in seconds; an objective of latency takes one of them. The same on every process: other limits are other series.',
+      ),
+    otlp: z
+      .strictObject({
+        ...called,
+        url: called.url.describe('Where OTLP over HTTP is taken, without `/v1/metrics`: a collector, or a backend.'),
+        interval_seconds: z.number().min(1).max(3600).default(60).describe('How often they are sent.'),
+      })
+      .optional()
+      .describe('Sends what /metrics shows by OTLP too, from every process; left out, nothing is sent.'),
+  })
+  .prefault({})
+  .describe('How metrics are exported.');
 
 /** A span is of one pipeline: of two that name its service, one would get all and the other nothing. */
 function refuseSharedServices(
@@ -125,6 +161,7 @@ export const configSchema = z
     storage: storageSchema.prefault({}).describe('The database.'),
     queue: queueSchema,
     log: logSchema.prefault({}).describe('The log.'),
+    metrics: metricsSchema,
     alerts: alertsSchema,
     notify: notifySchema,
     llm: llmSchema,

@@ -1,6 +1,7 @@
 /** Composes what the pages for people need beyond the API. */
 
-import { explainAll, filtersOf, missesOfRun } from '../../explain/misses.ts';
+import { wordsOfDocuments } from '../../explain/document-words.ts';
+import { type ExplainedRun, explainAll, filtersOf, missesOfRun } from '../../explain/misses.ts';
 import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { version } from '../version.ts';
@@ -19,15 +20,29 @@ type ConsoleApi = Pick<
   | 'trafficReads'
   | 'referenceSimilarities'
   | 'explainMisses'
+  | 'explainRun'
+  | 'wordsOfDocuments'
+  | 'storeOf'
   | 'findLabelFixes'
   | 'acceptLabelFixes'
 >;
 
 /** A page is waited for no longer. */
 const EXPLAIN_LIMIT_MS = 60_000;
+const WORDS_LIMIT_MS = 2000;
 
 export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
   const { config, logger, baselines, checkStore, incidents, annotations, reads } = dependencies;
+  const pipelineOf = (name: string) => dependencies.pipelines.find((one) => one.name === name);
+  const storeOf = (pipeline: string) => pipelineOf(pipeline)?.store ?? null;
+  const explain = async (runId: string, queryId: string | null, limit: number): Promise<ExplainedRun> => {
+    const { run, misses, questions } = await missesOfRun(dependencies, runId, { queryId, document: null, limit });
+    const pipeline = pipelineOf(run.pipeline);
+    if (pipeline === undefined) return { misses, explained: [] };
+    const filters = filtersOf(config, run.pipeline);
+    const signal = AbortSignal.timeout(EXPLAIN_LIMIT_MS);
+    return { misses, explained: await explainAll(dependencies, pipeline, questions, filters, signal) };
+  };
   return {
     logger,
     site: {
@@ -46,14 +61,16 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
       const similarities = await reads.density.baselines.similarities(pipeline, version);
       return similarities.length === 0 ? null : similarities;
     },
-    async explainMisses(runId, queryId) {
-      const { run, questions } = await missesOfRun(dependencies, runId, { queryId, document: null, limit: 1 });
-      const pipeline = dependencies.pipelines.find(({ name }) => name === run.pipeline);
-      const filters = filtersOf(config, run.pipeline);
-      return pipeline === undefined
-        ? []
-        : explainAll(dependencies, pipeline, questions, filters, AbortSignal.timeout(EXPLAIN_LIMIT_MS));
-    },
+    storeOf,
+    explainMisses: async (runId, queryId) => (await explain(runId, queryId, 1)).explained,
+    explainRun: (runId, questions) => explain(runId, null, questions),
+    wordsOfDocuments: (pipeline, ids) =>
+      wordsOfDocuments(
+        dependencies,
+        { name: pipeline, store: storeOf(pipeline) },
+        ids,
+        AbortSignal.timeout(WORDS_LIMIT_MS),
+      ),
     ...createLabelFixes(dependencies),
   };
 }

@@ -4,7 +4,7 @@ import type { DensityRouteDeps } from '../../density/routes.ts';
 import type { Annotations } from '../../deployments/annotations.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
 import type { Incidents } from '../../diagnosis/incidents.ts';
-import type { Explained } from '../../explain/misses.ts';
+import type { Explained, ExplainedRun } from '../../explain/misses.ts';
 import type { BaselinesDeps, GoldenRunsDeps } from '../../golden/golden-routes.ts';
 import type { LabelFixes } from '../../golden/sets/label-fixes.ts';
 import type { GoldenBaselines } from '../../golden/sql/golden-baselines.ts';
@@ -16,6 +16,7 @@ import type { FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts'
 import type { TrafficReads } from '../../live/sql/traffic-reads.ts';
 import type { Logger } from '../../logger.ts';
 import type { Measurements } from '../../measures/measurements.ts';
+import type { ShadowRouteDeps } from '../../shadow/shadow-routes.ts';
 import type { PipelinesDeps } from '../../status/status-api.ts';
 
 /** A pipeline of the config, as far as pages need it. */
@@ -46,6 +47,7 @@ export interface ConsoleDeps
     DeploymentsDeps,
     IndexPageDeps,
     JudgePageDeps,
+    ShadowRouteDeps,
     FeedbackSummaryDeps {
   readonly incidents: Pick<Incidents, 'find' | 'list' | 'open'>;
   readonly logger: Logger;
@@ -57,6 +59,10 @@ export interface ConsoleDeps
   readonly trafficReads: TrafficReads;
   /** Why the misses of one question of a run did not come back, asked anew; of a pipeline that the config no longer has, none. */
   explainMisses(runId: string, queryId: string): Promise<readonly Explained[]>;
+  /** Those of so many questions of a run. */
+  explainRun(runId: string, questions: number): Promise<ExplainedRun>;
+  /** The first words of documents, of those whose text is known or in the store. */
+  wordsOfDocuments(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Cosines of the nearest chunks of queries drawn from a density baseline, ascending; null when they are gone. */
   referenceSimilarities(pipeline: string, version: number): Promise<Float64Array | null>;
 }

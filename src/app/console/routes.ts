@@ -1,6 +1,8 @@
 /** The pages for people, at the root of the API's address. */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
+import { consoleVisitor } from '../../access/audit-log.ts';
 import { addSessions, type Sessions } from '../../access/session.ts';
 import { addSignIn } from '../../access/sign-in.tsx';
 import { readChecksPage } from '../../checks/checks-data.ts';
@@ -31,6 +33,8 @@ import { JudgePage } from '../../judging/judge-page.tsx';
 import { readJudgePage, storeGrade } from '../../judging/judge-reads.ts';
 import { TrafficPage } from '../../live/pages/traffic-page.tsx';
 import { readDensityPage, readTrafficPage } from '../../live/pages/traffic-reads.ts';
+import { ShadowPage } from '../../shadow/shadow-page.tsx';
+import { readShadowPage } from '../../shadow/shadow-reads.ts';
 import { OverviewPage } from '../../status/overview-page.tsx';
 import { StatusPage } from '../../status/status-page.tsx';
 import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../status/status-reads.ts';
@@ -56,7 +60,11 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
 
     scope.post('/actions/pin-baseline', async (request, reply) => {
       const { run_id: runId = '', note = '', back } = fieldsOf(request);
-      await deps.pinBaseline(runId, note.trim() === '' ? null : note.trim().slice(0, LONGEST_REASON));
+      await deps.pinBaseline(
+        runId,
+        note.trim() === '' ? null : note.trim().slice(0, LONGEST_REASON),
+        consoleVisitor(request),
+      );
       return goBack(reply, back, 'pinned');
     });
 
@@ -82,7 +90,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
 
     scope.post('/pipelines/:pipeline/judge/grade', async (request, reply) => {
       const { name } = findPipeline(deps, (request.params as Record<string, string>)['pipeline']);
-      const next = await storeGrade(deps, name, fieldsOf(request));
+      const next = await storeGrade(deps, name, fieldsOf(request), consoleVisitor(request));
       secure(reply);
       return reply.redirect(next, 303);
     });
@@ -151,13 +159,17 @@ const pages: Readonly<Record<string, Show>> = {
     DensityPage({ frame, data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range) }),
   '/pipelines/:pipeline/traffic': async (deps, frame, { pipeline }) =>
     TrafficPage({ frame, data: await readTrafficPage(deps, findPipeline(deps, pipeline), frame.range) }),
-  '/pipelines/:pipeline/index': async (deps, frame, { pipeline }) => {
+  '/pipelines/:pipeline/index': async (deps, frame, { pipeline }, query) => {
     const { name, isIndexed } = findPipeline(deps, pipeline);
-    return IndexPage({ frame, data: await readIndexPage(deps, name, isIndexed) });
+    return IndexPage({ frame, data: await readIndexPage(deps, name, isIndexed, query['chunks'] === 'draw') });
   },
   '/pipelines/:pipeline/judge': async (deps, frame, { pipeline }, query) => {
     const { name, isJudged, showsText } = findPipeline(deps, pipeline);
     return JudgePage({ frame, data: await readJudgePage(deps, name, isJudged && showsText, query) });
+  },
+  '/pipelines/:pipeline/shadow': async (deps, frame, { pipeline }) => {
+    const { name, showsText } = findPipeline(deps, pipeline);
+    return ShadowPage({ frame, data: await readShadowPage(deps, name, showsText) });
   },
   '/checks': async (deps, frame, _params, query) =>
     ChecksPage({ frame, data: await readChecksPage(deps, query, frame.range) }),

@@ -8,6 +8,7 @@ import { closePipelines, createPipelines } from '../pipelines.ts';
 import { leftBehind } from '../serve.ts';
 import { examineQueue, type Report, withDatabase } from './foundations.ts';
 import { examineJudges } from './judges.ts';
+import { examineManifests } from './manifests.ts';
 import { examinePipeline, type Probe } from './pipeline.ts';
 
 const plainProbe: Probe = { text: 'How do I reset my password?', tags: {} };
@@ -39,6 +40,7 @@ export async function examine(settings: CommandSettings, report: Report): Promis
         await examinePipeline(pipeline, probe, report, signal);
         if (store !== null) await examineGoldenSets(pipeline, store, report, signal);
       }
+      await examineManifests(config, report, signal);
       await examineJudges(config, pipelines, report, signal);
     });
   } finally {

@@ -2,6 +2,7 @@
 import { misreadingOption } from '../../golden/rules/run-failure.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { GoldenQuery } from '../../model.ts';
+import { isAway } from '../../stores/outcome.ts';
 import type { StoreDescription, VectorStore } from '../../stores/vector-store.ts';
 import { dotProduct, rowOf } from '../../vector/matrix.ts';
 import type { Finding, Report } from './foundations.ts';
@@ -21,6 +22,8 @@ export async function examinePipeline(
   const say = (part: string, finding: Omit<Finding, 'service'>): void =>
     report({ service: `${pipeline.name} ${part}`, ...finding });
   const retrieved = await examineRetriever(pipeline, probe, (finding) => say('retriever', finding), signal);
+  for (const { name, asked } of pipeline.shadows)
+    await examineRetriever(asked, probe, (finding) => say(`shadow ${name}`, finding), signal);
   const vector = await examineEmbedder(pipeline, probe, (finding) => say('embedder', finding), signal);
   if (pipeline.store === null) {
     say('vector store', {
@@ -196,6 +199,5 @@ function notOk(
   outcome: Extract<Awaited<ReturnType<VectorStore['describe']>>, { kind: 'failed' | 'unsupported' }>,
 ): Omit<Finding, 'service'> {
   if (outcome.kind === 'unsupported') return { status: 'warning', ms: null, message: outcome.reason };
-  const isWrong = ['http_400', 'http_401', 'http_403', 'http_404', 'dimension_mismatch'].includes(outcome.code);
-  return { status: isWrong ? 'wrong' : 'unreachable', ms: outcome.latencyMs, message: outcome.message };
+  return { status: isAway(outcome.code) ? 'unreachable' : 'wrong', ms: outcome.latencyMs, message: outcome.message };
 }

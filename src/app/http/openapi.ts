@@ -2,12 +2,16 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { auditEndpoints } from '../../access/audit-routes.ts';
 import { densityEndpoints } from '../../density/http-contract.ts';
 import { goldenEndpoints } from '../../golden/endpoints.ts';
 import { type Endpoint, endpointTags } from '../../http/endpoint.ts';
 import { operationsEndpoints } from '../../http/operations.ts';
+import { indexEndpoints } from '../../index-truth/index-routes.ts';
 import { judgingEndpoints } from '../../judging/routes.ts';
 import { ingestEndpoints } from '../../live/endpoints.ts';
+import { mcpEndpoints } from '../../mcp/mcp-routes.ts';
+import { shadowEndpoints } from '../../shadow/shadow-routes.ts';
 import { changeEndpoints, statusEndpoints } from '../../status/endpoints.ts';
 
 /** Every endpoint of the HTTP API. /openapi.json and docs/http.md are made from here. */
@@ -16,8 +20,12 @@ export const endpoints: readonly Endpoint[] = [
   ...statusEndpoints,
   ...goldenEndpoints,
   ...changeEndpoints,
+  ...auditEndpoints,
   ...densityEndpoints,
   ...judgingEndpoints,
+  ...indexEndpoints,
+  ...mcpEndpoints,
+  ...shadowEndpoints,
   ...operationsEndpoints,
 ];
 

@@ -1,6 +1,7 @@
 /** The HTTP face of the daemon, with problem documents for everything that goes wrong. */
 import { randomUUID } from 'node:crypto';
 import { type FastifyInstance, fastify } from 'fastify';
+import { type AuditDeps, addAudit } from '../../access/audit-routes.ts';
 import { identifyCallers } from '../../access/authentication.ts';
 import { refuseForeignPages } from '../../access/local-callers.ts';
 import { addChecks } from '../../checks/routes.ts';
@@ -24,11 +25,15 @@ import { addOperations, type OperationsDeps } from '../../http/operations.ts';
 import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../http/problem.ts';
 import { addRequestBodies, type MemoryBudget } from '../../http/request-bodies.ts';
 import { addRetirement, type Retirement } from '../../http/retirement.ts';
+import { addIndex, type IndexRoutesDeps } from '../../index-truth/index-routes.ts';
 import { addJudgments, type JudgmentsDeps } from '../../judging/routes.ts';
 import { addFeedbackSummary, type FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
 import { addIngest, type IngestDeps, type ShedReason, shedReason } from '../../live/ingest-routes.ts';
 import { addOtlp, type OtlpDeps } from '../../live/otlp/receiver.ts';
+import { createClientErrorHandler } from '../../live/otlp/refuse-grpc.ts';
 import type { Logger } from '../../logger.ts';
+import { addMcp, type McpRouteDeps } from '../../mcp/mcp-routes.ts';
+import { addShadows } from '../../shadow/shadow-routes.ts';
 import { addPipelines } from '../../status/status-api.ts';
 import type { ConsoleDeps } from '../console/deps.ts';
 import { addConsole } from '../console/routes.ts';
@@ -41,10 +46,13 @@ export interface ApiDeps
     DeploymentsDeps,
     DensityRouteDeps,
     JudgmentsDeps,
+    IndexRoutesDeps,
     GoldenSetsDeps,
     GoldenRunsDeps,
     BaselinesDeps,
     FeedbackSummaryDeps,
+    McpRouteDeps,
+    AuditDeps,
     ConsoleDeps {
   readonly maxRequestsPerMinute: number;
 }
@@ -102,6 +110,7 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
     bodyLimit: FORM_BYTES,
     trustProxy: deps.trustedProxies.length > 0 && [...deps.trustedProxies],
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    clientErrorHandler: createClientErrorHandler(deps.logger),
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
   // First, since routes that are there before a plugin is waited for know no later handler.
@@ -125,12 +134,16 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
       addIncidents(scope, api);
       addDensityRoutes(scope, api);
       addJudgments(scope, api);
+      addShadows(scope, api);
+      addIndex(scope, api);
       addGoldenSets(scope, api);
       addGoldenRuns(scope, api);
       addBaselines(scope, api);
       addPipelines(scope, api);
       addChecks(scope, api);
       addFeedbackSummary(scope, api);
+      addAudit(scope, api);
+      addMcp(scope, api, deps.version);
     });
     void app.register(async (scope) => {
       scope.addHook('preParsing', (request, _reply, payload, done) => {

@@ -16,7 +16,7 @@ export const judgedMeasures = {
     isGlance: true,
     gauge: {
       name: 'recalld_live_ndcg',
-      help: 'Mean nDCG at k of live queries of the trailing week, as people would grade their best documents 0 to 3: grades of a model corrected by those of people. The ideal order is that of the graded documents.',
+      help: 'Mean nDCG at k of live queries of the trailing week, as people would grade their best documents 0 to 3: grades of a model corrected by those of people. The ideal order is that of the graded documents alone: it lies above nDCG on full judgments, and of an answer that no longer comes back it shows a part; precision and hit rate show all of it (docs/judging.md).',
       labels,
       bounds: 'jackknife over sessions',
     },

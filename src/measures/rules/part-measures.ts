@@ -176,6 +176,32 @@ export const partMeasures = {
     scale: 'score',
     judged: { worse: 'below', unit: 'share', leastN: 5, confirm: 1, of: 'golden_sets' },
   },
+  false_answer_ratio: {
+    title: 'False answers',
+    means: 'the share of questions without an answer that were answered',
+    note: 'Golden questions that nothing in the store answers, and that brought documents in the latest golden run of the set, or failed.',
+    scale: 'share',
+    judged: { worse: 'above', unit: 'share', leastN: 5, confirm: 1, of: 'golden_sets' },
+  },
+  candidates_recall: {
+    title: 'Recall of the candidates',
+    means: 'the share of the relevant documents among the candidates',
+    note: 'Mean share of the relevant documents that the first stage of the retriever hands on, in the latest completed golden run of the set: no later stage can do better.',
+    scale: 'score',
+    judged: { worse: 'below', unit: 'share', leastN: 20, confirm: 1, of: 'golden_sets' },
+  },
+  golden_context_characters: {
+    title: 'Length of the golden context',
+    means: 'the mean length of the texts that a golden question brought, in characters',
+    note: 'Of the answers of the latest golden run whose documents all came with their texts, in characters.',
+    scale: 'count',
+  },
+  golden_context_repeated_ratio: {
+    title: 'Repeated golden context',
+    means: 'the share of the text of golden answers that the same answer said already',
+    note: 'Runs of five words that an earlier document of the same answer has too, in the latest golden run of the set.',
+    scale: 'share',
+  },
   golden_representativeness: {
     title: 'Golden set represents',
     means: 'the share of live queries with a golden query near by',

@@ -40,6 +40,29 @@ export const trafficMeasures = {
     ),
     judged: { worse: 'above', unit: 'share', leastN: 100, confirm: 3, of: 'traffic' },
   },
+  context_characters: {
+    title: 'Length of the context',
+    means: 'the mean length of the texts that a live query brought, in characters',
+    note: 'Of the answers whose documents all came with their texts, in characters.',
+    scale: 'count',
+    every: 'live',
+    gauge: ofTraffic(
+      'recalld_query_context_characters',
+      'Mean number of characters of the texts that a live query of the trailing window brought, over the answers whose documents all came with their texts, weighted by inclusion probability.',
+    ),
+  },
+  context_repeated_ratio: {
+    title: 'Repeated context',
+    means: 'the share of the retrieved text that the same answer said already',
+    note: 'Runs of five words that an earlier document of the same answer has too, of all.',
+    scale: 'share',
+    every: 'live',
+    gauge: ofTraffic(
+      'recalld_query_context_repeated_ratio',
+      'Mean share of the text of a live query of the trailing window that an earlier document of the same answer said already (runs of five words), weighted by inclusion probability.',
+    ),
+    judged: { worse: 'above', unit: 'share', leastN: 30, confirm: 3, of: 'traffic' },
+  },
   feedback_positive_ratio: {
     title: 'Positive feedback',
     means: 'the share of positive opinions',
