@@ -93,6 +93,7 @@ async function storeQueries(receivedAt: Date, now: Date): Promise<void> {
       textHash: null,
       embedding: Float32Array.of(1, 0),
       topK: 10,
+      context: null,
       outcome: 'ok' as const,
       error: null,
       results: [],

@@ -19,6 +19,8 @@ export interface BenchArguments {
   readonly out: string | null;
   /** Times as many streams. */
   readonly scale: number;
+  /** Other chance than that of the published result; null: its own. */
+  readonly seed: number | null;
   /** Go on from the file of before. */
   readonly resume: boolean;
 }
@@ -31,10 +33,12 @@ export function readArguments(args: readonly string[], name: string): BenchArgum
     return at === -1 ? null : (args[at + 1] ?? null);
   };
   const quick = args.includes('--quick');
+  const seed = valueOf('--seed');
   return {
     quick,
     out: valueOf('--out') ?? (quick ? null : path.join(results, `${name}.json`)),
     scale: Number(valueOf('--scale') ?? 1),
+    seed: seed === null ? null : Number(seed),
     resume: args.includes('--resume'),
   };
 }

@@ -113,6 +113,7 @@ function aSample(at: number, dimensions: number, now: Date, random: () => number
     textHash: hex(at, 't'),
     embedding: dimensions === 0 ? null : Float32Array.from({ length: dimensions }, () => random() - 0.5),
     topK: 10,
+    context: null,
     outcome: 'ok',
     error: null,
     results: Array.from({ length: 10 }, (_, rank) => ({

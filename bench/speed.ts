@@ -15,11 +15,13 @@ import { eventLoop } from './speed/event-loop.ts';
 import { goldenRun } from './speed/golden-run.ts';
 import { ingest } from './speed/ingest.ts';
 import { ingestDurable } from './speed/ingest-durable.ts';
+import { judging } from './speed/judging.ts';
 import { type SpeedResult, speedFile } from './speed/result.ts';
 import { isMet, type MeasureRow, type RowResult } from './speed/row.ts';
 import { measureScaling } from './speed/scaling.ts';
 import { scrapeRow } from './speed/scrape.ts';
 import { scrapeLarge } from './speed/scrape-large.ts';
+import { shadow } from './speed/shadow.ts';
 import { start } from './speed/start.ts';
 
 const rows: Readonly<Record<string, MeasureRow>> = {
@@ -31,6 +33,8 @@ const rows: Readonly<Record<string, MeasureRow>> = {
   'drift-pass': driftPass,
   'golden-run': goldenRun,
   'event-loop': eventLoop,
+  judging,
+  shadow,
   scrape: scrapeRow,
   'scrape-large': scrapeLarge,
   start,

@@ -65,6 +65,7 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
       version: 1,
       isSameVersion,
       staleBefore: labels !== null && staleBefore.kind === 'probed' ? staleBefore.stale : null,
+      stages: null,
     },
     previous: runs.previous,
     older: runs.older,
@@ -84,6 +85,7 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
       ? { before: heldBefore.length, now: Math.round(held.length * (1 + 0.004 * random.normal())) }
       : null,
     index: [],
+    arrivals: null,
     annRecall: shape.hasEmbedder ? observeRecall(asked.live, corpus.chunks, held, shape, broken, random) : null,
     canary,
     deployments: deploymentsOf(shape, broken),

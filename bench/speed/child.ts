@@ -65,8 +65,8 @@ export async function startDaemon(folder: string, nodeOptions: readonly string[]
 }
 
 /** Starts a script of this folder that prints the URL it listens on. */
-export async function startScript(name: string): Promise<Server> {
-  const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, name)], {
+export async function startScript(name: string, ...args: readonly string[]): Promise<Server> {
+  const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, name), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   return serverOf(child, await urlFrom(child, child.stdout, (line) => line));
