@@ -9,10 +9,13 @@ import type { DropCell } from '../../bench/golden/false-regressions.ts';
 import type { NoiseLevel } from '../../bench/golden/noisy-retriever.ts';
 import { defaultCheck } from '../../bench/golden/watched-stream.ts';
 import type { GoldenResult } from '../../bench/golden-false-regressions.ts';
+import type { CeilingResult } from '../../bench/judging-ceiling.ts';
 import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
 import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
 import { type Provenance, readResult } from '../../bench/result-file.ts';
+import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
+import { shadowParagraphs } from './calibration-shadows.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 const results = path.resolve(import.meta.dirname, '../../bench/results');
@@ -25,7 +28,10 @@ export function calibrationPage(): Page {
   const dense = readResult(path.join(results, 'density-dense.json')) as DenseResult;
   const coverage = readResult(path.join(results, 'bound-coverage.json')) as CoverageResult;
   const judging = readResult(path.join(results, 'judging-coverage.json')) as JudgingResult;
+  const ceiling = readResult(path.join(results, 'judging-ceiling.json')) as CeilingResult;
   const drops = readResult(path.join(results, 'judging-drops.json')) as DropsResult;
+  const unseen = readResult(path.join(results, 'judging-drops-unseen.json')) as DropsResult;
+  const shadows = readResult(path.join(results, 'shadow-reports.json')) as ShadowResult;
   return generatedPage(
     'docs/calibration.md',
     ['bench/results'],
@@ -37,7 +43,10 @@ export function calibrationPage(): Page {
       ...denseParagraphs(dense),
       ...boundParagraphs(coverage),
       ...judgingParagraphs(judging),
-      ...dropParagraphs(drops),
+      ...ceilingParagraphs(judging, ceiling),
+      ...dropParagraphs(drops, unseen),
+      ...shadowParagraphs(shadows),
+      measuredBy(shadows.provenance),
     ],
   );
 }
@@ -101,6 +110,40 @@ function worstOf(group: readonly JudgedCell[], bound: JudgedCell['bound']): stri
   return widths.length === 0 ? held : `${held}, ${Math.max(...widths).toFixed(2)}`;
 }
 
+/** Width of bounds with a judge over that of people alone that is asked for, at its kappa and ten graded for each by a person. */
+const WIDTH_ASKED = 0.65;
+const GRADED_FOR_EACH = 10;
+
+function ceilingParagraphs({ cells }: JudgingResult, { provenance, kappa, cells: known }: CeilingResult): string[] {
+  const measures = [...new Set(known.map(({ measure }) => measure))];
+  const most = (measure: string, of: 'byScore' | 'byAny'): number =>
+    Math.max(...known.filter((one) => one.measure === measure).map((one) => one[of]));
+  const tenfold = cells.filter(
+    ({ judge, budget }) => judge.kappa === kappa && budget.model === GRADED_FOR_EACH * budget.people,
+  );
+  const enough = Math.max(...tenfold.map(({ budget }) => budget.people));
+  const widthOf = (measure: string): number =>
+    Math.max(
+      ...tenfold.flatMap(({ bound, budget, width }) =>
+        bound === measure && budget.people === enough ? (width ?? []) : [],
+      ),
+    );
+  const narrowest = (measure: string): number => Math.sqrt(1 - (1 - 1 / GRADED_FOR_EACH) * most(measure, 'byAny'));
+  return [
+    `**Width**: asked for is at most ${WIDTH_ASKED} of the width of people alone at a kappa of ${kappa}, with ${GRADED_FOR_EACH} queries graded by the judge for each by a person. With ${enough} by people, in the worst of the biases, it is ${measures.map((measure) => `${measure} ${widthOf(measure).toFixed(2)} (${kept(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimate would help little. What such a judge gives the documents of a query settles only a part of what people's score of it is: below, the share of the variance that is known from the judge's score, and from any use of its grades at all, for the bias at which it is largest. From it follows the narrowest that bounds can be when queries are drawn with equal chances, the root of 1 - ${1 - 1 / GRADED_FOR_EACH} times that share; unequal chances move it a little.`,
+    table(
+      ['Measure', 'Known from its score', 'From any use of the grades', 'Narrowest'],
+      measures.map((measure) => [
+        measure,
+        percent(most(measure, 'byScore')),
+        percent(most(measure, 'byAny')),
+        narrowest(measure).toFixed(2),
+      ]),
+    ),
+    measuredBy(provenance),
+  ];
+}
+
 /** What is asked of falls of judged relevance: share of the streams that are called, and settled by people; pages a year. */
 const LEAST_CALLED = 0.8;
 const MOST_FALSE_PAGES = 1;
@@ -111,7 +154,8 @@ const least = (cells: readonly JudgedChange[], of: (cell: JudgedChange) => numbe
   Math.min(...cells.map(of));
 const kept = (isKept: boolean): string => `*${isKept ? 'kept' : 'missed'}*`;
 
-function dropParagraphs({ provenance, kappa, drop, model, people, quiet, changed }: DropsResult): string[] {
+/** Of the worst cells, held against what is asked for. */
+function worstDrops({ quiet, changed }: DropsResult): string {
   const falls = changed.filter((cell) => !isOfJudge(cell) && !isMisread(cell));
   const called = least(falls, (cell) => cell.called.share);
   const confirmed = least(falls, (cell) => cell.confirmed.share);
@@ -121,10 +165,16 @@ function dropParagraphs({ provenance, kappa, drop, model, people, quiet, changed
   const pages = Math.max(...quiet.map(({ confirmed: { perYear } }) => perYear));
   const calls = Math.max(...quiet.map(({ calls: { perYear } }) => perYear));
   const settled = Math.min(confirmed, takenBack);
+  return `${percent(called)} are called (${kept(called >= LEAST_CALLED)}), ${percent(settled)} settled (${kept(settled >= LEAST_CALLED)}), ${calls.toFixed(2)} false calls a year are made, tickets, of which people confirm ${pages.toFixed(2)}, pages (${kept(pages <= MOST_FALSE_PAGES)}); of the judges that drift ${percent(judge)} are called within three days, and ${percent(blamed)} page as a fall within ten (${kept(blamed === 0)})`;
+}
+
+/** @param unseen the same on streams that the rule was not tuned on */
+function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
+  const { provenance, kappa, drop, model, people, quiet, changed } = result;
   return [
     '## Falls of judged live relevance',
     `${model} live queries a day are graded by a judge with a weighted kappa of ${kappa}, ${people} of them by people too, after six weeks without a change. Then nDCG falls by ${drop}, or people ask in a new way that the judge alone misreads, or the judge drifts. In the restless streams badly answered sessions come more often on some days, and on weekends. The judge gives some of the same pairs another grade each time.`,
-    `Asked for: a fall is called within three days of its onset in at least ${percent(LEAST_CALLED)} of the streams, and people confirm it, or take back what is none, within ten in as many; at most ${MOST_FALSE_PAGES} false page a year; a judge that drifts is called as such, and never pages as a fall. In the worst cells ${percent(called)} are called (${kept(called >= LEAST_CALLED)}), ${percent(settled)} settled (${kept(settled >= LEAST_CALLED)}), ${calls.toFixed(2)} false calls a year are made, tickets, of which people confirm ${pages.toFixed(2)}, pages (${kept(pages <= MOST_FALSE_PAGES)}); of the judges that drift ${percent(judge)} are called within three days, and ${percent(blamed)} page as a fall within ten (${kept(blamed === 0)}). A fall is a ticket when it is called and a page when people confirm it.`,
+    `Asked for: a fall is called within three days of its onset in at least ${percent(LEAST_CALLED)} of the streams, and people confirm it, or take back what is none, within ten in as many; at most ${MOST_FALSE_PAGES} false page a year; a judge that drifts is called as such, and never pages as a fall. In the worst cells ${worstDrops(result)}. A fall is a ticket when it is called and a page when people confirm it.`,
     table(
       ['Nothing changes', 'Streams of a year', 'Calls a year', 'Confirmed by people', 'Changes of the judge a year'],
       quiet.map((cell) => [
@@ -155,6 +205,8 @@ function dropParagraphs({ provenance, kappa, drop, model, people, quiet, changed
     ),
     'A stream counts as confirmed and as taken back when people say the one at first and the other with more grades.',
     measuredBy(provenance),
+    `The rule was tuned on those streams. On streams that it had not met, ${unseen.quiet[0]?.streams} of a year and ${unseen.changed[0]?.streams} of each change, in the worst cells ${worstDrops(unseen)}.`,
+    measuredBy(unseen.provenance),
   ];
 }
 

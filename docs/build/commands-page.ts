@@ -7,7 +7,7 @@ import { code, generatedPage, type Page } from './page.ts';
 const WIDTH = 100;
 
 export async function commandsPage(): Promise<Page> {
-  const program = await createProgram(undefined, new AbortController().signal);
+  const program = await createProgram('all', new AbortController().signal);
   return generatedPage(
     'docs/commands.md',
     ['src/cli', 'docs/build/json-documents.ts'],

@@ -15,6 +15,7 @@ storage:
   statement_seconds: 60
   read_url: \${REPLICA_URL}    # left out, the API reads from url
   measurement_retention_days: 400
+  audit_retention_days: 730
 
 queue:                        # left out, jobs live in the same PostgreSQL
   backend: redis
@@ -34,6 +35,19 @@ queue:                        # left out, jobs live in the same PostgreSQL
 log:
   level: info
 
+metrics:
+  latency_buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]   # seconds, of live queries
+  otlp:                       # left out, they are sent nowhere
+    url: https://collector.internal:4318
+    headers: {authorization: "Bearer \${COLLECTOR_TOKEN}"}
+    tls:
+      ca_file: /etc/recalld/ca.pem
+      client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
+    proxy: environment
+    timeout_ms: 10000
+    retries: 2
+    interval_seconds: 60
+
 alerts:                       # where they lead to, and how many false ones are accepted
   runbook_base_url: https://wiki.internal/recalld/runbooks
   dashboard_base_url: https://grafana.internal
@@ -46,13 +60,16 @@ alerts:                       # where they lead to, and how many false ones are 
 notify:                       # left out, an Alertmanager tells people
   - kind: slack
     url: \${SLACK_WEBHOOK_URL}
+    proxy: http://proxy.internal:3128   # left out, none; environment: what HTTPS_PROXY and NO_PROXY say
     min_severity: warning     # critical unless it is told otherwise
   - kind: pagerduty
     url: https://events.eu.pagerduty.com/v2/enqueue
+    proxy: environment
     routing_key: \${PAGERDUTY_ROUTING_KEY}
     min_severity: critical
   - kind: webhook
     url: https://hooks.internal/recalld
+    proxy: http://proxy.internal:3128
     headers: {authorization: "Bearer \${HOOK_TOKEN}"}
     min_severity: critical
 llm:                          # for \`recalld golden generate\`, and for pipelines that are \`judged\`
@@ -62,6 +79,7 @@ llm:                          # for \`recalld golden generate\`, and for pipelin
   price_per_million_tokens: {input: 0.4, output: 1.6}   # US dollars
   headers: {x-team: search}
   tls: {ca_file: /etc/recalld/ca.pem, client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}}
+  proxy: http://proxy.internal:3128
   timeout_ms: 60000
   retries: 2
   max_per_second: 5
@@ -88,6 +106,7 @@ pipelines:
       tls:                    # beyond the authorities that Node trusts
         ca_file: /etc/recalld/ca.pem
         client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
+      proxy: http://proxy.internal:3128
       timeout_ms: 2000
       retries: 2
 
@@ -111,6 +130,7 @@ pipelines:
       batch_size: 64
       headers: {x-team: search}
       tls: {ca_file: /etc/recalld/ca.pem, client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}}
+      proxy: environment
       timeout_ms: 10000
       retries: 2
       max_per_second: 20
@@ -125,6 +145,21 @@ pipelines:
       depth: 5                # best documents of each that are graded
       max_cost_per_day: 2     # US dollars
       people_share: 0.1       # of the drawn queries, those that people grade as well
+      least_agreement: 0.4    # of the judge with people (weighted kappa), by its lower bound
+
+    shadow:                   # what may take the place of the retriever, asked the same; left out, nothing is
+      - name: new-index
+        retriever:
+          kind: http
+          url: http://rag.internal/search-next
+          body: {query: "{{text}}", k: "{{k}}"}
+        live_rate: 0.05       # share of the kept live queries
+        max_calls_per_day: 2000
+        max_per_second: 2
+        concurrency: 2
+        cost_per_call: 0.0004 # US dollars
+        difference: 0.03      # of nDCG, that is to be found
+        chunk_separator: "#"  # ids of chunks are cut before it; left out, ids are compared as they are
 
     index:                    # what the store should hold; left out, nobody looks
       manifest:
@@ -145,6 +180,9 @@ pipelines:
         timezone: UTC
         cutoffs: [1, 3, 5, 10]
         relevance_level: 1
+        no_answer:            # what a question that nothing answers may still bring
+          max_score: null     # documents above it count; null: all do
+          max_results: 0
         concurrency: 4
         max_per_second: 20
         on_error: score_zero  # or void, when more than error_budget of the queries fail
@@ -256,6 +294,7 @@ export const exampleEnvironment: Readonly<Record<string, string>> = {
   REDIS_PASSWORD: 'password-of-redis',
   SENTINEL_PASSWORD: 'password-at-the-sentinels',
   RAG_TOKEN: 'token-of-the-rag-service',
+  COLLECTOR_TOKEN: 'token-of-the-collector',
   PRESIDIO_TOKEN: 'token-of-the-analyzer',
   CHUNKS_URL: 'postgres://reader:password@db.internal/chunks',
   OPENAI_API_KEY: 'key-of-the-embedder',

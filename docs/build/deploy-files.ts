@@ -1,4 +1,4 @@
-/** The rule file and the Kubernetes manifest in deploy/, made for no config in particular. */
+/** The rule files and the Kubernetes manifest in deploy/, made for no config in particular. */
 import { stringify } from 'yaml';
 import { defaultRuleSettings } from '../../src/app/alerts/rule-catalogue.ts';
 import { prometheusRule, ruleFile } from '../../src/app/alerts/rule-file.ts';
@@ -13,8 +13,15 @@ export function deployFiles(): readonly Page[] {
   return [
     { path: 'deploy/prometheus/recalld.rules.yml', text: yaml(ruleFile(defaultRuleSettings)) },
     { path: 'deploy/kubernetes/prometheus-rule.yaml', text: yaml(prometheusRule(kubernetes)) },
+    // What jsonnet imports: it reads YAML of several lines in no way that all its versions share.
+    { path: 'deploy/mixin/rules.json', text: `${JSON.stringify(ruleFile(defaultRuleSettings), null, 2)}\n` },
     // What the chart puts under `spec` as it stands: it is no template, whatever braces it has.
     { path: 'deploy/helm/recalld/files/rules.yaml', text: yaml(ruleFile(kubernetes)) },
+    // The same with links, of whose address the chart puts that of the config in the place.
+    {
+      path: 'deploy/helm/recalld/files/rules-with-links.yaml',
+      text: yaml(ruleFile({ ...kubernetes, consoleBaseUrl: 'https://console.invalid' })),
+    },
   ];
 }
 

@@ -38,6 +38,8 @@ const run = [
   'segments',
   'labels',
   'forbidden',
+  'no_answer',
+  'stages',
   'baseline',
   'deployment',
   'checks',
@@ -71,15 +73,30 @@ const topic = [
 const deployment = ['id', 'pipeline', 'kind', 'version', 'note', 'source', 'occurred_at', 'changes'];
 
 export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
+  'store-test': {
+    is: 'object',
+    keys: ['recalld', 'node', 'tested_at', 'stores', 'verdict'],
+    more: 'Of `stores`, each has `description` and `findings` with `test`, `verdict` (passed, failed, unsupported, not_tried, unreachable) and `message`; nothing in it is of a document.',
+  },
   'index check': {
     is: 'object',
     keys: ['pipeline', 'checked_at', 'documents', 'measures', 'found'],
     more: '`found` lists the ids of each kind, of `count` at most `--documents`.',
   },
+  'index hubs': {
+    is: 'object',
+    keys: ['pipeline', 'k', 'questions', 'documents', 'hubs', 'never_returned', 'why'],
+    more: '`never_returned` is null where the store cannot be sampled or has other ids than the answers; `why` says which.',
+  },
   'judge status': { is: 'object', keys: judgeStatus },
   'judge run': { is: 'object', keys: judgeStatus },
   'judge review': { is: 'object', keys: ['file', 'queries'] },
   'judge import': { is: 'object', keys: ['accepted', 'rejected'] },
+  'shadow report': {
+    is: 'object',
+    keys: ['pipeline', 'shadow', 'verdict', 'explanation', 'difference', 'golden', 'live', 'calls'],
+    more: 'As `GET /v1/shadows` gives it.',
+  },
   'golden import': { is: 'object', keys: [...set, 'created', 'warnings', 'power'] },
   'golden export': { is: 'object', keys: [...set, 'files'] },
   'golden list': { is: 'list', keys: set },
@@ -111,6 +128,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     is: 'object',
     keys: ['kept', 'outcomes', 'tokens', 'cost', 'out', 'state', 'end', 'set'],
   },
+  'golden probe-tenants': { is: 'object', keys: [...set, 'created', 'probed'] },
   'golden run': {
     is: 'object',
     keys: run,
@@ -120,7 +138,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   explain: {
     is: 'object',
     keys: ['pipeline', 'run_id', 'misses', 'explained', 'verdicts', 'documents'],
-    more: 'With `--document` `pipeline`, `query_id`, `query`, `document`, `verdict`, `rank`, `evidence`, `action` and `stages` of it, as each of `documents` has them.',
+    more: 'With `--document` `pipeline`, `query_id`, `query`, `document`, `verdict`, `outranked_by`, `rank`, `evidence`, `action` and `stages` of it, as each of `documents` has them.',
   },
   'golden cancel': { is: 'object', keys: ['run_id', 'status'] },
   'runs list': { is: 'list', keys: run },
@@ -193,6 +211,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'topics close': { is: 'object', keys: topic },
   'keys create': { is: 'object', keys: [...key, 'key'], more: '`key` is its text, shown this once.' },
   'keys list': { is: 'list', keys: [...key, 'sessions', 'last_seen_at'] },
+  audit: { is: 'list', keys: ['id', 'at', 'by', 'act', 'pipeline', 'subject', 'before', 'after'] },
   'keys revoke': { is: 'object', keys: ['id', 'revoked'] },
   backtest: { is: 'object', keys: ['from', 'to', 'sets'] },
   report: {
@@ -220,7 +239,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'config check': { is: 'object', keys: ['ok', 'file', 'pipelines', 'false_pages', 'judge_costs'] },
   'config print': {
     is: 'object',
-    keys: ['server', 'storage', 'queue', 'log', 'alerts', 'notify', 'pipelines'],
+    keys: ['server', 'storage', 'queue', 'log', 'metrics', 'alerts', 'notify', 'pipelines'],
     more: 'As the config file has them, with defaults and environment merged in; `llm` when it is set.',
   },
   migrate: { is: 'object', keys: ['applied', 'version'] },

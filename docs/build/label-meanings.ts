@@ -7,6 +7,11 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   segment:
     '`all`, `key=value` of a tag under `segments.keys`, or `other` for those beyond `segments.max`; of index truth the segments of the manifest.',
   k: 'Cut-off, one of `cutoffs` of the golden set; of judged live scores, `judged.depth`.',
+  stage:
+    'Stage of the retriever as its config names it, `words and vectors` for those beside each other, `answer` for what comes out, or `failed`.',
+  direction: '`in` or `out`, of the first k.',
+  shadow: 'Name of a shadow of the pipeline.',
+  verdict: '`worse`, `better`, `alike`, `undecided` or `no_data`.',
   judge: '`model` or `person`.',
   check:
     'Name of a check by its config, with its golden set, such as `quality on support-faq`; without one its measure and threshold, `ndcg@10 below 0.8 on support-faq`.',
@@ -32,7 +37,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   sentiment: 'What a feedback says of the answer: `positive`, `negative` or `neutral`.',
   basis: 'Which kinds of feedback count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
   reason:
-    'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_reference`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), or a grade did not come (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
+    'Why a request was shed (`database`, `overload`, `rate_limit`), why a planned run did not start (`quiet_hours`, `daily_budget`, `missed`, `no_full_run`), a measure not taken (`no_queries`, `no_clicks`, `no_texts`, `no_reference`, `too_few_sessions`, `too_few_clicks`), or the coverage of a query not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), or a grade did not come (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
   cause: `Likely cause of an alarm: ${namedCauses.map((cause) => `\`${cause}\``).join(', ')} or \`unknown\`; see [diagnosis.md](diagnosis.md).`,
   confidence: 'How far to trust a diagnosis: `high`, `medium` or `low`.',
   code: 'Why an item was not accepted.',

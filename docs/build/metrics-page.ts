@@ -65,6 +65,10 @@ const reading = `How to read them:
 - **Replicas.** Gauges marked *stored* come from the database, so every replica exports the same
   values: aggregate them with \`max by (pipeline, golden_set, segment, k) (...)\`, never with \`sum\`. Metrics marked
   *process* are the process's own: use \`sum\` over \`rate\`.
+- **OTLP.** With \`metrics.otlp: {url: ...}\` every process sends the same by OTLP over HTTP too, in its JSON form, every minute
+  (\`interval_seconds\`) and once more when it ends: to an OpenTelemetry Collector, or to any backend that takes it. Names and labels stay, and no
+  unit is named, so that a Prometheus behind it (\`--web.enable-otlp-receiver\`) has the series of the rules; \`job\` is
+  \`service.name\`, \`recalld\`. The log says when it begins to fail and when it is well again.
 - **Scraping.** No metric has a label that Prometheus gives to targets (\`job\`, \`instance\`, \`namespace\`): the scrape config
   needs no \`honor_labels\`.`;
 
