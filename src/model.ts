@@ -25,10 +25,12 @@ export interface GoldenQuery {
   readonly id: string;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Empty for a question that is asked for its forbidden documents alone. */
+  /** Empty for a question that has no answer, or is asked for its forbidden documents alone. */
   readonly judgments: readonly Judgment[];
   /** Documents that must never come back, ids or beginnings of ids that end in `*`; left out, none. */
   readonly forbidden?: readonly string[];
+  /** Nothing that the store holds answers it: an empty answer is right. Such a question has no judgments. */
+  readonly noAnswer?: true;
 }
 
 /** `error` and `timeout` are failures of the retriever; `empty` is an answer without documents. */

@@ -33,6 +33,15 @@ export const tlsShape = {
 
 export const tlsSchema = z.strictObject(tlsShape).optional().describe('TLS beyond the authorities that Node trusts.');
 
+export const proxySchema = z
+  .string()
+  .regex(/^(environment|https?:\/\/\S+)$/, { error: 'must be an http:// or https:// URL, or environment' })
+  .optional()
+  .describe(
+    'Proxy on the way there, or `environment` for what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say; none unless set.',
+  )
+  .meta({ secret: 'url' });
+
 export const keySchema = z
   .string()
   .min(1)
@@ -61,6 +70,7 @@ export const httpServiceShape = {
   url: address.describe('URL of the service.'),
   headers: headersSchema,
   tls: tlsSchema,
+  proxy: proxySchema,
   timeout_ms: timeoutSchema,
   retries: retriesSchema,
   max_per_second: z.number().positive().max(100_000).default(20).describe('Most calls a second.'),

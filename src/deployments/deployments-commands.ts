@@ -1,5 +1,5 @@
 /** `recalld deployments`: what was changed in a pipeline, and when. */
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount, parseTime } from '../cli/configured-command.ts';
@@ -21,8 +21,7 @@ interface ListOptions extends ConfiguredOptions {
   readonly limit: number;
 }
 
-export function deploymentsCommand(signal: AbortSignal): Command {
-  const command = new Command('deployments').description('Changes of what a pipeline is made of.');
+export function deploymentsCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'add',

@@ -1,6 +1,7 @@
 /** Erasure of a person or a query from wherever the database has what they asked or said. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
+import { keyHolder, recordActs } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import { eraseGoldenQueries } from '../golden/sql/golden-origins.ts';
 import { parseRequest } from '../http/fields.ts';
@@ -12,22 +13,22 @@ import { textHash, userIdHmac } from '../privacy/rules/keyed-hash.ts';
 /** Erasure by the ids that a service knows; what is stored are their hashes. */
 export function createErasure(pool: Pool, hashKey: string): Pick<ErasureDeps, 'eraseUser' | 'eraseQuery'> {
   return {
-    eraseUser: (userId) => erase(pool, { kind: 'user', userHash: userIdHmac(userId, hashKey) }, new Date()),
-    eraseQuery: (id) => erase(pool, { kind: 'query', id, idHash: textHash(id, hashKey) }, new Date()),
+    eraseUser: (userId, by) => erase(pool, { kind: 'user', userHash: userIdHmac(userId, hashKey) }, by, new Date()),
+    eraseQuery: (id, by) => erase(pool, { kind: 'query', id, idHash: textHash(id, hashKey) }, by, new Date()),
   };
 }
 
-export function erase(pool: Pool, subject: ErasureSubject, now: Date): Promise<ErasureReport> {
+export function erase(pool: Pool, subject: ErasureSubject, by: string, now: Date): Promise<ErasureReport> {
   return inTransaction(pool, async (client) => {
     await takeTurn(client, 'erasure');
     const live = await eraseLive(client, subject, now);
     await eraseBaselineQueries(client, subject);
     const report = { ...live, goldenQueries: await eraseGoldenQueries(client, subject, now) };
-    await client.query(
-      `insert into erasures (erased_at, subject, queries, feedback, golden_queries)
-       values ($1::timestamptz, $2::text, $3::integer, $4::integer, $5::integer)`,
-      [now, subject.kind, report.queries, report.feedback, report.goldenQueries],
-    );
+    const { queries, feedback, goldenQueries: golden_queries } = report;
+    const before = { queries, feedback, golden_queries };
+    await recordActs(client, [
+      { at: now, by, act: 'erase', pipeline: null, subject: subject.kind, before, after: null },
+    ]);
     return report;
   });
 }
@@ -40,8 +41,8 @@ async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject)
 
 export interface ErasureDeps {
   readonly authentication: AuthenticationSettings;
-  eraseUser(userId: string): Promise<ErasureAnswer>;
-  eraseQuery(queryId: string): Promise<ErasureAnswer>;
+  eraseUser(userId: string, by: string): Promise<ErasureAnswer>;
+  eraseQuery(queryId: string, by: string): Promise<ErasureAnswer>;
 }
 
 interface ErasureAnswer {
@@ -53,11 +54,11 @@ interface ErasureAnswer {
 export function addErasure(app: FastifyInstance, deps: ErasureDeps): void {
   const options = { preParsing: requireScope('admin', deps.authentication) };
   app.delete<{ Params: { id: string } }>('/v1/users/:id', options, (request, reply) =>
-    answer(reply, deps.eraseUser(request.params.id)),
+    answer(reply, deps.eraseUser(request.params.id, keyHolder(request))),
   );
   app.delete('/v1/queries/:id', options, async (request, reply) => {
     const { id } = parseRequest(request.params, erasedQueryParams, 'path');
-    return answer(reply, deps.eraseQuery(id));
+    return answer(reply, deps.eraseQuery(id, keyHolder(request)));
   });
 }
 

@@ -1,5 +1,5 @@
 /** Mean, median, spread and skewness of values, and the confidence interval of a mean. */
-import type { Measure } from '../ir/metric-key.ts';
+import { isUnbounded, type Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
 import { type Interval, studentTInterval, wilsonInterval } from './intervals.ts';
 import { createRandom } from './random.ts';
@@ -141,7 +141,7 @@ const CONFIDENCE = 0.95;
  *   while no variable on [0, 1] of this mean spreads more than the success or failure that Wilson assumes.
  * - `bca` or `t` otherwise, by the rule of `meanInterval`.
  *
- * dcg has no upper bound: its interval for one query is [0, Infinity], and a point if several values are all the same.
+ * cg and dcg have no upper bound: their interval for one query is [0, Infinity], and a point if several values are all the same.
  *
  * @param values one per query, failed and empty ones as 0; the result does not depend on their order
  * @throws RangeError without values
@@ -150,7 +150,7 @@ export function summarize(values: ArrayLike<number>, measure: Measure): MetricSu
   const n = values.length;
   const sorted = Float64Array.from(values).toSorted();
   const { mean, standardDeviation, skewness } = moments(sorted);
-  const isBounded = measure !== 'dcg';
+  const isBounded = !isUnbounded(measure);
   const isFewAndSkewed = n < MIN_FOR_T && isSkewed(n, skewness);
   const isWilson = measure === 'hit_rate' || (isBounded && (standardDeviation === 0 || isFewAndSkewed));
   const { low, high, method } = isWilson

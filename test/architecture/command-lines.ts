@@ -4,7 +4,7 @@ import { createProgram } from '../../src/cli/program.ts';
 
 /** Every command, without what it does. */
 export async function createDryProgram(): Promise<Command> {
-  const program = await createProgram(undefined, new AbortController().signal);
+  const program = await createProgram('all', new AbortController().signal);
   for (const command of [program, ...descendantsOf(program)]) {
     command.configureOutput({ writeOut: () => undefined, writeErr: () => undefined });
     if (command.commands.length === 0) command.action(() => undefined);
@@ -79,6 +79,7 @@ export function mistakeIn(program: Command, words: readonly string[]): string | 
       if (value === undefined) continue;
       const choices = option.argChoices ?? [value];
       if (!placeholder.test(value) && !choices.includes(value)) return `${line}: ${flag} takes no ${value}`;
+      while (option.variadic && words[at + 1]?.startsWith('--') === false) at += 1;
       continue;
     }
     if (command.commands.length === 0) values += 1;
@@ -88,6 +89,7 @@ export function mistakeIn(program: Command, words: readonly string[]): string | 
       command = next;
     }
   }
-  if (values > command.registeredArguments.length) return `${line}: it takes fewer words`;
+  const takesMore = command.registeredArguments.at(-1)?.variadic === true;
+  if (values > command.registeredArguments.length && !takesMore) return `${line}: it takes fewer words`;
   return null;
 }

@@ -113,9 +113,9 @@ describe('the documentation', () => {
 
   it('names only endpoints that answer', () => {
     const served = endpoints.map(({ path: pattern }) => pattern.replaceAll(/\{[^}]+\}/g, '[^/]+'));
-    // Services that a pipeline calls have paths of their own.
+    // Services that recalld calls have paths of their own.
     const isServed = (name: string) =>
-      name === '/v1/rerank' || served.some((pattern) => new RegExp(`^${pattern}$`).test(name));
+      ['/v1/rerank', '/v1/metrics'].includes(name) || served.some((pattern) => new RegExp(`^${pattern}$`).test(name));
     const unknown = pages.flatMap(({ file, text }) =>
       [...text.matchAll(/(?<![\w.}])\/v1\/[a-z][\w/{}-]*/g)]
         .map(([name]) => name.replace(/\/$/, ''))

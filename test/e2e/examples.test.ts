@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { chmodSync, readFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
 import { feedbackSchema, liveQuerySchema } from '../../src/live/ingest-schema.ts';
 import { decodeLogs, decodeTraces } from '../../src/live/otlp/decode.ts';
 import { contentOf, defaultOtlpLimits } from '../../src/live/otlp/parse.ts';
@@ -27,7 +27,12 @@ const has = (command: string) => spawnSync(command, ['--version']).status === 0;
 /** Runs an example against a daemon, as the first line of the example says. */
 async function runExample(command: string, file: string, daemon: RecordingDaemon, settings = {}) {
   const environment = Object.entries(process.env).filter(([name]) => !/^RECALLD_|_proxy$/i.test(name));
-  const env = { ...Object.fromEntries(environment), RECALLD_URL: daemon.url, ...settings };
+  const env = {
+    ...Object.fromEntries(environment),
+    RECALLD_URL: daemon.url,
+    PYTHONPATH: 'clients/python',
+    ...settings,
+  };
   const child = spawn(command, [path.join('examples', file)], {
     cwd: root,
     env,
@@ -107,7 +112,6 @@ const extraction: ExtractionOptions = {
   pipelineOf: ({ attributes: { 'recalld.pipeline': name } }) => (typeof name === 'string' ? name : null),
   segmentKeysOf: () => [],
   documentIdKeys: [],
-  sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
 };
 
 const otlp = ({ bytes, headers }: RecordedRequest) =>
@@ -172,6 +176,27 @@ describe('the LangChain.js example', () => {
   });
 });
 
+describe.each([
+  { name: 'LlamaIndex.TS', file: 'llamaindex.mjs', said: '["password-reset","account-recovery"]\n' },
+  { name: 'AI SDK', file: 'vercel-ai.mjs', said: 'Open the settings and choose "Reset".\n' },
+])('the $name example', ({ file, said }) => {
+  it('tells of what the framework searched, with the ids of its documents', async () => {
+    const daemon = await startRecordingDaemon();
+    const run = await runExample(process.execPath, file, daemon, { RECALLD_PIPELINE: 'faq' });
+    expect(run).toEqual({ code: 0, stderr: '', stdout: said });
+    expect(daemon.items('/v1/queries').map((item) => liveQuerySchema.parse(item))).toMatchObject([
+      {
+        pipeline: 'faq',
+        text: 'How do I reset my password?',
+        results: [
+          { id: 'password-reset', score: 0.83 },
+          { id: 'account-recovery', score: 0.71 },
+        ],
+      },
+    ]);
+  });
+});
+
 describe.each(['express-service.mjs', 'fastify-service.mjs'])('the service of %s', (file) => {
   it('answers its users, and tells of the question and of the thumb before it ends', async () => {
     const daemon = await startRecordingDaemon();
@@ -210,6 +235,56 @@ describe.each(['express-service.mjs', 'fastify-service.mjs'])('the service of %s
   });
 });
 
+interface Action {
+  readonly name: string;
+  readonly description: string;
+  readonly inputs: Readonly<Record<string, { description: string; required?: boolean; default?: string }>>;
+  readonly outputs: Readonly<Record<string, { description: string; value: string }>>;
+  readonly runs: {
+    readonly using: string;
+    readonly steps: readonly { id: string; shell: string; env: Record<string, string>; run: string }[];
+  };
+}
+
+/** Runs the step of the composite action as a runner does: inputs fill the environment, what it tells comes in files. */
+async function runAction(folder: string, given: Readonly<Record<string, string>>) {
+  const home = path.join(root, 'examples/gate');
+  const action = parse(readFileSync(path.join(home, 'action.yml'), 'utf8')) as Action;
+  expect(action.runs.using).toBe('composite');
+  const [step] = action.runs.steps;
+  if (step === undefined) throw new Error('It has a step.');
+  const filled = (text: string) =>
+    text.replaceAll(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, name: string) => {
+      const input = action.inputs[name];
+      if (input === undefined) throw new Error(`There is no input ${name}.`);
+      const value = given[name] ?? input.default;
+      if (value === undefined) throw new Error(`${name} is missing.`);
+      return value;
+    });
+  expect(step.run).not.toContain('${{');
+  const inputs = Object.fromEntries(Object.entries(step.env).map(([name, value]) => [name, filled(value)]));
+  expect(Object.keys(inputs)).toHaveLength(Object.keys(action.inputs).length);
+  const files = Object.fromEntries(
+    ['GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY'].map((name) => [name, path.join(folder, name)]),
+  );
+  for (const file of Object.values(files)) writeFileSync(file, '');
+  const environment = Object.entries(process.env).filter(([name]) => !name.startsWith('GITHUB_'));
+  const { status: code, stderr } = spawnSync('sh', ['-e', '-c', step.run], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: {
+      ...Object.fromEntries(environment),
+      ...inputs,
+      ...files,
+      GITHUB_ACTION_PATH: home,
+      PATH: `${folder}${path.delimiter}${process.env['PATH'] ?? ''}`,
+    },
+  });
+  const said = (name: string) => readFileSync(path.join(folder, name), 'utf8');
+  expect(Object.values(action.outputs).map(({ value }) => value)).toEqual([`\${{ steps.${step.id}.outputs.verdict }}`]);
+  return { code, stderr, output: said('GITHUB_OUTPUT'), summary: said('GITHUB_STEP_SUMMARY') };
+}
+
 describe('the gate of a CI job', () => {
   const gate = (folder: string, candidate: string) =>
     spawnSync('sh', ['gate.sh', 'qrels.txt', 'main.run', candidate], {
@@ -232,8 +307,9 @@ describe('the gate of a CI job', () => {
     });
     chmodSync(path.join(folder, 'npx'), 0o755);
     expect(gate(folder, 'main.run')).toMatchObject({ status: 0 });
-    const stopped = gate(folder, 'worse.run');
-    expect(stopped).toMatchObject({ status: 1 });
-    expect(stopped.stdout).toContain('regression');
+    const inputs = { qrels: 'qrels.txt', baseline: 'main.run', candidate: 'worse.run' };
+    const stopped = await runAction(folder, inputs);
+    expect(stopped).toMatchObject({ code: 1, stderr: '', output: 'verdict=regression\n' });
+    expect(stopped.summary).toContain('Verdict on ndcg@10: regression.');
   });
 });

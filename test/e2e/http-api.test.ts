@@ -1,10 +1,14 @@
 /** A golden set from its import to its verdict over HTTP alone, and every read of a daemon, empty and filled. */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { measureLiveTrafficJob } from '../../src/live/live-jobs.ts';
+import { mcpTools } from '../../src/mcp/tools.ts';
 import { allPages, apiOf, type CallApi } from '../support/api.ts';
+import { urlOf } from '../support/database.ts';
 import { documents, type FaultServer, startFaultServer } from '../support/fault-server.ts';
-import { anInstallation, type Installation, startJobs } from '../support/installation.ts';
-import { aFolder, runRecalld, startRecalld } from '../support/recalld.ts';
+import { anInstallation, type Installation, type InstalledDaemon, startJobs } from '../support/installation.ts';
+import { aFolder, programFile, runRecalld, startRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { questionOf, rightAnswer } from './golden-files.ts';
 
@@ -41,6 +45,7 @@ afterAll(async () => {
 });
 
 let installed: Installation;
+let daemon: InstalledDaemon;
 let call: CallApi;
 let server: FaultServer;
 /** Questions below this are answered wrong. */
@@ -52,8 +57,24 @@ beforeAll(async () => {
   );
   atEnd(() => server.close());
   installed = await anInstallation({ 'recalld.yaml': config(server.url) }, { atEnd });
-  ({ call } = await installed.serve());
+  daemon = await installed.serve();
+  ({ call } = daemon);
 });
+
+function overHttp(): StreamableHTTPClientTransport {
+  const headers = { authorization: `Bearer ${daemon.apiKey}` };
+  return new StreamableHTTPClientTransport(new URL('/v1/mcp', daemon.url), { requestInit: { headers } });
+}
+
+function overStdio(): StdioClientTransport {
+  const env = { RECALLD_STORAGE_URL: urlOf(installed.connection) };
+  return new StdioClientTransport({
+    command: process.execPath,
+    args: [programFile, 'mcp'],
+    cwd: installed.folder,
+    env,
+  });
+}
 
 async function get(path: string): Promise<Record<string, unknown>> {
   const { status, json } = await call('GET', path);
@@ -145,7 +166,9 @@ describe('an empty daemon', () => {
     expect(twice.json['detail']).toMatch(/^Line 3 of queries repeats the query id "q1" of line 2 of queries/);
     expect(await post([{ text: 'a' }])).toMatchObject({
       json: {
-        detail: expect.stringMatching(/^Line 1 of queries must have "judgments", "relevant" or "forbidden"/) as string,
+        detail: expect.stringMatching(
+          /^Line 1 of queries must have "judgments", "relevant", "forbidden" or "no_answer"/,
+        ) as string,
       },
     });
     expect(await post([{ text: 'a', relevant: [] }])).toMatchObject({
@@ -219,7 +242,8 @@ describe('a golden set over HTTP', () => {
     await startJobs(installed.connection, [measureLiveTrafficJob.name]);
     const status = await waitFor(async () => {
       const now = await get('/v1/pipelines/docs/status');
-      return now['state'] === 'ok' && now;
+      const measured = now['measurements'] as { measure: string }[];
+      return now['state'] === 'ok' && measured.some(({ measure }) => measure === 'error_ratio') && now;
     });
     expect(status).toMatchObject({
       reasons: [],
@@ -288,6 +312,47 @@ describe('a golden set over HTTP', () => {
     expect([runs[0]?.run_id, runs[2]?.run_id]).toEqual([broken, healthy]);
     expect(await get('/v1/golden-runs?pipeline=quiet')).toEqual({ items: [], next_cursor: null });
     expect(await get('/v1/golden-runs?status=void')).toMatchObject({ items: [] });
+  });
+
+  it.each([
+    ['HTTP', overHttp],
+    ['stdin and stdout', overStdio],
+  ] as const)('an assistant asks for the same by the Model Context Protocol, over %s', async (_over, transport) => {
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport());
+    onTestFinished(() => client.close());
+    const ask = async (name: string, input: Record<string, unknown> = {}): Promise<Record<string, unknown>> => {
+      const { structuredContent, isError, content } = await client.callTool({ name, arguments: input });
+      expect(isError === true ? content : null).toBeNull();
+      return structuredContent as Record<string, unknown>;
+    };
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(mcpTools.map(({ name }) => name));
+    expect(tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true);
+    expect(await ask('status')).toMatchObject({ pipelines: [{ pipeline: 'docs', state: 'critical' }, {}] });
+    expect(await ask('diagnose', { pipeline: 'docs' })).toMatchObject({ pipelines: [{ now: { run_id: broken } }] });
+    expect(await ask('runs', { limit: 1 })).toMatchObject({ runs: [{ run_id: broken, verdict: 'critical' }] });
+    expect(await ask('run', { run_id: broken, limit: 1 })).toMatchObject({
+      answers: [{ query_id: 'q0' }],
+      answers_left_out: QUERIES - 1,
+    });
+    const question = { pipeline: 'docs', query: 'question 3', document: 'd3' };
+    expect(await ask('explain', question)).toMatchObject({ verdict: 'returned', rank: 1 });
+    expect(await ask('explain_run', { run_id: broken, limit: 2 })).toMatchObject({ misses: 20, explained: 2 });
+    expect(await ask('topics')).toEqual({ topics: [] });
+
+    const refused = await client.callTool({ name: 'run', arguments: { run_id: 'none' } });
+    expect(refused).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^run_unknown: /) as string }],
+    });
+  });
+
+  it('an assistant without a key is refused as any other caller', async () => {
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    const { status } = await fetch(new URL('/v1/mcp', daemon.url), init);
+    expect(status).toBe(401);
   });
 
   it('has no baseline any more when it is unpinned', async () => {

@@ -20,6 +20,7 @@ pipelines:
       manifest: {kind: command, command: [cat, manifest.jsonl]}
       cron: "* * * * * *"
       calls_per_second: 1000
+    sampling: {rate: 1}
     checks: [{measure: index_missing_ratio, above: 0.005, severity: critical}]
 `;
 
@@ -31,6 +32,13 @@ interface Check {
     readonly count: number;
     readonly documents: readonly { id: string }[];
   }[];
+}
+
+interface Hubs {
+  readonly questions: number;
+  readonly hubs: readonly { readonly id: string; readonly share: number }[];
+  readonly never_returned: { readonly ids: readonly string[] } | null;
+  readonly why: string | null;
 }
 
 describeWithBrowser('index truth', () => {
@@ -76,11 +84,29 @@ describeWithBrowser('index truth', () => {
       expect(text.stdout).toContain('12 missing:');
       expect(text.stdout).toContain('"withdrawn" since ');
 
+      const few = await recalld('index hubs --pipeline docs');
+      expect(few).toMatchObject({ code: 2 });
+      expect(few.stderr).toContain(
+        '0 different questions were answered within 7 days, and fewer than 100 tell nothing',
+      );
+
       const daemon = await serve();
       await waitFor(async () =>
         /^recalld_index_missing_ratio\{[^}]*segment="all"[^}]*\} 0\.03$/m.test(await daemon.metrics()),
       );
       expect(await daemon.metrics()).not.toContain('withdrawn');
+      // Every question brings d20 and one document of its own.
+      const queries = Array.from({ length: 200 }, (_, i) => ({
+        id: `q${i}`,
+        pipeline: 'docs',
+        text: `question ${i}`,
+        results: [{ id: 'd20' }, { id: `d${100 + i}` }],
+      }));
+      expect((await daemon.post('/v1/queries', queries)).status).toBe(202);
+      const hubs = await json<Hubs>('index hubs --pipeline docs --json');
+      expect(hubs).toMatchObject({ questions: 200, hubs: [{ id: 'd20', share: 1 }], why: null });
+      expect(hubs.never_returned?.ids).toContain('withdrawn');
+      expect((await recalld('index hubs --pipeline docs')).stdout).toContain('d20');
       const { page } = await browser.page(new URL(daemon.url).host, { viewport: { width: 1280, height: 900 } });
       await page.goto(`${daemon.url}/sign-in`);
       await page.fill('input[name=key]', daemon.apiKey);
@@ -92,12 +118,18 @@ describeWithBrowser('index truth', () => {
         const shown = await page.innerText('main');
         expect(shown).toContain('Missing: 12');
         expect(shown).toContain('withdrawn');
+        expect(shown).toMatch(/Hubs: 1[\s\S]+200 different questions[\s\S]+d20[\s\S]+question \d/);
         expect(await accessibilityProblems(page)).toEqual([]);
         expect(await clippedParts(page)).toEqual([]);
         const shots = process.env['RECALLD_TEST_SHOTS'];
         if (shots !== undefined)
           await page.screenshot({ path: path.join(shots, `index-${width}.png`), fullPage: true });
       }
+      await page.click('text=Look for chunks that never come back');
+      await page.click('text=The first 50 of');
+      expect(await page.innerText('main')).toMatch(
+        /chunks drawn from the store came back for none of the 200 questions, 95 %/,
+      );
     } finally {
       await pool.end();
       await pglite.stop();

@@ -47,6 +47,7 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
   ['topics close', ['t-1']],
   ['keys create', ['--name', 'rag', '--scope', 'ingest'], ['id', 'KEY']],
   ['keys list', []],
+  ['audit', []],
   ['keys revoke', ['KEY']],
   ['backtest', ['--from', '2026-01-01']],
   ['report', ['--pipeline', 'docs', '--from', '2026-01-01']],
@@ -58,15 +59,19 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
   ['eval', [...trec, '--run', 'main.run']],
   ['compare', [...trec, '--baseline', 'main.run', '--candidate', 'main.run']],
   ['drift', vectors],
+  ['shadow report', ['--pipeline', 'docs', '--shadow', 'next']],
 ];
 
-/** These need a model to ask, live queries, a run that hangs, and a folder without a config; tests of their own have them. */
+/** These need a model to ask, live queries, a store, a run that hangs, and a folder without a config; tests of their own have them. */
 const elsewhere = [
   'init',
+  'store-test',
   'golden generate',
   'golden promote',
+  'golden probe-tenants',
   'golden cancel',
   'index check',
+  'index hubs',
   'judge status',
   'judge run',
   'judge review',
@@ -80,7 +85,7 @@ beforeAll(async () => {
   const lines = Array.from({ length: 40 }, (_, i) => i);
   installed = await anInstallation(
     {
-      'recalld.yaml': aConfig({ url: retriever.url, checks }),
+      'recalld.yaml': `${aConfig({ url: retriever.url, checks })}    shadow: [{name: next, retriever: {kind: http, url: "${retriever.url}/search"}}]\n`,
       'faq.csv': aGoldenCsv(3),
       'qrels.txt': lines.map((i) => `q${i} 0 d1 1\n`).join(''),
       'main.run': lines.map((i) => `q${i} Q0 d1 1 2 x\n`).join(''),

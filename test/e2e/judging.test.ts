@@ -113,6 +113,8 @@ describeWithBrowser('judged live relevance', () => {
       await waitFor(async () => (await daemon.metrics()).includes('recalld_live_precision{'));
       const metrics = await daemon.metrics();
       expect(metrics).toContain('recalld_live_judged_queries{pipeline="docs",judge="person"} 12');
+      expect(metrics).toContain('recalld_judge_agreement_sessions{pipeline="docs"} 12');
+      expect(metrics).toContain('recalld_judge_least_agreement{pipeline="docs"} 0.4');
       expect(metrics).toMatch(/recalld_judge_agreement_ci_low\{pipeline="docs"\} /);
       expect(metrics).not.toContain('recalld_live_precision_uncorrected{');
 

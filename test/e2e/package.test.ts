@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -64,11 +64,46 @@ describe('the package that npm would publish', () => {
         .map((file) => file.split('/')[1]),
     );
     expect(tops).toEqual(
-      new Set(['LICENSE', 'README.md', 'deploy', 'dist', 'docs', 'migrations', 'package.json', 'sbom.cdx.json', 'src']),
+      new Set([
+        'LICENSE',
+        'README.md',
+        'clients',
+        'deploy',
+        'dist',
+        'docker-compose.yml',
+        'docs',
+        'examples',
+        'grafana',
+        'migrations',
+        'package.json',
+        'sbom.cdx.json',
+        'src',
+      ]),
     );
     expect(stdout).toContain('package/src/demo/data/');
     expect(stdout).not.toMatch(/package\/src\/(?!demo\/data\/|console\/assets\/)/);
-    expect(stdout).not.toMatch(/\.test\.|\.map$/m);
+    expect(stdout).not.toMatch(/\.test\.|\.map$|\.pyc$/m);
+  });
+
+  it('leads from its pages to nothing that it does not hold', async () => {
+    const home = path.join(folder, 'node_modules/recalld');
+    const pages = (await readdir(home, { recursive: true })).filter((name) => name.endsWith('.md'));
+    expect(pages.length).toBeGreaterThan(50);
+    const dead: string[] = [];
+    for (const page of pages) {
+      const text = (await readFile(path.join(home, page), 'utf8')).replaceAll(/^```[\s\S]*?^```/gm, '');
+      for (const [, link = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)) {
+        const target = path.join(home, path.dirname(page), link);
+        if (
+          !(await stat(target).then(
+            () => true,
+            () => false,
+          ))
+        )
+          dead.push(`${page}: ${link}`);
+      }
+    }
+    expect(dead).toEqual([]);
   });
 
   it('tells what it depends on, with versions, hashes and licences, and nothing of where it was made', async () => {

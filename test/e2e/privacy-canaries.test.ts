@@ -191,7 +191,7 @@ describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
     expect(found(written)).toEqual([...identifiers].toSorted());
 
     // A request that fails is logged.
-    await database.query('alter table erasures rename to elsewhere');
+    await database.query('alter table audit_log rename to elsewhere');
     expect(await send(daemon, canary, 'DELETE', `/v1/users/${canary('erased_in_vain')}`)).toBe(500);
     const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
     // The segment that the config names.

@@ -46,6 +46,7 @@ export function aLiveQuery(parts: Partial<LiveQuery> = {}): LiveQuery {
     sessionId: null,
     traceId: null,
     results: [],
+    context: null,
     latencyMs: null,
     error: null,
     segments: {},
@@ -123,6 +124,8 @@ export function aGoldenRun(parts: Partial<GoldenRun> = {}): GoldenRun {
     fingerprints: {},
     labels: noLabels,
     forbidden: null,
+    noAnswer: null,
+    stages: null,
     ...parts,
   };
 }
@@ -182,6 +185,8 @@ export function aWatchedPipeline(parts: Partial<WatchedPipeline> = {}): WatchedP
     golden: [aSchedule()],
     checks: goldenChecks(),
     thresholds: [],
+    shadows: [],
+    shadowOf: null,
     close: async () => undefined,
     ...parts,
   };

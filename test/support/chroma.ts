@@ -74,9 +74,21 @@ export async function dropCollection(server: ChromaServer, name: string): Promis
   await send(server, 'DELETE', `${collections}/${name}`);
 }
 
-export async function addRecords(server: ChromaServer, name: string, records: object): Promise<void> {
+export function addRecords(server: ChromaServer, name: string, records: object): Promise<void> {
+  return changeRecords(server, name, 'add', records);
+}
+
+export function updateRecords(server: ChromaServer, name: string, records: object): Promise<void> {
+  return changeRecords(server, name, 'update', records);
+}
+
+export function deleteRecords(server: ChromaServer, name: string, ids: readonly string[]): Promise<void> {
+  return changeRecords(server, name, 'delete', { ids });
+}
+
+async function changeRecords(server: ChromaServer, name: string, change: string, records: object): Promise<void> {
   const { id } = (await send(server, 'GET', `${collections}/${name}`)) as { id: string };
-  await send(server, 'POST', `${collections}/${id}/add`, records);
+  await send(server, 'POST', `${collections}/${id}/${change}`, records);
 }
 
 export function openChroma(

@@ -17,6 +17,9 @@ export interface PlacedPanel {
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly targets?: readonly Target[];
   readonly repeat?: string;
+  /** Of a row that is closed at first. */
+  readonly collapsed?: boolean;
+  readonly panels?: readonly PlacedPanel[];
   readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
 }
 
@@ -26,6 +29,7 @@ export interface Variable {
   readonly query?: string;
   readonly refresh?: number;
   readonly multi?: boolean;
+  readonly allValue?: string;
   readonly datasource?: { readonly uid: string };
 }
 
@@ -50,11 +54,17 @@ interface Json {
   readonly annotations?: { readonly list: ReadDashboard['annotations'] };
 }
 
-/** Every dashboard as it is written to its file. */
+/** Every dashboard as it is written to its file, with the panels of closed rows behind their row. */
 export function readDashboards(settings: Partial<DashboardSettings> = {}): readonly ReadDashboard[] {
   return createDashboards({ ...defaultDashboardSettings, ...settings }).map(({ name, dashboard }) => {
-    const { templating, annotations, ...rest } = JSON.parse(JSON.stringify(dashboard)) as Json;
-    return { ...rest, name, variables: templating.list, annotations: annotations?.list ?? [] };
+    const { templating, annotations, panels, ...rest } = JSON.parse(JSON.stringify(dashboard)) as Json;
+    return {
+      ...rest,
+      panels: panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]),
+      name,
+      variables: templating.list,
+      annotations: annotations?.list ?? [],
+    };
   });
 }
 

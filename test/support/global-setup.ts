@@ -91,7 +91,7 @@ async function startServer(): Promise<StartedServer> {
     let apiKey = '';
     await withPool({ ...connection, database: template }, async (pool) => {
       await migrate(pool);
-      apiKey = (await createApiKeys(pool).create('tests', apiScopes, new Date(0))).text;
+      apiKey = (await createApiKeys(pool).create('tests', apiScopes, 'tests', new Date(0))).text;
     });
     return { told: { ...connection, template, apiKey }, stop };
   } catch (error) {

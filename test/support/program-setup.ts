@@ -1,8 +1,9 @@
 /**
- * Builds the program once, before the end-to-end tests run it as a user does, and sets up the data folder that most of
- * them begin with: to set one up takes longer than many a test.
+ * Builds the program, unless it is built, before the end-to-end tests run it as a user does, and sets up the data folder
+ * that most of them begin with: to set one up takes longer than many a test.
  */
 import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -23,7 +24,9 @@ let folder: string | undefined;
 
 export async function setup(project: TestProject): Promise<void> {
   const root = path.resolve(import.meta.dirname, '../..');
-  execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  if (!isBuilt(root)) {
+    execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  }
   folder = await mkdtemp(path.join(tmpdir(), 'recalld-data-'));
   const dataDir = path.join(folder, '.recalld');
   const server = await openEmbeddedPostgres({ dataDir, purpose: 'command', logger: silentLogger });
@@ -37,6 +40,21 @@ export async function setup(project: TestProject): Promise<void> {
     await server.stop();
   }
   project.provide('dataFolder', dataDir);
+}
+
+/** Whether nothing in src, nor a folder that lost a file, is newer than the program. */
+function isBuilt(root: string): boolean {
+  const program = path.join(root, 'dist/index.js');
+  if (!existsSync(program)) return false;
+  const src = path.join(root, 'src');
+  const sources = ['package.json', 'tsconfig.json', 'tsconfig.build.json'].map((file) => path.join(root, file));
+  const all = [
+    ...sources,
+    src,
+    ...readdirSync(src, { recursive: true, encoding: 'utf8' }).map((name) => path.join(src, name)),
+  ];
+  const builtAt = statSync(program).mtimeMs;
+  return all.every((file) => statSync(file).mtimeMs < builtAt);
 }
 
 export async function teardown(): Promise<void> {

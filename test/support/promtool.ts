@@ -14,7 +14,9 @@ import { stringify } from 'yaml';
 import type { LabelsOf, MetricName } from '../../src/metrics/catalogue.ts';
 
 /** Whether a program is not installed. On CI that is an error, since CI installs it. */
-export function missing(program: 'promtool' | 'amtool' | 'prometheus' | 'prometheus-alertmanager'): boolean {
+export function missing(
+  program: 'promtool' | 'jsonnet' | 'amtool' | 'prometheus' | 'prometheus-alertmanager',
+): boolean {
   const found = spawnSync(program, ['--version']).error === undefined;
   if (!found && process.env['CI'] !== undefined) throw new Error(`${program} is not installed on CI`);
   if (!found) process.stderr.write(`${program} is not installed, so the tests that need it are skipped.\n`);

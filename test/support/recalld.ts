@@ -21,6 +21,8 @@ import type * as program from '../../src/cli/program.ts';
 import { waitFor } from './wait-for.ts';
 
 const built = path.resolve(import.meta.dirname, '../../dist/cli');
+/** What `recalld` runs. */
+export const programFile = path.join(built, 'main.js');
 
 /** Registers what is to be done when a test ends; a file that shares a daemon between its tests has its own. */
 export type AtEnd = (clean: () => Promise<void>) => void;
@@ -93,7 +95,7 @@ async function runHere(args: readonly string[], folder: string, env: NodeJS.Proc
   process.exitCode = undefined;
   let code: number;
   try {
-    const commands = await createProgram(args[0], new AbortController().signal);
+    const commands = await createProgram(args, new AbortController().signal);
     await commands.parseAsync([...args], { from: 'user' });
     code = process.exitCode ?? 0;
   } catch (error) {
@@ -139,7 +141,7 @@ export function spawnRecalld(
   env: Readonly<Record<string, string>> = {},
   atEnd: AtEnd = onTestFinished,
 ): Running {
-  const child = spawn(process.execPath, [path.join(built, 'main.js'), ...args], {
+  const child = spawn(process.execPath, [programFile, ...args], {
     cwd: folder,
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -87,7 +87,7 @@ it('a clock two hours ahead starts no runs and calls none missed; set right, it 
   onTestFinished(() => scheduler.stop());
   const tick = (): void => schedule.fire(HOURLY.expression, latestOccurrence(HOURLY, clock.now()));
   const planned = async () => (await runs.list({ limit: 10 })).map(({ scheduledFor }) => scheduledFor);
-  const skips = () => ticks.skips(new Date(Date.now() - TWO_HOURS_MS));
+  const skips = () => ticks.skipTotals();
   expect(clockWatch.trouble()).toContain('2 h ahead of');
 
   tick();

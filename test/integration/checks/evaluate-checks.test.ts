@@ -235,7 +235,10 @@ describe('the stability of answers', () => {
       answer('q3', 'x'),
     ] as never);
     runs.put(aGoldenRun({ id: 'other', ...ends(2) }), [answer('q1', 'abc'), answer('q2', '', 'error')] as never);
-    await baselines.pin({ pipeline: 'docs', goldenSet: 'faq', runId: 'pinned', note: null, noise: {}, pinnedAt: NOON });
+    await baselines.pin(
+      { pipeline: 'docs', goldenSet: 'faq', runId: 'pinned', note: null, noise: {}, pinnedAt: NOON },
+      'somebody',
+    );
     await clock.advance(180_000);
     await measureRetrievers(deps);
     const series = { pipeline: 'docs', measure: 'rbo', segment: 'golden_set=faq' };

@@ -357,10 +357,10 @@ describe('an erasure', () => {
         global: spread,
       },
     });
-    await erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, after(HOUR));
+    await erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, 'somebody', after(HOUR));
     expect(await rows('id')).toEqual([{ id: 'q1' }]);
     expect((await baselines.retained('docs', version, 'tail')).queries).toEqual([]);
-    await erase(database.pool, { kind: 'query', id: 'q1', idHash: 'hash' }, after(HOUR));
+    await erase(database.pool, { kind: 'query', id: 'q1', idHash: 'hash' }, 'somebody', after(HOUR));
     expect((await baselines.retained('docs', version, 'sample')).queries).toEqual([]);
     expect(await rows('id')).toEqual([]);
   });

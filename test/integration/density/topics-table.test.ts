@@ -58,7 +58,9 @@ describe('an uncovered topic', () => {
     const pipeline = 'states';
     const topic = aTopic({ id: 'state', pipeline });
     await topics().record(aLook(pipeline, 0), showing([topic]), null);
-    expect(await topics().setState('state', 'acknowledged', 'The handbook is being written.', hours(1))).toBe(true);
+    expect(await topics().setState('state', 'acknowledged', 'The handbook is being written.', 'test', hours(1))).toBe(
+      true,
+    );
     await topics().record(aLook(pipeline, 2), showing([{ ...topic, windowEnd: hours(2) }]), hours(0));
     expect(await topics().find('state')).toMatchObject({
       state: 'acknowledged',
@@ -69,7 +71,7 @@ describe('an uncovered topic', () => {
     expect(await topics().find('state')).toMatchObject({ state: 'closed', note: 'It was no longer seen.' });
     await topics().record(aLook(pipeline, 30), showing([{ ...topic, windowEnd: hours(30) }]), hours(2));
     expect(await topics().find('state')).toMatchObject({ state: 'open', note: 'It was seen again.' });
-    expect(await topics().setState('nothing', 'closed', null, hours(6))).toBe(false);
+    expect(await topics().setState('nothing', 'closed', null, 'test', hours(6))).toBe(false);
   });
 
   it('closes for good when it is found to be a part of another, unless somebody looks after it', async () => {
@@ -77,7 +79,7 @@ describe('an uncovered topic', () => {
     const [whole, part, cared] = ['whole', 'part', 'cared'].map((id) => aTopic({ id, pipeline }));
     if (whole === undefined || part === undefined || cared === undefined) throw new Error('There are three.');
     await topics().record(aLook(pipeline, 0), showing([whole, part, cared]), null);
-    await topics().setState('cared', 'acknowledged', null, hours(0));
+    await topics().setState('cared', 'acknowledged', null, 'test', hours(0));
     const parts = new Map([
       ['part', 'whole'],
       ['cared', 'whole'],
@@ -93,7 +95,7 @@ describe('an uncovered topic', () => {
     const pipeline = 'closed';
     const topic = aTopic({ id: 'mended', pipeline });
     await topics().record(aLook(pipeline, 0), showing([topic]), null);
-    await topics().setState('mended', 'closed', 'The page is written.', hours(1));
+    await topics().setState('mended', 'closed', 'The page is written.', 'test', hours(1));
     await topics().record(aLook(pipeline, 2), showing([{ ...topic, windowEnd: hours(2) }]), hours(0));
     expect(await topics().find('mended')).toMatchObject({ state: 'closed', note: 'The page is written.' });
     await topics().record(aLook(pipeline, 26), showing([{ ...topic, windowEnd: hours(26) }]), hours(2));
@@ -108,7 +110,7 @@ describe('an uncovered topic', () => {
       aTopic({ id: 'done', pipeline, excessPoints: 20 }),
     ];
     await topics().record(aLook(pipeline, 0), showing(seen), null);
-    await topics().setState('done', 'closed', null, hours(1));
+    await topics().setState('done', 'closed', null, 'test', hours(1));
     const ids = async (states: Parameters<ReturnType<typeof topics>['list']>[0]['states'], limit = 10) =>
       (await topics().list({ pipeline, states, limit })).map(({ id }) => id);
     expect(await ids(['open', 'acknowledged'])).toEqual(['large', 'small']);

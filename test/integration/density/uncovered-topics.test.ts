@@ -65,7 +65,7 @@ describe('a topic that people begin to ask about', () => {
     const [topic] = await stream().deps.tables.topics.list(unclosed);
     const [first = '', ...others] = topic?.examples ?? [];
     const query = { kind: 'query', id: first, idHash: 'hash of the id' } as const;
-    await erase(stream().pool, query, stream().clock.now());
+    await erase(stream().pool, query, 'somebody', stream().clock.now());
     expect((await stream().deps.tables.topics.list(unclosed))[0]?.examples).toEqual(others);
   });
 
@@ -74,7 +74,13 @@ describe('a topic that people begin to ask about', () => {
     await stream().detectTopics();
     expect(await stream().deps.tables.topics.list(unclosed)).toEqual(before);
     const id = before[0]?.id ?? '';
-    await stream().deps.tables.topics.setState(id, 'acknowledged', 'A page is being written.', stream().clock.now());
+    await stream().deps.tables.topics.setState(
+      id,
+      'acknowledged',
+      'A page is being written.',
+      'test',
+      stream().clock.now(),
+    );
 
     await stream().run(12, 24, withTopic(PARENTAL_LEAVE, 0.1, COVERED), 4);
     await stream().detectTopics();

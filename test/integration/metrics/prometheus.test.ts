@@ -87,6 +87,25 @@ function scored(value: number): GaugeSample {
   return sample('recalld_golden_ndcg', ndcg, value);
 }
 
+it('counts latencies in the buckets of the config', async () => {
+  const exporter = createExporter({
+    readStoredGauges: async () => () => ({ current: [], kept: [] }),
+    clock: aClock(),
+    logger: silentLogger,
+    version: '1.2.3',
+    buckets: { recalld_query_latency_seconds: [0.2, 3] },
+  });
+  onTestFinished(() => exporter.close());
+  exporter.meter.observe('recalld_query_latency_seconds', { pipeline: 'docs' }, 2.5);
+  const text = Buffer.concat(await exporter.scrape()).toString('utf8');
+  const limits = [...text.matchAll(/^recalld_query_latency_seconds_bucket\{le="([^"]+)",pipeline="docs"\} (\d)$/gm)];
+  expect(limits.map(([, limit, count]) => [limit, count])).toEqual([
+    ['0.2', '0'],
+    ['3', '1'],
+    ['+Inf', '1'],
+  ]);
+});
+
 describe('a scrape', () => {
   it('shows what is stored and what this process has counted', async () => {
     const exporter = anExporter(async () => [scored(0.8125)]);

@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const database = useDatabase();
 const sets = () => createGoldenSets(database.pool);
-const erase = (subject: ErasureSubject, now = NOON) => eraseEverywhere(database.pool, subject, now);
+const erase = (subject: ErasureSubject, now = NOON) => eraseEverywhere(database.pool, subject, 'somebody', now);
 
 const later = new Date(NOON.getTime() + 60_000);
 const mine = aGoldenQuery({
@@ -38,7 +38,7 @@ async function textsOfAllTables(): Promise<string> {
 }
 
 beforeEach(async () => {
-  await database.pool.query('truncate golden_sets, golden_query_origins, erasures, erased_subjects cascade');
+  await database.pool.query('truncate golden_sets, golden_query_origins, erased_subjects cascade');
 });
 
 describe('the erasure of', () => {
@@ -97,6 +97,13 @@ describe('the erasure of', () => {
     await erase(byQuery);
     expect(await sets().latest('one')).toMatchObject({ version: 2, queries: 0, judgments: 0 });
     expect(await textsOfAllTables()).not.toContain('card');
+  });
+
+  it('a live query that is erased again under another hash key is kept out by the new one', async () => {
+    for (const idHash of ['by the old key', 'by the new key']) await erase({ kind: 'query', id: 'x', idHash });
+    const origins = [{ ...origin, liveQueryHash: 'by the new key', userHash: null }];
+    await sets().add({ name: 'faq', contentHash: 'a', format: 'review', queries: [mine, other], origins }, NOON);
+    expect((await sets().queries('faq', 1)).map(({ id }) => id)).toEqual(['q2']);
   });
 
   it('a live query and its promotion at once never leave it in a set', async () => {

@@ -4,7 +4,7 @@ import { measureDrops } from '../../../bench/judging-drops.ts';
 it('plays quiet streams and changes of retriever, traffic and judge with the code that decides', {
   timeout: 120_000,
 }, () => {
-  const { quiet, changed } = measureDrops(true, 1, () => undefined);
+  const { quiet, changed } = measureDrops({ quick: true, scale: 1, seed: null }, () => undefined);
   expect(quiet.map(({ unrest }) => unrest)).toEqual(['none', 'weekends and days']);
   expect(changed.length).toBe(10);
   for (const { change, judge, everCalled } of changed) {

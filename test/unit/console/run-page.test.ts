@@ -2,15 +2,15 @@ import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { expect, it } from 'vitest';
 import { readTimeRange } from '../../../src/console/time-range.ts';
+import type { ExplainedRun } from '../../../src/explain/misses.ts';
 import { RunPage } from '../../../src/golden/pages/run-page.tsx';
+import type { GoldenRun } from '../../../src/golden/rules/run.ts';
 import { summarizeRun } from '../../../src/golden/runs/run-summary.ts';
 import { aGoldenRun, NOON } from '../../support/builders.ts';
 import { MemoryGoldenRuns } from '../../support/memory-golden-runs.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
-it('says above the scores of a run what looks like a mistake of the set', async () => {
-  const doubt = 'None of the 40 returned documents is judged: the set has d1, the retriever returned kb-1.';
-  const run = aGoldenRun({ status: 'completed', finishedAt: NOON, doubts: [doubt] });
+async function shown(run: GoldenRun, explained: ExplainedRun | null): Promise<string> {
   const runs = new MemoryGoldenRuns(new SteerableClock());
   runs.put(run, []);
   const range = readTimeRange({ range: '7d' }, NOON);
@@ -35,8 +35,60 @@ it('says above the scores of a run what looks like a mistake of the set', async 
     isBaseline: false,
     diagnosis: null,
     queries,
+    explained,
   };
-  const html = renderToString(h(RunPage, { frame, data }));
+  return renderToString(h(RunPage, { frame, data }));
+}
+
+it('says above the scores of a run what looks like a mistake of the set', async () => {
+  const doubt = 'None of the 40 returned documents is judged: the set has d1, the retriever returned kb-1.';
+  const run = aGoldenRun({ status: 'completed', finishedAt: NOON, doubts: [doubt] });
+  const html = await shown(run, null);
   expect(html).toContain(doubt);
   expect(html.indexOf(doubt)).toBeLessThan(html.indexOf('id="scores"'));
+});
+
+it('shows the loss by stage as one bar whose parts make a whole, and the sum of what was asked why', async () => {
+  const share = (mean: number) => ({
+    mean,
+    n: 40,
+    ciLow: mean / 2,
+    ciHigh: (1 + mean) / 2,
+    ciMethod: 'wilson' as const,
+  });
+  const step = { moved: null, latencyP95Ms: null, timed: 0 };
+  const stages = {
+    k: 10,
+    n: 40,
+    failed: 4,
+    untold: 0,
+    lostToFailures: share(0.1),
+    steps: [
+      { ...step, name: 'candidates', recall: share(0.8), lost: share(0.1) },
+      { ...step, name: 'answer', recall: share(0.5), lost: share(0.3) },
+    ],
+  };
+  const miss = {
+    queryId: 'q1',
+    question: { text: 'how?', tags: {}, k: 10 },
+    document: 'kb-1',
+    words: new Map<string, string>(),
+    rank: 12,
+    evidence: ['Copies.'],
+    action: '',
+    stages: [],
+  };
+  const explained: ExplainedRun = {
+    misses: 3,
+    explained: [
+      { ...miss, verdict: 'gone', outrankedBy: null },
+      { ...miss, verdict: 'outranked', outrankedBy: 'near_duplicates', document: 'kb-2' },
+      { ...miss, verdict: 'outranked', outrankedBy: 'near_duplicates', document: 'kb-3' },
+    ],
+  };
+  const html = await shown(aGoldenRun({ status: 'completed', finishedAt: NOON, stages }), explained);
+  expect(html).toContain('found 50.0 %, cut off or reordered away 30.0 %, never in candidates 10.0 %, failed 10.0 %');
+  const widths = [...html.matchAll(/<rect x="[\d.]+" y="0" width="([\d.]+)"/g)].map(([, width]) => Number(width));
+  expect(widths.reduce((sum, width) => sum + width, 0)).toBeCloseTo(1000, 6);
+  expect(html).toContain('Of 3 misses: 2 outranked by near duplicates, 1 gone.');
 });

@@ -1,6 +1,7 @@
 import { PanelBuilder } from '@grafana/grafana-foundation-sdk/text';
 import { describe, expect, it } from 'vitest';
 import { arrange } from '../../../src/dashboards/frame.ts';
+import type { PlacedPanel } from '../../support/dashboards.ts';
 
 const panel = (title: string, width: number, height: number) =>
   new PanelBuilder().title(title).span(width).height(height);
@@ -31,6 +32,21 @@ describe('the layout', () => {
       ['a', 1],
       ['Last', 6],
       ['b', 7],
+    ]);
+  });
+
+  it('closes the rows below the second, each with its panels, one line after the other', () => {
+    const row = (title: string, panels: number) => ({
+      title,
+      panels: Array.from({ length: panels }, (_, index) => panel(`${title} ${index}`, 24, 5)),
+    });
+    const placed = arrange([row('a', 1), row('b', 1), row('c', 2), row('d', 1)]);
+    const closed = placed.slice(4).map((one) => JSON.parse(JSON.stringify(one)) as PlacedPanel);
+    expect(
+      closed.map(({ id, title, gridPos, panels }) => [id, title, gridPos.y, panels?.map((one) => one.id)]),
+    ).toEqual([
+      [5, 'c', 12, [6, 7]],
+      [8, 'd', 13, [9]],
     ]);
   });
 });

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Command } from 'commander';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { driftCommand } from '../../../src/density/drift-command.ts';
 import { npyBytes } from '../../support/npy.ts';
@@ -60,7 +61,7 @@ async function files(store: Rows, reference: Rows, current: Rows): Promise<strin
 async function run(rows: readonly [Rows, Rows, Rows], ...options: string[]): Promise<string> {
   const output = new CollectedOutput();
   const args = [...(await files(...rows)), ...options];
-  await driftCommand(new AbortController().signal, output).parseAsync(args, { from: 'user' });
+  await driftCommand(new Command('drift'), new AbortController().signal, output).parseAsync(args, { from: 'user' });
   return output.text;
 }
 
@@ -274,7 +275,7 @@ describe('recalld drift for people', () => {
 
   it('explains the verdict and shows an example in its help', () => {
     const help: string[] = [];
-    driftCommand(new AbortController().signal)
+    driftCommand(new Command('drift'), new AbortController().signal)
       .configureOutput({ writeOut: (text) => help.push(text) })
       .outputHelp();
     for (const part of ['--store <file>', 'is below 0.95', 'exit code is 1', 'recalld drift --store chunks.npy']) {
@@ -330,7 +331,7 @@ describe('recalld drift refuses', () => {
     controller.abort(new Error('stopped'));
     const args = await files(STORE, REFERENCE, SAME);
     await expect(
-      driftCommand(controller.signal, new CollectedOutput()).parseAsync(args, { from: 'user' }),
+      driftCommand(new Command('drift'), controller.signal, new CollectedOutput()).parseAsync(args, { from: 'user' }),
     ).rejects.toThrow('stopped');
   });
 });

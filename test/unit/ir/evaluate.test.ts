@@ -5,8 +5,8 @@ import { parseMetricKey } from '../../../src/ir/metric-key.ts';
 import { applyDuplicatePolicy } from '../../../src/ir/ranking.ts';
 
 const CUTOFFS = [1, 3, 5, 10];
-const CUT = ['hit_rate', 'precision', 'recall', 'f1', 'mrr', 'map', 'ndcg', 'ndcg_exp', 'unjudged', 'dcg'];
-const UNCUT = ['mrr', 'map', 'ndcg', 'ndcg_exp', 'dcg'];
+const CUT = ['hit_rate', 'precision', 'recall', 'f1', 'mrr', 'map', 'ndcg', 'ndcg_exp', 'unjudged', 'cg', 'dcg'];
+const UNCUT = ['mrr', 'map', 'ndcg', 'ndcg_exp', 'cg', 'dcg'];
 const ALL_NAMES = [...UNCUT, ...CUT.flatMap((name) => CUTOFFS.map((k) => `${name}@${k}`))];
 const ALL_KEYS = ALL_NAMES.map(parseMetricKey);
 
@@ -108,11 +108,16 @@ describe('evaluateRanking', () => {
 });
 
 describe('every measure', () => {
+  it('sums the grades above 0 of the top k in cg, whatever their order', () => {
+    const judged = { a: 3, b: 1, c: -2 };
+    expect(scores(['x', 'c', 'b', 'a'], judged, ['cg@3', 'cg@4', 'cg'])).toEqual({ 'cg@3': 1, 'cg@4': 4, cg: 4 });
+  });
+
   it('lies in [0, 1], and dcg is finite and not below 0', () => {
     fc.assert(
       fc.property(anyRanking, anyJudgments, fc.integer({ min: 1, max: 4 }), (ranking, judgments, level) => {
         const outside = Object.entries(scores(ranking, judgments, ALL_NAMES, level)).filter(
-          ([name, value]) => !(value >= 0 && value <= (name.startsWith('dcg') ? 1e6 : 1)),
+          ([name, value]) => !(value >= 0 && value <= (/^d?cg/.test(name) ? 1e6 : 1)),
         );
         expect(outside).toEqual([]);
       }),
@@ -160,7 +165,7 @@ describe('every measure', () => {
   it('is at most 1 with repeated documents, and at least as high collapsed as with empty places', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...ids), { maxLength: 20 }), anyJudgments, (documents, judgments) => {
-        const names = ALL_NAMES.filter((name) => !name.startsWith('unjudged') && !name.startsWith('dcg'));
+        const names = ALL_NAMES.filter((name) => !name.startsWith('unjudged') && !/^d?cg/.test(name));
         const collapsed = scores(applyDuplicatePolicy(documents, 'collapse').ranking, judgments, names);
         const occupied = scores(applyDuplicatePolicy(documents, 'occupy').ranking, judgments, names);
         expect(names.filter((name) => !isOrdered(occupied[name], collapsed[name]))).toEqual([]);

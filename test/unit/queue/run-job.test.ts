@@ -50,6 +50,10 @@ async function aWorker() {
   const baselines = new MemoryGoldenBaselines();
   const jobDeps: JobDeps = {
     judge: async () => undefined,
+    auditLog: { prune: async () => undefined },
+    auditRetentionDays: 730,
+    askShadows: async () => undefined,
+    followWithShadows: async () => undefined,
     indexPlans: [],
     // No index is looked into here.
     indexTruth: null as never,

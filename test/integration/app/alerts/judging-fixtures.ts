@@ -4,6 +4,13 @@ import { always, growing } from './signals.ts';
 
 const docs = { pipeline: 'docs' };
 const aDrop = signal('recalld_live_ndcg_drop', { ...docs, k: '5' }, always(0.08));
+const agreement = (low: number, high: number, sessions: number) => [
+  signal('recalld_judge_agreement', docs, always((low + high) / 2)),
+  signal('recalld_judge_agreement_ci_low', docs, always(low)),
+  signal('recalld_judge_agreement_ci_high', docs, always(high)),
+  signal('recalld_judge_agreement_sessions', docs, always(sessions)),
+  signal('recalld_judge_least_agreement', docs, always(0.4)),
+];
 const failures = (reason: string) => ({ ...docs, reason });
 
 export const judgingFixtures: readonly AlertFixture[] = [
@@ -26,10 +33,20 @@ export const judgingFixtures: readonly AlertFixture[] = [
   {
     alert: 'RecalldJudgeDisagrees',
     labels: docs,
-    breaching: [signal('recalld_judge_agreement_ci_high', docs, always(0.31))],
-    healthy: [signal('recalld_judge_agreement_ci_high', docs, always(0.8))],
+    breaching: agreement(0.31, 0.65, 40),
+    // As low, of a panel that is still young.
+    healthy: agreement(0.31, 0.65, 39),
     minutes: 240,
-    says: 'The agreement of the judge of docs with people (weighted kappa) is at most 0.31 (upper 95 % bound). Judged live scores still hold, but are hardly better known than from people alone.',
+    says: 'The agreement of the judge of docs with people (weighted kappa) is 0.48 (95 % 0.31 to 0.65, n = 40 sessions); its lower bound is to be at least 0.40. Judged live scores still hold, but are less well known than they could be.',
+  },
+  {
+    alert: 'RecalldJudgeDisagrees',
+    labels: docs,
+    // So low that few sessions tell.
+    breaching: agreement(0.1, 0.38, 12),
+    healthy: agreement(0.42, 0.9, 60),
+    minutes: 240,
+    says: 'The agreement of the judge of docs with people (weighted kappa) is 0.24 (95 % 0.10 to 0.38, n = 12 sessions); its lower bound is to be at least 0.40. Judged live scores still hold, but are less well known than they could be.',
   },
   {
     alert: 'RecalldLiveRelevanceFell',

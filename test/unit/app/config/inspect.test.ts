@@ -113,6 +113,14 @@ describe('the printed config', () => {
     expect(redactConfig(parse(`storage: {url: "${url}"}`))).toMatchObject({ storage: { url: shown } });
   });
 
+  it.each([
+    ['environment', 'environment'],
+    ['http://ops:s3cret@proxy:3128', 'http://redacted:redacted@proxy:3128/'],
+  ])('shows the proxy %s as %s', (proxy, shown) => {
+    const notify = [{ kind: 'slack', url: 'https://hooks.example/s3cret', proxy }];
+    expect(redactConfig(parse(JSON.stringify({ notify })))).toMatchObject({ notify: [{ proxy: shown }] });
+  });
+
   it('still shows the placeholders of a retriever and what of its body is no secret', () => {
     const retriever = {
       kind: 'http',

@@ -22,6 +22,8 @@ const withText = new Set([
 
 const isRow = ({ type }: PlacedPanel): boolean => type === 'row';
 const values = {
+  cluster: '.*',
+  namespace: '.*',
   job: 'recalld',
   instance: '.+',
   pipeline: 'docs',
@@ -61,10 +63,23 @@ describe.each(dashboards)('$name', (dashboard) => {
       expect(gridPos.x).toBeGreaterThanOrEqual(0);
       expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
     }
-    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    // Those of a closed row push what is below it down when it is opened.
+    const closed = new Set(panels.flatMap((panel) => panel.panels ?? []).map(({ id }) => id));
+    const open = panels.filter(({ id }) => !closed.has(id));
+    const cells = open.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
     );
     expect(new Set(cells).size).toBe(cells.length);
+  });
+
+  it('opens with its first two rows, and asks what is below when somebody opens it', () => {
+    const rows = panels.filter(isRow);
+    expect(rows.map((row) => row.collapsed ?? false)).toEqual(rows.map((_, index) => index > 1));
+    for (const row of rows)
+      expect({ row: row.title, holds: (row.panels ?? []).length > 0 }).toEqual({
+        row: row.title,
+        holds: row.collapsed ?? false,
+      });
   });
 
   it('gives each panel an id of its own, which links to single panels need', () => {
@@ -118,7 +133,8 @@ describe.each(dashboards)('$name', (dashboard) => {
   it('asks data sources that are variables', () => {
     const uids = drawn.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid));
     expect([...new Set(uids)].filter((uid) => !['${datasource}', '${postgres}'].includes(uid))).toEqual([]);
-    expect(variables.map(({ name }) => name).slice(0, 4)).toEqual(['datasource', 'postgres', 'job', 'instance']);
+    const first = ['datasource', 'postgres', 'cluster', 'namespace', 'job', 'instance'];
+    expect(variables.map(({ name }) => name).slice(0, first.length)).toEqual(first);
   });
 
   it('looks variables up again when the time changes', () => {

@@ -1,0 +1,50 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { parseConfig } from '../../../src/app/config/parse.ts';
+import type { Finding } from '../../../src/app/doctor/foundations.ts';
+import { examineManifests } from '../../../src/app/doctor/manifests.ts';
+
+async function examined(manifest: string | null): Promise<readonly Finding[]> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'recalld-manifest-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = path.join(folder, 'manifest.jsonl');
+  if (manifest !== null) await writeFile(file, manifest);
+  const config = parseConfig(
+    `
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "http://127.0.0.1:9/search", results: {list: results, id: id}}
+    vector_store: {kind: pgvector, url: "postgres://127.0.0.1:9/x", table: chunks, id: id, embedding: embedding, metric: cosine}
+    index: {manifest: {kind: file, path: ${JSON.stringify(file)}}}
+`,
+    'recalld.yaml',
+    {},
+    () => '',
+  );
+  const findings: Finding[] = [];
+  await examineManifests(config, (finding) => void findings.push(finding), new AbortController().signal);
+  return findings;
+}
+
+it.each([
+  [
+    'can be read',
+    '{"id": "a", "hash": "v1", "segment": "tenant=a"}\n{"id": "b"}\n',
+    'ok',
+    /^Its first 2 documents can be read; the first says its hash, its segment\.$/,
+  ],
+  ['says ids alone', '{"id": "a"}\n', 'ok', /says only ids/],
+  ['names no document', '\n', 'wrong', /names no document/],
+  ['has a line that is none', '{"id": "a"}\nhello\n', 'wrong', /Line 2/],
+  ['is not there', null, 'wrong', /manifest\.jsonl/],
+] as const)('the doctor says of a manifest that it %s', async (_, manifest, status, message) => {
+  const [finding, ...others] = await examined(manifest);
+  expect(others).toEqual([]);
+  expect(finding).toMatchObject({
+    service: 'docs manifest',
+    status,
+    message: expect.stringMatching(message) as string,
+  });
+});
