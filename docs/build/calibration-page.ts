@@ -14,8 +14,10 @@ import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts'
 import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
 import { type Provenance, readResult } from '../../bench/result-file.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
+import type { VariantResult } from '../../bench/variant-reports.ts';
 import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
 import { shadowParagraphs } from './calibration-shadows.ts';
+import { variantParagraphs } from './calibration-variants.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 const results = path.resolve(import.meta.dirname, '../../bench/results');
@@ -32,6 +34,7 @@ export function calibrationPage(): Page {
   const drops = readResult(path.join(results, 'judging-drops.json')) as DropsResult;
   const unseen = readResult(path.join(results, 'judging-drops-unseen.json')) as DropsResult;
   const shadows = readResult(path.join(results, 'shadow-reports.json')) as ShadowResult;
+  const variants = readResult(path.join(results, 'variant-reports.json')) as VariantResult;
   return generatedPage(
     'docs/calibration.md',
     ['bench/results'],
@@ -47,6 +50,8 @@ export function calibrationPage(): Page {
       ...dropParagraphs(drops, unseen),
       ...shadowParagraphs(shadows),
       measuredBy(shadows.provenance),
+      ...variantParagraphs(variants),
+      measuredBy(variants.provenance),
     ],
   );
 }

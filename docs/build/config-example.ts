@@ -161,6 +161,14 @@ pipelines:
         difference: 0.03      # of nDCG, that is to be found
         chunk_separator: "#"  # ids of chunks are cut before it; left out, ids are compared as they are
 
+    variants:                 # what the service serves to some users and not to others; left out, nothing is compared
+      tag: variant            # tag of live queries whose value names the arm
+      arms:                   # the others are held against the first
+        - {name: current, share: 9}
+        - {name: reranked, share: 1}
+      since: 2026-11-16       # first day that counts; left out, as far back as live queries are kept
+      difference: 0.02        # of a ratio, that matters
+
     index:                    # what the store should hold; left out, nobody looks
       manifest:
         kind: file            # or command, http, sql

@@ -97,6 +97,11 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     keys: ['pipeline', 'shadow', 'verdict', 'explanation', 'difference', 'golden', 'live', 'calls'],
     more: 'As `GET /v1/shadows` gives it.',
   },
+  'variants report': {
+    is: 'object',
+    keys: ['pipeline', 'tag', 'first_day', 'last_day', 'split', 'control', 'difference', 'confidence', 'arms'],
+    more: 'As `GET /v1/variants` gives it.',
+  },
   'golden import': { is: 'object', keys: [...set, 'created', 'warnings', 'power'] },
   'golden export': { is: 'object', keys: [...set, 'files'] },
   'golden list': { is: 'list', keys: set },

@@ -32,6 +32,7 @@ import { createTrafficReads } from '../live/sql/traffic-reads.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { createNotifications } from '../notifications/notifications.ts';
 import { createShadowTables, type ShadowTables } from '../shadow/shadow-tables.ts';
+import { createVariantDaysTable, type VariantDaysTable } from '../variants/variant-days-table.ts';
 
 /** Names this process among those that share the database. */
 export const replica = `${hostname()}-${process.pid}`;
@@ -68,6 +69,7 @@ export interface Tables {
   readonly panels: PanelTable;
   readonly reviews: ReviewQueue;
   readonly shadows: ShadowTables;
+  readonly variantDays: VariantDaysTable;
   readonly checkStore: ReturnType<typeof createCheckStore>;
   readonly incidents: ReturnType<typeof createIncidents>;
   readonly notifications: ReturnType<typeof createNotifications>;
@@ -117,6 +119,7 @@ function tablesOf(pool: Pool): Tables {
     panels: createPanelTable(pool),
     reviews: createReviewQueue(pool),
     shadows: createShadowTables(pool),
+    variantDays: createVariantDaysTable(pool),
     checkStore: createCheckStore(pool),
     incidents: createIncidents(pool),
     notifications: createNotifications(pool),

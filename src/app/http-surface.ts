@@ -110,6 +110,8 @@ async function createApi(
     spending: dependencies.spending,
     reviews: dependencies.reviews,
     shadows: dependencies.shadows,
+    variantDays: dependencies.reads.variantDays,
+    variantPlans: dependencies.variantPlans,
     ticks: dependencies.ticks,
     pipelines: dependencies.pipelines,
     otlp: createOtlpReceiver(config, ingest, meter, cleanups),

@@ -18,6 +18,7 @@ import type { Logger } from '../../logger.ts';
 import type { Measurements } from '../../measures/measurements.ts';
 import type { ShadowRouteDeps } from '../../shadow/shadow-routes.ts';
 import type { PipelinesDeps } from '../../status/status-api.ts';
+import type { VariantRouteDeps } from '../../variants/variants-routes.ts';
 
 /** A pipeline of the config, as far as pages need it. */
 export interface ConsolePipeline {
@@ -48,6 +49,7 @@ export interface ConsoleDeps
     IndexPageDeps,
     JudgePageDeps,
     ShadowRouteDeps,
+    VariantRouteDeps,
     FeedbackSummaryDeps {
   readonly incidents: Pick<Incidents, 'find' | 'list' | 'open'>;
   readonly logger: Logger;

@@ -13,6 +13,7 @@ import { ingestEndpoints } from '../../live/endpoints.ts';
 import { mcpEndpoints } from '../../mcp/mcp-routes.ts';
 import { shadowEndpoints } from '../../shadow/shadow-routes.ts';
 import { changeEndpoints, statusEndpoints } from '../../status/endpoints.ts';
+import { variantEndpoints } from '../../variants/variants-routes.ts';
 
 /** Every endpoint of the HTTP API. /openapi.json and docs/http.md are made from here. */
 export const endpoints: readonly Endpoint[] = [
@@ -26,6 +27,7 @@ export const endpoints: readonly Endpoint[] = [
   ...indexEndpoints,
   ...mcpEndpoints,
   ...shadowEndpoints,
+  ...variantEndpoints,
   ...operationsEndpoints,
 ];
 

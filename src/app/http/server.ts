@@ -35,6 +35,7 @@ import type { Logger } from '../../logger.ts';
 import { addMcp, type McpRouteDeps } from '../../mcp/mcp-routes.ts';
 import { addShadows } from '../../shadow/shadow-routes.ts';
 import { addPipelines } from '../../status/status-api.ts';
+import { addVariants } from '../../variants/variants-routes.ts';
 import type { ConsoleDeps } from '../console/deps.ts';
 import { addConsole } from '../console/routes.ts';
 import { addOpenApi } from './openapi.ts';
@@ -135,6 +136,7 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
       addDensityRoutes(scope, api);
       addJudgments(scope, api);
       addShadows(scope, api);
+      addVariants(scope, api);
       addIndex(scope, api);
       addGoldenSets(scope, api);
       addGoldenRuns(scope, api);

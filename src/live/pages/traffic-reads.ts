@@ -6,6 +6,7 @@ import type { TimeRange } from '../../console/time-range.ts';
 import type { DensityPageData } from '../../density/density-page.tsx';
 import { deploymentsWithin } from '../../golden/pages/golden-reads.ts';
 import { ALL_SEGMENT } from '../../model.ts';
+import { readVariants } from '../../variants/variants-reads.ts';
 import { type TrafficPageData, trafficCharts } from './traffic-page.tsx';
 
 const BINS = 40;
@@ -67,6 +68,7 @@ export async function readTrafficPage(
   const lengthMs = until.getTime() - from.getTime();
   const bucketSeconds = 60 * Math.max(1, Math.ceil(lengthMs / 60_000 / MOST_BUCKETS));
   const feedbackFrom = new Date(Math.max(from.getTime(), until.getTime() - LONGEST_FEEDBACK_MS));
+  const variants = deps.variantPlans.find((plan) => plan.pipeline === pipeline);
   const [status, buckets, series, [feedback], deployments] = await Promise.all([
     deps.readStatus(pipeline),
     deps.trafficReads.buckets({ pipeline, from, until, bucketSeconds }),
@@ -88,6 +90,7 @@ export async function readTrafficPage(
     latest: status.measurements,
     feedback,
     isFeedbackCut: feedbackFrom > from,
+    variants: variants === undefined ? null : await readVariants(deps, variants),
     deployments,
   };
 }
