@@ -60,6 +60,7 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
   ['compare', [...trec, '--baseline', 'main.run', '--candidate', 'main.run']],
   ['drift', vectors],
   ['shadow report', ['--pipeline', 'docs', '--shadow', 'next']],
+  ['topics complaints', ['--pipeline', 'docs']],
   ['variants report', ['--pipeline', 'docs']],
 ];
 

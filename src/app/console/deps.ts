@@ -1,5 +1,6 @@
 /** What the pages for people are made from: the services of the API, and what people ask beyond it. */
 import type { ChecksDeps } from '../../checks/routes.ts';
+import type { ComplaintRouteDeps } from '../../density/complaints-routes.ts';
 import type { DensityRouteDeps } from '../../density/routes.ts';
 import type { Annotations } from '../../deployments/annotations.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
@@ -50,6 +51,7 @@ export interface ConsoleDeps
     JudgePageDeps,
     ShadowRouteDeps,
     VariantRouteDeps,
+    ComplaintRouteDeps,
     FeedbackSummaryDeps {
   readonly incidents: Pick<Incidents, 'find' | 'list' | 'open'>;
   readonly logger: Logger;

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { auditEndpoints } from '../../access/audit-routes.ts';
+import { complaintEndpoints } from '../../density/complaints-routes.ts';
 import { densityEndpoints } from '../../density/http-contract.ts';
 import { goldenEndpoints } from '../../golden/endpoints.ts';
 import { type Endpoint, endpointTags } from '../../http/endpoint.ts';
@@ -23,6 +24,7 @@ export const endpoints: readonly Endpoint[] = [
   ...changeEndpoints,
   ...auditEndpoints,
   ...densityEndpoints,
+  ...complaintEndpoints,
   ...judgingEndpoints,
   ...indexEndpoints,
   ...mcpEndpoints,

@@ -6,6 +6,7 @@ import { identifyCallers } from '../../access/authentication.ts';
 import { refuseForeignPages } from '../../access/local-callers.ts';
 import { addChecks } from '../../checks/routes.ts';
 import { asksForPage, sendProblemPage } from '../../console/http/error-pages.tsx';
+import { addComplaints } from '../../density/complaints-routes.ts';
 import { addDensityRoutes, type DensityRouteDeps } from '../../density/routes.ts';
 import { addDeployments, type DeploymentsDeps } from '../../deployments/routes.ts';
 import { addIncidents } from '../../diagnosis/routes.ts';
@@ -134,6 +135,7 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
       addDeployments(scope, api);
       addIncidents(scope, api);
       addDensityRoutes(scope, api);
+      addComplaints(scope, api);
       addJudgments(scope, api);
       addShadows(scope, api);
       addVariants(scope, api);

@@ -12,6 +12,7 @@ import { type TrafficPageData, trafficCharts } from './traffic-page.tsx';
 const BINS = 40;
 const MOST_TOPICS = 20;
 const MOST_BUCKETS = 96;
+const COMPLAINT_DAYS = 14;
 /** Summing up feedback reads all of it. */
 const LONGEST_FEEDBACK_MS = 7 * 86_400_000;
 
@@ -19,6 +20,7 @@ export async function readDensityPage(
   deps: ConsoleDeps,
   { name: pipeline, showsText }: ConsolePipeline,
   range: TimeRange,
+  looksForComplaints: boolean,
 ): Promise<DensityPageData> {
   const { from, until } = range;
   const [density, [diagnosis], topics, deployments] = await Promise.all([
@@ -54,6 +56,7 @@ export async function readDensityPage(
     distributions: distributions(reference, current, BINS),
     currentQueries: current?.queries ?? 0,
     topics: shown,
+    complaints: looksForComplaints ? await deps.readComplaints(pipeline, COMPLAINT_DAYS, true) : null,
     showsText,
     deployments,
   };
