@@ -35,7 +35,7 @@ const reportSchema = z.object({
       share_low: z.number(),
       share_high: z.number(),
       others_share: z.number(),
-      adjusted_p: z.number().describe('Holm-adjusted over the clusters.'),
+      adjusted_p: z.number().describe('Adjusted over all clusters that were tried.'),
       failed: z.int().describe('Its queries that failed.'),
       empty: z.int().describe('Its queries that found nothing.'),
       examples: z.array(z.object({ id: z.string(), text: z.string().nullable() })),

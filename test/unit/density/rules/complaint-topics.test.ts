@@ -64,6 +64,14 @@ describe('what people complain about', () => {
     });
   });
 
+  it('is found among a hundred complaints too, however few topics there are', () => {
+    const { rated, vectors, topicOf } = aWorld(0.5, 100);
+    const found = complaintTopics(rated, vectors, 1);
+    const members = found.kind === 'topics' ? (found.topics[0]?.members ?? []) : [];
+    expect(members.length).toBeGreaterThan(40);
+    expect(members.every((id) => topicOf.get(id) === DISLIKED)).toBe(true);
+  });
+
   it('does not depend on the order of the queries', () => {
     const { rated, vectors } = aWorld(0.5, 120);
     const known = complaintTopics(rated, vectors, 1);
