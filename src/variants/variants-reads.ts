@@ -11,7 +11,7 @@ export interface ReadVariantsDeps {
 
 export interface VariantReport extends VariantComparison {
   readonly plan: VariantPlan;
-  /** First and last day that was summed, YYYY-MM-DD; null before there is one. */
+  /** First day with a session, and last day that was summed, YYYY-MM-DD; null before there is one. */
   readonly days: { readonly first: string; readonly last: string } | null;
   /** Sessions that saw more than one arm, and those with a value of the tag that is none. */
   readonly mixed: number;
@@ -23,7 +23,11 @@ export async function readVariants(
   plan: VariantPlan,
 ): Promise<VariantReport> {
   const days = await variantDays.list(plan);
-  const [first, last] = [days[0], days.at(-1)];
+  const first = days.find(
+    ({ arms, mixed, unnamed }) =>
+      mixed + unnamed > 0 || Object.values(arms).some(({ measures }) => Object.keys(measures).length > 0),
+  );
+  const last = days.at(-1);
   return {
     ...compareArms(days, plan),
     plan,

@@ -120,7 +120,8 @@ it('a worse variant is called by what its users say, weighed by the chance that 
   for (let day = 0; day < 5; day++)
     await aDay(day, { bad: { current: 0.1, next: 0.4 }, clicks: { current: 0.3, next: 0.3 } });
   await world.sumAfter(5);
-  const { split, arms, last_day } = await world.report();
+  const { split, arms, first_day, last_day } = await world.report();
+  expect(first_day).toBe(NOON.toISOString().slice(0, 10));
   expect(last_day).toBe(new Date(NOON.getTime() + 4 * DAY_MS).toISOString().slice(0, 10));
   // Those that were kept because they were bad are no part of it.
   expect(split).toMatchObject({ verdict: 'as_declared', arms: [{ sessions: 750 }, { sessions: 750 }] });
