@@ -8,36 +8,16 @@
  * away. Whatever was answered 202 must have been counted in the database. Exits with 1 when a promise is broken.
  */
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
+import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { type Provenance, provenance, writeResult } from './result-file.ts';
+import { provenance, writeResult } from './result-file.ts';
 import { type Daemon, databaseOf, withDaemon } from './speed/child.ts';
 import { type LoadResult, sendLoad } from './speed/http-load.ts';
 import { liveBatch, liveConfig, liveQuery } from './speed/live-config.ts';
+import { type IngestMemoryResult, memoryFile, type Phase } from './speed/memory-result.ts';
 
-interface Phase {
-  readonly what: string;
-  readonly queriesPerSecond: number;
-  /** Requests that were answered 503. */
-  readonly shed: number;
-  /** Resident set in MB after each tenth of the time. */
-  readonly residentMb: readonly number[];
-  /** Of what was looked at ten times a second. */
-  readonly peakMb: number;
-}
-
-export interface IngestMemoryResult {
-  readonly provenance: Provenance;
-  readonly promisedMb: number;
-  readonly idleMb: number;
-  readonly phases: readonly Phase[];
-  /** Queries that were answered 202, and those that the database has counted. */
-  readonly accepted: number;
-  readonly counted: number;
-}
-
-/** Design section 11. */
+/** What is promised in docs/scaling.md. */
 const PROMISED_MB = 300;
 const BATCH = 1000;
 const LOOK_MS = 100;
@@ -47,7 +27,7 @@ const valueOf = (flag: string): string | undefined => (args.includes(flag) ? arg
 const seconds = Number(valueOf('--seconds') ?? 300);
 
 const result = await withDaemon(liveConfig(0.1), measure);
-writeResult(valueOf('--out') ?? path.join(import.meta.dirname, 'results/ingest-memory.json'), result);
+writeResult(valueOf('--out') ?? memoryFile, result);
 for (const { what, queriesPerSecond, shed, residentMb, peakMb } of result.phases)
   process.stdout.write(
     `${what}: ${queriesPerSecond} queries/s, ${shed} requests sent away, RSS by tenths ${residentMb.join(' ')} MB, at most ${peakMb} MB\n`,
@@ -60,25 +40,23 @@ process.exitCode = isKept ? 0 : 1;
 
 async function measure(daemon: Daemon): Promise<IngestMemoryResult> {
   const startedAt = performance.now();
+  const [load = 0] = os.loadavg();
   const idleMb = residentMb(daemon.pid);
   const half = seconds / 2;
-  const load = { url: daemon.url, path: '/v1/queries', seconds: half, mayShed: true };
-  // Bodies are made before: the sender shall not be what is slow. Sent again, a query is one more in the counts.
-  const bodies = Array.from({ length: 200 }, () => liveBatch(BATCH));
-  let next = 0;
+  const flood = { url: daemon.url, path: '/v1/queries', seconds: half, mayShed: true };
   const phases = [
     { what: 'single queries, 256 connections', size: 1, connections: 256, body: () => liveQuery() },
     {
       what: `batches of ${BATCH}, 128 connections`,
       size: BATCH,
       connections: 128,
-      body: () => bodies[next++ % bodies.length] ?? '',
+      body: () => liveBatch(BATCH),
     },
   ];
   const measured: Phase[] = [];
   let accepted = 0;
   for (const { what, size, ...sent } of phases) {
-    const { sample, outcome } = await watched(daemon, () => sendLoad({ ...load, ...sent }));
+    const { sample, outcome } = await watched(daemon, () => sendLoad({ ...flood, ...sent }));
     accepted += size * outcome.accepted;
     measured.push({
       what,
@@ -90,6 +68,7 @@ async function measure(daemon: Daemon): Promise<IngestMemoryResult> {
   }
   return {
     provenance: provenance(`npx tsx bench/ingest-memory.ts --seconds ${seconds}`, 0, startedAt),
+    load,
     promisedMb: PROMISED_MB,
     idleMb,
     phases: measured,
