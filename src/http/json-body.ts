@@ -50,7 +50,9 @@ function accept(app: FastifyInstance, bodies: RequestBodies, mostParsed: number)
 
 /** Keys that poison prototypes are refused by the schemas of the routes, which take none but their own. */
 function parsed(pieces: readonly Buffer[]): unknown {
-  if (pieces.length === 0) return undefined;
+  const [first] = pieces;
+  if (first === undefined) return undefined;
+  if (pieces.length === 1) return parseJson(first.toString('utf8'));
   const decoder = new StringDecoder('utf8');
   return parseJson(pieces.map((piece) => decoder.write(piece)).join('') + decoder.end());
 }
