@@ -82,10 +82,6 @@ await withDaemon(config, async (daemon) => {
     ((afterTraffic[key] - start[key]) / seconds) * DAY_SECONDS,
     ((afterRuns[key] - afterTraffic[key]) / runs) * RUNS_A_DAY,
   ];
-  const say = (what: string, [traffic, golden]: readonly [number, number], unit: string): void => {
-    const words = [traffic, golden, traffic + golden].map((value) => Math.round(value).toLocaleString('en'));
-    process.stdout.write(`| ${what} | ${words.join(` ${unit} | `)} ${unit} |\n`);
-  };
   const [load = 0] = os.loadavg();
   process.stdout.write(`load average ${load.toFixed(1)}, ${seconds} s of traffic, ${runs} runs\n`);
   say('processor time of the daemon', aDay('daemon'), 's');
@@ -100,6 +96,11 @@ await withDaemon(config, async (daemon) => {
   );
 });
 retriever.close();
+
+function say(what: string, [traffic, golden]: readonly [number, number], unit: string): void {
+  const words = [traffic, golden, traffic + golden].map((value) => Math.round(value).toLocaleString('en'));
+  process.stdout.write(`| ${what} | ${words.join(` ${unit} | `)} ${unit} |\n`);
+}
 
 async function sendTraffic({ url }: Daemon): Promise<void> {
   const startedAt = performance.now();
