@@ -3,6 +3,7 @@ export const configExample = `server:
   host: 127.0.0.1             # 0.0.0.0 to be reached from other machines
   port: 8321                  # 0 takes a free one
   max_requests_per_minute: 60000   # of one API key, or of one address without a good one
+  max_under_way_mb: 128       # what requests under way may hold together; beyond it 503
   trusted_proxies: [10.0.0.0/8]    # whose X-Forwarded-For says who calls
   shutdown_seconds: 30        # longest that a stop takes
   metrics_port: null          # a port of its own for /metrics, /livez and /readyz

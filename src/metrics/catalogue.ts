@@ -158,6 +158,12 @@ export const metricCatalogue = {
     labels: ['reason'],
     source: 'process',
   },
+  recalld_requests_under_way_bytes: {
+    type: 'gauge',
+    help: 'Most bytes that requests under way held at once in the last second, estimated: bodies, what was read from them, and rows that waited to be stored. Beyond `server.max_under_way_mb` requests are shed.',
+    labels: [],
+    source: 'process',
+  },
   recalld_redaction_service_total: {
     type: 'counter',
     help: 'Texts given to the redaction service, by outcome: ok, or failed, timeout and malformed, of which only a hash is kept.',
