@@ -13,9 +13,10 @@ import type { CeilingResult } from '../../bench/judging-ceiling.ts';
 import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
 import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
 import { type Provenance, readResult } from '../../bench/result-file.ts';
+import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
-import { shadowParagraphs } from './calibration-shadows.ts';
+import { relevanceParagraphs, shadowParagraphs } from './calibration-shadows.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 const results = path.resolve(import.meta.dirname, '../../bench/results');
@@ -32,6 +33,7 @@ export function calibrationPage(): Page {
   const drops = readResult(path.join(results, 'judging-drops.json')) as DropsResult;
   const unseen = readResult(path.join(results, 'judging-drops-unseen.json')) as DropsResult;
   const shadows = readResult(path.join(results, 'shadow-reports.json')) as ShadowResult;
+  const relevance = readResult(path.join(results, 'shadow-relevance.json')) as ShadowRelevanceResult;
   return generatedPage(
     'docs/calibration.md',
     ['bench/results'],
@@ -47,6 +49,8 @@ export function calibrationPage(): Page {
       ...dropParagraphs(drops, unseen),
       ...shadowParagraphs(shadows),
       measuredBy(shadows.provenance),
+      ...relevanceParagraphs(relevance),
+      measuredBy(relevance.provenance),
     ],
   );
 }

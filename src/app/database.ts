@@ -31,6 +31,7 @@ import { createLiveWindows } from '../live/sql/live-windows.ts';
 import { createTrafficReads } from '../live/sql/traffic-reads.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { createNotifications } from '../notifications/notifications.ts';
+import { createRelevanceTables, type RelevanceTables } from '../shadow/relevance-tables.ts';
 import { createShadowTables, type ShadowTables } from '../shadow/shadow-tables.ts';
 
 /** Names this process among those that share the database. */
@@ -68,6 +69,7 @@ export interface Tables {
   readonly panels: PanelTable;
   readonly reviews: ReviewQueue;
   readonly shadows: ShadowTables;
+  readonly relevance: RelevanceTables;
   readonly checkStore: ReturnType<typeof createCheckStore>;
   readonly incidents: ReturnType<typeof createIncidents>;
   readonly notifications: ReturnType<typeof createNotifications>;
@@ -117,6 +119,7 @@ function tablesOf(pool: Pool): Tables {
     panels: createPanelTable(pool),
     reviews: createReviewQueue(pool),
     shadows: createShadowTables(pool),
+    relevance: createRelevanceTables(pool),
     checkStore: createCheckStore(pool),
     incidents: createIncidents(pool),
     notifications: createNotifications(pool),

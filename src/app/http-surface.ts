@@ -110,6 +110,7 @@ async function createApi(
     spending: dependencies.spending,
     reviews: dependencies.reviews,
     shadows: dependencies.shadows,
+    relevance: dependencies.relevance,
     ticks: dependencies.ticks,
     pipelines: dependencies.pipelines,
     otlp: createOtlpReceiver(config, ingest, meter, cleanups),
