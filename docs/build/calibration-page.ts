@@ -13,10 +13,11 @@ import type { CeilingResult } from '../../bench/judging-ceiling.ts';
 import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
 import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
 import { type Provenance, readResult } from '../../bench/result-file.ts';
+import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import type { VariantResult } from '../../bench/variant-reports.ts';
 import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
-import { shadowParagraphs } from './calibration-shadows.ts';
+import { relevanceParagraphs, shadowParagraphs } from './calibration-shadows.ts';
 import { variantParagraphs } from './calibration-variants.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
@@ -34,6 +35,7 @@ export function calibrationPage(): Page {
   const drops = readResult(path.join(results, 'judging-drops.json')) as DropsResult;
   const unseen = readResult(path.join(results, 'judging-drops-unseen.json')) as DropsResult;
   const shadows = readResult(path.join(results, 'shadow-reports.json')) as ShadowResult;
+  const relevance = readResult(path.join(results, 'shadow-relevance.json')) as ShadowRelevanceResult;
   const variants = readResult(path.join(results, 'variant-reports.json')) as VariantResult;
   return generatedPage(
     'docs/calibration.md',
@@ -50,6 +52,8 @@ export function calibrationPage(): Page {
       ...dropParagraphs(drops, unseen),
       ...shadowParagraphs(shadows),
       measuredBy(shadows.provenance),
+      ...relevanceParagraphs(relevance),
+      measuredBy(relevance.provenance),
       ...variantParagraphs(variants),
       measuredBy(variants.provenance),
     ],

@@ -94,7 +94,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'judge import': { is: 'object', keys: ['accepted', 'rejected'] },
   'shadow report': {
     is: 'object',
-    keys: ['pipeline', 'shadow', 'verdict', 'explanation', 'difference', 'golden', 'live', 'calls'],
+    keys: ['pipeline', 'shadow', 'verdict', 'explanation', 'difference', 'golden', 'judged', 'live', 'calls'],
     more: 'As `GET /v1/shadows` gives it.',
   },
   'variants report': {

@@ -116,6 +116,7 @@ async function createApi(
     shadows: dependencies.shadows,
     variantDays: dependencies.reads.variantDays,
     variantPlans: dependencies.variantPlans,
+    relevance: dependencies.relevance,
     ticks: dependencies.ticks,
     pipelines: dependencies.pipelines,
     otlp: createOtlpReceiver(config, ingest, meter, cleanups),

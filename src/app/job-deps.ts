@@ -10,6 +10,7 @@ import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live
 import { notify } from '../notifications/notify.ts';
 import { followWithShadows } from '../shadow/ask-golden.ts';
 import { askShadows } from '../shadow/ask-live.ts';
+import { judgeShadows } from '../shadow/judge-shadows.ts';
 import { sumDays } from '../variants/sum-days.ts';
 import { alertSummaries } from './alerts/rule-catalogue.ts';
 import { replica } from './database.ts';
@@ -94,7 +95,10 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     probes,
     askShadows: (signal) => askShadows(asking, signal),
     followWithShadows: (run, pipeline, signal) => followWithShadows(asking, run, pipeline, signal),
-    judge: (signal) => judgeLiveTraffic(judging, dependencies.judgingPlans, signal),
+    async judge(signal) {
+      await judgeLiveTraffic(judging, dependencies.judgingPlans, signal);
+      await judgeShadows({ ...judging, holder: replica }, dependencies.judgingPlans, signal);
+    },
     snapshots: {
       ...probes,
       snapshots: density.tables.snapshots,

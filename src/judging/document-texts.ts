@@ -71,7 +71,7 @@ async function nearestChunks(
 }
 
 /** The text up to where a judge reads it, by its hash. */
-function storedText(text: string): StoredText {
+export function storedText(text: string): StoredText {
   const content = storable(text.slice(0, MAX_DOCUMENT_CHARACTERS));
   return { content, hash: hash('sha256', content, 'hex') };
 }

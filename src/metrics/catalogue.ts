@@ -42,6 +42,7 @@ export const labelValues = {
   recalld_index_findings: { kind: findingKinds },
   recalld_judge_failures_total: { reason: judgeFailureReasons },
   recalld_shadow_verdict: { verdict: shadowVerdicts },
+  recalld_shadow_live_verdict: { verdict: shadowVerdicts },
   recalld_shadow_live_questions_total: { outcome: queryOutcomes },
   recalld_queries_total: { outcome: queryOutcomes },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
