@@ -4,7 +4,7 @@ import { worstVerdict } from '../../checks/rules/check-result.ts';
 import { toWire } from '../../http/wire.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Verdict } from '../../model.ts';
-import type { MetricSummary } from '../../stats/descriptive.ts';
+import { finiteOrNull, type MetricSummary } from '../../stats/descriptive.ts';
 import { type ComparedRuns, type StoredComparison, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
 import type { MetricComparison } from '../rules/compare-metric.ts';
 import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.ts';
@@ -138,7 +138,7 @@ export function metricsJson(
 }
 
 export function metricJson({ mean, n, ciLow, ciHigh, ciMethod }: MetricSummary): MetricJson {
-  return { mean, n, ci_low: ciLow, ci_high: ciHigh, ci_method: ciMethod };
+  return { mean, n, ci_low: ciLow, ci_high: finiteOrNull(ciHigh), ci_method: ciMethod };
 }
 
 /** A run against another one, over all queries with each segment below. */
@@ -193,8 +193,4 @@ export function metricComparisonJson(metric: MetricComparison): MetricComparison
     ties: metric.ties,
     verdict: metric.verdict,
   };
-}
-
-function finiteOrNull(value: number): number | null {
-  return Number.isFinite(value) ? value : null;
 }
