@@ -47,6 +47,7 @@ metrics:
     proxy: environment
     timeout_ms: 10000
     retries: 2
+    send: [metrics]           # and evaluations: scores of judged live queries, to the platform that has their traces
     interval_seconds: 60
 
 alerts:                       # where they lead to, and how many false ones are accepted
@@ -188,6 +189,7 @@ pipelines:
         cron: "0 * * * *"     # hourly; left out, it runs only by hand
         timezone: UTC
         cutoffs: [1, 3, 5, 10]
+        gains: []             # [dcg] or [cg, dcg] scores and exports these sums too
         relevance_level: 1
         no_answer:            # what a question that nothing answers may still bring
           max_score: null     # documents above it count; null: all do

@@ -1,5 +1,6 @@
 /** docs/metrics.md: every metric of the catalogue, in groups. */
 
+import { gainMeasures } from '../../src/golden/rules/run.ts';
 import { goldenMeasures } from '../../src/golden/rules/score-run.ts';
 import { metricCatalogue } from '../../src/metrics/catalogue.ts';
 import type { MetricDefinition } from '../../src/metrics/definition.ts';
@@ -16,7 +17,7 @@ interface Group {
   readonly holds: RegExp;
 }
 
-const scores = new RegExp(`^recalld_golden_(${goldenMeasures.join('|')})(_ci_low|_ci_high)?$`);
+const scores = new RegExp(`^recalld_golden_(${[...goldenMeasures, ...gainMeasures].join('|')})(_ci_low|_ci_high)?$`);
 
 /** A metric is in the first group whose pattern it matches; the last one takes what is left. */
 const groups: readonly Group[] = [
@@ -68,7 +69,8 @@ const reading = `How to read them:
 - **OTLP.** With \`metrics.otlp: {url: ...}\` every process sends the same by OTLP over HTTP too, in its JSON form, every minute
   (\`interval_seconds\`) and once more when it ends: to an OpenTelemetry Collector, or to any backend that takes it. Names and labels stay, and no
   unit is named, so that a Prometheus behind it (\`--web.enable-otlp-receiver\`) has the series of the rules; \`job\` is
-  \`service.name\`, \`recalld\`. The log says when it begins to fail and when it is well again.
+  \`service.name\`, \`recalld\`. The log says when it begins to fail and when it is well again. \`send\` says what goes there: metrics
+  unless it is told otherwise, and [scores of live queries](judging.md#back-to-the-tracing-platform).
 - **Scraping.** No metric has a label that Prometheus gives to targets (\`job\`, \`instance\`, \`namespace\`): the scrape config
   needs no \`honor_labels\`.`;
 

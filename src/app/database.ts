@@ -21,6 +21,7 @@ import { createRunReads } from '../golden/sql/run-results.ts';
 import { createDocumentsTable, type DocumentsTable } from '../index-truth/documents-table.ts';
 import { createReturnedReads, type ReturnedReads } from '../index-truth/returned-documents.ts';
 import { createRoundsTable, type RoundsTable } from '../index-truth/rounds-table.ts';
+import { createEvaluationTable, type EvaluationTable } from '../judging/evaluation-table.ts';
 import { createJudgeSpending, type JudgeSpending } from '../judging/judge-spending.ts';
 import { createJudgedTable, type JudgedTable } from '../judging/judged-table.ts';
 import { createPanelTable, type PanelTable } from '../judging/panel-table.ts';
@@ -68,6 +69,7 @@ export interface Tables {
   readonly judged: JudgedTable;
   readonly spending: JudgeSpending;
   readonly panels: PanelTable;
+  readonly evaluations: EvaluationTable;
   readonly reviews: ReviewQueue;
   readonly shadows: ShadowTables;
   readonly variantDays: VariantDaysTable;
@@ -119,6 +121,7 @@ function tablesOf(pool: Pool): Tables {
     judged: createJudgedTable(pool),
     spending: createJudgeSpending(pool),
     panels: createPanelTable(pool),
+    evaluations: createEvaluationTable(pool),
     reviews: createReviewQueue(pool),
     shadows: createShadowTables(pool),
     variantDays: createVariantDaysTable(pool),

@@ -18,6 +18,7 @@ import type { FeedbackSource } from '../live/measure-feedback.ts';
 import { feedbackGauges, liveGauges } from '../live/publish-live.ts';
 import type { Logger } from '../logger.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
+import { createOtlpEndpoint, type OtlpEndpoint } from '../metrics/otlp-endpoint.ts';
 import { createExporter, type Exporter } from '../metrics/prometheus.ts';
 import { createReceivers, type Receiver } from '../notifications/receivers.ts';
 import { storedHashKey } from '../privacy/personal-data.ts';
@@ -80,6 +81,8 @@ export interface Dependencies extends Database {
   /** How the variants of those with `variants` are compared. */
   readonly variantPlans: readonly VariantPlan[];
   readonly compute: Compute;
+  /** Where metrics and events are sent; null: nowhere. */
+  readonly otlp: OtlpEndpoint | null;
   /** Who is told of incidents. */
   readonly receivers: readonly Receiver[];
   readonly queue: JobQueue;
@@ -110,6 +113,9 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const indexPlans = createIndexPlans(config, pipelines, clock.now());
   const receivers = createReceivers(config.notify);
   cleanups.defer('receivers of notifications', () => receivers.forEach((one) => one.close()));
+  const { otlp: sent } = config.metrics;
+  const otlp = sent === undefined ? null : createOtlpEndpoint(sent, { version, startedAt: clock.now() });
+  cleanups.defer('OTLP endpoint', async () => otlp?.close());
   const compute = openCompute(logger, cleanups);
   const storage = await openStorage({ config, purpose: 'daemon', name, logger, cleanups, signal });
   const database = openDatabase(storage);
@@ -166,6 +172,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     indexPlans,
     variantPlans: createVariantPlans(config),
     compute,
+    otlp,
     receivers,
     queue,
     schedule,

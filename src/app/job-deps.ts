@@ -38,7 +38,12 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     plans: dependencies.densityPlans,
     probes,
   });
-  const judging = { ...dependencies, meter: dependencies.exporter.meter };
+  const isEvaluationSent = config.metrics.otlp?.send.includes('evaluations') === true;
+  const judging = {
+    ...dependencies,
+    otlp: isEvaluationSent ? dependencies.otlp : null,
+    meter: dependencies.exporter.meter,
+  };
   const notifications = {
     ...dependencies,
     message: { consoleUrl: config.alerts.console_base_url, summaries: alertSummaries() },

@@ -12,7 +12,7 @@ import { jobCatalogue } from './job-catalogue.ts';
 
 /** What a worker counts. */
 export function showJobCounters(
-  { notify, pipelines }: Pick<Config, 'notify' | 'pipelines'>,
+  { notify, metrics, pipelines }: Pick<Config, 'notify' | 'metrics' | 'pipelines'>,
   meter: Pick<Meter, 'increment'>,
 ): void {
   for (const { kind } of notify) {
@@ -30,6 +30,9 @@ export function showJobCounters(
     meter.increment('recalld_judge_cost_dollars_total', { pipeline }, 0);
     meter.increment('recalld_judge_flagged_total', { pipeline }, 0);
     meter.increment('recalld_judge_unaffordable_queries_total', { pipeline }, 0);
+    if (metrics.otlp?.send.includes('evaluations') !== true) continue;
+    for (const outcome of labelValues.recalld_evaluation_requests_total.outcome)
+      meter.increment('recalld_evaluation_requests_total', { pipeline, outcome }, 0);
   }
   for (const { name: task } of jobCatalogue) {
     for (const outcome of labelValues.recalld_jobs_total.outcome)

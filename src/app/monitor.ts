@@ -10,7 +10,6 @@ import { type Dependencies, openDependencies } from './dependencies.ts';
 import { showFace } from './http-surface.ts';
 import { startScheduler } from './scheduler.ts';
 import { sendMetrics } from './send-metrics.ts';
-import { version } from './version.ts';
 import { startWorkers } from './workers.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
@@ -40,12 +39,11 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
   try {
     const name = `recalld ${active.join('+')}`;
     const dependencies = await openDependencies({ config, name, logger, cleanups, signal });
-    const { clock, storage, exporter } = dependencies;
+    const { clock, storage, exporter, otlp: endpoint } = dependencies;
     const { meter } = exporter;
-    if (config.metrics.otlp !== undefined) {
-      const stop = sendMetrics(config.metrics.otlp, { exporter, clock, logger, version });
-      cleanups.defer('metrics by OTLP', stop);
-    }
+    const { otlp } = config.metrics;
+    if (endpoint !== null && otlp?.send.includes('metrics') === true)
+      cleanups.defer('metrics by OTLP', sendMetrics(otlp.interval_seconds, { endpoint, exporter, clock, logger }));
     const stopWatching = watchEventLoop(meter);
     cleanups.defer('event loop watch', async () => stopWatching());
     const clockWatch = await watchClock({

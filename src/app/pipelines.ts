@@ -141,6 +141,7 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
     settings: {
       cutoffs: [...new Set(golden.cutoffs)].toSorted((a, b) => a - b),
       relevanceLevel: golden.relevance_level,
+      gains: golden.gains,
       concurrency: golden.concurrency,
       maxPerSecond: golden.max_per_second,
       onError: golden.on_error,

@@ -27,6 +27,7 @@ import {
   type ScoringSettings,
   scoreQueries,
   scoreRun,
+  scoringOf,
   segmentsToScore,
   summarizeSegments,
 } from './rules/score-run.ts';
@@ -74,7 +75,7 @@ const QUERIES_PER_TURN = 250;
 export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>): GoldenStatistics {
   return {
     async scoreRun(queries, answers, settings, dead, signal) {
-      const perQuery = await scoreInTurns(queries, answers, settings);
+      const perQuery = await scoreInTurns(queries, answers, scoringOf(settings));
       const { segments, overflow } = segmentsToScore(queries, settings, dead);
       const scores = await pool.run('summarizeSegments', { perQuery, segments }, signal);
       return { scores, segmentsOverflow: overflow };

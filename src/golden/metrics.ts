@@ -1,9 +1,12 @@
 /** The metrics of golden runs, as part of the catalogue. */
 
 import { boundedGauges, type MetricDefinition, storedGauge } from '../metrics/definition.ts';
+import { type GainMeasure, gainMeasures } from './rules/run.ts';
 import { type GoldenMeasure, goldenMeasures } from './rules/score-run.ts';
 
-const goldenHelp: Record<GoldenMeasure, string> = {
+type ScoreMeasure = GoldenMeasure | GainMeasure;
+
+const goldenHelp: Record<ScoreMeasure, string> = {
   hit_rate: 'Share of golden queries with a relevant document in the top k',
   mrr: 'Mean reciprocal rank of the first relevant document, 0 beyond k',
   ndcg: 'Mean nDCG at k, gain = grade, ideal over all judged documents',
@@ -12,6 +15,8 @@ const goldenHelp: Record<GoldenMeasure, string> = {
   precision: 'Mean of relevant documents in the top k divided by k',
   map: 'Mean average precision at k, divided by the number of relevant documents',
   f1: 'Mean harmonic mean of precision and recall at k, per query',
+  cg: 'Mean sum of the grades in the top k, no ratio, exported where `golden[].gains` asks for it',
+  dcg: 'Mean sum of grade / log2(rank + 1) in the top k, no ratio, exported where `golden[].gains` asks for it',
 };
 
 const golden = ['pipeline', 'golden_set'] as const;
@@ -19,11 +24,11 @@ const scored = [...golden, 'segment', 'k'] as const;
 const compared = [...golden, 'segment', 'measure', 'k'] as const;
 
 const scoreHelp = Object.fromEntries(
-  goldenMeasures.map((measure) => [
+  [...goldenMeasures, ...gainMeasures].map((measure) => [
     `recalld_golden_${measure}`,
     `${goldenHelp[measure]}, over all judged queries, failed and empty ones counting 0.`,
   ]),
-) as Record<`recalld_golden_${GoldenMeasure}`, string>;
+) as Record<`recalld_golden_${ScoreMeasure}`, string>;
 
 export const goldenMetrics = {
   ...boundedGauges(scoreHelp, scored),

@@ -15,7 +15,7 @@ export const metricSchema = z.object({
   mean: z.number(),
   n: count,
   ci_low: z.number(),
-  ci_high: z.number(),
+  ci_high: z.number().nullable().describe('Null for cg and dcg of a single query, which have no upper bound.'),
   ci_method: z.enum(['bca', 't', 'wilson']),
 });
 

@@ -109,3 +109,21 @@ export function refuseJudgeWithoutModel(
     }
   }
 }
+
+/** Where no model grades anything there is nothing to send. */
+export function refuseEvaluationsOfNobody(
+  {
+    metrics,
+    pipelines,
+  }: {
+    readonly metrics: { readonly otlp?: { readonly send: readonly string[] } | undefined };
+    readonly pipelines: readonly { readonly judged?: JudgedConfig | undefined }[];
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  const index = metrics.otlp?.send.indexOf('evaluations') ?? -1;
+  if (index === -1 || pipelines.some(({ judged }) => judged !== undefined && judged.judge.kind !== 'none')) return;
+  const message =
+    'is evaluations, but no pipeline has live queries judged by a model; add `judged` to one, or leave it out';
+  context.addIssue({ code: 'custom', path: ['metrics', 'otlp', 'send', index], message });
+}

@@ -140,7 +140,9 @@ async function runRound({ settings, store, options }: JudgedWork): Promise<void>
     // What a command counts is shown by nobody.
     const meter = { increment: () => undefined };
     try {
-      return await judgePipeline({ ...store, clock: systemClock, logger, meter, hashKey }, plan, signal, 0);
+      // Scores go to the tracing platform with the next round of the daemon.
+      const deps = { ...store, otlp: null, clock: systemClock, logger, meter, hashKey };
+      return await judgePipeline(deps, plan, signal, 0);
     } finally {
       plan.judge?.close?.();
     }

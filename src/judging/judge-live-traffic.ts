@@ -6,6 +6,7 @@ import { gradeQueries } from './grade-queries.ts';
 import { measureDrop } from './measure-drop.ts';
 import { measureJudged } from './measure-judged.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
+import { sendEvaluations } from './send-evaluations.ts';
 import { watchJudge } from './watch-judge.ts';
 
 /**
@@ -52,6 +53,7 @@ export async function judgePipeline(
     // What was graded counts, also where the rest takes another round.
     await measureJudged(deps, plan, current);
     await measureDrop(deps, plan, current);
+    await sendEvaluations(deps, plan);
     await judged.prune(plan.pipeline, new Date(clock.now().getTime() - plan.retentionDays * DAY_MS));
   }
   return drawn;

@@ -10,6 +10,15 @@ export interface GradedWindow {
   readonly states: Readonly<Record<string, number>>;
 }
 
+/** A document of a drawn query, as `documentsSql` gives it. */
+export interface DocumentRow {
+  has_text: boolean;
+  model: number | null;
+  problem: string | null;
+  judge: string | null;
+  person: number | null;
+}
+
 interface GradedRow {
   cluster: number;
   outcome: QueryOutcome;
@@ -17,17 +26,11 @@ interface GradedRow {
   probability: number;
   is_for_people: boolean;
   state: string;
-  documents: {
-    has_text: boolean;
-    model: number | null;
-    problem: string | null;
-    judge: string | null;
-    person: number | null;
-  }[];
+  documents: DocumentRow[];
 }
 
 /** The documents of a drawn query `j` with the grades that they have. */
-const documentsSql = `
+export const documentsSql = `
   coalesce((select jsonb_agg(jsonb_build_object(
                      'has_text', d.document ->> 1 is not null, 'model', m.grade, 'problem', m.problem,
                      'judge', m.fingerprint, 'person', p.grade)

@@ -3,6 +3,8 @@ import { type MetricDefinition, storedGauge } from '../metrics/definition.ts';
 
 const pipeline = ['pipeline'] as const;
 
+export const evaluationOutcomes = ['sent', 'refused', 'failed'] as const;
+
 export const judgeFailureReasons = ['unreachable', 'malformed', 'refused', 'without_text', 'expired'] as const;
 
 export const judgingMetrics = {
@@ -69,6 +71,12 @@ export const judgingMetrics = {
     type: 'counter',
     help: 'Live queries that were not drawn because max_cost_per_day would not pay for their grades.',
     labels: pipeline,
+    source: 'process',
+  },
+  recalld_evaluation_requests_total: {
+    type: 'counter',
+    help: 'Requests with the scores of single live queries that were sent by OTLP: sent, refused (a part of it, for good) or failed (tried again in the next round).',
+    labels: ['pipeline', 'outcome'],
     source: 'process',
   },
 } as const satisfies Record<string, MetricDefinition>;

@@ -109,6 +109,14 @@ export function judgedPanels(): Builder<Panel>[] {
       ],
     }),
     graph({
+      title: 'Scores sent to the tracing platform',
+      description: 'Requests of all replicas, between two points of the graph, and what became of them.',
+      unit: 'short',
+      min: 0,
+      width: 6,
+      queries: [{ expr: increaseBy(['outcome'], 'recalld_evaluation_requests_total'), legend: '{{outcome}}' }],
+    }),
+    graph({
       title: 'Since what was graded was measured',
       description: 'Values older than 3 hours are withheld.',
       unit: 's',

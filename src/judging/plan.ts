@@ -7,10 +7,12 @@ import type { LiveWindows } from '../live/sql/live-windows.ts';
 import type { Logger } from '../logger.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import type { Meter } from '../metrics/meter.ts';
+import type { OtlpEndpoint } from '../metrics/otlp-endpoint.ts';
 import { createChatModel } from '../models/chat-model.ts';
 import { createReranker } from '../models/reranker.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
+import type { EvaluationTable } from './evaluation-table.ts';
 import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 import type { JudgeSpending } from './judge-spending.ts';
 import type { JudgedTable } from './judged-table.ts';
@@ -41,6 +43,9 @@ export interface JudgingDeps {
   readonly judged: JudgedTable;
   readonly spending: JudgeSpending;
   readonly panels: PanelTable;
+  readonly evaluations: EvaluationTable;
+  /** Where scores of single live queries are sent; null: nowhere. */
+  readonly otlp: Pick<OtlpEndpoint, 'reporter' | 'send'> | null;
   readonly deployments: Pick<Deployments, 'observe'>;
   readonly windows: Pick<LiveWindows, 'arrivals'>;
   readonly measurements: Pick<Measurements, 'record' | 'series'>;

@@ -12,7 +12,7 @@ import { causes, confidences } from '../diagnosis/rules/cause.ts';
 import { goldenMetrics } from '../golden/metrics.ts';
 import { indexMetrics } from '../index-truth/metrics.ts';
 import { findingKinds } from '../index-truth/rules/finding-kinds.ts';
-import { judgeFailureReasons, judgingMetrics } from '../judging/metrics.ts';
+import { evaluationOutcomes, judgeFailureReasons, judgingMetrics } from '../judging/metrics.ts';
 import { dropStates } from '../judging/rules/relevance-drop.ts';
 import { liveMixMetrics, liveUpkeepMetrics } from '../live/metrics.ts';
 import { sentiments } from '../live/rules/feedback/sentiment.ts';
@@ -41,6 +41,7 @@ export const labelValues = {
   recalld_live_drop_state: { state: dropStates },
   recalld_index_findings: { kind: findingKinds },
   recalld_judge_failures_total: { reason: judgeFailureReasons },
+  recalld_evaluation_requests_total: { outcome: evaluationOutcomes },
   recalld_shadow_verdict: { verdict: shadowVerdicts },
   recalld_shadow_live_verdict: { verdict: shadowVerdicts },
   recalld_shadow_live_questions_total: { outcome: queryOutcomes },

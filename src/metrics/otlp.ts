@@ -1,9 +1,9 @@
-/** What /metrics shows, as a request of OTLP in its JSON form (opentelemetry-proto v1, collector/metrics and metrics). */
+/** What /metrics shows, and events, as requests of OTLP in its JSON form (opentelemetry-proto v1: collector, metrics, logs). */
 import type { MetricReading } from './prometheus.ts';
 
 interface KeyValue {
   readonly key: string;
-  readonly value: { readonly stringValue: string };
+  readonly value: { readonly stringValue: string } | { readonly doubleValue: number };
 }
 
 interface NumberPoint {
@@ -25,6 +25,16 @@ const CUMULATIVE = 2;
 const attributesOf = (labels: Readonly<Record<string, string | number>>): KeyValue[] =>
   Object.entries(labels).map(([key, value]) => ({ key, value: { stringValue: String(value) } }));
 
+const resourceOf = ({ instance, version }: Reporter) => ({
+  attributes: attributesOf({
+    'service.name': 'recalld',
+    'service.instance.id': instance,
+    'service.version': version,
+  }),
+});
+
+const scopeOf = ({ version }: Reporter) => ({ name: 'recalld', version });
+
 const nanoseconds = (at: Date): string => `${at.getTime()}000000`;
 
 /**
@@ -36,14 +46,8 @@ export function toOtlpMetrics(readings: readonly MetricReading[], reporter: Repo
   return {
     resourceMetrics: [
       {
-        resource: {
-          attributes: attributesOf({
-            'service.name': 'recalld',
-            'service.instance.id': reporter.instance,
-            'service.version': reporter.version,
-          }),
-        },
-        scopeMetrics: [{ scope: { name: 'recalld', version: reporter.version }, metrics }],
+        resource: resourceOf(reporter),
+        scopeMetrics: [{ scope: scopeOf(reporter), metrics }],
       },
     ],
   };
@@ -93,4 +97,36 @@ function histogramPoints({ name, values }: MetricReading, time: object): object[
       explicitBounds: sorted.slice(0, -1).map(([limit]) => limit),
     };
   });
+}
+
+/** Something that was found of a span. */
+export interface SpanEvent {
+  readonly name: string;
+  readonly at: Date;
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** 16 hexadecimal digits; null where only the trace is known. */
+  readonly spanId: string | null;
+  /** Numbers are sent as such. */
+  readonly attributes: Readonly<Record<string, string | number>>;
+}
+
+/** Events are log records that have a name. */
+export function toOtlpEvents(events: readonly SpanEvent[], reporter: Reporter, now: Date): object {
+  const logRecords = events.map(({ name: eventName, at, traceId, spanId, attributes }) => ({
+    timeUnixNano: nanoseconds(at),
+    observedTimeUnixNano: nanoseconds(now),
+    eventName,
+    traceId,
+    ...(spanId === null ? {} : { spanId }),
+    attributes: Object.entries(attributes).map(
+      ([key, value]): KeyValue => ({
+        key,
+        value: typeof value === 'number' ? { doubleValue: value } : { stringValue: value },
+      }),
+    ),
+  }));
+  return {
+    resourceLogs: [{ resource: resourceOf(reporter), scopeLogs: [{ scope: scopeOf(reporter), logRecords }] }],
+  };
 }

@@ -130,6 +130,11 @@ export interface MetricSummary {
   readonly ciMethod: 'bca' | 't' | 'wilson';
 }
 
+/** A bound as documents and metrics show it: null where there is none. */
+export function finiteOrNull(bound: number): number | null {
+  return Number.isFinite(bound) ? bound : null;
+}
+
 const CONFIDENCE = 0.95;
 
 /**

@@ -1,12 +1,12 @@
 /** Stored rows -> metric samples. What is too old to trust when they are shown is withheld, and the withholding is a metric. */
 import type { Clock } from '../clock.ts';
 import type { RunDifference } from '../golden/rules/compare-golden-runs.ts';
-import type { RunLabels, SegmentScore } from '../golden/rules/run.ts';
+import { type GainMeasure, gainMeasures, type RunLabels, type SegmentScore } from '../golden/rules/run.ts';
 import { type GoldenMeasure, goldenMeasures } from '../golden/rules/score-run.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-import type { MeasuredRows } from '../measures/gauges.ts';
+import { boundedSamples, type MeasuredRows } from '../measures/gauges.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import { type IntervalOf, isRunTooOld } from '../measures/rules/measurement.ts';
 import {
@@ -19,6 +19,7 @@ import {
 } from '../metrics/meter.ts';
 import { queryOutcomes, type RunStatus } from '../model.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
+import { finiteOrNull } from '../stats/descriptive.ts';
 
 /** Rows that several parts are made of, read once. */
 interface SharedRows extends MeasuredRows {
@@ -116,11 +117,8 @@ function scoreSamples(set: SetLabels, score: SegmentScore): GaugeSample[] {
   const labels = { ...set, segment: score.segment, k: String(score.k) };
   if (score.measure === 'unjudged') return [sample('recalld_golden_judged_ratio', labels, 1 - score.mean)];
   if (!isExported(score.measure)) return [];
-  return [
-    sample(`recalld_golden_${score.measure}`, labels, score.mean),
-    sample(`recalld_golden_${score.measure}_ci_low`, labels, score.ciLow),
-    sample(`recalld_golden_${score.measure}_ci_high`, labels, score.ciHigh),
-  ];
+  const { mean: value, ciLow, ciHigh } = score;
+  return boundedSamples(`recalld_golden_${score.measure}`, labels, { value, ciLow, ciHigh: finiteOrNull(ciHigh) });
 }
 
 function labelSamples(set: SetLabels, { probed, stale }: RunLabels): GaugeSample[] {
@@ -141,8 +139,8 @@ function differenceSamples(set: SetLabels, found: RunDifference): GaugeSample[] 
   ];
 }
 
-function isExported(measure: string): measure is GoldenMeasure {
-  return (goldenMeasures as readonly string[]).includes(measure);
+function isExported(measure: string): measure is GoldenMeasure | GainMeasure {
+  return ([...goldenMeasures, ...gainMeasures] as readonly string[]).includes(measure);
 }
 
 function segmentSizes(scores: readonly SegmentScore[]): (readonly [string, number])[] {

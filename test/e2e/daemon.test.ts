@@ -78,7 +78,7 @@ describe('the daemon', () => {
     const installed = await aReadyInstallation(
       aConfig({
         url: retriever.url,
-        golden: 'cron: "0 0 1 1 *"',
+        golden: 'cron: "0 0 1 1 *", gains: [dcg]',
         checks: '[{measure: ndcg@10, below: 0.8}]',
       }),
     );
@@ -89,6 +89,7 @@ describe('the daemon', () => {
       return seriesValue(page, NDCG) === undefined ? undefined : page;
     });
     expect(seriesValue(metrics, NDCG)).toBe(1);
+    expect(seriesValue(metrics, NDCG.replace('ndcg', 'dcg_ci_low'))).toBe(1);
     expect(seriesValue(metrics, 'recalld_golden_queries{pipeline="docs",golden_set="faq",outcome="ok"}')).toBe(20);
     const check = 'ndcg@10 below 0.8 on faq';
     expect(seriesValue(metrics, `recalld_threshold{pipeline="docs",check="${check}",severity="critical"}`)).toBe(0.8);

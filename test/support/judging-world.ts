@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http';
 import type { Pool } from 'pg';
 import { createDeployments } from '../../src/deployments/deployments.ts';
 import { createErasure } from '../../src/erasure/erase.ts';
+import { createEvaluationTable } from '../../src/judging/evaluation-table.ts';
 import { createChatJudge } from '../../src/judging/judge.ts';
 import { judgeLiveTraffic } from '../../src/judging/judge-live-traffic.ts';
 import { createJudgeSpending } from '../../src/judging/judge-spending.ts';
@@ -95,6 +96,8 @@ export class JudgingWorld {
       judged: createJudgedTable(pool),
       spending: createJudgeSpending(pool),
       panels: createPanelTable(pool),
+      evaluations: createEvaluationTable(pool),
+      otlp: null,
       deployments: createDeployments(pool),
       windows: createLiveWindows(pool),
       measurements: createMeasurements(pool),

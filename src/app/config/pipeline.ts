@@ -6,7 +6,7 @@ import { cronSchema, timezoneSchema } from '../../config/cron.ts';
 import { densitySchema } from '../../density/config.ts';
 import { embedderSchema } from '../../embedders/config.ts';
 import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
-import { defaultCutoffs } from '../../golden/rules/run.ts';
+import { defaultCutoffs, gainMeasures } from '../../golden/rules/run.ts';
 import { indexSchema, refuseIndexWithoutStore } from '../../index-truth/config.ts';
 import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
 import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
@@ -55,6 +55,13 @@ const goldenSchema = z.strictObject({
     .min(1)
     .default([...defaultCutoffs])
     .describe('Cut-offs k of every measure; the retriever is asked for the largest.'),
+  gains: z
+    .array(z.enum(gainMeasures))
+    .superRefine(refuseRepeats)
+    .default([])
+    .describe(
+      'Sums of gains to score and export beside the other measures: `cg`, `dcg`. They grow with the grades, so that they compare runs of this set alone, and no check is set on them.',
+    ),
   relevance_level: z.int().min(1).default(1).describe('Least grade that counts as relevant; never touches nDCG.'),
   no_answer: z
     .strictObject({

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { httpServiceShape } from '../../config/connection.ts';
 import { refuseRepeats } from '../../golden/config.ts';
-import { refuseJudgeWithoutModel } from '../../judging/config.ts';
+import { refuseEvaluationsOfNobody, refuseJudgeWithoutModel } from '../../judging/config.ts';
 import { metricCatalogue } from '../../metrics/catalogue.ts';
 import { llmSchema } from '../../models/config.ts';
 import { notifySchema } from '../../notifications/config.ts';
@@ -137,11 +137,21 @@ const metricsSchema = z
     otlp: z
       .strictObject({
         ...called,
-        url: called.url.describe('Where OTLP over HTTP is taken, without `/v1/metrics`: a collector, or a backend.'),
-        interval_seconds: z.number().min(1).max(3600).default(60).describe('How often they are sent.'),
+        url: called.url.describe(
+          'Where OTLP over HTTP is taken, without `/v1/metrics` or `/v1/logs`: a collector, or a backend.',
+        ),
+        send: z
+          .array(z.enum(['metrics', 'evaluations']))
+          .min(1)
+          .superRefine(refuseRepeats)
+          .default(['metrics'])
+          .describe(
+            '`metrics`: what /metrics shows, from every process. `evaluations`: the scores of judged live queries, as events `gen_ai.evaluation.result` on their spans, at `/v1/logs` (docs/judging.md).',
+          ),
+        interval_seconds: z.number().min(1).max(3600).default(60).describe('How often metrics are sent.'),
       })
       .optional()
-      .describe('Sends what /metrics shows by OTLP too, from every process; left out, nothing is sent.'),
+      .describe('Sends metrics, and scores of live queries, by OTLP over HTTP; left out, nothing is sent.'),
   })
   .prefault({})
   .describe('How metrics are exported.');
@@ -186,7 +196,8 @@ export const configSchema = z
       .superRefine(refuseSharedServices)
       .describe('The retrieval paths to watch.'),
   })
-  .superRefine(refuseJudgeWithoutModel);
+  .superRefine(refuseJudgeWithoutModel)
+  .superRefine(refuseEvaluationsOfNobody);
 
 export type Config = z.infer<typeof configSchema>;
 export type PipelineConfig = Config['pipelines'][number];

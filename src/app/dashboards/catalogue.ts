@@ -30,12 +30,19 @@ export function dashboardText(dashboard: Dashboard): string {
   return `${JSON.stringify(dashboard, null, 2)}\n`;
 }
 
+const asked = 'Exported only where `golden[].gains` of a config asks for it.';
 const told = 'Alerts tell it in their descriptions; the measures themselves have panels.';
 
 const stacked = 'Losses are stacked, which leaves no room for bands; the recall by stage has its own.';
 
 /** Metrics that are on no panel, each with the reason why. */
 export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
+  recalld_golden_cg: asked,
+  recalld_golden_cg_ci_low: asked,
+  recalld_golden_cg_ci_high: asked,
+  recalld_golden_dcg: asked,
+  recalld_golden_dcg_ci_low: asked,
+  recalld_golden_dcg_ci_high: asked,
   recalld_check_info: told,
   recalld_check_value: told,
   recalld_check_value_ci_low: told,

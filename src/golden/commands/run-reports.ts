@@ -155,7 +155,7 @@ function formatStages({ stages }: RunSummaryJson): string[] {
 }
 
 const withBounds = ({ mean, ci_low: low, ci_high: high }: MetricJson): string =>
-  `${mean.toFixed(4)} (${low.toFixed(4)} to ${high.toFixed(4)})`;
+  `${mean.toFixed(4)} (${low.toFixed(4)} to ${high?.toFixed(4) ?? ''})`;
 
 const MOST_FALSE_ANSWERS = 10;
 
@@ -211,5 +211,5 @@ function formatScores(metrics: Readonly<Record<string, MetricJson>>): string {
 }
 
 function formatBounds(metric: MetricJson | undefined): string {
-  return metric === undefined ? '' : `${metric.ci_low.toFixed(4)} to ${metric.ci_high.toFixed(4)}`;
+  return metric === undefined ? '' : `${metric.ci_low.toFixed(4)} to ${metric.ci_high?.toFixed(4) ?? ''}`;
 }

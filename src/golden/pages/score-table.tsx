@@ -90,7 +90,7 @@ function Scores({ caption, metrics, against }: ScoresProps) {
 }
 
 /** The most telling first. */
-const order = ['ndcg', 'hit_rate', 'mrr', 'recall', 'precision', 'map', 'f1', 'ndcg_exp', 'unjudged'];
+const order = ['ndcg', 'hit_rate', 'mrr', 'recall', 'precision', 'map', 'f1', 'ndcg_exp', 'dcg', 'cg', 'unjudged'];
 
 function placeOf(key: string): number {
   return order.indexOf(key.split('@')[0] ?? '');

@@ -13,6 +13,8 @@ export interface RunSettings {
   /** Cut-offs of every measure; the retriever is asked for the largest. */
   readonly cutoffs: readonly number[];
   readonly relevanceLevel: number;
+  /** Scored beside the measures of every run; left out by runs that were stored before there were any. */
+  readonly gains?: readonly GainMeasure[];
   readonly concurrency: number;
   readonly maxPerSecond: number;
   readonly onError: 'score_zero' | 'void';
@@ -32,6 +34,11 @@ export interface NoAnswerLimits {
   readonly maxScore: number | null;
   readonly maxResults: number;
 }
+
+/** Sums of gains: without an upper bound, and scored only where the config asks for them. */
+export const gainMeasures = ['cg', 'dcg'] as const satisfies readonly Measure[];
+
+export type GainMeasure = (typeof gainMeasures)[number];
 
 /** What a golden set is scored at that is run by hand and not named in the config. */
 export const defaultCutoffs: readonly number[] = [1, 3, 5, 10];

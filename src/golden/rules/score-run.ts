@@ -31,9 +31,14 @@ export function scoreRun(
 ): RunScores {
   const { segments, overflow } = segmentsToScore(queries, settings, dead);
   return {
-    scores: summarizeSegments(scoreQueries(queries, answers, settings), segments),
+    scores: summarizeSegments(scoreQueries(queries, answers, scoringOf(settings)), segments),
     segmentsOverflow: overflow,
   };
+}
+
+/** By what the mean scores of a run are taken: the measures of every run, and the gains that its settings ask for. */
+export function scoringOf({ cutoffs, relevanceLevel, gains = [] }: RunSettings): ScoringSettings {
+  return { cutoffs, relevanceLevel, measures: [...runMeasures, ...gains] };
 }
 
 /** `all`, `alive` when there are dead labels to leave out, and the segments of the settings. */
@@ -78,7 +83,7 @@ export const goldenMeasures = [
 
 export type GoldenMeasure = (typeof goldenMeasures)[number];
 
-/** All measures of a golden run; each is taken at every cut-off of the settings. */
+/** All measures of every golden run; each is taken at every cut-off of the settings. */
 export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 export type RunMetricKey = MetricKey & { readonly k: number };
@@ -93,7 +98,7 @@ export interface ScoringSettings {
   readonly cutoffs: readonly number[];
   /** Least grade that means relevant. */
   readonly relevanceLevel: number;
-  /** Left out, all of a golden run. */
+  /** Left out, those of every golden run. */
   readonly measures?: readonly Measure[];
 }
 

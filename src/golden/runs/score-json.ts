@@ -4,7 +4,7 @@
  */
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
-import type { MetricSummary } from '../../stats/descriptive.ts';
+import { finiteOrNull, type MetricSummary } from '../../stats/descriptive.ts';
 import { type ComparedRuns, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
 import type { MetricComparison } from '../rules/compare-metric.ts';
 import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.ts';
@@ -22,7 +22,7 @@ export function metricsJson(
 }
 
 export function metricJson({ mean, n, ciLow, ciHigh, ciMethod }: MetricSummary): MetricJson {
-  return { mean, n, ci_low: ciLow, ci_high: ciHigh, ci_method: ciMethod };
+  return { mean, n, ci_low: ciLow, ci_high: finiteOrNull(ciHigh), ci_method: ciMethod };
 }
 
 /** A run against another one, over all queries with each segment below. */
@@ -77,8 +77,4 @@ export function metricComparisonJson(metric: MetricComparison): MetricComparison
     ties: metric.ties,
     verdict: metric.verdict,
   };
-}
-
-function finiteOrNull(value: number): number | null {
-  return Number.isFinite(value) ? value : null;
 }

@@ -1,84 +1,11 @@
-/** The classes that read it are generated from the official opentelemetry-proto. */
-import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { sendMetrics } from '../../../src/app/send-metrics.ts';
 import { sample } from '../../../src/metrics/meter.ts';
+import { createOtlpEndpoint } from '../../../src/metrics/otlp-endpoint.ts';
 import { createExporter } from '../../../src/metrics/prometheus.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { recordLog, silentLogger } from '../../support/log.ts';
-
-interface Point {
-  readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue: string } }[];
-  readonly startTimeUnixNano?: string;
-  readonly timeUnixNano: string;
-  readonly asDouble?: number;
-  readonly count?: string;
-  readonly sum?: number;
-  readonly bucketCounts?: readonly string[];
-  readonly explicitBounds?: readonly number[];
-}
-
-interface Metric {
-  readonly name: string;
-  readonly description: string;
-  readonly gauge?: { readonly dataPoints: readonly Point[] };
-  readonly sum?: { readonly isMonotonic: boolean; readonly dataPoints: readonly Point[] };
-  readonly histogram?: { readonly dataPoints: readonly Point[] };
-}
-
-interface Message {
-  verify(value: object): string | null;
-  fromObject(value: object): object;
-  encode(value: object): { finish(): Uint8Array };
-  decode(bytes: Uint8Array): object;
-  toObject(value: object, options: object): object;
-}
-
-const require = createRequire(import.meta.url);
-const file = require.resolve('otlp-proto').replace(/build\/.*$/, 'build/src/generated/root.js');
-const { opentelemetry } = require(file) as {
-  opentelemetry: {
-    proto: { collector: { metrics: { v1: { ExportMetricsServiceRequest: Message } } } };
-  };
-};
-const message = opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest;
-
-/** What an OTLP receiver keeps of a request in JSON: all that it does not know is lost on the way. */
-function decode(json: string) {
-  const bytes = message.encode(message.fromObject(JSON.parse(json) as object)).finish();
-  const decoded = message.toObject(message.decode(bytes), { longs: String }) as {
-    resourceMetrics: [{ resource: Pick<Point, 'attributes'>; scopeMetrics: [{ metrics: readonly Metric[] }] }];
-  };
-  const [{ resource, scopeMetrics }] = decoded.resourceMetrics;
-  const metrics = new Map(scopeMetrics[0].metrics.map((metric) => [metric.name, metric]));
-  return { labels: labelsOf(resource), metrics };
-}
-
-const labelsOf = ({ attributes }: Pick<Point, 'attributes'>) =>
-  Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue]));
-
-/** An OTLP receiver on loopback; the first requests get the statuses. */
-async function aReceiver(...statuses: number[]) {
-  const bodies: string[] = [];
-  const paths: string[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      bodies.push(Buffer.concat(chunks).toString('utf8'));
-      paths.push(`${request.method} ${request.url} ${request.headers.authorization}`);
-      response.writeHead(statuses.shift() ?? 200, { 'content-type': 'application/json' }).end('{}');
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/otlp`, bodies, paths };
-}
+import { attributesOf, decodeMetrics, startOtlpReceiver } from '../../support/otlp-receiver.ts';
 
 function anExporter() {
   const set = { pipeline: 'faq', golden_set: 'support' };
@@ -102,7 +29,12 @@ function anExporter() {
   return exporter;
 }
 
-const otlp = { headers: { authorization: 'Bearer x' }, timeout_ms: 5000, retries: 0 };
+function anEndpoint(url: string) {
+  const config = { url, headers: { authorization: 'Bearer x' }, timeout_ms: 5000, retries: 0 };
+  const endpoint = createOtlpEndpoint(config, { version: '1.2.3', startedAt: systemClock.now() });
+  onTestFinished(() => endpoint.close());
+  return endpoint;
+}
 
 it('what /metrics shows goes out by OTLP, with the same names, labels and values', async () => {
   const exporter = anExporter();
@@ -110,17 +42,18 @@ it('what /metrics shows goes out by OTLP, with the same names, labels and values
   exporter.meter.increment('recalld_queries_total', { pipeline: 'faq', outcome: 'ok' }, 7);
   for (const seconds of [0.05, 0.05, 0.5, 9])
     exporter.meter.observe('recalld_query_latency_seconds', { pipeline: 'faq' }, seconds);
-  const receiver = await aReceiver();
-  const config = { ...otlp, url: receiver.url, interval_seconds: 3600 };
-  const stop = sendMetrics(config, { exporter, clock: systemClock, logger: silentLogger, version: '1.2.3' });
+  const receiver = await startOtlpReceiver();
+  const endpoint = anEndpoint(receiver.url);
+  const stop = sendMetrics(3600, { endpoint, exporter, clock: systemClock, logger: silentLogger });
   await stop();
 
   expect(receiver.paths).toEqual(['POST /otlp/v1/metrics Bearer x']);
-  const { labels, metrics } = decode(receiver.bodies[0] ?? '');
-  expect(labels).toMatchObject({ 'service.name': 'recalld', 'service.version': '1.2.3' });
+  const decoded = decodeMetrics(receiver.bodies[0] ?? '');
+  const metrics = new Map(decoded.metrics.map((metric) => [metric.name, metric]));
+  expect(attributesOf(decoded.resource)).toMatchObject({ 'service.name': 'recalld', 'service.version': '1.2.3' });
   const [ndcg] = metrics.get('recalld_golden_ndcg')?.gauge?.dataPoints ?? [];
   expect(ndcg).toMatchObject({ asDouble: 0.75 });
-  expect(labelsOf(ndcg ?? { attributes: [] })).toEqual({
+  expect(attributesOf(ndcg ?? { attributes: [] })).toEqual({
     pipeline: 'faq',
     golden_set: 'support',
     segment: 'all',
@@ -148,7 +81,8 @@ it('what /metrics shows goes out by OTLP, with the same names, labels and values
 
 it('says once that it cannot be sent, and when it is again', async () => {
   const exporter = anExporter();
-  const receiver = await aReceiver(503, 503);
+  const half = '{"partialSuccess": {"rejectedDataPoints": "3", "errorMessage": "too old"}}';
+  const receiver = await startOtlpReceiver([503, '{}'], [200, half], [200, '']);
   const { logger, entries } = recordLog();
   let turns = 0;
   const clock = {
@@ -159,9 +93,8 @@ it('says once that it cannot be sent, and when it is again', async () => {
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     },
   };
-  const config = { ...otlp, url: receiver.url, interval_seconds: 1 };
-  const stop = sendMetrics(config, { exporter, clock, logger, version: '1.2.3' });
-  await expect.poll(() => receiver.bodies.length).toBe(3);
+  const stop = sendMetrics(1, { endpoint: anEndpoint(receiver.url), exporter, clock, logger });
+  await expect.poll(() => entries.length).toBe(2);
   await stop();
   expect(entries.map(({ message: said }) => said)).toEqual([
     'metrics are not sent by OTLP',

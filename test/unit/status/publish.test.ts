@@ -116,6 +116,16 @@ describe('the scores that are exported', () => {
     expect(valuesOf(samples, 'recalld_golden_segments_overflow')).toEqual([3]);
   });
 
+  it('hold the sums of gains of a config that asks for them, without a bound where there is none', async () => {
+    const dcg = aScore({ measure: 'dcg', mean: 3.5, ciLow: 2, ciHigh: 5 });
+    const alone = { ...dcg, segment: 'lang=en', n: 1, ciLow: 0, ciHigh: Number.POSITIVE_INFINITY };
+    const completed = aCompletedRun({ scores: [dcg, alone] });
+    const samples = await gaugesAt(60, [aLatestRun({ completed })]);
+    expect(valuesOf(samples, 'recalld_golden_dcg')).toEqual([3.5, 3.5]);
+    expect(valuesOf(samples, 'recalld_golden_dcg_ci_low')).toEqual([2, 0]);
+    expect(valuesOf(samples, 'recalld_golden_dcg_ci_high')).toEqual([5]);
+  });
+
   it('tell what share of the top k is judged', async () => {
     const scores = [aScore({ measure: 'unjudged', mean: 0.25 })];
     const samples = await gaugesAt(60, [aLatestRun({ completed: aCompletedRun({ scores }) })]);

@@ -82,6 +82,12 @@ export function liveQueryId(traceId: string, spanId: string): string {
   return `${traceId}-${spanId}`;
 }
 
+/** The other way round: the span of a live query of this trace; null for one that came with an id of its own. */
+export function spanOfLiveQuery(id: string, traceId: string): string | null {
+  const spanId = id.slice(traceId.length + 1);
+  return id === liveQueryId(traceId, spanId) && /^(?=.*[1-9a-f])[0-9a-f]{16}$/.test(spanId) ? spanId : null;
+}
+
 /** The moment of a time stamp in Unix nanoseconds; null when it is 0, so untold, or beyond what a Date can hold. */
 export function toDate(unixNano: bigint): Date | null {
   const date = new Date(Number(unixNano / 1_000_000n));

@@ -291,6 +291,10 @@ describe('judged live relevance', () => {
       aJudged('judged: {}, checks: [{measure: live_ndgc@5, below: 0.7}]'),
       'pipelines[0].checks[0].measure is not a measure; did you mean "live_ndcg@5"?',
     ],
+    [
+      `metrics: {otlp: {url: "http://c", send: [metrics, evaluations]}}\n${aJudged('judged: {judge: {kind: none}}')}`,
+      'metrics.otlp.send[1] is evaluations, but no pipeline has live queries judged by a model; add `judged` to one, or leave it out.',
+    ],
   ])('%s is refused', (text, problem) => {
     expect(problems(text)).toEqual([problem]);
   });
@@ -298,6 +302,7 @@ describe('judged live relevance', () => {
   it.each([
     aJudged('judged: {}, checks: [{measure: live_ndcg@5, below: 0.7}]'),
     aJudged('judged: {judge: {kind: none}}, privacy: {text: hash}'),
+    `metrics: {otlp: {url: "http://c", send: [evaluations]}}\n${aJudged('judged: {}')}`,
   ])('%s is taken', (text) => {
     expect(problems(text)).toEqual([]);
   });

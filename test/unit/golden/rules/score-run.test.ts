@@ -55,6 +55,28 @@ describe('the scores of a golden run', () => {
     expect(Math.max(...differences)).toBeLessThan(1e-12);
   });
 
+  it('hold the sums of gains that the settings ask for, with bounds but for a single question', () => {
+    const judgments = [
+      { documentId: 'd1', grade: 3 },
+      { documentId: 'd2', grade: 1 },
+    ];
+    const queries = ['q1', 'q2', 'q3'].map((id) => aGoldenQuery({ id, judgments }));
+    const answers = [
+      anAnswer({ queryId: 'q1', documents: documents('d2', 'x', 'd1') }),
+      anAnswer({ queryId: 'q2', documents: documents('d1', 'd2') }),
+      aFailedAnswer({ queryId: 'q3' }),
+    ];
+    const settings = aRunSettings({ cutoffs: [3], gains: ['dcg', 'cg'] });
+    const { scores } = scoreRun(queries, answers, settings);
+    const [dcg, cg] = scores.slice(runMeasures.length);
+    expect(dcg).toMatchObject({ measure: 'dcg', k: 3, n: 3 });
+    expect(dcg?.mean).toBeCloseTo((1 + 3 / 2 + (3 + 1 / Math.log2(3)) + 0) / 3, 12);
+    expect(cg).toMatchObject({ measure: 'cg', mean: 8 / 3 });
+    expect(dcg?.ciHigh).toBeGreaterThan(dcg?.mean ?? Number.NaN);
+    const [alone] = scoreRun(queries.slice(0, 1), answers, settings).scores.slice(runMeasures.length);
+    expect(alone).toMatchObject({ mean: 2.5, ciLow: 0, ciHigh: Number.POSITIVE_INFINITY });
+  });
+
   it('exist for every measure at every cut-off, with n and bounds that enclose the mean', () => {
     const { scores } = scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings({ cutoffs: [1, 5] }));
     expect(scores.map(({ measure, k }) => `${measure}@${k}`)).toEqual(runMeasures.flatMap((m) => [`${m}@1`, `${m}@5`]));
