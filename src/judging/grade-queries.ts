@@ -4,8 +4,9 @@ import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import { askJudge, type Left, unreachable } from './ask-judge.ts';
 import { documentTexts } from './document-texts.ts';
 import type { Judge } from './judge.ts';
-import type { GradedBy, ModelGrade, OpenQuery, StoredText } from './judged-table.ts';
+import type { GradedBy, ModelGrade, OpenQuery } from './judged-table.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
+import type { StoredText } from './rules/judge-prompt.ts';
 
 /** A worker that has not come back by then is taken for dead. */
 const LEASE_MS = 10 * MINUTE_MS;

@@ -5,8 +5,9 @@ import { recordActs } from '../access/audit-log.ts';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import type { QueryOutcome } from '../model.ts';
 import { inTransaction, takeTurn } from '../postgres/transaction.ts';
-import { columnsOf, vectorOfBytes, wellFormed } from '../postgres/values.ts';
+import { columnsOf, vectorOfBytes } from '../postgres/values.ts';
 import { type GradedWindow, readGraded } from './judged-reads.ts';
+import type { StoredText } from './rules/judge-prompt.ts';
 
 /** A kept live query that may be drawn. */
 export interface KeptQuery {
@@ -375,17 +376,6 @@ export interface PersonGrade {
   readonly queryId: string;
   readonly documentId: string;
   readonly grade: number | null;
-}
-
-export interface StoredText {
-  readonly hash: string;
-  /** As PostgreSQL keeps it. */
-  readonly content: string;
-}
-
-/** A text as PostgreSQL keeps it. */
-export function storable(text: string): string {
-  return wellFormed(text.replaceAll('\0', ''));
 }
 
 /** A document that came in several pieces is graded once, at its best place. */
