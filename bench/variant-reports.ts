@@ -8,7 +8,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import { compareArms, type VariantDesign } from '../src/variants/rules/compare-arms.ts';
-import { sumDay, type VariantDay, type VariantGrade, type VariantQuery } from '../src/variants/rules/session-sums.ts';
+import { sumDay, type VariantDay, type VariantGrade, type VariantQuery } from '../src/variants/rules/variant-day.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';

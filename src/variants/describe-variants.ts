@@ -1,9 +1,9 @@
 /** What a comparison of variants says, as sentences for people and as JSON. */
 import { count } from '../console/format.ts';
+import type { SummedRatio } from '../stats/session-sums.ts';
 import { percent } from '../text/spelling.ts';
 import { type ArmComparison, FALSE_CALLS, type Split, type VariantVerdict } from './rules/compare-arms.ts';
 import type { VariantMeasure } from './rules/measures.ts';
-import type { ArmRatio } from './rules/session-sums.ts';
 import type { VariantReport } from './variants-reads.ts';
 
 export const measureTitles: Readonly<Record<VariantMeasure, string>> = {
@@ -49,7 +49,7 @@ export function leftOutSentences({ mixed, unnamed, plan }: VariantReport): strin
   ];
 }
 
-const ratioJson = (ratio: ArmRatio | null) =>
+const ratioJson = (ratio: SummedRatio | null) =>
   ratio === null ? null : { value: ratio.value, standard_error: Math.sqrt(ratio.variance), n: ratio.sessions };
 
 function comparisonJson({ measure, verdict, control, arm, difference, calledOn }: ArmComparison) {

@@ -5,7 +5,7 @@ import { rateFor } from '../live/rules/sampling/decision.ts';
 import type { LiveWindow, WindowQuery } from '../live/sql/live-windows.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import type { VariantDeps, VariantPlan } from './plan.ts';
-import { sumDay, type VariantGrade, type VariantQuery } from './rules/session-sums.ts';
+import { sumDay, type VariantGrade, type VariantQuery } from './rules/variant-day.ts';
 
 /** Clicks, opinions and grades that come later are left out, alike for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;

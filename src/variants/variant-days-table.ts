@@ -1,6 +1,6 @@
 /** Days of comparisons of variants in PostgreSQL. */
 import type { Pool } from 'pg';
-import type { VariantDay } from './rules/session-sums.ts';
+import type { VariantDay } from './rules/variant-day.ts';
 
 /** Names whose days they are. */
 export interface VariantKey {

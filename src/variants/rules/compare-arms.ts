@@ -1,8 +1,9 @@
 /** Days of a comparison -> whether the split is what was declared, and then what is better or worse. */
-import { type Interval } from '../../stats/intervals.ts';
+import type { Interval } from '../../stats/intervals.ts';
 import { logShareEvidence, normalMixtureInterval } from '../../stats/sequential.ts';
+import { addSums, ratioOf, type SessionSums, type SummedRatio } from '../../stats/session-sums.ts';
 import type { VariantMeasure } from './measures.ts';
-import { type ArmRatio, addSums, ratioOf, type SessionSums, type VariantDay } from './session-sums.ts';
+import type { VariantDay } from './variant-day.ts';
 
 export interface VariantDesign {
   /** The others are held against the first. */
@@ -24,8 +25,8 @@ export type VariantVerdict = (typeof variantVerdicts)[number];
 export interface ArmComparison {
   readonly measure: VariantMeasure;
   readonly verdict: VariantVerdict;
-  readonly control: ArmRatio | null;
-  readonly arm: ArmRatio | null;
+  readonly control: SummedRatio | null;
+  readonly arm: SummedRatio | null;
   /** Of the arm less the first, with bounds that hold whenever somebody looks; null where too little is known. */
   readonly difference: ({ readonly value: number } & Interval) | null;
   /** Day after which it was called; null while it is not. */
@@ -149,8 +150,8 @@ function compareArm(days: readonly VariantDay[], { control, name, measure, alpha
 
 /** Null while either side tells too little of its spread. */
 function differenceOf(
-  control: ArmRatio | null,
-  arm: ArmRatio | null,
+  control: SummedRatio | null,
+  arm: SummedRatio | null,
   scale: number,
   alpha: number,
 ): ArmComparison['difference'] {

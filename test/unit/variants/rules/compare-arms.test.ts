@@ -1,7 +1,7 @@
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareArms, levelOf, type VariantDesign } from '../../../../src/variants/rules/compare-arms.ts';
-import type { VariantDay } from '../../../../src/variants/rules/session-sums.ts';
+import type { VariantDay } from '../../../../src/variants/rules/variant-day.ts';
 
 const design: VariantDesign = {
   arms: [

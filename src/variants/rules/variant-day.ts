@@ -1,5 +1,6 @@
 /** A day of live queries -> sums over its sessions, of which ratios and their variance are made. */
-import type { VariantMeasure } from './measures.ts';
+import { type SessionSums, type SessionTerm, sumSessions } from '../../stats/session-sums.ts';
+import { type VariantMeasure, variantMeasures } from './measures.ts';
 
 /** A live query of the comparison, with what its users made of it. */
 export interface VariantQuery {
@@ -25,12 +26,6 @@ export interface VariantGrade {
   readonly score: number;
 }
 
-/**
- * Over sessions, of weighted sums x of the numerators and y of the denominators:
- * n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy. They add up over days.
- */
-export type SessionSums = readonly number[];
-
 export interface ArmDay {
   /** Sessions that chance alone kept, alike in every arm: those whose split is known. */
   readonly sessions: number;
@@ -50,7 +45,7 @@ interface Session {
   readonly variant: string;
   isMixed: boolean;
   readonly isByChance: boolean;
-  readonly terms: Map<VariantMeasure, [x: number, y: number]>;
+  readonly terms: (SessionTerm & { readonly measure: VariantMeasure })[];
 }
 
 /**
@@ -67,24 +62,25 @@ export function sumDay(
 ): VariantDay {
   const sessions = new Map<number, Session>();
   for (const query of queries) {
-    const session = sessionOf(sessions, query);
+    const { terms } = sessionOf(sessions, query);
+    const { cluster } = query;
     const weight = 1 / query.probability;
-    add(session, 'clicked_queries', query.isClicked ? weight : 0, weight);
+    terms.push({ measure: 'clicked_queries', cluster, x: query.isClicked ? weight : 0, y: weight });
     const opinions = query.positive + query.negative;
-    if (opinions > 0) add(session, 'positive_feedback', weight * query.positive, weight * opinions);
+    if (opinions > 0)
+      terms.push({ measure: 'positive_feedback', cluster, x: weight * query.positive, y: weight * opinions });
   }
   for (const { probability, score, ...query } of grades) {
-    add(sessionOf(sessions, { ...query, leastProbability: 0 }), 'relevance', score / probability, 1 / probability);
+    const { terms } = sessionOf(sessions, { ...query, leastProbability: 0 });
+    terms.push({ measure: 'relevance', cluster: query.cluster, x: score / probability, y: 1 / probability });
   }
   const known = [...sessions.values()].filter(({ isMixed }) => !isMixed);
   const armOf = (name: string): ArmDay => {
     const own = known.filter(({ variant }) => variant === name);
-    const measures: Partial<Record<VariantMeasure, number[]>> = {};
-    for (const { terms } of own) {
-      for (const [measure, [x, y]] of terms) {
-        const sums = (measures[measure] ??= Array.from({ length: SUMS }, () => 0));
-        for (const [place, value] of powersOf(x, y).entries()) sums[place] = (sums[place] ?? 0) + value;
-      }
+    const measures: Partial<Record<VariantMeasure, SessionSums>> = {};
+    for (const measure of variantMeasures) {
+      const terms = own.flatMap((session) => session.terms.filter((term) => term.measure === measure));
+      if (terms.length > 0) measures[measure] = sumSessions(terms);
     }
     return { sessions: own.filter(({ isByChance }) => isByChance).length, measures };
   };
@@ -104,57 +100,9 @@ function sessionOf(
     variant,
     isMixed: false,
     isByChance: cluster < leastProbability,
-    terms: new Map(),
+    terms: [],
   };
   sessions.set(cluster, session);
   if (session.variant !== variant) session.isMixed = true;
   return session;
-}
-
-function add({ terms }: Session, measure: VariantMeasure, x: number, y: number): void {
-  const [before, below] = terms.get(measure) ?? [0, 0];
-  terms.set(measure, [before + x, below + y]);
-}
-
-const SUMS = 11;
-
-function powersOf(x: number, y: number): readonly number[] {
-  const [xx, xy, yy] = [x * x, x * y, y * y];
-  return [1, x, y, xx, xy, yy, xx * xx, xx * xy, xx * yy, xy * yy, yy * yy];
-}
-
-/** @returns sums of no session for none */
-export function addSums(days: readonly SessionSums[]): SessionSums {
-  return Array.from({ length: SUMS }, (_, place) => days.reduce((total, sums) => total + (sums[place] ?? 0), 0));
-}
-
-export interface ArmRatio {
-  readonly value: number;
-  /** Of `value`; 0 where no session differs from the others. */
-  readonly variance: number;
-  /** Satterthwaite's of the variance: few when few sessions make it up, however many others there are. */
-  readonly degreesOfFreedom: number;
-  readonly sessions: number;
-}
-
-/** Of squares below this share of their parts only rounding is left. */
-const ROUNDING = 1e-9;
-
-/**
- * The ratio of the sums with its variance over sessions, as `sessionRatio` has it of single sessions; null without any.
- */
-export function ratioOf(sums: SessionSums): ArmRatio | null {
-  const [n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0, xxxx = 0, xxxy = 0, xxyy = 0, xyyy = 0, yyyy = 0] = sums;
-  if (n === 0 || y <= 0) return null;
-  const value = x / y;
-  const squares = xx - 2 * value * xy + value ** 2 * yy;
-  const fourths = xxxx - 4 * value * xxxy + 6 * value ** 2 * xxyy - 4 * value ** 3 * xyyy + value ** 4 * yyyy;
-  if (n < 2 || squares <= ROUNDING * yy || fourths <= 0)
-    return { value, variance: 0, degreesOfFreedom: 0, sessions: n };
-  return {
-    value,
-    variance: ((n / (n - 1)) * squares) / y ** 2,
-    degreesOfFreedom: Math.min(n - 1, squares ** 2 / fourths),
-    sessions: n,
-  };
 }
