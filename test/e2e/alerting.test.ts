@@ -146,6 +146,7 @@ describe.skipIf(isMissing)('the pager', () => {
         expect([summary, ...chatsOf(stack, summary)]).toEqual([summary, 'firing', 'resolved']);
       return true;
     }, PATIENCE);
+    expect(stack.pages().filter(({ summary }) => !pagers.includes(summary))).toEqual([]);
     expect(stack.pages()).toHaveLength(2 * pagers.length);
     // That this machine is busy with other tests may be told of too: then recalld is late, and nothing of a retriever.
     const others = stack.chats().filter(({ title }) => !chatted.some((summary) => title.endsWith(`: ${summary}`)));
