@@ -44,6 +44,7 @@ const subjects = [
   'density',
   'judging',
   'shadow',
+  'variants',
   'explain',
   'index-truth',
   'checks',

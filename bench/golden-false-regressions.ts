@@ -1,9 +1,10 @@
 /**
  * False regressions of noisy retrievers, and the delay of a true drop.
  *
- *     npx tsx bench/golden-false-regressions.ts [--quick] [--scale N] [--out FILE]
+ *     npx tsx bench/golden-false-regressions.ts [--quick] [--scale N] [--out FILE] [--resume]
  *
- * `--scale 4` takes four times as many streams.
+ * `--scale 4` takes four times as many streams. The file is written after each set of queries; `--resume` keeps the
+ * cells that it has.
  */
 import { pathToFileURL } from 'node:url';
 import {
@@ -17,7 +18,7 @@ import {
 } from './golden/false-regressions.ts';
 import type { NoiseLevel } from './golden/noisy-retriever.ts';
 import { defaultCheck, RERUNS } from './golden/watched-stream.ts';
-import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
+import { commandOf, type Provenance, provenance, readArguments, readResult, writeResult } from './result-file.ts';
 
 export interface GoldenResult {
   readonly provenance: Provenance;
@@ -67,13 +68,15 @@ const changes = [
   { drop: 0.03, churn: 0 },
 ] as const;
 
+/** @param before whose cells are kept */
 export function measureGolden(
   quick: boolean,
   scale: number,
   say: (line: string) => void,
   keep: (result: GoldenResult) => void = () => {},
+  before: GoldenResult | null = null,
 ): GoldenResult {
-  const startedAt = performance.now();
+  const startedAt = performance.now() - 1000 * (before?.provenance.seconds ?? 0);
   const { days, cells, longestDelay: longest, ...plan } = quick ? quickPlan : fullPlan;
   const unchanged: NullCell[] = [];
   const dropped: DropCell[] = [];
@@ -91,6 +94,14 @@ export function measureGolden(
     for (const { queries, reruns, share = 1 } of cells) {
       // What nights do hangs on the nights that are known, not on the reruns.
       if (noise.rebuild !== null && reruns !== RERUNS) continue;
+      const isSame = (cell: NullCell | DropCell): boolean =>
+        cell.noise === noise.name && cell.queries === queries && cell.reruns === reruns;
+      const known = { unchanged: before?.unchanged.filter(isSame), dropped: before?.dropped.filter(isSame) };
+      if (known.unchanged?.length && known.dropped?.length === changes.length) {
+        unchanged.push(...known.unchanged);
+        dropped.push(...known.dropped);
+        continue;
+      }
       // Without noise every stream is the same: nothing happens.
       const streams = isStill(noise) ? Math.ceil(plan.streams / 10) : plan.streams * scale * share;
       const runs = days * RUNS_PER_DAY;
@@ -113,11 +124,13 @@ export function measureGolden(
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { quick, out, scale } = readArguments(process.argv.slice(2), 'golden-false-regressions');
+  const { quick, out, scale, resume } = readArguments(process.argv.slice(2), 'golden-false-regressions');
   // Kept after each cell: the last ones take minutes.
-  const result = measureGolden(quick, scale, say, (part) => {
+  const keep = (part: GoldenResult): void => {
     if (out !== null) writeResult(out, part);
-  });
+  };
+  const before = resume && out !== null ? (readResult(out) as GoldenResult | null) : null;
+  const result = measureGolden(quick, scale, say, keep, before);
   if (out === null) process.stdout.write(`${JSON.stringify(result)}\n`);
 }
 

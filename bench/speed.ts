@@ -3,10 +3,11 @@
  *
  *     npm run bench                          all rows: writes bench/results/speed.json; `npm run gen` then the page
  *     npm run bench -- NAME... [--quick]     some rows, or a hundredth of the work: prints its results
+ *     npm run bench -- NAME... --keep        takes the place of these rows in the results that are there, and says so
  *     npm run bench:check                    fails when a bar is missed in the written results
  */
 import os from 'node:os';
-import { provenance, writeResult } from './result-file.ts';
+import { type Provenance, provenance, readResult, writeResult } from './result-file.ts';
 import { clientCall } from './speed/client-call.ts';
 import { driftPass } from './speed/drift-pass.ts';
 import { evaluation } from './speed/evaluation.ts';
@@ -61,6 +62,17 @@ async function measure(quick: boolean, names: readonly string[]): Promise<SpeedR
   return { provenance: provenance('npm run bench', 1, startedAt), load, rows: measured, curves };
 }
 
+/** The results of before, with these rows in the place of theirs. */
+function keep(before: SpeedResult, { provenance: now, load, rows: measured }: SpeedResult): SpeedResult {
+  const apart = measured.map((row) => ({ ...row, notes: [...row.notes, howApart(row.name, now, load)] }));
+  const kept = before.rows.map((row) => apart.find(({ name }) => name === row.name) ?? row);
+  return { ...before, rows: [...kept, ...apart.filter((row) => !kept.includes(row))] };
+}
+
+function howApart(name: string, { date, machine }: Provenance, load: number): string {
+  return `Measured apart from the other rows, by \`npm run bench -- ${name}\` on ${date}, ${machine}; the load average before was ${round(load)}, which is what others did on the machine.`;
+}
+
 function round(value: number): string {
   return value.toPrecision(value >= 1000 ? Math.ceil(Math.log10(value + 1)) : 3);
 }
@@ -73,6 +85,7 @@ const args = process.argv.slice(2);
 const quick = args.includes('--quick');
 const names = args.filter((arg) => !arg.startsWith('--'));
 const result = await measure(quick, names);
-// A part of the rows, or a hundredth of the work, is no result to keep.
-if (quick || names.length > 0) process.stdout.write(`${JSON.stringify(result)}\n`);
+// A part of the rows, or a hundredth of the work, is no result to keep unless somebody says so.
+if (args.includes('--keep') && !quick) writeResult(speedFile, keep(readResult(speedFile) as SpeedResult, result));
+else if (quick || names.length > 0) process.stdout.write(`${JSON.stringify(result)}\n`);
 else writeResult(speedFile, result);

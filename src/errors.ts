@@ -81,6 +81,7 @@ export const errorTable = {
   runbook_unknown: { kind: 'not_found', meaning: 'No alert has a runbook of that name.' },
   pipeline_unknown: { kind: 'not_found', meaning: 'The config has no pipeline of that name.' },
   shadow_unknown: { kind: 'not_found', meaning: 'The pipeline has no shadow of that name.' },
+  variants_unknown: { kind: 'not_found', meaning: 'The pipeline compares no variants.' },
   topic_unknown: { kind: 'not_found', meaning: 'No uncovered topic has that id.' },
   run_not_completed: {
     kind: 'conflict',

@@ -7,7 +7,7 @@ import {
   judgeRegression,
   type RegressionCheck,
 } from '../../src/checks/rules/regression.ts';
-import { acceptedVariance, CLEAR_P } from '../../src/golden/rules/accepted-differences.ts';
+import { acceptedFallVariance, CLEAR_P } from '../../src/golden/rules/accepted-differences.ts';
 import { storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric, type MetricComparison, rerunNoiseP } from '../../src/golden/rules/compare-metric.ts';
 import { type Expected, knownVariance } from '../../src/golden/rules/known-noise.ts';
@@ -163,7 +163,7 @@ function standardOf(
   least: number,
 ): Standard {
   const known = expected === null || noise === null ? null : knownVariance(noise, expected, baseline.length, least);
-  const variance = known ?? acceptedVariance(expected?.accepted ?? []) ?? 0;
+  const variance = known ?? acceptedFallVariance(expected?.accepted ?? []) ?? 0;
   return {
     expected,
     isKnown: known !== null,

@@ -9,30 +9,48 @@ export interface Load {
   readonly seconds: number;
   /** Pause of a connection between an answer and its next request. */
   readonly pauseMs?: number;
+  /** Answers of 503 are counted, and their connection goes on after a pause; else they end the load. */
+  readonly mayShed?: boolean;
   readonly body: () => string;
 }
 
 export interface LoadResult {
   readonly requestsPerSecond: number;
+  /** Answers of 202. */
+  readonly accepted: number;
+  /** Answers of 503. */
+  readonly shed: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** @throws Error when an answer is not 202 */
+interface Tally {
+  /** Of answers of 202. */
+  readonly latencies: RecordableHistogram;
+  shed: number;
+}
+
+/** After 503; what Retry-After asks for would be no flood. */
+const SHED_PAUSE_MS = 100;
+
+/** @throws Error when an answer is neither 202 nor one of `mayShed` */
 export async function sendLoad(load: Load): Promise<LoadResult> {
-  const latencies = createHistogram();
+  const tally: Tally = { latencies: createHistogram(), shed: 0 };
+  const { latencies } = tally;
   const until = performance.now() + load.seconds * 1000;
   const startedAt = performance.now();
-  await Promise.all(Array.from({ length: load.connections }, () => useConnection(load, until, latencies)));
+  await Promise.all(Array.from({ length: load.connections }, () => useConnection(load, until, tally)));
   const seconds = (performance.now() - startedAt) / 1000;
   return {
     requestsPerSecond: latencies.count / seconds,
+    accepted: latencies.count,
+    shed: tally.shed,
     p50Ms: latencies.percentile(50) / 1e3,
     p99Ms: latencies.percentile(99) / 1e3,
   };
 }
 
-function useConnection(load: Load, until: number, latencies: RecordableHistogram): Promise<void> {
+function useConnection(load: Load, until: number, tally: Tally): Promise<void> {
   const { hostname, port } = new URL(load.url);
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host: hostname, port: Number(port), noDelay: true });
@@ -54,15 +72,18 @@ function useConnection(load: Load, until: number, latencies: RecordableHistogram
       received += chunk;
       const end = endOfAnswer(received);
       if (end === null) return;
-      if (!received.startsWith('HTTP/1.1 202')) {
+      const isShed = load.mayShed === true && received.startsWith('HTTP/1.1 503');
+      if (!isShed && !received.startsWith('HTTP/1.1 202')) {
         socket.destroy();
         reject(new Error(`The server answers ${received.slice(0, 500)}`));
         return;
       }
       received = received.slice(end);
-      latencies.record(Math.max(1, Math.round((performance.now() - sentAt) * 1e3)));
-      if (load.pauseMs === undefined) send();
-      else setTimeout(send, load.pauseMs);
+      if (isShed) tally.shed += 1;
+      else tally.latencies.record(Math.max(1, Math.round((performance.now() - sentAt) * 1e3)));
+      const pauseMs = isShed ? SHED_PAUSE_MS : load.pauseMs;
+      if (pauseMs === undefined) send();
+      else setTimeout(send, pauseMs);
     });
   });
 }

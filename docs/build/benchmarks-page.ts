@@ -1,5 +1,7 @@
 /** The page of benchmarks, from the results of the last full run. */
 import { existsSync, readFileSync } from 'node:fs';
+import { readResult } from '../../bench/result-file.ts';
+import { type IngestMemoryResult, memoryFile } from '../../bench/speed/memory-result.ts';
 import { type Curve, type SpeedResult, speedFile } from '../../bench/speed/result.ts';
 import { type Bar, type Figure, isMet, type RowResult } from '../../bench/speed/row.ts';
 import { generatedPage, type Page, table } from './page.ts';
@@ -10,7 +12,7 @@ export function benchmarksPages(): Page[] {
   const { provenance, load, rows, curves } = JSON.parse(readFileSync(speedFile, 'utf8')) as SpeedResult;
   const page = generatedPage(
     'docs/benchmarks.md',
-    ['bench/results/speed.json'],
+    ['bench/results/speed.json', 'bench/results/ingest-memory.json'],
     [
       '# Benchmarks',
       `Measured by \`${provenance.command}\` on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}, in ${Math.round(provenance.seconds / 60)} minutes; the load average before was ${number(load)}. What recalld is compared with ran in the same rounds, so ratios tell more than figures. \`npm run bench:check\` fails when a bar is missed; \`npm run bench -- NAME\` measures one row again.`,
@@ -19,10 +21,30 @@ export function benchmarksPages(): Page[] {
       '## How cost grows',
       'The exponent x is that of cost = constant x size^x over the sizes that were measured: 1 doubles the cost with the size, 0 leaves it.',
       table(['what', 'grows with', 'measured', 'exponent', 'in words'], curves.map(curveCells)),
-      'The memory of the daemon over a long time is the subject of its own measurement, `npx tsx bench/ingest-memory.ts`.',
+      ...memorySection(),
     ],
   );
   return [page];
+}
+
+/** Nothing before there is a result. */
+function memorySection(): string[] {
+  const result = readResult(memoryFile) as IngestMemoryResult | null;
+  if (result === null) return [];
+  const { provenance, load, idleMb, promisedMb, phases, accepted, counted } = result;
+  const rows = phases.map(({ what, queriesPerSecond, shed, residentMb, peakMb }) => [
+    what,
+    `${number(queriesPerSecond)} queries/s`,
+    String(shed),
+    residentMb.join(' '),
+    `${peakMb} MB`,
+  ]);
+  return [
+    '## Memory under flood',
+    `Resident set of one process that is sent more than it takes, PostgreSQL apart: \`${provenance.command}\` on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}; the load average before was ${number(load)}. It was ${idleMb} MB before, and ${promisedMb} MB are promised.`,
+    table(['sent', 'answered 202', 'requests answered 503', 'MB after each tenth of the time', 'at most'], rows),
+    `${accepted} queries were answered 202, and the database has counted ${counted}.`,
+  ];
 }
 
 function rowSections({ row, name, figures, bars, notes, profile = [] }: RowResult): string[] {

@@ -1,6 +1,6 @@
 /** docs/calibration.md: what the simulations of false alarms and delays came to. */
 import path from 'node:path';
-import type { CoverageResult, CoveredCell } from '../../bench/bound-coverage.ts';
+import { type CoverageResult, type CoveredCell, LEAST_COVERAGE, TIMES_ANEW } from '../../bench/bound-coverage.ts';
 import { rateWithBounds } from '../../bench/bounds.ts';
 import type { ChangeCell, LevelDelays, QuietCell } from '../../bench/density/cells.ts';
 import type { DensityResult } from '../../bench/density-calibration.ts';
@@ -13,9 +13,12 @@ import type { CeilingResult } from '../../bench/judging-ceiling.ts';
 import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
 import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
 import { type Provenance, readResult } from '../../bench/result-file.ts';
+import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
+import type { VariantResult } from '../../bench/variant-reports.ts';
 import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
-import { shadowParagraphs } from './calibration-shadows.ts';
+import { relevanceParagraphs, shadowParagraphs } from './calibration-shadows.ts';
+import { variantParagraphs } from './calibration-variants.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 const results = path.resolve(import.meta.dirname, '../../bench/results');
@@ -32,6 +35,8 @@ export function calibrationPage(): Page {
   const drops = readResult(path.join(results, 'judging-drops.json')) as DropsResult;
   const unseen = readResult(path.join(results, 'judging-drops-unseen.json')) as DropsResult;
   const shadows = readResult(path.join(results, 'shadow-reports.json')) as ShadowResult;
+  const relevance = readResult(path.join(results, 'shadow-relevance.json')) as ShadowRelevanceResult;
+  const variants = readResult(path.join(results, 'variant-reports.json')) as VariantResult;
   return generatedPage(
     'docs/calibration.md',
     ['bench/results'],
@@ -47,14 +52,15 @@ export function calibrationPage(): Page {
       ...dropParagraphs(drops, unseen),
       ...shadowParagraphs(shadows),
       measuredBy(shadows.provenance),
+      ...relevanceParagraphs(relevance),
+      measuredBy(relevance.provenance),
+      ...variantParagraphs(variants),
+      measuredBy(variants.provenance),
     ],
   );
 }
 
-/** Share of the draws in which 95 % bounds are to hold the truth at least, in every world. */
-const LEAST_COVERAGE = 0.93;
-
-function boundParagraphs({ provenance, cells }: CoverageResult): string[] {
+function boundParagraphs({ provenance, cells, drawnAnew }: CoverageResult): string[] {
   const rows = [...new Set(cells.map(({ bound }) => bound))].map((bound) => {
     const worlds = cells.filter((cell) => cell.bound === bound);
     const worst = worlds.reduce((a, b) => (b.coverage.share < a.coverage.share ? b : a));
@@ -63,7 +69,7 @@ function boundParagraphs({ provenance, cells }: CoverageResult): string[] {
   const short = cells.filter(({ coverage }) => coverage.share < LEAST_COVERAGE);
   return [
     '## How often bounds hold',
-    `Of everything that is exported with 95 % bounds: how often they hold the truth, in the worst of the simulated worlds of its kind. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(LEAST_COVERAGE)}.` : `Below ${percent(LEAST_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`} Bounds of the number of live queries are for those that came; all others are for the questions, users and sessions that might have come as well.`,
+    `Of everything that is exported with 95 % bounds: how often they hold the truth, in the worst of the simulated worlds of its kind. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(LEAST_COVERAGE)}.` : `Below ${percent(LEAST_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${drawnAnew.length === 0 ? '' : ` Where one came below in its first draws, all worlds of the kind were drawn anew, ${TIMES_ANEW} times as often: ${drawnAnew.join(', ')}.`} Bounds of the number of live queries are for those that came; all others are for the questions, users and sessions that might have come as well.`,
     table(['Bounds', 'Worlds', 'Hold the truth in', 'Worst world'], rows),
     measuredBy(provenance),
   ];

@@ -3,6 +3,7 @@ export const configExample = `server:
   host: 127.0.0.1             # 0.0.0.0 to be reached from other machines
   port: 8321                  # 0 takes a free one
   max_requests_per_minute: 60000   # of one API key, or of one address without a good one
+  max_under_way_mb: 128       # what requests under way may hold together; beyond it 503
   trusted_proxies: [10.0.0.0/8]    # whose X-Forwarded-For says who calls
   shutdown_seconds: 30        # longest that a stop takes
   metrics_port: null          # a port of its own for /metrics, /livez and /readyz
@@ -161,6 +162,14 @@ pipelines:
         cost_per_call: 0.0004 # US dollars
         difference: 0.03      # of nDCG, that is to be found
         chunk_separator: "#"  # ids of chunks are cut before it; left out, ids are compared as they are
+
+    variants:                 # what the service serves to some users and not to others; left out, nothing is compared
+      tag: variant            # tag of live queries whose value names the arm
+      arms:                   # the others are held against the first
+        - {name: current, share: 9}
+        - {name: reranked, share: 1}
+      since: 2026-11-16       # first day that counts; left out, as far back as live queries are kept
+      difference: 0.02        # of a ratio, that matters
 
     index:                    # what the store should hold; left out, nobody looks
       manifest:

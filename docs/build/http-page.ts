@@ -15,8 +15,8 @@ const rules = `JSON in and out, names in snake case, times in RFC 3339. \`/opena
 - **Old values** are withheld: a score or measurement older than three intervals of its schedule is null, and says that
   it is too old. What is withheld is never shown as \`ok\`.
 - **Request ids.** \`X-Request-Id\` is taken over from the request, or made, and comes back with every answer.
-- **Limits.** At most 32 MB in a body, and \`server.max_requests_per_minute\` for each key, or for each address without a
-  good one. An address that sends 20 different wrong keys within a minute gets 429 for the next one, and is not looked
+- **Limits.** At most 32 MB in a body, \`server.max_under_way_mb\` for all requests that are under way together, and
+  \`server.max_requests_per_minute\` for each key, or for each address without a good one. An address that sends 20 different wrong keys within a minute gets 429 for the next one, and is not looked
   up; keys that worked before go on. 429 and 503 come with \`Retry-After\`.`;
 
 const example = `\`\`\`sh

@@ -94,8 +94,18 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'judge import': { is: 'object', keys: ['accepted', 'rejected'] },
   'shadow report': {
     is: 'object',
-    keys: ['pipeline', 'shadow', 'verdict', 'explanation', 'difference', 'golden', 'live', 'calls'],
+    keys: ['pipeline', 'shadow', 'verdict', 'explanation', 'difference', 'golden', 'judged', 'live', 'calls'],
     more: 'As `GET /v1/shadows` gives it.',
+  },
+  'variants report': {
+    is: 'object',
+    keys: ['pipeline', 'tag', 'first_day', 'last_day', 'split', 'control', 'difference', 'confidence', 'arms'],
+    more: 'As `GET /v1/variants` gives it.',
+  },
+  'topics complaints': {
+    is: 'object',
+    keys: ['pipeline', 'days', 'negative_sessions', 'other_sessions', 'lacking', 'topics'],
+    more: '`why` of a topic is null without `--why`; `lacking` says of which side (`negative`, `others`) there is too little.',
   },
   'golden import': { is: 'object', keys: [...set, 'created', 'warnings', 'power'] },
   'golden export': { is: 'object', keys: [...set, 'files'] },

@@ -1,6 +1,6 @@
 /** Who calls: bearer API keys, what they may do, and how often. */
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify';
 import { RecalldError } from '../errors.ts';
 import { operationPaths } from '../http/operations.ts';
 import type { Logger } from '../logger.ts';
@@ -60,15 +60,32 @@ export async function identifyCallers(
   maxRequestsPerMinute: number,
 ): Promise<void> {
   app.decorateRequest('apiKey', null);
-  app.addHook('onRequest', async (request) => {
+  const identify = async (request: FastifyRequest, text: string, done: (error?: Error) => void): Promise<void> => {
+    let failure: Error | undefined;
+    try {
+      request.apiKey = (text === '' ? null : await checkKey(text, addressOf(request))) ?? 'unknown';
+    } catch (error) {
+      failure = error as Error;
+    }
+    done(failure);
+  };
+  // Without a promise where nobody has to be asked: each costs every request.
+  app.addHook('onRequest', (request, _reply, done) => {
     const text = request.routeOptions.url?.startsWith('/v1/') === true ? bearerOf(request) : null;
-    if (text !== null) request.apiKey = (text === '' ? null : await checkKey(text, addressOf(request))) ?? 'unknown';
+    if (text === null) done();
+    else void identify(request, text, done);
   });
   await app.register(rateLimit, {
     global: false,
     max: maxRequestsPerMinute,
     timeWindow: 60_000,
     cache: MOST_COUNTED,
+    // Those who stay within it need not be told with each answer.
+    addHeadersOnExceeding: {
+      'x-ratelimit-limit': false,
+      'x-ratelimit-remaining': false,
+      'x-ratelimit-reset': false,
+    },
     keyGenerator: (request) => {
       const key = goodKeyOf(request);
       return key === null ? `address ${addressOf(request)}` : `key ${key.id}`;
@@ -92,24 +109,26 @@ export async function identifyCallers(
  * A hook that lets a request through when its key has the scope. A key that is sent must be right even where none is
  * needed. It runs before a byte of the body is read.
  */
-export function requireScope(scope: ApiScope, { optional }: AuthenticationSettings) {
-  return async ({ apiKey }: FastifyRequest): Promise<void> => {
+export function requireScope(scope: ApiScope, { optional }: AuthenticationSettings): preParsingHookHandler {
+  return ({ apiKey }, _reply, payload, done) => {
     if (apiKey === null) {
-      if (optional) return;
-      throw new RecalldError(
-        'key_missing',
-        `This call needs an API key with scope ${scope}: send "Authorization: Bearer KEY"; \`recalld keys create\` makes one.`,
-      );
+      if (optional) return done(null, payload);
+      const message = `This call needs an API key with scope ${scope}: send "Authorization: Bearer KEY"; \`recalld keys create\` makes one.`;
+      return done(new RecalldError('key_missing', message));
     }
-    if (apiKey === 'unknown') throw new RecalldError('key_invalid', 'The API key is unknown or revoked.');
-    assertAllows(apiKey, scope, 'this call needs');
+    if (apiKey === 'unknown') return done(new RecalldError('key_invalid', 'The API key is unknown or revoked.'));
+    if (!allows(apiKey.scopes, scope)) return done(lacks(apiKey, scope, 'this call needs'));
+    done(null, payload);
   };
 }
 
 /** @throws RecalldError key_lacks_scope */
-export function assertAllows({ name, scopes }: ApiKey, scope: ApiScope, needs: string): void {
-  if (allows(scopes, scope)) return;
-  throw new RecalldError('key_lacks_scope', `The API key "${name}" has no scope ${scope}, which ${needs}.`);
+export function assertAllows(key: ApiKey, scope: ApiScope, needs: string): void {
+  if (!allows(key.scopes, scope)) throw lacks(key, scope, needs);
+}
+
+function lacks({ name }: ApiKey, scope: ApiScope, needs: string): RecalldError {
+  return new RecalldError('key_lacks_scope', `The API key "${name}" has no scope ${scope}, which ${needs}.`);
 }
 
 /** Whether a request carries a good key, and is not let through because none is needed. */

@@ -37,9 +37,14 @@ function refusalOf(headers: IncomingHttpHeaders): RecalldError | undefined {
   return undefined;
 }
 
-/** Nearly every call writes the name as it is here, and need not be parsed. */
+let lastLocal = '';
+
+/** Nearly every call names it as the one before did. */
 function isLocalHost(host: string): boolean {
-  return localNames.has(host.replace(/:\d+$/, '')) || isLocal(`http://${host}`);
+  if (host === lastLocal) return true;
+  if (!isLocal(`http://${host}`)) return false;
+  lastLocal = host;
+  return true;
 }
 
 function isLocal(address: string): boolean {

@@ -32,7 +32,9 @@ import { createLiveWindows } from '../live/sql/live-windows.ts';
 import { createTrafficReads } from '../live/sql/traffic-reads.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { createNotifications } from '../notifications/notifications.ts';
+import { createRelevanceTables, type RelevanceTables } from '../shadow/relevance-tables.ts';
 import { createShadowTables, type ShadowTables } from '../shadow/shadow-tables.ts';
+import { createVariantDaysTable, type VariantDaysTable } from '../variants/variant-days-table.ts';
 
 /** Names this process among those that share the database. */
 export const replica = `${hostname()}-${process.pid}`;
@@ -70,6 +72,8 @@ export interface Tables {
   readonly evaluations: EvaluationTable;
   readonly reviews: ReviewQueue;
   readonly shadows: ShadowTables;
+  readonly variantDays: VariantDaysTable;
+  readonly relevance: RelevanceTables;
   readonly checkStore: ReturnType<typeof createCheckStore>;
   readonly incidents: ReturnType<typeof createIncidents>;
   readonly notifications: ReturnType<typeof createNotifications>;
@@ -120,6 +124,8 @@ function tablesOf(pool: Pool): Tables {
     evaluations: createEvaluationTable(pool),
     reviews: createReviewQueue(pool),
     shadows: createShadowTables(pool),
+    variantDays: createVariantDaysTable(pool),
+    relevance: createRelevanceTables(pool),
     checkStore: createCheckStore(pool),
     incidents: createIncidents(pool),
     notifications: createNotifications(pool),

@@ -29,6 +29,7 @@ import { createSchedule, type Schedule } from '../queue/node-cron.ts';
 import { readShadowGauges } from '../shadow/gauges.ts';
 import { readStoredGauges } from '../status/publish.ts';
 import { systemClock } from '../system-clock.ts';
+import { createVariantPlans, type VariantPlan } from '../variants/plan.ts';
 import { createComputePool } from './compute/compute-pool.ts';
 import type { Config } from './config/schema.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -77,6 +78,8 @@ export interface Dependencies extends Database {
   readonly indexPlans: readonly IndexPlan[];
   /** How the live traffic of those with `judged` is judged. */
   readonly judgingPlans: readonly JudgingPlan[];
+  /** How the variants of those with `variants` are compared. */
+  readonly variantPlans: readonly VariantPlan[];
   readonly compute: Compute;
   /** Where metrics and events are sent; null: nowhere. */
   readonly otlp: OtlpEndpoint | null;
@@ -167,6 +170,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     densityPlans,
     judgingPlans,
     indexPlans,
+    variantPlans: createVariantPlans(config),
     compute,
     otlp,
     receivers,

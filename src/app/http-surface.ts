@@ -48,13 +48,17 @@ export async function showFace(
   const readiness = async (): Promise<Readiness> =>
     phase === 'ready' ? askServices() : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
   const onShed: HttpDeps['onShed'] = (reason) => exporter.meter.increment('recalld_ingest_shed_total', { reason });
+  const memory = createMemoryBudget(dependencies.config.server.max_under_way_mb * 1024 * 1024);
+  const showPeak = setInterval(() => exporter.meter.set('recalld_requests_under_way_bytes', {}, memory.peak()), 1000);
+  showPeak.unref();
+  cleanups.defer('watch over the requests under way', async () => clearInterval(showPeak));
   const api = withApi ? await createApi(dependencies, onShed, cleanups) : null;
   const servers = await listen(dependencies.config, cleanups, {
     logger,
     version,
     trustedProxies: dependencies.config.server.trusted_proxies,
     operations: { metrics: exporter, readiness },
-    memory: createMemoryBudget(),
+    memory,
     api,
     outageOf: (error) => outageOf(storage.pool.options, error),
     onShed,
@@ -110,6 +114,9 @@ async function createApi(
     spending: dependencies.spending,
     reviews: dependencies.reviews,
     shadows: dependencies.shadows,
+    variantDays: dependencies.reads.variantDays,
+    variantPlans: dependencies.variantPlans,
+    relevance: dependencies.relevance,
     ticks: dependencies.ticks,
     pipelines: dependencies.pipelines,
     otlp: createOtlpReceiver(config, ingest, meter, cleanups),

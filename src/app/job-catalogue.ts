@@ -8,6 +8,7 @@ import { type IndexJobDeps, indexJobs } from '../index-truth/index-jobs.ts';
 import { type LiveJobDeps, liveJobs } from '../live/live-jobs.ts';
 import { type ProbeJobDeps, probeJobs } from '../probes/probe-jobs.ts';
 import type { JobDefinition } from '../queue/job-queue.ts';
+import { type VariantJobDeps, variantJobs } from '../variants/variant-jobs.ts';
 
 /** What all of their handlers work with. */
 export type JobDeps = CheckJobDeps &
@@ -16,7 +17,8 @@ export type JobDeps = CheckJobDeps &
   GoldenJobDeps &
   IndexJobDeps &
   LiveJobDeps &
-  ProbeJobDeps;
+  ProbeJobDeps &
+  VariantJobDeps;
 
 export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
   ...goldenJobs,
@@ -24,6 +26,7 @@ export const jobCatalogue: readonly JobDefinition<JobDeps>[] = [
   ...probeJobs,
   ...densityJobs,
   ...indexJobs,
+  ...variantJobs,
   ...diagnosisJobs,
   evaluateChecksJob,
 ];

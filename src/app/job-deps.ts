@@ -10,6 +10,8 @@ import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live
 import { notify } from '../notifications/notify.ts';
 import { followWithShadows } from '../shadow/ask-golden.ts';
 import { askShadows } from '../shadow/ask-live.ts';
+import { judgeShadows } from '../shadow/judge-shadows.ts';
+import { sumDays } from '../variants/sum-days.ts';
 import { alertSummaries } from './alerts/rule-catalogue.ts';
 import { replica } from './database.ts';
 import { type Dependencies, feedbackSources } from './dependencies.ts';
@@ -51,6 +53,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
   const meter = dependencies.exporter.meter;
   const retentionDays = new Map(config.pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
   const asking = { ...dependencies, statistics, meter, retentionDays, newRunId, resume, holder: replica };
+  const summing = { ...dependencies, measurementRetentionDays: config.storage.measurement_retention_days };
   return {
     sets,
     runs,
@@ -90,11 +93,17 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
     diagnose: dependencies,
     indexTruth: dependencies,
     indexPlans: dependencies.indexPlans,
+    async sumVariantDays(signal) {
+      for (const plan of dependencies.variantPlans) await sumDays(summing, plan, signal);
+    },
     notify: (signal) => notify(notifications, signal),
     probes,
     askShadows: (signal) => askShadows(asking, signal),
     followWithShadows: (run, pipeline, signal) => followWithShadows(asking, run, pipeline, signal),
-    judge: (signal) => judgeLiveTraffic(judging, dependencies.judgingPlans, signal),
+    async judge(signal) {
+      await judgeLiveTraffic(judging, dependencies.judgingPlans, signal);
+      await judgeShadows({ ...judging, holder: replica }, dependencies.judgingPlans, signal);
+    },
     snapshots: {
       ...probes,
       snapshots: density.tables.snapshots,

@@ -79,6 +79,7 @@ function createParts(
 function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Logger): Shadow {
   const { name, retriever, vector_store = pipeline.vector_store, embedder = pipeline.embedder } = shadow;
   const { chunk_separator: chunkSeparator } = shadow;
+  const { judged } = pipeline;
   const own = { retriever, vector_store, embedder, privacy: pipeline.privacy };
   const parts = createParts(own, `shadow (${name}).vector_store`, logger);
   // Without what sounds like a secret: another key is no other index.
@@ -93,6 +94,7 @@ function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Lo
     costPerCall: shadow.cost_per_call,
     difference: shadow.difference,
     chunkSeparator,
+    judgedDepth: judged === undefined || judged.judge.kind === 'none' || shadow.live_rate === 0 ? null : judged.depth,
     asked: {
       name: shadowPipelineName(pipeline.name, name),
       retriever: parts.retriever,

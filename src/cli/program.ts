@@ -65,6 +65,10 @@ const commands: Readonly<Record<string, TopCommand>> = {
     does: "Retrievers that may take the place of a pipeline's own.",
     load: async () => (await import('../shadow/shadow-command.ts')).shadowCommand,
   },
+  variants: {
+    does: 'Variants of the service, by what users make of them.',
+    load: async () => (await import('../variants/variants-command.ts')).variantsCommand,
+  },
   keys: {
     does: 'API keys of the HTTP API.',
     load: async () => (await import('../access/keys-commands.ts')).keysCommand,

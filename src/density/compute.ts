@@ -3,6 +3,7 @@ import type { ThreadPool } from '../threads/thread-pool.ts';
 import type { Matrix } from '../vector/matrix.ts';
 import { type BaselineSettings, buildBaseline, type FrozenBaseline } from './rules/baseline.ts';
 import { familiarity, novelBelow } from './rules/cause.ts';
+import { complaintTopics, type RatedQuery } from './rules/complaint-topics.ts';
 import { findTopics, type TopicBaseline } from './rules/find-topics.ts';
 import { measureWindow } from './rules/measure-window.ts';
 import type { BaselineScores, VectorisedQueries } from './rules/query-score.ts';
@@ -25,6 +26,7 @@ export const densityTasks = {
   },
   findTopics: (input: { traffic: VectorisedQueries; baseline: TopicBaseline }) =>
     findTopics(input.traffic.queries, input.traffic.vectors, input.baseline, CLUSTER_SEED),
+  findComplaints: (input: VectorisedComplaints) => complaintTopics(input.queries, input.vectors, CLUSTER_SEED),
   describeStore: (input: { sample: Matrix; queries: Matrix; weights: Float64Array }) => {
     const snapshot = takeStoreSnapshot(input.sample, CLUSTER_SEED);
     if (snapshot === null) return null;
@@ -32,6 +34,12 @@ export const densityTasks = {
     return { snapshot, traffic };
   },
 } as const;
+
+/** Queries with and without negative feedback, one per row of the vectors. */
+export interface VectorisedComplaints {
+  readonly queries: readonly RatedQuery[];
+  readonly vectors: Matrix;
+}
 
 type WindowBaseline = Pick<FrozenBaseline, 'regions' | 'scores'>;
 
@@ -55,6 +63,8 @@ export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
     /** @throws RangeError when the vectors have another dimension than the baseline */
     findTopics: (traffic: VectorisedQueries, baseline: TopicBaseline, signal: AbortSignal) =>
       pool.run('findTopics', { traffic, baseline }, signal),
+
+    findComplaints: (rated: VectorisedComplaints, signal: AbortSignal) => pool.run('findComplaints', rated, signal),
 
     /** What a sample of a store holds, and how that meets what people ask; null when no vector has a direction. */
     describeStore: (

@@ -17,6 +17,7 @@ import { RecalldError } from '../errors.ts';
 import { systemClock } from '../system-clock.ts';
 import { percent } from '../text/spelling.ts';
 import { DAY_MS } from '../time.ts';
+import { complaintsCommand } from './complaints-command.ts';
 import { densityTables } from './dependencies.ts';
 import { describeDensity } from './describe-density.ts';
 import { type DensityAnswer, topicJson } from './http-contract.ts';
@@ -179,7 +180,7 @@ export function topicsCommand(command: Command, signal: AbortSignal): Command {
         ),
     );
   }
-  return command;
+  return command.addCommand(complaintsCommand(signal));
 }
 
 async function list(settings: CommandSettings, { pipeline, all, limit, json }: ListOptions): Promise<void> {

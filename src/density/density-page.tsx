@@ -13,6 +13,8 @@ import type { Incident } from '../diagnosis/rules/incident.ts';
 import { gapWords } from '../measures/rules/measure-table.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
 import type { ReviewedTopic } from '../status/read-review.ts';
+import type { ComplaintsReport } from './complaints-reads.ts';
+import { ComplaintsSection } from './complaints-section.tsx';
 import type { DensityAnswer } from './http-contract.ts';
 import { Topics } from './sections.tsx';
 
@@ -24,6 +26,8 @@ export interface DensityPageData {
   readonly distributions: Distributions | null;
   readonly currentQueries: number;
   readonly topics: readonly ReviewedTopic[];
+  /** Null: nobody looked. */
+  readonly complaints: ComplaintsReport | null;
   readonly showsText: boolean;
   /** Oldest first. */
   readonly deployments: readonly Deployment[];
@@ -118,6 +122,7 @@ export function DensityPage({ frame, data }: { readonly frame: Frame; readonly d
         </div>
       </Section>
       <Topics topics={topics} showsText={showsText} now={now} isWatched={density.phase === 'watching'} />
+      <ComplaintsSection frame={frame} pipeline={density.pipeline} report={data.complaints} showsText={showsText} />
       <Events density={density} />
     </Page>
   );

@@ -14,6 +14,7 @@ import { probeEmbedder, probeStore } from '../probes/probe-parts.ts';
 import { canariesTable, snapshotsTable } from '../probes/probe-tables.ts';
 import type { ProbeDeps } from '../probes/probes.ts';
 import { baselinesTable } from './baselines-table.ts';
+import { type ComplaintsTable, complaintsTable } from './complaints-table.ts';
 import type { DensityCompute } from './compute.ts';
 import { coverageTable } from './coverage-table.ts';
 import type { DensityPlan } from './plan.ts';
@@ -97,6 +98,7 @@ export interface DensityTables {
   baselines: ReturnType<typeof baselinesTable>;
   watch: ReturnType<typeof watchTable>;
   topics: ReturnType<typeof topicsTable>;
+  complaints: ComplaintsTable;
   canaries: ReturnType<typeof canariesTable>;
   snapshots: ReturnType<typeof snapshotsTable>;
 }
@@ -107,6 +109,7 @@ export function densityTables(pool: Pool): DensityTables {
     baselines: baselinesTable(pool),
     watch: watchTable(pool),
     topics: topicsTable(pool),
+    complaints: complaintsTable(pool),
     canaries: canariesTable(pool),
     snapshots: snapshotsTable(pool),
   };

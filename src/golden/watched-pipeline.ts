@@ -41,6 +41,8 @@ export interface Shadow {
   readonly difference: number;
   /** What the id of a document ends before in that of a chunk, on both sides; null: ids are compared as they are. */
   readonly chunkSeparator: string | null;
+  /** Best documents of each list that the judge of live queries grades; null: nothing is graded beside what users got. */
+  readonly judgedDepth: number | null;
   /** Under its own name, so that its runs, its pace and its failures are nobody else's; without schedule and checks. */
   readonly asked: WatchedPipeline;
 }

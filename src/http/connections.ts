@@ -78,7 +78,7 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
     }
     connection.underWay += 1;
     connection.inWork += 1;
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       connection.underWay -= 1;
     });
     done();

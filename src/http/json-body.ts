@@ -11,6 +11,12 @@ const LIMIT_BYTES = 32 * 1024 * 1024;
 /** A larger body is read in a thread: one of numbers as text so large takes some ten milliseconds. */
 const SMALL_BYTES = 1024 * 1024;
 
+/**
+ * What a byte of JSON becomes until the answer is made, beside itself: its text, the values in it, and the rows made of
+ * them. What is larger than a small body is no list of small values, or it is sent by those who operate the daemon.
+ */
+const PARSED_BYTES = 6;
+
 /** A body that would hold up the main thread; to join its pieces alone can take twenty milliseconds. */
 export class LargeBody {
   readonly pieces: readonly Buffer[];
@@ -22,26 +28,31 @@ export class LargeBody {
 
 /** Gives the routes of `app` a parsed body, or undefined for an empty one. */
 export function acceptJson(app: FastifyInstance, bodies: RequestBodies): void {
-  accept(app, bodies, parsed);
+  accept(app, bodies, LIMIT_BYTES);
 }
 
 /** Likewise, or a `LargeBody`. */
 export function acceptLargeJson(app: FastifyInstance, bodies: RequestBodies): void {
-  accept(app, bodies, (pieces) =>
-    pieces.reduce((sum, { length }) => sum + length, 0) > SMALL_BYTES ? new LargeBody(pieces) : parsed(pieces),
-  );
+  accept(app, bodies, SMALL_BYTES);
 }
 
-function accept(app: FastifyInstance, bodies: RequestBodies, read: (pieces: readonly Buffer[]) => unknown): void {
+/** @param mostParsed bytes; a body of more is left in its pieces */
+function accept(app: FastifyInstance, bodies: RequestBodies, mostParsed: number): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', async (request: FastifyRequest) =>
-    read(await bodies.read(request, LIMIT_BYTES)),
-  );
+  app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
+    const pieces = await bodies.read(request, LIMIT_BYTES);
+    const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+    if (bytes > mostParsed) return new LargeBody(pieces);
+    bodies.hold(request, PARSED_BYTES * Math.min(bytes, SMALL_BYTES));
+    return parsed(pieces);
+  });
 }
 
 /** Keys that poison prototypes are refused by the schemas of the routes, which take none but their own. */
 function parsed(pieces: readonly Buffer[]): unknown {
-  if (pieces.length === 0) return undefined;
+  const [first] = pieces;
+  if (first === undefined) return undefined;
+  if (pieces.length === 1) return parseJson(first.toString('utf8'));
   const decoder = new StringDecoder('utf8');
   return parseJson(pieces.map((piece) => decoder.write(piece)).join('') + decoder.end());
 }

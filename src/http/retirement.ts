@@ -26,7 +26,7 @@ export function addRetirement(app: FastifyInstance): Retirement {
     }
     underWay += 1;
     // Also when the caller goes away before the answer.
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       underWay -= 1;
       if (underWay === 0) lastEnded?.();
     });

@@ -29,6 +29,9 @@ export type GradeByDocument = ReadonlyMap<string, number>;
 /** Scores one ranking; the values are aligned with the evaluator's metric keys. */
 export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number[];
 
+/** Scores a ranking by the grades of its first `length` places, below 0 where there is no judgment. */
+export type GradeEvaluator = (grades: ArrayLike<number>, length: number, judgments: GradeByDocument) => number[];
+
 /** What the top `depth` of a ranking holds. */
 interface Cut {
   readonly depth: number;
@@ -63,13 +66,36 @@ const formulas: Readonly<Record<Measure, Formula>> = {
 const MAX_EXPONENT = 1000;
 
 /**
- * Prepares the scoring of many rankings by the same metrics: one pass over each ranking however many metrics there
- * are, and buffers that are used again. A ranking must hold no document twice (`applyDuplicatePolicy`); then every
- * measure but cg and dcg lies in [0, 1]. No value is ever NaN.
+ * Prepares the scoring of many rankings by the same metrics, as `createGradeEvaluator` does. A ranking must hold no
+ * document twice (`applyDuplicatePolicy`).
  *
  * @param relevanceLevel least grade that means relevant, an integer >= 1
  */
 export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: number): Evaluator {
+  const evaluate = createGradeEvaluator(keys, relevanceLevel);
+  const deepest = Math.max(0, ...keys.map(depthOf));
+  let grades = new Float64Array(64);
+  return (ranking, judgments) => {
+    if (grades.length < ranking.length) grades = new Float64Array(ranking.length * 2);
+    const looked = Math.min(ranking.length, deepest);
+    for (let place = 0; place < looked; place++) {
+      const id = ranking[place];
+      grades[place] = id === null || id === undefined ? UNJUDGED : (judgments.get(id) ?? UNJUDGED);
+    }
+    return evaluate(grades, ranking.length, judgments);
+  };
+}
+
+const UNJUDGED = -1;
+
+/**
+ * Prepares the scoring of many rankings by the same metrics: one pass over each ranking however many metrics there
+ * are, and buffers that are used again. A judgment must stand in one place at most; then every measure but cg and dcg lies
+ * in [0, 1]. No value is ever NaN.
+ *
+ * @param relevanceLevel least grade that means relevant, an integer >= 1
+ */
+export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel: number): GradeEvaluator {
   const depths = [...new Set(keys.map(depthOf))].toSorted((a, b) => a - b);
   const cuts = depths.map(newCut);
   const columns = keys.flatMap((key) => {
@@ -112,15 +138,15 @@ export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: numb
     }
   }
 
-  return (ranking, judgments) => {
+  return (grades, length, judgments) => {
     let relevant = 0;
     for (const grade of judgments.values()) if (grade >= relevanceLevel) relevant++;
     let shift = 0;
     if (wantsGain) {
-      prepareDiscounts(Math.max(ranking.length, judgments.size));
-      const grades = positiveGrades(judgments);
-      shift = Math.max(0, (grades.at(-1) ?? 0) - MAX_EXPONENT);
-      measureIdeal(grades, shift);
+      prepareDiscounts(Math.max(length, judgments.size));
+      const ideal = positiveGrades(judgments);
+      shift = Math.max(0, (ideal.at(-1) ?? 0) - MAX_EXPONENT);
+      measureIdeal(ideal, shift);
     }
 
     let rank = 1;
@@ -132,11 +158,10 @@ export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: numb
     let dcg = 0;
     let dcgExponential = 0;
     for (const cut of cuts) {
-      const end = Math.min(ranking.length, cut.depth);
+      const end = Math.min(length, cut.depth);
       for (; rank <= end; rank++) {
-        const id = ranking[rank - 1];
-        const grade = id === null || id === undefined ? undefined : judgments.get(id);
-        if (grade === undefined || grade < 0) {
+        const grade = grades[rank - 1] ?? UNJUDGED;
+        if (grade < 0) {
           unjudged++;
         } else if (grade > 0) {
           if (grade >= relevanceLevel) {

@@ -59,19 +59,6 @@ function compareRanks(ids: readonly string[], scores: readonly number[], i: numb
 }
 
 /**
- * How many documents share their score with the distinct document ranked right before them: the places of the
- * ranking that the scores do not decide. Repeats of one document are no tie. `ranked` must be in rank order.
- */
-export function countScoreTies(ranked: ScoredDocuments): number {
-  const { ids, scores } = ranked;
-  let ties = 0;
-  for (let i = 1; i < ids.length; i++) {
-    if (scores[i] === scores[i - 1] && ids[i] !== ids[i - 1]) ties++;
-  }
-  return ties;
-}
-
-/**
  * What becomes of a document that one ranking holds twice. A hit is never counted twice.
  *
  * collapse  the first (best) place is kept and the gap is closed, before any cut-off

@@ -1,8 +1,8 @@
 /** What the documents of a drawn query say, from the retriever or the store. */
 import { hash } from 'node:crypto';
-import { type StoredText, storable } from './judged-table.ts';
+import { wellFormed } from '../postgres/values.ts';
 import type { JudgingPlan } from './plan.ts';
-import { MAX_DOCUMENT_CHARACTERS } from './rules/judge-prompt.ts';
+import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
 
 /** A document that is not among so many neighbours of its query is not looked for any further. */
 const NEIGHBOURS = 100;
@@ -71,7 +71,7 @@ async function nearestChunks(
 }
 
 /** The text up to where a judge reads it, by its hash. */
-function storedText(text: string): StoredText {
-  const content = storable(text.slice(0, MAX_DOCUMENT_CHARACTERS));
+export function storedText(text: string): StoredText {
+  const content = wellFormed(text.slice(0, MAX_DOCUMENT_CHARACTERS).replaceAll('\0', ''));
   return { content, hash: hash('sha256', content, 'hex') };
 }

@@ -1,4 +1,5 @@
 /** Kept live queries -> those that are to be graded, each with the chance that it had. */
+import type { QueryOutcome } from '../model.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { guessedCost } from './expected-cost.ts';
 import type { DrawnQuery, KeptQuery } from './judged-table.ts';
@@ -11,6 +12,8 @@ const SETTLED_MS = 30 * MINUTE_MS;
 export const LEAST_ROUND_MS = 50 * MINUTE_MS;
 /** Failed and empty queries cost nothing, and so many of a round tell enough of them. */
 const KNOWN_PER_ROUND = 200;
+/** To what a shadow brings where users got nothing no list is graded before: so many of them for each query with a list. */
+const EMPTY_BESIDE_SHADOWS = 0.2;
 
 /**
  * Draws of what was kept since the last round: `queries_per_day` of those that have something to grade, in proportion to
@@ -25,11 +28,11 @@ export async function drawQueries(
   plan: JudgingPlan,
   leastMs: number,
 ): Promise<number | null> {
-  const { pipeline, depth, judge, maxCostPerDay } = plan;
+  const { pipeline, depth, shadowLists, judge, maxCostPerDay } = plan;
   const now = clock.now();
   const until = new Date(now.getTime() - SETTLED_MS);
   const { today, perQuery } = await spending.spent(pipeline, now);
-  const costOfQuery = perQuery ?? (judge === null ? 0 : depth * guessedCost(judge));
+  const costOfQuery = perQuery ?? (judge === null ? 0 : (1 + shadowLists) * depth * guessedCost(judge));
   let lost = 0;
   const drawn = await judged.drawRound({ pipeline, until, depth, leastMs }, (kept, from) => {
     const roundMs = Math.min(DAY_MS, until.getTime() - from.getTime());
@@ -57,10 +60,22 @@ function drawOf(
   expected: number,
 ): DrawnQuery[] {
   const known = kept.filter(({ outcome }) => outcome !== 'ok');
-  return [...drawSome(plan, gradable, expected), ...drawSome(plan, known, KNOWN_PER_ROUND)];
+  const empty = known.filter(({ outcome }) => outcome === 'empty').length;
+  const emptyShare = Math.min(1, (EMPTY_BESIDE_SHADOWS * expected) / Math.max(1, Math.min(empty, KNOWN_PER_ROUND)));
+  const besideShadows = { ok: 1, empty: emptyShare, error: 0, timeout: 0 } as const;
+  return [
+    ...drawSome(plan, gradable, expected, besideShadows),
+    ...drawSome(plan, known, KNOWN_PER_ROUND, besideShadows),
+  ];
 }
 
-function drawSome(plan: JudgingPlan, queries: readonly KeptQuery[], expected: number): DrawnQuery[] {
+/** @param besideShadows share of what is drawn that is held beside shadows too: nothing is learnt from a failure */
+function drawSome(
+  plan: JudgingPlan,
+  queries: readonly KeptQuery[],
+  expected: number,
+  besideShadows: Readonly<Record<QueryOutcome, number>>,
+): DrawnQuery[] {
   const { pipeline, peopleShare, segmentKeys } = plan;
   const chances = drawingProbabilities(
     queries.map(({ probability, segments, isSuspect }) => ({
@@ -72,10 +87,13 @@ function drawSome(plan: JudgingPlan, queries: readonly KeptQuery[], expected: nu
   );
   return queries.flatMap((query, index) => {
     const chance = chances[index] ?? 0;
-    if (judgeDraw(pipeline, query.sessionHash, 'model') >= chance) return [];
+    const draw = judgeDraw(pipeline, query.sessionHash, 'model');
+    if (draw >= chance) return [];
+    const besideChance = chance * besideShadows[query.outcome];
     const { sessionHash, hasText: _, isSuspect: __, probability, ...drawn } = query;
     const peopleDraw = judgeDraw(pipeline, sessionHash, 'people');
     const isForPeople = peopleDraw < peopleShare;
-    return [{ ...drawn, drawnProbability: probability * chance, peopleDraw, isForPeople }];
+    const shadowProbability = draw < besideChance ? probability * besideChance : null;
+    return [{ ...drawn, drawnProbability: probability * chance, shadowProbability, peopleDraw, isForPeople }];
   });
 }

@@ -13,7 +13,7 @@ export function guessedCost(judge: Judge): number {
 
 export interface ExpectedCost {
   readonly pipeline: string;
-  /** Documents of drawn queries that are graded a day. */
+  /** Documents of drawn queries that are graded a day, of shadows too. */
   readonly grades: number;
   /** Pairs of the panel that are graded again a day. */
   readonly pairs: number;
@@ -22,17 +22,18 @@ export interface ExpectedCost {
   readonly cap: number;
 }
 
-/** Null where people alone grade. What was graded before, and is not paid for again, is not known here. */
+/** Null where people alone grade. What shadows bring counts as if it was never what users got. What was graded before, and is not paid for again, is not known here. */
 export function expectedCost({
   pipeline,
   judge,
   queriesPerDay,
   depth,
+  shadowLists,
   maxCostPerDay,
 }: JudgingPlan): ExpectedCost | null {
   if (judge === null) return null;
-  const grades = queriesPerDay * depth;
-  const { pairs } = panelSize(grades);
+  const grades = queriesPerDay * depth * (1 + shadowLists);
+  const { pairs } = panelSize(queriesPerDay * depth);
   return { pipeline, grades, pairs, dollars: (grades + pairs) * guessedCost(judge), cap: maxCostPerDay };
 }
 

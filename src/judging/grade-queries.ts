@@ -4,8 +4,9 @@ import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import { askJudge, type Left, unreachable } from './ask-judge.ts';
 import { documentTexts } from './document-texts.ts';
 import type { Judge } from './judge.ts';
-import type { GradedBy, OpenQuery, StoredText } from './judged-table.ts';
+import type { GradedBy, ModelGrade, OpenQuery } from './judged-table.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
+import type { StoredText } from './rules/judge-prompt.ts';
 
 /** A worker that has not come back by then is taken for dead. */
 const LEASE_MS = 10 * MINUTE_MS;
@@ -96,20 +97,28 @@ async function gradeDocument(
   { id, text, documentId, document, by }: AskedDocument,
   signal: AbortSignal,
 ): Promise<Left | null> {
-  const { judged, clock, meter } = deps;
-  const { pipeline } = plan;
-  const contentHash = document.hash;
-  const store = (grade: number | null, problem: string | null, isFlagged: boolean): Promise<void> =>
-    judged.recordGrade(pipeline, id, { documentId, grade, problem, isFlagged, contentHash }, by, clock.now());
-  const before = await judged.gradedBefore({ ...by, contentHash });
-  if (before !== null) {
-    await store(before.grade, null, before.isFlagged);
-    return null;
-  }
+  const graded = await gradeText(deps, plan, judge, { text, document, by }, signal);
+  if (graded === 'no_money' || graded === 'unreachable') return graded;
+  const grade = { documentId, ...graded, contentHash: document.hash };
+  await deps.judged.recordGrade(plan.pipeline, id, grade, by, deps.clock.now());
+  return null;
+}
+
+/** The grade that the same judge gave the same texts before, for nothing, else the one that it gives now. */
+export async function gradeText(
+  deps: JudgingDeps,
+  plan: JudgingPlan,
+  judge: Judge,
+  { text, document, by }: Pick<AskedDocument, 'text' | 'document' | 'by'>,
+  signal: AbortSignal,
+): Promise<Pick<ModelGrade, 'grade' | 'problem' | 'isFlagged'> | Left> {
+  const before = await deps.judged.gradedBefore({ ...by, contentHash: document.hash });
+  if (before !== null) return { ...before, problem: null };
   const answer = await askJudge(deps, plan, judge, { query: text, document: document.content }, signal);
   if (answer === 'no_money' || answer === 'unreachable') return answer;
-  if (answer.isFlagged) meter.increment('recalld_judge_flagged_total', { pipeline });
-  if (answer.kind === 'failed') await store(null, answer.problem, answer.isFlagged);
-  else await store(answer.grade, null, answer.isFlagged);
-  return null;
+  const { isFlagged } = answer;
+  if (isFlagged) deps.meter.increment('recalld_judge_flagged_total', { pipeline: plan.pipeline });
+  return answer.kind === 'failed'
+    ? { grade: null, problem: answer.problem, isFlagged }
+    : { grade: answer.grade, problem: null, isFlagged };
 }

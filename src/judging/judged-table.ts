@@ -5,8 +5,9 @@ import { recordActs } from '../access/audit-log.ts';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import type { QueryOutcome } from '../model.ts';
 import { inTransaction, takeTurn } from '../postgres/transaction.ts';
-import { columnsOf, vectorOfBytes, wellFormed } from '../postgres/values.ts';
+import { columnsOf, vectorOfBytes } from '../postgres/values.ts';
 import { type GradedWindow, readGraded } from './judged-reads.ts';
+import type { StoredText } from './rules/judge-prompt.ts';
 
 /** A kept live query that may be drawn. */
 export interface KeptQuery {
@@ -29,6 +30,8 @@ export interface KeptQuery {
 export interface DrawnQuery extends Omit<KeptQuery, 'sessionHash' | 'hasText' | 'isSuspect' | 'probability'> {
   /** Chance of being kept and drawn. */
   readonly drawnProbability: number;
+  /** Chance of being kept, drawn and held beside shadows; null where it is not. */
+  readonly shadowProbability: number | null;
   readonly peopleDraw: number;
   readonly isForPeople: boolean;
 }
@@ -116,13 +119,14 @@ export function createJudgedTable(pool: Pool) {
         );
         await client.query(
           `insert into judged_queries (pipeline, query_id, received_on, received_at, cluster, outcome, segments, probability,
-                                       people_draw, is_for_people, documents, state, due_at)
+                                       people_draw, is_for_people, documents, state, due_at, shadow_probability)
            select $1::text, id, received_on, received_at, cluster, outcome, segments::jsonb, probability, people_draw,
-                  is_for_people, documents::jsonb, state, $2::timestamptz
+                  is_for_people, documents::jsonb, state, $2::timestamptz, shadow_probability
              from unnest($3::text[], $4::date[], $5::timestamptz[], $6::double precision[], $7::text[], $8::text[],
-                         $9::double precision[], $10::double precision[], $11::boolean[], $12::text[], $13::text[])
+                         $9::double precision[], $10::double precision[], $11::boolean[], $12::text[], $13::text[],
+                         $14::double precision[])
                as d (id, received_on, received_at, cluster, outcome, segments, probability, people_draw, is_for_people,
-                     documents, state)
+                     documents, state, shadow_probability)
            on conflict do nothing`,
           [
             pipeline,
@@ -139,6 +143,7 @@ export function createJudgedTable(pool: Pool) {
               (one) => one.isForPeople,
               (one) => JSON.stringify(one.documentIds.map((id) => [id, null])),
               (one) => (one.outcome === 'ok' ? 'open' : 'known'),
+              (one) => one.shadowProbability,
             ]),
           ],
         );
@@ -212,7 +217,11 @@ export function createJudgedTable(pool: Pool) {
       const { rows } = await pool.query<{ grade: number; is_flagged: boolean }>(
         `select grade, is_flagged from judgments
           where judge = 'model' and text_hash = $1::text and content_hash = $2::text and fingerprint = $3::text
-            and grade is not null limit 1`,
+            and grade is not null
+          union all
+         select grade, is_flagged from shadow_grades
+          where text_hash = $1::text and content_hash = $2::text and fingerprint = $3::text
+          limit 1`,
         [by.textHash, by.contentHash, by.fingerprint],
       );
       const [row] = rows;
@@ -367,17 +376,6 @@ export interface PersonGrade {
   readonly queryId: string;
   readonly documentId: string;
   readonly grade: number | null;
-}
-
-export interface StoredText {
-  readonly hash: string;
-  /** As PostgreSQL keeps it. */
-  readonly content: string;
-}
-
-/** A text as PostgreSQL keeps it. */
-export function storable(text: string): string {
-  return wellFormed(text.replaceAll('\0', ''));
 }
 
 /** A document that came in several pieces is graded once, at its best place. */

@@ -24,6 +24,8 @@ export interface JudgingPlan {
   readonly judge: Judge | null;
   readonly queriesPerDay: number;
   readonly depth: number;
+  /** Shadows that are asked each drawn query too, and whose documents are graded beside. */
+  readonly shadowLists: number;
   /** US dollars. */
   readonly maxCostPerDay: number;
   readonly peopleShare: number;
@@ -63,7 +65,7 @@ type Parts = Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'> & { readonly 
  * @throws RecalldError config_invalid for an address or file of a judge that cannot be used
  */
 export function createJudgingPlans(config: Config, pipelines: readonly Parts[]): JudgingPlan[] {
-  return config.pipelines.flatMap(({ name, judged, segments, privacy }) => {
+  return config.pipelines.flatMap(({ name, judged, segments, privacy, shadow }) => {
     const parts = pipelines.find((one) => one.name === name);
     if (judged === undefined || parts === undefined) return [];
     const judge = judgeOf(judged.judge, config);
@@ -73,6 +75,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
         judge,
         queriesPerDay: judged.queries_per_day,
         depth: judged.depth,
+        shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
         maxCostPerDay: judged.max_cost_per_day,
         // Nobody but them grades.
         peopleShare: judge === null ? 1 : judged.people_share,

@@ -106,5 +106,7 @@ function traceKeyOf(pipeline: string, traceId: string): string {
 
 /** What a query weighs in memory, roughly. */
 function sizeOf({ text, embedding, results }: LiveQuery): number {
-  return 500 + 2 * (text?.length ?? 0) + (embedding?.byteLength ?? 0) + 100 * results.length;
+  let bytes = 500 + 2 * (text?.length ?? 0) + (embedding?.byteLength ?? 0);
+  for (const { id } of results) bytes += 80 + 2 * id.length;
+  return bytes;
 }

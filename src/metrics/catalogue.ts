@@ -43,6 +43,7 @@ export const labelValues = {
   recalld_judge_failures_total: { reason: judgeFailureReasons },
   recalld_evaluation_requests_total: { outcome: evaluationOutcomes },
   recalld_shadow_verdict: { verdict: shadowVerdicts },
+  recalld_shadow_live_verdict: { verdict: shadowVerdicts },
   recalld_shadow_live_questions_total: { outcome: queryOutcomes },
   recalld_queries_total: { outcome: queryOutcomes },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
@@ -157,6 +158,12 @@ export const metricCatalogue = {
     type: 'counter',
     help: 'Ingest requests that were answered 429 or 503, by reason: database, overload or rate_limit.',
     labels: ['reason'],
+    source: 'process',
+  },
+  recalld_requests_under_way_bytes: {
+    type: 'gauge',
+    help: 'Most bytes that requests under way held at once in the last second, estimated: bodies, what was read from them, and rows that waited to be stored. Beyond `server.max_under_way_mb` requests are shed.',
+    labels: [],
     source: 'process',
   },
   recalld_redaction_service_total: {

@@ -30,12 +30,13 @@ export function boundedGauges<Name extends string, const Labels extends readonly
   helps: Readonly<Record<Name, string>>,
   labels: Labels,
   method?: string,
+  confidence = '95 %',
 ): Readonly<Record<Bounded<Name>, StoredGauge<Labels>>> {
   const by = method === undefined ? '' : ` (${method})`;
   const gauges = Object.entries<string>(helps).flatMap(([name, help]) => [
     [name, storedGauge(help, labels)],
-    [`${name}_ci_low`, storedGauge(`Lower 95 % confidence bound${by} of ${name}.`, labels)],
-    [`${name}_ci_high`, storedGauge(`Upper 95 % confidence bound${by} of ${name}.`, labels)],
+    [`${name}_ci_low`, storedGauge(`Lower ${confidence} confidence bound${by} of ${name}.`, labels)],
+    [`${name}_ci_high`, storedGauge(`Upper ${confidence} confidence bound${by} of ${name}.`, labels)],
   ]);
   return Object.fromEntries(gauges) as Record<Bounded<Name>, StoredGauge<Labels>>;
 }

@@ -116,7 +116,7 @@ async function look(
   const [latest] = pairs;
   if (latest === undefined || queries.length === 0) return;
   const k = Math.max(...run.settings.cutoffs);
-  const alpha = levelOfLook(looks.length + 1, golden.length);
+  const alpha = levelOfLook(looks.length + 1, verdictsOn({ golden }, shadow));
   const settings = { alpha, minEffect: null };
   const { metric, noise } = await deps.statistics.comparePairs(
     queries,
@@ -137,6 +137,11 @@ async function look(
     noise,
     lookedAt: deps.clock.now(),
   });
+}
+
+/** Those that share the chance of a false call: of each golden set, and of judged live queries. */
+export function verdictsOn({ golden }: Pick<WatchedPipeline, 'golden'>, { judgedDepth }: Shadow): number {
+  return golden.length + (judgedDepth === null ? 0 : 1);
 }
 
 export function startOfUtcDay(now: Date): Date {

@@ -34,7 +34,7 @@ const MOST_PER_TURN = 500;
 /** Where the service did not say how many it asked for. */
 const USUAL_K = 10;
 /** Failures in a row after which the rest waits for the next turn. */
-const MOST_FAILURES = 5;
+export const MOST_FAILURES = 5;
 
 /** @throws the reason of `signal` when it aborts */
 export async function askShadows(deps: AskLiveDeps, signal: AbortSignal): Promise<void> {

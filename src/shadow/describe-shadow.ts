@@ -2,7 +2,7 @@
 import { count } from '../console/format.ts';
 import { type Evidence, isCalled, type ShadowVerdict } from './rules/looks.ts';
 import type { WeightedShare } from './rules/overlap.ts';
-import type { ShadowOnSet, ShadowReport } from './shadow-reads.ts';
+import type { ShadowOnJudged, ShadowOnSet, ShadowReport } from './shadow-reads.ts';
 
 export const verdictSentences: Readonly<Record<ShadowVerdict, string>> = {
   worse: 'It is worse: do not let it take the place of the retriever.',
@@ -12,8 +12,11 @@ export const verdictSentences: Readonly<Record<ShadowVerdict, string>> = {
   no_data: 'No golden set has been asked yet.',
 };
 
-/** @param difference that is to be found */
-export function evidenceSentence(evidence: Evidence, difference: number): string {
+/**
+ * @param difference that is to be found
+ * @param knownAfter until when nothing is known of the noise
+ */
+export function evidenceSentence(evidence: Evidence, difference: number, knownAfter = 'the second run'): string {
   switch (evidence.kind) {
     case 'decided':
       return 'It is decided.';
@@ -24,14 +27,18 @@ export function evidenceSentence(evidence: Evidence, difference: number): string
     case 'more_questions':
       return `More runs of these questions will not show a difference of ${difference}; about ${count(evidence.questions)} questions would.`;
     case 'unknown':
-      return `When there is enough evidence for a difference of ${difference} is known after the second run.`;
+      return `When there is enough evidence for a difference of ${difference} is known after ${knownAfter}.`;
   }
 }
+
+/** What judged live queries say, as a sentence more. */
+export const judgedEvidence = ({ evidence }: ShadowOnJudged, difference: number): string =>
+  evidenceSentence(evidence, difference, 'some days with graded queries');
 
 const shareJson = (share: WeightedShare | null) =>
   share === null ? null : { value: share.value, ci_low: share.low, ci_high: share.high, n: share.n };
 
-export function shadowJson({ pipeline, shadow, verdict, difference, golden, live, calls }: ShadowReport) {
+export function shadowJson({ pipeline, shadow, verdict, difference, golden, live, judged, calls }: ShadowReport) {
   return {
     pipeline,
     shadow,
@@ -39,6 +46,7 @@ export function shadowJson({ pipeline, shadow, verdict, difference, golden, live
     explanation: verdictSentences[verdict],
     difference,
     golden: golden.map((one) => setJson(one, difference)),
+    judged: judged === null ? null : judgedJson(judged, difference),
     live: {
       days: live.days,
       asked: live.asked,
@@ -54,6 +62,36 @@ export function shadowJson({ pipeline, shadow, verdict, difference, golden, live
       dollars_today: calls.dollarsToday,
       dollars_per_1000: calls.dollarsPerThousand,
     },
+  };
+}
+
+function evidenceJson(evidence: Evidence) {
+  const { kind: state } = evidence;
+  return {
+    state,
+    days: state === 'days' ? evidence.days : state === 'enough' || state === 'decided' ? 0 : null,
+    questions: state === 'more_questions' ? evidence.questions : null,
+  };
+}
+
+function judgedJson(judged: ShadowOnJudged, difference: number) {
+  const { difference: found } = judged;
+  return {
+    verdict: judged.verdict,
+    measure: `ndcg@${judged.k}`,
+    days: judged.days,
+    last_day: judged.lastDay,
+    queries: judged.queries,
+    sessions: judged.sessions,
+    left_out: judged.leftOut,
+    baseline: judged.baseline,
+    candidate: judged.candidate,
+    difference: found?.value ?? null,
+    ci_low: found?.low ?? null,
+    ci_high: found?.high ?? null,
+    decided_on: judged.calledOn,
+    smallest_detectable_difference: judged.smallestDetectableDifference,
+    evidence: { ...evidenceJson(judged.evidence), explanation: judgedEvidence(judged, difference) },
   };
 }
 
@@ -77,10 +115,7 @@ function setJson({ goldenSet, verdict, by, looks, evidence, latestRun, latency95
     decided_at: isCalled(verdict) ? (by?.lookedAt.toISOString() ?? null) : null,
     smallest_detectable_difference: looks.at(-1)?.smallestDetectableDifference ?? null,
     evidence: {
-      state: evidence.kind,
-      days:
-        evidence.kind === 'days' ? evidence.days : evidence.kind === 'enough' || evidence.kind === 'decided' ? 0 : null,
-      questions: evidence.kind === 'more_questions' ? evidence.questions : null,
+      ...evidenceJson(evidence),
       explanation: evidenceSentence(evidence, difference),
     },
     run_id: by?.runId ?? null,

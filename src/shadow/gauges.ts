@@ -5,10 +5,17 @@ import { ageSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { shadowVerdicts } from './rules/looks.ts';
 import type { WeightedShare } from './rules/overlap.ts';
-import { type ReadShadowDeps, readShadow, type ShadowOnSet, type ShadowReport } from './shadow-reads.ts';
+import {
+  type ReadShadowDeps,
+  readShadow,
+  type ShadowOnJudged,
+  type ShadowOnSet,
+  type ShadowReport,
+} from './shadow-reads.ts';
 
+const DAY_SECONDS = 86_400;
 /** A shadow is asked a set once a day. */
-const TRUST_SECONDS = 3 * 86_400;
+const TRUST_SECONDS = 3 * DAY_SECONDS;
 
 export async function readShadowGauges(
   deps: ReadShadowDeps & { readonly pipelines: readonly WatchedPipeline[] },
@@ -20,10 +27,11 @@ export async function readShadowGauges(
   return (now) => reports.flatMap((report) => samplesOf(report, now));
 }
 
-function samplesOf({ pipeline, shadow, golden, live }: ShadowReport, now: Date): GaugeSample[] {
+function samplesOf({ pipeline, shadow, golden, live, judged }: ShadowReport, now: Date): GaugeSample[] {
   const labels = { pipeline, shadow };
   return [
     ...golden.flatMap((one) => setSamples({ ...labels, golden_set: one.goldenSet }, one, now)),
+    ...(judged === null ? [] : judgedSamples(labels, judged, now)),
     ...shareSamples('recalld_shadow_overlap', labels, live.overlap),
     ...shareSamples('recalld_shadow_changed_ratio', labels, live.changed),
     sample('recalld_shadow_live_questions', labels, live.overlap?.n ?? 0),
@@ -45,6 +53,26 @@ function setSamples(
     ...states,
     ...boundedSamples('recalld_shadow_difference', { ...labels, k: String(k) }, { value, ciLow, ciHigh }),
     sample('recalld_shadow_questions', { ...labels, k: String(k) }, n),
+  ];
+}
+
+function judgedSamples(
+  labels: { readonly pipeline: string; readonly shadow: string },
+  { k: depth, verdict, difference, queries, lastDay }: ShadowOnJudged,
+  now: Date,
+): GaugeSample[] {
+  const states = shadowVerdicts.map((state) =>
+    sample('recalld_shadow_live_verdict', { ...labels, verdict: state }, state === verdict ? 1 : 0),
+  );
+  const k = String(depth);
+  const graded = sample('recalld_shadow_live_judged_queries', { ...labels, k }, queries);
+  const isOld = lastDay === null || ageSeconds(new Date(lastDay), now) > TRUST_SECONDS + DAY_SECONDS;
+  if (difference === null || isOld) return [...states, graded];
+  const { value, low: ciLow, high: ciHigh } = difference;
+  return [
+    ...states,
+    graded,
+    ...boundedSamples('recalld_shadow_live_difference', { ...labels, k }, { value, ciLow, ciHigh }),
   ];
 }
 

@@ -27,6 +27,23 @@ export const shadowMetrics = {
     shadow,
     'Wilson, effective sessions',
   ),
+  ...boundedGauges(
+    {
+      recalld_shadow_live_difference:
+        'Mean nDCG of the shadow less that of what users got over all live traffic, as the judge of live queries grades both; withheld when no day was added for three days.',
+    },
+    [...shadow, 'k'],
+    'normal mixture, valid at every look',
+    '99 %',
+  ),
+  recalld_shadow_live_judged_queries: storedGauge(
+    'Live queries whose lists were both graded (n of recalld_shadow_live_difference).',
+    [...shadow, 'k'],
+  ),
+  recalld_shadow_live_verdict: storedGauge(
+    'What judged live queries say of the shadow: exactly one of worse, better, alike, undecided and no_data is 1; absent where live queries are not judged. The verdicts of golden sets and this one share the chance of 0.01 that an equal shadow is ever called.',
+    [...shadow, 'verdict'],
+  ),
   recalld_shadow_live_questions: storedGauge(
     'Live queries of seven days that both sides answered (n of recalld_shadow_overlap).',
     shadow,

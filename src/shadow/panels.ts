@@ -12,7 +12,11 @@ const onSet = ['shadow', 'golden_set'] as const;
 
 /** A value with its bounds, of each shadow. */
 function bounded(
-  name: 'recalld_shadow_difference' | 'recalld_shadow_overlap' | 'recalld_shadow_changed_ratio',
+  name:
+    | 'recalld_shadow_difference'
+    | 'recalld_shadow_live_difference'
+    | 'recalld_shadow_overlap'
+    | 'recalld_shadow_changed_ratio',
 ): PromQuery[] {
   return (['', '_ci_low', '_ci_high'] as const).map((suffix) => {
     const words = { '': '', _ci_low: ', lower bound', _ci_high: ', upper bound' }[suffix];
@@ -55,6 +59,32 @@ export function shadowPanels(): Builder<Panel>[] {
         { expr: maxBy(onSet, 'recalld_shadow_questions', anySet), legend: '{{shadow}}, {{golden_set}}' },
         { expr: maxBy(['shadow'], 'recalld_shadow_live_questions'), legend: '{{shadow}}, live' },
       ],
+    }),
+    graph({
+      title: 'Shadow less what users got, judged nDCG',
+      description: metricCatalogue.recalld_shadow_live_difference.help,
+      unit: 'none',
+      width: 12,
+      queries: bounded('recalld_shadow_live_difference'),
+    }),
+    graph({
+      title: 'What judged live queries say of shadows',
+      description: metricCatalogue.recalld_shadow_live_verdict.help,
+      unit: 'none',
+      min: 0,
+      max: 1,
+      width: 6,
+      queries: [
+        { expr: maxBy(['shadow', 'verdict'], 'recalld_shadow_live_verdict'), legend: '{{shadow}}: {{verdict}}' },
+      ],
+    }),
+    graph({
+      title: 'Judged live queries behind shadows (n)',
+      description: metricCatalogue.recalld_shadow_live_judged_queries.help,
+      unit: 'short',
+      min: 0,
+      width: 6,
+      queries: [{ expr: maxBy(['shadow'], 'recalld_shadow_live_judged_queries'), legend: '{{shadow}}' }],
     }),
     graph({
       title: 'Overlap of shadows with what users got',

@@ -6,9 +6,9 @@ import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { formatTable, printJson, printLine, styled } from '../cli/output.ts';
 import { signed } from '../golden/commands/compare.ts';
 import { systemClock } from '../system-clock.ts';
-import { evidenceSentence, shadowJson, verdictSentences } from './describe-shadow.ts';
+import { evidenceSentence, judgedEvidence, shadowJson, verdictSentences } from './describe-shadow.ts';
 import type { WeightedShare } from './rules/overlap.ts';
-import { findShadow, readShadow, type ShadowReport } from './shadow-reads.ts';
+import { findShadow, readShadow, type ShadowOnJudged, type ShadowReport } from './shadow-reads.ts';
 
 interface ReportOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -42,7 +42,7 @@ async function report(options: ReportOptions, signal: AbortSignal): Promise<void
   });
 }
 
-function textOf({ pipeline, shadow, verdict, difference, golden, live, calls }: ShadowReport): string {
+function textOf({ pipeline, shadow, verdict, difference, golden, live, judged, calls }: ShadowReport): string {
   const rows = golden.map(({ goldenSet, verdict: found, by }) =>
     by === null
       ? [goldenSet, found.replaceAll('_', ' '), '', '', '', '', '']
@@ -76,12 +76,27 @@ function textOf({ pipeline, shadow, verdict, difference, golden, live, calls }: 
             `${goldenSet}: 95 % of answers within ${latency95.shadow.toFixed(0)} ms, of the pipeline within ${latency95.pipeline.toFixed(0)} ms.`,
           ],
     ),
+    ...(judged === null
+      ? []
+      : ['', judgedLine(judged), `Judged live relevance: ${judgedEvidence(judged, difference)}`]),
     '',
     `Live queries asked in ${live.days} days: ${live.asked}, of which failed: ${live.failed}.`,
     ...shareLine('Rank-biased overlap with what users got', live.overlap),
     ...shareLine('Share of lists that differ', live.changed),
     `Questions today: ${calls.today} of ${calls.maxPerDay}, for $${calls.dollarsToday.toFixed(2)}.`,
   ].join('\n');
+}
+
+function judgedLine({ k, verdict, baseline, candidate, difference, queries, days, leftOut }: ShadowOnJudged): string {
+  const says = `Judged live relevance, ndcg@${k}: ${verdict.replaceAll('_', ' ')}`;
+  if (baseline === null || candidate === null) return `${says}; no day is over on which both lists were graded.`;
+  const means = `${baseline.toFixed(4)} -> ${candidate.toFixed(4)}`;
+  const bounds =
+    difference === null
+      ? 'too little for bounds yet'
+      : `${signed(difference.value)}, at every look ${signed(difference.low)} to ${signed(difference.high)}`;
+  const rest = leftOut === 0 ? '' : `, ${leftOut} left out`;
+  return `${says}: ${means} (${bounds}; ${queries} queries of ${days} days${rest}).`;
 }
 
 function shareLine(title: string, share: WeightedShare | null): string[] {

@@ -6,9 +6,9 @@ import { count, score, signed } from '../console/format.ts';
 import { runPath } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import { percent } from '../text/spelling.ts';
-import { evidenceSentence, verdictSentences } from './describe-shadow.ts';
+import { evidenceSentence, judgedEvidence, verdictSentences } from './describe-shadow.ts';
 import type { ShadowVerdict } from './rules/looks.ts';
-import type { ShadowOnSet, ShadowPageData, ShadowReport } from './shadow-reads.ts';
+import type { ShadowOnJudged, ShadowOnSet, ShadowPageData, ShadowReport } from './shadow-reads.ts';
 import type { ListedAnswer } from './shadow-tables.ts';
 
 const tones: Readonly<Record<ShadowVerdict, Tone>> = {
@@ -52,7 +52,7 @@ export function ShadowPage({ frame, data }: { readonly frame: Frame; readonly da
 }
 
 function OneShadow({ report, changed }: { readonly report: ShadowReport; readonly changed: readonly ListedAnswer[] }) {
-  const { shadow, verdict, golden, difference } = report;
+  const { shadow, verdict, golden, judged, difference } = report;
   return (
     <>
       <Section
@@ -62,7 +62,13 @@ function OneShadow({ report, changed }: { readonly report: ShadowReport; readonl
         aside={<Badge tone={tones[verdict]}>{words[verdict]}</Badge>}
       >
         {golden.length === 0 ? (
-          <Empty why="The pipeline has no golden set, so nothing says which of the two is better." />
+          <Empty
+            why={
+              judged === null
+                ? 'The pipeline has no golden set, so nothing says which of the two is better.'
+                : 'The pipeline has no golden set, so that judged live queries decide alone.'
+            }
+          />
         ) : (
           <Sets golden={golden} />
         )}
@@ -71,6 +77,7 @@ function OneShadow({ report, changed }: { readonly report: ShadowReport; readonl
             <Sentence>{`${goldenSet}: ${evidenceSentence(evidence, difference)}`}</Sentence>
           </p>
         ))}
+        {judged === null ? null : <Judged judged={judged} difference={difference} />}
         <Live report={report} />
       </Section>
       {changed.length === 0 ? null : <Changed shadow={shadow} changed={changed} />}
@@ -95,6 +102,44 @@ function Sets({ golden }: { readonly golden: readonly ShadowOnSet[] }) {
       rows={golden.map((one) => ({ key: one.goldenSet, cells: setCells(one) }))}
     />
   );
+}
+
+function Judged({ judged, difference }: { readonly judged: ShadowOnJudged; readonly difference: number }) {
+  return (
+    <>
+      <Table
+        caption="Beside what users got, by the judge of live queries"
+        columns={[
+          { title: 'Measure' },
+          { title: 'Verdict' },
+          { title: 'Users got', isNumber: true },
+          { title: 'Shadow', isNumber: true },
+          { title: 'Difference, bounds at every look', isNumber: true },
+          { title: 'Finds', isNumber: true, isMinor: true },
+          { title: 'Queries, days', isNumber: true },
+          { title: 'Left out', isNumber: true, isMinor: true },
+        ]}
+        rows={[{ key: 'judged', cells: judgedCells(judged) }]}
+      />
+      <p class="lead">
+        <Sentence>{`Judged live relevance: ${judgedEvidence(judged, difference)}`}</Sentence>
+      </p>
+    </>
+  );
+}
+
+function judgedCells(judged: ShadowOnJudged) {
+  const { k, verdict, baseline, candidate, difference, smallestDetectableDifference: smallest } = judged;
+  return [
+    `nDCG@${k}`,
+    <Badge tone={tones[verdict]}>{words[verdict]}</Badge>,
+    baseline === null ? <Missing>no day is over yet</Missing> : score(baseline),
+    candidate === null ? '' : score(candidate),
+    difference === null ? '' : <Bounded {...difference} show={signed} />,
+    smallest === null ? '' : score(smallest),
+    `${count(judged.queries)}, ${count(judged.days)}`,
+    count(judged.leftOut),
+  ];
 }
 
 function setCells({ goldenSet, verdict, by, looks, latestRun, latency95 }: ShadowOnSet) {

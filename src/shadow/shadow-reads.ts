@@ -7,14 +7,17 @@ import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { GoldenTicks } from '../golden/sql/golden-ticks.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { DAY_MS } from '../time.ts';
-import { startOfUtcDay } from './ask-golden.ts';
+import { startOfUtcDay, verdictsOn } from './ask-golden.ts';
 import { liveCallsPerDay } from './ask-live.ts';
+import type { RelevanceTables } from './relevance-tables.ts';
 import { type Evidence, evidenceOf, type Look, overallVerdict, type ShadowVerdict, standingOf } from './rules/looks.ts';
 import { type WeightedShare, weightedShare } from './rules/overlap.ts';
+import { type LiveStanding, standingOnLive } from './rules/relevance.ts';
 import type { ListedAnswer, LiveSummary, ShadowKey, ShadowTables } from './shadow-tables.ts';
 
 export interface ReadShadowDeps {
   readonly shadows: ShadowTables;
+  readonly relevance: Pick<RelevanceTables, 'days'>;
   readonly runs: GoldenRuns;
   readonly sets: GoldenSets;
   readonly ticks: Pick<GoldenTicks, 'queriesSince'>;
@@ -48,6 +51,13 @@ export interface ShadowOnLive {
   readonly latency: { readonly median: number; readonly p95: number } | null;
 }
 
+/** What judged live queries say of it. */
+export interface ShadowOnJudged extends LiveStanding {
+  /** Documents of each list that are graded. */
+  readonly k: number;
+  readonly lastDay: string | null;
+}
+
 export interface ShadowReport {
   readonly pipeline: string;
   readonly shadow: string;
@@ -56,6 +66,8 @@ export interface ShadowReport {
   readonly difference: number;
   readonly golden: readonly ShadowOnSet[];
   readonly live: ShadowOnLive;
+  /** Null where live queries are not judged. */
+  readonly judged: ShadowOnJudged | null;
   readonly calls: {
     readonly today: number;
     readonly maxPerDay: number;
@@ -77,15 +89,20 @@ export async function readShadow(
   const key = keyOf(pipeline, shadow);
   const golden: ShadowOnSet[] = [];
   for (const { set } of pipeline.golden) golden.push(await readOnSet(deps, pipeline, shadow, set));
+  const judged = await readOnJudged(deps, pipeline, shadow);
   const today = startOfUtcDay(now);
   let calls = await deps.shadows.asked(key, today);
   for (const { set } of pipeline.golden) calls += await deps.ticks.queriesSince(shadow.asked.name, set, today);
   return {
     pipeline: pipeline.name,
     shadow: shadow.name,
-    verdict: overallVerdict(golden.map(({ verdict }) => verdict)),
+    verdict: overallVerdict(
+      golden.map(({ verdict }) => verdict),
+      judged?.verdict ?? null,
+    ),
     difference: shadow.difference,
     golden,
+    judged,
     live: onLive(await deps.shadows.summary(key, new Date(now.getTime() - LIVE_DAYS * DAY_MS))),
     calls: {
       today: calls,
@@ -116,7 +133,7 @@ async function readOnSet(
     goldenSet,
     ...standingOf(looks),
     looks,
-    evidence: evidenceOf(looks, shadow.difference, pipeline.golden.length),
+    evidence: evidenceOf(looks, shadow.difference, verdictsOn(pipeline, shadow)),
     latestRun,
     completedAt: completed?.finishedAt ?? null,
     latency95: {
@@ -124,6 +141,18 @@ async function readOnSet(
       pipeline: last === null ? null : await runs.latency95(last.against),
     },
   };
+}
+
+async function readOnJudged(
+  { relevance }: ReadShadowDeps,
+  pipeline: WatchedPipeline,
+  shadow: Shadow,
+): Promise<ShadowOnJudged | null> {
+  const { judgedDepth: k, difference } = shadow;
+  if (k === null) return null;
+  const days = await relevance.days(keyOf(pipeline, shadow), k);
+  const standing = standingOnLive(days, difference, verdictsOn(pipeline, shadow));
+  return { ...standing, k, lastDay: days.at(-1)?.day ?? null };
 }
 
 function onLive(summary: LiveSummary): ShadowOnLive {

@@ -20,10 +20,42 @@ const share = z
   .describe('By inverse probabilities, with 95 % bounds; null while nothing was asked.');
 const number = z.number().nullable();
 
+const evidence = z.object({
+  state: z.enum(['decided', 'enough', 'days', 'more_questions', 'unknown']),
+  days: z.int().nullable(),
+  questions: z.int().nullable(),
+  explanation: z.string(),
+});
+
+const judged = z
+  .object({
+    verdict: z.enum(shadowVerdicts),
+    measure: z.string(),
+    days: z.int().describe('With graded queries.'),
+    last_day: z.iso.date().nullable().describe('A day (UTC) is added when it is over, and never changed.'),
+    queries: z.int(),
+    sessions: z.int(),
+    left_out: z.int().describe('The shadow failed, or a document of either list could not be read or graded.'),
+    baseline: number.describe('Of what users got, over all live traffic.'),
+    candidate: number,
+    difference: number,
+    ci_low: number.describe('The bounds hold whenever somebody looks, at the part of 0.01 that this verdict has.'),
+    ci_high: number,
+    decided_on: z.iso.date().nullable(),
+    smallest_detectable_difference: number.describe('By now, with a chance of 0.8.'),
+    evidence,
+  })
+  .nullable()
+  .describe('By the judge of live queries; null where it grades nothing beside what users got.');
+
 const reportSchema = z.object({
   pipeline: z.string(),
   shadow: z.string(),
-  verdict: z.enum(shadowVerdicts).describe('By the golden sets; `worse` when it is so on any of them.'),
+  verdict: z
+    .enum(shadowVerdicts)
+    .describe(
+      '`worse` when any golden set or judged live relevance says so; else by the golden sets, and without any by judged live relevance.',
+    ),
   explanation: z.string(),
   difference: z.number().describe('Difference of nDCG that is to be found.'),
   golden: z.array(
@@ -45,18 +77,14 @@ const reportSchema = z.object({
       tests: z.int(),
       decided_at: z.iso.datetime().nullable(),
       smallest_detectable_difference: number.describe('At the latest test, with a chance of 0.8.'),
-      evidence: z.object({
-        state: z.enum(['decided', 'enough', 'days', 'more_questions', 'unknown']),
-        days: z.int().nullable(),
-        questions: z.int().nullable(),
-        explanation: z.string(),
-      }),
+      evidence,
       run_id: z.string().nullable(),
       baseline_run_id: z.string().nullable(),
       latest_run: z.object({ run_id: z.string(), status: z.string(), reason: z.string().nullable() }).nullable(),
       latency_p95_ms: z.object({ shadow: number, pipeline: number }),
     }),
   ),
+  judged,
   live: z.object({
     days: z.int(),
     asked: z.int(),

@@ -191,8 +191,10 @@ export function createShadowTables(pool: Pool) {
     /** Live queries that it was asked since a time, whatever answered. */
     async asked({ pipeline, shadow }: Omit<ShadowKey, 'fingerprint'>, since: Date): Promise<number> {
       const { rows } = await pool.query<{ asked: number }>(
-        `select count(*)::integer as asked from shadow_answers
-          where pipeline = $1::text and shadow = $2::text and asked_at >= $3::timestamptz`,
+        `select ((select count(*) from shadow_answers
+                   where pipeline = $1::text and shadow = $2::text and asked_at >= $3::timestamptz)
+               + (select count(*) from shadow_pairs
+                   where pipeline = $1::text and shadow = $2::text and asked_at >= $3::timestamptz))::integer as asked`,
         [pipeline, shadow, since],
       );
       return rows[0]?.asked ?? 0;

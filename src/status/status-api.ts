@@ -7,7 +7,7 @@ import { readCheckStates } from '../checks/check-store.ts';
 import { type ChecksDeps, checkStateJson } from '../checks/routes.ts';
 import { deploymentJson } from '../deployments/routes.ts';
 import { baselineJson } from '../golden/golden-routes.ts';
-import { metricsJson } from '../golden/runs/run-summary.ts';
+import { metricsJson } from '../golden/runs/score-json.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';
 import { parseRequest } from '../http/fields.ts';
 import { sliceAt } from '../http/paging.ts';

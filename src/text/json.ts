@@ -86,6 +86,7 @@ export function parseBoundedJson(text: string, limits: JsonLimits = jsonLimits):
 
 /** As far as the text is valid JSON, it counts what JSON.parse would open; behind that JSON.parse does not go. */
 function assertWithin(text: string, limits: JsonLimits): void {
+  if (hasFewMarks(text, Math.min(limits.depth, limits.containers))) return;
   // The pattern engine walks over long vectors several times as fast as a loop does.
   const mark = /["[\]{}]/g;
   let depth = 0;
@@ -102,6 +103,19 @@ function assertWithin(text: string, limits: JsonLimits): void {
     }
   }
 }
+
+/** Whether a short text has no more than so many brackets that open, in strings or not: most need no closer look. */
+function hasFewMarks(text: string, most: number): boolean {
+  if (text.length > SHORT) return false;
+  let marks = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === 0x7b || unit === 0x5b) marks += 1;
+  }
+  return marks <= most;
+}
+
+const SHORT = 4096;
 
 /** The line, from 1, in which each array and object of valid JSON opens, in the order of the text. */
 export function containerLines(json: string): number[] {

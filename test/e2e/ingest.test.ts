@@ -1,14 +1,17 @@
 /** Live queries and feedback as they are taken in: judged one by one, sampled, erased, and nothing tells who asked what. */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anInstallation, type Installation, type InstalledDaemon, startJobs } from '../support/installation.ts';
+import { seriesValue } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const aPipeline = (name: string, sampling = 'rate: 1, max_per_minute: 10000000', more = '') =>
   `  - {name: ${name}, retriever: {kind: http, url: "http://127.0.0.1:9/search"}, sampling: {${sampling}}${more}}\n`;
 
-const config = (...pipelines: readonly string[]) => `server: {port: 0}\npipelines:\n${pipelines.join('')}`;
+const config = (...pipelines: readonly string[]) =>
+  `server: {port: 0, max_under_way_mb: 72}\npipelines:\n${pipelines.join('')}`;
 
 const examples = [
   [process.execPath, 'node-client.mjs'],
@@ -39,6 +42,7 @@ describe('ingest', () => {
       aPipeline('people'),
       aPipeline('late'),
       aPipeline('low', 'rate: 0, low_similarity_below: 0.3'),
+      aPipeline('flood', undefined, ', privacy: {text: keep}'),
       ...['unhappy', 'erased'].flatMap((name) => [
         aPipeline(`${name}-unsampled`, 'rate: 0'),
         aPipeline(`${name}-sampled`, 'rate: 0.9999999, max_per_minute: 10000000'),
@@ -170,6 +174,54 @@ describe('ingest', () => {
     });
     const nothing = sent.map(() => ({ nothing: numbers }));
     expect(await daemon.post('/v1/queries', nothing)).toMatchObject({ status: 422, body: { accepted: 0 } });
+  });
+
+  it('sends away with Retry-After what is more than may be under way, and has all that it said 202 to', async () => {
+    const size = 9;
+    const batches = Array.from({ length: 40 }, (_, batch) =>
+      Array.from({ length: size }, (__, i) =>
+        aQuery(`q${batch}-${i}`, { pipeline: 'flood', text: 'word '.repeat(20_000) }),
+      ),
+    );
+    const send = (batch: object) =>
+      daemon.fetch('/v1/queries', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(batch),
+      });
+    const stored = async () =>
+      (await query<{ rows: number }>(`select count(*)::integer as rows from live_queries where pipeline = 'flood'`))[0]
+        ?.rows;
+    // Nothing is committed while this lock is held, so that what is under way stays under way.
+    const lock = new Client(connection);
+    await lock.connect();
+    const shed: object[] = [];
+    let answered = 0;
+    const sendBatch = async (batch: object): Promise<void> => {
+      const response = await send(batch);
+      answered += 1;
+      if (response.status === 202) return;
+      expect(response.status).toBe(503);
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await response.json()).toMatchObject({ code: 'overloaded' });
+      shed.push(batch);
+    };
+    const flood: Promise<void>[] = [];
+    try {
+      await lock.query('begin; lock table live_queries in exclusive mode');
+      flood.push(...batches.map(sendBatch));
+      // Each holds some 6 MB.
+      await waitFor(() => answered >= 20, { timeoutMs: 60_000 });
+      expect(shed).toHaveLength(answered);
+    } finally {
+      await lock.end();
+    }
+    await Promise.all(flood);
+    expect(await stored()).toBe(size * (batches.length - shed.length));
+    const metrics = await daemon.metrics();
+    expect(seriesValue(metrics, 'recalld_ingest_shed_total{reason="overload"}')).toBe(shed.length);
+    for (const batch of shed) expect((await send(batch)).status).toBe(202);
+    expect(await stored()).toBe(size * batches.length);
   });
 
   it('keeps a query that was not sampled when a user is unhappy with it, and counts feedback on any query', async () => {

@@ -60,6 +60,8 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
   ['compare', [...trec, '--baseline', 'main.run', '--candidate', 'main.run']],
   ['drift', vectors],
   ['shadow report', ['--pipeline', 'docs', '--shadow', 'next']],
+  ['topics complaints', ['--pipeline', 'docs']],
+  ['variants report', ['--pipeline', 'docs']],
 ];
 
 /** These need a model to ask, live queries, a store, a run that hangs, and a folder without a config; tests of their own have them. */
@@ -85,7 +87,7 @@ beforeAll(async () => {
   const lines = Array.from({ length: 40 }, (_, i) => i);
   installed = await anInstallation(
     {
-      'recalld.yaml': `${aConfig({ url: retriever.url, checks })}    shadow: [{name: next, retriever: {kind: http, url: "${retriever.url}/search"}}]\n`,
+      'recalld.yaml': `${aConfig({ url: retriever.url, checks })}    shadow: [{name: next, retriever: {kind: http, url: "${retriever.url}/search"}}]\n    variants: {arms: [{name: a}, {name: b}]}\n`,
       'faq.csv': aGoldenCsv(3),
       'qrels.txt': lines.map((i) => `q${i} 0 d1 1\n`).join(''),
       'main.run': lines.map((i) => `q${i} Q0 d1 1 2 x\n`).join(''),

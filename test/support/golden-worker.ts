@@ -99,6 +99,7 @@ export async function startGoldenWorker(
     auditRetentionDays: 730,
     judge: async () => undefined,
     askShadows: async () => undefined,
+    sumVariantDays: async () => undefined,
     followWithShadows: async () => undefined,
     indexPlans: [],
     indexTruth: {

@@ -116,6 +116,7 @@ export class JudgingWorld {
       judge: createChatJudge(createOpenAiChatModel({ api, model: 'stand-in' }), judge.url, { input: 1, output: 1 }),
       queriesPerDay: 2400,
       depth: DEPTH,
+      shadowLists: 0,
       maxCostPerDay: 1000,
       peopleShare: 0.3,
       leastAgreement: 0.4,

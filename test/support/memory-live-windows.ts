@@ -41,6 +41,11 @@ export class MemoryLiveWindows implements LiveWindows {
     return (this.clicksOf.get(pipeline) ?? []).filter(({ queryId }) => ids.has(queryId));
   }
 
+  /** Nobody said anything. */
+  async opinions() {
+    return new Map();
+  }
+
   #within({ pipeline, from, until }: LiveWindow): WindowQuery[] {
     return (this.queriesOf.get(pipeline) ?? []).filter(({ occurredAt }) => occurredAt >= from && occurredAt < until);
   }

@@ -13,6 +13,7 @@ import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from 
 import { partsNeededBy, type RetrieverConfig, retrieverSchema, textFieldMissingIn } from '../../retrievers/config.ts';
 import { refuseShadowWithoutParts, shadowsSchema } from '../../shadow/config.ts';
 import { type VectorStoreConfig, vectorStoreSchema } from '../../stores/config.ts';
+import { variantsSchema } from '../../variants/config.ts';
 import { objectivesSchema } from './alerts.ts';
 
 const goldenSchema = z.strictObject({
@@ -141,6 +142,7 @@ export const pipelineSchema = z
     judged: judgedSchema.optional(),
     index: indexSchema.optional(),
     shadow: shadowsSchema,
+    variants: variantsSchema.optional(),
     golden: z
       .array(goldenSchema)
       .default([])

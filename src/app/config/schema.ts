@@ -28,6 +28,14 @@ const serverSchema = z.strictObject({
     .describe(
       'Most requests a minute of one API key, or of one address where the key is missing or wrong; beyond it they get 429 and Retry-After. Health and metrics are not counted.',
     ),
+  max_under_way_mb: z
+    .int()
+    .min(72)
+    .max(16_384)
+    .default(128)
+    .describe(
+      'Megabytes that requests under way may hold together, estimated: their bodies, what is read from them, and the rows that wait to be stored; at most half of it, and never more than 64, without a good key. What comes beyond is answered 503 and Retry-After.',
+    ),
   trusted_proxies: z
     .array(
       z

@@ -1,8 +1,11 @@
 /** Composes what the pages for people need beyond the API. */
 
+import { readComplaints } from '../../density/complaints-reads.ts';
+import type { VectorisedComplaints } from '../../density/compute.ts';
 import { wordsOfDocuments } from '../../explain/document-words.ts';
 import { type ExplainedRun, explainAll, filtersOf, missesOfRun } from '../../explain/misses.ts';
 import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
+import { findPipeline } from '../../golden/watched-pipeline.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { version } from '../version.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';
@@ -22,6 +25,7 @@ type ConsoleApi = Pick<
   | 'explainMisses'
   | 'explainRun'
   | 'wordsOfDocuments'
+  | 'readComplaints'
   | 'storeOf'
   | 'findLabelFixes'
   | 'acceptLabelFixes'
@@ -71,6 +75,16 @@ export function createConsoleApi(dependencies: Dependencies): ConsoleApi {
         ids,
         AbortSignal.timeout(WORDS_LIMIT_MS),
       ),
+    readComplaints(name, days, why) {
+      const signal = AbortSignal.timeout(EXPLAIN_LIMIT_MS);
+      const deps = {
+        ...dependencies,
+        table: reads.density.complaints,
+        cluster: (rated: VectorisedComplaints) => dependencies.compute.density.findComplaints(rated, signal),
+      };
+      const filters = why ? filtersOf(config, name) : null;
+      return readComplaints(deps, findPipeline(dependencies.pipelines, name), { days, filters }, signal);
+    },
     ...createLabelFixes(dependencies),
   };
 }

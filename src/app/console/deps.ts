@@ -1,5 +1,6 @@
 /** What the pages for people are made from: the services of the API, and what people ask beyond it. */
 import type { ChecksDeps } from '../../checks/routes.ts';
+import type { ComplaintRouteDeps } from '../../density/complaints-routes.ts';
 import type { DensityRouteDeps } from '../../density/routes.ts';
 import type { Annotations } from '../../deployments/annotations.ts';
 import type { DeploymentsDeps } from '../../deployments/routes.ts';
@@ -18,6 +19,7 @@ import type { Logger } from '../../logger.ts';
 import type { Measurements } from '../../measures/measurements.ts';
 import type { ShadowRouteDeps } from '../../shadow/shadow-routes.ts';
 import type { PipelinesDeps } from '../../status/status-api.ts';
+import type { VariantRouteDeps } from '../../variants/variants-routes.ts';
 
 /** A pipeline of the config, as far as pages need it. */
 export interface ConsolePipeline {
@@ -48,6 +50,8 @@ export interface ConsoleDeps
     IndexPageDeps,
     JudgePageDeps,
     ShadowRouteDeps,
+    VariantRouteDeps,
+    ComplaintRouteDeps,
     FeedbackSummaryDeps {
   readonly incidents: Pick<Incidents, 'find' | 'list' | 'open'>;
   readonly logger: Logger;

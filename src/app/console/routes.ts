@@ -155,8 +155,10 @@ const pages: Readonly<Record<string, Show>> = {
     }),
   '/pipelines/:pipeline/golden/:set/labels': async (deps, frame, { pipeline = '', set = '' }) =>
     LabelsPage({ frame, data: await readLabelsPage(deps, pipeline, set) }),
-  '/pipelines/:pipeline/density': async (deps, frame, { pipeline }) =>
-    DensityPage({ frame, data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range) }),
+  '/pipelines/:pipeline/density': async (deps, frame, { pipeline }, query) => {
+    const looks = query['complaints'] === 'look';
+    return DensityPage({ frame, data: await readDensityPage(deps, findPipeline(deps, pipeline), frame.range, looks) });
+  },
   '/pipelines/:pipeline/traffic': async (deps, frame, { pipeline }) =>
     TrafficPage({ frame, data: await readTrafficPage(deps, findPipeline(deps, pipeline), frame.range) }),
   '/pipelines/:pipeline/index': async (deps, frame, { pipeline }, query) => {

@@ -33,6 +33,8 @@ export function dashboardText(dashboard: Dashboard): string {
 const asked = 'Exported only where `golden[].gains` of a config asks for it.';
 const told = 'Alerts tell it in their descriptions; the measures themselves have panels.';
 
+const stacked = 'Losses are stacked, which leaves no room for bands; the recall by stage has its own.';
+
 /** Metrics that are on no panel, each with the reason why. */
 export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
   recalld_golden_cg: asked,
@@ -53,5 +55,7 @@ export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
   recalld_check_n: told,
   recalld_check_since_timestamp_seconds: told,
   recalld_check_before: told,
+  recalld_golden_stage_lost_ratio_ci_low: stacked,
+  recalld_golden_stage_lost_ratio_ci_high: stacked,
   recalld_check_outage: 'It holds an alert back, and the alert on the retriever is shown.',
 };

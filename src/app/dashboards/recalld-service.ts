@@ -119,6 +119,20 @@ function ingest(): Builder<Panel>[] {
       queries: [{ expr: orNone(rateBy(['reason'], 'recalld_ingest_shed_total'), 'reason'), legend: '{{reason}}' }],
     }),
     graph({
+      title: 'Requests under way',
+      description:
+        'Most bytes that requests under way held at once within a second, estimated, by process. Beyond `server.max_under_way_mb` they are shed.',
+      unit: 'bytes',
+      min: 0,
+      width: 6,
+      queries: [
+        {
+          expr: `max by (instance) (${selector('recalld_requests_under_way_bytes', '', {})})`,
+          legend: '{{instance}}',
+        },
+      ],
+    }),
+    graph({
       title: 'Rejected items',
       description: 'Queries and feedback a second that were not accepted, by the code of the reason.',
       unit: 'ops',

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { auditEndpoints } from '../../access/audit-routes.ts';
+import { complaintEndpoints } from '../../density/complaints-routes.ts';
 import { densityEndpoints } from '../../density/http-contract.ts';
 import { goldenEndpoints } from '../../golden/endpoints.ts';
 import { type Endpoint, endpointTags } from '../../http/endpoint.ts';
@@ -13,6 +14,7 @@ import { ingestEndpoints } from '../../live/endpoints.ts';
 import { mcpEndpoints } from '../../mcp/mcp-routes.ts';
 import { shadowEndpoints } from '../../shadow/shadow-routes.ts';
 import { changeEndpoints, statusEndpoints } from '../../status/endpoints.ts';
+import { variantEndpoints } from '../../variants/variants-routes.ts';
 
 /** Every endpoint of the HTTP API. /openapi.json and docs/http.md are made from here. */
 export const endpoints: readonly Endpoint[] = [
@@ -22,10 +24,12 @@ export const endpoints: readonly Endpoint[] = [
   ...changeEndpoints,
   ...auditEndpoints,
   ...densityEndpoints,
+  ...complaintEndpoints,
   ...judgingEndpoints,
   ...indexEndpoints,
   ...mcpEndpoints,
   ...shadowEndpoints,
+  ...variantEndpoints,
   ...operationsEndpoints,
 ];
 

@@ -68,6 +68,13 @@ export type TailClusters =
       readonly need: number;
     };
 
+export interface TailClusterSettings {
+  /** How many; null: by `clusterCount`. */
+  readonly clusters?: number | null;
+  /** Holm-adjusted p below which an excess is no chance. */
+  readonly significance?: number;
+}
+
 const FEWEST = 30;
 const MOST = 2_000;
 const MEMBERS_PER_CLUSTER = 25;
@@ -93,6 +100,7 @@ export function tailClusters(
   current: TailSide<TailQuery>,
   baseline: TailSide<BaselineTail>,
   seed: number,
+  { clusters = null, significance = SIGNIFICANCE }: TailClusterSettings = {},
 ): TailClusters {
   const now = votesOf(current, seed);
   const before = votesOf(baseline, seed);
@@ -108,7 +116,7 @@ export function tailClusters(
       before.votes.map(({ row }) => row),
     ),
   );
-  const k = clusterCount(union.rows);
+  const k = clusters ?? clusterCount(union.rows);
   const clustering = seededSphericalKMeans(union, { k, starts: STARTS, iterations: ITERATIONS, seed });
   const counts = Array.from({ length: k }, () => ({ current: 0, baseline: 0 }));
   for (const [row, label] of clustering.labels.entries()) {
@@ -118,7 +126,7 @@ export function tailClusters(
   const sessions = { current: now.sessions, baseline: before.sessions };
   const tests = clusterExcess(counts, sessions);
   const flagged = tests.flatMap((test, label) =>
-    test.holm < SIGNIFICANCE && test.excessPoints >= MIN_EXCESS_POINTS ? [label] : [],
+    test.holm < significance && test.excessPoints >= MIN_EXCESS_POINTS ? [label] : [],
   );
   const urn = { size: union.rows, draws: now.votes.length };
   const uncovered = mergeLike(union, clustering, flagged).map(({ labels, centroid, rows, cosines }) => {

@@ -22,6 +22,8 @@ export interface Accepted {
 
 /** Few nights that were alike by luck would page on the nights that are not, again and again. */
 const CONFIDENCE = 0.99;
+/** Of falls by themselves there are half as many, and the bound of all stands beside theirs. */
+const CONFIDENCE_OF_FALLS = 0.95;
 
 /**
  * Upper 99 % bound of the variance of the difference of a later run from the baseline: with m differences it is the sum of
@@ -32,8 +34,24 @@ const CONFIDENCE = 0.99;
  * @returns null for fewer than five
  */
 export function acceptedVariance(differences: readonly number[]): number | null {
+  return varianceBound(differences.slice(0, MOST_ACCEPTED), CONFIDENCE);
+}
+
+/**
+ * The same where falls may be larger than rises, as those of a hit rate are that has little room above it: where five or more
+ * falls were accepted it is no less than the upper 95 % bound by them alone, the sum of their squares over the 5 % quantile
+ * of chi-square with a degree of freedom for each. That holds where the lower half of the distribution is half of a normal
+ * one about 0.
+ */
+export function acceptedFallVariance(differences: readonly number[]): number | null {
+  const bound = acceptedVariance(differences);
+  if (bound === null) return null;
+  const falls = differences.slice(0, MOST_ACCEPTED).filter((difference) => difference < 0);
+  return Math.max(bound, varianceBound(falls, CONFIDENCE_OF_FALLS) ?? 0);
+}
+
+function varianceBound(differences: readonly number[], confidence: number): number | null {
   if (differences.length < FEWEST_ACCEPTED) return null;
-  const first = differences.slice(0, MOST_ACCEPTED);
-  const squares = first.reduce((sum, difference) => sum + difference ** 2, 0);
-  return squares / chiSquareQuantile(1 - CONFIDENCE, first.length);
+  const squares = differences.reduce((sum, difference) => sum + difference ** 2, 0);
+  return squares / chiSquareQuantile(1 - confidence, differences.length);
 }

@@ -12,7 +12,7 @@ import { type Interval, newcombePairedInterval, type PairedHits } from '../../st
 import { smallestDetectableDifference } from '../../stats/paired-power.ts';
 import { mcnemarExact, type PairedT, pairedT } from '../../stats/paired-tests.ts';
 import { signFlipTest } from '../../stats/sign-flip.ts';
-import { acceptedVariance } from './accepted-differences.ts';
+import { acceptedFallVariance } from './accepted-differences.ts';
 import { type Expected, knownVariance } from './known-noise.ts';
 import type { RerunNoise } from './rerun-noise.ts';
 import {
@@ -74,7 +74,7 @@ const FEWEST_EQUAL = 6;
  *   the mean of the reruns, `p` is 2 Phi(-|difference| / sd) and the bounds reach 1.96 sd to each side, sd^2 being
  *   `knownVariance`. A retriever that always answers the same has sd 0: any difference is a change.
  * - Where that is not known, because the index is another one, `p` is no less than that of a normal deviation with
- *   `acceptedVariance`, and the bounds are no narrower: what a rebuild does to all queries no paired test can see.
+ *   `acceptedFallVariance`, and the bounds are no narrower: what a rebuild does to all queries no paired test can see.
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
@@ -104,7 +104,7 @@ export function compareMetric(
   const test = pairedT(differences);
   const randomization = signFlipTest(differences);
   const hits = key.measure === 'hit_rate' ? countHits(baseline, candidate) : null;
-  const accepted = acceptedVariance(expected?.accepted ?? []) ?? 0;
+  const accepted = acceptedFallVariance(expected?.accepted ?? []) ?? 0;
   const { p, ciMethod, low, high, smallest } =
     variance === null
       ? atLeast(judgeByQueries(differences, test, randomization.p, hits, noise, settings), test, accepted, settings)

@@ -42,7 +42,8 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
  * @param least difference that matters
  * @returns null where it is not known: for another generation of the index than the baseline's, and for an index that
  * moves from day to day by more than its reruns do, and by as much as matters, as one does that is rebuilt unseen. What
- * queries of it were drawn anew only the paired test can tell.
+ * queries of it were drawn anew only the paired test can tell. Where the reruns all answered the same, half of what matters
+ * is enough: then days are all that is known of what moves, and a few of them tell little of the largest fall.
  */
 export function knownVariance(
   noise: RerunNoise,
@@ -54,7 +55,8 @@ export function knownVariance(
   const ofReruns = rerunVariance(noise, n);
   const ofDays = acceptedVariance(accepted) ?? 0;
   const squares = accepted.reduce((sum, difference) => sum + difference ** 2, 0) / Math.max(1, accepted.length);
-  const isMoving = squares > ofReruns && normalQuantile(SURE) * Math.sqrt(ofDays) > least;
+  const much = noise.isStill ? least / 2 : least;
+  const isMoving = squares > ofReruns && normalQuantile(SURE) * Math.sqrt(ofDays) > much;
   return isMoving ? null : Math.max(ofReruns, ofDays);
 }
 

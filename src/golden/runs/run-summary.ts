@@ -1,27 +1,17 @@
-/** Runs and comparisons as the documents that commands print and the API answers. */
+/** Runs as the documents that commands print and the API answers. */
 
 import { worstVerdict } from '../../checks/rules/check-result.ts';
 import { toWire } from '../../http/wire.ts';
-import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Verdict } from '../../model.ts';
-import { finiteOrNull, type MetricSummary } from '../../stats/descriptive.ts';
-import { type ComparedRuns, type StoredComparison, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
-import type { MetricComparison } from '../rules/compare-metric.ts';
-import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.ts';
+import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { falseAnswerRatio } from '../rules/no-answer.ts';
 import type { GoldenRun, NoAnswerResults, SegmentScore } from '../rules/run.ts';
 import { describeFailure, type RunFailure } from '../rules/run-failure.ts';
 import type { MovedQuestions, RunStages } from '../rules/run-stages.ts';
-import {
-  type ComparedJson,
-  type ComparisonJson,
-  checkResultSchema,
-  type MetricComparisonJson,
-  type MetricJson,
-  type RunSummaryJson,
-} from '../run-summary-schema.ts';
+import { checkResultSchema, type RunSummaryJson } from '../run-summary-schema.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
+import { comparedJson, metricJson, metricsJson } from './score-json.ts';
 import { answersAsIn, type CompareDeps, queriesOfRun } from './stored-runs.ts';
 
 export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<RunSummaryJson> {
@@ -125,72 +115,4 @@ function segmentsJson(scores: readonly SegmentScore[]): RunSummaryJson['segments
 /** A run without trusted scores has no verdict to give, whatever its checks. */
 function verdictOf(run: GoldenRun, verdicts: readonly Verdict[]): Verdict {
   return run.status === 'completed' ? worstVerdict(verdicts) : 'no_data';
-}
-
-/** Scores of one segment by metric key, `{"ndcg@10": {...}}`. */
-export function metricsJson(
-  scores: readonly SegmentScore[],
-  segment: string = ALL_SEGMENT,
-): Record<string, MetricJson> {
-  return Object.fromEntries(
-    scores.filter((score) => score.segment === segment).map((score) => [formatMetricKey(score), metricJson(score)]),
-  );
-}
-
-export function metricJson({ mean, n, ciLow, ciHigh, ciMethod }: MetricSummary): MetricJson {
-  return { mean, n, ci_low: ciLow, ci_high: finiteOrNull(ciHigh), ci_method: ciMethod };
-}
-
-/** A run against another one, over all queries with each segment below. */
-export function comparedJson({ against, differences }: ComparedRuns): ComparedJson {
-  const all = segmentOf(differences);
-  const segments = [...new Set(differences.map(({ segment }) => segment))];
-  return {
-    run_id: against,
-    excluded: differences[0]?.excluded ?? 0,
-    ...comparisonJson(all),
-    // Takes tens of milliseconds, so it is worked out for those who read it.
-    get advice() {
-      return adviseOnSetSize(all, storedComparison);
-    },
-    segments: Object.fromEntries(
-      segments
-        .filter((segment) => segment !== ALL_SEGMENT)
-        .map((segment) => [segment, comparisonJson(segmentOf(differences, segment))]),
-    ),
-  };
-}
-
-export function comparisonJson({ n, metrics, primary, verdict }: SegmentComparison): ComparisonJson {
-  return {
-    n,
-    metrics: Object.fromEntries(metrics.map((metric) => [formatMetricKey(metric.key), metricComparisonJson(metric)])),
-    primary,
-    verdict,
-    smallest_detectable_difference: Object.fromEntries(
-      metrics.map((metric) => [formatMetricKey(metric.key), metric.smallestDetectableDifference]),
-    ),
-  };
-}
-
-export function metricComparisonJson(metric: MetricComparison): MetricComparisonJson {
-  return {
-    baseline: metric.baseline,
-    candidate: metric.candidate,
-    difference: metric.difference,
-    ci_low: finiteOrNull(metric.ciLow),
-    ci_high: finiteOrNull(metric.ciHigh),
-    ci_method: metric.ciMethod,
-    t: metric.t,
-    df: metric.df,
-    p_t: metric.pT,
-    p_randomization: metric.pRandomization,
-    p_method: metric.pMethod,
-    ...(metric.p === metric.pRandomization ? {} : { p: metric.p }),
-    ...(metric.mcnemarP === null ? {} : { mcnemar_p: metric.mcnemarP }),
-    wins: metric.wins,
-    losses: metric.losses,
-    ties: metric.ties,
-    verdict: metric.verdict,
-  };
 }

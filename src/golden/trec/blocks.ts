@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { RecalldError } from '../../errors.ts';
 import { unreadable } from '../../files/text-file.ts';
 import type { ColumnScanner } from '../../ir/trec-line.ts';
@@ -11,19 +11,21 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** A stretch of whole lines of a file. */
 export class Block {
-  /** Valid until the next block is read. */
   readonly bytes: Buffer;
-  /** A string when each byte is a character: to cut it is much faster than to decode each part. */
-  private readonly kept: string | Buffer;
+  private readonly isAscii: boolean;
+  /** When each byte is a character and many stretches are asked for: to cut it is faster than to decode each. */
+  private text: string | null = null;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
-    this.kept = isAscii(bytes) ? bytes.toString('latin1') : Buffer.from(bytes);
+    this.isAscii = isAscii(bytes);
   }
 
-  /** The text of `bytes[start, end)`, also after the next block was read. */
+  /** The text of `bytes[start, end)`. */
   slice(start: number, end: number): string {
-    return typeof this.kept === 'string' ? this.kept.slice(start, end) : this.kept.toString('utf8', start, end);
+    if (!this.isAscii) return this.bytes.toString('utf8', start, end);
+    this.text ??= this.bytes.toString('latin1');
+    return this.text.slice(start, end);
   }
 }
 
@@ -31,8 +33,8 @@ export class Block {
 export type LineHandler = (block: Block, line: number) => void;
 
 /**
- * Scans every line of a UTF-8 text file in order and hands it over. Beside the strings that the handler cuts from it,
- * one block of the file is in memory at a time. A byte order mark is skipped, and the last line needs no line feed.
+ * Scans every line of a UTF-8 text file in order and hands it over. Beside the blocks that the handler keeps, one block
+ * of the file is in memory at a time. A byte order mark is skipped, and the last line needs no line feed.
  *
  * @throws RecalldError `file_unreadable` if the file cannot be opened or read; `file_malformed` if it is not UTF-8
  * text or has a line longer than 512 KiB. What the handler throws passes through.
@@ -40,7 +42,7 @@ export type LineHandler = (block: Block, line: number) => void;
 export async function forEachLine(path: string, scanner: ColumnScanner, handle: LineHandler): Promise<void> {
   const file = await openFile(path);
   try {
-    const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+    let buffer = Buffer.allocUnsafeSlow(BLOCK_BYTES);
     let kept = 0;
     let line = 1;
     let isFirst = true;
@@ -64,8 +66,10 @@ export async function forEachLine(path: string, scanner: ColumnScanner, handle: 
         isFirst = false;
       }
       if (isLast) return;
-      buffer.copyWithin(0, end, filled);
-      kept = filled - end;
+      // Whoever keeps the block keeps its bytes.
+      const following = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+      kept = buffer.copy(following, 0, end, filled);
+      buffer = following;
     }
   } finally {
     await file.close();
@@ -75,6 +79,15 @@ export async function forEachLine(path: string, scanner: ColumnScanner, handle: 
 /** `file_malformed` at a line of a file; `what` says what is wrong and the way out. */
 export function malformed(path: string, line: number, what: string): RecalldError {
   return new RecalldError('file_malformed', `${path}, line ${line}: ${what}`);
+}
+
+/** In bytes. @throws RecalldError `file_unreadable` */
+export async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    throw unreadable(path, error);
+  }
 }
 
 async function openFile(path: string): Promise<FileHandle> {

@@ -1,24 +1,17 @@
 /** Scores a TREC run against judgments, and compares two of them, without a database. */
 
 import { RecalldError } from '../../errors.ts';
-import { createEvaluator, type GradeByDocument } from '../../ir/evaluate.ts';
+import { createGradeEvaluator, type GradeByDocument } from '../../ir/evaluate.ts';
 import type { MetricKey } from '../../ir/metric-key.ts';
-import {
-  applyDuplicatePolicy,
-  compareCodePoints,
-  countScoreTies,
-  type DuplicatePolicy,
-  orderLikeTrecEval,
-  type ScoredDocuments,
-} from '../../ir/ranking.ts';
+import { applyDuplicatePolicy, compareCodePoints, type DuplicatePolicy, orderLikeTrecEval } from '../../ir/ranking.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
 import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
 import { quoted } from '../../text/source-line.ts';
 import { compareMany, type ManyComparison } from '../rules/compare-many.ts';
 import { compareRuns, type RunComparison } from '../rules/compare-runs.ts';
 import type { ComparisonSettings } from '../rules/verdict.ts';
-import { type Block, forEachLine, malformed } from './blocks.ts';
-import { QueryGroups, ResultTable, type RunDocuments } from './result-table.ts';
+import { type Block, forEachLine, malformed, sizeOf } from './blocks.ts';
+import { QueryGroups, ResultTable } from './result-table.ts';
 
 const NUMBER_SIGN = 0x23;
 
@@ -89,8 +82,8 @@ export async function readQrels(path: string): Promise<Map<string, GradeByDocume
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: wrong columns, a score that is no finite
  * decimal number, not UTF-8 text, no document at all
  */
-export async function readRun(path: string): Promise<RunDocuments> {
-  const results = new ResultTable();
+export async function readRun(path: string): Promise<ResultTable> {
+  const results = new ResultTable(await sizeOf(path));
   const scanner = new ColumnScanner(RUN_COLUMNS.length, 'blanks');
 
   await forEachLine(path, scanner, (block, line) => {
@@ -202,23 +195,23 @@ export async function scoreTrecRun(
 
 function scoreDocuments(
   queries: JudgedQueries,
-  run: RunDocuments,
+  run: ResultTable,
   runPath: string,
   { keys, relevanceLevel, duplicates }: ScoringSettings,
 ): TrecScores {
-  const evaluate = createEvaluator(keys, relevanceLevel);
+  const evaluate = createGradeEvaluator(keys, relevanceLevel);
   const columns = keys.map(() => new Float64Array(queries.length));
   let answered = 0;
   let duplicateDocuments = 0;
   let scoreTies = 0;
   for (const [row, [queryId, judgments]] of queries.entries()) {
-    const documents = run.get(queryId);
-    if (documents !== undefined) answered++;
-    const ranked = orderLikeTrecEval(documents ?? NO_DOCUMENTS);
-    scoreTies += countScoreTies(ranked);
-    const deduplicated = applyDuplicatePolicy(ranked.ids, duplicates, `${runPath}: The query "${queryId}"`);
-    duplicateDocuments += deduplicated.duplicates;
-    const values = evaluate(deduplicated.ranking, judgments);
+    const ranked = run.rank(queryId, judgments, duplicates === 'collapse');
+    if (ranked !== null) answered++;
+    scoreTies += ranked?.scoreTies ?? 0;
+    duplicateDocuments += ranked?.duplicates ?? 0;
+    if (duplicates === 'reject' && ranked !== null && ranked.duplicates > 0)
+      refuseRepeat(run, queryId, `${runPath}: The query "${queryId}"`);
+    const values = evaluate(ranked?.grades ?? NO_GRADES, ranked?.length ?? 0, judgments);
     for (const [i, column] of columns.entries()) column[row] = values[i] ?? 0;
   }
   return {
@@ -234,7 +227,13 @@ function scoreDocuments(
   };
 }
 
-const NO_DOCUMENTS: ScoredDocuments = { ids: [], scores: [] };
+const NO_GRADES = new Float64Array(0);
+
+/** @throws RecalldError file_malformed */
+function refuseRepeat(run: ResultTable, queryId: string, owner: string): void {
+  const documents = run.get(queryId);
+  if (documents !== undefined) applyDuplicatePolicy(orderLikeTrecEval(documents).ids, 'reject', owner);
+}
 
 export interface OfflineComparisonRequest extends ScoringSettings, ComparisonSettings {
   readonly qrelsPath: string;

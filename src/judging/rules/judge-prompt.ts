@@ -50,6 +50,13 @@ const injections: readonly RegExp[] = [
   /<\|[^|>\n]{1,40}\|>|\[\/?(?:INST|SYS)\]|<<\/?SYS>>|^\s*(?:system|assistant)\s*:.*$/gimu,
 ];
 
+/** What a document says, cut to what a judge reads. */
+export interface StoredText {
+  readonly hash: string;
+  /** As PostgreSQL keeps it. */
+  readonly content: string;
+}
+
 export interface CleanText {
   readonly text: string;
   /** Whether something was taken out. */

@@ -88,10 +88,10 @@ export function createOtlpReceiver(
   cleanups: CleanupStack,
 ): OtlpReceiver {
   const reader = createOtlpReader(
-    config.pipelines.map(({ name, service_names: serviceNames, segments }) => ({
+    config.pipelines.map(({ name, service_names: serviceNames, segments, variants }) => ({
       name,
       serviceNames,
-      segmentKeys: segments.keys,
+      segmentKeys: [...segments.keys, ...(variants === undefined ? [] : [variants.tag])],
     })),
   );
   cleanups.defer('reader of OpenTelemetry', () => reader.close());

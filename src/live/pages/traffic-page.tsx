@@ -12,6 +12,8 @@ import type { Measurement } from '../../measures/rules/measurement.ts';
 import { inReadingOrder, shownMeasure } from '../../measures/shown-measures.ts';
 import type { MeasurementStatus } from '../../status/pipeline-status.ts';
 import { percent } from '../../text/spelling.ts';
+import type { VariantReport } from '../../variants/variants-reads.ts';
+import { VariantsSection } from '../../variants/variants-section.tsx';
 import type { FeedbackSummary } from '../feedback-summary-routes.ts';
 import type { PositiveRatioOutcome } from '../rules/feedback/positive-ratio.ts';
 import type { TrafficBucket } from '../sql/traffic-reads.ts';
@@ -27,6 +29,8 @@ export interface TrafficPageData {
   readonly feedback: FeedbackSummary;
   /** Whether the time is longer than feedback is summed up over. */
   readonly isFeedbackCut: boolean;
+  /** Null where the config compares none. */
+  readonly variants: VariantReport | null;
   /** Oldest first. */
   readonly deployments: readonly Deployment[];
 }
@@ -105,6 +109,7 @@ export function TrafficPage({ frame, data }: { readonly frame: Frame; readonly d
         </div>
       </Section>
       <Feedback data={data} />
+      {data.variants === null ? null : <VariantsSection report={data.variants} />}
       <Segments latest={latest} />
     </Page>
   );

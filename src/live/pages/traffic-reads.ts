@@ -6,11 +6,13 @@ import type { TimeRange } from '../../console/time-range.ts';
 import type { DensityPageData } from '../../density/density-page.tsx';
 import { deploymentsWithin } from '../../golden/pages/golden-reads.ts';
 import { ALL_SEGMENT } from '../../model.ts';
+import { readVariants } from '../../variants/variants-reads.ts';
 import { type TrafficPageData, trafficCharts } from './traffic-page.tsx';
 
 const BINS = 40;
 const MOST_TOPICS = 20;
 const MOST_BUCKETS = 96;
+const COMPLAINT_DAYS = 14;
 /** Summing up feedback reads all of it. */
 const LONGEST_FEEDBACK_MS = 7 * 86_400_000;
 
@@ -18,6 +20,7 @@ export async function readDensityPage(
   deps: ConsoleDeps,
   { name: pipeline, showsText }: ConsolePipeline,
   range: TimeRange,
+  looksForComplaints: boolean,
 ): Promise<DensityPageData> {
   const { from, until } = range;
   const [density, [diagnosis], topics, deployments] = await Promise.all([
@@ -53,6 +56,7 @@ export async function readDensityPage(
     distributions: distributions(reference, current, BINS),
     currentQueries: current?.queries ?? 0,
     topics: shown,
+    complaints: looksForComplaints ? await deps.readComplaints(pipeline, COMPLAINT_DAYS, true) : null,
     showsText,
     deployments,
   };
@@ -67,6 +71,7 @@ export async function readTrafficPage(
   const lengthMs = until.getTime() - from.getTime();
   const bucketSeconds = 60 * Math.max(1, Math.ceil(lengthMs / 60_000 / MOST_BUCKETS));
   const feedbackFrom = new Date(Math.max(from.getTime(), until.getTime() - LONGEST_FEEDBACK_MS));
+  const variants = deps.variantPlans.find((plan) => plan.pipeline === pipeline);
   const [status, buckets, series, [feedback], deployments] = await Promise.all([
     deps.readStatus(pipeline),
     deps.trafficReads.buckets({ pipeline, from, until, bucketSeconds }),
@@ -88,6 +93,7 @@ export async function readTrafficPage(
     latest: status.measurements,
     feedback,
     isFeedbackCut: feedbackFrom > from,
+    variants: variants === undefined ? null : await readVariants(deps, variants),
     deployments,
   };
 }

@@ -196,6 +196,14 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly QueryRo
     keys,
   );
   await client.query(
+    `delete from shadow_pairs where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
+    keys,
+  );
+  await client.query(
+    `delete from shadow_grades where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
+    keys,
+  );
+  await client.query(
     `delete from judged_queries where (pipeline, query_id) in (select * from unnest($1::text[], $2::text[]))`,
     keys,
   );

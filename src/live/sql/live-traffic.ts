@@ -120,7 +120,7 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
     async record(arrival) {
       const write = arrival.counts.length > 0 ? writeCounted : writeUncounted;
       const [isNew = []] = await explained(write([arrival]));
-      await explained(settle(arrival.samples, 1));
+      if (arrival.samples.length > 0) await explained(settle(arrival.samples, 1));
       return { isNew };
     },
     raiseProbabilities: (samples) => explained(raiseProbabilities(pool, samples)),

@@ -4,6 +4,7 @@ import type { QueryOutcome } from '../../model.ts';
 import { namingOutage } from '../../postgres/pool.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
+import type { OpinionCounts } from '../rules/feedback/positive-ratio.ts';
 import type { Arrivals } from '../rules/sampling/calibration.ts';
 
 const BATCH_ROWS = 2000;
@@ -96,6 +97,24 @@ export function createLiveWindows(pool: Pool): LiveWindows {
       );
       return rows.map(toClick);
     },
+
+    async opinions(pipeline, queryIds, since) {
+      const rows = await read<OpinionCounts & { query_id: string }>(
+        `with opinions as (
+           select query_id, bool_or(counted) as is_counted,
+                  (array_agg(sentiment order by occurred_at desc, received_at desc, id collate "C" desc))[1] as sentiment
+             from feedback
+            where pipeline = $1::text and query_id = any($2::text[]) and kind <> 'click'
+              and received_on >= (($3::timestamptz - interval '1 hour') at time zone 'utc')::date
+            group by query_id, kind, document_id, case when document_id is null then rank end, user_hash
+         )
+         select query_id, (count(*) filter (where sentiment = 'positive'))::integer as positive,
+                (count(*) filter (where sentiment = 'negative'))::integer as negative
+           from opinions where is_counted group by query_id`,
+        [pipeline, [...queryIds], since],
+      );
+      return new Map(rows.map(({ query_id: id, positive, negative }) => [id, { positive, negative }]));
+    },
   };
 }
 
@@ -160,4 +179,6 @@ export interface LiveWindows {
   queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]>;
   /** Counted clicks on these queries of a pipeline that were received since a time. */
   clicks(pipeline: string, queryIds: readonly string[], since: Date): Promise<readonly Click[]>;
+  /** Latest counted opinions on these queries that were received since a time, without clicks; see `OpinionTally`. */
+  opinions(pipeline: string, queryIds: readonly string[], since: Date): Promise<ReadonlyMap<string, OpinionCounts>>;
 }

@@ -13,17 +13,22 @@ export const MOST_RUNS = 2 ** (MOST_LOOKS - 1);
  * By which evidence is planned, so that it comes with a chance of 0.8: the same questions tell the spread and the
  * difference, and where a few large losses are missing both look small.
  */
-const PLANNED_POWER = 0.9;
+export const PLANNED_POWER = 0.9;
+
+/** Chance that one of the verdicts on an equal shadow is ever a call: all have the same part. */
+export function falseCallsOf(verdicts: number): number {
+  return FALSE_CALLS / Math.max(1, verdicts);
+}
 
 /**
- * Level of a test. The chance of a false call is shared evenly by the golden sets of the pipeline; of each, the first
- * test takes half, and each further one half of what is left (alpha spending; Lan and DeMets, Biometrika 70, 1983): all
+ * Level of a test. The chance of a false call is shared evenly by the verdicts on a shadow: of each golden set of the
+ * pipeline, and of judged live queries where they are. Of each golden set the first test takes half, and each further one half of what is left (alpha spending; Lan and DeMets, Biometrika 70, 1983): all
  * that ever come take no more than the whole.
  *
  * @param look from 1
  */
-export function levelOfLook(look: number, sets: number): number {
-  return FALSE_CALLS / Math.max(1, sets) / 2 ** look;
+export function levelOfLook(look: number, verdicts: number): number {
+  return falseCallsOf(verdicts) / 2 ** look;
 }
 
 /**
@@ -90,8 +95,15 @@ const wordOf: Readonly<Record<ComparisonVerdict, ShadowVerdict>> = {
   inconclusive: 'undecided',
 };
 
-/** Of several sets: worse where any is; better where any is and none is undecided. */
-export function overallVerdict(verdicts: readonly ShadowVerdict[]): ShadowVerdict {
+/**
+ * Worse where any says so; better where any does and no golden set is undecided. Judged live queries take long, so that they
+ * hold nothing back: without a golden set they decide alone.
+ *
+ * @param golden of each golden set
+ * @param live null where live queries are not judged
+ */
+export function overallVerdict(golden: readonly ShadowVerdict[], live: ShadowVerdict | null): ShadowVerdict {
+  const verdicts = live !== null && (golden.length === 0 || isCalled(live)) ? [...golden, live] : golden;
   const has = (verdict: ShadowVerdict): boolean => verdicts.includes(verdict);
   if (has('worse')) return 'worse';
   if (has('undecided')) return 'undecided';
@@ -120,16 +132,16 @@ export type Evidence =
  *
  * @param looks rising
  * @param difference to be found, > 0
- * @param sets golden sets of the pipeline
+ * @param verdicts on the shadow, which share the chance of a false call
  */
-export function evidenceOf(looks: readonly Look[], difference: number, sets: number): Evidence {
+export function evidenceOf(looks: readonly Look[], difference: number, verdicts: number): Evidence {
   const last = looks.at(-1);
   if (last === undefined) return { kind: 'unknown' };
   if (isCalled(standingOf(looks).verdict)) return { kind: 'decided' };
   const looksOfVersion = looks.filter(({ goldenSetVersion }) => goldenSetVersion === last.goldenSetVersion).length;
   const { n, standardDeviation, noise, runs, look } = last;
   const isFound = (deviation: number, by: number): boolean =>
-    (smallestDetectableDifference(deviation, n, planOf(by, sets)) ?? Number.POSITIVE_INFINITY) <= difference;
+    (smallestDetectableDifference(deviation, n, planOf(by, verdicts)) ?? Number.POSITIVE_INFINITY) <= difference;
   if (isFound(standardDeviation, look)) return { kind: 'enough' };
   if (noise === null) return { kind: 'unknown' };
   const between = Math.max(0, standardDeviation ** 2 - noise ** 2 / runs);
@@ -140,10 +152,10 @@ export function evidenceOf(looks: readonly Look[], difference: number, sets: num
   }
   return {
     kind: 'more_questions',
-    questions: pairedTSampleSize(difference, Math.sqrt(between), planOf(look + 1, sets)),
+    questions: pairedTSampleSize(difference, Math.sqrt(between), planOf(look + 1, verdicts)),
   };
 }
 
-function planOf(look: number, sets: number): TestPlan {
-  return { alpha: levelOfLook(look, sets), sided: 2, power: PLANNED_POWER };
+function planOf(look: number, verdicts: number): TestPlan {
+  return { alpha: levelOfLook(look, verdicts), sided: 2, power: PLANNED_POWER };
 }

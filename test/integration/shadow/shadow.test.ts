@@ -7,6 +7,7 @@ import { followWithShadows } from '../../../src/shadow/ask-golden.ts';
 import { askShadows } from '../../../src/shadow/ask-live.ts';
 import { shadowJson } from '../../../src/shadow/describe-shadow.ts';
 import { readShadowGauges } from '../../../src/shadow/gauges.ts';
+import { createRelevanceTables } from '../../../src/shadow/relevance-tables.ts';
 import { readShadow, readShadowPage } from '../../../src/shadow/shadow-reads.ts';
 import { createShadowTables } from '../../../src/shadow/shadow-tables.ts';
 import { aSchedule, aWatchedPipeline, documents, goldenQueries, NOON } from '../../support/builders.ts';
@@ -47,6 +48,7 @@ function aShadow(pipeline: string, answers: () => Answers, parts: Partial<Shadow
     costPerCall: 0.001,
     difference: 0.03,
     chunkSeparator: null,
+    judgedDepth: null,
     asked,
     ...parts,
   };
@@ -65,6 +67,7 @@ function aShadowWorld(parts: Partial<Shadow> = {}) {
     ...world.deps,
     clock,
     shadows,
+    relevance: createRelevanceTables(database.pool),
     pipelines: [pipeline],
     meter: new MemoryMeter(),
     retentionDays: new Map([[pipeline.name, 30]]),

@@ -21,7 +21,7 @@ let waiting: (() => void)[];
 
 beforeEach(async () => {
   app = fastify({ forceCloseConnections: true });
-  budget = createMemoryBudget();
+  budget = createMemoryBudget(128 * 1024 * 1024);
   log = recordLog();
   requests = 0;
   waiting = [];

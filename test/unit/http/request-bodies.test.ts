@@ -28,6 +28,7 @@ function watched(budget: MemoryBudget): MemoryBudget & { held: number; most: num
       this.held -= bytes;
       budget.giveBack(bytes, isKeyless);
     },
+    peak: () => budget.peak(),
   };
 }
 
@@ -39,7 +40,7 @@ let waiting: (() => void)[];
 
 beforeEach(async () => {
   app = fastify({ forceCloseConnections: true });
-  budget = watched(createMemoryBudget());
+  budget = watched(createMemoryBudget(128 * 1024 * 1024));
   waiting = [];
   const bodies = addRequestBodies(app, budget);
   app.addContentTypeParser('application/json', async (request: FastifyRequest) =>

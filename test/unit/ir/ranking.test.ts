@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import {
   applyDuplicatePolicy,
   compareCodePoints,
-  countScoreTies,
   orderLikeTrecEval,
   reciprocalRankFusion,
 } from '../../../src/ir/ranking.ts';
@@ -109,19 +108,6 @@ describe('orderLikeTrecEval', () => {
     const given = { ids: ['a', 'b'], scores: [1, 2] };
     orderLikeTrecEval(given);
     expect(given).toEqual({ ids: ['a', 'b'], scores: [1, 2] });
-  });
-});
-
-describe('countScoreTies', () => {
-  it.each([
-    ['no ties', ['a', 'b', 'c'], [3, 2, 1], 0],
-    ['one tied pair', ['a', 'b', 'c'], [3, 2, 2], 1],
-    ['a group of three and a pair', ['a', 'b', 'c', 'd', 'e'], [3, 3, 3, 1, 1], 3],
-    ['a repeated document, which is no tie', ['a', 'a'], [1, 1], 0],
-    ['zero and minus zero', ['a', 'b'], [0, -0], 1],
-    ['nothing', [], [], 0],
-  ])('counts %s', (_what, ids, scores, expected) => {
-    expect(countScoreTies({ ids, scores })).toBe(expected);
   });
 });
 

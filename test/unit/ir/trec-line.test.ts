@@ -120,6 +120,25 @@ describe('parseScore', () => {
     expect(score(text)).toBeNaN();
   });
 
+  it('rounds long decimals as atof does, also those in the middle between two doubles or near it', () => {
+    const digits = fc.stringMatching(/^[0-9]{0,22}$/);
+    const anyDecimal = fc.tuple(digits, digits).map(([whole, rest]) => `${whole}0.${rest}`);
+    const nearMiddle = fc
+      .tuple(fc.bigInt({ min: 2n ** 53n, max: 2n ** 62n }), fc.integer({ min: -1, max: 1 }), fc.nat(22))
+      .map(([bits, off, decimals]) => {
+        const middle = (bits & ~1023n) + 512n + BigInt(off);
+        const text = String(middle).padStart(decimals + 1, '0');
+        return decimals === 0 ? text : `${text.slice(0, -decimals)}.${text.slice(-decimals)}`;
+      });
+    fc.assert(
+      fc.property(fc.oneof(anyDecimal, nearMiddle), (text) => {
+        expect(score(text)).toBe(Number(text));
+        expect(score(`-${text}`)).toBe(-Number(text));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
   it('reads every double back from its shortest and from a fixed form', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.nat(12), (value, decimals) => {

@@ -7,7 +7,7 @@ const model = { model: 'stand-in', answer: () => Promise.reject(new Error('nobod
 const judge = createChatJudge(model, 'http://localhost', { input: 0.4, output: 1.6 });
 
 const plan = (judge: Judge | null, maxCostPerDay: number): JudgingPlan =>
-  ({ pipeline: 'docs', judge, queriesPerDay: 200, depth: 5, maxCostPerDay }) as JudgingPlan;
+  ({ pipeline: 'docs', judge, queriesPerDay: 200, depth: 5, shadowLists: 0, maxCostPerDay }) as JudgingPlan;
 
 it('a day of grades costs what its texts and the panel come to, and no more than half of the dearest', () => {
   const cost = expectedCost(plan(judge, 2));

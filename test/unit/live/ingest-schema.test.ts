@@ -2,7 +2,14 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { identifier } from '../../../src/http/fields.ts';
-import { embeddingSchema, readLiveQueries, resultsSchema } from '../../../src/live/ingest-schema.ts';
+import {
+  embeddingSchema,
+  liveQuerySchema,
+  plainLiveQuery,
+  readLiveQueries,
+  resultsSchema,
+  toLiveQuery,
+} from '../../../src/live/ingest-schema.ts';
 
 /** What results are, said without regard to cost. */
 const plain = z
@@ -25,8 +32,9 @@ const anyScore = fc.oneof(
   fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, null, '1'),
   fc.jsonValue(),
 );
+const aResult = fc.record({ id: fc.string({ minLength: 1 }), score: fc.double({ noNaN: true }) });
 const anyResult = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ id: fc.string({ minLength: 1 }), score: fc.double({ noNaN: true }) }) },
+  { weight: 5, arbitrary: aResult },
   fc.record({ id: anyId, score: anyScore }, { requiredKeys: [] }),
   fc.record({ id: anyId, text: fc.oneof(fc.string(), fc.jsonValue()) }, { requiredKeys: [] }),
   fc.record({ id: anyId, rank: fc.nat() }, { requiredKeys: [] }),
@@ -48,6 +56,94 @@ it('results are taken and refused, for the same reason and at the same place, as
   const many = Array.from({ length: 1001 }, () => ({ id: 'd' }));
   expect(reasonOf(resultsSchema, many.slice(1))).toEqual(reasonOf(plain, many.slice(1)));
   expect(reasonOf(resultsSchema, many)).toEqual(reasonOf(plain, many));
+});
+
+/** Mostly right, now and then not. */
+function mostly(right: fc.Arbitrary<unknown>, ...wrong: readonly unknown[]): fc.Arbitrary<unknown> {
+  const others = fc.oneof(fc.constantFrom(null, 7, '', {}, [], ...wrong), fc.jsonValue());
+  return fc.oneof({ weight: 60, arbitrary: right }, { weight: 1, arbitrary: others });
+}
+
+const aText = fc.oneof(
+  { weight: 30, arbitrary: fc.string({ unit: 'grapheme' }) },
+  fc.constantFrom(
+    'a\tb\r\n',
+    'a\u0085',
+    'a\u0000',
+    'half \ud800',
+    '\udc00 half',
+    '😀',
+    'x'.repeat(1000),
+    'x'.repeat(1001),
+  ),
+);
+const anIdentifier = mostly(
+  fc.oneof({ weight: 30, arbitrary: fc.string({ minLength: 1, unit: 'grapheme-ascii' }) }, aText),
+);
+
+const anyItem = fc.record(
+  {
+    id: anIdentifier,
+    pipeline: anIdentifier,
+    results: mostly(fc.array(fc.oneof({ weight: 20, arbitrary: aResult }, anyResult), { maxLength: 3 })),
+    occurred_at: mostly(fc.constantFrom('2026-11-20T15:45:00Z', '2026-11-20T15:45:00.123+01:00', '2026-11-20', 'now')),
+    text: mostly(aText, 'x'.repeat(100_000), 'x'.repeat(100_001)),
+    embedding: mostly(
+      fc.oneof(fc.array(fc.double(), { minLength: 1, maxLength: 3 }), fc.constant('AACAPw==')),
+      'AACAPw=',
+      'AAC-Pw==',
+    ),
+    top_k: mostly(fc.integer({ min: 1, max: 10_000 }), 0, 10_001, 1.5, 1e300),
+    session_id: anIdentifier,
+    trace_id: anIdentifier,
+    latency_ms: mostly(fc.double({ min: 0, max: 86_400_000, noNaN: true }), -1, 86_400_001),
+    error: mostly(aText),
+    segments: mostly(
+      fc.dictionary(
+        // What a prototype is called goes to the schema, which leaves it out.
+        fc.string({ maxLength: 65 }).filter((key) => key !== '__proto__'),
+        fc.string({ maxLength: 257 }),
+        { maxKeys: 17 },
+      ),
+      Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, 'v'])),
+      { k: 'x'.repeat(257) },
+    ),
+    user_id: anIdentifier,
+    versions: mostly(fc.record({ index: aText, embedder: aText, retriever: aText }, { requiredKeys: [] }), {
+      store: '1',
+    }),
+    sampling: mostly(
+      fc.record({ probability: fc.double({ min: 0, max: 1, noNaN: true }) }),
+      { probability: 1.1 },
+      { p: 1 },
+    ),
+    colour: fc.constantFrom('red', undefined, undefined, undefined, undefined, undefined, undefined, undefined),
+  },
+  { requiredKeys: ['id', 'pipeline', 'results'] },
+);
+
+it('a query that is judged by hand is taken or left as the schema says, and is what the schema makes of it', () => {
+  let taken = 0;
+  fc.assert(
+    fc.property(fc.oneof({ weight: 9, arbitrary: anyItem }, fc.jsonValue()), (item) => {
+      const sent: unknown = JSON.parse(JSON.stringify(item));
+      const { success, data } = liveQuerySchema.safeParse(sent);
+      const plainly = plainLiveQuery(sent);
+      expect(plainly).toEqual(success ? toLiveQuery(data) : null);
+      if (plainly !== null) taken += 1;
+    }),
+    { numRuns: 3000 },
+  );
+  // Else most of the fields would never have been looked at.
+  expect(taken).toBeGreaterThan(300);
+});
+
+it('what is no plain object is left to the schema', () => {
+  const right = { id: 'q', pipeline: 'docs', results: [] };
+  for (const segments of [JSON.parse('{"__proto__": "a"}'), ['a']])
+    expect(plainLiveQuery({ ...right, segments })).toBeNull();
+  expect(plainLiveQuery(JSON.parse('{"id": "q", "pipeline": "docs", "results": [], "__proto__": {}}'))).toBeNull();
+  expect(plainLiveQuery(right)).not.toBeNull();
 });
 
 it('of the texts of results their length and what they repeat goes on, and no text', () => {

@@ -53,6 +53,7 @@ async function aWorker() {
     auditLog: { prune: async () => undefined },
     auditRetentionDays: 730,
     askShadows: async () => undefined,
+    sumVariantDays: async () => undefined,
     followWithShadows: async () => undefined,
     indexPlans: [],
     // No index is looked into here.

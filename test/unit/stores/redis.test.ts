@@ -147,11 +147,25 @@ describe('a vector set', () => {
     ]);
   });
 
-  it('of a Redis before 8.4 gives no sample, since its own one is not uniform', async () => {
-    const server = await redisWith({ VINFO: [setInfo] });
-    expect(await vectorSet(server).sample({ n: 2, seed: 5, withContent: false }, never)).toEqual({
+  it('of a Redis before 8.4 gives a sample out of all names, asked for at once', async () => {
+    const server = await redisWith({
+      VINFO: [setInfo],
+      VCARD: [2],
+      VRANDMEMBER: [['b', 'a']],
+      VEMB: [['1', '0', '0']],
+    });
+    expect(await vectorSet(server).sample({ n: 2, seed: 5, withContent: false }, never)).toMatchObject({
+      kind: 'ok',
+      value: { vectors: { rows: 2, columns: 3 }, isSeeded: true },
+    });
+    expect(server.commands).toContainEqual(['VRANDMEMBER', 'movies', '1004']);
+  });
+
+  it('of a Redis before 8.4 gives no sample of more than 200,000, which would hold everybody up', async () => {
+    const server = await redisWith({ VINFO: [setInfo], VCARD: [200_001] });
+    expect(await vectorSet(server).sample({ n: 2, seed: 5, withContent: false }, never)).toMatchObject({
       kind: 'unsupported',
-      reason: `A sample needs Redis 8.4 or later, and ${server.url} does not know VRANGE.`,
+      reason: expect.stringContaining('200001 are too many; 8.4 has VRANGE') as string,
     });
   });
 

@@ -111,9 +111,10 @@ export function sampleArrival(
   load: MinuteLoad | null,
   minute: number,
 ): { readonly decision: SamplingDecision; readonly load: MinuteLoad } {
-  const rate = firedRule(query, policy.alwaysKeep) === null ? rateFor(query.segments, policy.rates) : 0;
-  const next = countArrival(load, minute, rate, policy.budget);
-  return { decision: decide(query, policy, next.level), load: next };
+  const rule = firedRule(query, policy.alwaysKeep);
+  const rate = rateFor(query.segments, policy.rates);
+  const next = countArrival(load, minute, rule === null ? rate : 0, policy.budget);
+  return { decision: decideBy(query, rule, rate, next.level), load: next };
 }
 
 /**
@@ -124,10 +125,18 @@ export function sampleArrival(
  * @throws RangeError for an upstream probability outside (0, 1], which the HTTP schema refuses
  */
 export function decide(query: SamplingTraits, policy: SamplingPolicy, level: number): SamplingDecision {
+  return decideBy(query, firedRule(query, policy.alwaysKeep), rateFor(query.segments, policy.rates), level);
+}
+
+function decideBy(
+  query: SamplingTraits,
+  rule: AlwaysKeepRule['kind'] | null,
+  rate: number,
+  level: number,
+): SamplingDecision {
   const hash = samplingHash(query.pipeline, samplingUnit(query));
-  const rateProbability = rateFor(query.segments, policy.rates) * 2 ** -level;
-  const probability = inclusionProbability(query, policy, level);
-  const rule = firedRule(query, policy.alwaysKeep);
+  const rateProbability = rate * 2 ** -level;
+  const probability = probabilityBy(query, rule, rateProbability);
   if (rule !== null) return { kept: true, probability, reason: rule, hash, rateProbability };
   const kept = hash < rateProbability;
   return { kept, probability, reason: kept ? 'rate' : 'not_sampled', hash, rateProbability };
@@ -137,13 +146,15 @@ export function decide(query: SamplingTraits, policy: SamplingPolicy, level: num
  * Probability with which a query of these attributes ends among the samples: 1 when a rule fires, else its rate at
  * the level of its minute; times the upstream probability, because nothing here brings back what was dropped before.
  */
-export function inclusionProbability(query: SamplingTraits, policy: SamplingPolicy, level: number): number {
-  const upstream = query.upstreamProbability;
+function probabilityBy(
+  { upstreamProbability: upstream }: SamplingTraits,
+  rule: AlwaysKeepRule['kind'] | null,
+  rateProbability: number,
+): number {
   if (!(upstream > 0 && upstream <= 1)) {
     throw new RangeError(`An upstream sampling probability must lie in (0, 1], not be ${upstream}.`);
   }
-  if (firedRule(query, policy.alwaysKeep) !== null) return upstream;
-  return upstream * rateFor(query.segments, policy.rates) * 2 ** -level;
+  return rule === null ? upstream * rateProbability : upstream;
 }
 
 /** The first rule of the policy that fires. */
@@ -180,8 +191,8 @@ interface SamplingRates {
  */
 export function rateFor(segments: Readonly<Record<string, string>>, rates: SamplingRates): number {
   let largest: number | null = null;
-  for (const [key, value] of Object.entries(segments)) {
-    const rate = rates.segments[`${key}=${value}`];
+  for (const key in segments) {
+    const rate = rates.segments[`${key}=${segments[key]}`];
     if (rate !== undefined) largest = Math.max(largest ?? 0, checkedRate(rate));
   }
   return largest ?? checkedRate(rates.rate);

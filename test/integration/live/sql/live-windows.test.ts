@@ -142,3 +142,25 @@ describe('the clicks on queries', () => {
     ]);
   });
 });
+
+describe('the opinions on queries', () => {
+  it('are the latest of each person and kind that count, without clicks', async () => {
+    const pipeline = 'opinions';
+    const said = { pipeline, kind: 'thumb' as const, documentId: null };
+    await store().recordFeedback(
+      [
+        { ...said, id: 'o1', userHash: 'ann', sentiment: 'positive' as const },
+        { ...said, id: 'o2', userHash: 'ann', sentiment: 'negative' as const, occurredAt: hours(1) },
+        { ...said, id: 'o3', userHash: 'bob', sentiment: 'positive' as const },
+        { ...said, id: 'o4', userHash: 'eve', sentiment: 'negative' as const, counted: false },
+        { ...said, id: 'o5', userHash: 'bob', kind: 'copy' as const, sentiment: 'positive' as const },
+        { ...said, id: 'o6', userHash: 'bob', queryId: 'q9', sentiment: 'negative' as const },
+        { pipeline, id: 'o7', userHash: 'bob' },
+      ].map(aStoredClick),
+    );
+    const windows = createLiveWindows(database.pool);
+    expect([...(await windows.opinions(pipeline, ['q1', 'q2'], hours(-2)))]).toEqual([
+      ['q1', { positive: 2, negative: 1 }],
+    ]);
+  });
+});

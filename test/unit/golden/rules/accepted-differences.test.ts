@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceptedVariance } from '../../../../src/golden/rules/accepted-differences.ts';
+import { acceptedFallVariance, acceptedVariance } from '../../../../src/golden/rules/accepted-differences.ts';
 
 describe('what accepted days and generations differ by', () => {
   it('is not known before there are five', () => {
@@ -25,6 +25,34 @@ describe('what accepted days and generations differ by', () => {
       fc.property(fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { maxLength: 40 }), (later) => {
         const first = Array.from({ length: 30 }, (_, i) => (i % 3) / 100);
         expect(acceptedVariance([...first, ...later])).toBe(acceptedVariance(first));
+      }),
+    );
+  });
+});
+
+describe('what accepted falls differ by', () => {
+  const rises = [0.002, 0.004, 0.002, 0.004, 0.002];
+  const falls = [-0.02, -0.01, -0.02, -0.01, -0.02];
+
+  it('is not known before there are five differences, and not by itself before there are five falls', () => {
+    expect(acceptedFallVariance(falls.slice(1))).toBeNull();
+    const fewFalls = [...rises, ...falls.slice(1)];
+    expect(acceptedFallVariance(fewFalls)).toBe(acceptedVariance(fewFalls));
+  });
+
+  it('is that of the falls alone where they are larger than the rises', () => {
+    // Squares of the falls over 1.145476, the 5 % quantile of chi-square with five degrees of freedom.
+    expect(acceptedFallVariance([...rises, ...falls])).toBeCloseTo(0.0014 / 1.145476, 8);
+    expect(acceptedFallVariance([...rises, ...falls])).toBeGreaterThan(acceptedVariance([...rises, ...falls]) ?? 0);
+  });
+
+  it('is never less than that of all differences, and does not ask whether rises come first', () => {
+    const difference = fc.double({ min: -1, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(difference, { minLength: 5, maxLength: 30 }), (differences) => {
+        const found = acceptedFallVariance(differences) ?? 0;
+        expect(found).toBeGreaterThanOrEqual(acceptedVariance(differences) ?? 0);
+        expect(acceptedFallVariance(differences.toReversed())).toBeCloseTo(found, 10);
       }),
     );
   });

@@ -69,6 +69,16 @@ describe('the variance of a run after days or generations were accepted', () => 
     expect(after(fiveOf(0.04), 'day', 0.5)).toBeGreaterThan(reruns);
   });
 
+  it('is not known of a retriever that stood still in all reruns when days move by half of what matters', () => {
+    const still = aRerunNoise({ isStill: true, standardDeviation: 0, moved: 0, ofQueries: 0 });
+    const of = (difference: number) =>
+      knownVariance(still, { means: [1], unit: 'day', accepted: fiveOf(difference) }, 100, 0.02);
+    // 2.5758 sqrt(5 / 0.554298) = 7.7363 times what five days differed by.
+    expect(of(0.0099 / 7.7363)).toBeCloseTo((5 * (0.0099 / 7.7363) ** 2) / 0.554298, 8);
+    expect(of(0.0101 / 7.7363)).toBeNull();
+    expect(of(0)).toBe(0);
+  });
+
   it('is not known of another generation', () => {
     expect(after(fiveOf(0), 'generation')).toBeNull();
   });

@@ -56,10 +56,18 @@ describe('tests of a shadow', () => {
   });
 
   it('make a shadow worse that is worse on one set, and better only where none is undecided', () => {
-    expect(overallVerdict(['better', 'worse', 'undecided'])).toBe('worse');
-    expect(overallVerdict(['better', 'undecided'])).toBe('undecided');
-    expect(overallVerdict(['better', 'alike', 'no_data'])).toBe('better');
-    expect(overallVerdict([])).toBe('no_data');
+    expect(overallVerdict(['better', 'worse', 'undecided'], null)).toBe('worse');
+    expect(overallVerdict(['better', 'undecided'], null)).toBe('undecided');
+    expect(overallVerdict(['better', 'alike', 'no_data'], null)).toBe('better');
+    expect(overallVerdict([], null)).toBe('no_data');
+  });
+
+  it('are joined by judged live queries when these call it, and without a golden set', () => {
+    expect(overallVerdict(['better'], 'undecided')).toBe('better');
+    expect(overallVerdict(['better'], 'worse')).toBe('worse');
+    expect(overallVerdict(['alike'], 'better')).toBe('better');
+    expect(overallVerdict(['undecided'], 'better')).toBe('undecided');
+    expect(overallVerdict([], 'undecided')).toBe('undecided');
   });
 });
 

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import {
   type AlwaysKeepRule,
   decide,
-  inclusionProbability,
   rateFor,
   sampleArrival,
   samplingHash,
@@ -79,8 +78,8 @@ describe('the decision on a live query', () => {
   it('multiplies the probability with that of sampling upstream, for rules as well', () => {
     const policy = aPolicy({ rates: { rate: 0.5, segments: {} }, alwaysKeep: everyRule });
     const ordinary = aQuery({ upstreamProbability: 0.1 });
-    expect(inclusionProbability(ordinary, policy, 1)).toBeCloseTo(0.025, 15);
-    expect(inclusionProbability({ ...ordinary, outcome: 'empty' }, policy, 1)).toBe(0.1);
+    expect(decide(ordinary, policy, 1).probability).toBeCloseTo(0.025, 15);
+    expect(decide({ ...ordinary, outcome: 'empty' }, policy, 1).probability).toBe(0.1);
   });
 
   it('keeps the same queries whatever was sampled upstream, whose draws were other ones', () => {

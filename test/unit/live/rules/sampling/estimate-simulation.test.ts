@@ -1,7 +1,7 @@
 /** Draws many samples of populations that are fully known and holds the estimates against the truth. */
 import { describe, expect, it } from 'vitest';
 import { type ClickRateOutcome, queryRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import { decide, inclusionProbability, type SamplingTraits } from '../../../../../src/live/rules/sampling/decision.ts';
+import { decide, type SamplingTraits } from '../../../../../src/live/rules/sampling/decision.ts';
 import {
   type EstimateOutcome,
   horvitzThompsonTotal,
@@ -43,7 +43,7 @@ function population(seed: number, sessions: number, upstreamOf: (session: number
         outcome: isFailure ? 'error' : 'ok',
         upstreamProbability: upstreamOf(session),
       });
-      const probability = inclusionProbability(query, policy, 0);
+      const probability = decide(query, policy, 0).probability;
       const value = isFailure ? 0 : mood + 0.2 * (uniform() - 0.5);
       members.push({
         session,

@@ -1,0 +1,190 @@
+/**
+ * How often judged live queries call a shadow worse or better that is as good, over 90 days of looking, and whether one that
+ * is .03 nDCG worse is called within the number of days that its report announces.
+ *
+ *     npx tsx bench/shadow-relevance.ts [--quick] [--scale N] [--out FILE]
+ *
+ * Sums, bounds and verdicts are those of the daemon; live queries and their grades are simulated. `--scale 4` takes four
+ * times as many shadows.
+ */
+import { pathToFileURL } from 'node:url';
+import {
+  evidenceToCome,
+  type LiveDay,
+  type LivePair,
+  standingOnLive,
+  sumLiveDay,
+} from '../src/shadow/rules/relevance.ts';
+import { DAY_MS } from '../src/time.ts';
+import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
+import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
+import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
+
+interface RelevanceWorld {
+  /** Sessions a day of which queries are drawn, and the most queries of one. */
+  readonly sessions: number;
+  readonly mostQueries: number;
+  /** Standard deviation of what one query differs by between the two lists. */
+  readonly spread: number;
+  /** Whether a few lists lose much and many gain a little, by as much on the whole. */
+  readonly isSkewed: boolean;
+}
+
+export interface EqualRelevanceCell extends RelevanceWorld {
+  readonly shadows: number;
+  /** Ever called worse or better within the 90 days. */
+  readonly everCalled: ShareWithBounds;
+  /** Of all daily reports. */
+  readonly reports: number;
+}
+
+export interface WorseRelevanceCell extends RelevanceWorld {
+  readonly shadows: number;
+  /** That announced a number of days, at the first report that could. */
+  readonly announced: ShareWithBounds;
+  /** Median of the announced days; null when none was. */
+  readonly days: number | null;
+  /** Of those that announced: called worse by then; null when none did. */
+  readonly inTime: ShareWithBounds | null;
+  /** Called worse within the days that are simulated, and called better. */
+  readonly called: ShareWithBounds;
+  readonly calledBetter: ShareWithBounds;
+}
+
+export interface ShadowRelevanceResult {
+  readonly provenance: Provenance;
+  readonly difference: number;
+  readonly lookDays: number;
+  readonly worseDays: number;
+  readonly equal: readonly EqualRelevanceCell[];
+  readonly worse: readonly WorseRelevanceCell[];
+}
+
+const SEED = 20_261_125;
+const DIFFERENCE = 0.03;
+const LOOK_DAYS = 90;
+const WORSE_DAYS = 365;
+const CHANGED = 0.4;
+const POOL = 50_000;
+
+const worlds: readonly RelevanceWorld[] = [
+  { sessions: 100, mostQueries: 3, spread: 0.2, isSkewed: false },
+  { sessions: 100, mostQueries: 3, spread: 0.25, isSkewed: true },
+  { sessions: 20, mostQueries: 12, spread: 0.2, isSkewed: false },
+  { sessions: 10, mostQueries: 3, spread: 0.15, isSkewed: true },
+];
+
+/** Differences of queries: most are 0, since most lists are alike. */
+function drawPool({ spread, isSkewed }: RelevanceWorld, mean: number, random: RandomNumbers): Float64Array {
+  const raw = Float64Array.from({ length: POOL }, () => {
+    if (random.uniform() >= CHANGED) return 0;
+    if (isSkewed) return random.uniform() < 0.1 ? -0.5 - random.uniform() / 2 : 0.1 * random.uniform();
+    return Math.sign(random.uniform() - 0.5) * random.uniform() ** 2;
+  });
+  const usual = raw.reduce((sum, one) => sum + one, 0) / POOL;
+  const deviation = Math.sqrt(raw.reduce((sum, one) => sum + (one - usual) ** 2, 0) / POOL);
+  return raw.map((one) => (spread / deviation) * (one - usual) + mean);
+}
+
+/** Half of what a query differs by is of its session; small segments and suspect queries are drawn more often. */
+function playDay(world: RelevanceWorld, pool: Float64Array, day: number, random: RandomNumbers): LiveDay {
+  const pairs: LivePair[] = [];
+  const drawn = (): number => pool[random.below(POOL)] ?? 0;
+  for (let left = random.poisson(world.sessions); left > 0; left--) {
+    const cluster = random.uniform();
+    const ofSegment = random.uniform() < 0.2 ? 0.03 : 0.01;
+    const shared = drawn();
+    for (let query = random.below(world.mostQueries); query >= 0; query--) {
+      const probability = ofSegment * (random.uniform() < 0.2 ? 2 : 1);
+      const difference = random.uniform() < 0.5 ? shared : drawn();
+      pairs.push({ cluster, probability, baseline: 0.5, candidate: 0.5 + difference });
+    }
+  }
+  return sumLiveDay(new Date(day * DAY_MS).toISOString().slice(0, 10), pairs, 0);
+}
+
+const dayNumber = (day: string | null): number | null => (day === null ? null : Date.parse(day) / DAY_MS);
+
+interface Played {
+  readonly verdict: string;
+  /** Day of the call, and day by which it was announced, from 1; null for none. */
+  readonly calledOn: number | null;
+  readonly announced: number | null;
+}
+
+function play(world: RelevanceWorld, pool: Float64Array, most: number, random: RandomNumbers): Played {
+  const days: LiveDay[] = [];
+  let announced: number | null = null;
+  let isKnown = false;
+  for (let day = 1; day <= most; day++) {
+    days.push(playDay(world, pool, day, random));
+    if (isKnown) continue;
+    // Also of one that is called on this very day: what it would have announced.
+    const evidence = evidenceToCome(days, DIFFERENCE, 1);
+    if (evidence.kind === 'unknown') continue;
+    isKnown = true;
+    if (evidence.kind === 'enough') announced = day;
+    if (evidence.kind === 'days' && day + evidence.days <= most) announced = day + evidence.days;
+  }
+  const { verdict, calledOn } = standingOnLive(days, DIFFERENCE, 1);
+  return { verdict, calledOn: dayNumber(calledOn), announced };
+}
+
+const inWords = ({ sessions, spread }: RelevanceWorld): string => `${sessions} sessions a day, spread ${spread}`;
+
+const isWorseBy = ({ verdict, calledOn }: Played, day: number): boolean =>
+  verdict === 'worse' && calledOn !== null && calledOn <= day;
+
+export function measureShadowRelevance(
+  quick: boolean,
+  scale: number,
+  say: (line: string) => void,
+): ShadowRelevanceResult {
+  const startedAt = performance.now();
+  const random = randomNumbers(SEED);
+  const equal = worlds.map((world): EqualRelevanceCell => {
+    const shadows = quick ? 1 : Math.round(500 * scale);
+    const pool = drawPool(world, 0, random);
+    const days = Array.from({ length: shadows }, () => play(world, pool, LOOK_DAYS, random).calledOn);
+    const called = days.flatMap((day) => day ?? []);
+    say(`equal, ${inWords(world)}: ${called.length} of ${shadows} called`);
+    return {
+      ...world,
+      shadows,
+      everCalled: shareWithBounds(called.length, shadows),
+      reports: called.reduce((sum, day) => sum + LOOK_DAYS - day + 1, 0) / (shadows * LOOK_DAYS),
+    };
+  });
+  const worse = worlds.map((world): WorseRelevanceCell => {
+    const shadows = quick ? 1 : Math.round(200 * scale);
+    const pool = drawPool(world, -DIFFERENCE, random);
+    const played = Array.from({ length: shadows }, () => play(world, pool, quick ? 60 : WORSE_DAYS, random));
+    const announced = played.filter((one) => one.announced !== null);
+    const days = announced.map((one) => one.announced ?? 0).toSorted((a, b) => a - b);
+    const inTime = announced.filter((one) => isWorseBy(one, one.announced ?? 0)).length;
+    say(`worse, ${inWords(world)}: ${announced.length} of ${shadows} announced, ${inTime} in time`);
+    return {
+      ...world,
+      shadows,
+      announced: shareWithBounds(announced.length, shadows),
+      days: days[Math.floor(days.length / 2)] ?? null,
+      inTime: announced.length === 0 ? null : shareWithBounds(inTime, announced.length),
+      called: shareWithBounds(played.filter((one) => isWorseBy(one, WORSE_DAYS)).length, shadows),
+      calledBetter: shareWithBounds(played.filter(({ verdict }) => verdict === 'better').length, shadows),
+    };
+  });
+  return {
+    provenance: provenance(commandOf('shadow-relevance', scale), SEED, startedAt),
+    difference: DIFFERENCE,
+    lookDays: LOOK_DAYS,
+    worseDays: WORSE_DAYS,
+    equal,
+    worse,
+  };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { quick, scale, out } = readArguments(process.argv.slice(2), 'shadow-relevance');
+  const result = measureShadowRelevance(quick, scale, (line) => console.log(line));
+  if (out !== null) writeResult(out, result);
+}

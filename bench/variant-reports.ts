@@ -1,0 +1,234 @@
+/**
+ * How often variants that are alike are called worse or better, and a split that is as declared is called off, over 90 days
+ * of looking; and how soon a variant is called that is worse, and a split that is off.
+ *
+ *     npx tsx bench/variant-reports.ts [--quick] [--scale N] [--out FILE]
+ *
+ * The sums, bounds and verdicts are those of the daemon; sessions are simulated. `--scale 4` takes four times as many streams.
+ */
+import { pathToFileURL } from 'node:url';
+import { compareArms, type VariantDesign } from '../src/variants/rules/compare-arms.ts';
+import { sumDay, type VariantDay, type VariantGrade, type VariantQuery } from '../src/variants/rules/session-sums.ts';
+import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
+import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
+import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
+
+interface VariantWorld {
+  /** Kept sessions a day of both arms. */
+  readonly sessions: number;
+  /** Sampling rate; what users said was bad is kept in any case. */
+  readonly rate: number;
+  /** Share of queries with a click, and of opinions that are positive. */
+  readonly clicks: number;
+  readonly positive: number;
+}
+
+export interface NullCell extends VariantWorld {
+  readonly streams: number;
+  /** Ever called worse or better within the 90 days, by any measure. */
+  readonly everCalled: ShareWithBounds;
+  /** Of all daily reports. */
+  readonly reports: number;
+  readonly splitCalled: ShareWithBounds;
+}
+
+export interface WorseCell extends VariantWorld {
+  readonly streams: number;
+  /** Of positive feedback and of clicks. */
+  readonly difference: number;
+  readonly called: ShareWithBounds;
+  readonly calledBetter: ShareWithBounds;
+  /** Median of the days until then, of those that were called; null when none was. */
+  readonly days: number | null;
+}
+
+export interface SplitCell extends VariantWorld {
+  readonly streams: number;
+  /** Of the sessions of one arm, those that never came. */
+  readonly lost: number;
+  readonly called: ShareWithBounds;
+  readonly days: number | null;
+}
+
+export interface VariantResult {
+  readonly provenance: Provenance;
+  readonly lookDays: number;
+  readonly equal: readonly NullCell[];
+  readonly worse: readonly WorseCell[];
+  readonly split: readonly SplitCell[];
+}
+
+const SEED = 20_261_124;
+const DAYS = 90;
+/** Of the queries with an opinion, of sessions with a grade, and the most queries of a session. */
+const SAID = 0.15;
+const GRADED = 0.1;
+const MOST_QUERIES = 6;
+
+const design: VariantDesign = {
+  arms: [
+    { name: 'current', share: 1 },
+    { name: 'next', share: 1 },
+  ],
+  measures: ['positive_feedback', 'clicked_queries', 'relevance'],
+  difference: 0.02,
+};
+
+const worlds: readonly VariantWorld[] = [
+  { sessions: 100, rate: 1, clicks: 0.3, positive: 0.8 },
+  { sessions: 200, rate: 0.1, clicks: 0.3, positive: 0.8 },
+  { sessions: 200, rate: 0.1, clicks: 0.02, positive: 0.97 },
+  { sessions: 60, rate: 0.01, clicks: 0.5, positive: 0.6 },
+];
+
+/** What an arm does to its users. */
+interface Arm {
+  readonly name: string;
+  /** What is taken off the chances of the world. */
+  readonly loss: number;
+  /** Of its sessions, those that never come. */
+  readonly lost: number;
+}
+
+/** Sessions differ: some like nothing, some click on everything, and their queries are alike. */
+function playDay(
+  { sessions, rate, clicks, positive }: VariantWorld,
+  arms: readonly Arm[],
+  random: RandomNumbers,
+): VariantDay {
+  const queries: VariantQuery[] = [];
+  const grades: VariantGrade[] = [];
+  const all = random.poisson(sessions / rate);
+  for (let i = 0; i < all; i++) {
+    const cluster = random.uniform();
+    const { name: variant, loss, lost } = arms[random.below(arms.length)] as Arm;
+    if (random.uniform() < lost) continue;
+    const mood = 2 * random.uniform();
+    const size = 1 + random.below(MOST_QUERIES);
+    const isGraded = cluster < GRADED * rate;
+    // What is neither kept by its draw nor asked for an opinion leaves no trace.
+    for (let query = 0; query < size; query++) {
+      const isSaid = random.uniform() < SAID;
+      const isGood = random.uniform() < 1 - Math.min(1, (1 - positive + loss) * mood);
+      const isBad = isSaid && !isGood;
+      if (cluster >= rate && !isBad) continue;
+      queries.push({
+        cluster,
+        variant,
+        probability: isBad ? 1 : rate,
+        leastProbability: rate,
+        isClicked: random.uniform() < Math.min(1, (clicks - loss) * mood),
+        positive: isSaid && isGood ? 1 : 0,
+        negative: isBad ? 1 : 0,
+      });
+      if (isGraded)
+        grades.push({
+          cluster,
+          variant,
+          probability: GRADED * rate,
+          score: Math.min(1, (0.5 - loss / 2) * mood + random.uniform() / 4),
+        });
+    }
+  }
+  return sumDay(
+    '',
+    arms.map(({ name }) => name),
+    queries,
+    grades,
+  );
+}
+
+/** @returns days with a name each, looked at after the last: what was called once stays so */
+function play(world: VariantWorld, arms: readonly Arm[], days: number, random: RandomNumbers) {
+  const played = Array.from({ length: days }, (_, day) => ({
+    ...playDay(world, arms, random),
+    day: String(day + 1).padStart(3, '0'),
+  }));
+  return compareArms(played, design);
+}
+
+const equalArms: readonly Arm[] = [
+  { name: 'current', loss: 0, lost: 0 },
+  { name: 'next', loss: 0, lost: 0 },
+];
+
+const medianOf = (days: readonly number[]): number | null =>
+  days.toSorted((a, b) => a - b)[Math.floor(days.length / 2)] ?? null;
+
+const inWords = ({ sessions, rate, clicks }: VariantWorld): string =>
+  `${sessions} sessions a day at rate ${rate}, clicks ${clicks}`;
+
+export function measureVariants(quick: boolean, scale: number, say: (line: string) => void): VariantResult {
+  const startedAt = performance.now();
+  const random = randomNumbers(SEED);
+  const streamsOf = (full: number): number => (quick ? 1 : Math.round(full * scale));
+  const lookDays = quick ? 5 : DAYS;
+  const equal = worlds.map((world): NullCell => {
+    const streams = streamsOf(250);
+    const played = Array.from({ length: streams }, () => play(world, equalArms, lookDays, random));
+    const firsts = played.map(({ arms, split }) => {
+      const days = arms.flatMap(({ comparisons }) => comparisons.flatMap(({ calledOn }) => calledOn ?? []));
+      return { called: days.length === 0 ? null : Math.min(...days.map(Number)), split: split.calledOn };
+    });
+    const called = firsts.flatMap((one) => one.called ?? []);
+    const off = firsts.filter((one) => one.split !== null).length;
+    say(`alike, ${inWords(world)}: ${called.length} of ${streams} called, ${off} splits`);
+    return {
+      ...world,
+      streams,
+      everCalled: shareWithBounds(called.length, streams),
+      reports: called.reduce((sum, day) => sum + lookDays - day + 1, 0) / (streams * lookDays),
+      splitCalled: shareWithBounds(off, streams),
+    };
+  });
+  const worse = worlds.flatMap((world): WorseCell[] => {
+    const streams = streamsOf(50);
+    const difference = 0.03;
+    // Of what is rarer there is not so much to lose.
+    if (world.clicks <= difference) return [];
+    const arms = [equalArms[0] as Arm, { name: 'next', loss: difference, lost: 0 }];
+    const played = Array.from({ length: streams }, () => play(world, arms, lookDays, random));
+    const verdicts = played.map(({ arms: [arm] }) => arm);
+    const days = verdicts.flatMap((arm) =>
+      (arm?.comparisons ?? [])
+        .filter(({ verdict }) => verdict === 'worse')
+        .map(({ calledOn }) => Number(calledOn))
+        .toSorted((a, b) => a - b)
+        .slice(0, 1),
+    );
+    const better = verdicts.filter((arm) => arm?.comparisons.some(({ verdict }) => verdict === 'better')).length;
+    say(`worse by ${difference}, ${inWords(world)}: ${days.length} of ${streams} called`);
+    return [
+      {
+        ...world,
+        streams,
+        difference,
+        called: shareWithBounds(days.length, streams),
+        calledBetter: shareWithBounds(better, streams),
+        days: medianOf(days),
+      },
+    ];
+  });
+  const split = worlds.map((world): SplitCell => {
+    const streams = streamsOf(50);
+    const lost = 0.05;
+    const arms = [equalArms[0] as Arm, { name: 'next', loss: 0, lost }];
+    const played = Array.from({ length: streams }, () => play(world, arms, lookDays, random));
+    const days = played.flatMap(({ split: { calledOn } }) => (calledOn === null ? [] : [Number(calledOn)]));
+    say(`${lost} of an arm lost, ${inWords(world)}: ${days.length} of ${streams} called`);
+    return { ...world, streams, lost, called: shareWithBounds(days.length, streams), days: medianOf(days) };
+  });
+  return {
+    provenance: provenance(commandOf('variant-reports', scale), SEED, startedAt),
+    lookDays,
+    equal,
+    worse,
+    split,
+  };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { quick, scale, out } = readArguments(process.argv.slice(2), 'variant-reports');
+  const result = measureVariants(quick, scale, (line) => console.log(line));
+  if (out !== null) writeResult(out, result);
+}

@@ -1,0 +1,134 @@
+/** What people complain about: groups of queries that negative feedback has more of than the other queries. */
+import { type Interval, wilsonInterval } from '../../stats/intervals.ts';
+import { dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../vector/matrix.ts';
+import { type TailClusters, type TailQuery, type TailSide, tailClusters } from './tail-clusters.ts';
+import { type Subjects, subjectsOf } from './topic-unity.ts';
+
+/** A live query with a vector. */
+export interface RatedQuery {
+  readonly id: string;
+  /** Names its session. */
+  readonly session: string;
+  /** YYYY-MM-DD, UTC. */
+  readonly day: string;
+  /** Somebody said or did something negative about its answer. */
+  readonly isNegative: boolean;
+}
+
+export interface ComplaintDay {
+  readonly day: string;
+  /** Sessions with negative feedback, and those of them that are of the topic. */
+  readonly negative: number;
+  readonly sessions: number;
+}
+
+export interface ComplaintTopic {
+  /** Ids of its queries with negative feedback, one a session, the most typical first. */
+  readonly members: readonly string[];
+  readonly examples: readonly string[];
+  /** Ids of queries without negative feedback that are as close to it as its own. */
+  readonly alike: readonly string[];
+  /** Clusters of several are no topics. */
+  readonly subjects: Exclude<Subjects, 'several'>;
+  readonly sessions: number;
+  /** Of the sessions with negative feedback, with 95 % bounds, and of the others. */
+  readonly share: { readonly value: number } & Interval;
+  readonly othersShare: number;
+  /** Adjusted over all clusters that were tried. */
+  readonly adjustedP: number;
+  /** Of all days with negative feedback, rising. */
+  readonly days: readonly ComplaintDay[];
+}
+
+export type ComplaintTopics =
+  | {
+      readonly kind: 'topics';
+      /** Sessions with negative feedback, and with queries without. */
+      readonly negative: number;
+      readonly others: number;
+      /** With the largest excess first. */
+      readonly topics: readonly ComplaintTopic[];
+    }
+  | {
+      readonly kind: 'insufficient_data';
+      readonly of: 'negative' | 'others';
+      readonly have: number;
+      readonly need: number;
+    };
+
+const CONFIDENCE = 0.95;
+const SIGNIFICANCE = 0.01;
+/** Numbers of clusters that are tried: too many split what many ask about, too few hide what few do. */
+const granularities = [16, 8, 4] as const;
+
+/**
+ * Clusters queries with and without negative feedback together, without looking which is which, and keeps the clusters that
+ * hold more of the sessions with negative feedback than of the others (see `tailClusters`, by which uncovered topics are
+ * found) and are not of several subjects. Of 16, 8 and 4 clusters those count that show the clearest excess, at a third of the
+ * level each. The result does not depend on the order of the queries.
+ *
+ * @param queries one per row of `vectors`
+ */
+export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix, seed: number): ComplaintTopics {
+  const rated = queries.map((query, row): RatedQuery & TailQuery => ({ ...query, row, surprise: 0, region: 0 }));
+  const [negative, others] = [rated.filter(({ isNegative }) => isNegative), rated.filter((one) => !one.isNegative)];
+  const sideOf = (tail: readonly TailQuery[]) => ({
+    vectors,
+    tail,
+    sessions: new Set(tail.map(({ session }) => session)).size,
+  });
+  const [now, before] = [sideOf(negative), sideOf(others)];
+  const found = clearest(now, before, seed);
+  if (found.kind === 'insufficient_data') return { ...found, of: found.of === 'window_tail' ? 'negative' : 'others' };
+  const byId = new Map(rated.map((query) => [query.id, query]));
+  const sample = selectRows(
+    vectors,
+    others.map(({ row }) => row),
+  );
+  const scales = inverseLengths(sample);
+  const topics = found.uncovered.flatMap((cluster): ComplaintTopic[] => {
+    const members = cluster.members.flatMap((id) => byId.get(id) ?? []);
+    const own = selectRows(
+      vectors,
+      members.map(({ row }) => row),
+    );
+    const subjects = subjectsOf(own, sample, seed);
+    if (subjects === 'several') return [];
+    const alike = others.filter(
+      (_, row) => dotProduct(rowOf(sample, row), cluster.centroid) * (scales[row] ?? 0) >= cluster.cohesion,
+    );
+    const { low, high } = wilsonInterval(cluster.trafficShare, now.sessions, CONFIDENCE);
+    return [
+      {
+        members: cluster.members,
+        examples: cluster.examples,
+        alike: alike.map(({ id }) => id),
+        subjects,
+        sessions: cluster.current,
+        share: { value: cluster.trafficShare, low, high },
+        othersShare: cluster.baselineShare,
+        adjustedP: Math.min(1, granularities.length * cluster.adjustedP),
+        days: daysOf(negative, members),
+      },
+    ];
+  });
+  return { kind: 'topics', negative: now.sessions, others: before.sessions, topics };
+}
+
+const leastP = (found: TailClusters): number =>
+  found.kind === 'clusters' ? Math.min(1, ...found.uncovered.map(({ adjustedP }) => adjustedP)) : 1;
+
+function clearest(now: TailSide<TailQuery>, before: TailSide<TailQuery>, seed: number): TailClusters {
+  const significance = SIGNIFICANCE / granularities.length;
+  const [finest, ...coarser] = granularities.map((clusters) =>
+    tailClusters(now, before, seed, { clusters, significance }),
+  );
+  return coarser.reduce((best, next) => (leastP(next) < leastP(best) ? next : best), finest as TailClusters);
+}
+
+function daysOf(negative: readonly RatedQuery[], members: readonly RatedQuery[]): ComplaintDay[] {
+  const sessionsOn = (queries: readonly RatedQuery[], day: string): number =>
+    new Set(queries.filter((query) => query.day === day).map(({ session }) => session)).size;
+  const days = [...new Set(negative.map(({ day }) => day))].toSorted();
+  return days.map((day) => ({ day, negative: sessionsOn(negative, day), sessions: sessionsOn(members, day) }));
+}

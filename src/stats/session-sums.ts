@@ -1,0 +1,62 @@
+/** A ratio over sessions and its variance from sums that add up day by day, when the sessions themselves are gone. */
+
+/** What a session adds to the numerator and the denominator, weighed by inverse probabilities. */
+export interface SessionTerm {
+  /** Names its session. */
+  readonly cluster: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Over sessions, of their sums x and y: n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy. They add up over days. */
+export type SessionSums = readonly number[];
+
+const SUMS = 11;
+
+export function sumSessions(terms: readonly SessionTerm[]): SessionSums {
+  const sessions = new Map<number, [x: number, y: number]>();
+  for (const { cluster, x, y } of terms) {
+    const [before, below] = sessions.get(cluster) ?? [0, 0];
+    sessions.set(cluster, [before + x, below + y]);
+  }
+  return addSums([...sessions.values()].map(([x, y]) => powersOf(x, y)));
+}
+
+function powersOf(x: number, y: number): SessionSums {
+  const [xx, xy, yy] = [x * x, x * y, y * y];
+  return [1, x, y, xx, xy, yy, xx * xx, xx * xy, xx * yy, xy * yy, yy * yy];
+}
+
+/** @returns sums of no session for none */
+export function addSums(parts: readonly SessionSums[]): SessionSums {
+  return Array.from({ length: SUMS }, (_, place) => parts.reduce((total, sums) => total + (sums[place] ?? 0), 0));
+}
+
+export interface SummedRatio {
+  readonly value: number;
+  /** Of `value`; 0 where no session differs from the others. */
+  readonly variance: number;
+  /** Satterthwaite's of the variance: few when few sessions make it up, however many others there are. */
+  readonly degreesOfFreedom: number;
+  readonly sessions: number;
+}
+
+/** Of squares below this share of their parts only rounding is left. */
+const ROUNDING = 1e-9;
+
+/** The ratio of the sums with its linearised variance between sessions (as `sessionRatio`); null without any session. */
+export function ratioOf(sums: SessionSums): SummedRatio | null {
+  const [n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0, xxxx = 0, xxxy = 0, xxyy = 0, xyyy = 0, yyyy = 0] = sums;
+  if (n === 0 || y <= 0) return null;
+  const value = x / y;
+  const squares = xx - 2 * value * xy + value ** 2 * yy;
+  const fourths = xxxx - 4 * value * xxxy + 6 * value ** 2 * xxyy - 4 * value ** 3 * xyyy + value ** 4 * yyyy;
+  if (n < 2 || squares <= ROUNDING * yy || fourths <= 0)
+    return { value, variance: 0, degreesOfFreedom: 0, sessions: n };
+  return {
+    value,
+    variance: ((n / (n - 1)) * squares) / y ** 2,
+    degreesOfFreedom: Math.min(n - 1, squares ** 2 / fourths),
+    sessions: n,
+  };
+}

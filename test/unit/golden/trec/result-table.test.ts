@@ -1,0 +1,67 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Block } from '../../../../src/golden/trec/blocks.ts';
+import { ResultTable } from '../../../../src/golden/trec/result-table.ts';
+import { applyDuplicatePolicy, orderLikeTrecEval } from '../../../../src/ir/ranking.ts';
+
+type Row = readonly [query: string, id: string, score: number];
+
+/** Each row in a block of its own. */
+function tableOf(rows: readonly Row[]): ResultTable {
+  const table = new ResultTable();
+  for (const [query, id, score] of rows) {
+    const block = new Block(Buffer.from(`${query} ${id}`));
+    const end = Buffer.byteLength(query);
+    table.add(block, 0, end, end + 1, block.bytes.length, score);
+  }
+  return table;
+}
+
+it('the ranking of a query has the grades, repeats and ties that its documents as texts have', () => {
+  const anId = fc.oneof(fc.constantFrom('a', 'ab', 'é', '～', '😀', 'd10', 'd1'), fc.string({ unit: 'grapheme' }));
+  const aRow = fc.tuple(fc.constantFrom('q1', 'q2'), anId, fc.constantFrom(0, -0, 1, 1.5, -2));
+  const someJudgments = fc.uniqueArray(fc.tuple(anId, fc.integer({ min: -1, max: 3 })), { selector: ([id]) => id });
+  fc.assert(
+    fc.property(fc.array(aRow, { maxLength: 40 }), someJudgments, fc.boolean(), (rows, judged, collapses) => {
+      const table = tableOf(rows);
+      const judgments = new Map(judged);
+      for (const query of ['q1', 'q2', 'q3']) {
+        const own = rows.filter(([of]) => of === query);
+        const ranked = table.rank(query, judgments, collapses);
+        if (own.length === 0) {
+          expect(ranked).toBeNull();
+          continue;
+        }
+        const { ids, scores } = orderLikeTrecEval({
+          ids: own.map(([, id]) => id),
+          scores: own.map(([, , score]) => score),
+        });
+        const { ranking, duplicates } = applyDuplicatePolicy(ids, collapses ? 'collapse' : 'occupy');
+        const grades = ranking.map((id) => (id === null ? -1 : (judgments.get(id) ?? -1)));
+        const scoreTies = ids.filter((id, i) => i > 0 && scores[i] === scores[i - 1] && id !== ids[i - 1]).length;
+        expect({ ...ranked, grades: [...(ranked?.grades ?? [])].slice(0, ranked?.length) }).toEqual({
+          grades,
+          length: ranking.length,
+          duplicates,
+          scoreTies,
+        });
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it('a ranking is the same whatever was asked before, and however many documents and judgments there are', () => {
+  const many = Array.from({ length: 700 }, (_, i): Row => ['many', `d${i % 600}`, 1000 - i]);
+  const table = tableOf([...many, ['few', 'd1', 1]]);
+  const judgments = new Map(Array.from({ length: 2000 }, (_, i) => [`d${3 * i}`, i % 4]));
+  const gradesOf = (query: string) => {
+    const { grades = [], length, ...counts } = table.rank(query, judgments, true) ?? {};
+    return { grades: [...grades].slice(0, length), ...counts };
+  };
+  const grades = Array.from({ length: 600 }, (_, i) => judgments.get(`d${i}`) ?? -1);
+  for (let round = 0; round < 2; round++) {
+    expect(gradesOf('many')).toEqual({ grades, duplicates: 100, scoreTies: 0 });
+    expect(gradesOf('few')).toEqual({ grades: [-1], duplicates: 0, scoreTies: 0 });
+  }
+});
