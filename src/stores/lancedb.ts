@@ -4,7 +4,7 @@
  * Its package is none of recalld's own, since its library takes about 150 MB: whoever has such a store installs it beside
  * recalld, and it is loaded when the store is first asked. Source: the types of `@lancedb/lancedb` 0.30.
  */
-import type { Table } from '@lancedb/lancedb';
+import type { connect, Table } from '@lancedb/lancedb';
 import { createRandom, drawn } from '../stats/random.ts';
 import { type Entry, type Hit, inPortions, knownIds, needsVectors, readSample, toChunks } from './entries.ts';
 import { type Attempt, failed, Refused, unsupported } from './outcome.ts';
@@ -38,12 +38,14 @@ interface LanceDbSettings {
 }
 
 /** What the adapter uses of the package. */
-export type LanceDbPackage = Pick<typeof import('@lancedb/lancedb'), 'connect'>;
+export interface LanceDbPackage {
+  readonly connect: typeof connect;
+}
 
 interface TableShape extends StoreShape {
   readonly table: Table;
-  /** Names of the columns that hold text, which needs no cast. */
-  readonly texts: ReadonlySet<string>;
+  /** Types of the columns by name, in the words of Arrow. */
+  readonly types: ReadonlyMap<string, string>;
 }
 
 const scoreKinds = { cosine: 'cosine_distance', l2: 'squared_l2', dot: 'one_minus_dot' } as const satisfies Record<
@@ -96,12 +98,12 @@ async function openTable(
   { uri, storageOptions, table, configField }: LanceDbSettings,
   load: () => Promise<LanceDbPackage>,
 ): Promise<Table> {
-  const { connect } = await load().catch((cause: unknown) => {
+  const lancedb = await load().catch((cause: unknown) => {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
     const wayOut = `run "npm install ${PACKAGE}@0.30.0" where recalld is installed`;
     throw failed('package_missing', `LanceDB needs the npm package ${PACKAGE}, which is not installed: ${wayOut}.`);
   });
-  const connection = await connect(uri, { readConsistencyInterval: 0, storageOptions: { ...storageOptions } });
+  const connection = await lancedb.connect(uri, { readConsistencyInterval: 0, storageOptions: { ...storageOptions } });
   try {
     return await connection.openTable(table);
   } catch (error) {
@@ -133,7 +135,7 @@ async function readShape(
     dimensions: Number(length),
     metric,
     scoreKind: scoreKinds[metric],
-    texts: new Set([...types].filter(([, type]) => /^(Large)?Utf8$/.test(type)).map(([name]) => name)),
+    types,
     traits: {
       table: table.name,
       metric,
@@ -278,14 +280,19 @@ function vectorIn(value: unknown): Float32Array | null {
   return isVector ? Float32Array.from(value as Iterable<number>) : null;
 }
 
-/** A condition of its SQL; what is no text is compared as text. */
-function equals({ texts }: TableShape, name: string, values: readonly string[]): string {
+/** A condition of its SQL. Numbers are compared as such, and what is neither number nor text by its text. */
+function equals({ types }: TableShape, name: string, values: readonly string[]): string {
   const column = name
     .split('.')
     .map((part) => `\`${part.replaceAll('`', '``')}\``)
     .join('.');
-  const asText = texts.has(name) ? column : `CAST(${column} AS STRING)`;
-  return `${asText} IN (${values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ')})`;
+  const type = types.get(name) ?? '';
+  if (/^(Int|Uint|Float)/.test(type)) {
+    const numbers = values.filter((value) => /^-?\d+(\.\d+)?$/.test(value));
+    return numbers.length === 0 ? 'false' : `${column} IN (${numbers.join(', ')})`;
+  }
+  const texts = values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ');
+  return `${/^(Large)?Utf8$/.test(type) ? column : `CAST(${column} AS STRING)`} IN (${texts})`;
 }
 
 /** Ends what LanceDB works on for too long, or for nobody; it goes on by itself, and what it finds is dropped. */
@@ -299,11 +306,7 @@ async function bounded<Value>(
   const timeout = AbortSignal.timeout(timeoutMs * patience);
   const started = performance.now();
   const either = AbortSignal.any([signal, timeout]);
-  let end = (): void => undefined;
-  const ended = new Promise<never>((_, reject) => {
-    end = () => reject(either.reason as Error);
-    either.addEventListener('abort', end);
-  });
+  const { ended, forget } = endOf(either);
   try {
     return await Promise.race([work(), ended]);
   } catch (error) {
@@ -315,9 +318,18 @@ async function bounded<Value>(
     }
     throw failed('request_refused', `LanceDB ${purpose} failed: ${reasonOf(error)}; check ${configField}.`);
   } finally {
-    either.removeEventListener('abort', end);
+    forget();
     stopwatch.latencyMs += performance.now() - started;
   }
+}
+
+/** Rejects with the reason of the signal when it aborts, unless it is forgotten before. */
+function endOf(signal: AbortSignal): { readonly ended: Promise<never>; readonly forget: () => void } {
+  const listening = new AbortController();
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { signal: listening.signal });
+  });
+  return { ended, forget: () => listening.abort() };
 }
 
 /** What is wrong, without the places in its code that LanceDB names behind it. */

@@ -5,7 +5,7 @@ import path from 'node:path';
 import * as lancedb from '@lancedb/lancedb';
 import { Field, FixedSizeList, Float32, Schema, Utf8 } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLanceDbStore } from '../../../src/stores/lancedb.ts';
+import { createLanceDbStore, type LanceDbPackage } from '../../../src/stores/lancedb.ts';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
 import { never, type StoreService, valueOf } from '../../contract/vector-store-bench.ts';
 
@@ -107,7 +107,8 @@ describe('what LanceDB refuses', () => {
   });
 
   it('is a package that nobody installed, whose name is told', async () => {
-    const load = () => import('recalld-has-no-such-package' as '@lancedb/lancedb');
+    const nowhere: string = 'recalld-has-no-such-package';
+    const load = () => import(nowhere) as Promise<LanceDbPackage>;
     const store = createLanceDbStore(aTable(folder, 'numbers'), load);
     expect(await store.describe(never)).toMatchObject({
       kind: 'failed',
@@ -120,7 +121,9 @@ describe('what LanceDB refuses', () => {
     const store = createLanceDbStore(aTable(folder, 'numbers'));
     const found = valueOf(await store.nearest({ ...request, filter: { year: '2025' } }, never));
     expect(found.neighbours).toMatchObject([{ id: '8', similarity: 0 }]);
-    expect(valueOf(await store.existing(['7', '9'], never))).toEqual(new Set(['7']));
+    expect(valueOf(await store.existing(['7', '9', 'seven'], never))).toEqual(new Set(['7']));
+    expect(valueOf(await store.existing(['seven'], never))).toEqual(new Set());
+    expect(valueOf(await store.list(null, never)).ids).toEqual(['7', '8']);
     await store.close();
   });
 
