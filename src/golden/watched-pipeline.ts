@@ -113,6 +113,7 @@ export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedu
 const defaultSettings: RunSettings = {
   cutoffs: defaultCutoffs,
   relevanceLevel: 1,
+  gains: [],
   concurrency: 4,
   maxPerSecond: 20,
   onError: 'score_zero',
