@@ -112,6 +112,7 @@ export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedu
 
 const defaultSettings: RunSettings = {
   cutoffs: defaultCutoffs,
+  gains: [],
   relevanceLevel: 1,
   gains: [],
   concurrency: 4,
