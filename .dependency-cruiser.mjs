@@ -27,7 +27,7 @@ const machinery = {
 };
 /** The outside, where it has many implementations. */
 const outside = {
-  stores: ['node', 'pg', 'ioredis', 'zod'],
+  stores: ['node', 'pg', 'ioredis', 'zod', '@lancedb/lancedb'],
   retrievers: ['node', '@jmespath-community/jmespath', 'zod'],
   embedders: ['node', 'zod'],
   models: ['node', 'zod'],

@@ -21,7 +21,9 @@ type AnswerLine =
 
 /** `{"id","text","k","tags"}`. JSON escapes line breaks, so that a text never ends the line. */
 function requestLine(id: string, { text, k, tags }: RetrieverRequest): string {
-  return `${JSON.stringify({ id, text, k, tags })}\n`;
+  const line = JSON.stringify({ id, text, k, tags });
+  // JSON has these as they are, and the line reader of Node.js 24 takes them for ends of lines.
+  return `${line.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`;
 }
 
 /**

@@ -138,6 +138,28 @@ const redisSearch = z.strictObject({
   version,
 });
 
+const lancedb = z.strictObject({
+  kind: z.literal('lancedb').describe('LanceDB, read in this process; its npm package is installed beside recalld.'),
+  uri: z.string().min(1).describe('Folder of the database, or s3://, gs:// or az:// address of a bucket.'),
+  storage_options: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe(
+      'Credentials and settings of the object store, such as `aws_region`; keep them in the environment as ${VAR}.',
+    )
+    .meta({ secret: 'all' }),
+  table: z.string().min(1).describe('Table of the chunks.'),
+  id: z.string().min(1).default('id').describe('Column of the document id.'),
+  embedding: z.string().min(1).default('vector').describe('Column of the vector.'),
+  content: content.describe('Column of the text of a chunk, if it is stored.'),
+  version: version.describe('Column of the version, hash or time of the document that a chunk was made of.'),
+  metric: z
+    .enum(['cosine', 'l2', 'dot'])
+    .default('cosine')
+    .describe('Distance that your own queries use, where the column has no index that says it.'),
+  timeout_ms: timeoutSchema,
+});
+
 export const vectorStoreSchema = z.discriminatedUnion('kind', [
   pgvector,
   qdrant,
@@ -149,6 +171,7 @@ export const vectorStoreSchema = z.discriminatedUnion('kind', [
   pinecone,
   redisVectorSet,
   redisSearch,
+  lancedb,
 ]);
 
 export type VectorStoreConfig = z.infer<typeof vectorStoreSchema>;

@@ -10,6 +10,7 @@ import {
 } from '../outbound/service-settings.ts';
 import { createChromaStore } from './chroma.ts';
 import type { VectorStoreConfig } from './config.ts';
+import { createLanceDbStore } from './lancedb.ts';
 import { createMilvusStore } from './milvus/store.ts';
 import { createPgvectorStore } from './pgvector/store.ts';
 import { createPineconeStore } from './pinecone.ts';
@@ -61,6 +62,10 @@ const builders: { readonly [K in Kind]: Build<K> } = {
     const api = settingsOf('Pinecone', config, configField, keyHeader('api-key', config.api_key));
     return createPineconeStore({ api, namespace, idKey, contentKey, versionKey });
   },
+  lancedb: (
+    { storage_options: storageOptions, timeout_ms: timeoutMs, content = null, version = null, ...config },
+    configField,
+  ) => createLanceDbStore({ ...config, storageOptions, content, version, timeoutMs, configField }),
   redis_vector_set: ({ url, timeout_ms: timeoutMs, key, content, version }, configField) =>
     createRedisVectorSetStore({ redis: { url, timeoutMs, configField }, key, content, version }),
   redis_search: ({ url, timeout_ms: timeoutMs, index, embedding, id, content, version }, configField) =>

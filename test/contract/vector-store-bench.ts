@@ -14,6 +14,8 @@ export interface StoreAbilities {
   readonly filterValues?: 'plain';
   /** Left out: yes. Whether it lists the ids of all documents; without it that must be `unsupported`. */
   readonly lists?: false;
+  /** Left out: no. It runs in this process, so that no connection can fail. */
+  readonly isInProcess?: true;
   /** Documents of the large index; a stand-in for a store may ask for fewer than 20,000. */
   readonly manyDocuments: number;
 }

@@ -19,6 +19,7 @@ const everyCall: readonly [string, (store: VectorStore, signal: AbortSignal) => 
 ];
 
 export function describeOutage(bench: Bench): void {
+  if (bench.abilities.isInProcess === true) return;
   const calls = everyCall.filter(([name]) => name !== 'list of ids' || bench.abilities.lists !== false);
 
   describe('a store that is away', () => {
