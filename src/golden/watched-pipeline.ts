@@ -114,7 +114,6 @@ const defaultSettings: RunSettings = {
   cutoffs: defaultCutoffs,
   gains: [],
   relevanceLevel: 1,
-  gains: [],
   concurrency: 4,
   maxPerSecond: 20,
   onError: 'score_zero',
