@@ -136,7 +136,12 @@ describe.skipIf(isMissing)('the pager', () => {
       Number((await installation.query<{ n: string }>('select count(*) as n from golden_runs'))[0]?.n ?? 0);
     const before = await runs();
     await waitFor(async () => (await runs()) >= before + 3 * faults.length, PATIENCE);
-    expect(stack.pages().map(({ action }) => action)).toEqual(pagers.map(() => 'trigger'));
+    expect(
+      stack
+        .pages()
+        .map(({ action, summary }) => `${action}: ${summary}`)
+        .toSorted(),
+    ).toEqual(pagers.map((summary) => `trigger: ${summary}`).toSorted());
 
     services.mend();
     await waitFor(() => {
