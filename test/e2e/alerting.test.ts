@@ -17,7 +17,9 @@ interface World {
   readonly stack: AlertingStack;
   /** Every check holds again, as the daemon says. */
   readonly isWell: () => Promise<void>;
-  /** `kill -9` when no run is under way, since a run that is killed waits for its lease longer than this world is patient. */
+  /** No run is under way: one that is killed waits for its lease longer than this world is patient, and one that a fault meets in its midst is broken in a way of its own. */
+  readonly isBetweenRuns: () => Promise<void>;
+  /** `kill -9` between runs. */
   readonly kill: () => Promise<void>;
   readonly start: (...args: readonly string[]) => Promise<void>;
 }
@@ -40,6 +42,12 @@ async function aWorld(): Promise<World> {
     await waitFor(async () => [...(await daemon.metrics()).matchAll(ok)].length === faults.length, PATIENCE);
   };
   await isWell();
+  const isBetweenRuns = async () => {
+    await waitFor(
+      async () => (await query(`select 1 from golden_runs where status = 'running'`)).length === 0,
+      PATIENCE,
+    );
+  };
   let isOver = false;
   const traffic = (async () => {
     while (!isOver) {
@@ -58,11 +66,9 @@ async function aWorld(): Promise<World> {
     installation,
     stack,
     isWell,
+    isBetweenRuns,
     async kill() {
-      await waitFor(
-        async () => (await query(`select 1 from golden_runs where status = 'running'`)).length === 0,
-        PATIENCE,
-      );
+      await isBetweenRuns();
       daemon.child.kill('SIGKILL');
       await daemon.finished;
     },
@@ -110,9 +116,10 @@ const isMissing = missing('prometheus') || missing('prometheus-alertmanager');
 
 describe.skipIf(isMissing)('the pager', () => {
   it('is told of each fault once when it begins and once when it ends, over a kill of the daemon in between', async () => {
-    const { faults: services, stack, installation, kill, start } = await aWorld();
+    const { faults: services, stack, installation, isBetweenRuns, kill, start } = await aWorld();
     expect(stack.pages()).toEqual([]);
 
+    await isBetweenRuns();
     services.break();
     await waitFor(() => {
       for (const summary of pagers) expect([summary, ...pagesOf(stack, summary)]).toEqual([summary, 'trigger']);
@@ -136,7 +143,12 @@ describe.skipIf(isMissing)('the pager', () => {
       Number((await installation.query<{ n: string }>('select count(*) as n from golden_runs'))[0]?.n ?? 0);
     const before = await runs();
     await waitFor(async () => (await runs()) >= before + 3 * faults.length, PATIENCE);
-    expect(stack.pages().map(({ action }) => action)).toEqual(pagers.map(() => 'trigger'));
+    expect(
+      stack
+        .pages()
+        .map(({ action, summary }) => `${action}: ${summary}`)
+        .toSorted(),
+    ).toEqual(pagers.map((summary) => `trigger: ${summary}`).toSorted());
 
     services.mend();
     await waitFor(() => {
