@@ -76,7 +76,7 @@ function drawSome(
   expected: number,
   besideShadows: Readonly<Record<QueryOutcome, number>>,
 ): DrawnQuery[] {
-  const { pipeline, peopleShare, segmentKeys } = plan;
+  const { pipeline, peopleShare, secondShare, segmentKeys } = plan;
   const chances = drawingProbabilities(
     queries.map(({ probability, segments, isSuspect }) => ({
       standsFor: 1 / probability,
@@ -94,6 +94,7 @@ function drawSome(
     const peopleDraw = judgeDraw(pipeline, sessionHash, 'people');
     const isForPeople = peopleDraw < peopleShare;
     const shadowProbability = draw < besideChance ? probability * besideChance : null;
-    return [{ ...drawn, drawnProbability: probability * chance, shadowProbability, peopleDraw, isForPeople }];
+    const isForTwo = isForPeople && judgeDraw(pipeline, sessionHash, 'second') < secondShare;
+    return [{ ...drawn, drawnProbability: probability * chance, shadowProbability, peopleDraw, isForPeople, isForTwo }];
   });
 }

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { consoleVisitor } from '../../access/audit-log.ts';
+import { consoleVisitor, personOf } from '../../access/audit-log.ts';
 import { addSessions, type Sessions } from '../../access/session.ts';
 import { addSignIn } from '../../access/sign-in.tsx';
 import { readChecksPage } from '../../checks/checks-data.ts';
@@ -90,7 +90,10 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
 
     scope.post('/pipelines/:pipeline/judge/grade', async (request, reply) => {
       const { name } = findPipeline(deps, (request.params as Record<string, string>)['pipeline']);
-      const next = await storeGrade(deps, name, fieldsOf(request), consoleVisitor(request));
+      const next = await storeGrade(deps, name, fieldsOf(request), {
+        by: consoleVisitor(request),
+        person: personOf(request),
+      });
       secure(reply);
       return reply.redirect(next, 303);
     });
@@ -167,7 +170,8 @@ const pages: Readonly<Record<string, Show>> = {
   },
   '/pipelines/:pipeline/judge': async (deps, frame, { pipeline }, query) => {
     const { name, isJudged, showsText } = findPipeline(deps, pipeline);
-    return JudgePage({ frame, data: await readJudgePage(deps, name, isJudged && showsText, query) });
+    const person = personOf({ apiKey: null, visitor: frame.visitor });
+    return JudgePage({ frame, data: await readJudgePage(deps, name, isJudged && showsText, { ...query, person }) });
   },
   '/pipelines/:pipeline/shadow': async (deps, frame, { pipeline }) => {
     const { name, showsText } = findPipeline(deps, pipeline);
