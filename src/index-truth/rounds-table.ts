@@ -147,14 +147,13 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /** Of all pipelines: when a round last ended, and how many documents the manifest names. */
+    /** Of all pipelines: when a round last ended, when the manifest was last read, and how many documents it names. */
     async standings(): Promise<readonly Standing[]> {
-      const { rows } = await pool.query<{ pipeline: string; last_end: Date | null; documents: string | null }>(
-        'select pipeline, last_end, documents from index_rounds',
+      const { rows } = await pool.query<Omit<Standing, 'documents'> & { documents: string | null }>(
+        'select pipeline, last_end as "endedAt", read_at as "readAt", documents from index_rounds',
       );
-      return rows.map(({ pipeline, last_end: endedAt, documents }) => ({
-        pipeline,
-        endedAt,
+      return rows.map(({ documents, ...standing }) => ({
+        ...standing,
         documents: documents === null ? null : Number(documents),
       }));
     },
@@ -260,6 +259,7 @@ export function createRoundsTable(pool: Pool) {
 export interface Standing {
   readonly pipeline: string;
   readonly endedAt: Date | null;
+  readonly readAt: Date | null;
   readonly documents: number | null;
 }
 
