@@ -94,6 +94,7 @@ async function storeQueries(receivedAt: Date, now: Date): Promise<void> {
       embedding: Float32Array.of(1, 0),
       topK: 10,
       context: null,
+      stages: [],
       outcome: 'ok' as const,
       error: null,
       results: [],

@@ -114,6 +114,7 @@ function aSample(at: number, dimensions: number, now: Date, random: () => number
     embedding: dimensions === 0 ? null : Float32Array.from({ length: dimensions }, () => random() - 0.5),
     topK: 10,
     context: null,
+    stages: [],
     outcome: 'ok',
     error: null,
     results: Array.from({ length: 10 }, (_, rank) => ({

@@ -79,7 +79,7 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
   // Its value is taken from the context; here it only must be one.
   readIdentifier(query['id'], 'id');
   const error = readError(query['error']);
-  const results = readResults(query['results']);
+  const results = readResults(query['results'], 'results');
   if (results === undefined && error === undefined) {
     throw new InvalidField('results is missing, which only goes with an error');
   }
@@ -93,6 +93,7 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
     trace_id: readIdentifier(query['traceId'], 'traceId'),
     results: results ?? [],
     latency_ms: readNumber(query['latencyMs'], 'latencyMs', 0, DAY_MS),
+    stages: readStages(query['stages']),
     error,
     segments: readSegments(query['segments']),
     user_id: readIdentifier(query['userId'], 'userId'),
@@ -108,25 +109,26 @@ interface WireResult {
   readonly text: string | undefined;
 }
 
-function readResults(value: unknown): WireResult[] | undefined {
+function readResults(value: unknown, field: string): WireResult[] | undefined {
   if (value === null || value === undefined) return undefined;
-  if (!Array.isArray(value)) throw new InvalidField('results must be an array');
+  if (!Array.isArray(value)) throw new InvalidField(`${field} must be an array`);
   const { length } = value;
-  if (length > MAX_RESULTS) throw new InvalidField(`results has more than ${MAX_RESULTS} documents`);
+  if (length > MAX_RESULTS) throw new InvalidField(`${field} has more than ${MAX_RESULTS} documents`);
   const results: WireResult[] = [];
-  for (let i = 0; i < length; i++) results.push(readResult(value[i]));
+  for (let i = 0; i < length; i++) results.push(readResult(value[i], field));
   return results;
 }
 
-function readResult(value: unknown): WireResult {
+function readResult(value: unknown, field: string): WireResult {
+  const name = `${field}[].id`;
   if (typeof value !== 'object' || value === null) {
-    return { id: required(readIdentifier(value, 'results[].id'), 'results[].id'), score: undefined, text: undefined };
+    return { id: required(readIdentifier(value, name), name), score: undefined, text: undefined };
   }
   const { id, score, text } = value as { readonly id?: unknown; readonly score?: unknown; readonly text?: unknown };
   const own = typeof text === 'string' ? text : undefined;
   return {
-    id: required(readIdentifier(id, 'results[].id') ?? idOfText(own), 'results[].id'),
-    score: readScore(score),
+    id: required(readIdentifier(id, name) ?? idOfText(own), name),
+    score: readScore(score, field),
     text: own,
   };
 }
@@ -136,10 +138,29 @@ function idOfText(text: string | undefined): string | undefined {
 }
 
 /** The ranking is worth keeping without a score that JSON cannot carry. */
-function readScore(value: unknown): number | undefined {
+function readScore(value: unknown, field: string): number | undefined {
   if (value === null || value === undefined) return undefined;
-  if (typeof value !== 'number') throw new InvalidField('results[].score must be a number');
+  if (typeof value !== 'number') throw new InvalidField(`${field}[].score must be a number`);
   return Number.isFinite(value) ? value : undefined;
+}
+
+const MAX_STAGES = 10;
+const MAX_STAGE_NAME = 64;
+
+function readStages(value: unknown): Record<string, unknown>[] | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (!Array.isArray(value) || value.length > MAX_STAGES)
+    throw new InvalidField(`stages must be an array of at most ${MAX_STAGES}`);
+  return Array.from(value, (given: unknown) => {
+    const stage = required(readObject(given, 'stages[]'), 'stages[]');
+    const name = required(readText(stage['name'], 'stages[].name', MAX_STAGE_NAME), 'stages[].name');
+    return {
+      name: required(readIdentifier(name, 'stages[].name'), 'stages[].name'),
+      latency_ms: readNumber(stage['latencyMs'], 'stages[].latencyMs', 0, DAY_MS),
+      results: readResults(stage['results'], 'stages[].results'),
+      side: stage['side'] === true ? true : undefined,
+    };
+  });
 }
 
 /** An empty text is no error; an Error without a message is one, by its name. */

@@ -14,6 +14,17 @@ export interface RankedDocument {
   readonly text?: Optional<string>;
 }
 
+/** What one stage of a retriever, such as its candidates or a reranker, handed on. */
+export interface TrackedStage {
+  /** At most 64 characters. */
+  readonly name: string;
+  readonly latencyMs?: Optional<number>;
+  /** Best first, at most 1,000; left out where it is not known. */
+  readonly results?: Optional<readonly (Identifier | RankedDocument)[]>;
+  /** One of several beside each other, which are joined after it. */
+  readonly side?: Optional<boolean>;
+}
+
 /** One query that a user sent, with what was retrieved for it. */
 export interface TrackedQuery {
   /** Idempotency key within the pipeline; a random UUID when left out. */
@@ -33,6 +44,8 @@ export interface TrackedQuery {
   /** What was retrieved, best first, at most 1,000; may be left out only together with an `error`. */
   readonly results?: Optional<readonly (Identifier | RankedDocument)[]>;
   readonly latencyMs?: Optional<number>;
+  /** What the stages of the retriever before its answer had, in the order in which they work; at most 10. */
+  readonly stages?: Optional<readonly TrackedStage[]>;
   /** What went wrong, when the retrieval failed; only the message of an Error is sent. */
   readonly error?: Optional<string | Error>;
   /** At most 16 short labels, such as tenant or language. */

@@ -101,6 +101,7 @@ export function createDemoTraffic({ pipeline, questions, search, firstHour }: De
     occurredAt,
     text,
     context: null,
+    stages: [],
     embedding: null,
     topK: 10,
     sessionId,

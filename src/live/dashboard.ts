@@ -130,6 +130,20 @@ const clicks: readonly GaugeGraph[] = [
   },
 ];
 
+const stages: readonly GaugeGraph[] = [
+  { metric: 'recalld_live_stage_latency_p95_seconds', title: 'Time of a stage, p95', unit: 's', min: 0 },
+  { metric: 'recalld_live_stage_documents', title: 'Documents handed on', unit: 'short', min: 0 },
+  { metric: 'recalld_live_stage_emptied_ratio', title: 'Emptied by a stage', unit: 'percentunit', min: 0 },
+  {
+    metric: 'recalld_live_stage_answered_ratio',
+    title: 'Of the answer among the first of a stage',
+    unit: 'percentunit',
+    min: 0,
+    max: 1,
+  },
+  { metric: 'recalld_live_stage_queries', title: 'Queries that tell of a stage (n)', unit: 'short', min: 0 },
+];
+
 const upkeep: readonly GaugeGraph[] = [
   { metric: 'recalld_live_measure_samples', title: 'Samples behind each measure (n)', unit: 'short', min: 0 },
   {
@@ -169,6 +183,7 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
       sections: [
         { title: 'Traffic', panels: traffic() },
         { title: 'Measures of the sampled window', panels: gaugeGraphs(measures) },
+        { title: 'Stages of the retriever', panels: gaugeGraphs(stages.map((spec) => ({ ...spec, width: 6 }))) },
         { title: 'Opinions', panels: [...gaugeGraphs(opinions), received()] },
         { title: 'Clicks', panels: gaugeGraphs(clicks.map((spec) => ({ ...spec, width: 6 }))) },
         { title: 'Judged live relevance', panels: judgedPanels() },

@@ -133,7 +133,7 @@ function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: 
 
 /** What a sample needs whose weight may still change: its text and vector need not wait in memory for that. */
 function outlineOf(query: LiveQuery): LiveQuery {
-  return { ...query, text: null, embedding: null, results: query.results.slice(0, 1) };
+  return { ...query, text: null, embedding: null, stages: [], results: query.results.slice(0, 1) };
 }
 
 /** A live query as it is stored, with the weight that its sampling gave it. */
@@ -157,6 +157,7 @@ async function toSample(
     results: query.results,
     context: query.context,
     latencyMs: query.latencyMs,
+    stages: query.stages,
     segments: query.segments,
     indexVersion: query.versions.index,
     embedderVersion: query.versions.embedder,

@@ -14,11 +14,13 @@ import {
   timestamp,
   wireSchema,
 } from '../http/fields.ts';
+import type { RetrievedDocument } from '../model.ts';
 import type { Rejection, RejectionCode } from '../rejection.ts';
 import { contentId } from '../text/content-id.ts';
 import { contextSize } from '../text/context-size.ts';
 import { DAY_MS } from '../time.ts';
 import { type Feedback, feedbackKinds, type LiveQuery } from './rules/live-query.ts';
+import { type LiveStage, liveStage, MOST_STAGES } from './rules/live-stage.ts';
 
 export const feedbackSchema = z.strictObject({
   id: identifier.optional().describe('Idempotency key; left out, it is derived from what the feedback says.'),
@@ -127,6 +129,7 @@ function rejectionOf(issue: z.core.$ZodIssue | undefined): Rejection {
 }
 
 const MOST_RESULTS = 1000;
+const MAX_STAGE_NAME = 64;
 
 const resultSchema = z
   .strictObject({
@@ -172,6 +175,22 @@ function isResult(value: unknown): boolean {
     (own === undefined || typeof own === 'string')
   );
 }
+
+const stagesSchema = z
+  .array(
+    z.strictObject({
+      name: identifier.meta({ maxLength: MAX_STAGE_NAME }).refine((name) => name.length <= MAX_STAGE_NAME, {
+        error: `is longer than ${MAX_STAGE_NAME} characters`,
+      }),
+      latency_ms: z.number().min(0).max(DAY_MS).optional().describe('What it took of the time of the whole.'),
+      results: resultsSchema.optional().describe('What it handed on, best first; left out where that is not known.'),
+      side: z.boolean().optional().describe('True for one of several beside each other, which are joined after it.'),
+    }),
+  )
+  .max(MOST_STAGES)
+  .refine((stages) => new Set(stages.map(({ name }) => name)).size === stages.length, {
+    error: 'names a stage twice',
+  });
 
 /** Longest vector that is taken. */
 const MAX_DIMENSIONS = 16_384;
@@ -237,6 +256,11 @@ export const liveQuerySchema = z.strictObject({
   trace_id: identifier.optional().describe('Trace of the request, to join what OpenTelemetry tells of it.'),
   results: resultsSchema.describe('What was retrieved, best first; empty when nothing was.'),
   latency_ms: z.number().min(0).max(DAY_MS).optional().describe('How long the retrieval took.'),
+  stages: stagesSchema
+    .optional()
+    .describe(
+      'What the stages of the retriever before its answer had, such as candidates and reranked, in the order in which they work. Their ranks of the results are kept, their lists are not.',
+    ),
   error: shortText
     .optional()
     .describe('What went wrong, in short; left out when the retrieval succeeded. Stored as the text is.'),
@@ -262,6 +286,7 @@ type LiveQueryBody = z.infer<typeof liveQuerySchema>;
 
 /** Wire form -> core form. */
 export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null = body.embedding ?? null): LiveQuery {
+  const results = body.results.map((result) => ({ id: idOf(result), score: result.score ?? null }));
   return {
     id: body.id,
     pipeline: body.pipeline,
@@ -271,13 +296,10 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
     topK: body.top_k ?? null,
     sessionId: body.session_id ?? null,
     traceId: body.trace_id ?? null,
-    results: body.results.map(({ id, score, text: own = '' }) => ({
-      // One without both was refused.
-      id: id ?? contentId(own) ?? '',
-      score: score ?? null,
-    })),
+    results,
     context: body.results[0]?.text === undefined ? null : contextSize(body.results.map((result) => result.text)),
     latencyMs: body.latency_ms ?? null,
+    stages: body.stages === undefined ? none : stagesOf(body.stages, results),
     error: body.error ?? null,
     segments: body.segments ?? {},
     userId: body.user_id ?? null,
@@ -288,6 +310,20 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
     },
     upstreamProbability: body.sampling?.probability ?? 1,
   };
+}
+
+const none: readonly LiveStage[] = [];
+
+function stagesOf(stages: z.infer<typeof stagesSchema>, results: readonly RetrievedDocument[]): LiveStage[] {
+  const answered = results.map(({ id }) => id);
+  return stages.map(({ name, side: isSide = false, latency_ms: latencyMs = null, results: own }) =>
+    liveStage({ name, isSide, latencyMs }, own?.map(idOf) ?? null, answered),
+  );
+}
+
+/** One without an id and a text was refused. */
+function idOf({ id, text: own = '' }: Result): string {
+  return id ?? contentId(own) ?? '';
 }
 
 /** The live queries of a body. @throws RecalldError body_unreadable */
@@ -327,6 +363,7 @@ const judges: Readonly<Record<string, (value: unknown) => boolean>> = Object.ass
   trace_id: isIdentifier,
   results: areResults,
   latency_ms: (value) => isWithin(value, 0, DAY_MS),
+  stages: (value) => stagesSchema.safeParse(value).success,
   error: isShortText,
   segments: areSegments,
   user_id: isIdentifier,

@@ -89,7 +89,7 @@ async function toHeld(deps: HoldFragmentsDeps, fragment: TraceFragment, now: Dat
     }
     case 'rerank': {
       const text = await pipeline?.personalData.ofText(fragment.text);
-      return { ...base, ...text, topK: fragment.topK, results: fragment.results };
+      return { ...base, ...text, topK: fragment.topK, latencyMs: fragment.latencyMs, results: fragment.results };
     }
     case 'person':
       return { ...base, ...personOf(fragment, pipeline?.personalData ?? deps.anybody) };
@@ -102,6 +102,7 @@ const nothing = {
   embedding: null,
   embedderVersion: null,
   topK: null,
+  latencyMs: null,
   results: null,
   sessionHash: null,
   traceHash: null,

@@ -14,6 +14,7 @@ import {
 } from './read-live-window.ts';
 import { settledUntil } from './rules/feedback/click-rates.ts';
 import { clickMeasures, liveSegments, measureSegment } from './rules/live-measures.ts';
+import { type MeasuredStage, measureStages } from './rules/live-stages.ts';
 
 /** How the live traffic of one pipeline is measured. */
 export interface LivePlan {
@@ -35,6 +36,14 @@ export interface MeasureLiveDeps extends ReadLiveWindowDeps {
 
 /** Share of the samples of the window that were read, below 1 when there were too many. */
 export const SAMPLES_READ = 'samples_read_ratio';
+
+/** Sampled queries that tell of the stages of their retriever, with what is known of each. */
+export const STAGED_QUERIES = 'staged_queries';
+
+/** What is stored with it. */
+export interface StagesDetails {
+  readonly stages: readonly MeasuredStage[];
+}
 
 /**
  * Measures every pipeline in turn; doing it again changes nothing but what came in since.
@@ -88,7 +97,21 @@ async function measurePipeline(
       await deps.clock.sleep(0, signal);
     }
   }
+  const wasStaged = latest.some(({ pipeline, measure }) => pipeline === plan.pipeline && measure === STAGED_QUERIES);
+  const staged = stagedQueries(reading, wasStaged);
+  if (staged !== null) outcomes.push({ ...frame, windowEnd: until, segment: ALL_SEGMENT, ...staged });
   await deps.measurements.record(outcomes);
+}
+
+/** Null for a pipeline that never told of stages. */
+function stagedQueries({ queries }: WindowReading, wasStaged: boolean) {
+  const measure = STAGED_QUERIES;
+  const stages = measureStages(queries);
+  if (stages.length === 0)
+    return wasStaged ? { kind: 'no_data' as const, measure, reason: 'no_stages', details: {} } : null;
+  const n = queries.filter((query) => query.stages.length > 0).length;
+  const details = { stages } satisfies StagesDetails;
+  return { kind: 'value' as const, measure, value: n, ciLow: null, ciHigh: null, ciMethod: null, n, details };
 }
 
 function samplesRead(

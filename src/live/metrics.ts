@@ -23,6 +23,28 @@ export const liveUpkeepMetrics = {
   ),
 } as const;
 
+const staged = ['pipeline', 'stage'] as const;
+
+export const liveStageMetrics = {
+  recalld_live_stage_queries: storedGauge(
+    'Sampled live queries of the trailing window that tell of a stage of their retriever (n of the others); at most 12 stages of a pipeline.',
+    staged,
+  ),
+  ...boundedGauges(
+    {
+      recalld_live_stage_latency_p95_seconds:
+        'Weighted 95th percentile of the own time of a stage in the live queries of the trailing window; absent below 20 that tell it.',
+      recalld_live_stage_documents:
+        'Mean number of different documents that a stage hands on, over the live queries that tell them, weighted.',
+      recalld_live_stage_emptied_ratio:
+        'Share of the live queries to which a stage hands on nothing though the one before it had documents; of the first, nothing at all. Weighted.',
+      recalld_live_stage_answered_ratio:
+        'Mean share of the answer of a live query that is among as many first documents of the stage, weighted: 1 where nothing after it changes the answer. Whether a change is for the better takes judgments.',
+    },
+    staged,
+  ),
+} as const satisfies Record<string, MetricDefinition>;
+
 const golden = ['pipeline', 'golden_set'] as const;
 const scored = [...golden, 'measure', 'k'] as const;
 

@@ -9,8 +9,8 @@ const CHARACTERS = 500;
 /** Some milliseconds of copying and of taking in. */
 const MOST_IN_PART = 6000;
 
-export function weightOfQuery({ results, text }: LiveQuery): number {
-  return ITEM_WEIGHT + results.length + (text?.length ?? 0) / CHARACTERS;
+export function weightOfQuery({ results, stages, text }: LiveQuery): number {
+  return ITEM_WEIGHT + results.length * (1 + stages.length) + (text?.length ?? 0) / CHARACTERS;
 }
 
 export function weightOfFeedback({ comment }: Pick<Feedback, 'comment'>): number {

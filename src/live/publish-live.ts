@@ -1,10 +1,10 @@
 /** Stored measurements of live traffic and feedback -> metric samples. What is too old to trust is withheld. */
-import { type MeasuredRows, valueSamples } from '../measures/gauges.ts';
+import { boundedSamples, type MeasuredRows, valueSamples } from '../measures/gauges.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import type { FeedbackDetails } from './measure-feedback.ts';
-import { SAMPLES_READ } from './measure-live-traffic.ts';
+import { SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
 import { positiveRatio } from './rules/feedback/positive-ratio.ts';
 import { type LiveMeasure, liveMeasures } from './rules/live-measures.ts';
 
@@ -27,6 +27,7 @@ export function liveGauges(
       ageSeconds(measuredAt, now) <= INTERVALS_TO_TRUST * intervalSeconds;
     return own.flatMap((one) => {
       if (one.measure === SAMPLES_READ) return upkeepSamples(one, isTrusted);
+      if (one.measure === STAGED_QUERIES) return stageSamples(one, isTrusted);
       return isLive(one.measure) ? measureSamples(one, one.measure, isTrusted) : [];
     });
   };
@@ -58,6 +59,29 @@ function upkeepSamples({ pipeline, newest }: LatestMeasurement, isTrusted: IsTru
   const last = sample('recalld_live_measure_last_success_timestamp_seconds', { pipeline }, measuredAt);
   if (!isTrusted(newest)) return [last];
   return [last, sample('recalld_live_measure_samples_read_ratio', { pipeline }, newest.value)];
+}
+
+function stageSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: IsTrusted): GaugeSample[] {
+  if (gap !== null || newest === null || !isTrusted(newest)) return [];
+  const { stages } = newest.details as Readonly<Record<string, unknown>> & StagesDetails;
+  return stages.flatMap(({ name: stage, n, latencyP95Ms, documents, emptied, answered }) => {
+    const labels = { pipeline, stage };
+    const ofKnown = (name: GaugeSample['name'], known: typeof documents, unit = 1): GaugeSample[] =>
+      known === null
+        ? []
+        : boundedSamples(name, labels, {
+            value: known.value / unit,
+            ciLow: known.ciLow / unit,
+            ciHigh: known.ciHigh / unit,
+          });
+    return [
+      sample('recalld_live_stage_queries', labels, n),
+      ...ofKnown('recalld_live_stage_latency_p95_seconds', latencyP95Ms, 1000),
+      ...ofKnown('recalld_live_stage_documents', documents),
+      ...ofKnown('recalld_live_stage_emptied_ratio', emptied),
+      ...ofKnown('recalld_live_stage_answered_ratio', answered),
+    ];
+  });
 }
 
 function isLive(measure: string): measure is LiveMeasure {

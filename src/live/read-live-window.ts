@@ -172,6 +172,7 @@ async function readHalved(
         occurredAtMs: sample.occurredAt.getTime(),
         outcome: sample.outcome,
         context: sample.context,
+        stages: sample.stages,
         calibration: calibration[sample.outcome],
         tags: tagsOf(sample),
       });

@@ -14,7 +14,7 @@ import { indexMetrics } from '../index-truth/metrics.ts';
 import { findingKinds } from '../index-truth/rules/finding-kinds.ts';
 import { evaluationOutcomes, judgeFailureReasons, judgingMetrics } from '../judging/metrics.ts';
 import { dropStates } from '../judging/rules/relevance-drop.ts';
-import { liveMixMetrics, liveUpkeepMetrics } from '../live/metrics.ts';
+import { liveMixMetrics, liveStageMetrics, liveUpkeepMetrics } from '../live/metrics.ts';
 import { sentiments } from '../live/rules/feedback/sentiment.ts';
 import { feedbackBases } from '../live/rules/feedback/user-cap.ts';
 import { measureMetrics } from '../measures/metrics.ts';
@@ -199,6 +199,7 @@ export const metricCatalogue = {
   ]),
   ...measureMetrics,
   ...liveUpkeepMetrics,
+  ...liveStageMetrics,
   ...densityMetrics,
   recalld_build_info: {
     type: 'gauge',

@@ -40,20 +40,25 @@ export interface PoolSettings {
   readonly name?: string;
   /** The server ends a query that takes longer. */
   readonly queryLimitMs?: number;
+  /** The server ends a transaction whose next statement does not come. */
+  readonly idleLimitMs?: number;
 }
 
 /**
  * A pool whose connections may break without harm: the query that was under way fails, an idle one is logged, and
  * the next query opens a new one. Every query is bounded, by the server and, should that fall silent, by ourselves,
- * so that a stuck database is an error and never a hang.
+ * so that a stuck database is an error and never a hang. A process that stands still within a transaction
+ * loses it and its locks, so that the others of its fleet go on.
  */
-export function createPool({ connection, size, logger, name = 'recalld', queryLimitMs = 60_000 }: PoolSettings): Pool {
+export function createPool(settings: PoolSettings): Pool {
+  const { connection, size, logger, name = 'recalld', queryLimitMs = 60_000, idleLimitMs = 15_000 } = settings;
   const pool = new Pool({
     ...connection,
     max: size,
     connectionTimeoutMillis: 5000,
     statement_timeout: queryLimitMs,
     query_timeout: 1.5 * queryLimitMs,
+    idle_in_transaction_session_timeout: idleLimitMs,
     keepAlive: true,
     // Statements that do not need each other's answers go out together.
     pipeline: true,
@@ -113,8 +118,8 @@ export function unreachable(
   });
 }
 
-/** SQLSTATE classes of a server that is away, starting, stopping, full or has no connection left. */
-const OUTAGE_STATES = /^(08|53|57P)/;
+/** SQLSTATE classes of a server that is away, starting, stopping, full, has no connection left or ended one that was idle. */
+const OUTAGE_STATES = /^(08|53|57P|25P03)/;
 const OUTAGE_ERRORS = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

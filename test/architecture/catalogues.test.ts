@@ -35,7 +35,7 @@ describe('a metric', () => {
     const notBase = /_(ms|milliseconds|micros|nanos|minutes|hours|days|percent|pct|kb|kilobytes|mb|megabytes)(_|$)/;
     const inSeconds = /_(duration|latency|age|interval|timestamp)(_|$)/;
     const wrong = metrics.filter(
-      ({ name }) => notBase.test(name) || (inSeconds.test(name) && !/_seconds(_total)?$/.test(name)),
+      ({ name }) => notBase.test(name) || (inSeconds.test(name) && !/_seconds(_total|_ci_low|_ci_high)?$/.test(name)),
     );
     expect(wrong.map(({ name }) => name)).toEqual([]);
   });

@@ -31,6 +31,8 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     const { everybodyIsReady, finishesARun, isMidRun, member, withDatabase } = watched();
     const [still, cutOff] = [member('worker'), member('worker', 1)];
     await isMidRun();
+    // Whatever fails here, what comes after it shall not hang.
+    onTestFinished(() => void still.daemon.child.kill('SIGCONT'));
     still.daemon.child.kill('SIGSTOP');
     await finishesARun();
     still.daemon.child.kill('SIGCONT');

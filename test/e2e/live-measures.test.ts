@@ -50,7 +50,13 @@ describe('the measures of live traffic', () => {
     const { connection, serve } = await anInstallation({ 'recalld.yaml': config });
     const daemon = await serve();
     const before = queries('baseline', 200, 72);
-    const today = queries('today', 100, 2, (index) => ({ segments: { lang: index < 60 ? 'en' : 'de' } }));
+    const today = queries('today', 100, 2, (index) => ({
+      segments: { lang: index < 60 ? 'en' : 'de' },
+      stages: [
+        { name: 'candidates', latency_ms: 40, results: [{ id: 'd2' }, { id: 'd1' }] },
+        { name: 'reranked', latency_ms: 60 },
+      ],
+    }));
     const empty = queries('empty', 20, 2, () => ({ results: [] }));
     const failed = queries('failed', 5, 2, () => ({ results: [], error: 'timeout' }));
     await send(daemon, '/v1/queries', [...before, ...today, ...empty, ...failed]);
@@ -90,6 +96,13 @@ describe('the measures of live traffic', () => {
       expect(value(`${coec}_ci_high`)).toBeLessThan(6);
       expect(value('recalld_query_volume', 'pipeline="docs",segment="lang=en"')).toBe(60);
       expect(value('recalld_query_volume', 'pipeline="docs",segment="other"')).toBe(40);
+      const [candidates, reranked] = ['candidates', 'reranked'].map((stage) => `pipeline="docs",stage="${stage}"`);
+      expect(value('recalld_live_stage_queries', candidates)).toBe(100);
+      expect(value('recalld_live_stage_latency_p95_seconds', reranked)).toBe(0.06);
+      expect(value('recalld_live_stage_documents', candidates)).toBe(2);
+      expect(value('recalld_live_stage_documents', reranked)).toBeNull();
+      // The answer is the second of the candidates.
+      expect(value('recalld_live_stage_answered_ratio', candidates)).toBe(0);
       const n = 'pipeline="docs",segment="all",measure="zero_results_ratio"';
       expect(value('recalld_live_measure_samples', n)).toBe(125);
       const why = 'pipeline="quiet",segment="all",measure="error_ratio",reason="no_queries"';

@@ -142,6 +142,7 @@ async function sendTraffic(daemon: Daemon): Promise<void> {
       latency_ms: 20 + index,
       segments: { course: index % 2 === 0 ? 'even' : 'odd' },
       results: index % 10 === 9 ? [] : [{ id: 'd1', score: 0.8 - index / 1000 }],
+      stages: [{ name: 'candidates', latency_ms: 12 + (index % 7), results: [{ id: 'd2' }, { id: 'd1' }] }],
       ...(index % 20 === 5 ? { error: 'timeout', results: [] } : {}),
     }));
   const before = queries('before', 200, 72);

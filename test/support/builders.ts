@@ -47,6 +47,7 @@ export function aLiveQuery(parts: Partial<LiveQuery> = {}): LiveQuery {
     traceId: null,
     results: [],
     context: null,
+    stages: [],
     latencyMs: null,
     error: null,
     segments: {},

@@ -21,6 +21,7 @@ export function aSample(parts: Partial<WindowQuery> = {}): WindowQuery {
     segments: {},
     documentIds: ['d1', 'd2'],
     context: null,
+    stages: [],
     ...parts,
   };
 }

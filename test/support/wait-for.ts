@@ -13,7 +13,7 @@ type Held<T> = Exclude<T, false | null | undefined>;
  */
 export async function waitFor<T>(
   predicate: () => T | Promise<T>,
-  { timeoutMs = 20_000 }: WaitOptions = {},
+  { timeoutMs = 45_000 }: WaitOptions = {},
 ): Promise<Held<T>> {
   const end = performance.now() + timeoutMs;
   for (let pauseMs = 5; ; pauseMs = Math.min(100, pauseMs * 1.5)) {

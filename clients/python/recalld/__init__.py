@@ -11,7 +11,7 @@
 from .client import Client
 from .delivery import Drop, Stats
 from .ids import content_id
-from .records import Document, FeedbackKind
+from .records import Document, FeedbackKind, Stage
 
 __version__ = "0.1.0"
-__all__ = ["Client", "Document", "Drop", "FeedbackKind", "Stats", "content_id"]
+__all__ = ["Client", "Document", "Drop", "FeedbackKind", "Stage", "Stats", "content_id"]

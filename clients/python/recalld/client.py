@@ -12,7 +12,17 @@ import weakref
 from typing import Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .delivery import Delivery, Drop, Stats
-from .records import Document, FeedbackKind, Identifier, InvalidField, Time, feedback_item, identifier, query_item
+from .records import (
+    Document,
+    FeedbackKind,
+    Identifier,
+    InvalidField,
+    Stage,
+    Time,
+    feedback_item,
+    identifier,
+    query_item,
+)
 
 _QUERIES, _FEEDBACK = "/v1/queries", "/v1/feedback"
 _EXIT_SECONDS = 2.0
@@ -62,6 +72,7 @@ class Client:
         session_id: Optional[Identifier] = None,
         trace_id: Optional[str] = None,
         latency_ms: Optional[float] = None,
+        stages: Optional[Iterable[Stage]] = None,
         error: Union[None, str, BaseException] = None,
         segments: Optional[Mapping[str, object]] = None,
         user_id: Optional[Identifier] = None,
@@ -80,6 +91,7 @@ class Client:
             "session_id": session_id,
             "trace_id": trace_id,
             "latency_ms": latency_ms,
+            "stages": stages,
             "user_id": user_id,
             "versions": versions,
             "sampling": sampling,

@@ -8,7 +8,7 @@ import datetime
 import json
 import math
 import sys
-from typing import Any, Dict, Iterable, Literal, Mapping, Optional, Sequence, TypedDict, Union
+from typing import Any, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, TypedDict, Union
 
 from .ids import content_id
 
@@ -17,7 +17,7 @@ Time = Union[datetime.datetime, float, str]
 FeedbackKind = Literal["thumb", "rating", "click", "copy", "reformulation", "abandonment", "no_answer", "relevance"]
 
 FEEDBACK_KINDS = ("thumb", "rating", "click", "copy", "reformulation", "abandonment", "no_answer", "relevance")
-_MOST_RESULTS, _MOST_DIMENSIONS = 1000, 16_384
+_MOST_RESULTS, _MOST_DIMENSIONS, _MOST_STAGES, _LONGEST_STAGE_NAME = 1000, 16_384, 10, 64
 _LONGEST_ID, _LONGEST_TEXT, _LONGEST_SHORT_TEXT = 1024, 100_000, 1000
 
 
@@ -27,6 +27,19 @@ class Document(TypedDict, total=False):
     id: Identifier
     score: Optional[float]
     text: Optional[str]
+
+
+class _NamedStage(TypedDict):
+    name: str
+
+
+class Stage(_NamedStage, total=False):
+    """What one stage of a retriever, such as its candidates or a reranker, handed on. `side` is true for one of several beside
+    each other, which are joined after it."""
+
+    latency_ms: Optional[float]
+    results: Optional[Iterable[Union[Identifier, Document]]]
+    side: bool
 
 
 class InvalidField(ValueError):
@@ -45,9 +58,7 @@ def query_item(
 ) -> bytes:
     if results is None and not error:
         raise InvalidField("results is missing, which only goes with an error")
-    documents = [_document(one) for one in results or ()]
-    if len(documents) > _MOST_RESULTS:
-        raise InvalidField(f"results has more than {_MOST_RESULTS} documents")
+    documents = _documents(results or (), "results")
     text = fields.get("text")
     if text is not None and (not isinstance(text, str) or len(text) > _LONGEST_TEXT):
         raise InvalidField(f"text must be a str of at most {_LONGEST_TEXT} characters")
@@ -58,6 +69,7 @@ def query_item(
             "pipeline": _required(pipeline, "pipeline"),
             "occurred_at": _time(occurred_at),
             "results": documents,
+            "stages": _stages(fields.get("stages")),
             "embedding": _vector(embedding),
             "error": (str(error) or type(error).__name__)[:_LONGEST_SHORT_TEXT] if error else None,
             "segments": _labels(segments),
@@ -103,15 +115,38 @@ def _required(value: Optional[str], field: str) -> str:
     return value
 
 
-def _document(given: Union[Identifier, Document]) -> Dict[str, object]:
+def _stages(given: Optional[Iterable[Stage]]) -> Optional[List[Dict[str, object]]]:
+    if given is None:
+        return None
+    stages = [{key: value for key, value in one.items() if value is not None} for one in given]
+    if len(stages) > _MOST_STAGES:
+        raise InvalidField(f"stages has more than {_MOST_STAGES}")
+    for stage in stages:
+        name = _required(identifier(stage.get("name"), "stages[].name"), "stages[].name")
+        if len(name) > _LONGEST_STAGE_NAME:
+            raise InvalidField(f"stages[].name must have 1 to {_LONGEST_STAGE_NAME} characters")
+        stage["name"] = name
+        if "results" in stage:
+            stage["results"] = _documents(stage["results"], "stages[].results")
+    return stages
+
+
+def _documents(given: Any, field: str) -> List[Dict[str, object]]:
+    documents = [_document(one, f"{field}[].id") for one in given]
+    if len(documents) > _MOST_RESULTS:
+        raise InvalidField(f"{field} has more than {_MOST_RESULTS} documents")
+    return documents
+
+
+def _document(given: Union[Identifier, Document], field: str) -> Dict[str, object]:
     if not isinstance(given, Mapping):
-        return {"id": _required(identifier(given, "results[].id"), "results[].id")}
+        return {"id": _required(identifier(given, field), field)}
     text = given.get("text")
     own = text if isinstance(text, str) else None
-    name = identifier(given.get("id"), "results[].id")
+    name = identifier(given.get("id"), field)
     if name is None and own is not None:
         name = content_id(own)
-    item: Dict[str, object] = {"id": _required(name, "results[].id")}
+    item: Dict[str, object] = {"id": _required(name, field)}
     score = given.get("score")
     if score is not None:
         value = float(score)

@@ -50,6 +50,7 @@ class WhatIsSent(ClientTest):
             session_id=12,
             trace_id="4bf92f3577b34da6a3ce929d0e0e4736",
             latency_ms=41.5,
+            stages=[{"name": "words", "results": ["b", 7], "side": True}, {"name": "reranked", "latency_ms": 9.5}],
             error=TimeoutError("the store timed out"),
             segments={"tenant": "acme", "beta": True, "course": None},
             user_id="u-1",
@@ -75,6 +76,10 @@ class WhatIsSent(ClientTest):
                 "session_id": "12",
                 "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
                 "latency_ms": 41.5,
+                "stages": [
+                    {"name": "words", "results": [{"id": "b"}, {"id": "7"}], "side": True},
+                    {"name": "reranked", "latency_ms": 9.5},
+                ],
                 "error": "the store timed out",
                 "segments": {"tenant": "acme", "beta": "true"},
                 "user_id": "u-1",

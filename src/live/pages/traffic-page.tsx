@@ -15,8 +15,10 @@ import { percent } from '../../text/spelling.ts';
 import type { VariantReport } from '../../variants/variants-reads.ts';
 import { VariantsSection } from '../../variants/variants-section.tsx';
 import type { FeedbackSummary } from '../feedback-summary-routes.ts';
+import { STAGED_QUERIES, type StagesDetails } from '../measure-live-traffic.ts';
 import type { PositiveRatioOutcome } from '../rules/feedback/positive-ratio.ts';
 import type { TrafficBucket } from '../sql/traffic-reads.ts';
+import { LiveStagesSection } from './live-stages-part.tsx';
 
 export interface TrafficPageData {
   readonly pipeline: string;
@@ -108,11 +110,20 @@ export function TrafficPage({ frame, data }: { readonly frame: Frame; readonly d
           })}
         </div>
       </Section>
+      <Stages latest={latest} />
       <Feedback data={data} />
       {data.variants === null ? null : <VariantsSection report={data.variants} />}
       <Segments latest={latest} />
     </Page>
   );
+}
+
+/** Nothing for a service that tells of no stages. */
+function Stages({ latest }: { readonly latest: readonly MeasurementStatus[] }) {
+  const found = latest.find(({ measure }) => measure === STAGED_QUERIES);
+  if (found === undefined || found.newest === null || found.gap !== null || found.isTooOld) return null;
+  const { stages } = found.newest.details as Readonly<Record<string, unknown>> & StagesDetails;
+  return <LiveStagesSection stages={stages} queries={found.newest.value} />;
 }
 
 function totalOf(outcomes: TrafficBucket['outcomes']): number {

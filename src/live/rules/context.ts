@@ -1,13 +1,7 @@
 /** What the texts of answers cost, per live query, over a window of samples. */
 import { studentTQuantile } from '../../stats/distributions.ts';
 import type { ContextSize } from '../../text/context-size.ts';
-import {
-  type CalibratedMember,
-  type ClickRateOutcome,
-  type InsufficientFeedback,
-  meanShare,
-  sessionRatio,
-} from './feedback/click-rates.ts';
+import { type CalibratedMember, type ClickRateOutcome, meanShare, sessionRatio } from './feedback/click-rates.ts';
 
 /** A sampled query whose results came with their texts; null for any other. */
 export interface ContextQuery extends CalibratedMember {
@@ -25,13 +19,18 @@ export function repeatedContext(queries: readonly ContextQuery[]): ClickRateOutc
   return meanShare(sized(queries), ({ context }) => context.repeated);
 }
 
-/** Mean of the characters of the context: 95 % bounds by Student's t over sessions, never below 0. */
-export function contextCharacters(queries: readonly ContextQuery[]): ClickRateOutcome | InsufficientFeedback {
+/** Mean of the characters of the context. */
+export function contextCharacters(queries: readonly ContextQuery[]): ClickRateOutcome {
+  return meanCount(sized(queries).map((query) => ({ ...query, value: query.context.characters })));
+}
+
+/** Mean of a count of each query: 95 % bounds by Student's t over sessions, never below 0. */
+export function meanCount(queries: readonly (CalibratedMember & { readonly value: number })[]): ClickRateOutcome {
   const ratio = sessionRatio(
-    sized(queries).map(({ cluster, probability, calibration = 1, context }) => ({
+    queries.map(({ cluster, probability, calibration = 1, value }) => ({
       cluster,
       probability,
-      numerator: context.characters * calibration,
+      numerator: value * calibration,
       denominator: calibration,
     })),
   );

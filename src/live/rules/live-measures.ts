@@ -13,11 +13,12 @@ import {
 } from './feedback/click-rates.ts';
 import { clicksOverExpectedClicks } from './feedback/clicks-over-expected-clicks.ts';
 import { DEFAULT_CLICK_CUTOFF, type ReferenceCtr } from './feedback/reference-ctr.ts';
+import type { StagedQuery } from './live-stages.ts';
 import { chanceClusters } from './sampling/cluster-variance.ts';
 import { type EstimateOutcome, FEWEST_CLUSTERS, horvitzThompsonTotal } from './sampling/estimate.ts';
 
 /** A sampled live query as these measures need it. */
-export interface SampledQuery extends ClickedQuery, ContextQuery {
+export interface SampledQuery extends ClickedQuery, ContextQuery, StagedQuery {
   /** Milliseconds since 1970. */
   readonly occurredAtMs: number;
   readonly outcome: QueryOutcome;

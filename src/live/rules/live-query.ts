@@ -3,6 +3,7 @@ import type { RetrievedDocument } from '../../model.ts';
 import type { Rejection } from '../../rejection.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import { DAY_MS, MINUTE_MS } from '../../time.ts';
+import type { LiveStage } from './live-stage.ts';
 
 /** Clocks of healthy services differ by less. */
 const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
@@ -88,6 +89,8 @@ export interface LiveQuery {
   /** Of the texts of all results; null where they are not given. The texts themselves go no further. */
   readonly context: ContextSize | null;
   readonly latencyMs: number | null;
+  /** Those before the answer, in the order in which they work; empty where nobody tells. */
+  readonly stages: readonly LiveStage[];
   /** What went wrong, in short; null when the retrieval succeeded. */
   readonly error: string | null;
   readonly segments: Readonly<Record<string, string>>;

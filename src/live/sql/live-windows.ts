@@ -5,6 +5,7 @@ import { namingOutage } from '../../postgres/pool.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
 import type { OpinionCounts } from '../rules/feedback/positive-ratio.ts';
+import type { LiveStage } from '../rules/live-stage.ts';
 import type { Arrivals } from '../rules/sampling/calibration.ts';
 
 const BATCH_ROWS = 2000;
@@ -20,6 +21,7 @@ interface WindowRow {
   document_ids: string[];
   context_characters: number | null;
   context_repeated: number | null;
+  stages: LiveStage[] | null;
 }
 
 interface ClickRow {
@@ -72,7 +74,7 @@ export function createLiveWindows(pool: Pool): LiveWindows {
         const rows: WindowRow[] = await read<WindowRow>(
           `select distinct on (occurred_at, id) id, occurred_at, unit_hash, probability, rate_probability, outcome, segments,
                   array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank)
-                    as document_ids, context_characters, context_repeated
+                    as document_ids, context_characters, context_repeated, stages
              from live_queries
             where ${windowSql}
               and ($4::timestamptz is null or (occurred_at, id) > ($4::timestamptz, $5::text))
@@ -118,6 +120,8 @@ export function createLiveWindows(pool: Pool): LiveWindows {
   };
 }
 
+const none: readonly LiveStage[] = [];
+
 function toQuery(row: WindowRow, factor: number): WindowQuery {
   return {
     id: row.id,
@@ -128,6 +132,7 @@ function toQuery(row: WindowRow, factor: number): WindowQuery {
     outcome: row.outcome,
     segments: row.segments,
     documentIds: row.document_ids,
+    stages: row.stages ?? none,
     context:
       row.context_characters === null || row.context_repeated === null
         ? null
@@ -156,6 +161,8 @@ export interface WindowQuery extends ShownQuery {
   readonly outcome: QueryOutcome;
   readonly segments: Readonly<Record<string, string>>;
   readonly context: ContextSize | null;
+  /** As `LiveQuery` has them. */
+  readonly stages: readonly LiveStage[];
   /** What its rate and the halvings of its minute gave, see `SamplingDecision`. */
   readonly rateProbability: number;
 }

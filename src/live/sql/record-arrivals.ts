@@ -6,6 +6,7 @@ import { inTransaction, orDenied } from '../../postgres/transaction.ts';
 import { binaryArray, bytesOfVector, columnsOf, type Element, type ElementType } from '../../postgres/values.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import { MINUTE_MS } from '../../time.ts';
+import type { LiveStage } from '../rules/live-stage.ts';
 
 /** A sampled live query as it is stored: text redacted, user and session hashed, with its inclusion probability. */
 export interface LiveSample {
@@ -25,6 +26,7 @@ export interface LiveSample {
   readonly results: readonly RetrievedDocument[];
   readonly context: ContextSize | null;
   readonly latencyMs: number | null;
+  readonly stages: readonly LiveStage[];
   readonly segments: Readonly<Record<string, string>>;
   readonly userHash: string | null;
   readonly indexVersion: string | null;
@@ -61,6 +63,11 @@ export interface Arrival {
   readonly levels: readonly MinuteLevel[];
 }
 
+/** As a column holds them. */
+export function stagesJson(stages: readonly LiveStage[]): string | null {
+  return stages.length === 0 ? null : JSON.stringify(stages);
+}
+
 /** Each column of a sample with its type on the wire and what of the sample it holds. */
 const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSample) => Element])[] = [
   ['received_on', 'date', (s) => s.receivedAt],
@@ -81,6 +88,7 @@ const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSampl
   ['context_characters', 'integer', (s) => s.context?.characters ?? null],
   ['context_repeated', 'double precision', (s) => s.context?.repeated ?? null],
   ['latency_ms', 'double precision', (s) => s.latencyMs],
+  ['stages', 'text', (s) => stagesJson(s.stages)],
   ['segments', 'text', (s) => JSON.stringify(s.segments)],
   ['user_hash', 'text', (s) => s.userHash],
   ['index_version', 'text', (s) => s.indexVersion],
@@ -93,7 +101,7 @@ const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSampl
   ['level', 'smallint', (s) => s.level],
 ];
 
-const jsonColumns = new Set(['results', 'segments']);
+const jsonColumns = new Set(['results', 'stages', 'segments']);
 const names = sampleColumns.map(([name]) => name).join(', ');
 const arrays = sampleColumns.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ');
 const values = sampleColumns.map(([name]) => (jsonColumns.has(name) ? `s.${name}::jsonb` : `s.${name}`));

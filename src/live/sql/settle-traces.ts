@@ -2,7 +2,9 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { bytesOfVector, columnsOf } from '../../postgres/values.ts';
+import type { LiveStage } from '../rules/live-stage.ts';
 import { type Completable, completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
+import { stagesJson } from './record-arrivals.ts';
 import { readFragments, type StoredFragment } from './trace-fragments.ts';
 
 export interface TraceToSettle {
@@ -51,6 +53,8 @@ interface QueryRow {
   has_embedding: boolean;
   top_k: number | null;
   results: [string, number | null][];
+  stages: LiveStage[] | null;
+  latency_ms: number | null;
   user_hash: string | null;
   embedder_version: string | null;
 }
@@ -65,7 +69,7 @@ async function completeStoredQueries(client: PoolClient, traceIds: readonly stri
   if (held.length === 0) return;
   const { rows } = await client.query<QueryRow>(
     `select received_on::text, pipeline, id, trace_id, session_hash, text, text_hash, embedding is not null as has_embedding, top_k,
-            results, user_hash, embedder_version
+            results, stages, latency_ms, user_hash, embedder_version
        from live_queries where trace_id = any($1::text[]) and received_on >= $2::date
       order by received_on, pipeline, id for update`,
     [traceIds, since],
@@ -110,6 +114,8 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
     embedding: row.has_embedding ? new Float32Array() : null,
     topK: row.top_k,
     results: row.results.map(([id, score]) => ({ id, score })),
+    stages: row.stages ?? [],
+    latencyMs: row.latency_ms,
     sessionId: isOfTrace ? null : row.session_hash,
     userId: row.user_hash,
     versions: { embedder: row.embedder_version },
@@ -133,6 +139,7 @@ function changesOf(before: StoredQuery, after: StoredQuery, held: readonly Store
     (after.sessionId === null || after.sessionId === before.row.session_hash) &&
     after.userId === before.userId &&
     after.topK === before.topK &&
+    after.stages === before.stages &&
     after.results.length === before.results.length &&
     after.results.every(({ id }, rank) => id === before.results[rank]?.id);
   if (isSame) return [];
@@ -155,13 +162,13 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
             text = coalesce(l.text, c.text), text_hash = coalesce(l.text_hash, c.text_hash),
             embedding = coalesce(l.embedding, case when c.dimensions = d.dimensions then c.embedding end),
             dimensions = coalesce(l.dimensions, case when c.dimensions = d.dimensions then c.dimensions end),
-            embedder_version = c.embedder_version, top_k = c.top_k, results = c.results::jsonb,
+            embedder_version = c.embedder_version, top_k = c.top_k, results = c.results::jsonb, stages = c.stages::jsonb,
             -- Of what a reranker left out nobody knows what it had cost.
             context_characters = case when l.results = c.results::jsonb then l.context_characters end,
             context_repeated = case when l.results = c.results::jsonb then l.context_repeated end
        from (select *, octet_length(embedding) / 4 as dimensions from unnest($1::date[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[],
-                   $10::integer[], $11::text[])
-               as u (received_on, pipeline, id, session_hash, user_hash, text, text_hash, embedding, embedder_version, top_k, results)) c
+                   $10::integer[], $11::text[], $12::text[])
+               as u (received_on, pipeline, id, session_hash, user_hash, text, text_hash, embedding, embedder_version, top_k, results, stages)) c
        left join pipeline_dimensions d on d.pipeline = c.pipeline
       where l.received_on = c.received_on and l.pipeline = c.pipeline and l.id = c.id`,
     columnsOf(completed, [
@@ -176,6 +183,7 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
       ({ query }) => query.versions.embedder,
       ({ query }) => query.topK,
       ({ query }) => JSON.stringify(query.results.map(({ id, score }) => [id, score])),
+      ({ query }) => stagesJson(query.stages),
     ]),
   );
 }

@@ -16,13 +16,13 @@ export async function insertFragments(pool: Pool, fragments: readonly HeldFragme
   await pool.query(
     `insert into trace_fragments
        (slot, trace_id, span_id, part, ended_at_unix_nano, pipeline, kind, within, text, text_hash, embedding, embedder_version,
-        top_k, results, session_hash, trace_hash, user_hash)
+        top_k, latency_ms, results, session_hash, trace_hash, user_hash)
      select f.slot, f.trace_id, f.span_id, f.part, f.ended_at_unix_nano, f.pipeline, f.kind, f.within, f.text, f.text_hash, f.embedding,
-            f.embedder_version, f.top_k, f.results::jsonb, f.session_hash, f.trace_hash, f.user_hash
+            f.embedder_version, f.top_k, f.latency_ms, f.results::jsonb, f.session_hash, f.trace_hash, f.user_hash
        from unnest($1::smallint[], $2::text[], $3::text[], $4::integer[], $5::numeric[], $6::text[], $7::text[], $8::text[], $9::text[],
-                   $10::text[], $11::bytea[], $12::text[], $13::integer[], $14::text[], $15::text[], $16::text[], $17::text[])
+                   $10::text[], $11::bytea[], $12::text[], $13::integer[], $14::double precision[], $15::text[], $16::text[], $17::text[], $18::text[])
          as f (slot, trace_id, span_id, part, ended_at_unix_nano, pipeline, kind, within, text, text_hash, embedding, embedder_version,
-               top_k, results, session_hash, trace_hash, user_hash)
+               top_k, latency_ms, results, session_hash, trace_hash, user_hash)
      on conflict do nothing`,
     columnsOf(fragments, [
       (f) => slotAt(f.receivedAt),
@@ -38,6 +38,7 @@ export async function insertFragments(pool: Pool, fragments: readonly HeldFragme
       (f) => (f.embedding === null ? null : bytesOfVector(f.embedding)),
       (f) => f.embedderVersion,
       (f) => f.topK,
+      (f) => f.latencyMs,
       (f) => (f.results === null ? null : JSON.stringify(f.results.map(({ id, score }) => [id, score]))),
       (f) => f.sessionHash,
       (f) => f.traceHash,
@@ -67,6 +68,7 @@ interface FragmentRow {
   embedding: Buffer | null;
   embedder_version: string | null;
   top_k: number | null;
+  latency_ms: number | null;
   results: [string, number | null][] | null;
   session_hash: string | null;
   trace_hash: string | null;
@@ -111,7 +113,7 @@ function toFragment(row: FragmentRow): TraceFragment {
     }
     case 'rerank': {
       const results = (row.results ?? []).map(([id, score]) => ({ id, score }));
-      return { ...place, kind: 'rerank', text, topK: row.top_k, results };
+      return { ...place, kind: 'rerank', text, topK: row.top_k, latencyMs: row.latency_ms, results };
     }
     case 'person':
       return { ...place, kind: 'person', sessionId: row.session_hash, userId: row.user_hash };
@@ -140,6 +142,7 @@ export interface HeldFragment
   readonly embedding: Float32Array | null;
   readonly embedderVersion: string | null;
   readonly topK: number | null;
+  readonly latencyMs: number | null;
   readonly results: readonly RetrievedDocument[] | null;
   readonly sessionHash: string | null;
   /** What stands for the session of a query of this trace that has none; null unless `sessionHash` is told. */

@@ -56,6 +56,7 @@ export function measureRow(measure: string): Measure {
 const gapReasons: Readonly<Record<string, string>> = {
   no_queries: 'no live queries',
   no_clicks: 'no clicks',
+  no_stages: 'no live query tells of stages',
   no_texts: 'no document came with its text',
   no_feedback: 'no feedback',
   no_reference: 'no reference yet',

@@ -63,6 +63,13 @@ export const trafficMeasures = {
     ),
     judged: { worse: 'above', unit: 'share', leastN: 30, confirm: 3, of: 'traffic' },
   },
+  staged_queries: {
+    title: 'Queries with stages',
+    means: 'the number of sampled live queries that tell of the stages of their retriever',
+    note: 'Samples of the window whose service told what the stages of its retriever had.',
+    scale: 'count',
+    every: 'live',
+  },
   feedback_positive_ratio: {
     title: 'Positive feedback',
     means: 'the share of positive opinions',

@@ -68,6 +68,29 @@ describe('a pool', () => {
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
+  it('takes its locks from a transaction that stands still', async () => {
+    const pool = createPool({ connection: database.connection, size: 2, logger: silentLogger, idleLimitMs: 200 });
+    onTestFinished(() => pool.end());
+    const lock = `select pg_advisory_xact_lock(1)`;
+    let goOn = (): void => undefined;
+    const still = outcomeOf(
+      inTransaction(pool, async (client) => {
+        await client.query(lock);
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+        await client.query('select 1');
+      }),
+    );
+    await waitFor(
+      async () => (await pool.query('select from pg_locks where locktype = $1', ['advisory'])).rowCount === 1,
+    );
+    await inTransaction(pool, (client) => client.query(lock));
+    goOn();
+    expect(await still).toMatch(/idle-in-transaction timeout|not queryable|Connection terminated/);
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  });
+
   it('gives up a query when the database falls silent without closing the connection', async () => {
     const gate = await startTcpGate(database.connection);
     const connection = { ...database.connection, host: gate.host, port: gate.port };

@@ -109,6 +109,22 @@ const anyItem = fc.record(
       { k: 'x'.repeat(257) },
     ),
     user_id: anIdentifier,
+    stages: mostly(
+      fc.uniqueArray(
+        fc.record(
+          {
+            name: fc.string({ minLength: 1, maxLength: 66 }),
+            latency_ms: fc.double({ min: 0, max: 86_400_001, noNaN: true }),
+            results: fc.array(aResult, { maxLength: 3 }),
+            side: fc.boolean(),
+          },
+          { requiredKeys: ['name'] },
+        ),
+        { maxLength: 11, selector: ({ name }) => name },
+      ),
+      [{ name: 'a' }, { name: 'a' }],
+      [{ name: 'a', results: [{}] }],
+    ),
     versions: mostly(fc.record({ index: aText, embedder: aText, retriever: aText }, { requiredKeys: [] }), {
       store: '1',
     }),
@@ -156,6 +172,24 @@ it('of the texts of results their length and what they repeat goes on, and no te
     { id: 'd2', score: 1 },
   ]);
   expect(JSON.stringify(query)).not.toContain('secret');
+});
+
+it('of the stages of a retriever goes on how many documents each had, and where it had the results', () => {
+  const results = [{ id: 'b' }, { text: 'Open it.' }, { id: 'a' }];
+  const stages = [
+    {
+      name: 'words',
+      side: true,
+      results: [{ id: 'a' }, { id: 'x' }, { text: 'Open  it.' }, { id: 'a' }],
+      latency_ms: 4,
+    },
+    { name: 'reranked' },
+  ];
+  const [query] = readLiveQueries({ id: 'q', pipeline: 'docs', results, stages }).items;
+  expect(query?.stages).toEqual([
+    { name: 'words', isSide: true, latencyMs: 4, documents: 3, ranks: [null, 3, 1] },
+    { name: 'reranked', isSide: false, latencyMs: null, documents: null, ranks: [] },
+  ]);
 });
 
 function parsed(value: unknown): Float32Array | null {

@@ -194,6 +194,28 @@ describe('measuring live traffic', () => {
     });
   });
 
+  it('measures stages from the first time that a service tells of them, and says when it no longer does', async () => {
+    const { clock, windows, run, outcomeOf } = aWorker();
+    windows.queriesOf.set('docs', samples(30));
+    await run();
+    expect(await outcomeOf('staged_queries')).toBeNull();
+    const stage = { name: 'candidates', isSide: false, latencyMs: 8, documents: 20, ranks: [1, 2] };
+    windows.queriesOf.set(
+      'docs',
+      samples(30, (i) => (i < 25 ? { stages: [stage] } : {})),
+    );
+    await clock.advance(60_000);
+    await run();
+    expect(await outcomeOf('staged_queries')).toMatchObject({
+      value: 25,
+      details: { stages: [{ name: 'candidates', n: 25, latencyP95Ms: { value: 8 }, documents: { value: 20 } }] },
+    });
+    windows.queriesOf.set('docs', samples(30));
+    await clock.advance(60_000);
+    await run();
+    expect(await outcomeOf('staged_queries')).toMatchObject({ reason: 'no_stages' });
+  });
+
   it('measures the other pipelines when one of them fails, and then fails', async () => {
     const { windows, run, outcomeOf } = aWorker([aPlan({ pipeline: 'broken' }), aPlan()]);
     windows.broken.add('broken');

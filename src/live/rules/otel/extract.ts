@@ -1,7 +1,9 @@
 /** From the spans of one export to live queries and feedback: the one entry for traces, in the order of its steps. */
+import type { RetrievedDocument } from '../../../model.ts';
 import { contextSize } from '../../../text/context-size.ts';
 import { DAY_MS } from '../../../time.ts';
 import type { LiveQuery } from '../live-query.ts';
+import { type LiveStage, liveStage } from '../live-stage.ts';
 import { readCount, readFirst, readFlattened, readShortText, readText, readVector } from './attribute.ts';
 import { readSpanFeedback, type TracedFeedback } from './feedback.ts';
 import {
@@ -17,7 +19,7 @@ import {
 } from './retrieved-documents.ts';
 import { liveQueryId, type OtlpSpan, toDate } from './span.ts';
 import { readPerson, readSegments, samplingProbability } from './span-origin.ts';
-import { completeQueries, type TraceFragment } from './trace-fragment.ts';
+import { completeQueries, RETRIEVAL, type TraceFragment } from './trace-fragment.ts';
 import { errorOf, hasSeveralQueries, indexSpans, type TraceIndex } from './trace-index.ts';
 
 export interface Extraction {
@@ -107,7 +109,6 @@ function readLiveQuery(
   const found = readResults(span, inner, options) ?? (error === null ? null : { results: [], context: null });
   if (pipeline === null || found === null) return null;
   const around = [span, ...index.ancestorsOf(span)].map(({ attributes }) => attributes);
-  const latencyMs = Number(span.endTimeUnixNano - span.startTimeUnixNano) / 1e6;
   return {
     id: liveQueryId(span.traceId, span.spanId),
     pipeline,
@@ -118,7 +119,8 @@ function readLiveQuery(
     traceId: span.traceId,
     ...readPerson(around),
     ...found,
-    latencyMs: latencyMs >= 0 && latencyMs <= MAX_LATENCY_MS ? latencyMs : null,
+    latencyMs: latencyOf([span]),
+    stages: readStages(span, inner, found.results, options),
     error,
     segments: readSegments([...around, span.resource.attributes], options.segmentKeysOf(pipeline)),
     versions: {
@@ -128,6 +130,41 @@ function readLiveQuery(
     },
     upstreamProbability: samplingProbability(span),
   };
+}
+
+/** From the first start to the last end; null for what no retrieval takes. */
+function latencyOf(spans: readonly OtlpSpan[]): number | null {
+  const start = spans.reduce((first, { startTimeUnixNano: at }) => (at < first ? at : first), 2n ** 64n);
+  const end = spans.reduce((last, { endTimeUnixNano: at }) => (at > last ? at : last), 0n);
+  const latencyMs = Number(end - start) / 1e6;
+  return latencyMs >= 0 && latencyMs <= MAX_LATENCY_MS ? latencyMs : null;
+}
+
+/** What all retrievers within a retriever brought, as one stage: an ensemble, or one that asks several times. */
+function readStages(
+  span: OtlpSpan,
+  inner: readonly OtlpSpan[],
+  results: readonly RetrievedDocument[],
+  identity: DocumentIdentity,
+): LiveStage[] {
+  if (inner.length === 0 || readRetrievedDocuments(span) === null) return [];
+  const lists = inner.map(readRetrievedDocuments);
+  const known = lists.flatMap((documents) => (documents === null ? [] : [identifyDocuments(documents, identity)]));
+  const stage = { name: RETRIEVAL, isSide: false, latencyMs: latencyOf(inner) };
+  const ids = known.length < lists.length ? null : mergedByRank(known);
+  return [
+    liveStage(
+      stage,
+      ids,
+      results.map(({ id }) => id),
+    ),
+  ];
+}
+
+/** Every document at its best rank. */
+function mergedByRank(lists: readonly (readonly RetrievedDocument[])[]): string[] {
+  const ranked = lists.flatMap((list) => list.map(({ id }, rank) => ({ id, rank })));
+  return ranked.toSorted((a, b) => a.rank - b.rank).map(({ id }) => id);
 }
 
 function readResults(
@@ -209,11 +246,15 @@ function readFragments(
     }
     case 'reranker': {
       const documents = readRerankedDocuments(span) ?? [];
-      const results = identifyDocuments(documents, options);
+      const identified = identifyDocuments(documents, options);
       // An order with holes in it is not the order that users saw.
-      if (results.length === 0 || results.length < documents.length) return [];
+      const results = identified.length < documents.length ? [] : identified;
+      const latencyMs = latencyOf([span]);
+      if (results.length === 0 && latencyMs === null) return [];
       const text = readText(span.attributes['reranker.query']);
-      return [{ kind: 'rerank', ...place, text, topK: readCount(span.attributes['reranker.top_k']), results }];
+      return [
+        { kind: 'rerank', ...place, text, topK: readCount(span.attributes['reranker.top_k']), latencyMs, results },
+      ];
     }
     case 'retriever': {
       const vector = around === span ? null : readQueryVector(span);

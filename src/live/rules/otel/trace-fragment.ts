@@ -2,6 +2,7 @@
 
 import type { RetrievedDocument } from '../../../model.ts';
 import type { LiveQuery, VersionStamps } from '../live-query.ts';
+import { type LiveStage, liveStage, withResults } from '../live-stage.ts';
 import type { Person } from './span-origin.ts';
 
 interface InTrace {
@@ -24,11 +25,12 @@ interface EmbeddingFragment extends InTrace {
   readonly model: string | null;
 }
 
-/** The final order, from a reranker span. */
+/** The final order, from a reranker span; without results, only that it ran. */
 interface RerankFragment extends InTrace {
   readonly kind: 'rerank';
   readonly text: string | null;
   readonly topK: number | null;
+  readonly latencyMs: number | null;
   /** Best first; `score` is the reranker's. */
   readonly results: readonly RetrievedDocument[];
 }
@@ -42,7 +44,10 @@ export type TraceFragment = EmbeddingFragment | RerankFragment | PersonFragment;
 
 /** What of a live query is completed, or decides with what. Texts and people may be stand-ins, if they are so in both. */
 export interface Completable
-  extends Pick<LiveQuery, 'id' | 'traceId' | 'text' | 'embedding' | 'topK' | 'results' | 'sessionId' | 'userId'> {
+  extends Pick<
+    LiveQuery,
+    'id' | 'traceId' | 'text' | 'embedding' | 'topK' | 'results' | 'stages' | 'latencyMs' | 'sessionId' | 'userId'
+  > {
   readonly versions: Pick<VersionStamps, 'embedder'>;
 }
 
@@ -65,6 +70,9 @@ export interface Completion<Query> {
  *   it gave none: a reranker's score is on another scale, and mixing the two would look like drift. A reranker within
  *   the retriever's own span changes nothing, since that span's results are after it; nor does one that merges
  *   several retrievers, whose order says nothing of one of them.
+ * - **Stages**: of a query that a reranker orders, what was retrieved before and what it made of that; of one with a
+ *   reranker within its own span, or without documents in a trace with one query, the reranker alone. The stages that a
+ *   service tells of itself stay as they are.
  * - **Person**: session and user, each when all fragments of the trace agree on it.
  *
  * The same call serves spans that came in one export and those that came in another: give it the stored queries of a
@@ -95,8 +103,9 @@ export function completeQueries<Query extends Completable>(
     const isAlone = queriesOfTrace.get(query.traceId) === 1;
     const embedding = query.embedding === null ? finders.get(traceId)?.(query, isAlone) : undefined;
     const rerank = findOrder(query, parts.reranks);
-    for (const fragment of [embedding, rerank]) if (fragment !== undefined) used.add(fragment);
-    return withPerson(withOrder(withEmbedding(query, embedding), rerank), people.get(traceId));
+    const stage = rerank === undefined ? findStage(query, parts.reranks, isAlone) : undefined;
+    for (const fragment of [embedding, rerank, stage]) if (fragment !== undefined) used.add(fragment);
+    return withPerson(withStage(withOrder(withEmbedding(query, embedding), rerank), stage), people.get(traceId));
   });
   const isUnused = (fragment: TraceFragment) =>
     fragment.kind === 'person' ? !queriesOfTrace.has(fragment.traceId) : !used.has(fragment);
@@ -145,7 +154,51 @@ function withOrder<Query extends Completable>(query: Query, fragment: RerankFrag
   if (fragment === undefined) return query;
   const scores = new Map(query.results.map((document) => [document.id, document.score]));
   const results = fragment.results.map(({ id }) => ({ id, score: scores.get(id) ?? null }));
-  return { ...query, results, topK: fragment.topK ?? query.topK };
+  return { ...query, results, stages: stagesInOrder(query, fragment), topK: fragment.topK ?? query.topK };
+}
+
+/** What OpenTelemetry tells of: what retrievers brought, and what a reranker made of it. */
+export const RETRIEVAL = 'retrieval';
+export const RERANK = 'rerank';
+
+const isTraced = ({ name }: LiveStage): boolean => name === RETRIEVAL || name === RERANK;
+
+/** Each time from the order of the retriever, so that a later reranker gives what it would have given alone. */
+function stagesInOrder(query: Completable, fragment: RerankFragment): readonly LiveStage[] {
+  const { stages, latencyMs } = query;
+  const before = query.results.map(({ id }) => id);
+  const after = fragment.results.map(({ id }) => id);
+  const isSame = after.length === before.length && after.every((id, rank) => id === before[rank]);
+  if (isSame && stages.length > 0) return stages;
+  const told = stages.map((stage) => withResults(stage, before, after));
+  if (!told.every(isTraced)) return told;
+  const retrieval = told.find(({ name }) => name === RETRIEVAL);
+  const whole = () => liveStage({ name: RETRIEVAL, isSide: false, latencyMs }, before, after);
+  return [retrieval ?? whole(), rerankStage(fragment, after)];
+}
+
+function rerankStage({ latencyMs, results }: RerankFragment, answered: readonly string[]): LiveStage {
+  const ids = results.length === 0 ? null : results.map(({ id }) => id);
+  return liveStage({ name: RERANK, isSide: false, latencyMs }, ids, answered);
+}
+
+/** A reranker that changes no order: within the query's own span, or of which nobody knows what it put out. */
+function findStage(
+  query: Completable,
+  reranks: readonly RerankFragment[],
+  isAlone: boolean,
+): RerankFragment | undefined {
+  if (reranks.length === 0 || !query.stages.every(({ name }) => name === RETRIEVAL)) return undefined;
+  return (
+    reranks.findLast(({ within }) => within === query.id) ??
+    (isAlone ? reranks.findLast(({ results }) => results.length === 0) : undefined)
+  );
+}
+
+function withStage<Query extends Completable>(query: Query, fragment: RerankFragment | undefined): Query {
+  if (fragment === undefined) return query;
+  const answered = query.results.map(({ id }) => id);
+  return { ...query, stages: [...query.stages, rerankStage(fragment, answered)] };
 }
 
 function withPerson<Query extends Completable>(query: Query, person: Person | undefined): Query {

@@ -18,6 +18,8 @@ const genAiOperations = new Map<string, SpanRole>([
   ['retrieval', 'retriever'],
   ['vector_db_retrieve', 'retriever'],
   ['embeddings', 'embedding'],
+  // Of no convention yet; the AI SDK writes it, among others.
+  ['rerank', 'reranker'],
 ]);
 
 const langfuseTypes = new Map<string, SpanRole>([

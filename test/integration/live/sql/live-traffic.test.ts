@@ -166,7 +166,7 @@ describe('what spans tell of a query that came in another export', () => {
   const fragments = [
     anEmbeddingFragment(),
     aRerankFragment(['c', 'a', 'b'], { endedAtUnixNano: 3n }),
-    aRerankFragment(['c', 'b'], { spanId: '9'.repeat(16), endedAtUnixNano: 4n }),
+    aRerankFragment(['c', 'b'], { spanId: '9'.repeat(16), endedAtUnixNano: 4n, latencyMs: 40 }),
     aPersonFragment(),
   ];
   const completed = {
@@ -179,6 +179,10 @@ describe('what spans tell of a query that came in another export', () => {
     results: [
       ['c', 0.7],
       ['b', 0.8],
+    ],
+    stages: [
+      { name: 'retrieval', isSide: false, latencyMs: 12, documents: 3, ranks: [3, 2] },
+      { name: 'rerank', isSide: false, latencyMs: 40, documents: 2, ranks: [1, 2] },
     ],
     // The draw was that of the trace, and stays it.
     unit_hash: 0.01,

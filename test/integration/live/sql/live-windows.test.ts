@@ -24,11 +24,13 @@ async function record(...samples: readonly Parameters<typeof aLiveSample>[0][]):
   await store().record({ samples: samples.map(aLiveSample), counts: [], levels: [] });
 }
 
+const aStage = { name: 'candidates', isSide: false, latencyMs: 7.5, documents: 30, ranks: [4, null] };
+
 describe('the samples of a window', () => {
   it('are those that occurred in it, whenever they were received, as they were stored', async () => {
     const pipeline = 'whole';
     await record(
-      { pipeline, id: 'first', occurredAt: hours(-2), context: { characters: 812, repeated: 0.25 } },
+      { pipeline, id: 'first', occurredAt: hours(-2), context: { characters: 812, repeated: 0.25 }, stages: [aStage] },
       { pipeline, id: 'late', occurredAt: hours(-1), receivedAt: hours(24), segments: { lang: 'en' } },
       { pipeline, id: 'too-early', occurredAt: new Date(hours(-2).getTime() - 1) },
       { pipeline, id: 'too-late', occurredAt: hours(1) },
@@ -55,6 +57,7 @@ describe('the samples of a window', () => {
         segments: {},
         documentIds: ['d1', 'd2'],
         context: { characters: 812, repeated: 0.25 },
+        stages: [aStage],
       },
       expect.objectContaining({ id: 'late', segments: { lang: 'en' } }),
       expect.objectContaining({

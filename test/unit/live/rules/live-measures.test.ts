@@ -23,6 +23,7 @@ function aQuery(parts: Partial<SampledQuery> = {}): SampledQuery {
     outcome: 'ok',
     tags: {},
     context: null,
+    stages: [],
     ...parts,
   };
 }

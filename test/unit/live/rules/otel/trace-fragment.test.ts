@@ -126,6 +126,51 @@ describe('the order of the results', () => {
   });
 });
 
+describe('the stages of a query', () => {
+  const answered = { ranks: [1, 2] };
+  const stagesOf = (spans: Parameters<typeof extract>[0]) => extract(spans).queries[0]?.stages;
+
+  it('are what was retrieved and what a reranker beside it made of that, with the time of each', () => {
+    expect(stagesOf([aRetriever(['a', 'b', 'c']), aReranker(2, ['c', 'a'])])).toEqual([
+      { name: 'retrieval', isSide: false, latencyMs: 250, documents: 3, ranks: [3, 1] },
+      { name: 'rerank', isSide: false, latencyMs: 250, documents: 2, ...answered },
+    ]);
+  });
+
+  it('are, within a retriever, what all inner ones brought and what its reranker made of that', () => {
+    const spans = [
+      aRetriever(['c', 'a'], { id: 1 }),
+      aRetriever(['a', 'b'], { id: 2, parent: 1 }),
+      aRetriever(['b', 'd', 'c'], { id: 3, parent: 1 }),
+      aReranker(4, ['c', 'a', 'b'], {}, 1),
+    ];
+    const stages = [
+      { name: 'retrieval', isSide: false, latencyMs: 250, documents: 4, ranks: [4, 1] },
+      { name: 'rerank', isSide: false, latencyMs: 250, documents: 3, ...answered },
+    ];
+    expect(stagesOf(spans)).toEqual(stages);
+    // The reranker ends before the retriever around it, so it may come first.
+    const [early, late] = [extract(spans.slice(3)), extract(spans.slice(0, 3))];
+    expect(completeQueries(late.queries, early.fragments).queries).toMatchObject([{ stages }]);
+  });
+
+  it('tell the time of a reranker that keeps its documents to itself, by the name that no convention has yet', () => {
+    const reranker = aSpan({ id: 2, attributes: { 'gen_ai.operation.name': 'rerank' } });
+    const stage = { name: 'rerank', isSide: false, latencyMs: 250, documents: null, ranks: [] };
+    expect(stagesOf([aRetriever(['a', 'b']), reranker])).toEqual([stage]);
+    expect(stagesOf([aRetriever(['a'], { id: 1 }), aRetriever(['b'], { id: 3 }), reranker])).toEqual([]);
+  });
+
+  it('stay those that the service told', () => {
+    const own = { name: 'reranked', isSide: false, latencyMs: 9, documents: 2, ranks: [1, 2] };
+    const told = extract([aRetriever(['a', 'b'])]).queries.map((query) => ({ ...query, stages: [own] }));
+    const { fragments } = extract([aReranker(2, ['b', 'a'])]);
+    expect(completeQueries(told, fragments).queries).toMatchObject([
+      { results: [{ id: 'b' }, { id: 'a' }], stages: [{ ...own, ranks: [2, 1] }] },
+    ]);
+  });
+});
+
 describe('spans of one trace in several exports', () => {
   const spans = [
     anEmbedding(5, [text]),
