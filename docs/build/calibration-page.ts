@@ -9,6 +9,7 @@ import type { DropCell } from '../../bench/golden/false-regressions.ts';
 import type { NoiseLevel } from '../../bench/golden/noisy-retriever.ts';
 import { defaultCheck } from '../../bench/golden/watched-stream.ts';
 import type { GoldenResult } from '../../bench/golden-false-regressions.ts';
+import type { IndexCoverageResult } from '../../bench/index-coverage.ts';
 import type { CeilingResult } from '../../bench/judging-ceiling.ts';
 import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
 import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
@@ -17,6 +18,7 @@ import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import type { VariantResult } from '../../bench/variant-reports.ts';
 import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
+import { indexParagraphs } from './calibration-index.ts';
 import { relevanceParagraphs, shadowParagraphs } from './calibration-shadows.ts';
 import { variantParagraphs } from './calibration-variants.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
@@ -37,6 +39,7 @@ export function calibrationPage(): Page {
   const shadows = readResult(path.join(results, 'shadow-reports.json')) as ShadowResult;
   const relevance = readResult(path.join(results, 'shadow-relevance.json')) as ShadowRelevanceResult;
   const variants = readResult(path.join(results, 'variant-reports.json')) as VariantResult;
+  const indexes = readResult(path.join(results, 'index-coverage.json')) as IndexCoverageResult;
   return generatedPage(
     'docs/calibration.md',
     ['bench/results'],
@@ -56,6 +59,8 @@ export function calibrationPage(): Page {
       measuredBy(relevance.provenance),
       ...variantParagraphs(variants),
       measuredBy(variants.provenance),
+      ...indexParagraphs(indexes),
+      measuredBy(indexes.provenance),
     ],
   );
 }

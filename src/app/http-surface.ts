@@ -106,6 +106,8 @@ async function createApi(
     }),
     ...createConsoleApi(dependencies),
     deployments: dependencies.deployments,
+    indexDocuments: dependencies.indexDocuments,
+    indexPlans: dependencies.indexPlans,
     indexRounds: dependencies.indexRounds,
     returned: dependencies.reads.returned,
     judged: dependencies.judged,

@@ -3,6 +3,7 @@ import { createCleanupStack } from '../../cleanup-stack.ts';
 import { judgedQueries } from '../../golden/rules/golden-set.ts';
 import { sampleAnswers } from '../../golden/runs/sample-answers.ts';
 import { unwatchedSet, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { systemClock } from '../../system-clock.ts';
 import type { CommandSettings, CommandStore } from '../commands/command-store.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
 import { leftBehind } from '../serve.ts';
@@ -40,7 +41,8 @@ export async function examine(settings: CommandSettings, report: Report): Promis
         await examinePipeline(pipeline, probe, report, signal);
         if (store !== null) await examineGoldenSets(pipeline, store, report, signal);
       }
-      await examineManifests(config, report, signal);
+      const standings = store === null ? null : await store.indexRounds.standings();
+      await examineManifests(config, standings, systemClock.now(), report, signal);
       await examineJudges(config, pipelines, report, signal);
     });
   } finally {
