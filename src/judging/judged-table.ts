@@ -22,6 +22,7 @@ export interface KeptQuery {
   /** Inclusion probability. */
   readonly probability: number;
   readonly hasText: boolean;
+  /** Users were unhappy with it, or it is unlike what the store holds. */
   readonly isSuspect: boolean;
   /** Best first, at most as many as are graded. */
   readonly documentIds: readonly string[];
@@ -77,15 +78,22 @@ interface KeptRow {
   document_ids: string[];
 }
 
+/** Of the queries of a round, those that are farthest from what the store holds. */
+const NOVEL = 0.1;
+
 const keptSql = `
   select q.id, q.received_on::text, q.received_at, q.unit_hash, q.session_hash, q.outcome, q.segments, q.probability,
          q.text is not null as has_text,
          q.keep_reason in ('negative_feedback', 'low_similarity')
            or exists (select from feedback f where f.pipeline = q.pipeline and f.query_id = q.id and f.sentiment = 'negative'
-                         and f.counted and f.received_on >= q.received_on) as is_suspect,
+                         and f.counted and f.received_on >= q.received_on)
+           or (c.nearest -> 0 is not null
+               and percent_rank() over (order by (c.nearest -> 0 ->> 1)::double precision) < ${NOVEL}) as is_suspect,
          array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
                 where e.rank <= 4 * $4::integer order by e.rank) as document_ids
     from live_queries q
+    left join query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
+                              and c.status = 'measured'
    where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
      and q.received_on >= ($2::timestamptz at time zone 'utc')::date
    order by q.received_at, q.id`;

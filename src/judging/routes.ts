@@ -87,18 +87,19 @@ export function addJudgments(app: FastifyInstance, deps: JudgmentsDeps): void {
     const body = [parseRequest(request.body, newJudgments, 'body')].flat();
     const isKnown = new Map<(typeof body)[number], boolean>();
     for (const pipeline of new Set(body.map((one) => one.pipeline))) deps.assertPipeline(pipeline);
-    const graderOf = ({ pipeline, person = personOf(request) }: (typeof body)[number]) =>
-      JSON.stringify([pipeline, person]);
-    for (const grader of new Set(body.map(graderOf))) {
-      const own = body.filter((one) => graderOf(one) === grader);
-      const [pipeline, person] = JSON.parse(grader) as [string, string];
-      const grades = own.map(({ query_id: queryId, document_id: documentId, grade }) => ({
-        queryId,
-        documentId,
-        grade,
-      }));
-      const known = await judged.recordPeople(pipeline, grades, { by: keyHolder(request), person }, clock.now());
-      for (const [index, one] of own.entries()) isKnown.set(one, known[index] === true);
+    const personOfOne = ({ person = personOf(request) }: (typeof body)[number]): string => person;
+    for (const person of new Set(body.map(personOfOne))) {
+      const graded = body.filter((one) => personOfOne(one) === person);
+      for (const pipeline of new Set(graded.map((one) => one.pipeline))) {
+        const own = graded.filter((one) => one.pipeline === pipeline);
+        const grades = own.map(({ query_id: queryId, document_id: documentId, grade }) => ({
+          queryId,
+          documentId,
+          grade,
+        }));
+        const known = await judged.recordPeople(pipeline, grades, { by: keyHolder(request), person }, clock.now());
+        for (const [index, one] of own.entries()) isKnown.set(one, known[index] === true);
+      }
     }
     const rejected = body.flatMap((one, index) =>
       isKnown.get(one) === true ? [] : [{ index, code: 'judgment_unknown', message: NOT_DRAWN }],

@@ -144,7 +144,7 @@ export class JudgingWorld {
   /** Begins with a database in which nothing was asked or judged. */
   static async start(pool: Pool, changes: Partial<JudgingPlan> = {}): Promise<JudgingWorld> {
     await pool.query(
-      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, judged_documents, judgments, judge_spending, live_queries, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
+      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, judged_documents, judgments, judge_spending, live_queries, query_coverage, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
     );
     const [judge, service] = [await startFaultServer(judgeWithBias(0)), await startFaultServer(chatAnswer(''))];
     return new JudgingWorld(pool, judge, service, changes);
