@@ -147,13 +147,13 @@ function followArrivals(world: ArrivalWorld, quantile: number, days: number, ran
 
 const QUANTILE = 0.95;
 const HOUR = 3600;
-const LEAST_ARRIVALS = 20;
+const MIN_ARRIVALS = 20;
 
 /** Looked at each hour, over the changes of the day before it, as the daemon does. */
 function watchStreams(usual: number, changesPerDay: number, streams: number, random: RandomNumbers): LagStreams {
   const allowed = HOUR;
   const pages = (arrivals: readonly Arrival[]): boolean => {
-    if (arrivals.length < LEAST_ARRIVALS) return false;
+    if (arrivals.length < MIN_ARRIVALS) return false;
     const { value, bounds } = lagOf(arrivals, QUANTILE);
     return isLate({ seconds: value, atLeast: bounds?.low ?? value, allowed, n: arrivals.length, waiting: 0 });
   };

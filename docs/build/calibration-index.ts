@@ -1,5 +1,5 @@
 /** What the simulation of looks into an index came to, as a part of docs/calibration.md. */
-import { LEAST_COVERAGE } from '../../bench/bound-coverage.ts';
+import { MIN_COVERAGE } from '../../bench/bound-coverage.ts';
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { BrokenCell, IndexCoverageResult, LagStreams } from '../../bench/index-coverage.ts';
 import { code, table } from './page.ts';
@@ -7,7 +7,7 @@ import { code, table } from './page.ts';
 const HOUR_SECONDS = 3600;
 /** At which a store that is wrong is to page, and how often in the first round. */
 const PAGED_SHARE = 0.02;
-const LEAST_PAGED = 0.95;
+const MIN_PAGED = 0.95;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const bounded = ({ share, low, high }: ShareWithBounds): string =>
@@ -29,7 +29,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
   const quietPages = quiet.reduce((sum, { days, share }) => sum + days * share, 0);
   return [
     '## Index truth',
-    `Stores of ${documents} documents, or chunks where chunks are drawn, of which a share is wrong in one way; a day has 24 rounds, and the store does not list its ids. Asked for: bounds hold the truth in at least ${percent(LEAST_COVERAGE)} of the days, one of which ${percent(PAGED_SHARE)} is wrong pages in the first round by a probe of 200, and one with nothing wrong never does. They hold it in ${percent(least)} in the worst cell (${kept(least >= LEAST_COVERAGE)}); in the worst ${percent(first)} paged in the first round (${kept(first >= LEAST_PAGED)}), and of ${quietDays} days of stores with nothing wrong ${quietPages} (${kept(quietPages === 0)}).`,
+    `Stores of ${documents} documents, or chunks where chunks are drawn, of which a share is wrong in one way; a day has 24 rounds, and the store does not list its ids. Asked for: bounds hold the truth in at least ${percent(MIN_COVERAGE)} of the days, one of which ${percent(PAGED_SHARE)} is wrong pages in the first round by a probe of 200, and one with nothing wrong never does. They hold it in ${percent(least)} in the worst cell (${kept(least >= MIN_COVERAGE)}); in the worst ${percent(first)} paged in the first round (${kept(first >= MIN_PAGED)}), and of ${quietDays} days of stores with nothing wrong ${quietPages} (${kept(quietPages === 0)}).`,
     table(
       [
         'Measure',

@@ -172,7 +172,7 @@ function Hubs({
   );
 }
 
-const MOST_DEAD = 50;
+const MAX_DEAD = 50;
 
 function DeadChunks({ returned: { dead, why, questions } }: Pick<IndexPageData, 'returned'>) {
   if (dead === null) return <Empty why={why ?? 'Nothing was drawn.'} />;
@@ -186,9 +186,9 @@ function DeadChunks({ returned: { dead, why, questions } }: Pick<IndexPageData, 
       {ids.length === 0 ? null : (
         <details>
           <summary>
-            {ids.length > MOST_DEAD ? `The first ${MOST_DEAD} of ${count(ids.length)}` : 'Which they are'}
+            {ids.length > MAX_DEAD ? `The first ${MAX_DEAD} of ${count(ids.length)}` : 'Which they are'}
           </summary>
-          <pre>{ids.slice(0, MOST_DEAD).join('\n')}</pre>
+          <pre>{ids.slice(0, MAX_DEAD).join('\n')}</pre>
         </details>
       )}
     </>
@@ -205,17 +205,17 @@ function Ids({ documents }: { readonly documents: readonly string[] }) {
 }
 
 /** More would bury what changed. */
-const MOST_LEAKS = 50;
+const MAX_LEAKS = 50;
 
 function Leaks({ leaks, frame }: { readonly leaks: IndexPageData['leaks']; readonly frame: Frame }) {
-  const more = leaks.length > MOST_LEAKS ? ` The first ${MOST_LEAKS} are listed; the pages of the runs have more.` : '';
+  const more = leaks.length > MAX_LEAKS ? ` The first ${MAX_LEAKS} are listed; the pages of the runs have more.` : '';
   return (
     <Section
       id="leaked"
       title={`Leaked: ${count(leaks.length)}`}
       lead={`Forbidden documents that the latest golden runs brought, asked twice.${more}`}
     >
-      <Ids documents={[...new Set(leaks.slice(0, MOST_LEAKS).map(({ documentId }) => documentId))]} />
+      <Ids documents={[...new Set(leaks.slice(0, MAX_LEAKS).map(({ documentId }) => documentId))]} />
       <Table
         caption="Leaked"
         columns={[
@@ -225,7 +225,7 @@ function Leaks({ leaks, frame }: { readonly leaks: IndexPageData['leaks']; reado
           { title: 'Since (UTC)' },
           { title: 'Run' },
         ]}
-        rows={leaks.slice(0, MOST_LEAKS).map(({ documentId, queryId, rank, runId, goldenSet, since }) => ({
+        rows={leaks.slice(0, MAX_LEAKS).map(({ documentId, queryId, rank, runId, goldenSet, since }) => ({
           key: `${runId} ${queryId} ${documentId}`,
           cells: [
             <code class="document">{documentId}</code>,

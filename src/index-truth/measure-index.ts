@@ -43,7 +43,7 @@ export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>
 };
 
 /** Fewer new versions in a day say nothing of the 95th percentile. */
-const LEAST_ARRIVALS = 20;
+const MIN_ARRIVALS = 20;
 
 /** @param all whether every document was looked at */
 export async function measureIndex(
@@ -101,7 +101,7 @@ function lagsOf(
       if (segment === ALL_SEGMENT) return true;
       return segment === 'other' ? one.segment !== null && !kept.includes(one.segment) : one.segment === segment;
     });
-    if (own.length < LEAST_ARRIVALS) return segment === ALL_SEGMENT ? tooFew(frame) : [];
+    if (own.length < MIN_ARRIVALS) return segment === ALL_SEGMENT ? tooFew(frame) : [];
     const about = { ...frame, segment, lateAfterMs };
     return [lag(own, 0.95, { ...about, measure: INDEX_LAG }), lag(own, 0.5, { ...about, measure: INDEX_LAG_MEDIAN })];
   });

@@ -3,7 +3,7 @@
 import type { Pool } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import type { QueryOutcome } from '../model.ts';
-import { inTransaction, takeTurn } from '../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { columnsOf, vectorOfBytes } from '../postgres/values.ts';
 import { type GradedWindow, readGraded } from './judged-reads.ts';
 import { type Grader, type PersonGrade, recordPeople } from './people-grades.ts';
@@ -114,7 +114,7 @@ export function createJudgedTable(pool: Pool) {
       draw: (kept: readonly KeptQuery[], from: Date) => { drawn: readonly DrawnQuery[]; unaffordable: number },
     ): Promise<number | null> =>
       inTransaction(pool, async (client) => {
-        await takeTurn(client, 'judging', pipeline);
+        await lockInTransaction(client, 'judging', pipeline);
         const { rows: rounds } = await client.query<{ drawn_until: Date }>(
           `insert into judging_rounds as r (pipeline, started_at, drawn_until) values ($1::text, $2::timestamptz, $2::timestamptz)
            on conflict (pipeline) do update set pipeline = r.pipeline returning drawn_until`,

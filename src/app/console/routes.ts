@@ -17,7 +17,7 @@ import type { Frame } from '../../console/page.tsx';
 import { DensityPage } from '../../density/density-page.tsx';
 import { annotationSubjects } from '../../deployments/annotations.ts';
 import { DeploymentsPage } from '../../deployments/deployments-page.tsx';
-import { LONGEST_NOTE } from '../../deployments/notes.tsx';
+import { MAX_NOTE } from '../../deployments/notes.tsx';
 import { IncidentPage } from '../../diagnosis/pages/incident-page.tsx';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
 import { RecalldError } from '../../errors.ts';
@@ -42,7 +42,7 @@ import { parseBoundedJson } from '../../text/json.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';
 import { RunbookPage, readRunbook } from './runbook-page.tsx';
 
-const LONGEST_REASON = 500;
+const MAX_REASON = 500;
 
 /** What people may do on the pages, with scope admin: pin a baseline, note something, accept mended labels. */
 function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions): void {
@@ -62,7 +62,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
       const { run_id: runId = '', note = '', back } = fieldsOf(request);
       await deps.pinBaseline(
         runId,
-        note.trim() === '' ? null : note.trim().slice(0, LONGEST_REASON),
+        note.trim() === '' ? null : note.trim().slice(0, MAX_REASON),
         consoleVisitor(request),
       );
       return goBack(reply, back, 'pinned');
@@ -71,7 +71,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
     scope.post('/actions/annotate', async (request, reply) => {
       const { subject: kind, id = '', text = '', back } = fieldsOf(request);
       const subject = annotationSubjects.find((one) => one === kind) ?? 'run';
-      const words = text.trim().slice(0, LONGEST_NOTE);
+      const words = text.trim().slice(0, MAX_NOTE);
       if (words === '') throw new RecalldError('body_unreadable', 'The note has no words.');
       const note = {
         subject,

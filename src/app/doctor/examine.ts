@@ -6,7 +6,7 @@ import { unwatchedSet, type WatchedPipeline } from '../../golden/watched-pipelin
 import { systemClock } from '../../system-clock.ts';
 import type { CommandSettings, CommandStore } from '../commands/command-store.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
-import { leftBehind } from '../serve.ts';
+import { orphanedDataDir } from '../serve.ts';
 import { examineQueue, type Report, withDatabase } from './foundations.ts';
 import { examineJudges } from './judges.ts';
 import { examineManifests } from './manifests.ts';
@@ -22,7 +22,7 @@ export async function examine(settings: CommandSettings, report: Report): Promis
     const pipelines = createPipelines(config, logger);
     cleanups.defer('pipelines', () => closePipelines(pipelines));
     await examineQueue(config, report);
-    const unused = leftBehind(config);
+    const unused = orphanedDataDir(config);
     if (unused !== null) report({ service: 'data folder', status: 'warning', ms: null, message: unused });
     await withDatabase(settings, report, async (store) => {
       if (pipelines.length === 0) {
