@@ -87,7 +87,7 @@ let lastCommand: Promise<unknown> = Promise.resolve();
 async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Finished> {
   const load = (file: string): Promise<unknown> => import(path.join(built, file));
   const { createProgram } = (await load('program.js')) as typeof program;
-  const { reportError } = (await load('reportError.js')) as typeof conclusion;
+  const { reportError } = (await load('report-error.js')) as typeof conclusion;
   const before = { folder: process.cwd(), env: process.env, exitCode: process.exitCode };
   const [stdout, stderr] = [listenTo(process.stdout), listenTo(process.stderr)];
   process.chdir(folder);
