@@ -22,7 +22,7 @@ const byFile: readonly (readonly [RegExp, string])[] = [
   [/node_modules\/(fastify|@fastify|find-my-way|avvio|light-my-request)\//, 'Fastify'],
   [/node_modules\/pg/, 'driver of PostgreSQL'],
   [/node_modules\/prom-client\//, 'counting of metrics'],
-  [/dist\/core\/privacy\//, 'redaction'],
+  [/dist\/privacy\//, 'redaction'],
   [/node_modules\//, 'other packages'],
   [/dist\//, 'recalld itself'],
 ];
