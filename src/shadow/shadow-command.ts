@@ -36,13 +36,23 @@ async function report(options: ReportOptions, signal: AbortSignal): Promise<void
     await withCommandStore(settings, async (store) => {
       const found = await readShadow({ ...store, clock: systemClock }, pipeline, shadow);
       if (options.json === true) printJson(shadowJson(found));
-      else printLine(textOf(found));
+      else printLine(shadowText(found));
       if (found.verdict === 'worse') process.exitCode = EXIT_CHECK_FAILED;
     });
   });
 }
 
-function textOf({ pipeline, shadow, verdict, difference, golden, live, judged, calls }: ShadowReport): string {
+/** What the command prints for people. */
+export function shadowText({
+  pipeline,
+  shadow,
+  verdict,
+  difference,
+  golden,
+  live,
+  judged,
+  calls,
+}: ShadowReport): string {
   const rows = golden.map(({ goldenSet, verdict: found, by }) =>
     by === null
       ? [goldenSet, found.replaceAll('_', ' '), '', '', '', '', '']

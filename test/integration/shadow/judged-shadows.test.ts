@@ -1,11 +1,21 @@
 /** Drawn live queries that a shadow is asked too, over a real database and a judge behind a real endpoint. */
+import { h } from 'preact';
+import { renderToString } from 'preact-render-to-string';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readTimeRange } from '../../../src/console/time-range.ts';
+import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
+import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
 import { createRetrieverLimits } from '../../../src/golden/sql/retriever-limits.ts';
 import type { Shadow } from '../../../src/golden/watched-pipeline.ts';
 import type { RetrieverRequest } from '../../../src/retrievers/retriever.ts';
+import { readShadowGauges } from '../../../src/shadow/gauges.ts';
 import { type JudgeShadowsDeps, judgeShadows } from '../../../src/shadow/judge-shadows.ts';
 import { createRelevanceTables } from '../../../src/shadow/relevance-tables.ts';
+import { type LivePair, sumLiveDay } from '../../../src/shadow/rules/relevance.ts';
+import { shadowText } from '../../../src/shadow/shadow-command.ts';
+import { ShadowPage } from '../../../src/shadow/shadow-page.tsx';
+import { readShadow, readShadowPage } from '../../../src/shadow/shadow-reads.ts';
 import { createShadowTables } from '../../../src/shadow/shadow-tables.ts';
 import { DAY_MS } from '../../../src/time.ts';
 import { aWatchedPipeline, NOON } from '../../support/builders.ts';
@@ -62,6 +72,7 @@ function aJudgedShadow(brings: (question: string) => Brings | null, parts: Parti
     ...parts,
   };
   const relevance = createRelevanceTables(database.pool);
+  const key = { pipeline: PIPELINE, shadow: 'next', fingerprint: 'f1' };
   const deps: JudgeShadowsDeps = {
     ...world.deps,
     shadows: createShadowTables(database.pool),
@@ -74,9 +85,21 @@ function aJudgedShadow(brings: (question: string) => Brings | null, parts: Parti
   return {
     asked,
     round: (maxCostPerDay = 1000) => judgeShadows(deps, [{ ...world.plan, maxCostPerDay }], signal),
-    days: () => relevance.days({ pipeline: PIPELINE, shadow: 'next', fingerprint: 'f1' }, DEPTH),
+    days: () => relevance.days(key, DEPTH),
+    saveDay: (day: string, pairs: readonly LivePair[]) => relevance.saveDay(key, DEPTH, sumLiveDay(day, pairs, 2)),
+    readFrom: {
+      ...deps,
+      shadows: createShadowTables(database.pool),
+      sets: createGoldenSets(database.pool),
+      runs: createGoldenRuns(database.pool),
+      ticks: createGoldenTicks(database.pool),
+    },
+    shadow,
   };
 }
+
+const range = readTimeRange({ range: '7d' }, NOON);
+const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 
 const pairs = (where: string): Promise<number> => world.count(`shadow_pairs where ${where}`);
 
@@ -164,5 +187,57 @@ describe('a shadow of a judged pipeline', () => {
     const { rows } = await database.pool.query<{ id: string }>('select query_id as id from shadow_pairs limit 1');
     await world.eraseQuery(rows[0]?.id ?? '');
     expect(await pairs(`query_id = '${rows[0]?.id}'`)).toBe(0);
+  });
+
+  it('is reported to a colleague, to a terminal and to Prometheus, from days with what they came to', async () => {
+    const { shadow, saveDay, readFrom } = aJudgedShadow(better);
+    const [pipeline] = readFrom.pipelines;
+    if (pipeline === undefined) throw new Error('there is no pipeline');
+    const shown = async (): Promise<string> => {
+      const data = await readShadowPage(readFrom, PIPELINE, true);
+      const frame = { path: '/', query: {}, range, now: NOON, visitor: null, version: '1', notice: null };
+      return textOf(renderToString(h(ShadowPage, { frame, data })));
+    };
+    expect(await shown()).toContain('no day is over yet');
+    expect(shadowText(await readShadow(readFrom, pipeline, shadow))).toContain(
+      'Judged live relevance, ndcg@3: no data; no day is over on which both lists were graded.',
+    );
+    // Every fourth query is answered worse by it.
+    for (let day = 1; day <= 8; day++) {
+      const pairs = Array.from({ length: 60 }, (_, i) => ({
+        cluster: i / 60,
+        probability: 0.25,
+        baseline: 0.75,
+        candidate: i % 4 === 0 ? 0.35 : 0.75,
+      }));
+      await saveDay(`2026-11-${10 + day}`, pairs);
+    }
+    const report = await readShadow(readFrom, pipeline, shadow);
+    const page = await shown();
+    expect(page).toContain('Beside what users got, by the judge of live queries');
+    expect(page).toMatch(/nDCG@3 Worse 0\.7500 0\.6500 \u22120\.1000 \u22120\.\d+ to \u22120\.\d+ 0\.\d+ 480, 8 16/);
+    expect(page).toContain('Judged live relevance: It is decided.');
+    const text = shadowText(report);
+    expect(text).toMatch(/next beside docs: worse.*It is worse: do not let it take the place of the retriever\./);
+    expect(text).toMatch(
+      /Judged live relevance, ndcg@3: worse: 0\.7500 -> 0\.6500 \(-0\.1000, at every look -0\.\d+ to -0\.\d+; 480 queries of 8 days, 16 left out\)\./,
+    );
+    const gauges = async (at: Date) =>
+      Object.fromEntries(
+        (await readShadowGauges(readFrom))(at)
+          .filter(({ name }) => name.startsWith('recalld_shadow_live_'))
+          .map(({ name, labels, value }) => [`${name} ${labels['verdict'] ?? labels['k'] ?? ''}`, value]),
+      );
+    const live = await gauges(NOON);
+    expect(live).toMatchObject({
+      'recalld_shadow_live_verdict worse': 1,
+      'recalld_shadow_live_verdict better': 0,
+      'recalld_shadow_live_judged_queries 3': 480,
+      'recalld_shadow_live_difference 3': expect.closeTo(-0.1, 12),
+    });
+    expect(live['recalld_shadow_live_difference_ci_high 3']).toBeLessThan(0);
+    const old = await gauges(new Date(NOON.getTime() + 4 * DAY_MS));
+    expect(old['recalld_shadow_live_verdict worse']).toBe(1);
+    expect(Object.keys(old).filter((name) => name.includes('difference'))).toEqual([]);
   });
 });
