@@ -29,6 +29,7 @@ import { createSchedule, type Schedule } from '../queue/node-cron.ts';
 import { readShadowGauges } from '../shadow/gauges.ts';
 import { readStoredGauges } from '../status/publish.ts';
 import { systemClock } from '../system-clock.ts';
+import { readVariantGauges } from '../variants/gauges.ts';
 import { createVariantPlans, type VariantPlan } from '../variants/plan.ts';
 import { createComputePool } from './compute/compute-pool.ts';
 import type { Config } from './config/schema.ts';
@@ -133,6 +134,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
   const live = { pipelines: names, intervalSeconds: liveIntervalSeconds(clock) };
   const watched = { ...database, clock, pipelines, timetable, densityPlans };
   const density = { tables: database.density, plans: densityPlans };
+  const variantPlans = createVariantPlans(config);
   const exporter = createExporter({
     readStoredGauges: () =>
       readStoredGauges({
@@ -150,6 +152,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
           () => readTopicGauges(density),
           () => readDiagnosisGauges({ incidents: database.incidents, pipelines: names }),
           () => readShadowGauges(watched),
+          () => readVariantGauges({ ...database, variantPlans }),
           (rows) => liveMixGauges(pipelines, rows),
           () => readCheckGauges(watched),
         ],
@@ -170,7 +173,7 @@ export async function openDependencies(settings: DependencySettings): Promise<De
     densityPlans,
     judgingPlans,
     indexPlans,
-    variantPlans: createVariantPlans(config),
+    variantPlans,
     compute,
     otlp,
     receivers,

@@ -17,6 +17,8 @@ export interface GaugeGraph {
   readonly note?: string;
   /** Labels whose values have no series of their own, such as one that is the same everywhere. */
   readonly without?: readonly string[];
+  /** Draws the bounds as lines of their own where there may be several series, which a band would join. */
+  readonly hasBoundLines?: true;
   /** Values of labels beside the chosen segment. */
   readonly where?: Readonly<Record<string, string>>;
 }
@@ -44,8 +46,14 @@ function gaugeGraph(spec: GaugeGraph, metric: MetricName): Builder<Panel> {
     expr: maxOf(by, metric, where),
     legend: by.length === 0 ? spec.title : by.map((label) => `{{${label}}}`).join(', '),
   };
-  const isBanded = by.length === 0 && isExported(low) && isExported(high);
-  const queries = isBanded ? withBand(value, maxOf([], low, where), maxOf([], high, where)) : [value];
+  const bounds = isExported(low) && isExported(high) ? [maxOf(by, low, where), maxOf(by, high, where)] : [];
+  const [lower, upper] = bounds;
+  const isBanded = by.length === 0 && lower !== undefined && upper !== undefined;
+  const lines = ['lower bound', 'upper bound'].flatMap((side, place) => {
+    const expr = spec.hasBoundLines === true ? bounds[place] : undefined;
+    return expr === undefined ? [] : [{ expr, legend: `${value.legend}, ${side}` }];
+  });
+  const queries = isBanded ? withBand(value, lower, upper) : [value, ...lines];
   const { title, unit, width = 8, min, max } = spec;
   return graph({
     title,

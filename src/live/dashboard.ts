@@ -10,6 +10,7 @@ import { deploymentsTable, measurementsTable } from '../golden/panels/drill-down
 import { judgedPanels } from '../judging/panels.ts';
 import { dashboardUids } from '../metrics/alert-rules.ts';
 import { shadowPanels } from '../shadow/panels.ts';
+import { variants } from '../variants/panels.ts';
 
 function traffic(): Builder<Panel>[] {
   return [
@@ -133,7 +134,7 @@ const clicks: readonly GaugeGraph[] = [
 const stages: readonly GaugeGraph[] = [
   { metric: 'recalld_live_stage_latency_p95_seconds', title: 'Time of a stage, p95', unit: 's', min: 0 },
   { metric: 'recalld_live_stage_documents', title: 'Documents handed on', unit: 'short', min: 0 },
-  { metric: 'recalld_live_stage_emptied_ratio', title: 'Emptied by a stage', unit: 'percentunit', min: 0 },
+  { metric: 'recalld_live_stage_emptied_ratio', title: 'Left with nothing by a stage', unit: 'percentunit', min: 0 },
   {
     metric: 'recalld_live_stage_answered_ratio',
     title: 'Of the answer among the first of a stage',
@@ -183,11 +184,15 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
       sections: [
         { title: 'Traffic', panels: traffic() },
         { title: 'Measures of the sampled window', panels: gaugeGraphs(measures) },
-        { title: 'Stages of the retriever', panels: gaugeGraphs(stages.map((spec) => ({ ...spec, width: 6 }))) },
+        {
+          title: 'Stages of the retriever',
+          panels: gaugeGraphs(stages.map((spec) => ({ ...spec, hasBoundLines: true }))),
+        },
         { title: 'Opinions', panels: [...gaugeGraphs(opinions), received()] },
         { title: 'Clicks', panels: gaugeGraphs(clicks.map((spec) => ({ ...spec, width: 6 }))) },
         { title: 'Judged live relevance', panels: judgedPanels() },
         { title: 'Shadows', panels: shadowPanels() },
+        { title: 'Variants', panels: gaugeGraphs(variants) },
         { title: 'Behind the measures', panels: [...gaugeGraphs(upkeep), withoutData(), measured()] },
         { title: 'Drill-down', panels: [measurementsTable(14), deploymentsTable(10)] },
       ],

@@ -23,6 +23,9 @@ import { notificationMetrics } from '../notifications/metrics.ts';
 import { probeMetrics } from '../probes/metrics.ts';
 import { shadowMetrics } from '../shadow/metrics.ts';
 import { shadowVerdicts } from '../shadow/rules/looks.ts';
+import { variantMetrics } from '../variants/metrics.ts';
+import { splitVerdicts, variantVerdicts } from '../variants/rules/compare-arms.ts';
+import { variantMeasures } from '../variants/rules/measures.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
 
 /**
@@ -45,6 +48,9 @@ export const labelValues = {
   recalld_shadow_verdict: { verdict: shadowVerdicts },
   recalld_shadow_live_verdict: { verdict: shadowVerdicts },
   recalld_shadow_live_questions_total: { outcome: queryOutcomes },
+  recalld_variant_split: { verdict: splitVerdicts },
+  recalld_variant_verdict: { measure: variantMeasures, verdict: variantVerdicts },
+  recalld_variant_difference: { measure: variantMeasures },
   recalld_queries_total: { outcome: queryOutcomes },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
   recalld_redaction_service_total: { outcome: ['ok', 'failed', 'timeout', 'malformed', 'overloaded'] },
@@ -69,6 +75,7 @@ export const metricCatalogue = {
   ...indexMetrics,
   ...judgingMetrics,
   ...shadowMetrics,
+  ...variantMetrics,
   ...notificationMetrics,
   recalld_threshold: storedGauge('Configured threshold of a check on a share, a score or another plain number.', [
     'pipeline',

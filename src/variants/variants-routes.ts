@@ -5,7 +5,7 @@ import { type AuthenticationSettings, requireScope } from '../access/authenticat
 import type { Endpoint } from '../http/endpoint.ts';
 import { identifier, parseRequest } from '../http/fields.ts';
 import { variantsJson } from './describe-variants.ts';
-import { variantVerdicts } from './rules/compare-arms.ts';
+import { splitVerdicts, variantVerdicts } from './rules/compare-arms.ts';
 import { variantMeasures } from './rules/measures.ts';
 import { findVariants, type ReadVariantsDeps, readVariants } from './variants-reads.ts';
 
@@ -23,9 +23,7 @@ const reportSchema = z.object({
   first_day: day,
   last_day: day,
   split: z.object({
-    verdict: z
-      .enum(['as_declared', 'mismatch', 'no_data'])
-      .describe('`mismatch`: sessions are missing, so that nothing else is said.'),
+    verdict: z.enum(splitVerdicts).describe('`mismatch`: sessions are missing, so that nothing else is said.'),
     explanation: z.string(),
     called_on: day,
     arms: z.array(z.object({ name: z.string(), sessions: z.int(), share: number, declared: z.number() })),

@@ -1,8 +1,15 @@
 /** `--json`: exactly one document on stdout, with the keys that docs/commands.md gives, for every command that has it. */
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonDocuments } from '../../docs/build/json-documents.ts';
+import { loadConfig } from '../../src/app/config/parse.ts';
+import { createPipelines } from '../../src/app/pipelines.ts';
+import { sumLiveDay } from '../../src/shadow/rules/relevance.ts';
+import { sumSessions } from '../../src/stats/session-sums.ts';
+import { createVariantPlans } from '../../src/variants/plan.ts';
 import { documents, startFaultServer } from '../support/fault-server.ts';
 import { anInstallation, type Installation } from '../support/installation.ts';
+import { silentLogger } from '../support/log.ts';
 import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -87,7 +94,7 @@ beforeAll(async () => {
   const lines = Array.from({ length: 40 }, (_, i) => i);
   installed = await anInstallation(
     {
-      'recalld.yaml': `${aConfig({ url: retriever.url, checks })}    shadow: [{name: next, retriever: {kind: http, url: "${retriever.url}/search"}}]\n    variants: {arms: [{name: a}, {name: b}]}\n`,
+      'recalld.yaml': `${aConfig({ url: retriever.url, checks, retriever: 'results: {text: text}' })}    shadow: [{name: next, retriever: {kind: http, url: "${retriever.url}/search"}}]\n    variants: {arms: [{name: a}, {name: b}]}\n    judged: {judge: {kind: reranker, reranker: {kind: tei, url: "${retriever.url}"}}}\n`,
       'faq.csv': aGoldenCsv(3),
       'qrels.txt': lines.map((i) => `q${i} 0 d1 1\n`).join(''),
       'main.run': lines.map((i) => `q${i} Q0 d1 1 2 x\n`).join(''),
@@ -128,5 +135,76 @@ describe('--json', () => {
   it('is tried here for every command that has it', () => {
     const tried = new Set([...calls.map(([command]) => command), ...elsewhere]);
     expect([...tried].toSorted()).toEqual(Object.keys(jsonDocuments).toSorted());
+  });
+});
+
+describe('a report on what may take the place of another', () => {
+  /** What a day of 200 sessions comes to, of which so many come out well. */
+  const sums = (well: number) =>
+    sumSessions(Array.from({ length: 200 }, (_, i) => ({ cluster: i, x: i < well ? 1 : 0, y: 1 })));
+  const pipelineOf = () => {
+    const { config } = loadConfig(path.join(installed.folder, 'recalld.yaml'), {});
+    const [plan] = createVariantPlans(config);
+    const [pipeline] = createPipelines(config, silentLogger);
+    if (plan === undefined || pipeline?.shadows[0] === undefined) throw new Error('there is nothing to compare');
+    return { plan, shadow: pipeline.shadows[0] };
+  };
+
+  it('ends with 1 for a variant that is worse, in words for people', async () => {
+    expect(await installed.recalld('variants report --pipeline docs')).toMatchObject({ code: 0 });
+    const arm = (well: number) => ({ sessions: 200, measures: { positive_feedback: sums(well) } });
+    for (const day of ['2026-11-18', '2026-11-19', '2026-11-20']) {
+      await installed.query(
+        `insert into variant_days (pipeline, comparison, day, arms, mixed, unnamed, summed_at) values ('docs', $1, $2, $3, 0, 0, now())`,
+        pipelineOf().plan.comparison,
+        day,
+        JSON.stringify({ a: arm(180), b: arm(100) }),
+      );
+    }
+    const { code, stdout } = await installed.recalld('variants report --pipeline docs');
+    expect(code).toBe(1);
+    expect(stdout).toContain('The split is as declared: sessions of a 600');
+    expect(stdout).toMatch(/b beside a: worse\. It is worse\./);
+    expect(stdout).toMatch(
+      /Positive feedback +worse, 2026-11-19 +0\.9000 +0\.5000 +-0\.4000 \(-0\.\d+ to -0\.\d+\) +600, 600/,
+    );
+  });
+
+  it('ends with 1 for a split that is off, and says nothing of the arms', async () => {
+    await installed.query(
+      `update variant_days set arms = jsonb_set(arms, '{b,sessions}', '100') where pipeline = 'docs'`,
+    );
+    const { code, stdout } = await installed.recalld('variants report --pipeline docs');
+    expect(code).toBe(1);
+    expect(stdout).toContain('The split is not what was declared');
+    expect(stdout).not.toContain('beside a');
+  });
+
+  it('ends with 1 for a shadow that judged live queries are answered worse by', async () => {
+    const { shadow } = pipelineOf();
+    const before = await installed.recalld('shadow report --pipeline docs --shadow next');
+    expect(before).toMatchObject({ code: 0 });
+    expect(before.stdout).toContain('no day is over on which both lists were graded');
+    const pairs = Array.from({ length: 200 }, (_, i) => ({
+      cluster: i,
+      probability: 1,
+      baseline: 0.75,
+      candidate: i % 4 === 0 ? 0.25 : 0.75,
+    }));
+    const day = sumLiveDay('2026-11-20', pairs, 0);
+    await installed.query(
+      `insert into shadow_live_days (pipeline, shadow, fingerprint, k, day, queries, left_out, baseline, candidate, sums)
+       values ('docs', 'next', $1, $2, $3, $4, 0, $5, $6, $7)`,
+      shadow.fingerprint,
+      shadow.judgedDepth,
+      day.day,
+      day.queries,
+      day.baseline,
+      day.candidate,
+      day.sums,
+    );
+    const { code, stdout } = await installed.recalld('shadow report --pipeline docs --shadow next');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/Judged live relevance, ndcg@5: worse: 0\.7500 -> 0\.6250/);
   });
 });

@@ -39,8 +39,10 @@ export interface ComparedArm {
   readonly comparisons: readonly ArmComparison[];
 }
 
+export const splitVerdicts = ['as_declared', 'mismatch', 'no_data'] as const;
+
 export interface Split {
-  readonly verdict: 'as_declared' | 'mismatch' | 'no_data';
+  readonly verdict: (typeof splitVerdicts)[number];
   /** Day after which the mismatch was called. */
   readonly calledOn: string | null;
   readonly arms: readonly {

@@ -6,6 +6,7 @@ import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { variantsJson } from '../../../src/variants/describe-variants.ts';
+import { readVariantGauges } from '../../../src/variants/gauges.ts';
 import type { VariantPlan } from '../../../src/variants/plan.ts';
 import { sumDays } from '../../../src/variants/sum-days.ts';
 import { createVariantDaysTable } from '../../../src/variants/variant-days-table.ts';
@@ -108,6 +109,19 @@ function aWorld(parts: Partial<VariantPlan> = {}) {
       await sumDays(deps, plan, signal);
     },
     report: async () => variantsJson(await readVariants(deps, plan)),
+    /** Those that are not 0, with what tells them apart, so many days later. */
+    async gauges(days: number): Promise<Record<string, number>> {
+      const at = new Date(NOON.getTime() + days * DAY_MS);
+      const samples = (await readVariantGauges({ ...deps, variantPlans: [plan] }))(at).filter(
+        ({ value }) => value !== 0,
+      );
+      return Object.fromEntries(
+        samples.map(({ name, labels, value }) => {
+          const told = Object.entries(labels).flatMap(([label, text]) => (label === 'pipeline' ? [] : [text]));
+          return [[name.slice('recalld_variant_'.length), ...told].join(' '), value];
+        }),
+      );
+    },
   };
 }
 
@@ -132,6 +146,21 @@ it('a worse variant is called by what its users say, weighed by the chance that 
   expect(clicks).toMatchObject({ verdict: 'undecided' });
   expect(clicks?.arm?.value).toBeCloseTo(0.3, 1);
   expect(relevance).toMatchObject({ verdict: 'no_data', control: null });
+  const gauges = await world.gauges(5);
+  expect(gauges).toMatchObject({
+    'split as_declared': 1,
+    'sessions current': 750,
+    'sessions next': 750,
+    'verdict next positive_feedback worse': 1,
+    'verdict next clicked_queries undecided': 1,
+    'verdict next relevance no_data': 1,
+    'difference next positive_feedback': (feedback?.arm?.value ?? 0) - (feedback?.control?.value ?? 0),
+  });
+  expect(gauges['difference_ci_high next positive_feedback']).toBeLessThan(0);
+  // What was called stays called; of what it is like now nothing is known.
+  const late = await world.gauges(9);
+  expect(late).toMatchObject({ 'verdict next positive_feedback worse': 1 });
+  expect(late).not.toHaveProperty('difference next positive_feedback');
 });
 
 it('a day is summed once, when it has been over for a while: what comes later changes nothing', async () => {
@@ -158,6 +187,9 @@ it('sessions that are missing are said first, and nothing else is', async () => 
   expect(split.verdict).toBe('mismatch');
   expect(split.explanation).toContain('The split is not what was declared');
   expect(arms[0]).toMatchObject({ verdict: 'withheld', measures: [{ verdict: 'withheld' }, {}, {}] });
+  const gauges = await world.gauges(3);
+  expect(gauges).toMatchObject({ 'split mismatch': 1, 'verdict next positive_feedback withheld': 1 });
+  expect(Object.keys(gauges).filter((name) => name.startsWith('difference'))).toEqual([]);
 });
 
 it('an arm that is sampled more by the config is still split as declared', async () => {
