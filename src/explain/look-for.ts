@@ -7,7 +7,7 @@ import type { RunReads } from '../golden/sql/run-results.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { hubsOf, type ReturnedDocuments } from '../index-truth/rules/hubs.ts';
 import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../retrievers/retriever.ts';
-import type { NearestRequest, StoreOutcome, VectorStore } from '../stores/vector-store.ts';
+import type { NearestRequest, StoredChunk, StoreOutcome, VectorStore } from '../stores/vector-store.ts';
 import { DAY_MS } from '../time.ts';
 import type { Ranking } from './rules/ranking.ts';
 import type { SeenDocument, SeenQuestion } from './rules/verdict.ts';
@@ -37,7 +37,7 @@ const breadthOf: Readonly<Record<string, string>> = {
   redis_search: 'EF_RUNTIME',
 };
 
-type ExplainedPipeline = Pick<WatchedPipeline, 'name' | 'retriever' | 'store' | 'embedder'>;
+export type ExplainedPipeline = Pick<WatchedPipeline, 'name' | 'retriever' | 'store' | 'embedder'>;
 
 /**
  * @throws the reason of `signal` alone
@@ -102,6 +102,51 @@ async function lookIntoStore(
   const exact = await search({ k: deep, exact: true });
   const broad = exact.kind === 'ok' ? exact : await search({ k: deep, exact: false });
   return { ...about, nearest, broad: rankingOfStore(broad), isBroadExact: exact.kind === 'ok' };
+}
+
+/** Documents among which one is to be that is searched by its own text. */
+const FOUND_AMONG = 10;
+
+/**
+ * Whether the vector of a document that the store has is one by which it can be found, beside a document that the store gives for
+ * the question.
+ */
+export async function lookAtVector(
+  { store, embedder }: ExplainedPipeline,
+  { store: seen }: SeenQuestion,
+  id: string,
+  signal: AbortSignal,
+): Promise<SeenDocument['vector']> {
+  const other = seen.nearest.kind === 'ranking' ? seen.nearest.documents.find((one) => one.id !== id)?.id : undefined;
+  if (store === null || other === undefined) return null;
+  const found = await store.chunks([id, other], signal);
+  if (found.kind !== 'ok' || !found.value.some((one) => one.id === other)) return null;
+  if (!found.value.some((one) => one.id === id)) return 'none';
+  const texts = [id, other].flatMap((one) => textOf(found.value, one) ?? []);
+  const embedded = texts.length < 2 ? null : await embedTexts(embedder, texts, signal);
+  const [own, others] = embedded?.kind === 'vectors' ? embedded.vectors : [];
+  if (own === undefined || others === undefined) return null;
+  const isOtherFound = await finds(store, others, other, signal);
+  if (isOtherFound !== true) return null;
+  const isFound = await finds(store, own, id, signal);
+  return isFound === null ? null : isFound ? 'fits' : 'unfit';
+}
+
+/** Null: the store gives no answer. */
+async function finds(
+  store: VectorStore,
+  vector: Float32Array,
+  id: string,
+  signal: AbortSignal,
+): Promise<boolean | null> {
+  const request = { vector, k: FOUND_AMONG, filter: {}, withContent: false };
+  const exact = await store.nearest({ ...request, exact: true }, signal);
+  const answer = exact.kind === 'unsupported' ? await store.nearest({ ...request, exact: false }, signal) : exact;
+  return answer.kind === 'ok' ? answer.value.neighbours.some((one) => one.id === id) : null;
+}
+
+function textOf(chunks: readonly StoredChunk[], id: string): string | null {
+  return chunks.find((one) => one.id === id && one.content !== null && one.content !== '')?.content ?? null;
 }
 
 async function ask(retriever: Retriever, request: RetrieverRequest, signal: AbortSignal): Promise<Ranking> {
@@ -193,6 +238,7 @@ export async function lookForDocuments(
         storedAt: seenAt,
         text: content,
         returned: last,
+        vector: null,
         changes: changes.map(({ kind, version, occurredAt: at }) => ({ kind, version, at })),
       };
     }),

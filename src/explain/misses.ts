@@ -6,9 +6,17 @@ import type { GoldenRun } from '../golden/rules/run.ts';
 import { findRun, readComparedSide, type StoredRuns } from '../golden/runs/stored-runs.ts';
 import { findPipeline, type WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { firstWords } from './document-words.ts';
-import { type AskedQuestion, type LookForDeps, lookForDocuments, lookForHubs, lookForQuestion } from './look-for.ts';
+import {
+  type AskedQuestion,
+  type ExplainedPipeline,
+  type LookForDeps,
+  lookAtVector,
+  lookForDocuments,
+  lookForHubs,
+  lookForQuestion,
+} from './look-for.ts';
 import type { Ranking } from './rules/ranking.ts';
-import { type Explanation, explain } from './rules/verdict.ts';
+import { type Explanation, explain, isNowhere, type SeenDocument, type SeenQuestion } from './rules/verdict.ts';
 
 export interface MissedQuestion {
   /** Null: it is of no golden set. */
@@ -105,9 +113,27 @@ export async function explainAll(
     const seen = await lookForQuestion(pipeline, question, { filters, hubs }, signal);
     const words = wordsIn(seen.asked);
     for (const document of documents.flatMap((id) => known.get(id) ?? []))
-      explained.push({ queryId, question, document: document.id, words, ...explain(seen, document) });
+      explained.push({
+        queryId,
+        question,
+        document: document.id,
+        words,
+        ...(await explainDocument(pipeline, seen, document, signal)),
+      });
   }
   return explained;
+}
+
+/** Looks again, at the document's own vector, where nothing else tells. */
+export async function explainDocument(
+  pipeline: ExplainedPipeline,
+  seen: SeenQuestion,
+  document: SeenDocument,
+  signal: AbortSignal,
+): Promise<Explanation> {
+  const first = explain(seen, document);
+  if (!isNowhere(first, seen, document.id)) return first;
+  return explain(seen, { ...document, vector: await lookAtVector(pipeline, seen, document.id, signal) });
 }
 
 function wordsIn(ranking: Ranking): ReadonlyMap<string, string> {

@@ -19,6 +19,9 @@ export interface BreakableStore {
   /** Moves it out of what a filter by `language: en` lets through. */
   hide(id: string): Promise<void>;
   remove(id: string): Promise<void>;
+  /** Gives it another vector, or takes its own away where the store lets that be. */
+  readonly revector: (id: string, vector: readonly number[]) => Promise<void>;
+  readonly unvector: ((id: string) => Promise<void>) | null;
   stop(): Promise<void>;
 }
 
@@ -51,6 +54,9 @@ export async function breakablePgvector(dimensions: number, chunks: readonly Chu
     rewrite: async (id, body) => void (await run('update chunks set body = $2 where key = $1', [id, body])),
     hide: async (id) => void (await run(`update chunks set language = 'xx' where key = $1`, [id])),
     remove: async (id) => void (await run('delete from chunks where key = $1', [id])),
+    revector: async (id, vector) =>
+      void (await run('update chunks set embedding = $2::text::vector where key = $1', [id, `[${vector.join(',')}]`])),
+    unvector: async (id) => void (await run('update chunks set embedding = null where key = $1', [id])),
     async stop() {
       await store.close();
       await pool.end();
@@ -84,6 +90,8 @@ export async function breakableChroma(_dimensions: number, chunks: readonly Chun
     rewrite: (id, body) => updateRecords(server, name, { ids: [id], documents: [body] }),
     hide: (id) => updateRecords(server, name, { ids: [id], metadatas: [{ language: 'xx' }] }),
     remove: (id) => deleteRecords(server, name, [id]),
+    revector: (id, vector) => updateRecords(server, name, { ids: [id], embeddings: [vector] }),
+    unvector: null,
     async stop() {
       await store.close();
       await server.stop();

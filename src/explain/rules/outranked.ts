@@ -28,6 +28,10 @@ export interface StandsAbove {
 
 /** Texts that share so many of their words say the same (Jaccard). */
 const SAME_TEXT = 0.8;
+/** Whether two texts say the same. */
+export const isSameText = (one: string, other: string): boolean =>
+  jaccard(new Set(wordsOf(one)), new Set(wordsOf(other))) >= SAME_TEXT;
+
 /** Versions of one document, by their ids, share so many. */
 const OF_A_VERSION = 0.5;
 

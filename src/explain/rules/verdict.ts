@@ -2,7 +2,7 @@
  * Why a document did not come back for a question: one verdict by what retriever and store say when they are asked
  * again, and `unknown` where that does not tell.
  */
-import { type OutrankedBy, outrankedBy } from './outranked.ts';
+import { isSameText, type OutrankedBy, outrankedBy } from './outranked.ts';
 import { lengthOf, namesOf, placeIn, placeInRanking, type RankedDocument, type Ranking } from './ranking.ts';
 
 export const verdicts = [
@@ -65,6 +65,11 @@ export interface SeenDocument {
   readonly text: string | null;
   /** The newest of the last golden runs that had it. */
   readonly returned: { readonly runId: string; readonly at: Date } | null;
+  /**
+   * Of its chunks in the store: `none` has a vector, as chunks of another document have; its own text does not find it, as
+   * that of another does (`unfit`), or does; null: not known.
+   */
+  readonly vector: 'fits' | 'unfit' | 'none' | null;
   /** Changes of the pipeline since it was last seen, the newest first. */
   readonly changes: readonly { readonly kind: string; readonly version: string; readonly at: Date }[];
 }
@@ -236,8 +241,13 @@ function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
 /** In the store there is no document of this id. */
 function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument): Finding {
   const { id, storedAt, returned: before, changes } = document;
-  const relatives = relativesOf(id, [asked, deeper, store.nearest, store.broad]);
-  const others = relatives.length === 0 ? [] : [`${namesOf(relatives)} may be parts of it under other ids.`];
+  const rankings = [asked, deeper, store.nearest, store.broad];
+  const relatives = relativesOf(id, rankings);
+  const alike = document.text === null ? [] : sameTextAs(document.text, rankings);
+  const others = [
+    ...(relatives.length === 0 ? [] : [`${namesOf(relatives)} may be parts of it under other ids.`]),
+    ...(alike.length === 0 ? [] : [`${namesOf(alike)} has the text that it had.`]),
+  ];
   const seenAt = Math.max(storedAt?.getTime() ?? 0, before?.at.getTime() ?? 0);
   if (seenAt === 0)
     return {
@@ -255,10 +265,19 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
       ...others,
     ],
     action:
-      relatives.length === 0
+      others.length === 0
         ? 'Index it again, or take its judgments out of the golden set; see what removed it.'
         : 'It was cut or named anew: `recalld golden check` proposes the ids that its judgments should have.',
   };
+}
+
+/** Whether an explanation leaves open that the vector of the document is missing or wrong: nothing ranks it at all. */
+export function isNowhere(
+  { verdict, outrankedBy: by, rank }: Explanation,
+  { store }: SeenQuestion,
+  id: string,
+): boolean {
+  return verdict === 'below_k' && by === null && rank === null && placeInRanking(store.broad, id) === null;
 }
 
 /** It is stored: what does the store itself answer? */
@@ -306,6 +325,17 @@ function searched(
       `Of what the retriever gives, ${Math.round(common * 100)}% is among the nearest of the store: it does not rank by these vectors alone.`,
       'Name the stages of the retriever in `results.stages`, and ask again.',
     );
+  if (place === null && (document.vector === 'none' || document.vector === 'unfit'))
+    return {
+      verdict: 'not_indexed',
+      evidence: [
+        document.vector === 'none'
+          ? 'It is in the store without a vector.'
+          : 'It is in the store, but a search for its own text does not find it, as it finds another document by its own: its vector is not one that this embedder makes.',
+        `${how} does not have it among the ${lengthOf(broad)} nearest.`,
+      ],
+      action: 'Embed it again by the model that embeds the questions, and index it.',
+    };
   if (place === null)
     return {
       verdict: 'below_k',
@@ -334,6 +364,12 @@ function begins(whole: string, part: string): boolean {
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));
+}
+
+/** Ids under which the same text comes back. */
+function sameTextAs(text: string, rankings: readonly Ranking[]): string[] {
+  const found = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents : []));
+  return [...new Set(found.filter((one) => one.text !== null && isSameText(one.text, text)).map(({ id }) => id))];
 }
 
 const shortest = (score: number): string => String(Number(score.toPrecision(4)));

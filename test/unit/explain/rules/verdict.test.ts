@@ -56,6 +56,7 @@ const aDocument = (changes: Partial<SeenDocument> = {}): SeenDocument => ({
   storedAt: null,
   text: null,
   returned: null,
+  vector: null,
   changes: [],
   ...changes,
 });
