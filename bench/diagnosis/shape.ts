@@ -32,6 +32,8 @@ export interface Shape {
   readonly decoy: DeploymentKind | null;
   /** How far below its usual level the floor of the check lies. */
   readonly slack: number;
+  /** Candidates for each document of an answer, where the retriever tells of its stages; null: it tells of none. */
+  readonly candidates: number | null;
 }
 
 export function drawShape(worlds: Worlds, random: RandomNumbers): Shape {
@@ -58,6 +60,7 @@ export function drawShape(worlds: Worlds, random: RandomNumbers): Shape {
         olderRuns: random.below(4),
         decoy: isOneOf(0.2) ? among(...decoys) : null,
         slack: 0.02 + 0.03 * random.uniform(),
+        candidates: isOneOf(0.4) ? 2 + random.below(4) : null,
       }
     : {
         golden: 40 + random.below(361),
@@ -77,5 +80,6 @@ export function drawShape(worlds: Worlds, random: RandomNumbers): Shape {
         olderRuns: random.below(4),
         decoy: isOneOf(0.2) ? among(...decoys) : null,
         slack: 0.02 + 0.06 * random.uniform(),
+        candidates: isOneOf(0.4) ? 2 + random.below(4) : null,
       };
 }

@@ -7,7 +7,9 @@ import { type ComparedSide, sharedQueries, storedComparison } from '../../src/go
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
 import { judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
 import type { QueryAnswer } from '../../src/golden/rules/run.ts';
+import type { AnsweredStage } from '../../src/golden/rules/run-stages.ts';
 import { scoresBy } from '../../src/golden/rules/score-run.ts';
+import { answeredStages } from '../../src/golden/rules/stages.ts';
 import { mean, summarize } from '../../src/stats/descriptive.ts';
 import { wilsonInterval } from '../../src/stats/intervals.ts';
 import { neighbourRecall } from '../../src/vector/nearest-neighbours.ts';
@@ -45,7 +47,7 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
   const healthy = { chunks: corpus.chunks, golden: asked.golden, k, latencyMs, segments };
   const broken = fault.breakIt(healthy, random);
   if (broken === null) return null;
-  const runs = simulateRuns(corpus, shape, broken, asked.golden, random);
+  const runs = simulateRuns(corpus, shape, broken, fault.cause === 'filter', asked.golden, random);
   const held = broken.chunks ?? corpus.chunks;
   const hasLooked = shape.hasStore && (held.length > 0 || random.uniform() < 0.8);
   const heldBefore = broken.chunksUntilNow ?? corpus.chunks;
@@ -65,7 +67,7 @@ function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumber
       version: 1,
       isSameVersion,
       staleBefore: labels !== null && staleBefore.kind === 'probed' ? staleBefore.stale : null,
-      stages: null,
+      stages: shape.candidates === null ? null : { before: stagesOf(runs.reference), now: stagesOf(runs.now) },
     },
     previous: runs.previous,
     older: runs.older,
@@ -131,10 +133,21 @@ function tenantOf(topic: string): number {
   return Math.abs(hash >> 3);
 }
 
+interface StagedRun extends ComparedSide {
+  readonly answers: readonly StagedAnswer[];
+}
+
+interface StagedAnswer extends QueryAnswer {
+  readonly stages: readonly AnsweredStage[];
+}
+
+const stagesOf = ({ answers }: StagedRun): ReadonlyMap<string, readonly AnsweredStage[]> =>
+  new Map(answers.flatMap(({ queryId, stages }) => (stages.length === 0 ? [] : [[queryId, stages] as const])));
+
 interface Runs {
-  readonly reference: ComparedSide;
+  readonly reference: StagedRun;
   readonly previous: ComparedSide | null;
-  readonly now: ComparedSide;
+  readonly now: StagedRun;
   readonly older: readonly { readonly at: Date; readonly side: ComparedSide }[];
 }
 
@@ -142,6 +155,8 @@ function simulateRuns(
   { chunks }: Corpus,
   shape: Shape,
   broken: Broken,
+  /** Whether what happens to results is a filter, which is a stage of its own. */
+  isFilter: boolean,
   golden: readonly Question[],
   random: RandomNumbers,
 ): Runs {
@@ -159,14 +174,15 @@ function simulateRuns(
   const searches = new Map<number, Search>();
   const searchBy = (quality: number): Search => {
     const known =
-      searches.get(quality) ?? createSearch(indexOf(shape.index, chunks, quality, randomNumbers(indexSeed)), shape.k);
+      searches.get(quality) ??
+      createSearch(indexOf(shape.index, chunks, quality, randomNumbers(indexSeed)), shape.k * (shape.candidates ?? 1));
     searches.set(quality, known);
     return known;
   };
-  const run = (queries: readonly Question[], held: readonly Chunk[], how: Broken, count: number): ComparedSide => {
+  const run = (queries: readonly Question[], held: readonly Chunk[], how: Broken, count: number): StagedRun => {
     const find = searchBy(shape.quality * (how.quality ?? 1));
     const answers = queries.map((query, index) =>
-      answer({ query, place: index / queries.length, run: count, random }, held, shape, how, find),
+      answer({ query, place: index / queries.length, run: count, random }, held, shape, how, isFilter, find),
     );
     return { queries, answers, settings };
   };
@@ -180,7 +196,7 @@ function simulateRuns(
   return {
     reference: run(known, before, {}, 0),
     previous: previous ?? null,
-    now: last as ComparedSide,
+    now: last as StagedRun,
     older: Array.from({ length: shape.olderRuns }, (_, index) => ({
       at: new Date(Date.UTC(2026, 10, 18 - index)),
       side: run(golden, index === 0 ? before : chunks, {}, 0),
@@ -204,25 +220,38 @@ function createSearch(looksAt: ReturnType<typeof indexOf>, k: number): Search {
 function answer(
   call: Call,
   held: readonly Chunk[],
-  { waver, latencyMs, latencySpread }: Shape,
+  { waver, latencyMs, latencySpread, candidates, k }: Shape,
   how: Broken,
+  isFilter: boolean,
   find: Search,
-): QueryAnswer {
+): StagedAnswer {
   const { query, random } = call;
   const usual = latencyMs * Math.exp(latencySpread * random.normal());
   const latency = how.latency?.(usual, call) ?? usual;
   const failure = latency >= TIMEOUT_MS ? 'timeout' : (how.failure?.(call) ?? null);
-  const base = { queryId: query.id, latencyMs: Math.min(latency, TIMEOUT_MS), attempts: 1, errorMessage: null };
+  const base = {
+    queryId: query.id,
+    latencyMs: Math.min(latency, TIMEOUT_MS),
+    attempts: 1,
+    errorMessage: null,
+    stages: [],
+  };
   if (failure === 'timeout') return { ...base, outcome: 'timeout', documents: [], errorCode: null };
   if (failure !== null) return { ...base, outcome: 'error', documents: [], errorCode: failure };
   const vector = how.embed?.(query.vector) ?? query.vector;
   const wavered = waverOf(find(how.searched?.(call) ?? held, vector), waver, random);
-  const ids = [...new Set(how.results?.(wavered, call) ?? wavered)];
+  const ids = [...new Set(how.results?.(wavered, call) ?? wavered)].slice(0, k);
+  // A reranker that keeps the order, until something goes wrong with it.
+  const told = [
+    { name: 'candidates', documents: wavered },
+    { name: 'filtered', documents: isFilter ? (how.results?.(wavered, call) ?? wavered) : wavered },
+  ].map(({ name, documents }) => ({ name, documents: documents.map((id) => ({ id })) }));
   return {
     ...base,
     outcome: ids.length === 0 ? 'empty' : 'ok',
     documents: ids.map((id) => ({ id, score: null })),
     errorCode: null,
+    stages: candidates === null ? [] : answeredStages(query, told, undefined),
   };
 }
 
