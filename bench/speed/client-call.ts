@@ -1,4 +1,4 @@
-import { createClient } from '../../src/client/client.ts';
+import { type Client, createClient } from '../../src/client/client.ts';
 import { withDaemon } from './child.ts';
 import { liveConfig } from './live-config.ts';
 import { figure, type MeasureRow, quantile } from './row.ts';
@@ -7,24 +7,9 @@ import { figure, type MeasureRow, quantile } from './row.ts';
 export const clientCall: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), async (daemon) => {
     const client = createClient({ url: daemon.url, pipeline: 'docs' });
-    const embedding = Float32Array.from({ length: 384 }, (_, i) => Math.sin(i));
-    const results = Array.from({ length: 10 }, (_, i) => ({ id: `chunk-${i}`, score: 1 - i / 10 }));
     const [p50, p99, most]: [number[], number[], number[]] = [[], [], []];
     for (let round = 0; round < (quick ? 1 : 5); round++) {
-      const calls: number[] = [];
-      for (let call = 0; call < (quick ? 200 : 5000); call++) {
-        const startedAt = performance.now();
-        client.track({
-          text: 'How do I change my delivery address?',
-          embedding,
-          results,
-          topK: 10,
-          latencyMs: 42,
-        });
-        calls.push((performance.now() - startedAt) * 1000);
-        // Some thousand queries a second, as a busy service has them.
-        if (call % 10 === 9) await new Promise((resolve) => setTimeout(resolve, 1));
-      }
+      const calls = await timeCalls(client, quick ? 200 : 5000, 1);
       p50.push(quantile(calls, 0.5));
       p99.push(quantile(calls, 0.99));
       most.push(Math.max(...calls));
@@ -39,3 +24,22 @@ export const clientCall: MeasureRow = (quick) =>
       notes: [],
     };
   });
+
+const embedding = Float32Array.from({ length: 384 }, (_, i) => Math.sin(i));
+const results = Array.from({ length: 10 }, (_, i) => ({ id: `chunk-${i}`, score: 1 - i / 10 }));
+
+/**
+ * Microseconds that each call took.
+ *
+ * @param pauseMs after each ten calls; 1 gives some thousand queries a second, as a busy service has them
+ */
+export async function timeCalls(client: Client, count: number, pauseMs: number): Promise<number[]> {
+  const calls: number[] = [];
+  for (let call = 0; call < count; call++) {
+    const startedAt = performance.now();
+    client.track({ text: 'How do I change my delivery address?', embedding, results, topK: 10, latencyMs: 42 });
+    calls.push((performance.now() - startedAt) * 1000);
+    if (call % 10 === 9) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  return calls;
+}

@@ -1,11 +1,13 @@
 import { jobCatalogue } from '../../src/app/job-catalogue.ts';
+import { createClient } from '../../src/client/client.ts';
 import { openJobQueue } from '../../src/queue/bullmq.ts';
 import { type Daemon, databaseOf, startScript, withDaemon } from './child.ts';
+import { timeCalls } from './client-call.ts';
 import { sendLoad } from './http-load.ts';
 import { liveQuery } from './live-config.ts';
-import { alternate, figure, type MeasureRow } from './row.ts';
+import { alternate, figure, type MeasureRow, quantile } from './row.ts';
 
-/** Requests of one live query that arrive at a steady pace, with a shadow that is asked meanwhile and without one. */
+/** Requests of one live query that arrive at a steady pace, and calls of the client, with a shadow that is asked meanwhile and without one. */
 export const shadow: MeasureRow = async (quick) => {
   const retriever = await startScript('bare-retriever.ts');
   const config = (shadows: string): string => `
@@ -25,17 +27,30 @@ pipelines:
           await measureNow(daemon);
           return (await sendLoad({ ...load, url: daemon.url, seconds })).p99Ms;
         };
+        const track = async (daemon: Daemon): Promise<number> => {
+          await measureNow(daemon);
+          const client = createClient({ url: daemon.url, pipeline: 'docs' });
+          try {
+            // About 400 a second, as of the requests.
+            return quantile(await timeCalls(client, quick ? 100 : 3000, 25), 0.99);
+          } finally {
+            await client.close();
+          }
+        };
         for (const daemon of [without, beside]) await p99(daemon, quick ? 0.2 : 5);
         const rounds = await alternate(quick ? 1 : 5, {
           without: () => p99(without, quick ? 0.2 : 8),
           beside: () => p99(beside, quick ? 0.2 : 8),
         });
+        const calls = await alternate(quick ? 1 : 5, { without: () => track(without), beside: () => track(beside) });
         const plain = figure('p99 of ingest without a shadow', 'ms', rounds.without);
         const shadowed = figure('p99 of ingest while a shadow is asked 50 questions a second', 'ms', rounds.beside);
+        const plainCall = figure('p99 of client.track without a shadow', 'µs', calls.without);
+        const shadowedCall = figure('p99 of client.track while a shadow is asked', 'µs', calls.beside);
         return {
-          row: 'ingest beside a shadow',
+          row: 'ingest and client beside a shadow',
           name: 'shadow',
-          figures: [plain, shadowed],
+          figures: [plain, shadowed, plainCall, shadowedCall],
           bars: [
             {
               what: 'p99 with over without',
@@ -44,9 +59,16 @@ pipelines:
               limit: 1.5,
               unit: 'times',
             },
+            {
+              what: 'p99 of a call of the client, with',
+              value: shadowedCall.median / 1000,
+              side: 'at most',
+              limit: 1,
+              unit: 'ms',
+            },
           ],
           notes: [
-            'About 400 requests a second of one query, a tenth of them kept. The user of the service waits for none of it: a shadow is asked what is stored, by a job of the worker, which is in the same process here. The job that asks it is started at the beginning of each round, in both daemons.',
+            'About 400 requests a second of one query, a tenth of them kept. The user of the service waits for none of it: a shadow is asked what is stored, by a job of the worker, which is in the same process here; the client is in another, that of the service. The job that asks it is started at the beginning of each round, in both daemons.',
           ],
         };
       }),
