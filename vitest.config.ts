@@ -12,8 +12,8 @@ export default defineConfig({
       ...(report === undefined ? [] : [['json', { outputFile: report }] as ['json', object]]),
     ],
     // The machine of a user and of CI has two cores, which two files at a time leave idle for a third of the time: they
-    // wait for the services that they start. More than three only slow those.
-    maxWorkers: 3,
+    // wait for the services that they start. Four keep both busy.
+    maxWorkers: 4,
     projects: [
       {
         test: {

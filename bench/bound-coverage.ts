@@ -26,14 +26,14 @@ export interface CoveredCell {
 export interface CoverageResult {
   readonly provenance: Provenance;
   readonly cells: readonly CoveredCell[];
-  /** Kinds of bounds of which a world came below `LEAST_COVERAGE` at first, so that all were drawn again, `TIMES_ANEW` as often. */
+  /** Kinds of bounds of which a world came below `MIN_COVERAGE` at first, so that all were drawn again, `TIMES_ANEW` as often. */
   readonly drawnAnew: readonly string[];
 }
 
 const SEED = 20_261_123;
 const DRAWS = 1000;
 /** Share of the draws in which bounds are to hold the truth at least, in every world. */
-export const LEAST_COVERAGE = 0.93;
+export const MIN_COVERAGE = 0.93;
 /** Of so many worlds one comes below that by luck; more draws tell. */
 export const TIMES_ANEW = 10;
 /** A ratio to what is known only roughly would pass for a miss. */
@@ -60,7 +60,7 @@ export function measureCoverage(
     ({ bound, world }) => before?.cells.find((cell) => cell.bound === bound && cell.world === world) ?? [],
   );
   const first = known.length === worlds.length ? known : worlds.map((cell) => measure(cell, draws, random));
-  const low = first.filter(({ coverage }) => !quick && coverage.share < LEAST_COVERAGE).map(({ bound }) => bound);
+  const low = first.filter(({ coverage }) => !quick && coverage.share < MIN_COVERAGE).map(({ bound }) => bound);
   const drawnAnew = [...new Set([...(before?.drawnAnew ?? []), ...low])];
   const anew = randomNumbers(SEED + 1);
   const cells = worlds.map((cell, i) =>

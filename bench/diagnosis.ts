@@ -193,7 +193,7 @@ function summaryOf({ kinds, levels }: Pick<DiagnosisResult, 'kinds' | 'levels'>)
 }
 
 /** What one miss may cost at most, in nats: a fault that a diagnosis holds for impossible is one miss, not all that counts. */
-const MOST_LOSS = 7;
+const MAX_LOSS = 7;
 
 /** Posteriors to the power of 1 / temperature make what truly happened likeliest: above 1 they are too sure of themselves. */
 function fittingTemperature(drawn: readonly Drawn[]): number {
@@ -201,7 +201,7 @@ function fittingTemperature(drawn: readonly Drawn[]): number {
     drawn.reduce((sum, { fault, found }) => {
       const powers = found.ranked.map(({ probability }) => probability ** (1 / temperature));
       const truth = powers[found.ranked.findIndex(({ cause }) => cause === fault.cause)] ?? 0;
-      return sum + Math.min(MOST_LOSS, Math.log(powers.reduce((a, b) => a + b)) - Math.log(truth));
+      return sum + Math.min(MAX_LOSS, Math.log(powers.reduce((a, b) => a + b)) - Math.log(truth));
     }, 0);
   const temperatures = Array.from({ length: 60 }, (_, step) => 0.6 + step / 20);
   return temperatures.toSorted((a, b) => lossAt(a) - lossAt(b))[0] ?? 1;

@@ -63,7 +63,7 @@ const DAYS = 90;
 /** Of the queries with an opinion, of sessions with a grade, and the most queries of a session. */
 const SAID = 0.15;
 const GRADED = 0.1;
-const MOST_QUERIES = 6;
+const MAX_QUERIES = 6;
 
 const design: VariantDesign = {
   arms: [
@@ -104,7 +104,7 @@ function playDay(
     const { name: variant, loss, lost } = arms[random.below(arms.length)] as Arm;
     if (random.uniform() < lost) continue;
     const mood = 2 * random.uniform();
-    const size = 1 + random.below(MOST_QUERIES);
+    const size = 1 + random.below(MAX_QUERIES);
     const isGraded = cluster < GRADED * rate;
     // What is neither kept by its draw nor asked for an opinion leaves no trace.
     for (let query = 0; query < size; query++) {

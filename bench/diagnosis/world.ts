@@ -24,7 +24,7 @@ export interface World {
   readonly observed: Observations;
 }
 
-const MOST_DRAWS = 40;
+const MAX_DRAWS = 40;
 
 /** Draws pipelines and sizes until something is in alarm. */
 export function drawWorld(
@@ -34,11 +34,11 @@ export function drawWorld(
   seed: number,
 ): World {
   const random = randomNumbers(seed);
-  for (let draw = 0; draw < MOST_DRAWS; draw++) {
+  for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const world = lookAt(corpusOf(random), drawShape(worlds, random), fault, random);
     if (world !== null) return world;
   }
-  throw new RangeError(`The fault ${fault.name} with the seed ${seed} raised no alarm in ${MOST_DRAWS} draws.`);
+  throw new RangeError(`The fault ${fault.name} with the seed ${seed} raised no alarm in ${MAX_DRAWS} draws.`);
 }
 
 function lookAt(corpus: Corpus, shape: Shape, fault: Fault, random: RandomNumbers): World | null {

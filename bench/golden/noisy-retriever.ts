@@ -51,7 +51,7 @@ const OWN_SHARE = 0.1;
 
 /** Shares of the ranks 1, 2, ...; the other queries miss. An nDCG@10 of about 0.68 and a hit rate of 0.86. */
 const RANK_SHARES: readonly number[] = [0.5, 0.13, 0.07, 0.05, 0.03, 0.025, 0.02, 0.015, 0.01, 0.01];
-const LONGEST_MOVE = 3;
+const MAX_MOVE = 3;
 
 const gains = Float64Array.from({ length: MISS + 1 }, (_, rank) =>
   rank >= 1 && rank <= DEPTH ? 1 / Math.log2(rank + 1) : 0,
@@ -155,14 +155,14 @@ function retrieverOf(ranks: Uint8Array, replicas: readonly Uint8Array[]): Retrie
 /** Each of `count` with the given chance. */
 function* chosen(count: number, chance: number, random: RandomNumbers): Generator<number> {
   if (chance <= 0) return;
-  const scale = 1 / Math.log1p(-Math.min(chance, LARGEST_CHANCE));
+  const scale = 1 / Math.log1p(-Math.min(chance, MAX_CHANCE));
   const gap = (): number => Math.floor(Math.log1p(-random.uniform()) * scale);
   for (let at = gap(); at < count; at += 1 + gap()) yield at;
 }
 
-const LARGEST_CHANCE = 0.999;
+const MAX_CHANCE = 0.999;
 
 function moved(rank: number, random: RandomNumbers): number {
-  const by = (1 + random.below(LONGEST_MOVE)) * (random.uniform() < 0.5 ? -1 : 1);
+  const by = (1 + random.below(MAX_MOVE)) * (random.uniform() < 0.5 ? -1 : 1);
   return Math.min(MISS, Math.max(1, rank + by));
 }

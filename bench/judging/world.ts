@@ -63,8 +63,8 @@ export function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number 
     const middle = (low + high) / 2;
     const pairs = tried.map(({ value, noise }) => ({
       weight: 1,
-      people: gradeOf(value),
-      model: gradeOf(value + bias + middle * noise),
+      first: gradeOf(value),
+      second: gradeOf(value + bias + middle * noise),
     }));
     if ((weightedKappa(pairs) ?? 0) > kappa) low = middle;
     else high = middle;
@@ -80,7 +80,7 @@ export interface WorldSettings {
 }
 
 export function createWorld({ bias, noise, fault }: WorldSettings, sessions: number, random: RandomNumbers): World {
-  const pairs: { weight: number; people: number; model: number }[] = [];
+  const pairs: Omit<GradedPair, 'cluster'>[] = [];
   const all = Array.from({ length: sessions }, () => {
     const session = random.normal();
     return Array.from({ length: 1 + random.below(2 * QUERIES - 1) }, (): Query => {
@@ -99,7 +99,7 @@ export function createWorld({ bias, noise, fault }: WorldSettings, sessions: num
       const model = values.map((value) =>
         gradeOf(value - misread + bias + noise * (Math.SQRT1_2 * shared + Math.SQRT1_2 * random.normal())),
       );
-      for (const [rank, grade] of people.entries()) pairs.push({ weight: 1, people: grade, model: model[rank] ?? 0 });
+      for (const [rank, grade] of people.entries()) pairs.push({ weight: 1, first: grade, second: model[rank] ?? 0 });
       const isSuspect = random.uniform() < (people.every((grade) => grade < 2) ? 0.3 : 0.02);
       const kept = isSuspect ? 1 : RATE;
       const grades = people.map((grade, rank) => [grade, model[rank] ?? 0] as const);
@@ -158,7 +158,7 @@ export function drawFrom({ sessions }: World, { model, people }: Budget, random:
     pairs: () =>
       drawn.flatMap(({ session, query, probability, isForPeople }) =>
         isForPeople
-          ? query.grades.map(([people, model]) => ({ cluster: session, weight: 1 / probability, people, model }))
+          ? query.grades.map(([first, second]) => ({ cluster: session, weight: 1 / probability, first, second }))
           : [],
       ),
   };

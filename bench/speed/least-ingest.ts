@@ -20,7 +20,7 @@ interface Waiting {
 }
 
 const COMMITS_UNDER_WAY = 3;
-const MOST_OF_COMMIT = 250;
+const MAX_OF_COMMIT = 250;
 
 const pool = new Pool({ ...(JSON.parse(process.argv[2] ?? '{}') as PoolConfig), max: COMMITS_UNDER_WAY });
 await pool.query(`
@@ -32,8 +32,8 @@ let underWay = 0;
 
 function commit(): void {
   if (underWay >= COMMITS_UNDER_WAY || waiting.length === 0) return;
-  const taken = waiting.slice(0, MOST_OF_COMMIT);
-  waiting = waiting.slice(MOST_OF_COMMIT);
+  const taken = waiting.slice(0, MAX_OF_COMMIT);
+  waiting = waiting.slice(MAX_OF_COMMIT);
   underWay += 1;
   const rows = taken.flatMap(({ row }) => (row === null ? [] : [row]));
   pool

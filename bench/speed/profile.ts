@@ -6,7 +6,7 @@ import { type CallFrame, type SelfTime, selfTimes } from '../profiles/self-time.
 import { type Daemon, withDaemon } from './child.ts';
 
 /** Parts of less are left out. */
-const LEAST_SHARE = 0.01;
+const MIN_SHARE = 0.01;
 
 const byFunction: readonly (readonly [RegExp, string])[] = [
   [/^\(garbage collector\)$/, 'garbage collection'],
@@ -22,7 +22,7 @@ const byFile: readonly (readonly [RegExp, string])[] = [
   [/node_modules\/(fastify|@fastify|find-my-way|avvio|light-my-request)\//, 'Fastify'],
   [/node_modules\/pg/, 'driver of PostgreSQL'],
   [/node_modules\/prom-client\//, 'counting of metrics'],
-  [/dist\/core\/privacy\//, 'redaction'],
+  [/dist\/privacy\//, 'redaction'],
   [/node_modules\//, 'other packages'],
   [/dist\//, 'recalld itself'],
 ];
@@ -45,7 +45,7 @@ export async function profileDaemon(
       const name = readdirSync(daemon.folder).find((one) => one.includes(`.${daemon.pid}.0.`)) ?? '';
       const profile = readFileSync(path.join(daemon.folder, name), 'utf8');
       return selfTimes([JSON.parse(profile) as Profiler.Profile], partOf, { from, until }).filter(
-        ({ share }) => share >= LEAST_SHARE,
+        ({ share }) => share >= MIN_SHARE,
       );
     },
     ['--cpu-prof'],

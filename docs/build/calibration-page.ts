@@ -1,6 +1,6 @@
 /** docs/calibration.md: what the simulations of false alarms and delays came to. */
 import path from 'node:path';
-import { type CoverageResult, type CoveredCell, LEAST_COVERAGE, TIMES_ANEW } from '../../bench/bound-coverage.ts';
+import { type CoverageResult, type CoveredCell, MIN_COVERAGE, TIMES_ANEW } from '../../bench/bound-coverage.ts';
 import { rateWithBounds } from '../../bench/bounds.ts';
 import type { ChangeCell, LevelDelays, QuietCell } from '../../bench/density/cells.ts';
 import type { DensityResult } from '../../bench/density-calibration.ts';
@@ -9,6 +9,7 @@ import type { DropCell } from '../../bench/golden/false-regressions.ts';
 import type { NoiseLevel } from '../../bench/golden/noisy-retriever.ts';
 import { defaultCheck } from '../../bench/golden/watched-stream.ts';
 import type { GoldenResult } from '../../bench/golden-false-regressions.ts';
+import type { IndexCoverageResult } from '../../bench/index-coverage.ts';
 import type { CeilingResult } from '../../bench/judging-ceiling.ts';
 import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
 import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
@@ -17,6 +18,7 @@ import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import type { VariantResult } from '../../bench/variant-reports.ts';
 import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
+import { indexParagraphs } from './calibration-index.ts';
 import { relevanceParagraphs, shadowParagraphs } from './calibration-shadows.ts';
 import { variantParagraphs } from './calibration-variants.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
@@ -37,6 +39,7 @@ export function calibrationPage(): Page {
   const shadows = readResult(path.join(results, 'shadow-reports.json')) as ShadowResult;
   const relevance = readResult(path.join(results, 'shadow-relevance.json')) as ShadowRelevanceResult;
   const variants = readResult(path.join(results, 'variant-reports.json')) as VariantResult;
+  const indexes = readResult(path.join(results, 'index-coverage.json')) as IndexCoverageResult;
   return generatedPage(
     'docs/calibration.md',
     ['bench/results'],
@@ -56,6 +59,8 @@ export function calibrationPage(): Page {
       measuredBy(relevance.provenance),
       ...variantParagraphs(variants),
       measuredBy(variants.provenance),
+      ...indexParagraphs(indexes),
+      measuredBy(indexes.provenance),
     ],
   );
 }
@@ -66,10 +71,10 @@ function boundParagraphs({ provenance, cells, drawnAnew }: CoverageResult): stri
     const worst = worlds.reduce((a, b) => (b.coverage.share < a.coverage.share ? b : a));
     return [bound, `${worlds.length}`, covered(worst), worst.world];
   });
-  const short = cells.filter(({ coverage }) => coverage.share < LEAST_COVERAGE);
+  const short = cells.filter(({ coverage }) => coverage.share < MIN_COVERAGE);
   return [
     '## How often bounds hold',
-    `Of everything that is exported with 95 % bounds: how often they hold the truth, in the worst of the simulated worlds of its kind. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(LEAST_COVERAGE)}.` : `Below ${percent(LEAST_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${drawnAnew.length === 0 ? '' : ` Where one came below in its first draws, all worlds of the kind were drawn anew, ${TIMES_ANEW} times as often: ${drawnAnew.join(', ')}.`} Bounds of the number of live queries are for those that came; all others are for the questions, users and sessions that might have come as well.`,
+    `Of everything that is exported with 95 % bounds: how often they hold the truth, in the worst of the simulated worlds of its kind. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${drawnAnew.length === 0 ? '' : ` Where one came below in its first draws, all worlds of the kind were drawn anew, ${TIMES_ANEW} times as often: ${drawnAnew.join(', ')}.`} Bounds of the number of live queries are for those that came; all others are for the questions, users and sessions that might have come as well.`,
     table(['Bounds', 'Worlds', 'Hold the truth in', 'Worst world'], rows),
     measuredBy(provenance),
   ];
@@ -79,7 +84,7 @@ function boundParagraphs({ provenance, cells, drawnAnew }: CoverageResult): stri
 const MAX_WIDTH = 1.05;
 
 function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): string[] {
-  const short = cells.filter(({ coverage }) => coverage.share < LEAST_COVERAGE);
+  const short = cells.filter(({ coverage }) => coverage.share < MIN_COVERAGE);
   const wide = cells.filter(({ width }) => width !== null && width > MAX_WIDTH);
   const groups = [...new Set(cells.map(keyOfBudget))].flatMap((key) =>
     [...new Set(cells.map(({ judge }) => judge.kappa))].map((kappa) =>
@@ -89,7 +94,7 @@ function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): stri
   const biases = [...new Set(cells.map(({ judge }) => judge.bias))];
   return [
     '## Judged live relevance',
-    `Live traffic of ${sessions} sessions, a fifth of which is kept, and badly answered queries more often; a judge with a bias of ${biases.join(', ')} grades and the agreement with people (weighted kappa) of the row. How often the 95 % bounds hold what people would say of all traffic, in the worst of the ${biases.length} biases, and how wide they are, as a multiple of the bounds of the same people without the judge. ${short.length === 0 ? `None of the ${cells.length} cells is below ${percent(LEAST_COVERAGE)}.` : `Below ${percent(LEAST_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `No judge makes bounds wider than ${MAX_WIDTH} times those of people alone.` : `Wider than ${MAX_WIDTH} times those of people alone: ${wide.map(inWords).join('; ')}.`}`,
+    `Live traffic of ${sessions} sessions, a fifth of which is kept, and badly answered queries more often; a judge with a bias of ${biases.join(', ')} grades and the agreement with people (weighted kappa) of the row. How often the 95 % bounds hold what people would say of all traffic, in the worst of the ${biases.length} biases, and how wide they are, as a multiple of the bounds of the same people without the judge. ${short.length === 0 ? `None of the ${cells.length} cells is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `No judge makes bounds wider than ${MAX_WIDTH} times those of people alone.` : `Wider than ${MAX_WIDTH} times those of people alone: ${wide.map(inWords).join('; ')}.`}`,
     table(
       ['Queries graded by people', 'by the judge', 'Kappa', 'nDCG', 'Precision', 'Hit rate', 'MRR', 'Kappa itself'],
       groups.map((group) => [
@@ -151,8 +156,8 @@ function ceilingParagraphs({ cells }: JudgingResult, { provenance, kappa, cells:
 }
 
 /** What is asked of falls of judged relevance: share of the streams that are called, and settled by people; pages a year. */
-const LEAST_CALLED = 0.8;
-const MOST_FALSE_PAGES = 1;
+const MIN_CALLED = 0.8;
+const MAX_FALSE_PAGES = 1;
 
 const isOfJudge = ({ change }: JudgedChange): boolean => change.startsWith('the judge grades');
 const isMisread = ({ change }: JudgedChange): boolean => change.includes('reads badly');
@@ -171,7 +176,7 @@ function worstDrops({ quiet, changed }: DropsResult): string {
   const pages = Math.max(...quiet.map(({ confirmed: { perYear } }) => perYear));
   const calls = Math.max(...quiet.map(({ calls: { perYear } }) => perYear));
   const settled = Math.min(confirmed, takenBack);
-  return `${percent(called)} are called (${kept(called >= LEAST_CALLED)}), ${percent(settled)} settled (${kept(settled >= LEAST_CALLED)}), ${calls.toFixed(2)} false calls a year are made, tickets, of which people confirm ${pages.toFixed(2)}, pages (${kept(pages <= MOST_FALSE_PAGES)}); of the judges that drift ${percent(judge)} are called within three days, and ${percent(blamed)} page as a fall within ten (${kept(blamed === 0)})`;
+  return `${percent(called)} are called (${kept(called >= MIN_CALLED)}), ${percent(settled)} settled (${kept(settled >= MIN_CALLED)}), ${calls.toFixed(2)} false calls a year are made, tickets, of which people confirm ${pages.toFixed(2)}, pages (${kept(pages <= MAX_FALSE_PAGES)}); of the judges that drift ${percent(judge)} are called within three days, and ${percent(blamed)} page as a fall within ten (${kept(blamed === 0)})`;
 }
 
 /** @param unseen the same on streams that the rule was not tuned on */
@@ -180,7 +185,7 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
   return [
     '## Falls of judged live relevance',
     `${model} live queries a day are graded by a judge with a weighted kappa of ${kappa}, ${people} of them by people too, after six weeks without a change. Then nDCG falls by ${drop}, or people ask in a new way that the judge alone misreads, or the judge drifts. In the restless streams badly answered sessions come more often on some days, and on weekends. The judge gives some of the same pairs another grade each time.`,
-    `Asked for: a fall is called within three days of its onset in at least ${percent(LEAST_CALLED)} of the streams, and people confirm it, or take back what is none, within ten in as many; at most ${MOST_FALSE_PAGES} false page a year; a judge that drifts is called as such, and never pages as a fall. In the worst cells ${worstDrops(result)}. A fall is a ticket when it is called and a page when people confirm it.`,
+    `Asked for: a fall is called within three days of its onset in at least ${percent(MIN_CALLED)} of the streams, and people confirm it, or take back what is none, within ten in as many; at most ${MAX_FALSE_PAGES} false page a year; a judge that drifts is called as such, and never pages as a fall. In the worst cells ${worstDrops(result)}. A fall is a ticket when it is called and a page when people confirm it.`,
     table(
       ['Nothing changes', 'Streams of a year', 'Calls a year', 'Confirmed by people', 'Changes of the judge a year'],
       quiet.map((cell) => [

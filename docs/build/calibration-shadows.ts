@@ -5,8 +5,8 @@ import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import { table } from './page.ts';
 
 /** Equal shadows that may ever be called, and shadows that are to be called by the day that was announced. */
-const MOST_CALLED = 0.01;
-const LEAST_IN_TIME = 0.8;
+const MAX_CALLED = 0.01;
+const MIN_IN_TIME = 0.8;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const bounded = ({ share, low, high }: ShareWithBounds): string =>
@@ -21,7 +21,7 @@ export function shadowParagraphs({ questions, difference, lookDays, equal, worse
   return [
     '## Reports on shadows',
     `A shadow is asked ${questions} golden questions once a day for ${lookDays} days, and somebody reads its report every day. What a question differs by between the two retrievers is 0 for most of them and large for a few, with the standard deviation of the first column over all; from run to run both move by themselves, with that of the second.`,
-    `Asked for: at most ${percent(MOST_CALLED)} of the reports call a shadow worse or better that is as good, and one that is ${difference} nDCG worse is called within the days that its report announced in at least ${percent(LEAST_IN_TIME)}. Of ${shadows} equal shadows ${percent(ever)} were ever called, in ${percent(reports)} of the reports (${kept(reports <= MOST_CALLED)}); of the worse ones that announced a number of days ${percent(inTime)} were called by then in the worst cell (${kept(inTime >= LEAST_IN_TIME)}). Where questions differ by too much no number of days is announced: the report then says how many questions it would take.`,
+    `Asked for: at most ${percent(MAX_CALLED)} of the reports call a shadow worse or better that is as good, and one that is ${difference} nDCG worse is called within the days that its report announced in at least ${percent(MIN_IN_TIME)}. Of ${shadows} equal shadows ${percent(ever)} were ever called, in ${percent(reports)} of the reports (${kept(reports <= MAX_CALLED)}); of the worse ones that announced a number of days ${percent(inTime)} were called by then in the worst cell (${kept(inTime >= MIN_IN_TIME)}). Where questions differ by too much no number of days is announced: the report then says how many questions it would take.`,
     table(
       ['Equal: between questions', 'From run to run', 'Shadows', 'Ever called', 'Of all reports'],
       equal.map((cell) => [
@@ -74,7 +74,7 @@ export function relevanceParagraphs(result: ShadowRelevanceResult): string[] {
   return [
     '### By judged live queries',
     `The same by what a judge grades of live queries: somebody reads the report on each of ${lookDays} days, or of ${worseDays} where a shadow is worse. Two lists of a query score alike for most and far apart for a few, half of it by session; skewed, a few lose much and the others gain a little, as much on the whole. Small segments and queries that users were unhappy with are drawn more often, by known chances.`,
-    `Of ${shadows} equal shadows ${percent(ever)} were ever called, in ${percent(reports)} of the reports (${kept(reports <= MOST_CALLED)}); of those that are ${difference} nDCG worse and announced a number of days ${percent(inTime)} were called by then in the worst cell (${kept(inTime >= LEAST_IN_TIME)}).`,
+    `Of ${shadows} equal shadows ${percent(ever)} were ever called, in ${percent(reports)} of the reports (${kept(reports <= MAX_CALLED)}); of those that are ${difference} nDCG worse and announced a number of days ${percent(inTime)} were called by then in the worst cell (${kept(inTime >= MIN_IN_TIME)}).`,
     table(
       ['Equal: sessions a day', ...worldColumns, 'Ever called', 'Of all reports'],
       equal.map((cell) => [...worldOf(cell), bounded(cell.everCalled), percent(cell.reports)]),

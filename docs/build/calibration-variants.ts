@@ -4,12 +4,12 @@ import type { VariantResult } from '../../bench/variant-reports.ts';
 import { table } from './page.ts';
 
 /** Of the streams in which nothing differs. */
-const MOST_CALLED = 0.01;
+const MAX_CALLED = 0.01;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const bounded = ({ share, low, high }: ShareWithBounds): string =>
   `${percent(share)} (${percent(low)} to ${percent(high)})`;
-const kept = (share: number): string => `*${share <= MOST_CALLED ? 'kept' : 'missed'}*`;
+const kept = (share: number): string => `*${share <= MAX_CALLED ? 'kept' : 'missed'}*`;
 
 export function variantParagraphs({ lookDays, equal, worse, split }: VariantResult): string[] {
   const streams = equal.reduce((sum, cell) => sum + cell.streams, 0);
@@ -25,7 +25,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
   const titles = ['Kept sessions a day', 'Sampling rate', 'Queries with a click', 'Positive feedback'];
   return [
     '## Variants',
-    `Two arms of equal shares, sessions of one to six queries whose users like all of it or nothing of it, kept by their draw or because somebody said that an answer was bad; a report is read after each of ${lookDays} days, over feedback, clicks and grades. Asked for: arms that are alike are called worse or better in at most ${percent(MOST_CALLED)} of the streams, and a split that is as declared is called off in as few. Of ${streams} streams ${percent(ever)} were ever called (${kept(ever)}), in ${percent(reports)} of the reports, and the split of ${percent(splits)} (${kept(splits)}).`,
+    `Two arms of equal shares, sessions of one to six queries whose users like all of it or nothing of it, kept by their draw or because somebody said that an answer was bad; a report is read after each of ${lookDays} days, over feedback, clicks and grades. Asked for: arms that are alike are called worse or better in at most ${percent(MAX_CALLED)} of the streams, and a split that is as declared is called off in as few. Of ${streams} streams ${percent(ever)} were ever called (${kept(ever)}), in ${percent(reports)} of the reports, and the split of ${percent(splits)} (${kept(splits)}).`,
     table(
       [...titles, 'Streams', 'Ever called', 'Of all reports', 'Split called off'],
       equal.map((cell) => [

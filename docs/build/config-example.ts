@@ -147,6 +147,7 @@ pipelines:
       depth: 5                # best documents of each that are graded
       max_cost_per_day: 2     # US dollars
       people_share: 0.1       # of the drawn queries, those that people grade as well
+      second_share: 0.2       # of these, the ones that a second person grades too
       least_agreement: 0.4    # of the judge with people (weighted kappa), by its lower bound
 
     shadow:                   # what may take the place of the retriever, asked the same; left out, nothing is

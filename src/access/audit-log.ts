@@ -102,6 +102,12 @@ export function consoleVisitor({ visitor }: FastifyRequest): string {
   return visitor?.keyName == null ? LOCAL : `key ${visitor.keyName}, console`;
 }
 
+/** The name by which people who send something are told apart, whichever way they come. */
+export function personOf({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string {
+  const name = visitor?.keyName ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey?.name);
+  return name ?? LOCAL;
+}
+
 /** A daemon on loopback whose database is its own asks nobody who they are. */
 const LOCAL = 'somebody on this machine';
 
@@ -111,7 +117,7 @@ export function commandUser(): string {
 }
 
 /** A container may run as a number that has no name. */
-function userName(): string {
+export function userName(): string {
   try {
     return userInfo().username;
   } catch {

@@ -18,7 +18,7 @@ declare module 'fastify' {
 /** For so long a key is believed without asking the database again. */
 const KEY_BELIEVED_MS = 10_000;
 /** Of keys and addresses together whose requests are counted; beyond it the one that was quiet longest is forgotten. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
 interface CredentialSources {
   readonly keys: Pick<ApiKeys, 'find'>;
@@ -81,7 +81,7 @@ export async function identifyCallers(
     global: false,
     max: maxRequestsPerMinute,
     timeWindow: 60_000,
-    cache: MOST_COUNTED,
+    cache: MAX_COUNTED,
     // Those who stay within it need not be told with each answer.
     addHeadersOnExceeding: {
       'x-ratelimit-limit': false,

@@ -7,7 +7,7 @@ import type { Pool } from 'pg';
 import { type ApiKey, hashOfSecret, type KeyRow, keyColumns, toKey } from './api-keys.ts';
 
 /** The oldest session of a key ends when it begins more. */
-const MOST_OF_A_KEY = 100;
+const MAX_OF_A_KEY = 100;
 
 export function createConsoleSessions(pool: Pool): ConsoleSessions {
   return {
@@ -17,7 +17,7 @@ export function createConsoleSessions(pool: Pool): ConsoleSessions {
         `with ended as (
            delete from console_sessions where token_hash in (
              select token_hash from console_sessions where key_id = $2::text
-              order by created_at desc offset ${MOST_OF_A_KEY - 1}))
+              order by created_at desc offset ${MAX_OF_A_KEY - 1}))
          insert into console_sessions (token_hash, key_id, created_at, expires_at, last_seen_at)
          values ($1::bytea, $2::text, now(), now() + make_interval(secs => $3::double precision), now())`,
         [hashOfSecret(token), keyId, lifetimeSeconds],

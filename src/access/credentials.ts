@@ -13,7 +13,7 @@ import { MINUTE_MS } from '../time.ts';
 /** Different wrong keys and sessions of one address. */
 const WRONG_A_MINUTE = 20;
 /** Of good credentials, of wrong ones and of addresses; beyond it the oldest is forgotten. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** Counts what an address presents before the database is asked about it. */
 export interface Attempts {
@@ -106,7 +106,7 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
   map.delete(key);
   map.set(key, value);
   const [oldest] = map.keys();
-  if (map.size > MOST_REMEMBERED && oldest !== undefined) map.delete(oldest);
+  if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
 }
 
 /** Who calls: what a trusted proxy says, else who is connected; of IPv6 the network, since a client has all of it. */

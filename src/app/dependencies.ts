@@ -43,7 +43,7 @@ import { version } from './version.ts';
 
 /** One thread leaves the other core of a small machine to requests. */
 const THREADS = 1;
-const MOST_WAITING = 16;
+const MAX_WAITING = 16;
 
 interface Compute {
   readonly density: DensityCompute;
@@ -54,7 +54,7 @@ interface Compute {
 function openCompute(logger: Logger, cleanups: CleanupStack): Compute {
   const pool = createComputePool({
     threads: THREADS,
-    mostWaiting: MOST_WAITING,
+    mostWaiting: MAX_WAITING,
     onDone: ({ task, computeMs, totalMs, processBytes }) =>
       logger.debug('a computation is done', {
         task,

@@ -25,22 +25,22 @@ import { version } from './version.ts';
 /** How long a service may take to answer before it counts as not ready. */
 const PATIENCE_MS = 2000;
 
-export interface Face {
+export interface HttpSurface {
   /** Where health and metrics answer. */
   readonly url: string;
   /** The daemon is ready, and says so. */
-  welcome(): void;
+  markReady(): void;
   /** Says that the daemon is stopping, and resolves when all requests that have begun have ended. */
-  retire(): Promise<void>;
+  drain(): Promise<void>;
   requestsUnderWay(): number;
 }
 
-export async function showFace(
+export async function startHttp(
   dependencies: Dependencies,
   withApi: boolean,
   clockWatch: Pick<ClockWatch, 'trouble'>,
   cleanups: CleanupStack,
-): Promise<Face> {
+): Promise<HttpSurface> {
   const { exporter, logger, storage } = dependencies;
   let phase: 'starting' | 'ready' | 'stopping' = 'starting';
   // Anybody may ask, as often as they like: one question is under way at a time.
@@ -65,12 +65,12 @@ export async function showFace(
   });
   return {
     url: servers.at(-1)?.url ?? '',
-    welcome() {
+    markReady() {
       phase = 'ready';
     },
-    async retire() {
+    async drain() {
       phase = 'stopping';
-      await Promise.all(servers.map((server) => server.retire()));
+      await Promise.all(servers.map((server) => server.drain()));
     },
     requestsUnderWay: () => servers.reduce((sum, { underWay }) => sum + underWay, 0),
   };
@@ -106,6 +106,8 @@ async function createApi(
     }),
     ...createConsoleApi(dependencies),
     deployments: dependencies.deployments,
+    indexDocuments: dependencies.indexDocuments,
+    indexPlans: dependencies.indexPlans,
     indexRounds: dependencies.indexRounds,
     returned: dependencies.reads.returned,
     judged: dependencies.judged,

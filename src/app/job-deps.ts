@@ -6,7 +6,7 @@ import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { newRunId } from '../golden/runs/start-golden-run.ts';
 import { judgeLiveTraffic } from '../judging/judge-live-traffic.ts';
-import { createLivePlans, liveIntervalSeconds, MOST_SAMPLES } from '../live/live-jobs.ts';
+import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';
 import { notify } from '../notifications/notify.ts';
 import { followWithShadows } from '../shadow/ask-golden.ts';
 import { askShadows } from '../shadow/ask-live.ts';
@@ -83,7 +83,7 @@ export function createJobDeps(dependencies: Dependencies): JobDeps {
       clock,
       logger,
       plans: createLivePlans(config),
-      mostSamples: MOST_SAMPLES,
+      mostSamples: MAX_SAMPLES,
     },
     measureFeedback: { traffic, measurements, clock, feedbackSources: feedbackSources(config) },
     checkStore: dependencies.checkStore,

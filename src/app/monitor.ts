@@ -7,7 +7,7 @@ import { lookAtClocks } from '../postgres/pool.ts';
 import { watchClock } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
-import { showFace } from './http-surface.ts';
+import { startHttp } from './http-surface.ts';
 import { startScheduler } from './scheduler.ts';
 import { sendMetrics } from './send-metrics.ts';
 import { startWorkers } from './workers.ts';
@@ -53,21 +53,21 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
       look: () => lookAtClocks(storage.pool, clock),
     });
     cleanups.defer('clock watch', () => clockWatch.stop());
-    const face = await showFace(dependencies, active.includes('api'), clockWatch, cleanups);
-    const ends = [() => face.retire()];
+    const face = await startHttp(dependencies, active.includes('api'), clockWatch, cleanups);
+    const ends = [() => face.drain()];
     cleanups.defer('ticks, requests and jobs', async () => {
       await Promise.all(ends.map((end) => end()));
     });
     if (active.includes('worker')) {
       const workers = await startWorkers(dependencies, clockWatch);
-      ends.push(() => workers.putDown());
+      ends.push(() => workers.releaseJobs());
     }
     if (active.includes('scheduler')) {
       const scheduler = startScheduler({ ...dependencies, meter, clockWatch, newRunId });
       ends.push(() => scheduler.stop());
     }
     await showsWhatIsStored(dependencies, signal);
-    face.welcome();
+    face.markReady();
     return {
       url: face.url,
       stop: () => cleanups.run(),

@@ -34,7 +34,7 @@ export async function serve({ configFile, roles, signal }: ServeSettings): Promi
   const { config, file } = loadConfigOfDatabase(configFile);
   const logger = createLogger(config.log.level);
   if (file === null) logger.info('there is no recalld.yaml, so the environment alone is the config: no pipelines');
-  const unused = leftBehind(config);
+  const unused = orphanedDataDir(config);
   if (unused !== null) logger.warn(unused);
 
   const monitor = await startMonitor({ config, roles, logger, signal });
@@ -71,7 +71,7 @@ async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
 }
 
 /** What to say of it, and how its data are moved; null when there is none. */
-export function leftBehind({ storage }: Pick<Config, 'storage'>): string | null {
+export function orphanedDataDir({ storage }: Pick<Config, 'storage'>): string | null {
   if (storage.url === 'embedded') return null;
   const cluster = clusterOf(path.resolve(storage.data_dir));
   if (!existsSync(path.join(cluster, 'PG_VERSION'))) return null;

@@ -40,7 +40,7 @@ export interface Ticks {
 }
 
 const FIRST_WAIT_MS = 1000;
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 export function startTicks(deps: TicksDeps, all: readonly Ticked[]): Ticks {
   const { schedule, clock, clockWatch, meter } = deps;
@@ -74,7 +74,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TicksDeps, { what, j
   const store = async (plannedAt: Date, signal: AbortSignal): Promise<void> => {
     const attempt = begin(plannedAt);
     const fields = { what, planned_at: plannedAt.toISOString() };
-    for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+    for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
       // What a clock that was ahead called planned is still to come.
       if (!(await clockWatch.isRight()) || plannedAt > clock.now()) return;
       try {

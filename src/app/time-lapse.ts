@@ -18,7 +18,7 @@ import type { JobQueue } from '../queue/job-queue.ts';
 import { createJobRunner } from '../queue/run-job.ts';
 import { COMMAND_NAME, type CommandSettings } from './commands/command-store.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
-import { showFace } from './http-surface.ts';
+import { startHttp } from './http-surface.ts';
 import { jobCatalogue } from './job-catalogue.ts';
 import { createJobDeps } from './job-deps.ts';
 
@@ -78,8 +78,8 @@ export async function withTimeLapse<T>(
         signal.throwIfAborted();
         throw new RecalldError('demo_failed', `The job ${name} failed.`);
       });
-    const face = await showFace(dependencies, true, { trouble: () => null }, cleanups);
-    face.welcome();
+    const face = await startHttp(dependencies, true, { trouble: () => null }, cleanups);
+    face.markReady();
     return await work({
       ...dependencies,
       url: face.url,

@@ -7,7 +7,7 @@ import { type Cron, longestGapSeconds, nextOccurrence, occurrencesBetween } from
 
 const EIGHT_DAYS_MS = 8 * 86_400_000;
 /** So many quiet ticks in a row are looked behind, within a year; those of a tick a minute fill three days. */
-const MOST_QUIET = 5000;
+const MAX_QUIET = 5000;
 const YEAR_MS = 366 * 86_400_000;
 
 /** Gaps are reckoned once, since they are a property of the schedule. */
@@ -36,7 +36,7 @@ export function createTimetable(now: Date): Timetable {
     nextRun({ cron, quietHours }, after) {
       if (cron === null) return null;
       let tick = after;
-      for (let tried = 0; tried < MOST_QUIET && tick.getTime() < after.getTime() + YEAR_MS; tried += 1) {
+      for (let tried = 0; tried < MAX_QUIET && tick.getTime() < after.getTime() + YEAR_MS; tried += 1) {
         tick = nextOccurrence(cron, tick);
         if (!isQuiet(quietHours, cron.timezone, tick)) return tick;
       }

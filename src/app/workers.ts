@@ -11,7 +11,7 @@ import { startTicks } from './ticks.ts';
 
 export interface Workers {
   /** Work in hand is put down, not finished: it is stored as far as it went and goes on elsewhere. */
-  putDown(): Promise<void>;
+  releaseJobs(): Promise<void>;
 }
 
 export async function startWorkers(dependencies: Dependencies, clockWatch: ClockWatch): Promise<Workers> {
@@ -24,7 +24,7 @@ export async function startWorkers(dependencies: Dependencies, clockWatch: Clock
   // Not by the schedulers: they may all be gone, one of them right after it had made a run.
   const ticks = startTicks({ ...dependencies, meter, clockWatch }, ticksOfJob(queue, recoverGoldenRunsJob));
   return {
-    async putDown() {
+    async releaseJobs() {
       shutdown.abort(new Error('the daemon stops'));
       await Promise.all([ticks.stop(), queue.drain()]);
     },

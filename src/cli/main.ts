@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /** The command line as a process: its arguments, its signals and its exit code. */
 import { RecalldError } from '../errors.ts';
-import { conclude } from './conclude.ts';
 import { interruptSignal } from './interrupt.ts';
 import { createProgram } from './program.ts';
+import { reportError } from './report-error.ts';
 
 // A reader that goes away, as `| head` does, is not an error of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -15,7 +15,7 @@ try {
   const program = await createProgram(process.argv.slice(2), interruptSignal());
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = conclude(error);
+  process.exitCode = reportError(error);
   // What did not end in order would keep the process.
   if (error instanceof RecalldError && error.code === 'stop_overdue') process.exit();
 }

@@ -6,7 +6,7 @@ import type { DensityDeps } from './dependencies.ts';
 import type { DensityPlan } from './plan.ts';
 import { coverageScore } from './rules/query-score.ts';
 import { repeatDensity } from './rules/repeat-density.ts';
-import { createPace, searchCoverage } from './search-store.ts';
+import { createRateLimiter, searchCoverage } from './search-store.ts';
 import type { WatchTable } from './watch-table.ts';
 
 const MEASURE = 'repeat_density';
@@ -36,7 +36,7 @@ export async function askAgain(
   const lastRound = new Date(now.getTime() - ROUND_MS + LATE_MS);
   if ((await tables.baselines.askedAgain(pipeline, version, lastRound)).length > 0) return;
   const due = await tables.baselines.toAskAgain(pipeline, version, anHourAgo, PER_ROUND);
-  const pace = createPace(clock, plan.maxPerSecond);
+  const pace = createRateLimiter(clock, plan.maxPerSecond);
   const stored = await tables.baselines.find(pipeline, version);
   if (stored === null) return;
   const { storeMean } = stored;

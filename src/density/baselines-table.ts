@@ -1,6 +1,6 @@
 /** Baselines of query density in PostgreSQL; a version is never changed. */
 import type { Pool, PoolClient } from 'pg';
-import { inTransaction, takeTurn } from '../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
 import { type Matrix, matrixOf } from '../vector/matrix.ts';
 import type { FrozenBaseline } from './rules/baseline.ts';
@@ -172,7 +172,7 @@ async function insertBaseline(
     tailSessions,
   };
   // Two workers that build at once get two versions, and one of them is never used.
-  await takeTurn(client, 'density baseline', pipeline);
+  await lockInTransaction(client, 'density baseline', pipeline);
   const { rows } = await client.query<{ version: number }>(
     `insert into density_baselines (pipeline, version, created_at, reason, grade, summary, arrays)
      select $1::text, coalesce(max(version), 0) + 1, $2::timestamptz, $3::text, $4::text, $5::jsonb, $6::bytea

@@ -6,8 +6,8 @@ import type { ComplaintTopic, ComplaintTopics } from './rules/complaint-topics.t
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';
 
 /** Queries of either side, as many as votes of clusters count. */
-const MOST_QUERIES = 2000;
-const MOST_DOCUMENTS = 3;
+const MAX_QUERIES = 2000;
+const MAX_DOCUMENTS = 3;
 
 export interface NamedComplaint extends ComplaintTopic {
   /** Distinctive words; empty where no texts are kept. */
@@ -36,7 +36,7 @@ export async function findComplaints(
   pipeline: string,
   since: Date,
 ): Promise<Complaints> {
-  const read = await table.rated(pipeline, since, MOST_QUERIES);
+  const read = await table.rated(pipeline, since, MAX_QUERIES);
   const dimensions = read[0]?.vector.length ?? 0;
   const usable = read.filter(({ vector }) => vector.length === dimensions);
   const queries = usable.map(({ id, session, day, isNegative }) => ({ id, session, day, isNegative }));
@@ -65,7 +65,7 @@ export async function findComplaints(
       shown: distinctExamples(topic.examples, topic.members, textsById).flatMap((id) => known.get(id) ?? []),
       failed: members.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout').length,
       empty: members.filter(({ outcome }) => outcome === 'empty').length,
-      liked: await table.liked(pipeline, since, topic.alike, MOST_DOCUMENTS),
+      liked: await table.liked(pipeline, since, topic.alike, MAX_DOCUMENTS),
     });
   }
   return { ...found, topics };

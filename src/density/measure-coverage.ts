@@ -1,6 +1,6 @@
 /** Sampled live queries -> which are admitted -> how well the store covers each, within a budget of searches. */
 import type { Clock } from '../clock.ts';
-import { createBookedTurns } from '../golden/runs/retriever-gate.ts';
+import { createSharedRateLimiter } from '../golden/runs/retriever-gate.ts';
 import { type Admission, admissionChance, nextAdmission, openAdmission } from '../live/rules/sampling/admission.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { ClaimedQuery, CoverageOutcome } from './coverage-table.ts';
@@ -66,7 +66,7 @@ async function measurePipeline(
   if (admission === undefined) return;
   const from = new Date(admission.until.getTime() - MAX_WAIT_MS);
   const { key: fingerprint } = await currentFingerprint(deps, plan);
-  const pace = createCoveragePace(deps, plan);
+  const pace = createCoverageLimiter(deps, plan);
   // A batch must be done within its lease, whatever the budget.
   const limit = Math.max(1, Math.min(BATCH, Math.floor((plan.maxPerSecond * LEASE_MS) / 4000)));
   while (clock.monotonicMs() < stopAt) {
@@ -98,8 +98,8 @@ interface Batch {
 type Pace = (signal: AbortSignal) => Promise<void>;
 
 /** Held over all workers; a pipeline name has no space, so it meets no pace of a retriever. */
-function createCoveragePace(deps: MeasureCoverageDeps, { pipeline, maxPerSecond }: DensityPlan): Pace {
-  const nextTurn = createBookedTurns(deps, { name: `${pipeline} coverage`, perSecond: () => maxPerSecond });
+function createCoverageLimiter(deps: MeasureCoverageDeps, { pipeline, maxPerSecond }: DensityPlan): Pace {
+  const nextTurn = createSharedRateLimiter(deps, { name: `${pipeline} coverage`, perSecond: () => maxPerSecond });
   return async (signal) => {
     const waitMs = (await nextTurn()) - deps.clock.monotonicMs();
     if (waitMs > 0) await deps.clock.sleep(waitMs, signal);

@@ -20,7 +20,7 @@ import {
 import { coverageScore } from './rules/query-score.ts';
 import { hasIncident } from './rules/watch.ts';
 import type { DensityPhase, DensityState, RepeatedSearches, WatchObservation } from './rules/watch-state.ts';
-import { createPace, KEPT_CHUNKS, searchCoverage } from './search-store.ts';
+import { createRateLimiter, KEPT_CHUNKS, searchCoverage } from './search-store.ts';
 
 /** Vectors of before are of no use with the embedding of now. */
 const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set([
@@ -111,7 +111,7 @@ async function searchRetained(
   ]);
   if (stored === null) return null;
   const { storeMean } = stored;
-  const pace = createPace(clock, plan.maxPerSecond);
+  const pace = createRateLimiter(clock, plan.maxPerSecond);
   const searches: RepeatedSearch[] = [];
   for (const row of drawn([...retained.queries.keys()], REPEATED_SEARCHES, SEED)) {
     const query = retained.queries[row];

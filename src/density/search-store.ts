@@ -126,7 +126,7 @@ export async function findLostChunks(
 }
 
 /** Evenly spaced turns, at most `perSecond` of them in any second. */
-export function createPace(clock: Clock, perSecond: number): (signal: AbortSignal) => Promise<void> {
+export function createRateLimiter(clock: Clock, perSecond: number): (signal: AbortSignal) => Promise<void> {
   const gapMs = 1000 / perSecond;
   let next = clock.monotonicMs();
   return async (signal) => {

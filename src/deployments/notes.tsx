@@ -2,7 +2,7 @@
 import { Instant } from '../console/components/values.tsx';
 import type { Annotation, AnnotationSubject } from './annotations.ts';
 
-export const LONGEST_NOTE = 1000;
+export const MAX_NOTE = 1000;
 
 export function Notes({ notes }: { readonly notes: readonly Annotation[] }) {
   if (notes.length === 0) return null;
@@ -40,7 +40,7 @@ export function NoteForm({ subject, id, name, formToken, back }: NoteFormProps) 
         <input type="hidden" name="id" value={id} />
         <label>
           Note on {name}
-          <input type="text" name="text" maxLength={LONGEST_NOTE} required autocomplete="off" />
+          <input type="text" name="text" maxLength={MAX_NOTE} required autocomplete="off" />
         </label>
         <button type="submit">Save note</button>
       </form>

@@ -19,7 +19,7 @@ import {
   probeTrustSeconds,
 } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT, type Severity } from '../model.ts';
-import { LEAST_ANN_RECALL } from '../probes/alerts.ts';
+import { MIN_ANN_RECALL } from '../probes/alerts.ts';
 import { percent } from '../text/spelling.ts';
 import { DAY_MS } from '../time.ts';
 import type { Alarm, AlarmCourse } from './rules/incident.ts';
@@ -133,7 +133,7 @@ function partAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
     });
   }
   const upper = recall === null ? null : (recall.ciHigh ?? recall.value);
-  if (recall !== null && upper !== null && upper < LEAST_ANN_RECALL) {
+  if (recall !== null && upper !== null && upper < MIN_ANN_RECALL) {
     const text = `The index returns ${percent(recall.value)} of the exact nearest neighbours (at most ${percent(upper)}).`;
     const name = 'the index misses near neighbours';
     alarms.push({
@@ -142,7 +142,7 @@ function partAlarms(measurements: readonly LatestMeasurement[]): Alarm[] {
       alert: 'RecalldIndexRecallLow',
       text,
       value: recall.value,
-      threshold: LEAST_ANN_RECALL,
+      threshold: MIN_ANN_RECALL,
     });
   }
   return alarms;

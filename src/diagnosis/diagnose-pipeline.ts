@@ -234,10 +234,11 @@ async function observe(
   const good = reference?.finishedAt ?? new Date(onset.getTime() - DAY_MS);
   const interval: Interval = { pipeline: name, good, opened: onset };
   const { effects, key } = alarmedBy(name, facts.checks);
-  const [observedRun, live, store, annRecall, canary, deployments, observedDensity, topics, sentinels] =
+  const [observedRun, live, relevance, store, annRecall, canary, deployments, observedDensity, topics, sentinels] =
     await Promise.all([
       run === null ? null : observeRun(deps, run, around, key),
       observeLive(measurements, measured, interval),
+      observeRelevance(measurements, measured, interval),
       observeStore(measurements, measured, interval),
       observeRecall(measurements, measured, interval),
       observeCanary(measurements, measured, interval),
@@ -251,7 +252,7 @@ async function observe(
     alarmed: effects,
     run: observedRun,
     live,
-    relevance: observeRelevance(measured),
+    relevance,
     judge: observeJudge(measured, deployments),
     store,
     annRecall,

@@ -9,8 +9,8 @@ import {
   type Diagnosis,
   followAlarms,
   type Incident,
+  isFinal,
   isSaid,
-  isSettled,
   trendOf,
 } from './rules/incident.ts';
 import { topicIdsIn, withTopicNames } from './rules/topic-names.ts';
@@ -146,7 +146,7 @@ async function look(
         set course = $2::jsonb, severity = $3::text, looked_at = $4::timestamptz,
             settled_at = coalesce(settled_at, $5::timestamptz)
       where id = $1::bigint`,
-    [known.id, JSON.stringify(course), worstOf(course), at, isSettled(known.openedAt, at) ? at : null],
+    [known.id, JSON.stringify(course), worstOf(course), at, isFinal(known.openedAt, at) ? at : null],
   );
   if (!isSaid(known.last, diagnosis, trendOf(known.course, ringing))) return 'unchanged';
   await client.query(say, saidValues(known.id, diagnosis, at));

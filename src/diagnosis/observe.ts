@@ -6,6 +6,7 @@ import type { StoredDensityState, WatchTable } from '../density/watch-table.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import { failedShare, type GoldenRun } from '../golden/rules/run.ts';
 import { LIVE_DROP } from '../judging/measure-drop.ts';
+import { measuresOfScore } from '../judging/rules/judged-measures.ts';
 import { dropStates } from '../judging/rules/relevance-drop.ts';
 import { JUDGE_DRIFT } from '../judging/watch-judge.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
@@ -124,8 +125,31 @@ export async function observeLive(
   return { errors, empty };
 }
 
-/** What was said of judged live relevance while it can be trusted. */
-export function observeRelevance(latest: readonly LatestMeasurement[]): ObservedRelevance | null {
+const judgedScores = Object.values(measuresOfScore).map(([corrected]) => corrected);
+
+/**
+ * What was said of judged live relevance while it can be trusted: a fall below the weeks before, else a score below what it
+ * was before the alarm, as nDCG does not see an answer that no document holds, and weeks must have passed to tell a fall.
+ */
+export async function observeRelevance(
+  measurements: Pick<Measurements, 'series'>,
+  latest: readonly LatestMeasurement[],
+  interval: Interval,
+): Promise<ObservedRelevance | null> {
+  const drop = observeDrop(latest);
+  if (drop?.state === 'called' || drop?.state === 'confirmed') return drop;
+  for (const measure of judgedScores) {
+    const newest = freshly(latest, measure);
+    if (newest === null) continue;
+    const { value, ciLow, ciHigh, n } = newest;
+    const before = await valueBefore(measurements, measure, interval);
+    if (before !== null && (ciHigh ?? value) < before)
+      return { state: 'below', measure, value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n, before };
+  }
+  return drop;
+}
+
+function observeDrop(latest: readonly LatestMeasurement[]): ObservedRelevance | null {
   const newest = freshly(latest, LIVE_DROP);
   const state = dropStates.find((one) => one === newest?.details['state']);
   if (newest === null || state === undefined) return null;

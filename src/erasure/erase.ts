@@ -7,7 +7,7 @@ import { eraseGoldenQueries } from '../golden/sql/golden-origins.ts';
 import { parseRequest } from '../http/fields.ts';
 import { erasedQueryParams } from '../live/ingest-schema.ts';
 import { type ErasureReport, type ErasureSubject, eraseLive } from '../live/sql/erase-live.ts';
-import { inTransaction, takeTurn } from '../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { textHash, userIdHmac } from '../privacy/rules/keyed-hash.ts';
 
 /** Erasure by the ids that a service knows; what is stored are their hashes. */
@@ -20,7 +20,7 @@ export function createErasure(pool: Pool, hashKey: string): Pick<ErasureDeps, 'e
 
 export function erase(pool: Pool, subject: ErasureSubject, by: string, now: Date): Promise<ErasureReport> {
   return inTransaction(pool, async (client) => {
-    await takeTurn(client, 'erasure');
+    await lockInTransaction(client, 'erasure');
     const live = await eraseLive(client, subject, now);
     await eraseBaselineQueries(client, subject);
     const report = { ...live, goldenQueries: await eraseGoldenQueries(client, subject, now) };

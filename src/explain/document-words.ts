@@ -4,7 +4,7 @@ import type { VectorStore } from '../stores/vector-store.ts';
 
 const LONGEST = 140;
 /** More are not shown on a page. */
-const MOST_DOCUMENTS = 60;
+const MAX_DOCUMENTS = 60;
 
 /**
  * By id, of documents that the store has, or that were judged and read from it before. Of a document with several
@@ -16,7 +16,7 @@ export async function wordsOfDocuments(
   ids: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
-  const wanted = [...new Set(ids)].slice(0, MOST_DOCUMENTS);
+  const wanted = [...new Set(ids)].slice(0, MAX_DOCUMENTS);
   const words = new Map<string, string>();
   for (const [id, { content }] of await documents.seen(name, wanted)) words.set(id, firstWords(content));
   const left = wanted.filter((id) => !words.has(id));

@@ -21,8 +21,8 @@ export interface AskedQuestion {
 
 /** Asked for so many times k, and for so many at least, the retriever shows what lies below. */
 const DEEPER = 10;
-const LEAST_DEEP = 100;
-const MOST_CHANGES = 5;
+const MIN_DEEP = 100;
+const MAX_CHANGES = 5;
 
 /** The setting of an index that decides how much of it a search looks at. */
 const breadthOf: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ export async function lookForQuestion(
   { filters, hubs }: Pick<SeenQuestion, 'filters' | 'hubs'>,
   signal: AbortSignal,
 ): Promise<SeenQuestion> {
-  const deep = Math.max(DEEPER * k, LEAST_DEEP);
+  const deep = Math.max(DEEPER * k, MIN_DEEP);
   const request = { text, tags, k, withText: true };
   const first = await retriever.retrieve({ ...request, withStages: true }, signal);
   const asked = rankingOf(first);
@@ -195,7 +195,7 @@ export interface LookForDeps {
 
 /** Live queries that are looked at for hubs. */
 const HUBS_MS = 7 * DAY_MS;
-const MOST_QUERIES = 5000;
+const MAX_QUERIES = 5000;
 
 /** Documents that come back for far more questions than their share, with that share; none where few were asked. */
 export async function lookForHubs(
@@ -204,7 +204,7 @@ export async function lookForHubs(
   k: number,
 ): Promise<ReadonlyMap<string, number>> {
   const since = new Date(clock.now().getTime() - HUBS_MS);
-  const hubs = hubsOf(await returned.documents({ pipeline, since, k, most: MOST_QUERIES }, [])) ?? [];
+  const hubs = hubsOf(await returned.documents({ pipeline, since, k, most: MAX_QUERIES }, [])) ?? [];
   return new Map(hubs.map(({ id, share }) => [id, share]));
 }
 
@@ -231,7 +231,7 @@ export async function lookForDocuments(
       const since = [seenAt, last?.at ?? null].flatMap((at) => at ?? []).toSorted((a, b) => Number(b) - Number(a))[0];
       const isGone = stored !== null && !stored.has(id);
       const changes =
-        isGone && since !== undefined ? await deployments.list({ pipeline: name, since, limit: MOST_CHANGES }) : [];
+        isGone && since !== undefined ? await deployments.list({ pipeline: name, since, limit: MAX_CHANGES }) : [];
       return {
         id,
         isStored: stored?.has(id) ?? null,

@@ -30,7 +30,7 @@ export interface GoldenJobDeps extends AskBatchDeps {
 const DAY_SECONDS = 86_400;
 
 /** Most batches of one run that are asked at a time; what a retriever takes is bounded by its concurrency anyway. */
-const MOST_LANES = 16;
+const MAX_LANES = 16;
 
 export const runGoldenSetJob = defineJob({
   name: 'run-golden-set',
@@ -47,7 +47,7 @@ export const runGoldenSetJob = defineJob({
     const found = await findRunning(deps, runId);
     if (found === null) return;
     const { free, held } = await deps.batches.counts(runId);
-    const lanes = Math.min(free, found.run.settings.concurrency, MOST_LANES);
+    const lanes = Math.min(free, found.run.settings.concurrency, MAX_LANES);
     if (lanes <= 1 && held === 0) return endRun(deps, found, signal);
     for (let lane = 0; lane < lanes; lane += 1) await enqueueBatch(deps, runId, `${round}-${lane}`, 0);
   },

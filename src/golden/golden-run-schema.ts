@@ -13,7 +13,7 @@ import { runMeasures } from './rules/score-run.ts';
 import { comparedShape, metricsSchema, runStatusField, verdictField } from './run-summary-schema.ts';
 
 /** That of the config. */
-const LARGEST_CUTOFF = 1000;
+const MAX_CUTOFF = 1000;
 
 const outcomeField = z.enum(queryOutcomes);
 
@@ -140,7 +140,7 @@ export function changedQueryJson(changed: ChangedQuery) {
 function isMetricAtCutoff(text: string): boolean {
   try {
     const { measure, k } = parseMetricKey(text);
-    return runMeasures.includes(measure) && k !== null && k <= LARGEST_CUTOFF;
+    return runMeasures.includes(measure) && k !== null && k <= MAX_CUTOFF;
   } catch (error) {
     if (error instanceof RecalldError) return false;
     throw error;

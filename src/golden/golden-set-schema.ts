@@ -137,7 +137,7 @@ function wording(issue: z.core.$ZodIssue | undefined): string {
 }
 
 /** Most queries of one upload. */
-const MOST_QUERIES = 100_000;
+const MAX_QUERIES = 100_000;
 
 export const goldenSetVersionSchema = z.object({
   golden_set: z.string(),
@@ -180,13 +180,13 @@ export const newGoldenSetSchema = z.strictObject({
   queries: z
     .array(z.unknown())
     .min(1)
-    .max(MOST_QUERIES)
+    .max(MAX_QUERIES)
     .describe('As in the lines of a JSONL file.')
     .meta({
       wire: {
         type: 'array',
         minItems: 1,
-        maxItems: MOST_QUERIES,
+        maxItems: MAX_QUERIES,
         description: 'As in the lines of a JSONL file.',
         items: wireSchema(goldenLineSchema),
       },

@@ -70,7 +70,7 @@ function round(value: number): number {
 
 const by = ['pipeline'] as const;
 /** Fewer queries within the short window say nothing. */
-const LEAST_QUERIES = 20;
+const MIN_QUERIES = 20;
 
 export function objectivesGroup({ pipelines }: RuleSettings): RuleGroup {
   const objectives = pipelines.flatMap((pipeline) => pipeline.objectives.map((objective) => ({ pipeline, objective })));
@@ -171,6 +171,6 @@ function spending(pipeline: string, { slo, target }: Objective, { factor, short,
   return `(
   ${recorded(long)}${of} > ${limit}
   and on (pipeline) ${recorded(short)}${of} > ${limit}
-  and on (pipeline) ${increaseBy(by, 'recalld_queries_total', short, { pipeline })} >= ${LEAST_QUERIES}
+  and on (pipeline) ${increaseBy(by, 'recalld_queries_total', short, { pipeline })} >= ${MIN_QUERIES}
 )`;
 }

@@ -1,17 +1,14 @@
 /** Alerts on what a store holds against what it should hold. */
 import { type AlertRule, maxBy, type RuleGroup } from '../metrics/alert-rules.ts';
-import { OTHER_MODEL_SHARE, WRONG_SHARE } from './rules/index-signs.ts';
+import { WRONG_SHARE } from './rules/index-signs.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-function above(
-  measure: string,
-  share: number,
-): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor' | 'by' | 'dashboard' | 'severity'> {
+function above(measure: string): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor' | 'by' | 'dashboard' | 'severity'> {
   return {
     severity: 'warning',
-    expr: `${maxBy(pipeline, `recalld_index_${measure}_ratio_ci_low` as Parameters<typeof maxBy>[1], { segment: 'all' })} > ${share}`,
+    expr: `${maxBy(pipeline, `recalld_index_${measure}_ratio_ci_low` as Parameters<typeof maxBy>[1], { segment: 'all' })} > ${WRONG_SHARE}`,
     for: '0m',
     keepFiringFor: '30m',
     by: pipeline,
@@ -19,31 +16,31 @@ function above(
   };
 }
 
-/** By its lower bound, or by itself where fewer than 95 % came: then it is the longest wait, and the lag at least as long. */
+/** By its lower bound, or by itself where no upper bound is known: then it is the lower one. */
 const late = `(${maxBy(pipeline, 'recalld_index_lag_seconds_ci_low', { segment: 'all' })} or ${maxBy(pipeline, 'recalld_index_lag_seconds', { segment: 'all' })})`;
 
 const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldIndexMissing',
-    ...above('missing', WRONG_SHARE),
+    ...above('missing'),
     summary: `Documents are missing in the index of ${name}.`,
     description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of the documents that the manifest of ${name} names are not in its store.`,
   },
   {
     alert: 'RecalldIndexOrphaned',
-    ...above('orphaned', WRONG_SHARE),
+    ...above('orphaned'),
     summary: `The index of ${name} holds documents that it should no longer hold.`,
     description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of what the store of ${name} holds is not in its manifest, or deleted there.`,
   },
   {
     alert: 'RecalldIndexSuperseded',
-    ...above('superseded', WRONG_SHARE),
+    ...above('superseded'),
     summary: `Old versions of documents are live in the index of ${name}.`,
     description: `Of at least {{ $value | humanizePercentage }} (lower 95 % bound) of the documents of ${name}, chunks of more than one version are in the store.`,
   },
   {
     alert: 'RecalldIndexModelsMixed',
-    ...above('other_model', OTHER_MODEL_SHARE),
+    ...above('other_model'),
     summary: `The index of ${name} holds vectors of another model.`,
     description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of the stored vectors of ${name} are not those that its embedder makes of the stored texts.`,
   },

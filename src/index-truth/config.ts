@@ -72,7 +72,7 @@ export const indexSchema = z
       .max(1000)
       .default(8)
       .describe(
-        'Stored chunks an hour that are embedded again, to see whether another model made their vectors; 0: none.',
+        'Stored chunks an hour that are embedded again, to see whether another model made their vectors, and five times as many once it made one; 0: none.',
       ),
     embed_prefix: z
       .string()

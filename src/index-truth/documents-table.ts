@@ -2,6 +2,8 @@
 import type { Pool } from 'pg';
 import { inTransaction } from '../postgres/transaction.ts';
 import { binaryArray, columnsOf } from '../postgres/values.ts';
+import type { NamedDocument } from './rounds-table.ts';
+import type { Arrival } from './rules/lag.ts';
 import type { ManifestDocument } from './rules/manifest-line.ts';
 
 /** A document that should be in the store. */
@@ -262,13 +264,26 @@ export function createDocumentsTable(pool: Pool) {
       return rows;
     },
 
+    /** Documents of which a followed change has waited since `until` at the latest, those first that wait longest, and how many. */
+    async late(pipeline: string, until: Date, limit: number): Promise<LateDocuments> {
+      const { rows } = await pool.query<NamedDocument & { count: string }>(
+        `select id, segment, updated_at as "foundAt", count(*) over () as count from index_arrivals
+          where pipeline = $1::text and not is_over and updated_at <= $2::timestamptz
+          order by updated_at, id limit $3::integer`,
+        [pipeline, until, limit],
+      );
+      const documents = rows.map(({ id, segment, foundAt }) => ({ id, segment, foundAt }));
+      return { count: Number(rows[0]?.count ?? 0), documents };
+    },
+
     async looked(
       pipeline: string,
       looked: readonly (Waiting & { readonly isThere: boolean })[],
       at: Date,
     ): Promise<void> {
       await pool.query(
-        `update index_arrivals a set looked_at = $2::timestamptz, has_arrived = l.there, is_over = l.there
+        `update index_arrivals a set looked_at = $2::timestamptz, has_arrived = l.there, is_over = l.there,
+                absent_at = case when l.there then a.absent_at else $2::timestamptz end
            from unnest($3::text[], $4::timestamptz[], $5::boolean[]) as l (id, updated_at, there)
           where a.pipeline = $1::text and a.id = l.id and a.updated_at = l.updated_at and not a.is_over`,
         [pipeline, at, ...columnsOf(looked, [({ id }) => id, ({ updatedAt }) => updatedAt, ({ isThere }) => isThere])],
@@ -276,10 +291,11 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /** How long new versions since `from` took, or have taken so far. */
-    async arrivals(pipeline: string, from: Date): Promise<readonly Arrival[]> {
-      const { rows } = await pool.query<Arrival>(
+    async arrivals(pipeline: string, from: Date): Promise<readonly FollowedChange[]> {
+      const { rows } = await pool.query<FollowedChange>(
         `select segment, weight, has_arrived as "hasCome",
-                greatest(0, extract(epoch from looked_at - updated_at))::double precision as time
+                greatest(0, extract(epoch from coalesce(absent_at, updated_at) - updated_at))::double precision as after,
+                greatest(0, extract(epoch from looked_at - updated_at))::double precision as by
            from index_arrivals where pipeline = $1::text and updated_at >= $2::timestamptz`,
         [pipeline, from],
       );
@@ -302,10 +318,11 @@ export interface Waiting {
   readonly version: string | null;
 }
 
-export interface Arrival {
+export interface LateDocuments {
+  readonly count: number;
+  readonly documents: readonly NamedDocument[];
+}
+
+export interface FollowedChange extends Arrival {
   readonly segment: string | null;
-  readonly weight: number;
-  readonly hasCome: boolean;
-  /** Seconds. */
-  readonly time: number;
 }

@@ -5,16 +5,16 @@ import { inStore, type Look } from './look.ts';
 import { hasVersion } from './rules/versions.ts';
 
 /** Of those that wait, the ones that were looked for longest ago. */
-const MOST_LOOKED_FOR = 1000;
+const MAX_LOOKED_FOR = 1000;
 const DOCUMENTS_PER_CALL = 20;
 /** Chunks are read where the version matters, which costs a call for a few documents. */
-const MOST_VERSIONS = 200;
+const MAX_VERSIONS = 200;
 
 export async function followArrivals(look: Look): Promise<void> {
   const { deps, plan, guest, signal } = look;
-  const waiting = await deps.indexDocuments.waiting(plan.pipeline, MOST_LOOKED_FOR);
+  const waiting = await deps.indexDocuments.waiting(plan.pipeline, MAX_LOOKED_FOR);
   const fresh = waiting.filter(({ version }) => version === null);
-  const renewed = waiting.filter(({ version }) => version !== null).slice(0, MOST_VERSIONS);
+  const renewed = waiting.filter(({ version }) => version !== null).slice(0, MAX_VERSIONS);
   const looked: (Waiting & { readonly isThere: boolean })[] = [];
   const there = await inStore(
     look,

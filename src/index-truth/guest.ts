@@ -1,6 +1,6 @@
 /** Asks a store politely: at most so many calls a second, and none once it has slowed down. */
 import type { Clock } from '../clock.ts';
-import { createPace } from '../density/search-store.ts';
+import { createRateLimiter } from '../density/search-store.ts';
 import type { StoreOutcome } from '../stores/vector-store.ts';
 import { hasSlowedDown } from './rules/pace.ts';
 
@@ -28,7 +28,7 @@ export interface Guest {
 const KEPT_LATENCIES = 1000;
 
 export function createGuest(clock: Clock, callsPerSecond: number, signal: AbortSignal): Guest {
-  const pace = createPace(clock, callsPerSecond);
+  const pace = createRateLimiter(clock, callsPerSecond);
   const latencies = new Map<string, number[]>();
   return {
     turn: () => pace(signal),

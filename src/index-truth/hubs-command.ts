@@ -9,7 +9,7 @@ import { systemClock } from '../system-clock.ts';
 import { percent } from '../text/spelling.ts';
 import { DAY_MS } from '../time.ts';
 import { type HubsReport, readHubs } from './read-hubs.ts';
-import { type Hub, LEAST_QUESTIONS } from './rules/hubs.ts';
+import { type Hub, MIN_QUESTIONS } from './rules/hubs.ts';
 
 interface HubsOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -42,7 +42,7 @@ async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
   const report = await withCommandStore(settings, ({ returned }) =>
     withPipeline(settings, pipeline, async ({ store }): Promise<Told> => {
       const since = new Date(systemClock.now().getTime() - days * DAY_MS);
-      const window = { pipeline, since, k, most: MOST_QUERIES, chunks: options.chunks };
+      const window = { pipeline, since, k, most: MAX_QUERIES, chunks: options.chunks };
       const { hubs: certain, ...found } = await readHubs(returned, store, window, signal);
       if (certain === null) throw new RecalldError('usage', tooFew(found.questions, days));
       return { ...found, hubs: certain };
@@ -53,10 +53,10 @@ async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
 }
 
 /** Of a busy service these are of less than `--days`. */
-const MOST_QUERIES = 20_000;
+const MAX_QUERIES = 20_000;
 
 function tooFew(questions: number, days: number): string {
-  return `${questions} different questions were answered within ${days} days, and fewer than ${LEAST_QUESTIONS} tell nothing; look further back with --days, or run a golden set.`;
+  return `${questions} different questions were answered within ${days} days, and fewer than ${MIN_QUESTIONS} tell nothing; look further back with --days, or run a golden set.`;
 }
 
 function hubsJson({ questions, documents, hubs: found, dead, why }: Told, { pipeline, k }: HubsOptions) {

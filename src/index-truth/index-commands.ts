@@ -4,6 +4,7 @@ import { type CommandStore, commandSettings, withCommandStore, withPipeline } fr
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount } from '../cli/configured-command.ts';
 import { formatTable, printJson, printLine } from '../cli/output.ts';
+import { durationMs } from '../config/duration.ts';
 import { RecalldError } from '../errors.ts';
 import { gapWords } from '../measures/rules/measure-table.ts';
 import { shownMeasure } from '../measures/shown-measures.ts';
@@ -11,7 +12,7 @@ import { ALL_SEGMENT } from '../model.ts';
 import { systemClock } from '../system-clock.ts';
 import { checkIndex } from './check-index.ts';
 import { hubsCommand } from './hubs-command.ts';
-import { type IndexStanding, readIndexStanding } from './index-reads.ts';
+import { type IndexReads, type IndexStanding, readIndexStanding } from './index-reads.ts';
 import { indexStandingJson } from './index-routes.ts';
 import { createIndexPlans } from './plan.ts';
 import { findingWords } from './rules/finding-kinds.ts';
@@ -41,7 +42,8 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   const settings = commandSettings(options.config, signal);
   const { config, logger } = settings;
   assertConfiguredPipeline(config, options.pipeline);
-  if (config.pipelines.find(({ name }) => name === options.pipeline)?.index === undefined) {
+  const index = config.pipelines.find(({ name }) => name === options.pipeline)?.index;
+  if (index === undefined) {
     throw new RecalldError(
       'config_invalid',
       `Nobody says what the index of "${options.pipeline}" should hold; add \`index: {manifest: {kind: file, path: ...}}\` to the pipeline.`,
@@ -56,16 +58,20 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
       if (outcome === 'held') throw new RecalldError('store_unreachable', HELD);
       if (outcome === 'put_off') throw new RecalldError('store_unreachable', PUT_OFF);
     }
-    await show(store, options);
+    await show(store, [{ pipeline: options.pipeline, lateAfterMs: durationMs(index.late_after) }], options);
   });
 }
 
 const HELD = 'Another process looks into this index; --stored shows what it last found.';
 const PUT_OFF = 'The store failed or slowed down, and the round was put off; --stored shows what is known so far.';
 
-async function show(store: CommandStore, { pipeline, documents: most, json }: CheckOptions): Promise<void> {
+async function show(
+  store: CommandStore,
+  indexPlans: IndexReads['indexPlans'],
+  { pipeline, documents: most, json }: CheckOptions,
+): Promise<void> {
   const now = systemClock.now();
-  const standing = await readIndexStanding(store, pipeline, now, most);
+  const standing = await readIndexStanding({ ...store, indexPlans }, pipeline, now, most);
   if (json === true) printJson(indexStandingJson(pipeline, standing, now));
   else printStanding(standing);
 }

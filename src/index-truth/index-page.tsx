@@ -13,14 +13,15 @@ import { ALL_SEGMENT } from '../model.ts';
 import { percent } from '../text/spelling.ts';
 import type { FoundOfKind, IndexPageData } from './index-reads.ts';
 import { isTooOld } from './measure-index.ts';
-import type { FindingKind } from './rules/finding-kinds.ts';
+import type { NamedKind } from './rules/finding-kinds.ts';
 
-const headings: Readonly<Record<FindingKind, { readonly title: string; readonly lead: string }>> = {
+const headings: Readonly<Record<NamedKind, { readonly title: string; readonly lead: string }>> = {
   missing: { title: 'Missing', lead: 'In the manifest, and not in the store.' },
   unretrievable: { title: 'Not retrieved', lead: 'In the store, and not found by the start of their own text.' },
   orphaned: { title: 'Orphaned', lead: 'In the store, and not in the manifest, or deleted there.' },
   superseded: { title: 'Superseded', lead: 'Chunks of more than one version are live.' },
   other_model: { title: 'Of another model', lead: 'The embedder makes other vectors of the stored texts.' },
+  late: { title: 'Late', lead: 'Changes that are followed, and have waited for longer than late_after.' },
 };
 
 export function IndexPage({ frame, data }: { readonly frame: Frame; readonly data: IndexPageData }) {
@@ -171,7 +172,7 @@ function Hubs({
   );
 }
 
-const MOST_DEAD = 50;
+const MAX_DEAD = 50;
 
 function DeadChunks({ returned: { dead, why, questions } }: Pick<IndexPageData, 'returned'>) {
   if (dead === null) return <Empty why={why ?? 'Nothing was drawn.'} />;
@@ -185,38 +186,53 @@ function DeadChunks({ returned: { dead, why, questions } }: Pick<IndexPageData, 
       {ids.length === 0 ? null : (
         <details>
           <summary>
-            {ids.length > MOST_DEAD ? `The first ${MOST_DEAD} of ${count(ids.length)}` : 'Which they are'}
+            {ids.length > MAX_DEAD ? `The first ${MAX_DEAD} of ${count(ids.length)}` : 'Which they are'}
           </summary>
-          <pre>{ids.slice(0, MOST_DEAD).join('\n')}</pre>
+          <pre>{ids.slice(0, MAX_DEAD).join('\n')}</pre>
         </details>
       )}
     </>
   );
 }
 
+function Ids({ documents }: { readonly documents: readonly string[] }) {
+  return (
+    <details>
+      <summary>Ids to copy</summary>
+      <pre>{documents.join('\n')}</pre>
+    </details>
+  );
+}
+
 /** More would bury what changed. */
-const MOST_LEAKS = 50;
+const MAX_LEAKS = 50;
 
 function Leaks({ leaks, frame }: { readonly leaks: IndexPageData['leaks']; readonly frame: Frame }) {
-  const more = leaks.length > MOST_LEAKS ? ` The first ${MOST_LEAKS} are listed; the pages of the runs have more.` : '';
+  const more = leaks.length > MAX_LEAKS ? ` The first ${MAX_LEAKS} are listed; the pages of the runs have more.` : '';
   return (
     <Section
       id="leaked"
       title={`Leaked: ${count(leaks.length)}`}
       lead={`Forbidden documents that the latest golden runs brought, asked twice.${more}`}
     >
+      <Ids documents={[...new Set(leaks.slice(0, MAX_LEAKS).map(({ documentId }) => documentId))]} />
       <Table
         caption="Leaked"
-        columns={[{ title: 'Document' }, { title: 'Query' }, { title: 'Rank', isNumber: true }, { title: 'Run (UTC)' }]}
-        rows={leaks.slice(0, MOST_LEAKS).map(({ documentId, queryId, rank, runId, goldenSet, at }) => ({
+        columns={[
+          { title: 'Document' },
+          { title: 'Query' },
+          { title: 'Rank', isNumber: true },
+          { title: 'Since (UTC)' },
+          { title: 'Run' },
+        ]}
+        rows={leaks.slice(0, MAX_LEAKS).map(({ documentId, queryId, rank, runId, goldenSet, since }) => ({
           key: `${runId} ${queryId} ${documentId}`,
           cells: [
             <code class="document">{documentId}</code>,
             <a href={within(frame.range, runQueryPath(runId, queryId))}>{queryId}</a>,
             count(rank),
-            <a href={within(frame.range, runPath(runId))}>
-              {goldenSet}, <Instant at={at} />
-            </a>,
+            <Instant at={since} />,
+            <a href={within(frame.range, runPath(runId))}>{goldenSet}</a>,
           ],
         }))}
       />
@@ -229,10 +245,7 @@ function Found({ found: { kind, count: known, documents } }: { readonly found: F
   const more = known > documents.length ? ` The first ${count(documents.length)} are listed.` : '';
   return (
     <Section id={kind} title={`${title}: ${count(known)}`} lead={`${lead}${more}`}>
-      <details>
-        <summary>Ids to copy</summary>
-        <pre>{documents.map(({ id }) => id).join('\n')}</pre>
-      </details>
+      <Ids documents={documents.map(({ id }) => id)} />
       <Table
         caption={title}
         isCompact

@@ -3,21 +3,24 @@ import type { Clock } from '../clock.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
 import type { ForbiddenResult } from '../golden/rules/forbidden.ts';
+import type { GoldenRun } from '../golden/rules/run.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 import { DAY_MS } from '../time.ts';
+import type { DocumentsTable } from './documents-table.ts';
 import { indexMeasureNames } from './measure-index.ts';
+import type { IndexPlan } from './plan.ts';
 import { type HubsReport, readHubs } from './read-hubs.ts';
 import type { ReturnedReads } from './returned-documents.ts';
-import type { Finding, RoundsTable } from './rounds-table.ts';
-import { type FindingKind, findingKinds } from './rules/finding-kinds.ts';
+import type { NamedDocument, RoundsTable } from './rounds-table.ts';
+import { findingKinds, type NamedKind } from './rules/finding-kinds.ts';
 
 export interface FoundOfKind {
-  readonly kind: FindingKind;
+  readonly kind: NamedKind;
   readonly count: number;
   /** Those that were found first. */
-  readonly documents: readonly Finding[];
+  readonly documents: readonly NamedDocument[];
 }
 
 export interface IndexStanding {
@@ -31,11 +34,13 @@ export interface IndexStanding {
 
 export interface IndexReads {
   readonly indexRounds: Pick<RoundsTable, 'standings' | 'countFindings' | 'findings'>;
+  readonly indexDocuments: Pick<DocumentsTable, 'late'>;
+  readonly indexPlans: readonly Pick<IndexPlan, 'pipeline' | 'lateAfterMs'>[];
   readonly measurements: Pick<Measurements, 'latest'>;
 }
 
 export async function readIndexStanding(
-  { indexRounds, measurements }: IndexReads,
+  { indexRounds, indexDocuments, indexPlans, measurements }: IndexReads,
   pipeline: string,
   now: Date,
   most: number,
@@ -46,6 +51,11 @@ export async function readIndexStanding(
   for (const kind of findingKinds) {
     const documents = await indexRounds.findings(pipeline, kind, most);
     found.push({ kind, count: counts.get(kind)?.count ?? 0, documents });
+  }
+  const plan = indexPlans.find((one) => one.pipeline === pipeline);
+  if (plan !== undefined) {
+    const until = new Date(now.getTime() - plan.lateAfterMs);
+    found.push({ kind: 'late', ...(await indexDocuments.late(pipeline, until, most)) });
   }
   const latest = await measurements.latest(now);
   return {
@@ -76,11 +86,11 @@ export interface IndexPageData extends IndexStanding {
 export interface Leak extends ForbiddenResult {
   readonly goldenSet: string;
   readonly runId: string;
-  readonly at: Date;
+  /** End of the first of the runs in a row that brought it. */
+  readonly since: Date;
 }
 
-export interface IndexPageDeps {
-  readonly indexRounds: IndexReads['indexRounds'];
+export interface IndexPageDeps extends IndexReads {
   readonly measurements: Pick<Measurements, 'latest' | 'series'>;
   readonly deployments: Deployments;
   readonly runs: GoldenRuns;
@@ -100,13 +110,14 @@ const DRAWN_CHUNKS = 1000;
 const DRAW_LIMIT_MS = 30_000;
 
 export async function readIndexPage(
-  { indexRounds, measurements, deployments, runs, returned, clock, storeOf }: IndexPageDeps,
+  deps: IndexPageDeps,
   pipeline: string,
   isIndexed: boolean,
   isDrawn: boolean,
 ): Promise<IndexPageData> {
+  const { deployments, runs, returned, clock, storeOf } = deps;
   const now = clock.now();
-  const standing = await readIndexStanding({ indexRounds, measurements }, pipeline, now, LISTED_DOCUMENTS);
+  const standing = await readIndexStanding(deps, pipeline, now, LISTED_DOCUMENTS);
   const latest = await deployments.list({ pipeline, limit: LISTED_DEPLOYMENTS });
   const window = { pipeline, since: new Date(now.getTime() - HUBS_MS), ...looked, chunks: isDrawn ? DRAWN_CHUNKS : 0 };
   return {
@@ -128,15 +139,35 @@ const RUNS_LOOKED_THROUGH = 50;
 async function readLeaks(runs: IndexPageDeps['runs'], pipeline: string): Promise<Leak[]> {
   const recent = await runs.list({ pipeline, limit: RUNS_LOOKED_THROUGH });
   const asked = recent.filter(({ forbidden }) => forbidden !== null);
-  const latest = asked.filter(
-    ({ goldenSet }, place) => asked.findIndex((run) => run.goldenSet === goldenSet) === place,
-  );
   const leaks: Leak[] = [];
-  for (const { id: runId, goldenSet, finishedAt, startedAt } of latest) {
-    for (const result of await runs.forbidden(runId))
-      leaks.push({ ...result, goldenSet, runId, at: finishedAt ?? startedAt });
-  }
+  for (const goldenSet of new Set(asked.map((run) => run.goldenSet)))
+    leaks.push(
+      ...(await leaksOf(
+        runs,
+        asked.filter((run) => run.goldenSet === goldenSet),
+      )),
+    );
   return leaks;
+}
+
+/** @param ended of one golden set, the latest first */
+async function leaksOf(runs: IndexPageDeps['runs'], ended: readonly GoldenRun[]): Promise<Leak[]> {
+  let leaks: readonly Leak[] = [];
+  let still = new Set<string>();
+  for (const [place, { id, goldenSet, finishedAt, startedAt }] of ended.entries()) {
+    const results = await runs.forbidden(id);
+    const since = finishedAt ?? startedAt;
+    if (place === 0) leaks = results.map((result) => ({ ...result, goldenSet, runId: id, since }));
+    const brought = new Set(results.map(keyOf));
+    still = place === 0 ? brought : new Set([...still].filter((key) => brought.has(key)));
+    if (still.size === 0) break;
+    leaks = leaks.map((leak) => (still.has(keyOf(leak)) ? { ...leak, since } : leak));
+  }
+  return [...leaks];
+}
+
+function keyOf({ queryId, documentId }: ForbiddenResult): string {
+  return JSON.stringify([queryId, documentId]);
 }
 
 function placeOf({ measure }: LatestMeasurement): number {

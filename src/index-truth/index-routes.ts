@@ -9,7 +9,7 @@ import { limitField } from '../http/paging.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import { type IndexReads, type IndexStanding, readIndexStanding } from './index-reads.ts';
 import { isTooOld } from './measure-index.ts';
-import { findingKinds } from './rules/finding-kinds.ts';
+import { namedKinds } from './rules/finding-kinds.ts';
 
 const bounded = z.number().nullable();
 
@@ -31,12 +31,14 @@ const indexStandingSchema = z.object({
   found: z
     .array(
       z.object({
-        kind: z.enum(findingKinds),
+        kind: z.enum(namedKinds),
         count: z.int(),
         documents: z.array(z.object({ id: z.string(), segment: z.string().nullable(), since: z.iso.datetime() })),
       }),
     )
-    .describe('Wrong documents that are known by their ids, those first that were found first.'),
+    .describe(
+      'Wrong documents that are known by their ids, and those of which a change that is followed waits for longer than late_after, the oldest first.',
+    ),
 });
 
 const indexQuery = z.strictObject({
@@ -57,10 +59,9 @@ export const indexEndpoints: readonly Endpoint[] = [
   },
 ];
 
-export interface IndexRoutesDeps {
+export interface IndexRoutesDeps extends IndexReads {
   readonly authentication: AuthenticationSettings;
   readonly clock: Clock;
-  readonly indexRounds: IndexReads['indexRounds'];
   readonly measurements: Pick<Measurements, 'latest' | 'series'>;
   /** @throws RecalldError pipeline_unknown */
   assertPipeline(name: string): void;

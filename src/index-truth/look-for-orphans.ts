@@ -5,6 +5,7 @@
 import { HOUR_MS } from '../time.ts';
 import { PutOff } from './guest.ts';
 import { IDS_PER_CALL, inStore, LOOKED_AT_AGAIN, type Look, settledUntil } from './look.ts';
+import { tallied } from './rounds-table.ts';
 import { lookTwice } from './rules/looks.ts';
 
 interface ListPosition {
@@ -49,7 +50,7 @@ async function meetAll(look: Look): Promise<void> {
     const strangers = await strangersOf(look, ids);
     const suspects = new Map(strangers.map((id) => [id, 1]));
     const position = page.next === null ? null : ({ from: page.next } satisfies ListPosition);
-    await save({ suspects, counted: [{ kind: 'orphaned', segment: '', n: ids.length, found: 0 }], position });
+    await save({ suspects, counted: await metOf(look, ids), position });
     if (page.next === null) return;
     from = page.next;
   }
@@ -75,9 +76,18 @@ async function meetSome(look: Look): Promise<void> {
   });
   await save({
     suspects: met,
-    counted: [{ kind: 'orphaned', segment: '', n: drawn.length, found: 0 }],
+    counted: await metOf(look, drawn),
     position: null,
   });
+}
+
+/** What was met, by the segments that the manifest last gave; ids that it never named have none. */
+async function metOf({ deps, plan }: Look, ids: readonly string[]): Promise<ReturnType<typeof tallied>> {
+  const segments = await deps.indexDocuments.segmentsOf(plan.pipeline, ids);
+  return tallied(
+    'orphaned',
+    ids.map((id) => ({ segment: segments.get(id) ?? null, n: 1, found: 0 })),
+  );
 }
 
 async function strangersOf(look: Look, ids: readonly string[]): Promise<readonly string[]> {
@@ -101,11 +111,16 @@ export async function confirmOrphans(look: Look): Promise<void> {
     if (suspects.length === 0) return;
     const ids = suspects.map(({ id }) => id);
     const orphans = await orphansAmong(look, ids);
-    const found = suspects.reduce((sum, { id, times }) => sum + (orphans.has(id) ? times : 0), 0);
-    const named = ids.map((id) => ({ id, segment: null, isWrong: orphans.has(id) }));
+    const segments = await deps.indexDocuments.segmentsOf(plan.pipeline, ids);
+    const named = ids.map((id) => ({ id, segment: segments.get(id) ?? null, isWrong: orphans.has(id) }));
+    const found = suspects.map(({ id, times }) => ({
+      segment: segments.get(id) ?? null,
+      n: 0,
+      found: orphans.has(id) ? times : 0,
+    }));
     await save({
       looked: [{ kind: 'orphaned', documents: named, uncounted: true }],
-      counted: [{ kind: 'orphaned', segment: '', n: 0, found }],
+      counted: tallied('orphaned', found),
       cleared: ids,
       position: null,
     });

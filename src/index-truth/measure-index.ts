@@ -2,13 +2,13 @@
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { ageSeconds, type MeasurementOutcome, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import { survivalQuantile } from '../stats/survival.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
-import type { Arrival } from './documents-table.ts';
+import type { FollowedChange } from './documents-table.ts';
 import type { IndexDeps, IndexPlan } from './plan.ts';
 import type { Phase, Round } from './rounds-table.ts';
 import { type FindingKind, findingKinds } from './rules/finding-kinds.ts';
 import type { ArrivalLag, WrongShare } from './rules/index-signs.ts';
+import { type Arrival, lagOf } from './rules/lag.ts';
 import { bySegments, shareOf, type Tally } from './rules/looks.ts';
 
 export const INDEX_LAG = 'index_lag_seconds';
@@ -43,7 +43,7 @@ export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>
 };
 
 /** Fewer new versions in a day say nothing of the 95th percentile. */
-const LEAST_ARRIVALS = 20;
+const MIN_ARRIVALS = 20;
 
 /** @param all whether every document was looked at */
 export async function measureIndex(
@@ -78,15 +78,15 @@ export async function measureIndex(
       outcomes.push({ kind: 'value', ...frame, measure, segment, ...share, details });
     }
   }
-  outcomes.push(...lagOf(await documents.arrivals(pipeline, dayAgo), maxSegments, plan.lateAfterMs, frame));
+  outcomes.push(...lagsOf(await documents.arrivals(pipeline, dayAgo), maxSegments, plan.lateAfterMs, frame));
   await measurements.record(outcomes);
 }
 
 type Frame = Pick<MeasurementOutcome, 'pipeline' | 'windowStart' | 'windowEnd' | 'measuredAt'>;
 
 /** By segment, where a day brought enough. */
-function lagOf(
-  arrivals: readonly Arrival[],
+function lagsOf(
+  arrivals: readonly FollowedChange[],
   maxSegments: number,
   lateAfterMs: number,
   frame: Frame,
@@ -101,7 +101,7 @@ function lagOf(
       if (segment === ALL_SEGMENT) return true;
       return segment === 'other' ? one.segment !== null && !kept.includes(one.segment) : one.segment === segment;
     });
-    if (own.length < LEAST_ARRIVALS) return segment === ALL_SEGMENT ? tooFew(frame) : [];
+    if (own.length < MIN_ARRIVALS) return segment === ALL_SEGMENT ? tooFew(frame) : [];
     const about = { ...frame, segment, lateAfterMs };
     return [lag(own, 0.95, { ...about, measure: INDEX_LAG }), lag(own, 0.5, { ...about, measure: INDEX_LAG_MEDIAN })];
   });
@@ -118,7 +118,6 @@ function tooFew(frame: Frame): MeasurementOutcome[] {
   }));
 }
 
-/** Where too few have arrived to know it, it is at least as long as the longest wait, and has no upper bound. */
 function lag(
   arrivals: readonly Arrival[],
   share: number,
@@ -127,19 +126,17 @@ function lag(
     ...about
   }: Frame & { readonly measure: string; readonly segment: string; readonly lateAfterMs: number },
 ): MeasurementOutcome {
-  const { value, low, high } = survivalQuantile(arrivals, share, 0.95);
-  const longest = Math.max(...arrivals.map(({ time }) => time));
+  const { value, bounds } = lagOf(arrivals, share);
   const waiting = arrivals.filter(({ hasCome }) => !hasCome).length;
-  const bounds =
-    value === null || high === null || low === null ? { ciLow: null, ciHigh: null } : { ciLow: low, ciHigh: high };
   return {
     kind: 'value',
     ...about,
-    value: value ?? longest,
-    ...bounds,
-    ciMethod: bounds.ciLow === null ? null : 'brookmeyer-crowley',
+    value,
+    ciLow: bounds?.low ?? null,
+    ciHigh: bounds?.high ?? null,
+    ciMethod: bounds === null ? null : 'brookmeyer-crowley',
     n: arrivals.length,
-    details: { is_at_least: value === null, waiting, late_after_seconds: lateAfterMs / 1000 },
+    details: { is_at_least: bounds === null, waiting, late_after_seconds: lateAfterMs / 1000 },
   };
 }
 

@@ -12,7 +12,7 @@ interface ReadPosition {
 }
 
 /** New versions that are waited for, of each reading. */
-const MOST_ARRIVALS = 200;
+const MAX_ARRIVALS = 200;
 
 /**
  * @param keep stores where reading stands
@@ -51,7 +51,7 @@ export async function readManifest(
   const change = await documents.accept(pipeline, {
     read,
     before: round.readAt,
-    mostArrivals: MOST_ARRIVALS,
+    mostArrivals: MAX_ARRIVALS,
     tellsVersions,
   });
   await rounds.manifestRead(pipeline, read, change.documents);

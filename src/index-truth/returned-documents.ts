@@ -12,7 +12,7 @@ export interface ReturnedWindow {
 }
 
 /** More would be no hubs. */
-const MOST_DOCUMENTS = 200;
+const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;
 
 export type ReturnedReads = ReturnType<typeof createReturnedReads>;
@@ -62,7 +62,7 @@ export function createReturnedReads(pool: pg.Pool) {
                 (select count(*)::integer from counted) as documents,
                 (select coalesce(sum(questions), 0)::integer from counted) as places,
                 (select coalesce(json_agg(most), '[]')
-                   from (select * from counted order by questions desc, id limit ${MOST_DOCUMENTS}) most) as top,
+                   from (select * from counted order by questions desc, id limit ${MAX_DOCUMENTS}) most) as top,
                 array(select id from counted where id = any($4::text[])) as back`,
         [pipeline, since, k, ids, most],
       );

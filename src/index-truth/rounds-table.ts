@@ -36,6 +36,26 @@ export interface LookedAt {
   readonly isWrong: boolean;
 }
 
+/** A tally of a segment; under an empty name of what has none. */
+interface Counted extends Tally {
+  readonly kind: FindingKind;
+  readonly segment: string;
+}
+
+/** Sums tallies by segment. */
+export function tallied(
+  kind: FindingKind,
+  counts: readonly (Tally & { readonly segment: string | null })[],
+): Counted[] {
+  const bySegment = new Map<string, Counted>();
+  for (const { segment, n, found } of counts) {
+    const name = segment ?? '';
+    const sum = bySegment.get(name) ?? { kind, segment: name, n: 0, found: 0 };
+    bySegment.set(name, { ...sum, n: sum.n + n, found: sum.found + found });
+  }
+  return [...bySegment.values()];
+}
+
 /** What a step of a round came to; it is stored as a whole. */
 export interface Step {
   /** What was looked at, and for what; `uncounted`, where it was not drawn at random. */
@@ -45,7 +65,7 @@ export interface Step {
     readonly uncounted?: true;
   }[];
   /** Counted beside them, of a measure whose documents are known later or not at all. */
-  readonly counted?: readonly ({ readonly kind: FindingKind; readonly segment: string } & Tally)[];
+  readonly counted?: readonly Counted[];
   /** Ids in the store that the manifest did not know, and how often. */
   readonly suspects?: ReadonlyMap<string, number>;
   readonly cleared?: readonly string[];
@@ -127,14 +147,13 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /** Of all pipelines: when a round last ended, and how many documents the manifest names. */
+    /** Of all pipelines: when a round last ended, when the manifest was last read, and how many documents it names. */
     async standings(): Promise<readonly Standing[]> {
-      const { rows } = await pool.query<{ pipeline: string; last_end: Date | null; documents: string | null }>(
-        'select pipeline, last_end, documents from index_rounds',
+      const { rows } = await pool.query<Omit<Standing, 'documents'> & { documents: string | null }>(
+        'select pipeline, last_end as "endedAt", read_at as "readAt", documents from index_rounds',
       );
-      return rows.map(({ pipeline, last_end: endedAt, documents }) => ({
-        pipeline,
-        endedAt,
+      return rows.map(({ documents, ...standing }) => ({
+        ...standing,
         documents: documents === null ? null : Number(documents),
       }));
     },
@@ -198,18 +217,18 @@ export function createRoundsTable(pool: Pool) {
       return rows[0]?.round ?? null;
     },
 
-    /** What was last seen before this round began and should have been seen again in it. */
-    async forgetUnseen({ pipeline, startedAt }: Round, kind: FindingKind): Promise<void> {
+    /** What was last seen before that. */
+    async forgetUnseen(pipeline: string, kind: FindingKind, before: Date): Promise<void> {
       await pool.query(
         'delete from index_findings where pipeline = $1::text and kind = $2::text and seen_at < $3::timestamptz',
-        [pipeline, kind, startedAt],
+        [pipeline, kind, before],
       );
     },
 
     /** Documents with which something is wrong, those first that were found first. */
-    async findings(pipeline: string, kind: FindingKind, limit: number): Promise<readonly Finding[]> {
-      const { rows } = await pool.query<Finding>(
-        `select id, segment, found_at as "foundAt", seen_at as "seenAt" from index_findings
+    async findings(pipeline: string, kind: FindingKind, limit: number): Promise<readonly NamedDocument[]> {
+      const { rows } = await pool.query<NamedDocument>(
+        `select id, segment, found_at as "foundAt" from index_findings
           where pipeline = $1::text and kind = $2::text order by found_at, id limit $3::integer`,
         [pipeline, kind, limit],
       );
@@ -240,14 +259,15 @@ export function createRoundsTable(pool: Pool) {
 export interface Standing {
   readonly pipeline: string;
   readonly endedAt: Date | null;
+  readonly readAt: Date | null;
   readonly documents: number | null;
 }
 
-export interface Finding {
+/** With which something is wrong, and since when. */
+export interface NamedDocument {
   readonly id: string;
   readonly segment: string | null;
   readonly foundAt: Date;
-  readonly seenAt: Date;
 }
 
 function roundOf(pipeline: string, row: RoundRow): Round {
@@ -280,25 +300,19 @@ async function keepFindings(
   );
 }
 
-function talliesOf({
-  kind,
-  documents,
-  uncounted,
-}: NonNullable<Step['looked']>[number]): ({ kind: FindingKind; segment: string } & Tally)[] {
+function talliesOf({ kind, documents, uncounted }: NonNullable<Step['looked']>[number]): Counted[] {
   if (uncounted) return [];
-  const bySegment = new Map<string, { n: number; found: number }>();
-  for (const { segment, isWrong } of documents) {
-    const tally = bySegment.get(segment ?? '') ?? { n: 0, found: 0 };
-    bySegment.set(segment ?? '', { n: tally.n + 1, found: tally.found + (isWrong ? 1 : 0) });
-  }
-  return [...bySegment].map(([segment, tally]) => ({ kind, segment, ...tally }));
+  return tallied(
+    kind,
+    documents.map(({ segment, isWrong }) => ({ segment, n: 1, found: isWrong ? 1 : 0 })),
+  );
 }
 
 async function addTallies(
   client: PoolClient,
   pipeline: string,
   round: Date,
-  tallies: readonly ({ readonly kind: FindingKind; readonly segment: string } & Tally)[],
+  tallies: readonly Counted[],
 ): Promise<void> {
   for (const { kind, segment, n, found } of tallies) {
     await client.query(

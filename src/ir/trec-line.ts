@@ -78,7 +78,7 @@ const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** e
 /** An integer of so many digits is exact in a double. */
 const EXACT_DIGITS = 15;
 /** Digits behind those: then their integer is exact as well. */
-const MOST_MORE_DIGITS = 7;
+const MAX_MORE_DIGITS = 7;
 const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
 /**
@@ -112,7 +112,7 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
     }
   }
   const decimals = pointAt === -1 ? 0 : end - 1 - pointAt;
-  if (i === end && hasDigits && decimals < POWERS_OF_TEN.length && digits <= EXACT_DIGITS + MOST_MORE_DIGITS) {
+  if (i === end && hasDigits && decimals < POWERS_OF_TEN.length && digits <= EXACT_DIGITS + MAX_MORE_DIGITS) {
     const scale = POWERS_OF_TEN[decimals] ?? 1;
     const value =
       digits <= EXACT_DIGITS

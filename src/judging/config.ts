@@ -44,6 +44,12 @@ export const judgedSchema = z
       .max(1)
       .default(0.1)
       .describe('Share of the drawn queries that people are asked to grade as well; all of them without a judge.'),
+    second_share: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.2)
+      .describe('Share of the queries for people that a second person is asked to grade too, unseen.'),
     least_agreement: z
       .number()
       .min(0)

@@ -9,7 +9,7 @@ import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
 /** By then users have said whether they were unhappy, and the minute has its closing rate. */
 const SETTLED_MS = 30 * MINUTE_MS;
 /** Rounds are made by an hourly job, which may be early by what it was late before. */
-export const LEAST_ROUND_MS = 50 * MINUTE_MS;
+export const MIN_ROUND_MS = 50 * MINUTE_MS;
 /** Failed and empty queries cost nothing, and so many of a round tell enough of them. */
 const KNOWN_PER_ROUND = 200;
 /** To what a shadow brings where users got nothing no list is graded before: so many of them for each query with a list. */
@@ -76,7 +76,7 @@ function drawSome(
   expected: number,
   besideShadows: Readonly<Record<QueryOutcome, number>>,
 ): DrawnQuery[] {
-  const { pipeline, peopleShare, segmentKeys } = plan;
+  const { pipeline, peopleShare, secondShare, segmentKeys } = plan;
   const chances = drawingProbabilities(
     queries.map(({ probability, segments, isSuspect }) => ({
       standsFor: 1 / probability,
@@ -94,6 +94,7 @@ function drawSome(
     const peopleDraw = judgeDraw(pipeline, sessionHash, 'people');
     const isForPeople = peopleDraw < peopleShare;
     const shadowProbability = draw < besideChance ? probability * besideChance : null;
-    return [{ ...drawn, drawnProbability: probability * chance, shadowProbability, peopleDraw, isForPeople }];
+    const isForTwo = isForPeople && judgeDraw(pipeline, sessionHash, 'second') < secondShare;
+    return [{ ...drawn, drawnProbability: probability * chance, shadowProbability, peopleDraw, isForPeople, isForTwo }];
   });
 }

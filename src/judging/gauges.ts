@@ -4,7 +4,7 @@ import type { LatestMeasurement } from '../measures/measurements.ts';
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import { LIVE_DROP } from './measure-drop.ts';
-import { JUDGE_AGREEMENT, JUDGED_QUERIES } from './measure-judged.ts';
+import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT } from './measure-judged.ts';
 import type { JudgingPlan } from './plan.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
 import { dropStates } from './rules/relevance-drop.ts';
@@ -14,6 +14,7 @@ const scores: ReadonlySet<string> = new Set([
   ...Object.values(measuresOfScore).flat(),
   LIVE_DROP,
   JUDGE_AGREEMENT,
+  PEOPLE_AGREEMENT,
   JUDGE_DRIFT,
 ]);
 
@@ -61,6 +62,9 @@ function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): bool
 /** What is exported beside the value of a measure. */
 const besideOf: Readonly<Record<string, (one: LatestMeasurement, leastAgreement: number) => GaugeSample[]>> = {
   [JUDGE_AGREEMENT]: agreementSamples,
+  [PEOPLE_AGREEMENT]: ({ pipeline, newest }) => [
+    sample('recalld_people_agreement_sessions', { pipeline }, Number(newest?.details['sessions'] ?? 0)),
+  ],
   [JUDGE_DRIFT]: panelSamples,
   [LIVE_DROP]: dropSamples,
 };
@@ -101,6 +105,7 @@ function countSamples(one: LatestMeasurement, now: Date): GaugeSample[] {
     last,
     sample('recalld_live_judged_queries', { pipeline, judge: 'model' }, count('model')),
     sample('recalld_live_judged_queries', { pipeline, judge: 'person' }, count('person')),
+    sample('recalld_live_judged_queries', { pipeline, judge: 'second' }, count('second')),
     sample('recalld_live_judged_open_queries', { pipeline }, count('open')),
     sample('recalld_live_judged_people_sessions', { pipeline }, count('people_sessions')),
   ];

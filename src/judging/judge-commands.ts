@@ -1,7 +1,7 @@
 /** `recalld judge`: how live traffic is judged, a round of it now, and the part of people. */
 
-import { type Command } from 'commander';
-import { commandUser } from '../access/audit-log.ts';
+import { type Command, Option } from 'commander';
+import { commandUser, userName } from '../access/audit-log.ts';
 import {
   type CommandSettings,
   type CommandStore,
@@ -20,17 +20,22 @@ import { systemClock } from '../system-clock.ts';
 import { signed } from '../text/spelling.ts';
 import { isCorrected } from './gauges.ts';
 import { judgePipeline } from './judge-live-traffic.ts';
-import { JUDGE_AGREEMENT, JUDGED_QUERIES } from './measure-judged.ts';
+import { JUDGE_AGREEMENT, JUDGED_QUERIES, PEOPLE_AGREEMENT, recordedAgreement } from './measure-judged.ts';
 import { createJudgingPlans } from './plan.ts';
 import { readGrades, reviewLine } from './review-lines.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
+import { type Agreement, agreementWords } from './rules/weighted-kappa.ts';
 import { JUDGE_DRIFT } from './watch-judge.ts';
 
 interface JudgeOptions extends ConfiguredOptions {
   readonly pipeline: string;
 }
 
-interface ReviewOptions extends JudgeOptions {
+interface PersonOptions extends JudgeOptions {
+  readonly person: string;
+}
+
+interface ReviewOptions extends PersonOptions {
   readonly out: string;
   readonly queries: number;
   readonly force: boolean;
@@ -41,6 +46,19 @@ function judgeSubcommand(name: string, description: string, example: string): Co
     '--pipeline <name>',
     'pipeline whose config has `judged`',
   );
+}
+
+/** Where two are to grade a query, they are told apart by it. */
+function personOption(): Option {
+  return new Option('--person <name>', 'who grades, so that two are told apart').default(
+    userName(),
+    'the user of this system',
+  );
+}
+
+function importCommand({ out, pipeline, person }: ReviewOptions): string {
+  const by = person === userName() ? '' : ` --person ${JSON.stringify(person)}`;
+  return `recalld judge import ${out} --pipeline ${pipeline}${by}`;
 }
 
 export function judgeCommand(command: Command, signal: AbortSignal): Command {
@@ -66,18 +84,17 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
     )
       .requiredOption('--out <file>', 'file to write, a line of JSON for each query')
       .option('--queries <n>', 'at most so many', parseCount, 20)
+      .addOption(personOption())
       .option('--force', 'replace the file if it is there', false)
       .action((options: ReviewOptions) =>
         withJudged(options, signal, async ({ store }) => {
-          const { pipeline, out, queries, force } = options;
-          const next = await store.reviews.next(pipeline, queries);
+          const { pipeline, out, queries, force, person } = options;
+          const next = await store.reviews.next(pipeline, person, queries);
           await writeText(out, next.map((one) => `${reviewLine(one)}\n`).join(''), force);
           if (options.json === true) printJson({ file: out, queries: next.length });
           else if (next.length === 0) printLine('There is nothing to grade now.');
           else
-            printLine(
-              `${next.length} queries; set each grade in ${out} from 0 to 3, then: recalld judge import ${out} --pipeline ${pipeline}`,
-            );
+            printLine(`${next.length} queries; set each grade in ${out} from 0 to 3, then: ${importCommand(options)}`);
         }),
       ),
   );
@@ -88,10 +105,12 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
       'recalld judge import review.jsonl --pipeline support-docs',
     )
       .argument('<file>', 'file with grades')
-      .action((file: string, options: JudgeOptions) =>
+      .addOption(personOption())
+      .action((file: string, options: PersonOptions) =>
         withJudged(options, signal, async ({ store }) => {
           const grades = readGrades(await readText(file), file);
-          const known = await store.judged.recordPeople(options.pipeline, grades, commandUser(), systemClock.now());
+          const grader = { by: commandUser(), person: options.person };
+          const known = await store.judged.recordPeople(options.pipeline, grades, grader, systemClock.now());
           const accepted = known.filter(Boolean).length;
           const rejected = known.length - accepted;
           if (options.json === true) printJson({ accepted, rejected });
@@ -165,24 +184,28 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
       const newest = newestOf(measure);
       return newest === null ? [] : [{ ...newest, measure, k: Number(newest.details['k']) }];
     });
-  const agreement = newestOf(JUDGE_AGREEMENT);
+  const agreement = recordedAgreement(latest, pipeline, JUDGE_AGREEMENT);
+  const peopleAgreement = recordedAgreement(latest, pipeline, PEOPLE_AGREEMENT);
   const drift = newestOf(JUDGE_DRIFT);
   const counts = newestOf(JUDGED_QUERIES)?.details ?? {};
   const judge = judgeOf(counts);
-  const people = await store.reviews.progress(pipeline);
+  const people = await store.reviews.progress(pipeline, null, now);
   const { today } = await store.spending.spent(pipeline, now);
   if (options.json === true) {
     printJson({
       pipeline,
       judged: { model: Number(counts['model'] ?? 0), person: Number(counts['person'] ?? 0) },
-      people: { drawn: people.drawn, graded: people.graded, sessions: Number(counts['people_sessions'] ?? 0) },
+      people: {
+        drawn: people.drawn,
+        graded: people.graded,
+        sessions: Number(counts['people_sessions'] ?? 0),
+        graded_by_two: Number(counts['second'] ?? 0),
+        agreement: agreementJson(peopleAgreement),
+      },
       cost_today_dollars: today,
       judge,
       drift: drift === null ? null : { grades: drift.value, ci_low: drift.ciLow, ci_high: drift.ciHigh, n: drift.n },
-      agreement:
-        agreement === null
-          ? null
-          : { kappa: agreement.value, ci_low: agreement.ciLow, ci_high: agreement.ciHigh, n: agreement.n },
+      agreement: agreementJson(agreement),
       scores: scores.map(({ measure, k, value, ciLow, ciHigh, n }) => ({
         measure: `${measure}@${k}`,
         value,
@@ -212,11 +235,17 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
     printLine(
       `It grades ${signed(drift.value, 2)} higher than at first (${signed(drift.ciLow ?? 0, 2)} to ${signed(drift.ciHigh ?? 0, 2)}, ${drift.n} pairs).`,
     );
-  if (agreement !== null)
+  if (agreement !== null) printLine(`Agreement of the judge with people: ${agreementWords(agreement)}.`);
+  if (peopleAgreement !== null)
     printLine(
-      `Agreement of the judge with people: ${agreement.value.toFixed(2)} (${(agreement.ciLow ?? agreement.value).toFixed(2)} to ${(agreement.ciHigh ?? agreement.value).toFixed(2)}, ${Number(agreement.details['sessions'])} sessions).`,
+      `Agreement of two people: ${agreementWords(peopleAgreement)}; they graded ${Number(counts['second'])} of ${Number(counts['person'])} queries both.`,
     );
   printLine(`People have graded ${people.graded} of ${people.drawn} queries. Today's cost: $${today.toFixed(4)}.`);
+}
+
+function agreementJson(agreement: Agreement | null) {
+  if (agreement === null) return null;
+  return { kappa: agreement.kappa, ci_low: agreement.low, ci_high: agreement.high, n: agreement.pairs };
 }
 
 /** Since when who grades; null where people alone do. */

@@ -1,7 +1,7 @@
 /** Judges the live traffic of every pipeline whose config says so: draws, grades, measures. */
 import { messageOf } from '../text/error-message.ts';
 import { DAY_MS } from '../time.ts';
-import { drawQueries, LEAST_ROUND_MS } from './draw-queries.ts';
+import { drawQueries, MIN_ROUND_MS } from './draw-queries.ts';
 import { gradeQueries } from './grade-queries.ts';
 import { measureDrop } from './measure-drop.ts';
 import { measureJudged } from './measure-judged.ts';
@@ -23,7 +23,7 @@ export async function judgeLiveTraffic(
   for (const plan of plans) {
     signal.throwIfAborted();
     try {
-      await judgePipeline(deps, plan, signal, LEAST_ROUND_MS);
+      await judgePipeline(deps, plan, signal, MIN_ROUND_MS);
     } catch (error) {
       signal.throwIfAborted();
       deps.logger.error('live traffic could not be judged', { pipeline: plan.pipeline, reason: messageOf(error) });

@@ -4,6 +4,7 @@ import { address, pipelinePath } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
 import type { ReviewedDocument, ReviewedQuery, ReviewProgress } from './review-queue.ts';
 import { gradeMeanings } from './rules/judge-prompt.ts';
+import { type Agreement, agreementWords } from './rules/weighted-kappa.ts';
 
 export interface JudgePageData {
   readonly pipeline: string;
@@ -12,6 +13,8 @@ export interface JudgePageData {
   /** Null: there is nothing to grade. */
   readonly query: ReviewedQuery | null;
   readonly progress: ReviewProgress;
+  /** Of two people in the last week; null where too little is known. */
+  readonly peopleAgreement: Agreement | null;
   /** US dollars that the judge has cost today (UTC). */
   readonly costToday: number;
   /** Queries that were left for later, by id. */
@@ -21,7 +24,7 @@ export interface JudgePageData {
 }
 
 export function JudgePage({ frame, data }: { readonly frame: Frame; readonly data: JudgePageData }) {
-  const { pipeline, progress, query, last, skipped, costToday } = data;
+  const { pipeline, progress, query, last, skipped, costToday, peopleAgreement } = data;
   const formToken = frame.visitor?.canAct === true ? frame.visitor.formToken : null;
   return (
     <Page frame={frame} title="Judge" pipeline={pipeline} section="judge" hasRange={false}>
@@ -33,7 +36,7 @@ export function JudgePage({ frame, data }: { readonly frame: Frame; readonly dat
         {progress.drawn === 0 ? null : (
           <p>
             <progress value={progress.graded} max={progress.drawn} aria-label="Queries graded" />{' '}
-            {`${progress.graded} of ${progress.drawn} queries graded`}
+            {`${progress.graded} of ${progress.drawn} queries graded; ${progress.lately} were graded in the last 24 hours`}
           </p>
         )}
         {query === null ? <Nothing data={data} /> : <Query data={data} query={query} formToken={formToken} />}
@@ -60,6 +63,11 @@ export function JudgePage({ frame, data }: { readonly frame: Frame; readonly dat
             </div>
           ))}
         </dl>
+        {peopleAgreement === null ? null : (
+          <p>
+            {`Some queries are graded by a second person, who does not see the grades of the first. Their agreement in the last week (weighted kappa) is ${agreementWords(peopleAgreement)}.`}
+          </p>
+        )}
         {costToday === 0 ? null : <p>{`The grades of the model cost $${costToday.toFixed(4)} today (UTC).`}</p>}
       </Section>
     </Page>
@@ -101,7 +109,7 @@ interface QueryProps {
 
 function Query({ data, query, formToken }: QueryProps) {
   const { pipeline, skipped } = data;
-  const open = query.documents.find(({ text, grade }) => text !== null && grade === null);
+  const open = query.documents.find(({ isOpen }) => isOpen);
   return (
     <>
       <h3>{query.text}</h3>

@@ -3,9 +3,12 @@
 import type { Clock } from '../clock.ts';
 import { address, pipelinePath } from '../console/links.ts';
 import { RecalldError } from '../errors.ts';
+import type { Measurements } from '../measures/measurements.ts';
 import type { JudgePageData } from './judge-page.tsx';
 import type { JudgeSpending } from './judge-spending.ts';
 import type { JudgedTable } from './judged-table.ts';
+import { PEOPLE_AGREEMENT, recordedAgreement } from './measure-judged.ts';
+import type { Grader } from './people-grades.ts';
 import type { ReviewQueue } from './review-queue.ts';
 import { MAX_GRADE } from './rules/judged-scores.ts';
 
@@ -13,6 +16,7 @@ export interface JudgePageDeps {
   readonly judged: Pick<JudgedTable, 'recordPeople'>;
   readonly reviews: ReviewQueue;
   readonly spending: Pick<JudgeSpending, 'spent'>;
+  readonly measurements: Pick<Measurements, 'latest'>;
   readonly clock: Clock;
 }
 
@@ -25,24 +29,27 @@ function skippedOf(text = ''): string[] {
   return text.split(' ').filter(Boolean).slice(-MAX_SKIPPED);
 }
 
-/** @param query `query`: the one to show while it has something open; `skip`: those left for later; `last`: what to take back */
+/** @param query `person`: who looks; `query`: the one to show while it has something open; `skip`: those left for later; `last`: what to take back */
 export async function readJudgePage(
-  { reviews, spending, clock }: JudgePageDeps,
+  { reviews, spending, measurements, clock }: JudgePageDeps,
   pipeline: string,
   isJudged: boolean,
-  query: Fields,
+  query: Fields & { readonly person: string },
 ): Promise<JudgePageData> {
+  const { person } = query;
+  const now = clock.now();
   const skipped = skippedOf(query['skip']);
-  const asked = query['query'] === undefined ? null : await reviews.find(pipeline, query['query']);
-  const isOpen = asked?.documents.some(({ text, grade }) => text !== null && grade === null) === true;
-  const [next = null] = isOpen ? [asked] : await reviews.next(pipeline, 1, skipped);
+  const asked = query['query'] === undefined ? null : await reviews.find(pipeline, person, query['query']);
+  const hasOpen = asked?.documents.some(({ isOpen }) => isOpen) === true;
+  const [next = null] = hasOpen ? [asked] : await reviews.next(pipeline, person, 1, skipped);
   const [queryId, documentId] = [query['query'], query['last']];
   return {
     pipeline,
     isJudged,
     query: next,
-    progress: await reviews.progress(pipeline),
-    costToday: (await spending.spent(pipeline, clock.now())).today,
+    progress: await reviews.progress(pipeline, person, now),
+    peopleAgreement: recordedAgreement(await measurements.latest(now), pipeline, PEOPLE_AGREEMENT),
+    costToday: (await spending.spent(pipeline, now)).today,
     skipped,
     last: queryId === undefined || documentId === undefined ? null : { queryId, documentId },
   };
@@ -58,14 +65,14 @@ export async function storeGrade(
   { judged, clock }: JudgePageDeps,
   pipeline: string,
   fields: Fields,
-  by: string,
+  grader: Grader,
 ): Promise<string> {
   const { query: queryId = '', document: documentId = '', typed = '', skip } = fields;
   const given = fields['grade'] ?? typed;
   const grade = given === 'none' ? null : Number(given);
   if (given === '' || (grade !== null && !(Number.isInteger(grade) && grade >= 0 && grade <= MAX_GRADE)))
     throw new RecalldError('body_unreadable', `A grade is a number from 0 to ${MAX_GRADE}; go back and choose one.`);
-  const [isKnown] = await judged.recordPeople(pipeline, [{ queryId, documentId, grade }], by, clock.now());
+  const [isKnown] = await judged.recordPeople(pipeline, [{ queryId, documentId, grade }], grader, clock.now());
   if (isKnown !== true) throw new RecalldError('judgment_unknown', 'This query was not drawn, or has been erased.');
   const last = grade === null ? null : documentId;
   return address(pipelinePath(pipeline, 'judge'), { query: queryId, last, skip: skippedOf(skip).join(' ') });

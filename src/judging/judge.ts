@@ -46,7 +46,7 @@ export interface Judge {
   grade(request: JudgeRequest, signal: AbortSignal): Promise<JudgeAnswer>;
 }
 
-const MOST_OUTPUT_TOKENS = 300;
+const MAX_OUTPUT_TOKENS = 300;
 /** Of `{"grade": 3}`, with some to spare. */
 const USUAL_OUTPUT_TOKENS = 10;
 
@@ -54,7 +54,7 @@ function requestFor({ query, document }: JudgeRequest): ChatRequest & { readonly
   return {
     ...gradeMessages(query, document),
     schema: gradeSchema,
-    maxTokens: MOST_OUTPUT_TOKENS,
+    maxTokens: MAX_OUTPUT_TOKENS,
     seed: 1,
     temperature: 0,
     purpose: 'grading',
@@ -69,7 +69,7 @@ export function createChatJudge(model: ChatModel, address: string, prices: Token
     dearest(request) {
       const input = inputTokens(requestFor(request));
       // The repair sends everything again, and the answer with it.
-      return costOf({ input: 2 * input + MOST_OUTPUT_TOKENS + 100, output: 2 * MOST_OUTPUT_TOKENS }, prices);
+      return costOf({ input: 2 * input + MAX_OUTPUT_TOKENS + 100, output: 2 * MAX_OUTPUT_TOKENS }, prices);
     },
     usual: (request) => costOf({ input: inputTokens(requestFor(request)), output: USUAL_OUTPUT_TOKENS }, prices),
     close: () => model.close?.(),

@@ -17,6 +17,7 @@ export interface DocumentRow {
   problem: string | null;
   judge: string | null;
   person: number | null;
+  second: number | null;
 }
 
 interface GradedRow {
@@ -33,13 +34,15 @@ interface GradedRow {
 export const documentsSql = `
   coalesce((select jsonb_agg(jsonb_build_object(
                      'has_text', d.document ->> 1 is not null, 'model', m.grade, 'problem', m.problem,
-                     'judge', m.fingerprint, 'person', p.grade)
+                     'judge', m.fingerprint, 'person', p.grade, 'second', s.grade)
                    order by d.rank)
      from jsonb_array_elements(j.documents) with ordinality d (document, rank)
      left join judgments m on (m.pipeline, m.query_id, m.document_id, m.judge)
                             = (j.pipeline, j.query_id, d.document ->> 0, 'model')
      left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge)
-                            = (j.pipeline, j.query_id, d.document ->> 0, 'person')), '[]')`;
+                            = (j.pipeline, j.query_id, d.document ->> 0, 'person')
+     left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge)
+                            = (j.pipeline, j.query_id, d.document ->> 0, 'second')), '[]')`;
 
 export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWindow): Promise<GradedWindow> {
   const { rows } = await pool.query<GradedRow>(
@@ -73,10 +76,11 @@ function toGraded({
     probability,
     isForPeople: is_for_people,
     judges: [...new Set(documents.flatMap(({ judge }) => judge ?? []))],
-    documents: (state === 'known' ? [] : documents).map(({ has_text: hasText, model, problem, person }) => ({
+    documents: (state === 'known' ? [] : documents).map(({ has_text: hasText, model, problem, person, second }) => ({
       hasText,
       model: problem === null ? model : 'failed',
       person,
+      second,
     })),
   };
 }

@@ -1,12 +1,12 @@
 /** Drawn live queries in PostgreSQL: what is to be graded, what the documents said, what was graded, what it cost. */
 
 import type { Pool } from 'pg';
-import { recordActs } from '../access/audit-log.ts';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import type { QueryOutcome } from '../model.ts';
-import { inTransaction, takeTurn } from '../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { columnsOf, vectorOfBytes } from '../postgres/values.ts';
 import { type GradedWindow, readGraded } from './judged-reads.ts';
+import { type Grader, type PersonGrade, recordPeople } from './people-grades.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 
 /** A kept live query that may be drawn. */
@@ -22,6 +22,7 @@ export interface KeptQuery {
   /** Inclusion probability. */
   readonly probability: number;
   readonly hasText: boolean;
+  /** Users were unhappy with it, or it is unlike what the store holds. */
   readonly isSuspect: boolean;
   /** Best first, at most as many as are graded. */
   readonly documentIds: readonly string[];
@@ -34,6 +35,8 @@ export interface DrawnQuery extends Omit<KeptQuery, 'sessionHash' | 'hasText' | 
   readonly shadowProbability: number | null;
   readonly peopleDraw: number;
   readonly isForPeople: boolean;
+  /** A second person is asked to grade it too. */
+  readonly isForTwo: boolean;
 }
 
 /** A drawn query whose documents are to be read and graded. */
@@ -75,15 +78,22 @@ interface KeptRow {
   document_ids: string[];
 }
 
+/** Of the queries of a round, those that are farthest from what the store holds. */
+const NOVEL = 0.1;
+
 const keptSql = `
   select q.id, q.received_on::text, q.received_at, q.unit_hash, q.session_hash, q.outcome, q.segments, q.probability,
          q.text is not null as has_text,
          q.keep_reason in ('negative_feedback', 'low_similarity')
            or exists (select from feedback f where f.pipeline = q.pipeline and f.query_id = q.id and f.sentiment = 'negative'
-                         and f.counted and f.received_on >= q.received_on) as is_suspect,
+                         and f.counted and f.received_on >= q.received_on)
+           or (c.nearest -> 0 is not null
+               and percent_rank() over (order by (c.nearest -> 0 ->> 1)::double precision) < ${NOVEL}) as is_suspect,
          array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
                 where e.rank <= 4 * $4::integer order by e.rank) as document_ids
     from live_queries q
+    left join query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
+                              and c.status = 'measured'
    where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
      and q.received_on >= ($2::timestamptz at time zone 'utc')::date
    order by q.received_at, q.id`;
@@ -104,7 +114,7 @@ export function createJudgedTable(pool: Pool) {
       draw: (kept: readonly KeptQuery[], from: Date) => { drawn: readonly DrawnQuery[]; unaffordable: number },
     ): Promise<number | null> =>
       inTransaction(pool, async (client) => {
-        await takeTurn(client, 'judging', pipeline);
+        await lockInTransaction(client, 'judging', pipeline);
         const { rows: rounds } = await client.query<{ drawn_until: Date }>(
           `insert into judging_rounds as r (pipeline, started_at, drawn_until) values ($1::text, $2::timestamptz, $2::timestamptz)
            on conflict (pipeline) do update set pipeline = r.pipeline returning drawn_until`,
@@ -119,14 +129,14 @@ export function createJudgedTable(pool: Pool) {
         );
         await client.query(
           `insert into judged_queries (pipeline, query_id, received_on, received_at, cluster, outcome, segments, probability,
-                                       people_draw, is_for_people, documents, state, due_at, shadow_probability)
+                                       people_draw, is_for_people, documents, state, due_at, shadow_probability, is_for_two)
            select $1::text, id, received_on, received_at, cluster, outcome, segments::jsonb, probability, people_draw,
-                  is_for_people, documents::jsonb, state, $2::timestamptz, shadow_probability
+                  is_for_people, documents::jsonb, state, $2::timestamptz, shadow_probability, is_for_two
              from unnest($3::text[], $4::date[], $5::timestamptz[], $6::double precision[], $7::text[], $8::text[],
                          $9::double precision[], $10::double precision[], $11::boolean[], $12::text[], $13::text[],
-                         $14::double precision[])
+                         $14::double precision[], $15::boolean[])
                as d (id, received_on, received_at, cluster, outcome, segments, probability, people_draw, is_for_people,
-                     documents, state, shadow_probability)
+                     documents, state, shadow_probability, is_for_two)
            on conflict do nothing`,
           [
             pipeline,
@@ -144,6 +154,7 @@ export function createJudgedTable(pool: Pool) {
               (one) => JSON.stringify(one.documentIds.map((id) => [id, null])),
               (one) => (one.outcome === 'ok' ? 'open' : 'known'),
               (one) => one.shadowProbability,
+              (one) => one.isForTwo,
             ]),
           ],
         );
@@ -260,63 +271,12 @@ export function createJudgedTable(pool: Pool) {
       );
     },
 
-    /**
-     * Stores grades of people; a later one takes the place of an earlier one, and null takes it back.
-     *
-     * @returns for each whether its query was drawn with that document; what was not is left out
-     */
-    async recordPeople(
+    recordPeople: (
       pipeline: string,
       grades: readonly PersonGrade[],
-      by: string,
+      grader: Grader,
       now: Date,
-    ): Promise<readonly boolean[]> {
-      const given = grades.filter(({ grade }) => grade !== null);
-      const keys = columnsOf(grades, [({ queryId }) => queryId, ({ documentId }) => documentId]);
-      return inTransaction(pool, async (client) => {
-        const { rows } = await client.query<{ is_known: boolean }>(
-          `select exists (select from judged_queries j where j.pipeline = $1::text and j.query_id = g.query_id
-                            and exists (select from jsonb_array_elements(j.documents) d where d ->> 0 = g.document_id)) as is_known
-             from unnest($2::text[], $3::text[]) with ordinality as g (query_id, document_id, place) order by place`,
-          [pipeline, ...keys],
-        );
-        const { rows: earlier } = await client.query<{ query_id: string; document_id: string; grade: number }>(
-          `delete from judgments where pipeline = $1::text and judge = 'person'
-              and (query_id, document_id) in (select * from unnest($2::text[], $3::text[]))
-            returning query_id, document_id, grade`,
-          [pipeline, ...keys],
-        );
-        await client.query(
-          `insert into judgments (pipeline, query_id, document_id, judge, grade, judged_at)
-           select distinct on (g.query_id, g.document_id) $1::text, g.query_id, g.document_id, 'person', g.grade, $2::timestamptz
-             from unnest($3::text[], $4::text[], $5::smallint[]) with ordinality as g (query_id, document_id, grade, place)
-             join judged_queries j on j.pipeline = $1::text and j.query_id = g.query_id
-            where exists (select from jsonb_array_elements(j.documents) d where d ->> 0 = g.document_id)
-            order by g.query_id, g.document_id, g.place desc`,
-          [
-            pipeline,
-            now,
-            ...columnsOf(given, [({ queryId }) => queryId, ({ documentId }) => documentId, ({ grade }) => grade]),
-          ],
-        );
-        const gradeBefore = new Map(earlier.map((one) => [JSON.stringify([one.query_id, one.document_id]), one.grade]));
-        await recordActs(
-          client,
-          grades
-            .filter((_, index) => rows[index]?.is_known === true)
-            .map(({ queryId, documentId: subject, grade }) => ({
-              at: now,
-              by,
-              act: 'judge',
-              pipeline,
-              subject,
-              before: gradeOf(gradeBefore.get(JSON.stringify([queryId, subject])) ?? null),
-              after: gradeOf(grade),
-            })),
-        );
-        return rows.map((row) => row.is_known);
-      });
-    },
+    ): Promise<readonly boolean[]> => recordPeople(pool, pipeline, grades, grader, now),
 
     async close(pipeline: string, id: string, state: 'graded' | 'without_text' | 'expired'): Promise<void> {
       await pool.query(
@@ -372,12 +332,6 @@ export function createJudgedTable(pool: Pool) {
   };
 }
 
-export interface PersonGrade {
-  readonly queryId: string;
-  readonly documentId: string;
-  readonly grade: number | null;
-}
-
 /** A document that came in several pieces is graded once, at its best place. */
 function toKept(row: KeptRow, depth: number): KeptQuery {
   return {
@@ -394,5 +348,3 @@ function toKept(row: KeptRow, depth: number): KeptQuery {
     documentIds: [...new Set(row.document_ids)].slice(0, depth),
   };
 }
-
-const gradeOf = (grade: number | null) => (grade === null ? null : { grade });

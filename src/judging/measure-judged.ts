@@ -1,15 +1,18 @@
 /** What was graded in the last week -> measurements of all live traffic. */
+import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 import type { JudgingDeps, JudgingPlan } from './plan.ts';
-import { judgeAgreement, judgedMeasures, peopleSessions } from './rules/judged-measures.ts';
+import { judgeAgreement, judgedMeasures, peopleAgreement, peopleSessions } from './rules/judged-measures.ts';
+import type { Agreement } from './rules/weighted-kappa.ts';
 import type { CurrentJudge } from './watch-judge.ts';
 
 const WINDOW_DAYS = 7;
 
 export const JUDGED_QUERIES = 'judged_queries';
 export const JUDGE_AGREEMENT = 'judge_agreement';
+export const PEOPLE_AGREEMENT = 'people_agreement';
 
 /** Measures the drawn queries of the trailing week, or of what has been drawn and is kept of it. */
 export async function measureJudged(
@@ -44,13 +47,15 @@ export async function measureJudged(
       ? { ...frame, ...outcome, ciMethod: 'jackknife', details: { ...outcome.details, ...details } }
       : { ...frame, ...outcome, details },
   );
-  const agreement = judgeAgreement(queries, judge);
-  const about = { ...whole, measure: JUDGE_AGREEMENT };
-  outcomes.push(
+  const agreed = (
+    measure: typeof JUDGE_AGREEMENT | typeof PEOPLE_AGREEMENT,
+    agreement: Agreement | null,
+  ): MeasurementOutcome =>
     agreement === null
-      ? { ...about, kind: 'no_data', reason: plan.judge === null ? 'no_judge' : 'too_few_labels', details: {} }
+      ? { ...whole, measure, kind: 'no_data', reason: 'too_few_labels', details: {} }
       : {
-          ...about,
+          ...whole,
+          measure,
           kind: 'value',
           value: agreement.kappa,
           ciLow: agreement.low,
@@ -58,12 +63,18 @@ export async function measureJudged(
           ciMethod: 'jackknife',
           n: agreement.pairs,
           details: { sessions: agreement.sessions },
-        },
+        };
+  outcomes.push(
+    plan.judge === null
+      ? { ...whole, measure: JUDGE_AGREEMENT, kind: 'no_data', reason: 'no_judge', details: {} }
+      : agreed(JUDGE_AGREEMENT, judgeAgreement(queries, judge)),
+    agreed(PEOPLE_AGREEMENT, peopleAgreement(queries)),
   );
-  const counts = { model: 0, person: 0, people_sessions: peopleSessions(queries) };
+  const counts = { model: 0, person: 0, second: 0, people_sessions: peopleSessions(queries) };
   for (const { documents } of queries) {
     if (documents.some(({ model }) => model !== null)) counts.model++;
     if (documents.some(({ person }) => person !== null)) counts.person++;
+    if (documents.some(({ second }) => second !== null)) counts.second++;
   }
   outcomes.push({
     ...whole,
@@ -77,6 +88,18 @@ export async function measureJudged(
     details: { ...counts, ...states, ...grader, unaffordable: round.unaffordable },
   });
   await measurements.record(outcomes.map(sameMinute));
+}
+
+/** An agreement as it was recorded; null where the latest window has none. */
+export function recordedAgreement(
+  latest: readonly LatestMeasurement[],
+  pipeline: string,
+  measure: typeof JUDGE_AGREEMENT | typeof PEOPLE_AGREEMENT,
+): Agreement | null {
+  const newest = latest.find((one) => one.pipeline === pipeline && one.measure === measure && one.gap === null)?.newest;
+  if (newest == null) return null;
+  const { value: kappa, ciLow, ciHigh, n: pairs, details } = newest;
+  return { kappa, low: ciLow ?? kappa, high: ciHigh ?? kappa, pairs, sessions: Number(details['sessions']) };
 }
 
 /** Windows are named by whole minutes, so that a retry replaces what it repeats. */

@@ -9,7 +9,7 @@ export const judgeFailureReasons = ['unreachable', 'malformed', 'refused', 'with
 
 export const judgingMetrics = {
   recalld_live_judged_queries: storedGauge(
-    'Live queries of the trailing week that were graded, by a model or by a person.',
+    'Live queries of the trailing week that were graded: by a model, by a person, or by a second person as well.',
     ['pipeline', 'judge'],
   ),
   recalld_live_judged_open_queries: storedGauge('Drawn live queries that wait for their grades.', pipeline),
@@ -31,6 +31,10 @@ export const judgingMetrics = {
   ),
   recalld_judge_agreement_sessions: storedGauge(
     'Sessions of the trailing week that both the judge of now and people graded (n of recalld_judge_agreement); from 40 on a low agreement is an alarm.',
+    pipeline,
+  ),
+  recalld_people_agreement_sessions: storedGauge(
+    'Sessions of the trailing week that two people graded (n of recalld_people_agreement).',
     pipeline,
   ),
   recalld_judge_least_agreement: storedGauge(

@@ -1,6 +1,6 @@
 /** The panel of a judge in PostgreSQL: pairs that it grades again every day, and since when it grades as it does. */
 import type { Pool } from 'pg';
-import { inTransaction, takeTurn } from '../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { type PanelPair, panelSize } from './rules/judge-panel.ts';
 
 export interface JudgePanel {
@@ -44,7 +44,7 @@ export function createPanelTable(pool: Pool) {
     /** The panel of today (UTC). A judge with another fingerprint begins with an empty one. */
     current: (pipeline: string, fingerprint: string, now: Date): Promise<JudgePanel> =>
       inTransaction(pool, async (client) => {
-        await takeTurn(client, 'judging', pipeline);
+        await lockInTransaction(client, 'judging', pipeline);
         const { rows } = await client.query<PanelRow>(
           `select ${columns} from judge_panels where pipeline = $1::text and fingerprint = $2::text`,
           [pipeline, fingerprint, now],
@@ -69,7 +69,7 @@ export function createPanelTable(pool: Pool) {
     async fill(pipeline: string, identity: string, gradesPerDay: number, now: Date): Promise<void> {
       const { pairs, joining } = panelSize(gradesPerDay);
       await inTransaction(pool, async (client) => {
-        await takeTurn(client, 'judging', pipeline);
+        await lockInTransaction(client, 'judging', pipeline);
         await client.query(`delete from judge_panel_pairs p where pipeline = $1::text and not (${readable})`, [
           pipeline,
         ]);
@@ -142,7 +142,7 @@ export function createPanelTable(pool: Pool) {
     },
 
     /** Notes that the grades of today were looked at; after a change they are the first ones of another judge. */
-    concludeDay: (pipeline: string, hasChanged: boolean, now: Date): Promise<void> =>
+    finalizeDay: (pipeline: string, hasChanged: boolean, now: Date): Promise<void> =>
       inTransaction(pool, async (client) => {
         const { rowCount } = await client.query(
           `update judge_panels

@@ -41,6 +41,18 @@ const behind: readonly GaugeGraph[] = [
     unit: 'short',
     min: 0,
   },
+  {
+    metric: 'recalld_people_agreement',
+    title: 'Agreement of two people',
+    unit: 'none',
+    note: 'No judge can be asked to agree with people better than they do.',
+  },
+  {
+    metric: 'recalld_people_agreement_sessions',
+    title: 'Sessions that two people graded (n)',
+    unit: 'short',
+    min: 0,
+  },
   { metric: 'recalld_judge_least_agreement', title: 'Agreement that is asked for', unit: 'none', min: 0, max: 1 },
   {
     metric: 'recalld_judge_drift',

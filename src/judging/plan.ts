@@ -29,6 +29,8 @@ export interface JudgingPlan {
   /** US dollars. */
   readonly maxCostPerDay: number;
   readonly peopleShare: number;
+  /** Of the queries for people, those that two of them are asked to grade. */
+  readonly secondShare: number;
   /** Weighted kappa of the judge with people, below whose lower bound there is an alarm. */
   readonly leastAgreement: number;
   readonly segmentKeys: readonly string[];
@@ -79,6 +81,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
         maxCostPerDay: judged.max_cost_per_day,
         // Nobody but them grades.
         peopleShare: judge === null ? 1 : judged.people_share,
+        secondShare: judged.second_share,
         leastAgreement: judged.least_agreement,
         segmentKeys: segments.keys,
         maxSegments: segments.max,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { RecalldError } from '../errors.ts';
 import { parseBoundedJson } from '../text/json.ts';
-import type { PersonGrade } from './judged-table.ts';
+import type { PersonGrade } from './people-grades.ts';
 import type { ReviewedQuery } from './review-queue.ts';
 import { MAX_GRADE } from './rules/judged-scores.ts';
 

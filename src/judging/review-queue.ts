@@ -1,13 +1,16 @@
 /** What people are to grade: drawn queries with their documents, without the grades of the model. */
 import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
+import { DAY_MS } from '../time.ts';
 
 export interface ReviewedDocument {
   readonly id: string;
   /** Null when the document has gone, or its text is not known. */
   readonly text: string | null;
-  /** What a person gave before; null for none. */
+  /** What a person gave before, where two are asked this one; null for none. */
   readonly grade: number | null;
+  /** Whether this person is asked for a grade. */
+  readonly isOpen: boolean;
 }
 
 export interface ReviewedQuery {
@@ -21,14 +24,22 @@ export interface ReviewedQuery {
 export interface ReviewProgress {
   /** Drawn for people, with something to read. */
   readonly drawn: number;
+  /** Of these, with nothing left to ask this person. */
   readonly graded: number;
+  /** Queries that people graded in the last 24 hours. */
+  readonly lately: number;
 }
+
+/** `second`: what a second person gave. */
+export const listedJudges = ['model', 'person', 'second'] as const;
+
+type ListedJudge = (typeof listedJudges)[number];
 
 /** A stored judgment, as it is listed. */
 export interface ListedJudgment {
   readonly queryId: string;
   readonly documentId: string;
-  readonly judge: 'model' | 'person';
+  readonly judge: ListedJudge;
   readonly grade: number | null;
   readonly problem: string | null;
   readonly isFlagged: boolean;
@@ -39,7 +50,7 @@ interface ReviewRow {
   query_id: string;
   received_at: Date;
   text: string;
-  documents: { id: string; text: string | null; grade: number | null }[];
+  documents: ReviewedDocument[];
 }
 
 /** Queries of people that can be read: `j` with its live query `q`. */
@@ -48,55 +59,79 @@ const readable = `
  where j.pipeline = $1::text and j.is_for_people and j.outcome = 'ok' and q.text is not null
    and exists (select from jsonb_array_elements(j.documents) d where d ->> 1 is not null)`;
 
-/** Whether a document that can be read has no grade of a person yet. */
-const isOpen = `
-  exists (select from jsonb_array_elements(j.documents) d
-           where d ->> 1 is not null
-             and not exists (select from judgments p
-                              where (p.pipeline, p.query_id, p.document_id, p.judge) = (j.pipeline, j.query_id, d ->> 0, 'person')))`;
+/** Grades of a document `d` by a first and a second person. */
+const grades = `
+  left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge) = (j.pipeline, j.query_id, d ->> 0, 'person')
+  left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge) = (j.pipeline, j.query_id, d ->> 0, 'second')`;
+
+/** Whether the person $2 may see no other's grade of the document, and give a second one; null is nobody. */
+const isSecond = `(j.is_for_two and p.graded_by <> $2::text)`;
+
+const isAsked = `(d ->> 1 is not null and (p.grade is null or (${isSecond} and s.grade is null)))`;
+
+const isOpen = `exists (select from jsonb_array_elements(j.documents) d ${grades} where ${isAsked})`;
 
 const documents = `
-  (select jsonb_agg(jsonb_build_object('id', d ->> 0, 'text', c.content, 'grade', p.grade))
+  (select jsonb_agg(jsonb_build_object(
+            'id', d ->> 0, 'text', c.content, 'isOpen', coalesce(${isAsked}, false),
+            'grade', case when ${isSecond} then case when s.graded_by = $2::text then s.grade end else p.grade end))
      from jsonb_array_elements(j.documents) d
      left join judged_documents c on c.pipeline = j.pipeline and c.content_hash = d ->> 1
-     left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge) = (j.pipeline, j.query_id, d ->> 0, 'person'))`;
+     ${grades})`;
 
 export type ReviewQueue = ReturnType<typeof createReviewQueue>;
 
 export function createReviewQueue(pool: Pool) {
-  const read = async (condition: string, values: readonly unknown[]): Promise<ReviewedQuery[]> => {
+  const read = async (
+    pipeline: string,
+    person: string,
+    condition: string,
+    values: readonly unknown[],
+  ): Promise<ReviewedQuery[]> => {
     const { rows } = await pool.query<ReviewRow>(
       `select j.query_id, j.received_at, q.text, ${documents} as documents from ${readable} ${condition}`,
-      [...values],
+      [pipeline, person, ...values],
     );
     return rows.map(toReviewed);
   };
   return {
     /**
-     * The next that people have not graded whole, in the random order of their draw, so that those who stop early have
-     * graded a random part.
+     * The next that nobody has graded whole, or a second person is to, in the random order of their draw, so that those
+     * who stop early have graded a random part.
      *
+     * @param person who is asked
      * @param skipped ids that are left for later
      */
-    next: (pipeline: string, limit: number, skipped: readonly string[] = []): Promise<ReviewedQuery[]> =>
+    next: (
+      pipeline: string,
+      person: string,
+      limit: number,
+      skipped: readonly string[] = [],
+    ): Promise<ReviewedQuery[]> =>
       read(
-        `and ${isOpen} and j.query_id <> all($2::text[]) order by j.people_draw, j.received_at, j.query_id limit $3::integer`,
-        [pipeline, skipped, limit],
+        pipeline,
+        person,
+        `and ${isOpen} and j.query_id <> all($3::text[]) order by j.people_draw, j.received_at, j.query_id limit $4::integer`,
+        [skipped, limit],
       ),
 
     /** One query that was drawn for people, graded or not; null when it is none. */
-    async find(pipeline: string, id: string): Promise<ReviewedQuery | null> {
-      const [found] = await read('and j.query_id = $2::text', [pipeline, id]);
+    async find(pipeline: string, person: string, id: string): Promise<ReviewedQuery | null> {
+      const [found] = await read(pipeline, person, 'and j.query_id = $3::text', [id]);
       return found ?? null;
     },
 
-    async progress(pipeline: string): Promise<ReviewProgress> {
-      const { rows } = await pool.query<{ drawn: number; open: number }>(
-        `select count(*)::integer as drawn, count(*) filter (where ${isOpen})::integer as open from ${readable}`,
-        [pipeline],
+    /** @param person who is asked; null for a first person, whoever it is */
+    async progress(pipeline: string, person: string | null, now: Date): Promise<ReviewProgress> {
+      const { rows } = await pool.query<{ drawn: number; open: number; lately: number }>(
+        `select count(*)::integer as drawn, count(*) filter (where ${isOpen})::integer as open,
+                (select count(distinct query_id)::integer from judgments
+                  where pipeline = $1::text and judge <> 'model' and judged_at > $3::timestamptz) as lately
+           from ${readable}`,
+        [pipeline, person, new Date(now.getTime() - DAY_MS)],
       );
-      const { drawn = 0, open = 0 } = rows[0] ?? {};
-      return { drawn, graded: drawn - open };
+      const { drawn = 0, open = 0, lately = 0 } = rows[0] ?? {};
+      return { drawn, graded: drawn - open, lately };
     },
 
     /** Judgments of a pipeline, newest first, from the place `offset` on. */
@@ -104,7 +139,7 @@ export function createReviewQueue(pool: Pool) {
       const { rows } = await pool.query<{
         query_id: string;
         document_id: string;
-        judge: 'model' | 'person';
+        judge: ListedJudge;
         grade: number | null;
         problem: string | null;
         is_flagged: boolean;

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { keyHolder } from '../access/audit-log.ts';
+import { keyHolder, personOf } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
 import type { Clock } from '../clock.ts';
 import { RecalldError } from '../errors.ts';
@@ -10,7 +10,7 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { identifier, parseRequest } from '../http/fields.ts';
 import { numberedPageShape, pageOf } from '../http/paging.ts';
 import type { JudgedTable } from './judged-table.ts';
-import type { ListedJudgment, ReviewQueue } from './review-queue.ts';
+import { type ListedJudgment, listedJudges, type ReviewQueue } from './review-queue.ts';
 import { MAX_GRADE } from './rules/judged-scores.ts';
 
 const newJudgment = z.strictObject({
@@ -19,6 +19,9 @@ const newJudgment = z.strictObject({
   document_id: identifier.describe('One of its documents.'),
   grade: z.int().min(0).max(MAX_GRADE).describe('0 to 3; a later grade takes the place of an earlier one.'),
   judge: z.literal('person').default('person').describe('Grades of the model are its own.'),
+  person: identifier
+    .optional()
+    .describe('Who gave it, where two are asked; left out, whoever the name of the API key stands for.'),
 });
 
 const newJudgments = z.union([newJudgment, z.array(newJudgment).min(1).max(1000)]);
@@ -31,7 +34,7 @@ const recorded = z.object({
 const judgmentSchema = z.object({
   query_id: z.string(),
   document_id: z.string(),
-  judge: z.enum(['model', 'person']),
+  judge: z.enum(listedJudges).describe('`second`: a second person, who did not see the grade of the first.'),
   grade: z.int().nullable().describe('Null where the model gave none, with the problem.'),
   problem: z.string().nullable(),
   flagged: z.boolean().describe('Something in the texts spoke to the model; it was taken out.'),
@@ -83,16 +86,20 @@ export function addJudgments(app: FastifyInstance, deps: JudgmentsDeps): void {
   app.post('/v1/judgments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = [parseRequest(request.body, newJudgments, 'body')].flat();
     const isKnown = new Map<(typeof body)[number], boolean>();
-    for (const pipeline of new Set(body.map((one) => one.pipeline))) {
-      deps.assertPipeline(pipeline);
-      const own = body.filter((one) => one.pipeline === pipeline);
-      const grades = own.map(({ query_id: queryId, document_id: documentId, grade }) => ({
-        queryId,
-        documentId,
-        grade,
-      }));
-      const known = await judged.recordPeople(pipeline, grades, keyHolder(request), clock.now());
-      for (const [index, one] of own.entries()) isKnown.set(one, known[index] === true);
+    for (const pipeline of new Set(body.map((one) => one.pipeline))) deps.assertPipeline(pipeline);
+    const personOfOne = ({ person = personOf(request) }: (typeof body)[number]): string => person;
+    for (const person of new Set(body.map(personOfOne))) {
+      const graded = body.filter((one) => personOfOne(one) === person);
+      for (const pipeline of new Set(graded.map((one) => one.pipeline))) {
+        const own = graded.filter((one) => one.pipeline === pipeline);
+        const grades = own.map(({ query_id: queryId, document_id: documentId, grade }) => ({
+          queryId,
+          documentId,
+          grade,
+        }));
+        const known = await judged.recordPeople(pipeline, grades, { by: keyHolder(request), person }, clock.now());
+        for (const [index, one] of own.entries()) isKnown.set(one, known[index] === true);
+      }
     }
     const rejected = body.flatMap((one, index) =>
       isKnown.get(one) === true ? [] : [{ index, code: 'judgment_unknown', message: NOT_DRAWN }],

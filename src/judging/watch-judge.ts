@@ -43,7 +43,7 @@ export async function watchJudge(
   const drift = judgeDrift((await panels.gradedToday(pipeline, now)) ?? []);
   if (drift === null) return asOf(judge, panel);
   await recordDrift(deps, pipeline, panel, drift, now);
-  await panels.concludeDay(pipeline, drift.verdict === 'changed', now);
+  await panels.finalizeDay(pipeline, drift.verdict === 'changed', now);
   const seen = await panels.current(pipeline, judge.fingerprint, now);
   await noteJudge(deps, pipeline, judge, seen);
   return asOf(judge, seen);

@@ -25,7 +25,7 @@ interface IngestFeedbackDeps {
   readonly clock: Clock;
   readonly meter: Meter;
   /** Keeps what was not sampled, because a user was unhappy with it. */
-  keepUnhappy(judged: Judged): Promise<void>;
+  promoteNegativeFeedback(judged: Judged): Promise<void>;
   /** Null when the config has no pipeline of that name. */
   feedbackPolicy(pipeline: string): FeedbackPolicy | null;
 }
@@ -60,7 +60,7 @@ export async function ingestFeedback(
       deps.meter.increment('recalld_feedback_total', { pipeline, kind, sentiment });
     }
     // At once, as each may have to wait for a service that redacts. A repeat too: its first time may have failed here.
-    if (sentiment === 'negative') kept.push(deps.keepUnhappy(row));
+    if (sentiment === 'negative') kept.push(deps.promoteNegativeFeedback(row));
   }
   await Promise.all(kept);
   const accepted = isNew.filter(Boolean).length;

@@ -215,7 +215,7 @@ function countArrivals(taken: readonly Taken[], now: Date): { counts: ArrivalCou
  * the rate had kept has been certain to be kept from now on, so its probability is raised. Without effect when it is
  * no longer held: then neither happens, so that estimates stay unbiased. What was erased since it came stays erased.
  */
-export async function keepUnhappy(deps: IngestQueriesDeps, judged: Judged): Promise<void> {
+export async function promoteNegativeFeedback(deps: IngestQueriesDeps, judged: Judged): Promise<void> {
   deps.recent.noteUnhappy(judged);
   const pipeline = deps.livePipeline(judged.pipeline);
   if (pipeline === null) return;

@@ -20,7 +20,7 @@ import { contentId } from '../text/content-id.ts';
 import { contextSize } from '../text/context-size.ts';
 import { DAY_MS } from '../time.ts';
 import { type Feedback, feedbackKinds, type LiveQuery } from './rules/live-query.ts';
-import { type LiveStage, liveStage, MOST_STAGES } from './rules/live-stage.ts';
+import { type LiveStage, liveStage, MAX_STAGES } from './rules/live-stage.ts';
 
 export const feedbackSchema = z.strictObject({
   id: identifier.optional().describe('Idempotency key; left out, it is derived from what the feedback says.'),
@@ -128,7 +128,7 @@ function rejectionOf(issue: z.core.$ZodIssue | undefined): Rejection {
   };
 }
 
-const MOST_RESULTS = 1000;
+const MAX_RESULTS = 1000;
 const MAX_STAGE_NAME = 64;
 
 const resultSchema = z
@@ -146,7 +146,7 @@ const resultSchema = z
 
 type Result = z.infer<typeof resultSchema>;
 
-const listSchema = z.array(resultSchema).max(MOST_RESULTS);
+const listSchema = z.array(resultSchema).max(MAX_RESULTS);
 
 /**
  * Results are most of a live query, so they are judged by hand first: a schema for each of them would cost as much as all
@@ -162,7 +162,7 @@ export const resultsSchema = z
   .meta({ wire: wireSchema(listSchema) });
 
 function areResults(value: unknown): boolean {
-  return Array.isArray(value) && value.length <= MOST_RESULTS && value.every(isResult);
+  return Array.isArray(value) && value.length <= MAX_RESULTS && value.every(isResult);
 }
 
 function isResult(value: unknown): boolean {
@@ -187,7 +187,7 @@ const stagesSchema = z
       side: z.boolean().optional().describe('True for one of several beside each other, which are joined after it.'),
     }),
   )
-  .max(MOST_STAGES)
+  .max(MAX_STAGES)
   .refine((stages) => new Set(stages.map(({ name }) => name)).size === stages.length, {
     error: 'names a stage twice',
   });

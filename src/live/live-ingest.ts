@@ -8,7 +8,7 @@ import { createPersonalData, type PersonalData, type PersonalDataSettings } from
 import { createRedactionThread } from '../privacy/redaction/redaction-thread.ts';
 import { MINUTE_MS } from '../time.ts';
 import { type FeedbackPolicy, ingestFeedback } from './ingest-feedback.ts';
-import { ingestQueries, keepUnhappy, type LivePipeline, type SamplingLoads } from './ingest-queries.ts';
+import { ingestQueries, type LivePipeline, promoteNegativeFeedback, type SamplingLoads } from './ingest-queries.ts';
 import type { IngestDeps } from './ingest-routes.ts';
 import { createRecentQueries, type Judged } from './recent-queries.ts';
 import type { SentimentMapping } from './rules/feedback/sentiment.ts';
@@ -215,7 +215,7 @@ export async function createLiveIngest(settings: LiveIngestSettings): Promise<Li
     traffic,
     clock,
     meter,
-    keepUnhappy: (judged: Judged) => keepUnhappy(queriesDeps, judged),
+    promoteNegativeFeedback: (judged: Judged) => promoteNegativeFeedback(queriesDeps, judged),
     feedbackPolicy: (name: string) => feedback.get(name) ?? null,
   };
   return {

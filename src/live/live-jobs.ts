@@ -11,7 +11,7 @@ import { type LivePlan, type MeasureLiveDeps, measureLiveTraffic } from './measu
 import type { LiveTraffic } from './sql/live-traffic.ts';
 
 /** Bounds of a share over so many samples are within a percent of it; more would only cost time and memory. */
-export const MOST_SAMPLES = 20_000;
+export const MAX_SAMPLES = 20_000;
 
 /** How the live traffic of each pipeline is measured. */
 export function createLivePlans(config: Config): LivePlan[] {

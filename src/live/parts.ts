@@ -7,7 +7,7 @@ export const ITEM_WEIGHT = 20;
 /** Characters that weigh as much as one. */
 const CHARACTERS = 500;
 /** Some milliseconds of copying and of taking in. */
-const MOST_IN_PART = 6000;
+const MAX_IN_PART = 6000;
 
 export function weightOfQuery({ results, stages, text }: LiveQuery): number {
   return ITEM_WEIGHT + results.length * (1 + stages.length) + (text?.length ?? 0) / CHARACTERS;
@@ -26,7 +26,7 @@ export function cut<Item>(items: readonly Item[], weightOf: (item: Item) => numb
     const last = parts.at(-1);
     if (last === undefined || weight > room) {
       parts.push([item]);
-      room = MOST_IN_PART - weight;
+      room = MAX_IN_PART - weight;
     } else {
       last.push(item);
       room -= weight;

@@ -102,7 +102,7 @@ export interface WindowReading {
 }
 
 /** No session is so large that its window must be halved more often. */
-const MOST_HALVINGS = 40;
+const MAX_HALVINGS = 40;
 
 const none: readonly number[] = [];
 
@@ -123,7 +123,7 @@ export async function readLiveWindow(
   const samples = await windows.count(window);
   let halvings = 0;
   while (samples * 2 ** -halvings > most) halvings++;
-  for (; halvings <= MOST_HALVINGS; halvings++) {
+  for (; halvings <= MAX_HALVINGS; halvings++) {
     const reading = await readHalved(windows, window, segmentKeys, halvings, 2 * most, signal);
     if (reading === null) continue;
     if (halvings > 0) {

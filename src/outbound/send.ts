@@ -52,7 +52,7 @@ export interface Sent {
   readonly attempts: number;
 }
 
-const LONGEST_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
+const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
 
 /**
  * A connection that fails, 429 and every 5xx are tried again after a back-off with full jitter that honours
@@ -76,7 +76,7 @@ export async function sendWithRetries(
     }
     const waitMs = retryDelayMs(attempts, backoffMs, result.retryAfter, Math.random(), Date.now());
     if (waitMs === null) {
-      const message = `${result.message} It asks for a longer wait than the ${LONGEST_WAIT} of a retry.`;
+      const message = `${result.message} It asks for a longer wait than the ${MAX_WAIT} of a retry.`;
       return { result: { ...result, message }, latencyMs, attempts };
     }
     await wait(waitMs, signal);

@@ -2,7 +2,7 @@
 
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS } from '../time.ts';
-import { inTransaction, takeTurn } from './transaction.ts';
+import { inTransaction, lockInTransaction } from './transaction.ts';
 
 const daily = ['live_queries', 'feedback', 'query_coverage'] as const;
 
@@ -87,7 +87,7 @@ async function createPartition(
 
 /** Waits for others who make or drop partitions. @returns the names of those that are there */
 async function lockPartitions(client: PoolClient, tables: readonly string[]): Promise<Set<string>> {
-  await takeTurn(client, 'partitions');
+  await lockInTransaction(client, 'partitions');
   const { rows } = await client.query<{ name: string }>(
     `select child.relname as name
        from pg_inherits i

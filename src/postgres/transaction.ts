@@ -72,7 +72,7 @@ type Turn =
  *
  * @param of names one of many, such as one pipeline or one golden set
  */
-export async function takeTurn(client: PoolClient, turn: Turn, ...of: readonly string[]): Promise<void> {
+export async function lockInTransaction(client: PoolClient, turn: Turn, ...of: readonly string[]): Promise<void> {
   await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [
     `recalld ${JSON.stringify([turn, ...of])}`,
   ]);

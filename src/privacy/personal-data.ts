@@ -75,10 +75,10 @@ export interface PersonalDataSettings extends Pick<RedactTextDeps, 'pipeline' | 
 const REFUSED = '[REDACTED]';
 
 /** Longer texts go to the thread: so many characters take ten milliseconds when they are made to. */
-const LONGEST_HERE = 20_000;
+const MAX_HERE = 20_000;
 
 /** A thousand texts come in one request. All pipelines share the turns, as they share the main thread. */
-const takeTurn = createEventLoopYield(2 * LONGEST_HERE);
+const takeTurn = createEventLoopYield(2 * MAX_HERE);
 
 /** @throws RecalldError config_invalid for a pattern or a URL that cannot be used */
 export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataSettings): PersonalData {
@@ -86,7 +86,7 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
   const redactHere = createRedactor({ patterns });
   // Nearly all texts are short and have their turn at once: a promise for each would cost as much as the search.
   const redact = (text: string): Promise<string> | string => {
-    if (text.length > LONGEST_HERE) return thread.redact({ text, patterns });
+    if (text.length > MAX_HERE) return thread.redact({ text, patterns });
     const turn = takeTurn(text.length);
     return turn === null ? redactHere(text).text : turn.then(() => redactHere(text).text);
   };

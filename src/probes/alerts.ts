@@ -8,10 +8,10 @@ const name = '{{ $labels.pipeline }}';
 const rareMeasures = 'store_(sample_vectors|centroid_shift|query_divergence|.+_ratio)|repeat_density';
 
 /** Share of the exact nearest neighbours that the index returns at least. */
-export const LEAST_ANN_RECALL = 0.9;
+export const MIN_ANN_RECALL = 0.9;
 
 /** As the floor of a page of query density. */
-const LEAST_REPEAT_DENSITY = 0.95;
+const MIN_REPEAT_DENSITY = 0.95;
 
 const alerts: readonly AlertRule[] = [
   {
@@ -29,7 +29,7 @@ const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldIndexRecallLow',
     severity: 'warning',
-    expr: `${maxBy(['pipeline', 'k'], 'recalld_ann_recall_ratio_ci_high')} < ${LEAST_ANN_RECALL}`,
+    expr: `${maxBy(['pipeline', 'k'], 'recalld_ann_recall_ratio_ci_high')} < ${MIN_ANN_RECALL}`,
     for: '5m',
     keepFiringFor: '2h',
     by: ['pipeline', 'k'],
@@ -40,7 +40,7 @@ const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldStoreLostContent',
     severity: 'warning',
-    expr: `${maxBy(pipeline, 'recalld_repeat_density_ci_high')} < ${LEAST_REPEAT_DENSITY}`,
+    expr: `${maxBy(pipeline, 'recalld_repeat_density_ci_high')} < ${MIN_REPEAT_DENSITY}`,
     for: '10m',
     keepFiringFor: '30m',
     by: pipeline,

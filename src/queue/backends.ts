@@ -65,13 +65,13 @@ const SCHEMA = 'bullmq';
  * So many workers may be lost over one job, be it by restarts, before it fails for good. Not without end, because the
  * job may be what kills them.
  */
-const MOST_LOST_WORKERS = 10;
+const MAX_LOST_WORKERS = 10;
 
 function workerOptions(lostAfterMs: number) {
   return {
     lockDuration: lostAfterMs,
     stalledInterval: lostAfterMs / 2,
-    maxStalledCount: MOST_LOST_WORKERS,
+    maxStalledCount: MAX_LOST_WORKERS,
     runRetryDelay: 1000,
   };
 }

@@ -83,7 +83,7 @@ function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
   return { kind: 'documents', documents };
 }
 
-const LONGEST_MESSAGE = 300;
+const MAX_MESSAGE = 300;
 
 /** A message of the program as it may be shown: short, one line, and not at all when it repeats the query. */
 function shownMessage(message: string, queryText: string): string {
@@ -94,7 +94,7 @@ function shownMessage(message: string, queryText: string): string {
   return message
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .trim()
-    .slice(0, LONGEST_MESSAGE);
+    .slice(0, MAX_MESSAGE);
 }
 
 export interface CommandSettings {
@@ -117,7 +117,7 @@ export interface CommandSettings {
 }
 
 const DEFAULT_BACKOFF_MS = 200;
-const LONGEST_BACKOFF_MS = 30_000;
+const MAX_BACKOFF_MS = 30_000;
 const DEFAULT_MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 /** After so many timeouts in a row without a line in between it is taken to hang. */
@@ -165,7 +165,7 @@ export function createCommandRetriever(settings: CommandSettings): Retriever & {
     if (session !== given) return;
     session = null;
     vainStarts = given.hasAnswered ? 1 : vainStarts + 1;
-    const waitMs = Math.min(LONGEST_BACKOFF_MS, backoffMs * 2 ** (vainStarts - 1));
+    const waitMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2 ** (vainStarts - 1));
     startAgainMs = performance.now() + waitMs;
     lastFailure = { code, message: `The command ${name} ${problem}.` };
     logger.warn('the command of a retriever is given up', { command: name, code, wait_ms: waitMs });

@@ -92,7 +92,7 @@ export interface SearchEngineSettings {
 }
 
 /** The engines refuse more. */
-const MOST_CANDIDATES = 10_000;
+const MAX_CANDIDATES = 10_000;
 
 /**
  * Sends `POST {index}/_search`. Scores are those of the engine; with `hybrid` the words and the vectors are asked at
@@ -161,7 +161,7 @@ export function createSearchEngineRetriever(settings: SearchEngineSettings): Ret
     embedder: Embedder,
     signal: AbortSignal,
   ): Promise<RetrieverAnswer> => {
-    const size = Math.min(MOST_CANDIDATES, Math.max(request.k, settings.candidates));
+    const size = Math.min(MAX_CANDIDATES, Math.max(request.k, settings.candidates));
     const answers = await Promise.all([byWords(request, size, signal), byVectors(request, size, embedder, signal)]);
     const failed = answers.find((answer) => answer.kind !== 'documents');
     if (failed !== undefined) return failed;

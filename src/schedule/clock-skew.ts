@@ -17,7 +17,7 @@ export interface ClockSkew {
 }
 
 /** Clocks that differ by more make ages, windows and planned times wrong that people look at. */
-export const MOST_SKEW_SECONDS = 60;
+export const MAX_SKEW_SECONDS = 60;
 
 /** The other clock is taken to have been read in the middle of the round trip. */
 export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook): ClockSkew {
@@ -26,8 +26,8 @@ export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook): ClockSkew {
 
 /** Whether our clock may be worked by. An answer that took too long to tell leaves it at what was known `before`. */
 export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: boolean): boolean {
-  if (Math.abs(seconds) + marginSeconds <= MOST_SKEW_SECONDS) return true;
-  return Math.abs(seconds) - marginSeconds > MOST_SKEW_SECONDS ? false : before;
+  if (Math.abs(seconds) + marginSeconds <= MAX_SKEW_SECONDS) return true;
+  return Math.abs(seconds) - marginSeconds > MAX_SKEW_SECONDS ? false : before;
 }
 
 /** The sentence for a clock that is not right. */

@@ -30,7 +30,7 @@ const weekday: Field = { least: 0, most: 7, names: ['SUN', 'MON', 'TUE', 'WED', 
 /** `*`, a value or a range; of `*` and of a range a step may take every second or third value, and so on. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
 /** From a 29 February to the next there are eight years at most. */
-const LONGEST_WAIT_DAYS = 8 * 366;
+const MAX_WAIT_DAYS = 8 * 366;
 
 /** @returns null for what is no such expression, and for one that is never due, such as on 30 February */
 export function readCronExpression(text: string): CronExpression | null {
@@ -49,7 +49,7 @@ export function readCronExpression(text: string): CronExpression | null {
       (weekdays.has(date.getUTCDay()) || (date.getUTCDay() === 0 && weekdays.has(7)))
     );
   };
-  if (!Array.from({ length: LONGEST_WAIT_DAYS }, (_, day) => day).some(isDay)) return null;
+  if (!Array.from({ length: MAX_WAIT_DAYS }, (_, day) => day).some(isDay)) return null;
   return {
     times: inOrder(hours).flatMap((h) =>
       inOrder(minutes).flatMap((m) => inOrder(seconds).map((s) => (h * 60 + m) * 60 + s)),

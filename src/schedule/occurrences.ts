@@ -29,7 +29,7 @@ interface ClockDay {
 }
 
 /** Days that are remembered of all time zones together; a schedule looks at the same few again and again. */
-const MOST_DAYS = 20_000;
+const MAX_DAYS = 20_000;
 const days = new Map<string, ClockDay>();
 
 /** @param day of UTC since 1970 @param timezone name of the IANA database */
@@ -37,7 +37,7 @@ function clockDay(timezone: string, day: number): ClockDay {
   const key = `${timezone} ${day}`;
   const known = days.get(key);
   if (known !== undefined) return known;
-  if (days.size >= MOST_DAYS) days.clear();
+  if (days.size >= MAX_DAYS) days.clear();
   const made = lookUp(timezone, day);
   days.set(key, made);
   return made;
@@ -82,8 +82,8 @@ export interface Cron {
 
 const SECOND_MS = 1000;
 /** Between two occurrences lie eight years at most, from a 29 February to the next. */
-const LONGEST_WAIT_DAYS = 8 * 366 + 2;
-const MOST_BETWEEN = 10_000;
+const MAX_WAIT_DAYS = 8 * 366 + 2;
+const MAX_BETWEEN = 10_000;
 /** Enough to meet every gap within a day, of schedules down to one tick in five minutes. */
 const TICKS_AHEAD = 300;
 const DAYS_AHEAD = 400;
@@ -94,7 +94,7 @@ export function nextOccurrence(cron: Cron, after: Date): Date {
   const expression = read(cron);
   const from = (Math.floor(after.getTime() / SECOND_MS) + 1) * SECOND_MS;
   const today = Math.floor(from / DAY_MS);
-  for (let day = today; day <= today + LONGEST_WAIT_DAYS; day += 1) {
+  for (let day = today; day <= today + MAX_WAIT_DAYS; day += 1) {
     const due = stretchesOf(expression, cron, day).map((stretch) =>
       firstWithin(expression, { ...stretch, from: Math.max(from, stretch.from) }),
     );
@@ -109,7 +109,7 @@ export function latestOccurrence(cron: Cron, now: Date): Date {
   const expression = read(cron);
   const to = (Math.floor(now.getTime() / SECOND_MS) + 1) * SECOND_MS;
   const today = Math.floor((to - 1) / DAY_MS);
-  for (let day = today; day >= today - LONGEST_WAIT_DAYS; day -= 1) {
+  for (let day = today; day >= today - MAX_WAIT_DAYS; day -= 1) {
     const due = stretchesOf(expression, cron, day).map((stretch) =>
       lastWithin(expression, { ...stretch, to: Math.min(to, stretch.to) }),
     );
@@ -123,7 +123,7 @@ export function latestOccurrence(cron: Cron, now: Date): Date {
 export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] {
   const found: Date[] = [];
   let at = until;
-  while (found.length < MOST_BETWEEN) {
+  while (found.length < MAX_BETWEEN) {
     at = latestOccurrence(cron, new Date(at.getTime() - 1));
     if (at <= from) break;
     found.push(at);

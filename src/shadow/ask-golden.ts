@@ -9,7 +9,7 @@ import type { GoldenTicks } from '../golden/sql/golden-ticks.ts';
 import { type Shadow, scheduleOf, type WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
 import { DAY_MS } from '../time.ts';
-import { isLookDue, levelOfLook, MOST_RUNS } from './rules/looks.ts';
+import { isLookDue, levelOfLook, MAX_RUNS } from './rules/looks.ts';
 import type { ShadowKey, ShadowTables } from './shadow-tables.ts';
 
 export interface FollowDeps extends CompareDeps, Pick<StartGoldenRunDeps, 'newRunId'> {
@@ -97,7 +97,7 @@ async function look(
   const key: ShadowKey = { pipeline, shadow: shadow.name, fingerprint: shadow.fingerprint };
   const looks = await deps.shadows.looks(key, goldenSet);
   const ofVersion = looks.filter(({ goldenSetVersion }) => goldenSetVersion === version).length;
-  const filter = { pipeline: run.pipeline, goldenSet, version, status: 'completed', limit: MOST_RUNS } as const;
+  const filter = { pipeline: run.pipeline, goldenSet, version, status: 'completed', limit: MAX_RUNS } as const;
   const runs = (await deps.runs.list(filter)).filter(
     ({ fingerprints }) => fingerprints['retriever'] === shadow.fingerprint,
   );

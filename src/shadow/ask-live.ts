@@ -30,11 +30,11 @@ export interface AskLiveDeps {
 const TURN_MS = 90_000;
 /** A query that waited longer is left out: the index is no longer the one that answered the user. */
 const PATIENCE_MS = HOUR_MS;
-const MOST_PER_TURN = 500;
+const MAX_PER_TURN = 500;
 /** Where the service did not say how many it asked for. */
 const USUAL_K = 10;
 /** Failures in a row after which the rest waits for the next turn. */
-export const MOST_FAILURES = 5;
+export const MAX_FAILURES = 5;
 
 /** @throws the reason of `signal` when it aborts */
 export async function askShadows(deps: AskLiveDeps, signal: AbortSignal): Promise<void> {
@@ -72,7 +72,7 @@ async function askShadow(
   const queries = await deps.shadows.unasked(key, {
     since,
     rate: shadow.liveRate,
-    limit: Math.min(left, MOST_PER_TURN),
+    limit: Math.min(left, MAX_PER_TURN),
   });
   if (queries.length === 0) return;
   const gate = await openRetrieverGate(deps, {
@@ -85,7 +85,7 @@ async function askShadow(
     const remaining = queries.values();
     const work = async (): Promise<void> => {
       for (const query of remaining) {
-        if (signal.aborted || gate.failuresInARow() >= MOST_FAILURES) return;
+        if (signal.aborted || gate.failuresInARow() >= MAX_FAILURES) return;
         await deps.shadows.saveAnswers(key, [await askOne(deps, shadow, query, gate, signal)], deps.clock.now());
       }
     };

@@ -12,7 +12,7 @@ import { textHash } from '../privacy/rules/keyed-hash.ts';
 import { messageOf } from '../text/error-message.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 import { startOfUtcDay } from './ask-golden.ts';
-import { liveCallsPerDay, MOST_FAILURES } from './ask-live.ts';
+import { liveCallsPerDay, MAX_FAILURES } from './ask-live.ts';
 import type { RelevanceTables, ShadowPair, UnpairedQuery } from './relevance-tables.ts';
 import { scorePair, sumLiveDay } from './rules/relevance.ts';
 import type { ShadowKey, ShadowTables } from './shadow-tables.ts';
@@ -101,7 +101,7 @@ async function pairQueries(deps: JudgeShadowsDeps, work: Work, signal: AbortSign
   try {
     for (const query of queries) {
       signal.throwIfAborted();
-      if (gate.failuresInARow() >= MOST_FAILURES) return;
+      if (gate.failuresInARow() >= MAX_FAILURES) return;
       const pair = await pairOne(deps, { ...work, judge }, query, gate, signal);
       if (typeof pair === 'string') return;
       await relevance.savePair(key, pair, clock.now());

@@ -23,13 +23,15 @@ export interface SurvivalQuantile {
  *
  * The bounds are those of Brookmeyer and Crowley 1982 with the variance of Greenwood on the scale of log(-log S), as R's
  * `survfit` with `conf.type = "log-log"` gives them. Weights are as of a sample: the variance is that of the effective
- * number, (sum of w)^2 / sum of w^2 (Kish 1965).
+ * number, (sum of w)^2 / sum of w^2 (Kish 1965). Where the last all come at one time, the upper bound before it is taken
+ * times that of Clopper and Pearson for none of them left.
  *
  * @param share in (0, 1): 0.5 is the median
  * @returns all null without lifetimes
  */
 export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, confidence: number): SurvivalQuantile {
-  const z = -normalQuantile((1 - confidence) / 2);
+  const tail = (1 - confidence) / 2;
+  const z = -normalQuantile(tail);
   const sorted = lifetimes.toSorted((a, b) => a.time - b.time || Number(b.hasCome) - Number(a.hasCome));
   const weights = sorted.reduce((sum, { weight }) => sum + weight, 0);
   const inflation = sorted.reduce((sum, { weight }) => sum + weight * weight, 0) / weights;
@@ -38,7 +40,7 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
     low: null,
     high: null,
   };
-  let [waiting, survival, greenwood] = [weights, 1, 0];
+  let [waiting, survival, greenwood, upper] = [weights, 1, 0, 1];
   for (let next = 0; next < sorted.length && found.high === null; ) {
     const time = sorted[next]?.time ?? 0;
     let [came, left] = [0, 0];
@@ -52,10 +54,11 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
       survival = rest < 1e-9 * weights ? 0 : survival * (rest / waiting);
       greenwood += survival === 0 ? 0 : came / (waiting * rest);
       const reach = survival === 0 ? 0 : (z * Math.sqrt(greenwood * inflation)) / Math.abs(Math.log(survival));
-      // Once all have come there is no spread left; the bounds stay where they were.
+      // Once all have come Greenwood has no spread left; that the last of them came together has an exact bound.
+      upper = survival > 0 ? survival ** Math.exp(-reach) : upper * (1 - tail ** (inflation / waiting));
       if (survival === 0 || survival ** Math.exp(reach) <= 1 - share) found.low ??= time;
       if (survival <= 1 - share + 1e-12) found.value ??= time;
-      if (survival > 0 && survival ** Math.exp(-reach) <= 1 - share) found.high ??= time;
+      if (upper <= 1 - share) found.high ??= time;
     }
     waiting -= left;
   }

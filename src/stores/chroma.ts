@@ -9,7 +9,7 @@ import { createRemoteStore, type RememberedShape, rememberShape } from './remote
 import { createStoreCalls, type StoreCalls } from './store-calls.ts';
 import {
   type ListedIds,
-  MOST_CHUNKS,
+  MAX_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
@@ -264,13 +264,13 @@ async function chunksOf(store: Chroma, ids: readonly string[], attempt: Attempt)
   const { idKey } = store;
   const include = ['documents', 'metadatas'];
   if (idKey === undefined) return toChunks(await get(store, ids, include, attempt));
-  const limit = Math.min(MOST_CHUNKS, store.mostPerRequest);
+  const limit = Math.min(MAX_CHUNKS, store.mostPerRequest);
   const entries: Stored[] = [];
   for (const portion of inPortions(ids, VALUES_PER_REQUEST)) {
-    if (entries.length < MOST_CHUNKS)
+    if (entries.length < MAX_CHUNKS)
       entries.push(...(await withIds(store, { idKey, ids: portion, limit, include }, attempt)));
   }
-  return toChunks(entries).slice(0, MOST_CHUNKS);
+  return toChunks(entries).slice(0, MAX_CHUNKS);
 }
 
 /** Records of these documents, by a key of their metadata. */

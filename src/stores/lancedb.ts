@@ -11,7 +11,7 @@ import { type Attempt, failed, Refused, unsupported } from './outcome.ts';
 import { createRemoteStore, rememberShape, type StoreShape } from './remote-store.ts';
 import {
   type ListedIds,
-  MOST_CHUNKS,
+  MAX_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
@@ -231,7 +231,7 @@ async function chunksOf(store: LanceDb, ids: readonly string[], attempt: Attempt
   const columns = columnsOf(store.id, store.content, store.version);
   const chunks: StoredChunk[] = [];
   for (const some of inPortions(ids, IDS_PER_CALL)) {
-    const left = MOST_CHUNKS - chunks.length;
+    const left = MAX_CHUNKS - chunks.length;
     if (left <= 0) break;
     const query = shape.table
       .query()

@@ -14,7 +14,7 @@ import { createRemoteStore, type RememberedShape, rememberShape } from './remote
 import { createStoreCalls, type StoreCalls } from './store-calls.ts';
 import {
   type ListedIds,
-  MOST_CHUNKS,
+  MAX_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
@@ -48,7 +48,7 @@ interface IndexShape {
 const API_VERSION = '2026-04';
 /** Most ids of a page of the list. */
 const PAGE = 100;
-const MOST_PAGES = 10_000;
+const MAX_PAGES = 10_000;
 /** Ids travel in the address of the request, which may not be long. */
 const FETCHED_IDS = 100;
 const ADDRESS_LENGTH = 4000;
@@ -156,7 +156,7 @@ async function search(
 async function sample(store: Pinecone, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
   const { n, seed, withContent } = request;
   const { count } = await store.shapes.fresh(attempt);
-  if (count > MOST_PAGES * PAGE) {
+  if (count > MAX_PAGES * PAGE) {
     throw unsupported(`A uniform sample of Pinecone reads every id, and ${count} are too many.`);
   }
   const ids = n < 1 || count === 0 ? [] : await walkedIds(store, n, seed, attempt);
@@ -200,15 +200,15 @@ async function chunksOf(store: Pinecone, ids: readonly string[], attempt: Attemp
   const { idKey } = store;
   const purpose = 'look-up of chunks';
   if (idKey === undefined) {
-    const vectors = await fetched(store, ids.slice(0, MOST_CHUNKS), purpose, attempt);
+    const vectors = await fetched(store, ids.slice(0, MAX_CHUNKS), purpose, attempt);
     return toChunks(vectors.map((vector) => entryOf(store, vector)));
   }
   const vectors: unknown[] = [];
   for (const portion of inPortions(ids, DOCUMENTS_PER_CALL)) {
-    if (vectors.length >= MOST_CHUNKS) break;
+    if (vectors.length >= MAX_CHUNKS) break;
     vectors.push(...(await withIds(store, { idKey, ids: portion, limit: PAGE, purpose }, attempt)));
   }
-  return toChunks(vectors.map((vector) => entryOf(store, vector))).slice(0, MOST_CHUNKS);
+  return toChunks(vectors.map((vector) => entryOf(store, vector))).slice(0, MAX_CHUNKS);
 }
 
 async function withIds(

@@ -22,7 +22,7 @@ import { createRemoteStore, type RememberedShape, rememberShape } from './remote
 import { createStoreCalls, type StoreCalls, settingsHash, unlessForbidden } from './store-calls.ts';
 import {
   type ListedIds,
-  MOST_CHUNKS,
+  MAX_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
@@ -132,7 +132,7 @@ export interface QdrantSettings {
 
 const IDS_PER_CALL = 1000;
 /** Calls of the walk over a collection with shards of the user's own: five million points. */
-const MOST_PAGES = 5000;
+const MAX_PAGES = 5000;
 
 /**
  * Creates the store; nothing is sent before the first call.
@@ -214,7 +214,7 @@ async function search(
 async function sample(store: Qdrant, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
   const { n, seed, withContent } = request;
   const { dimensions, hasCustomShards, count } = await store.shapes.fresh(attempt);
-  if (hasCustomShards && count > MOST_PAGES * IDS_PER_CALL) {
+  if (hasCustomShards && count > MAX_PAGES * IDS_PER_CALL) {
     throw unsupported(`A uniform sample over custom shards of Qdrant reads every id, and ${count} are too many.`);
   }
   const draw = () => (hasCustomShards ? walkedIds(store, n, seed, attempt) : randomIds(store, n, attempt));
@@ -275,7 +275,7 @@ async function chunksOf(store: Qdrant, ids: readonly string[], attempt: Attempt)
   const shown = { with_payload: keys.length > 0 && keys, with_vector: false };
   const purpose = 'look-up of chunks';
   if (idKey === undefined) {
-    const body = { ids: ids.flatMap(pointId).slice(0, MOST_CHUNKS), ...shown };
+    const body = { ids: ids.flatMap(pointId).slice(0, MAX_CHUNKS), ...shown };
     const points = listOf(await post(store, { path: '', body, purpose }, attempt));
     const asked = new Map(ids.map((id) => [canonicalId(id), id]));
     return toChunks(points.map((point) => entryOf(store, point))).map((chunk) => ({
@@ -284,7 +284,7 @@ async function chunksOf(store: Qdrant, ids: readonly string[], attempt: Attempt)
     }));
   }
   const filter = { must: [{ key: idKey, match: { any: ids } }] };
-  const body = { filter, limit: MOST_CHUNKS, ...shown };
+  const body = { filter, limit: MAX_CHUNKS, ...shown };
   const result = await post(store, { path: '/scroll', body, purpose }, attempt);
   return toChunks(listOf(at(result, 'points')).map((point) => entryOf(store, point)));
 }

@@ -39,7 +39,7 @@ export interface StoreOperations<S extends StoreShape> {
   ): Promise<Pick<StoreDescription, 'count' | 'isExactCount'> & Partial<Pick<StoreDescription, 'traits'>>>;
   existing(ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>>;
   list(from: string | null, attempt: Attempt): Promise<ListedIds>;
-  /** At most MOST_CHUNKS; ids are never empty. */
+  /** At most MAX_CHUNKS; ids are never empty. */
   chunks(ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]>;
   close(): void;
 }

@@ -89,7 +89,7 @@ export interface StoredChunk {
 }
 
 /** Chunks that one call gives at most; of documents with more, some are left out. */
-export const MOST_CHUNKS = 2000;
+export const MAX_CHUNKS = 2000;
 
 export interface StoreDescription {
   readonly count: number;
@@ -149,7 +149,7 @@ export interface VectorStore {
    * @param from null for the first page, then `next` of the page before
    */
   list(from: string | null, signal: AbortSignal): Promise<StoreOutcome<ListedIds>>;
-  /** The chunks of these documents, at most MOST_CHUNKS; nothing of a document that is not there. */
+  /** The chunks of these documents, at most MAX_CHUNKS; nothing of a document that is not there. */
   chunks(ids: readonly string[], signal: AbortSignal): Promise<StoreOutcome<readonly StoredChunk[]>>;
   /** Gives connections back. */
   close(): Promise<void>;

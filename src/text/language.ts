@@ -2,15 +2,15 @@
 import { francAll } from 'franc-min';
 
 /** Shorter texts are taken for any language. */
-const LEAST_LETTERS = 40;
-const MOST_CHARACTERS = 2000;
+const MIN_LETTERS = 40;
+const MAX_CHARACTERS = 2000;
 /** A second language that fits almost as well makes the first no finding: names, code, mixtures. */
 const ALMOST_AS_WELL = 0.9;
 
 /** ISO 639-3, such as `eng`; null where a text does not tell. */
 export function languageOf(text: string): string | null {
-  const letters = text.slice(0, MOST_CHARACTERS).replaceAll(/[^\p{L}\p{M}\s]+/gu, ' ');
-  const [first, second] = francAll(letters, { minLength: LEAST_LETTERS });
+  const letters = text.slice(0, MAX_CHARACTERS).replaceAll(/[^\p{L}\p{M}\s]+/gu, ' ');
+  const [first, second] = francAll(letters, { minLength: MIN_LETTERS });
   if (first === undefined || first[0] === 'und' || (second?.[1] ?? 0) > ALMOST_AS_WELL) return null;
   return first[0];
 }

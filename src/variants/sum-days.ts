@@ -10,7 +10,7 @@ import { sumDay, type VariantGrade, type VariantQuery } from './rules/variant-da
 /** Clicks, opinions and grades that come later are left out, alike for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;
 /** Of more samples of a day sessions are drawn once more. */
-const MOST_SAMPLES = 50_000;
+const MAX_SAMPLES = 50_000;
 
 /**
  * Sums the days (UTC) that are over and not summed yet, as far back as live queries are kept, oldest first.
@@ -44,7 +44,7 @@ async function readQueries(
 ): Promise<VariantQuery[]> {
   const samples = await windows.count(window);
   let halvings = 0;
-  while (samples * 2 ** -halvings > MOST_SAMPLES) halvings++;
+  while (samples * 2 ** -halvings > MAX_SAMPLES) halvings++;
   const queries: VariantQuery[] = [];
   for await (const batch of windows.queries(window, halvings)) {
     signal.throwIfAborted();

@@ -1,6 +1,6 @@
 /** Samples of stores that are empty or large; what every sample must be is in src/stores/store-tests. */
 import { expect, it } from 'vitest';
-import { MOST_UNEVEN, unevenness } from '../../src/stores/store-tests/truth.ts';
+import { MAX_UNEVEN, unevenness } from '../../src/stores/store-tests/truth.ts';
 import { type Bench, never, valueOf } from './vector-store-bench.ts';
 
 export function describeSample(bench: Bench): void {
@@ -20,7 +20,7 @@ export function describeSample(bench: Bench): void {
       expect(isSeeded).toBe(bench.abilities.seededSample);
       perTopic.push(countTopics(ids, large));
     }
-    expect(Math.abs(unevenness(perTopic, 800 / large.count))).toBeLessThan(MOST_UNEVEN);
+    expect(Math.abs(unevenness(perTopic, 800 / large.count))).toBeLessThan(MAX_UNEVEN);
   });
 }
 

@@ -114,9 +114,12 @@ export interface Broken {
 }
 
 /** A service for each fault, well at first. */
-export async function startFaults(atEnd: (close: () => Promise<void>) => void): Promise<Broken> {
+export async function startFaults(
+  chosen: readonly Fault[],
+  atEnd: (close: () => Promise<void>) => void,
+): Promise<Broken> {
   const servers = new Map<string, FaultServer>();
-  for (const { pipeline } of faults) {
+  for (const { pipeline } of chosen) {
     const server = await startFaultServer(documents(rightAnswer));
     atEnd(() => server.close());
     servers.set(pipeline, server);
@@ -124,7 +127,7 @@ export async function startFaults(atEnd: (close: () => Promise<void>) => void): 
   let isBroken = false;
   let sent = 0;
   const respond = (): void => {
-    for (const { pipeline, broken: responder } of faults)
+    for (const { pipeline, broken: responder } of chosen)
       servers.get(pipeline)?.respondWith(isBroken && responder !== null ? responder : documents(rightAnswer));
   };
   const configOf = ({ pipeline, check = FLOOR }: Fault): string => `
@@ -137,7 +140,7 @@ export async function startFaults(atEnd: (close: () => Promise<void>) => void): 
     config: `
 server: {port: 0}
 alerts: {console_base_url: "https://recalld.internal"}
-pipelines:${faults.map(configOf).join('')}
+pipelines:${chosen.map(configOf).join('')}
 `,
     break() {
       isBroken = true;
@@ -153,7 +156,7 @@ pipelines:${faults.map(configOf).join('')}
       return [
         { ...at, pipeline: 'live-errors', ...(isBroken ? { results: [], error: 'it failed' } : fine) },
         { ...at, pipeline: 'live-nothing', ...(isBroken ? { results: [] } : fine) },
-      ];
+      ].filter(({ pipeline }) => servers.has(pipeline));
     },
   };
 }

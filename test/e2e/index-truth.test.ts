@@ -20,6 +20,7 @@ pipelines:
       manifest: {kind: command, command: [cat, manifest.jsonl]}
       cron: "* * * * * *"
       calls_per_second: 1000
+      late_after: 1m
     sampling: {rate: 1}
     checks: [{measure: index_missing_ratio, above: 0.005, severity: critical}]
 `;
@@ -95,6 +96,15 @@ describeWithBrowser('index truth', () => {
         /^recalld_index_missing_ratio\{[^}]*segment="all"[^}]*\} 0\.03$/m.test(await daemon.metrics()),
       );
       expect(await daemon.metrics()).not.toContain('withdrawn');
+      const updatedAt = new Date(Date.now() - 600_000).toISOString();
+      await writeFile(
+        path.join(folder, 'manifest.jsonl'),
+        `${lines.join('')}{"id": "d401", "updated_at": "${updatedAt}"}\n`,
+      );
+      await waitFor(async () => {
+        const { found: named } = await json<Check>('index check --pipeline docs --stored --json');
+        return named.find(({ kind }) => kind === 'late')?.documents[0]?.id === 'd401';
+      });
       // Every question brings d20 and one document of its own.
       const queries = Array.from({ length: 200 }, (_, i) => ({
         id: `q${i}`,
@@ -116,7 +126,8 @@ describeWithBrowser('index truth', () => {
       for (const width of [1280, 390]) {
         await page.setViewportSize({ width, height: 900 });
         const shown = await page.innerText('main');
-        expect(shown).toContain('Missing: 12');
+        expect(shown).toContain('Missing: 13');
+        expect(shown).toMatch(/Late: 1[\s\S]+d401/);
         expect(shown).toContain('withdrawn');
         expect(shown).toMatch(/Hubs: 1[\s\S]+200 different questions[\s\S]+d20[\s\S]+question \d/);
         expect(await accessibilityProblems(page)).toEqual([]);

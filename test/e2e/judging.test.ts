@@ -17,13 +17,19 @@ pipelines:
   - name: docs
     retriever: {kind: http, url: "${retriever}", results: {list: results, id: id, text: text}}
     sampling: {rate: 1, max_per_minute: 1000000}
-    judged: {queries_per_day: 2400, depth: 3, max_cost_per_day: 50, people_share: 0.4}
+    judged: {queries_per_day: 2400, depth: 3, max_cost_per_day: 50, people_share: 0.4, second_share: 0.5}
     checks: [{measure: live_precision@3, below: 0.9, severity: warning}]
 `;
 
 interface Status {
   readonly judged: { readonly model: number; readonly person: number };
-  readonly people: { readonly drawn: number; readonly graded: number; readonly sessions: number };
+  readonly people: {
+    readonly drawn: number;
+    readonly graded: number;
+    readonly sessions: number;
+    readonly graded_by_two: number;
+    readonly agreement: { readonly kappa: number; readonly n: number } | null;
+  };
   readonly cost_today_dollars: number;
   readonly agreement: { readonly kappa: number } | null;
   readonly scores: readonly { readonly measure: string; readonly ci_low: number; readonly ci_high: number }[];
@@ -102,7 +108,7 @@ describeWithBrowser('judged live relevance', () => {
       await writeFile(file, graded.join('\n'));
       expect(await json('judge import review.jsonl --pipeline docs --json')).toEqual({ accepted: 36, rejected: 0 });
       const after = await json<Status>('judge run --pipeline docs --json');
-      expect(after.people).toMatchObject({ graded: 12, sessions: 12 });
+      expect(after.people).toMatchObject({ graded: 12, sessions: 12, graded_by_two: 0, agreement: null });
       expect(after.agreement?.kappa).toBeLessThan(0.95);
       const precision = after.scores.find(({ measure }) => measure === 'live_precision@3');
       const truth =
@@ -118,13 +124,42 @@ describeWithBrowser('judged live relevance', () => {
       expect(metrics).toMatch(/recalld_judge_agreement_ci_low\{pipeline="docs"\} /);
       expect(metrics).not.toContain('recalld_live_precision_uncorrected{');
 
+      // A second person with a file: what both are asked, without what the first gave, and then what nobody graded.
+      await recalld('judge review --pipeline docs --out second.jsonl --person ben');
+      const both = (await readFile(path.join(folder, 'second.jsonl'), 'utf8'))
+        .trim()
+        .split('\n')
+        .filter((line) => lines.some((one) => JSON.parse(one).query_id === JSON.parse(line).query_id));
+      expect(both.length).toBeGreaterThan(1);
+      expect(both.length).toBeLessThan(12);
+      expect(both.join('')).not.toMatch(/"grade":\d/);
+      await writeFile(
+        path.join(folder, 'second.jsonl'),
+        both.join('\n').replaceAll(/quality (\d)\.","grade":null/g, '","grade":$1'),
+      );
+      expect(await json('judge import second.jsonl --pipeline docs --person ben --json')).toEqual({
+        accepted: 3 * both.length,
+        rejected: 0,
+      });
+      const { people: byTwo } = await json<Status>('judge run --pipeline docs --json');
+      expect(byTwo).toMatchObject({
+        graded: 12,
+        graded_by_two: both.length,
+        agreement: { kappa: 1, n: 3 * both.length },
+      });
+      expect((await recalld('judge status --pipeline docs')).stdout).toMatch(
+        new RegExp(`Agreement of two people: 1\\.00 .*; they graded ${both.length} of 12 queries both\\.`),
+      );
+      await waitFor(async () => (await daemon.metrics()).includes('recalld_people_agreement{pipeline="docs"} 1'));
+
       // A person on the page: a grade is typed, and taken back.
       const address = '/pipelines/docs/judge';
       const cookie = await signIn(daemon.url, daemon.apiKey);
       const show = async (where: string): Promise<string> =>
         (await fetch(daemon.url + where, { headers: { cookie } })).text();
       const page = await show(address);
-      expect(page).toContain('12 of ');
+      expect(page).toContain('12 were graded in the last 24 hours');
+      expect(page).toContain('Their agreement in the last week (weighted kappa) is 1.00 ');
       expect(page).toMatch(/The grades of the model cost \$0\.\d{4} today/);
       const field = (name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
       const grade = (given: Record<string, string>) =>

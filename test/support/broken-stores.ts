@@ -25,7 +25,7 @@ export interface BreakableStore {
   stop(): Promise<void>;
 }
 
-const MOST_AT_ONCE = 1000;
+const MAX_AT_ONCE = 1000;
 
 /** Its index looks at one of a hundred lists, so that a question at the border of its list misses what is behind it. */
 export async function breakablePgvector(dimensions: number, chunks: readonly Chunk[]): Promise<BreakableStore> {
@@ -72,8 +72,8 @@ export async function breakableChroma(_dimensions: number, chunks: readonly Chun
   const hnsw = { space: 'cosine', max_neighbors: 8, ef_construction: 100, ef_search: 10 };
   await createCollection(server, name, { hnsw });
   const insert = async (added: readonly Chunk[]): Promise<void> => {
-    for (let from = 0; from < added.length; from += MOST_AT_ONCE) {
-      const part = added.slice(from, from + MOST_AT_ONCE);
+    for (let from = 0; from < added.length; from += MAX_AT_ONCE) {
+      const part = added.slice(from, from + MAX_AT_ONCE);
       await addRecords(server, name, {
         ids: part.map(({ id }) => id),
         embeddings: part.map(({ vector }) => vector),

@@ -63,7 +63,7 @@ free_port() { node -e 'const s=require("net").createServer().listen(0,"127.0.0.1
 as=()
 if [ "$(id -u)" = 0 ]; then
   as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-  chmod 711 "$run" && mkdir "$run/pg" && chown 65534:65534 "$run/pg" && chmod 700 "$run/pg"
+  chmod a+x "$folder" "$run" && mkdir "$run/pg" && chown 65534:65534 "$run/pg" && chmod 700 "$run/pg"
 fi
 
 pg_port=$(free_port)

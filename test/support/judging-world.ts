@@ -119,6 +119,7 @@ export class JudgingWorld {
       shadowLists: 0,
       maxCostPerDay: 1000,
       peopleShare: 0.3,
+      secondShare: 0,
       leastAgreement: 0.4,
       segmentKeys: ['course'],
       maxSegments: 5,
@@ -143,7 +144,7 @@ export class JudgingWorld {
   /** Begins with a database in which nothing was asked or judged. */
   static async start(pool: Pool, changes: Partial<JudgingPlan> = {}): Promise<JudgingWorld> {
     await pool.query(
-      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, judged_documents, judgments, judge_spending, live_queries, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
+      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, judged_documents, judgments, judge_spending, live_queries, query_coverage, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
     );
     const [judge, service] = [await startFaultServer(judgeWithBias(0)), await startFaultServer(chatAnswer(''))];
     return new JudgingWorld(pool, judge, service, changes);
@@ -195,8 +196,8 @@ export class JudgingWorld {
     });
   }
 
-  /** What people grade of the queries that were drawn for them. */
-  async peopleGrade(): Promise<number> {
+  /** What a person grades of the queries that were drawn for people. */
+  async peopleGrade(person = 'ann'): Promise<number> {
     const { rows } = await this.#pool.query<{ query_id: string; documents: [string, string | null][] }>(
       `select query_id, documents from judged_queries where is_for_people and outcome = 'ok'`,
     );
@@ -206,7 +207,7 @@ export class JudgingWorld {
         return { queryId, documentId, grade: documentOf(question, Number(rank)).quality };
       }),
     );
-    await this.deps.judged.recordPeople(PIPELINE, grades, 'somebody', this.clock.now());
+    await this.deps.judged.recordPeople(PIPELINE, grades, { by: 'somebody', person }, this.clock.now());
     return rows.length;
   }
 

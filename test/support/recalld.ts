@@ -16,8 +16,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
-import type * as conclusion from '../../src/cli/conclude.ts';
 import type * as program from '../../src/cli/program.ts';
+import type * as conclusion from '../../src/cli/report-error.ts';
 import { waitFor } from './wait-for.ts';
 
 const built = path.resolve(import.meta.dirname, '../../dist/cli');
@@ -87,7 +87,7 @@ let lastCommand: Promise<unknown> = Promise.resolve();
 async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Finished> {
   const load = (file: string): Promise<unknown> => import(path.join(built, file));
   const { createProgram } = (await load('program.js')) as typeof program;
-  const { conclude } = (await load('conclude.js')) as typeof conclusion;
+  const { reportError } = (await load('report-error.js')) as typeof conclusion;
   const before = { folder: process.cwd(), env: process.env, exitCode: process.exitCode };
   const [stdout, stderr] = [listenTo(process.stdout), listenTo(process.stderr)];
   process.chdir(folder);
@@ -99,7 +99,7 @@ async function runHere(args: readonly string[], folder: string, env: NodeJS.Proc
     await commands.parseAsync([...args], { from: 'user' });
     code = process.exitCode ?? 0;
   } catch (error) {
-    code = conclude(error);
+    code = reportError(error);
   } finally {
     process.exitCode = before.exitCode;
     process.env = before.env;

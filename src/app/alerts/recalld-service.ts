@@ -8,7 +8,7 @@ import {
   type RuleSettings,
   series,
 } from '../../metrics/alert-rules.ts';
-import { MOST_SKEW_SECONDS } from '../../schedule/clock-skew.ts';
+import { MAX_SKEW_SECONDS } from '../../schedule/clock-skew.ts';
 
 /** The targets of the scrape config. `up` and `process_*` are no metrics of the catalogue. */
 function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {
@@ -133,7 +133,7 @@ const snapshotAlerts: readonly AlertRule[] = [
   {
     alert: 'RecalldClockWrong',
     severity: 'warning',
-    expr: `abs(${maxBy(['instance'], 'recalld_clock_skew_seconds')}) > ${MOST_SKEW_SECONDS}`,
+    expr: `abs(${maxBy(['instance'], 'recalld_clock_skew_seconds')}) > ${MAX_SKEW_SECONDS}`,
     for: '2m',
     by: ['instance'],
     dashboard: 'itself',
@@ -262,7 +262,7 @@ const watchdog: AlertRule = {
   description: 'This alert always fires; a dead-man receiver pages when it stops.',
 };
 
-export function itselfGroup(settings: RuleSettings): RuleGroup {
+export function recalldServiceGroup(settings: RuleSettings): RuleGroup {
   const alerts = [...exporterAlerts(settings), ...snapshotAlerts, ...jobAlerts, ...ingestAlerts, watchdog];
   return { name: 'recalld-itself', recordings: [], alerts };
 }

@@ -11,7 +11,7 @@ import { feedbackGroup, liveGroup } from '../../live/alerts.ts';
 import { type RuleGroup, type RuleSettings, series } from '../../metrics/alert-rules.ts';
 import { metricCatalogue } from '../../metrics/catalogue.ts';
 import { partsGroup } from '../../probes/alerts.ts';
-import { itselfGroup } from './recalld-service.ts';
+import { recalldServiceGroup } from './recalld-service.ts';
 
 /** What rules assume that are not made for a config. */
 export const defaultRuleSettings: RuleSettings = {
@@ -37,7 +37,7 @@ export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
     judgingGroup(settings),
     objectivesGroup(settings),
     configuredGroup(settings),
-    itselfGroup(settings),
+    recalldServiceGroup(settings),
   ].filter(({ recordings, alerts }) => recordings.length + alerts.length > 0);
 }
 

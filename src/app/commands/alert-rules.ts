@@ -77,8 +77,8 @@ function objectivesOf(slo: PipelineConfig['slo']): Objective[] {
   return [...shares, { slo: 'latency', target, withinSeconds, windowDays }];
 }
 
-const LEAST_HOLD_SECONDS = 600;
-const LONGEST_HOLD_SECONDS = 21_600;
+const MIN_HOLD_SECONDS = 600;
+const MAX_HOLD_SECONDS = 21_600;
 
 /** One and a half of the longest interval: past the next run, and not past the one after it. */
 function holdSeconds(config: Config): number {
@@ -88,5 +88,5 @@ function holdSeconds(config: Config): number {
     ),
   );
   if (intervals.length === 0) return defaultRuleSettings.holdSeconds;
-  return Math.min(LONGEST_HOLD_SECONDS, Math.max(LEAST_HOLD_SECONDS, 1.5 * Math.max(...intervals)));
+  return Math.min(MAX_HOLD_SECONDS, Math.max(MIN_HOLD_SECONDS, 1.5 * Math.max(...intervals)));
 }

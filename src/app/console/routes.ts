@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { consoleVisitor } from '../../access/audit-log.ts';
+import { consoleVisitor, personOf } from '../../access/audit-log.ts';
 import { addSessions, type Sessions } from '../../access/session.ts';
 import { addSignIn } from '../../access/sign-in.tsx';
 import { readChecksPage } from '../../checks/checks-data.ts';
@@ -17,7 +17,7 @@ import type { Frame } from '../../console/page.tsx';
 import { DensityPage } from '../../density/density-page.tsx';
 import { annotationSubjects } from '../../deployments/annotations.ts';
 import { DeploymentsPage } from '../../deployments/deployments-page.tsx';
-import { LONGEST_NOTE } from '../../deployments/notes.tsx';
+import { MAX_NOTE } from '../../deployments/notes.tsx';
 import { IncidentPage } from '../../diagnosis/pages/incident-page.tsx';
 import type { Incident } from '../../diagnosis/rules/incident.ts';
 import { RecalldError } from '../../errors.ts';
@@ -42,7 +42,7 @@ import { parseBoundedJson } from '../../text/json.ts';
 import type { ConsoleDeps, ConsolePipeline } from './deps.ts';
 import { RunbookPage, readRunbook } from './runbook-page.tsx';
 
-const LONGEST_REASON = 500;
+const MAX_REASON = 500;
 
 /** What people may do on the pages, with scope admin: pin a baseline, note something, accept mended labels. */
 function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions): void {
@@ -62,7 +62,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
       const { run_id: runId = '', note = '', back } = fieldsOf(request);
       await deps.pinBaseline(
         runId,
-        note.trim() === '' ? null : note.trim().slice(0, LONGEST_REASON),
+        note.trim() === '' ? null : note.trim().slice(0, MAX_REASON),
         consoleVisitor(request),
       );
       return goBack(reply, back, 'pinned');
@@ -71,7 +71,7 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
     scope.post('/actions/annotate', async (request, reply) => {
       const { subject: kind, id = '', text = '', back } = fieldsOf(request);
       const subject = annotationSubjects.find((one) => one === kind) ?? 'run';
-      const words = text.trim().slice(0, LONGEST_NOTE);
+      const words = text.trim().slice(0, MAX_NOTE);
       if (words === '') throw new RecalldError('body_unreadable', 'The note has no words.');
       const note = {
         subject,
@@ -90,7 +90,10 @@ function addActions(app: FastifyInstance, deps: ConsoleDeps, sessions: Sessions)
 
     scope.post('/pipelines/:pipeline/judge/grade', async (request, reply) => {
       const { name } = findPipeline(deps, (request.params as Record<string, string>)['pipeline']);
-      const next = await storeGrade(deps, name, fieldsOf(request), consoleVisitor(request));
+      const next = await storeGrade(deps, name, fieldsOf(request), {
+        by: consoleVisitor(request),
+        person: personOf(request),
+      });
       secure(reply);
       return reply.redirect(next, 303);
     });
@@ -167,7 +170,8 @@ const pages: Readonly<Record<string, Show>> = {
   },
   '/pipelines/:pipeline/judge': async (deps, frame, { pipeline }, query) => {
     const { name, isJudged, showsText } = findPipeline(deps, pipeline);
-    return JudgePage({ frame, data: await readJudgePage(deps, name, isJudged && showsText, query) });
+    const person = personOf({ apiKey: null, visitor: frame.visitor });
+    return JudgePage({ frame, data: await readJudgePage(deps, name, isJudged && showsText, { ...query, person }) });
   },
   '/pipelines/:pipeline/shadow': async (deps, frame, { pipeline }) => {
     const { name, showsText } = findPipeline(deps, pipeline);

@@ -6,7 +6,7 @@ import { goldenSetDashboard } from '../../golden/panels/golden-set.ts';
 import { liveTrafficDashboard } from '../../live/dashboard.ts';
 import type { MetricName } from '../../metrics/catalogue.ts';
 import { healthDashboard } from '../../status/dashboard.ts';
-import { itselfDashboard } from './recalld-service.ts';
+import { recalldServiceDashboard } from './recalld-service.ts';
 
 export interface DashboardFile {
   /** Name of the file, without a folder. */
@@ -21,7 +21,7 @@ export function createDashboards(settings: DashboardSettings): DashboardFile[] {
     { name: 'golden-set.json', dashboard: goldenSetDashboard(settings) },
     { name: 'density-and-topics.json', dashboard: densityDashboard(settings) },
     { name: 'live-traffic.json', dashboard: liveTrafficDashboard(settings) },
-    { name: 'recalld-itself.json', dashboard: itselfDashboard(settings) },
+    { name: 'recalld-itself.json', dashboard: recalldServiceDashboard(settings) },
   ];
 }
 

@@ -218,7 +218,7 @@ function processes(): Builder<Panel>[] {
   ];
 }
 
-export function itselfDashboard(settings: DashboardSettings): Dashboard {
+export function recalldServiceDashboard(settings: DashboardSettings): Dashboard {
   return frame(
     {
       uid: dashboardUids.itself,

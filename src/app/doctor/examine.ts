@@ -3,9 +3,10 @@ import { createCleanupStack } from '../../cleanup-stack.ts';
 import { judgedQueries } from '../../golden/rules/golden-set.ts';
 import { sampleAnswers } from '../../golden/runs/sample-answers.ts';
 import { unwatchedSet, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { systemClock } from '../../system-clock.ts';
 import type { CommandSettings, CommandStore } from '../commands/command-store.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
-import { leftBehind } from '../serve.ts';
+import { orphanedDataDir } from '../serve.ts';
 import { examineQueue, type Report, withDatabase } from './foundations.ts';
 import { examineJudges } from './judges.ts';
 import { examineManifests } from './manifests.ts';
@@ -21,7 +22,7 @@ export async function examine(settings: CommandSettings, report: Report): Promis
     const pipelines = createPipelines(config, logger);
     cleanups.defer('pipelines', () => closePipelines(pipelines));
     await examineQueue(config, report);
-    const unused = leftBehind(config);
+    const unused = orphanedDataDir(config);
     if (unused !== null) report({ service: 'data folder', status: 'warning', ms: null, message: unused });
     await withDatabase(settings, report, async (store) => {
       if (pipelines.length === 0) {
@@ -40,7 +41,8 @@ export async function examine(settings: CommandSettings, report: Report): Promis
         await examinePipeline(pipeline, probe, report, signal);
         if (store !== null) await examineGoldenSets(pipeline, store, report, signal);
       }
-      await examineManifests(config, report, signal);
+      const standings = store === null ? null : await store.indexRounds.standings();
+      await examineManifests(config, standings, systemClock.now(), report, signal);
       await examineJudges(config, pipelines, report, signal);
     });
   } finally {

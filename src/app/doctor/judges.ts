@@ -11,7 +11,7 @@ const pair = {
   document: 'To reset your password, open the settings, choose Security, and follow the link that is sent to you.',
 };
 /** The pair answers the question. */
-const LEAST_GRADE = 2;
+const MIN_GRADE = 2;
 
 export async function examineJudges(
   config: Config,
@@ -43,7 +43,7 @@ async function findingOf(
   const leaves = `The stored texts of up to ${queriesPerDay} live queries a day and of ${depth} documents of each go to ${address}, for at most $${maxCostPerDay} a day.`;
   if (answer.kind === 'failed')
     return { status: 'wrong', ms, message: `It gives no grade (${answer.problem}); name another model. ${leaves}` };
-  if (answer.grade < LEAST_GRADE) {
+  if (answer.grade < MIN_GRADE) {
     const message = `It grades a plain answer ${answer.grade} of 3; expect little of it, or move the limits of its grades. ${leaves}`;
     return { status: 'warning', ms, message };
   }

@@ -21,11 +21,11 @@ import {
   type GoldenSetsDeps,
 } from '../../golden/golden-routes.ts';
 import { limitConnections } from '../../http/connections.ts';
+import { addRetirement, type Draining } from '../../http/draining.ts';
 import { acceptJson } from '../../http/json-body.ts';
 import { addOperations, type OperationsDeps } from '../../http/operations.ts';
 import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../http/problem.ts';
 import { addRequestBodies, type MemoryBudget } from '../../http/request-bodies.ts';
-import { addRetirement, type Retirement } from '../../http/retirement.ts';
 import { addIndex, type IndexRoutesDeps } from '../../index-truth/index-routes.ts';
 import { addJudgments, type JudgmentsDeps } from '../../judging/routes.ts';
 import { addFeedbackSummary, type FeedbackSummaryDeps } from '../../live/feedback-summary-routes.ts';
@@ -81,13 +81,13 @@ export interface HttpAddress {
   readonly port: number;
 }
 
-export interface HttpServer extends Retirement {
+export interface HttpServer extends Draining {
   readonly url: string;
   close(): Promise<void>;
 }
 
 /** Ids of queries and users have up to 1,024 characters. */
-const LONGEST_PARAMETER = 4096;
+const MAX_PARAMETER = 4096;
 
 /** How long nothing may move on a connection, such as one whose answer nobody takes. */
 const SILENCE_MS = 5 * 60_000;
@@ -111,14 +111,14 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
     http: { connectionsCheckingInterval: 5000 },
     bodyLimit: FORM_BYTES,
     trustProxy: deps.trustedProxies.length > 0 && [...deps.trustedProxies],
-    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    routerOptions: { maxParamLength: MAX_PARAMETER },
     clientErrorHandler: createClientErrorHandler(deps.logger),
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
   // First, since routes that are there before a plugin is waited for know no later handler.
   addProblems(app, deps);
   limitConnections(app, deps.memory, deps.logger);
-  const retirement = addRetirement(app);
+  const draining = addRetirement(app);
   refuseNul(app);
   const bodies = addRequestBodies(app, deps.memory);
   if (deps.operations !== null) addOperations(app, deps.operations);
@@ -159,7 +159,7 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
   }
   try {
     const url = await app.listen({ host: address.host, port: address.port });
-    return Object.assign(retirement, { url, close: () => app.close() });
+    return Object.assign(draining, { url, close: () => app.close() });
   } catch (cause) {
     throw listenFailure(cause, address, setting);
   }

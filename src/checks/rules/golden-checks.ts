@@ -217,7 +217,7 @@ export interface ForbiddenCheck {
 }
 
 /** Results that an explanation names; the run has them all. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 export function forbiddenCheckName(check: ForbiddenCheck, goldenSet: string): string {
   return `${check.name ?? 'forbidden results'} on ${goldenSet}`;
@@ -234,9 +234,9 @@ export function judgeForbidden(check: ForbiddenCheck, goldenSet: string, found: 
   const { asked, failed, confirmed, unconfirmed } = found;
   if (confirmed.length > 0) {
     const named = confirmed
-      .slice(0, MOST_NAMED)
+      .slice(0, MAX_NAMED)
       .map(({ queryId, documentId, rank }) => `${documentId} at rank ${rank} of ${queryId}`);
-    const rest = confirmed.length > MOST_NAMED ? ` and ${confirmed.length - MOST_NAMED} more` : '';
+    const rest = confirmed.length > MAX_NAMED ? ` and ${confirmed.length - MAX_NAMED} more` : '';
     const came = confirmed.length === 1 ? '1 forbidden document' : `${confirmed.length} forbidden documents`;
     const explanation = `${came} came back, asked twice: ${named.join(', ')}${rest}.`;
     const breach = { value: confirmed.length, n: asked, isBeyond: true, verdict: check.severity, explanation };

@@ -143,8 +143,8 @@ function extent(
 }
 
 /** What was measured in less than this share of the time would be one spot at the margin. */
-const LEAST_SHARE = 1 / 8;
-const LEAST_SPAN_MS = 10 * 60_000;
+const MIN_SHARE = 1 / 8;
+const MIN_SPAN_MS = 10 * 60_000;
 
 /**
  * From when on a chart shows anything: from the start of the time, unless all that was measured lies at its very end, as
@@ -153,8 +153,8 @@ const LEAST_SPAN_MS = 10 * 60_000;
 export function shownFrom(from: Date, until: Date, points: readonly TrendPoint[]): Date {
   const first = Math.min(...points.map(({ at }) => at.getTime()));
   const measured = until.getTime() - first;
-  if (points.length === 0 || measured >= LEAST_SHARE * (until.getTime() - from.getTime())) return from;
-  return new Date(Math.max(from.getTime(), until.getTime() - Math.max(2 * measured, LEAST_SPAN_MS)));
+  if (points.length === 0 || measured >= MIN_SHARE * (until.getTime() - from.getTime())) return from;
+  return new Date(Math.max(from.getTime(), until.getTime() - Math.max(2 * measured, MIN_SPAN_MS)));
 }
 
 /** What two numbers above the lines of marks need, on a narrow screen too. */

@@ -79,7 +79,7 @@ const searchBody = {
 };
 
 /** Memory that nobody misses. */
-const MOST_KNOWN = 5_000;
+const MAX_KNOWN = 5_000;
 
 const conditionBody = {
   type: 'object',
@@ -118,7 +118,7 @@ export function createRagServer({ store, chunks, embedder, foreignEmbedder, log 
   const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
     const key = `${k} ${query}`;
     const found = known.get(key) ?? searchStore(query, k);
-    if (known.size >= MOST_KNOWN) known.clear();
+    if (known.size >= MAX_KNOWN) known.clear();
     known.set(key, found);
     // What failed is asked anew.
     found.catch(() => known.delete(key));

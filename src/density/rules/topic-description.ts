@@ -143,7 +143,7 @@ export function labelTopic(topic: readonly string[], background: readonly string
 }
 
 /** A label that fewer of the queries have a term of is the label of a part of them. */
-const LEAST_COVERED = 1 / 3;
+const MIN_COVERED = 1 / 3;
 
 /**
  * Whether queries are of one subject by their words: at least a third of them have a term of their label. Where no text
@@ -154,7 +154,7 @@ export function isOneByLabel(topic: readonly string[], label: readonly string[])
     const terms = termsOf(text);
     return label.some((term) => terms.has(term));
   });
-  return covered.length >= LEAST_COVERED * topic.length;
+  return covered.length >= MIN_COVERED * topic.length;
 }
 
 function totalOf(counts: ReadonlyMap<string, number>): number {

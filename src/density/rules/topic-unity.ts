@@ -8,11 +8,11 @@ const PARTS = 4;
 const STARTS = 2;
 const ITERATIONS = 20;
 /** Two parts are of one subject from this share of their own likeness on, beyond that of any two queries. */
-const LEAST_LIKENESS = 0.5;
+const MIN_LIKENESS = 0.5;
 /** Parts that are hardly more alike than any two queries are parts of nothing: of the way from those to equal queries. */
-const LEAST_TIGHT = 0.05;
+const MIN_TIGHT = 0.05;
 /** What of the queries must be of one subject to call them a topic. */
-const LEAST_SHARE = 2 / 3;
+const MIN_SHARE = 2 / 3;
 /** From this silhouette on parts lie apart; below, the vectors are sparse and all queries far from each other. */
 const APART = 0.25;
 
@@ -46,9 +46,9 @@ export function subjectsOf(members: Matrix, sample: Matrix, seed: number): Subje
   const all = pairs.reduce((sum, count) => sum + count, 0);
   const within =
     all === 0 ? 1 : parts.reduce((sum, part, i) => sum + (pairs[i] ?? 0) * meanCosine(part.rows, part.sum), 0) / all;
-  if (within - usual < LEAST_TIGHT * (1 - usual)) return 'unclear';
-  const least = usual + LEAST_LIKENESS * (within - usual);
-  if (largestLinked(parts, least) >= LEAST_SHARE) return 'one';
+  if (within - usual < MIN_TIGHT * (1 - usual)) return 'unclear';
+  const least = usual + MIN_LIKENESS * (within - usual);
+  if (largestLinked(parts, least) >= MIN_SHARE) return 'one';
   return silhouette(parts) >= APART ? 'several' : 'unclear';
 }
 

@@ -4,7 +4,7 @@ import type { Observations, ObservedRun } from './observations.ts';
 import type { Sign, SignName } from './signs.ts';
 
 /** A fall of a score that is no larger is not one. */
-const LEAST_FALL = 0.005;
+const MIN_FALL = 0.005;
 
 /** The signs that say that something moved, by what can be in alarm. */
 const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ...string[]]>>> = {
@@ -66,18 +66,18 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
 }
 
 /** Other questions have another mean, and answers waver: by less than this it may be by chance. */
-const LEAST_TO_TELL = 0.02;
+const MIN_TO_TELL = 0.02;
 
 /** Parts that rose instead take nothing away from those that fell. */
 function scoreEffect(run: ObservedRun | null): Effect[] {
   const loss = run?.reference?.loss ?? null;
   if (loss === null) return [];
-  if (loss.before - loss.now < LEAST_FALL) return [{ kind: 'score', size: 0, parts: null }];
+  if (loss.before - loss.now < MIN_FALL) return [{ kind: 'score', size: 0, parts: null }];
   const parts = { ...loss.parts, unshared: toldOf(loss.parts.unshared), answers: toldOf(loss.parts.answers) };
   const size = effectParts.reduce((sum, part) => sum + Math.max(0, parts[part]), 0);
   return [{ kind: 'score', size, parts }];
 }
 
 function toldOf(part: number): number {
-  return part < LEAST_TO_TELL ? 0 : part;
+  return part < MIN_TO_TELL ? 0 : part;
 }

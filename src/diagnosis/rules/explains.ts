@@ -105,11 +105,11 @@ export function explains(cause: NamedCause, { kind, size, parts }: Effect, faile
 }
 
 /** A cause that brings about less than this share of everything in alarm is not offered. */
-const LEAST_EXPLAINED = 0.5;
+const MIN_EXPLAINED = 0.5;
 
 /** Whether a cause can be behind at least one thing that is in alarm; without knowing of any, every cause can. */
 export function isPossible(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): boolean {
-  return effects.length === 0 || effects.some((effect) => explains(cause, effect, failedShare) >= LEAST_EXPLAINED);
+  return effects.length === 0 || effects.some((effect) => explains(cause, effect, failedShare) >= MIN_EXPLAINED);
 }
 
 /** What each thing in alarm that a cause leaves unexplained says against it, in nats. */
@@ -117,7 +117,7 @@ const UNEXPLAINED = -1.5;
 
 export function weightOfUnexplained(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): number {
   const left = effects.filter(
-    (effect) => effect.size > 0 && explains(cause, effect, failedShare) < LEAST_EXPLAINED,
+    (effect) => effect.size > 0 && explains(cause, effect, failedShare) < MIN_EXPLAINED,
   ).length;
   return left * UNEXPLAINED;
 }

@@ -70,7 +70,7 @@ export interface SaidBefore extends Pick<Diagnosis, 'cause' | 'confidence' | 'su
 /** A first guess is often corrected by the next look, half a minute later: until then nobody is told a cause. */
 const SECOND_LOOK_MS = 25_000;
 
-export function isSettled(openedAt: Date, at: Date): boolean {
+export function isFinal(openedAt: Date, at: Date): boolean {
   return at.getTime() - openedAt.getTime() >= SECOND_LOOK_MS;
 }
 

@@ -6,6 +6,8 @@ import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { OutcomeCounts } from '../../golden/rules/run.ts';
 import type { RunFailure } from '../../golden/rules/run-failure.ts';
 import type { ArrivalLag, WrongShare } from '../../index-truth/rules/index-signs.ts';
+import type { measuresOfScore } from '../../judging/rules/judged-measures.ts';
+import type { ScoredMeasure } from '../../judging/rules/judged-scores.ts';
 import type { DropState } from '../../judging/rules/relevance-drop.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
 import type { EffectKind } from './explains.ts';
@@ -93,8 +95,22 @@ export interface ObservedLive {
   readonly empty: ObservedShare | null;
 }
 
+export type ObservedRelevance = ObservedDrop | ObservedScore;
+
+/** A judged live score that lies below what it was before, all of its bounds. */
+export interface ObservedScore {
+  readonly state: 'below';
+  readonly measure: (typeof measuresOfScore)[ScoredMeasure][0];
+  readonly value: number;
+  readonly ciLow: number;
+  readonly ciHigh: number;
+  /** Live queries behind it. */
+  readonly n: number;
+  readonly before: number;
+}
+
 /** How far judged live nDCG lies below the weeks before. */
-export interface ObservedRelevance {
+interface ObservedDrop {
   readonly drop: number;
   readonly ciLow: number;
   readonly ciHigh: number;

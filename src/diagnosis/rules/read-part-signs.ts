@@ -10,6 +10,7 @@ import {
   type WrongShare,
   wrongSentence,
 } from '../../index-truth/rules/index-signs.ts';
+import { measureTable } from '../../measures/rules/measure-table.ts';
 import { percent } from '../../text/spelling.ts';
 import type {
   Observations,
@@ -96,7 +97,14 @@ const saidBy = {
   taken_back: 'taken back by people',
 } as const;
 
-function readRelevance({ drop, ciLow, ciHigh, n, state }: ObservedRelevance): Sign {
+function readRelevance(relevance: ObservedRelevance): Sign {
+  if (relevance.state === 'below') {
+    const { measure, value, before } = relevance;
+    const title = measureTable[measure].title;
+    const bounds = `95 % ${relevance.ciLow.toFixed(2)} to ${relevance.ciHigh.toFixed(2)}, ${relevance.n} queries`;
+    return sign('live_relevance', 'fell', `${title} is ${value.toFixed(2)} (${bounds}), ${before.toFixed(2)} before.`);
+  }
+  const { drop, ciLow, ciHigh, n, state } = relevance;
   const fell = state === 'called' || state === 'confirmed';
   const bounds = `95 % ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}, ${n} queries`;
   const sentence = `Judged nDCG of live queries lies ${drop.toFixed(2)} below the weeks before (${bounds}), ${saidBy[state]}.`;

@@ -29,7 +29,7 @@ interface Change {
 }
 
 /** Fewer questions tell nothing. */
-const LEAST_QUESTIONS = 20;
+const MIN_QUESTIONS = 20;
 
 const foundIn = (lost: readonly (readonly number[])[]) =>
   lost.map((steps) => 1 - steps.reduce((sum, one) => sum + one, 0));
@@ -41,7 +41,7 @@ export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySe
   const k = Math.min(...[before, now].map(({ settings }) => Math.max(...settings.cutoffs)));
   const level = now.settings.relevanceLevel;
   const [old, current] = [before, now].map((side) => stagedQuestions(told, side.answers, side.stages, level));
-  if (old === undefined || current === undefined || old.length < LEAST_QUESTIONS) return null;
+  if (old === undefined || current === undefined || old.length < MIN_QUESTIONS) return null;
   const { names, losses } = lossesByStep([...old, ...current], k);
   const [lostBefore, lostNow] = [losses.slice(0, old.length), losses.slice(old.length)];
   return {

@@ -33,9 +33,9 @@ export const placeInRanking = (ranking: Ranking, id: string): Place | null =>
 export const lengthOf = (ranking: Ranking): number =>
   ranking.kind === 'ranking' ? new Set(ranking.documents.map(({ id }) => id)).size : 0;
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 export function namesOf(ids: readonly string[]): string {
-  const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : '';
-  return `${ids.slice(0, MOST_NAMED).join(', ')}${more}`;
+  const more = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : '';
+  return `${ids.slice(0, MAX_NAMED).join(', ')}${more}`;
 }

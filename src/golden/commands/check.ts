@@ -18,12 +18,12 @@ import { goldenSetVersionJson } from '../golden-set-schema.ts';
 import { doubtSentences } from '../rules/answer-doubts.ts';
 import { type Acceptance, type AnchorEvidence, type LabelProposal, matchAcceptances } from '../rules/labels.ts';
 import { type CheckedSet, checkLatestVersion, hasProblems } from '../sets/check-golden-set.ts';
-import { mendLabels } from '../sets/label-fixes.ts';
+import { repairLabels } from '../sets/label-fixes.ts';
 import type { RepresentativenessOutcome } from '../sets/live-mix.ts';
 import { parseSetName } from './sets.ts';
 
 /** Below it a set has no real value for comparisons. */
-const FEWEST_QUERIES = 100;
+const MIN_QUERIES = 100;
 const SHOWN = 20;
 
 /** Lines for people; problems first, then advice. */
@@ -168,8 +168,8 @@ function evidenceJson(evidence: AnchorEvidence): Record<string, unknown> {
 }
 
 function advice(queries: number): string[] {
-  return queries < FEWEST_QUERIES
-    ? [`Size: ${queries} queries are few; have at least ${FEWEST_QUERIES}, better 300, before you trust a verdict.`]
+  return queries < MIN_QUERIES
+    ? [`Size: ${queries} queries are few; have at least ${MIN_QUERIES}, better 300, before you trust a verdict.`]
     : [];
 }
 
@@ -260,7 +260,7 @@ async function check(settings: CommandSettings, options: CheckOptions): Promise<
     const problems = hasProblems(checked);
     if (options.json !== true) for (const line of checkLines(checked)) printLine(line);
     const accepted = options.fix ? await acceptedOf(checked, options.accept, settings.signal) : [];
-    const mended = accepted.length > 0 ? await mendLabels(store.sets, checked, accepted) : null;
+    const mended = accepted.length > 0 ? await repairLabels(store.sets, checked, accepted) : null;
     if (options.json === true) {
       const report = checkJson(checked, problems ? 'problems' : 'ok') as Record<string, unknown>;
       printJson(mended === null ? report : { ...report, mended: goldenSetVersionJson(mended) });

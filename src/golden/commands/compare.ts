@@ -14,7 +14,7 @@ import { compareManyTrecFiles, compareTrecFiles, type OfflineComparison } from '
 import { formatMany, manyJson } from './many-reports.ts';
 import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
 
-const MOST_QUERIES = 10;
+const MAX_QUERIES = 10;
 
 /** A table of the metrics, the verdict and its rule, the queries that lost most, and advice on the size of the set. */
 function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSettings): Generator<string> {
@@ -89,7 +89,7 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
   const column = regressed === -1 ? metrics.findIndex(({ losses }) => losses > 0) : regressed;
   const metric = metrics[column];
   if (metric === undefined) return null;
-  const worst = mostRegressed(queryIds, baseline.columns[column] ?? [], candidate.columns[column] ?? [], MOST_QUERIES);
+  const worst = mostRegressed(queryIds, baseline.columns[column] ?? [], candidate.columns[column] ?? [], MAX_QUERIES);
   const rows = worst.map((query) => [
     query.queryId,
     query.baseline.toFixed(4),

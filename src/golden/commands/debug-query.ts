@@ -14,7 +14,7 @@ import { latestVersion } from '../runs/start-golden-run.ts';
 import { scheduleOf } from '../watched-pipeline.ts';
 
 /** Of a text that a service sent. */
-const LONGEST_TEXT = 2000;
+const MAX_TEXT = 2000;
 
 export interface DebuggedQuery {
   readonly query: GoldenQuery;
@@ -103,7 +103,7 @@ function withoutSecrets(body: string): string {
 }
 
 function short(text: string): string {
-  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}… (${text.length} characters)`;
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}… (${text.length} characters)`;
 }
 
 export function formatDebuggedQuery(debugged: DebuggedQuery): string {

@@ -9,7 +9,7 @@ import type { ComparedJson, MetricJson, RunSummaryJson } from '../run-summary-sc
 import type { RunsCompared } from '../runs/stored-runs.ts';
 import { metricsTable, signed } from './compare.ts';
 
-const LONGEST_TEXT = 60;
+const MAX_TEXT = 60;
 
 /** A measure over the last runs of the set that completed, oldest first. */
 interface Trend {
@@ -82,7 +82,7 @@ function queryLines({ queries, measure }: RunsCompared, most: number): string[] 
 
 function queryRow({ queryId, text, baseline, candidate, difference, isNewlyEmpty }: ChangedQuery): string[] {
   const line = text.replaceAll(/\s+/g, ' ');
-  const shown = line.length > LONGEST_TEXT ? `${line.slice(0, LONGEST_TEXT - 1)}…` : line;
+  const shown = line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT - 1)}…` : line;
   const empty = isNewlyEmpty ? ' (now empty)' : '';
   return [queryId, `${shown}${empty}`, baseline.toFixed(4), candidate.toFixed(4), signed(difference)];
 }
@@ -122,11 +122,11 @@ function formatLabels({ labels, queries, golden_set: set }: RunSummaryJson): str
   return ['', `${labels.stale} of ${labels.probed} judged documents of ${set} are gone from the store${dead}.`];
 }
 
-const MOST_FORBIDDEN = 20;
+const MAX_FORBIDDEN = 20;
 
 function formatForbidden({ forbidden }: RunSummaryJson): string[] {
   if (forbidden.length === 0) return [];
-  const rows = forbidden.slice(0, MOST_FORBIDDEN).map(({ query, document, rank }) => [query, document, `${rank}`]);
+  const rows = forbidden.slice(0, MAX_FORBIDDEN).map(({ query, document, rank }) => [query, document, `${rank}`]);
   const rest = forbidden.length - rows.length;
   return [
     '',
@@ -157,7 +157,7 @@ function formatStages({ stages }: RunSummaryJson): string[] {
 const withBounds = ({ mean, ci_low: low, ci_high: high }: MetricJson): string =>
   `${mean.toFixed(4)} (${low.toFixed(4)} to ${high?.toFixed(4) ?? ''})`;
 
-const MOST_FALSE_ANSWERS = 10;
+const MAX_FALSE_ANSWERS = 10;
 
 function formatNoAnswer({ no_answer: found }: RunSummaryJson): string[] {
   if (found === null) return [];
@@ -165,7 +165,7 @@ function formatNoAnswer({ no_answer: found }: RunSummaryJson): string[] {
   const share = `${ratio.toFixed(4)} (95 % ${low.toFixed(4)} to ${high.toFixed(4)})`;
   const line = `${answered} of ${n} questions without an answer were answered, ${failed} failed: false_answer_ratio ${share}.`;
   const rows = worst
-    .slice(0, MOST_FALSE_ANSWERS)
+    .slice(0, MAX_FALSE_ANSWERS)
     .map(({ query, documents, score }) => [query, `${documents}`, score?.toFixed(4) ?? '']);
   return ['', line, ...(rows.length === 0 ? [] : [formatTable(['query', 'documents', 'highest score'], rows, 1)])];
 }

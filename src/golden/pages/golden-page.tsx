@@ -45,7 +45,7 @@ export const charted: readonly { readonly measure: Measure; readonly name: strin
   { measure: 'recall', name: 'Recall' },
 ];
 
-const MOST_ROWS = 50;
+const MAX_ROWS = 50;
 
 export const runTones: Record<RunStatus, Tone> = {
   running: 'neutral',
@@ -170,8 +170,8 @@ function ShownSetParts({
 }
 
 function runsLead(runs: readonly HistoricRun[]): string {
-  return runs.length > MOST_ROWS
-    ? `The latest ${MOST_ROWS} of ${count(runs.length)} in this time, newest first.`
+  return runs.length > MAX_ROWS
+    ? `The latest ${MAX_ROWS} of ${count(runs.length)} in this time, newest first.`
     : 'Newest first.';
 }
 
@@ -198,7 +198,7 @@ function RunTable({
       ]}
       rows={runs
         .toReversed()
-        .slice(0, MOST_ROWS)
+        .slice(0, MAX_ROWS)
         .map((run) => ({
           key: run.runId,
           cells: [

@@ -59,8 +59,8 @@ function rowOf({ query, ...listed }: ListedQuery, withText: boolean): QueryRow {
 }
 
 /** More would not be told apart in a chart. */
-const MOST_RUNS = 400;
-const MOST_DEPLOYMENTS = 100;
+const MAX_RUNS = 400;
+const MAX_DEPLOYMENTS = 100;
 
 export async function readGoldenPage(
   deps: ConsoleDeps,
@@ -80,7 +80,7 @@ export async function readGoldenPage(
       goldenSet,
       from,
       until,
-      limit: MOST_RUNS,
+      limit: MAX_RUNS,
       measures: charted.map(({ measure }) => measure),
     }),
     deploymentsWithin(deps, pipeline.name, from, until),
@@ -120,7 +120,7 @@ export async function readRunPage(
       goldenSet,
       from,
       until: range.until,
-      limit: MOST_RUNS,
+      limit: MAX_RUNS,
       measures: chartedOfRun.map(({ measure }) => measure),
     }),
     deploymentsWithin(deps, pipeline, from, range.until),
@@ -270,7 +270,7 @@ export async function deploymentsWithin(
   since: Date,
   until: Date,
 ): Promise<Deployment[]> {
-  const found = await deps.deployments.list({ pipeline, since, limit: MOST_DEPLOYMENTS });
+  const found = await deps.deployments.list({ pipeline, since, limit: MAX_DEPLOYMENTS });
   return found.filter(({ occurredAt }) => occurredAt <= until).toReversed();
 }
 

@@ -44,7 +44,7 @@ export interface RunPageData {
 export const QUESTIONS_EXPLAINED = 20;
 
 /** More would bury the scores. */
-const MOST_FORBIDDEN = 50;
+const MAX_FORBIDDEN = 50;
 
 /** The most telling two. */
 export const chartedOfRun = charted.slice(0, 2);
@@ -143,7 +143,7 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
           <Table
             caption="Forbidden documents that came back"
             columns={[{ title: 'Document' }, { title: 'Query' }, { title: 'Rank', isNumber: true }]}
-            rows={summary.forbidden.slice(0, MOST_FORBIDDEN).map(({ query, document, rank }) => ({
+            rows={summary.forbidden.slice(0, MAX_FORBIDDEN).map(({ query, document, rank }) => ({
               key: `${query} ${document}`,
               cells: [
                 <code>{document}</code>,
@@ -152,10 +152,10 @@ export function RunPage({ frame, data }: { readonly frame: Frame; readonly data:
               ],
             }))}
           />
-          {summary.forbidden.length > MOST_FORBIDDEN ? (
+          {summary.forbidden.length > MAX_FORBIDDEN ? (
             <p class="lead">
-              And {count(summary.forbidden.length - MOST_FORBIDDEN)} more;{' '}
-              <code>recalld runs show {run.id} --json</code> has them all.
+              And {count(summary.forbidden.length - MAX_FORBIDDEN)} more; <code>recalld runs show {run.id} --json</code>{' '}
+              has them all.
             </p>
           ) : null}
         </Section>

@@ -80,7 +80,7 @@ function partsOf({ steps, lostToFailures }: RunStages): Part[] {
 const WIDTH = 1000;
 const HEIGHT = 28;
 /** Narrower parts have no room for their share. */
-const LEAST_LABELLED = 0.06;
+const MIN_LABELLED = 0.06;
 
 function LossBar({ stages }: { readonly stages: RunStages }) {
   const parts = partsOf(stages);
@@ -107,7 +107,7 @@ function LossBar({ stages }: { readonly stages: RunStages }) {
               <rect x={round(x)} y={0} width={round(share * WIDTH)} height={HEIGHT}>
                 <title>{`${name}: ${percent(share)}`}</title>
               </rect>
-              {share < LEAST_LABELLED ? null : (
+              {share < MIN_LABELLED ? null : (
                 <text x={round(x + 8)} y={HEIGHT - 9}>
                   {percent(share)}
                 </text>

@@ -2,9 +2,9 @@
 import { chiSquareQuantile } from '../../stats/distributions.ts';
 
 /** Days or generations from which on they are a measure. */
-const FEWEST_ACCEPTED = 5;
+const MIN_ACCEPTED = 5;
 /** The first ones after the baseline: what came later could have drifted away with the index. */
-export const MOST_ACCEPTED = 30;
+export const MAX_ACCEPTED = 30;
 
 /** A fall that matters is not accepted when it is as sure as this, which is the default level of checks on two sides. */
 export const CLEAR_P = 0.01;
@@ -34,7 +34,7 @@ const CONFIDENCE_OF_FALLS = 0.95;
  * @returns null for fewer than five
  */
 export function acceptedVariance(differences: readonly number[]): number | null {
-  return varianceBound(differences.slice(0, MOST_ACCEPTED), CONFIDENCE);
+  return varianceBound(differences.slice(0, MAX_ACCEPTED), CONFIDENCE);
 }
 
 /**
@@ -46,12 +46,12 @@ export function acceptedVariance(differences: readonly number[]): number | null 
 export function acceptedFallVariance(differences: readonly number[]): number | null {
   const bound = acceptedVariance(differences);
   if (bound === null) return null;
-  const falls = differences.slice(0, MOST_ACCEPTED).filter((difference) => difference < 0);
+  const falls = differences.slice(0, MAX_ACCEPTED).filter((difference) => difference < 0);
   return Math.max(bound, varianceBound(falls, CONFIDENCE_OF_FALLS) ?? 0);
 }
 
 function varianceBound(differences: readonly number[], confidence: number): number | null {
-  if (differences.length < FEWEST_ACCEPTED) return null;
+  if (differences.length < MIN_ACCEPTED) return null;
   const squares = differences.reduce((sum, difference) => sum + difference ** 2, 0);
   return squares / chiSquareQuantile(1 - confidence, differences.length);
 }

@@ -59,7 +59,7 @@ const CONFIDENCE = 0.95;
 /** Scores that differ by no more than this are equal; the difference is rounding. */
 const ROUNDING = 1e-12;
 /** With fewer queries whose differences are all equal, the sign-flip test cannot reject any mean at the 5 % level. */
-const FEWEST_EQUAL = 6;
+const MIN_EQUAL = 6;
 
 /**
  * Compares a metric of two runs query by query, difference = candidate - baseline.
@@ -210,7 +210,7 @@ function knownNoiseP(difference: number, deviation: number): number {
 
 function boundsOf(differences: Float64Array, { mean: centre, standardDeviation, n }: PairedT) {
   if (standardDeviation > 0) return meanInterval(differences, CONFIDENCE);
-  const reach = centre === 0 || n >= FEWEST_EQUAL ? 0 : Number.POSITIVE_INFINITY;
+  const reach = centre === 0 || n >= MIN_EQUAL ? 0 : Number.POSITIVE_INFINITY;
   return { low: centre - reach, high: centre + reach, method: 't' as const };
 }
 

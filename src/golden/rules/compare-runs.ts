@@ -10,7 +10,7 @@ import type { Segment } from './segments.ts';
 import { type ComparisonSettings, type ComparisonVerdict, minEffectOf, primaryOf, testPlan } from './verdict.ts';
 
 /** Below this a set has no real value for comparisons (Sparck Jones and van Rijsbergen 1976 put it at 75). */
-const FEWEST_QUERIES = 100;
+const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;
 
 /**
@@ -22,9 +22,9 @@ export function adviseOnSetSize(comparison: SegmentComparison, settings: Compari
   const { n, metrics } = comparison;
   const queries = n === 1 ? '1 query is' : `${n} queries are`;
   const small =
-    n < FEWEST_QUERIES
+    n < MIN_QUERIES
       ? [
-          `${queries} few: have at least ${FEWEST_QUERIES}, better ${RECOMMENDED_QUERIES}, ` +
+          `${queries} few: have at least ${MIN_QUERIES}, better ${RECOMMENDED_QUERIES}, ` +
             'before you trust a verdict.',
         ]
       : [];

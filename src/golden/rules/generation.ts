@@ -10,8 +10,8 @@ export type QuestionProblem = 'quotes_chunk' | 'points_at_text' | 'unfit_length'
 
 /** Words that a question may not have in common with its source in one run. */
 const QUOTED_RUN = 6;
-const FEWEST_WORDS = 2;
-const MOST_WORDS = 60;
+const MIN_WORDS = 2;
+const MAX_WORDS = 60;
 
 const noun =
   '(?:text|passage|document|excerpt|article|paragraph|section|context|snippet|source|chunk|page|author|table|figure)';
@@ -34,8 +34,8 @@ const pointing: readonly RegExp[] = [
  */
 export function questionProblem(question: string, chunk: string): QuestionProblem | null {
   const words = wordsOf(question);
-  const isLong = words.length > MOST_WORDS || question.length > goldenLimits.textLength;
-  if (words.length < FEWEST_WORDS || isLong) return 'unfit_length';
+  const isLong = words.length > MAX_WORDS || question.length > goldenLimits.textLength;
+  if (words.length < MIN_WORDS || isLong) return 'unfit_length';
   if (pointing.some((pattern) => pattern.test(question))) return 'points_at_text';
   if (words.length < QUOTED_RUN) return null;
   const runs = shinglesOf(words, QUOTED_RUN);
@@ -44,7 +44,7 @@ export function questionProblem(question: string, chunk: string): QuestionProble
 
 const STARTS = 2;
 const ITERATIONS = 15;
-const MOST_CLUSTERS = 50;
+const MAX_CLUSTERS = 50;
 
 /**
  * An order of all rows of which every beginning holds each cluster in proportion to its size, up to chance: within a
@@ -54,7 +54,7 @@ const MOST_CLUSTERS = 50;
  */
 export function stratifiedOrder(rows: Matrix, seed: number): number[] {
   if (rows.rows === 0) return [];
-  const k = Math.max(1, Math.min(MOST_CLUSTERS, Math.round(Math.sqrt(rows.rows / 2))));
+  const k = Math.max(1, Math.min(MAX_CLUSTERS, Math.round(Math.sqrt(rows.rows / 2))));
   const { labels } = seededSphericalKMeans(rows, { k, starts: STARTS, iterations: ITERATIONS, seed });
   const random = createRandom(seed);
   const numbers = new Uint32Array(rows.rows + k);
@@ -82,7 +82,7 @@ export interface Tokens {
 }
 
 /** Tokens of an answer that may not be exceeded. */
-export const MOST_OUTPUT_TOKENS = 300;
+export const MAX_OUTPUT_TOKENS = 300;
 /** Tokens of a usual answer. */
 const USUAL_OUTPUT_TOKENS = 50;
 /** Tokens of the role and the separators of each message. */

@@ -30,13 +30,13 @@ export interface Anchor {
 }
 
 /** Share of runs of words that must agree before a chunk is proposed. */
-const LEAST_AGREEMENT = 0.8;
+const MIN_AGREEMENT = 0.8;
 /** Words in a run. */
 const RUN = 3;
 /** A chunk of fewer runs agrees with too much to be a part of anything. */
-const FEWEST_RUNS_OF_PART = 5;
+const MIN_RUNS_OF_PART = 5;
 /** A document is rarely cut into more. */
-const MOST_PARTS = 5;
+const MAX_PARTS = 5;
 
 /**
  * The chunks that a person may take for the lost text, best first. An equal text ends the search. Else the chunk that
@@ -65,14 +65,14 @@ export function findAnchors(lost: string, candidates: readonly ChunkCandidate[])
     };
   });
   const wholes = compared
-    .filter(({ ofLost }) => ofLost >= LEAST_AGREEMENT)
+    .filter(({ ofLost }) => ofLost >= MIN_AGREEMENT)
     .toSorted((a, b) => b.ofLost - a.ofLost || b.ofChunk - a.ofChunk);
   const [whole] = wholes;
   if (whole !== undefined) return [anchor('whole', whole)];
   return compared
-    .filter(({ ofChunk, size }) => ofChunk >= LEAST_AGREEMENT && size >= FEWEST_RUNS_OF_PART)
+    .filter(({ ofChunk, size }) => ofChunk >= MIN_AGREEMENT && size >= MIN_RUNS_OF_PART)
     .toSorted((a, b) => b.ofLost - a.ofLost)
-    .slice(0, MOST_PARTS)
+    .slice(0, MAX_PARTS)
     .map((part) => anchor('part', part));
 }
 

@@ -40,7 +40,7 @@ export function questionStyle(place: number, seed: number): QuestionStyle {
 }
 
 /** Longer chunks are cut: what comes later would hardly be asked about. */
-const LONGEST_CHUNK = 6000;
+const MAX_CHUNK = 6000;
 
 export const questionSchema = {
   name: 'golden_question',
@@ -80,7 +80,7 @@ export function questionMessages(chunk: string, { persona, manner, length }: Que
     { role: 'system', content: instructions },
     {
       role: 'user',
-      content: `Who asks: ${persona}.\nForm: ${manner}.\nLength: ${length}.\n\nSource:\n<<<\n${chunk.slice(0, LONGEST_CHUNK)}\n>>>`,
+      content: `Who asks: ${persona}.\nForm: ${manner}.\nLength: ${length}.\n\nSource:\n<<<\n${chunk.slice(0, MAX_CHUNK)}\n>>>`,
     },
   ];
 }

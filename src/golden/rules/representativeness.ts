@@ -65,7 +65,7 @@ const ITERATIONS = 20;
 const SEED = 20_251;
 /** About how many live queries a cluster should have. */
 const QUERIES_PER_TOPIC = 25;
-const MOST_TOPICS = 64;
+const MAX_TOPICS = 64;
 /** Random pairs of a cluster that are compared to find how near its queries are to each other. */
 const PAIRS = 200;
 const TYPICAL = 5;
@@ -84,7 +84,7 @@ export function measureRepresentativeness(input: RepresentativenessInput): Repre
   const { live, liveVectors, goldenVectors } = input;
   if (live.length !== liveVectors.rows) throw new RangeError('Each live query must have one vector.');
   if (live.length === 0) return nothingKnown(goldenVectors.rows);
-  const k = Math.max(1, Math.min(MOST_TOPICS, Math.ceil(live.length / QUERIES_PER_TOPIC)));
+  const k = Math.max(1, Math.min(MAX_TOPICS, Math.ceil(live.length / QUERIES_PER_TOPIC)));
   const clustering = seededSphericalKMeans(liveVectors, {
     k,
     starts: STARTS,

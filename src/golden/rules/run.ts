@@ -161,9 +161,9 @@ export interface NoAnswerResults {
   readonly worst: readonly FalseAnswer[];
 }
 
-const SHORTEST_MS = 600_000;
+const MIN_MS = 600_000;
 /** The longest that a timer of Node.js can wait, 24 days. */
-const LONGEST_MS = 2 ** 31 - 1;
+const MAX_MS = 2 ** 31 - 1;
 
 /**
  * How long a run may take before it counts as failed, in milliseconds: three times what the rate limit alone needs,
@@ -172,5 +172,5 @@ const LONGEST_MS = 2 ** 31 - 1;
 export function runDeadlineMs(queries: number, settings: RunSettings, timeoutMs: number): number {
   const paced = (queries / settings.maxPerSecond) * 1000;
   const timedOut = Math.ceil(queries / settings.concurrency) * timeoutMs;
-  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, 3 * paced + timedOut));
+  return Math.min(MAX_MS, Math.max(MIN_MS, 3 * paced + timedOut));
 }

@@ -177,12 +177,12 @@ async function measureStability(
   const details = {
     k,
     against: pinned.runId,
-    least: overlaps.toSorted((a, b) => a.overlap - b.overlap).slice(0, LEAST_NAMED),
+    least: overlaps.toSorted((a, b) => a.overlap - b.overlap).slice(0, MIN_NAMED),
   };
   return { measure: STABILITY, value, n, ciLow, ciHigh, ciMethod, details };
 }
 
 /** Questions whose answers changed most. */
-const LEAST_NAMED = 5;
+const MIN_NAMED = 5;
 /** Some milliseconds of the main thread. */
 const QUESTIONS_PER_TURN = 500;

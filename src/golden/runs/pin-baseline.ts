@@ -56,7 +56,7 @@ export async function unpin(
 }
 
 /** With the pinned one ten, by which the check is calibrated; more would only make pinning slow. */
-const MOST_EARLIER_RUNS = 9;
+const MAX_EARLIER_RUNS = 9;
 
 /**
  * @param runs of one version of one set; fewer than two tell nothing
@@ -83,7 +83,7 @@ async function earlierReruns({ runs }: Pick<StoredRuns, 'runs'>, run: GoldenRun)
     goldenSet,
     status: 'completed',
     before: run,
-    limit: MOST_EARLIER_RUNS,
+    limit: MAX_EARLIER_RUNS,
   });
   const other = before.findIndex((one) => !isSameSetting(one, run));
   return other === -1 ? [...before] : before.slice(0, other);

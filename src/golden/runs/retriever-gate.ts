@@ -13,12 +13,12 @@ const BOOKED_SECONDS = 0.25;
 const CLOSE_MS = 5;
 const MAX_LATE_MS = 50;
 
-interface BookedTurnsDeps {
+interface SharedRateLimiterDeps {
   readonly limits: Pick<RetrieverLimits, 'reserve'>;
   readonly clock: Clock;
 }
 
-interface SharedPace {
+interface SharedRate {
   /** Whose pace it is. */
   readonly name: string;
   /** May change from one booking to the next. */
@@ -29,7 +29,10 @@ interface SharedPace {
  * Gives out booked turns, in milliseconds of the clock. A turn that nobody took in time is let go, so that waiting is
  * never followed by a burst, or of 50 ms at most where turns are close; then fewer are booked at a time.
  */
-export function createBookedTurns({ limits, clock }: BookedTurnsDeps, pace: SharedPace): () => Promise<number> {
+export function createSharedRateLimiter(
+  { limits, clock }: SharedRateLimiterDeps,
+  pace: SharedRate,
+): () => Promise<number> {
   let next = 0;
   let gapMs = 0;
   let left = 0;
@@ -107,7 +110,7 @@ export async function openRetrieverGate(deps: GateDeps, settings: GateSettings):
     for (const resume of woken) resume();
   };
   const mostInFlight = (): number => Math.min(share.slots, Math.max(1, Math.floor(concurrency * backoff.factor)));
-  const nextTurn = createBookedTurns(deps, {
+  const nextTurn = createSharedRateLimiter(deps, {
     name: pipeline,
     perSecond: () => settings.maxPerSecond * backoff.factor,
   });

@@ -100,7 +100,7 @@ interface CompletedPair {
 }
 
 /** More overlapping ticks than anybody asks for. */
-const MOST_PAIRS = 100;
+const MAX_PAIRS = 100;
 
 /**
  * Ticks at which both versions completed, newest first. Those at which the labels of the new version breached a check
@@ -112,7 +112,7 @@ export async function overlappingRuns(
   { staleLabels }: GoldenChecks,
 ): Promise<CompletedPair[]> {
   const completed = (version: number) =>
-    runs.list({ pipeline, goldenSet, version, status: 'completed', limit: MOST_PAIRS });
+    runs.list({ pipeline, goldenSet, version, status: 'completed', limit: MAX_PAIRS });
   const [before, after] = await Promise.all([completed(fromVersion), completed(toVersion)]);
   const byTick = new Map(before.map((run) => [run.scheduledFor?.getTime() ?? Number.NaN, run]));
   const pairs = after.flatMap((to): CompletedPair[] => {

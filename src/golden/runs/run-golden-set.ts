@@ -8,7 +8,7 @@ import type { GoldenBatches } from '../sql/golden-batches.ts';
 import type { RetrieverLimits } from '../sql/retriever-limits.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { answerQueries, askAgain, notAsked } from './ask-retriever.ts';
-import { type ConcludeDeps, concludeGoldenRun } from './conclude-golden-run.ts';
+import { type ConcludeDeps, finalizeGoldenRun } from './finalize-golden-run.ts';
 import { queriesOfBatch, queriesOfRun } from './stored-runs.ts';
 
 /** One worker's part of a golden run that many share: take a batch, ask what of it has no answer, say that it is done. */
@@ -149,7 +149,7 @@ export async function runGoldenSet(
       stop.abort();
       await renewal;
     }
-    const end = await concludeGoldenRun(deps, run, pipeline, queries, forbidden, signal);
+    const end = await finalizeGoldenRun(deps, run, pipeline, queries, forbidden, signal);
     return (await deps.runs.finish(run.id, end)) ? 'ended' : 'held_elsewhere';
   } catch (error) {
     await deps.runs.release(run.id, deps.holder).catch(() => undefined);

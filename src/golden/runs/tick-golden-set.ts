@@ -20,7 +20,7 @@ export interface EscalateDeps extends Pick<StartGoldenRunDeps, 'runs' | 'clock' 
 }
 
 /** More sentinels in a row than a fall is looked back over. */
-const MOST_IN_A_ROW = 300;
+const MAX_IN_A_ROW = 300;
 
 /**
  * Starts a full run of the same version when the sentinel has fallen, quiet hours or not, unless one started since the
@@ -73,7 +73,7 @@ async function beginningOfFall({ runs }: EscalateDeps, sentinel: GoldenRun): Pro
     version,
     purpose: 'sentinel',
     before: sentinel,
-    limit: MOST_IN_A_ROW,
+    limit: MAX_IN_A_ROW,
   });
   const ended = before.filter(({ status }) => status === 'completed' || status === 'void');
   const stood = ended.findIndex((run) => !hasFallen(run));

@@ -20,9 +20,9 @@ import { promptIdentity } from '../rules/question-prompt.ts';
 import { wordsOf } from '../rules/similar-texts.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { type Generation, generateQuestions, type SettledChunk } from './generate-questions.ts';
+import { type FinishedChunk, type Generation, generateQuestions } from './generate-questions.ts';
 import { sha256 } from './import-golden-set.ts';
-import { type Chunk, requestFor } from './question-sieve.ts';
+import { type Chunk, requestFor } from './question-filter.ts';
 import { reviewLine } from './review-file.ts';
 
 /** The state file of `golden generate`. */
@@ -35,7 +35,7 @@ const headSchema = z.object({
   per_chunk: z.int(),
 });
 
-const settledSchema = z.object({
+const finishedSchema = z.object({
   chunk_id: z.string(),
   asking: z.int(),
   outcome: z.enum([
@@ -55,24 +55,24 @@ const settledSchema = z.object({
 });
 
 type GenerationHead = z.infer<typeof headSchema>;
-type SettledLine = z.infer<typeof settledSchema>;
+type FinishedLine = z.infer<typeof finishedSchema>;
 
 /** Null when the first line is no head; other lines that cannot be read are left out. */
 function parseGenerationState(
   values: readonly unknown[],
-): { readonly head: GenerationHead; readonly settled: readonly SettledLine[] } | null {
+): { readonly head: GenerationHead; readonly settled: readonly FinishedLine[] } | null {
   const head = headSchema.safeParse(values[0]);
   if (!head.success) return null;
   const settled = values.slice(1).flatMap((value) => {
-    const line = settledSchema.safeParse(value);
+    const line = finishedSchema.safeParse(value);
     return line.success ? [line.data] : [];
   });
   return { head: head.data, settled };
 }
 
 interface GenerationState {
-  readonly settled: readonly SettledChunk[];
-  readonly settle: (chunk: SettledChunk) => Promise<void>;
+  readonly settled: readonly FinishedChunk[];
+  readonly settle: (chunk: FinishedChunk) => Promise<void>;
   remove(): Promise<void>;
   readonly path: string;
 }
@@ -113,7 +113,7 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
   return stateOf(file, settled);
 }
 
-function stateOf(file: StateFile, settled: readonly SettledChunk[]): GenerationState {
+function stateOf(file: StateFile, settled: readonly FinishedChunk[]): GenerationState {
   return {
     path: file.path,
     settled,
@@ -122,7 +122,7 @@ function stateOf(file: StateFile, settled: readonly SettledChunk[]): GenerationS
   };
 }
 
-function toLine({ chunkId, ...rest }: SettledChunk) {
+function toLine({ chunkId, ...rest }: FinishedChunk) {
   return { chunk_id: chunkId, ...rest };
 }
 
@@ -163,10 +163,10 @@ export interface GenerationWatcher {
 
 /** Askings for each question that is to be kept, since many give none. */
 const ASKINGS_PER_QUESTION = 4;
-const FEWEST_CHUNKS = 400;
-const MOST_CHUNKS = 20_000;
+const MIN_CHUNKS = 400;
+const MAX_CHUNKS = 20_000;
 /** Shorter chunks are headings and menus. */
-const FEWEST_WORDS = 12;
+const MIN_WORDS = 12;
 
 export interface GenerateSetDeps {
   readonly sets: GoldenSets;
@@ -254,7 +254,7 @@ async function drawChunks(
   const impossible = (problem: string): RecalldError =>
     new RecalldError('generation_impossible', `Questions cannot be generated for "${pipeline}": ${problem}`);
   if (store === null) throw impossible('the config names no vector_store to draw chunks from; add it.');
-  const n = Math.min(MOST_CHUNKS, Math.max(FEWEST_CHUNKS, Math.ceil((ASKINGS_PER_QUESTION * questions) / perChunk)));
+  const n = Math.min(MAX_CHUNKS, Math.max(MIN_CHUNKS, Math.ceil((ASKINGS_PER_QUESTION * questions) / perChunk)));
   const sample = await store.sample({ n, seed, withContent: true }, signal);
   if (sample.kind === 'unsupported') throw impossible(sample.reason);
   if (sample.kind === 'failed') throw new RecalldError('store_unreachable', sample.message);
@@ -266,7 +266,7 @@ async function drawChunks(
   return stratifiedOrder(vectors, seed).flatMap((row) => {
     const [id, content] = [ids[row], contents[row]];
     if (id === undefined || content === null || content === undefined) return [];
-    return wordsOf(content).length < FEWEST_WORDS ? [] : [{ id, content }];
+    return wordsOf(content).length < MIN_WORDS ? [] : [{ id, content }];
   });
 }
 
@@ -291,7 +291,7 @@ interface Item {
 }
 
 function toItem(
-  { chunkId, question }: SettledChunk,
+  { chunkId, question }: FinishedChunk,
   pipeline: string,
   provenance: Readonly<Record<string, string>>,
 ): Item {
@@ -347,7 +347,7 @@ function toReviewLine({ id, text, chunkId, origin }: Item, contents: ReadonlyMap
   );
 }
 
-function countOutcomes(settled: readonly SettledChunk[]): Record<string, number> {
+function countOutcomes(settled: readonly FinishedChunk[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { outcome } of settled) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;

@@ -3,7 +3,7 @@ import type { ChatModel } from '../../models/chat-model.ts';
 import {
   costOf,
   estimateTokens,
-  MOST_OUTPUT_TOKENS,
+  MAX_OUTPUT_TOKENS,
   type QuestionProblem,
   type TokenPrices,
   type Tokens,
@@ -16,7 +16,7 @@ import {
   createQuestionSieve,
   type KnownQuestions,
   requestFor,
-} from './question-sieve.ts';
+} from './question-filter.ts';
 
 export type ChunkOutcome =
   | 'kept'
@@ -30,7 +30,7 @@ export type ChunkOutcome =
   | QuestionProblem;
 
 /** What became of one asking about a chunk, and what it cost. */
-export interface SettledChunk {
+export interface FinishedChunk {
   readonly chunkId: string;
   /** Which asking about this chunk, from 0. */
   readonly asking: number;
@@ -48,7 +48,7 @@ export interface GenerateRequest {
   /** In the order in which they are to be asked about. */
   readonly chunks: readonly Chunk[];
   /** Of an earlier call that was interrupted. */
-  readonly settled: readonly SettledChunk[];
+  readonly settled: readonly FinishedChunk[];
   /** Questions that the set has already. */
   readonly known: readonly string[];
   /** Most money that may be spent, what was spent before included; null for no limit. */
@@ -59,12 +59,12 @@ export interface GenerateRequest {
 export interface GenerateDeps {
   readonly model: ChatModel;
   /** Called for each chunk as soon as it is settled; the next ones wait for it. */
-  readonly settle: (chunk: SettledChunk) => Promise<void>;
+  readonly settle: (chunk: FinishedChunk) => Promise<void>;
   readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
 }
 
 export interface Generation {
-  readonly settled: readonly SettledChunk[];
+  readonly settled: readonly FinishedChunk[];
   readonly tokens: Tokens;
   /** Why it ended. `failing`: the model or the retriever failed again and again, `message` says how. */
   readonly end:
@@ -92,7 +92,7 @@ export async function generateQuestions(
   const settled = [...request.settled];
   const done = new Set(settled.filter(({ outcome }) => outcome !== 'unfinished').map(keyOf));
   const open = askingsOf(request).filter((one) => !done.has(keyOf({ chunkId: one.chunk.id, asking: one.asking })));
-  const kept = (): SettledChunk[] => settled.filter(({ outcome }) => outcome === 'kept');
+  const kept = (): FinishedChunk[] => settled.filter(({ outcome }) => outcome === 'kept');
   const known: KnownQuestions = [...request.known, ...kept().flatMap(({ question }) => question ?? [])];
   const sieve = createQuestionSieve(pipeline, known);
   let [failures, lastFailure] = [0, ''];
@@ -133,7 +133,7 @@ export async function generateQuestions(
   async function judge(asked: Asked, { chunk, asking }: Asking): Promise<Judged> {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
     const { tokens } = asked;
-    const settle = (outcome: ChunkOutcome, question: string | null = null): SettledChunk => ({
+    const settle = (outcome: ChunkOutcome, question: string | null = null): FinishedChunk => ({
       chunkId: chunk.id,
       asking,
       outcome,
@@ -150,7 +150,7 @@ export async function generateQuestions(
 
 interface Judged {
   /** Null when nothing was paid for. */
-  readonly result: SettledChunk | null;
+  readonly result: FinishedChunk | null;
   readonly failure: string | null;
 }
 
@@ -167,14 +167,14 @@ function askingsOf({ chunks, perChunk }: GenerateRequest): Asking[] {
   );
 }
 
-function keyOf({ chunkId, asking }: Pick<SettledChunk, 'chunkId' | 'asking'>): string {
+function keyOf({ chunkId, asking }: Pick<FinishedChunk, 'chunkId' | 'asking'>): string {
   return `${asking} ${chunkId}`;
 }
 
 /** As many of the next calls as even at their dearest stay under the cap. */
 function affordable(
   next: readonly Asking[],
-  settled: readonly SettledChunk[],
+  settled: readonly FinishedChunk[],
   { maxCost, prices, seed }: GenerateRequest,
 ): readonly Asking[] {
   if (maxCost === null || prices === null) return next;
@@ -184,7 +184,7 @@ function affordable(
     const { messages } = requestFor(asking.chunk.content, asking.place, seed);
     const input = estimateTokens(messages.map(({ content }) => content));
     // The repair sends everything again, and the answer with it.
-    const worst = { input: 2 * input + MOST_OUTPUT_TOKENS + 100, output: 2 * MOST_OUTPUT_TOKENS };
+    const worst = { input: 2 * input + MAX_OUTPUT_TOKENS + 100, output: 2 * MAX_OUTPUT_TOKENS };
     spent += costOf(worst, prices);
     if (spent > maxCost) break;
     taken.push(asking);
@@ -192,12 +192,12 @@ function affordable(
   return taken;
 }
 
-function isNeverRetrieved(settled: readonly SettledChunk[]): boolean {
+function isNeverRetrieved(settled: readonly FinishedChunk[]): boolean {
   const lost = settled.filter(({ outcome }) => outcome === 'not_retrieved').length;
   return lost >= NEVER_RETRIEVED && !settled.some(({ outcome }) => outcome === 'kept');
 }
 
-function totalOf(settled: readonly SettledChunk[]): Tokens {
+function totalOf(settled: readonly FinishedChunk[]): Tokens {
   return {
     input: settled.reduce((sum, { tokens }) => sum + tokens.input, 0),
     output: settled.reduce((sum, { tokens }) => sum + tokens.output, 0),

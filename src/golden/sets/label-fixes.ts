@@ -83,7 +83,7 @@ export function createLabelFixes({ pipelines, sets, documents }: LabelFixesDeps)
           `${goldenSet} or the store has changed since the proposals were made; look for them again.`,
         );
       }
-      await mendLabels(sets, { set, queries }, accepted);
+      await repairLabels(sets, { set, queries }, accepted);
     },
   };
 }
@@ -93,7 +93,7 @@ export function createLabelFixes({ pipelines, sets, documents }: LabelFixesDeps)
  *
  * @throws RecalldError golden_set_changed when the set got another version meanwhile
  */
-export async function mendLabels(
+export async function repairLabels(
   sets: GoldenSets,
   { set, queries }: Pick<CheckedSet, 'set' | 'queries'>,
   accepted: readonly LabelProposal[],

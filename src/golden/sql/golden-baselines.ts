@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { recordActs } from '../../access/audit-log.ts';
 import { parseMetricKey } from '../../ir/metric-key.ts';
-import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
 import type { MeanScores, NoiseTable } from '../rules/rerun-noise.ts';
 
 /** A run that others are compared with. */
@@ -82,7 +82,7 @@ export function createGoldenBaselines(pool: Pool) {
       const { pipeline, goldenSet, runId, note, noise, pinnedAt } = baseline;
       await inTransaction(pool, async (client) => {
         // Two who pin at once wait here for each other, so that the second one replaces the first.
-        await takeTurn(client, 'golden baseline', pipeline, goldenSet);
+        await lockInTransaction(client, 'golden baseline', pipeline, goldenSet);
         const before = await unpin(client, pipeline, goldenSet, pinnedAt);
         const act = { at: pinnedAt, by, act: 'pin_baseline', pipeline, subject: goldenSet } as const;
         await recordActs(client, [{ ...act, before, after: { run_id: runId, note } }]);

@@ -11,7 +11,7 @@ export interface SeenDocument {
   readonly content: string;
 }
 
-const LONGEST_TEXT = 20_000;
+const MAX_TEXT = 20_000;
 
 export type GoldenDocuments = ReturnType<typeof createGoldenDocuments>;
 
@@ -27,7 +27,7 @@ export function createGoldenDocuments(pool: Pool) {
         [
           pipeline,
           [...latest.keys()],
-          [...latest.values()].map((text) => wellFormed(text.slice(0, LONGEST_TEXT).replaceAll('\0', ''))),
+          [...latest.values()].map((text) => wellFormed(text.slice(0, MAX_TEXT).replaceAll('\0', ''))),
           now,
         ],
       );

@@ -1,7 +1,7 @@
 /** Where golden queries come from, and their way out of golden sets when people or live queries are erased. */
 import type { Pool, PoolClient } from 'pg';
 import type { ErasureSubject } from '../../live/sql/erase-live.ts';
-import { takeTurn } from '../../postgres/transaction.ts';
+import { lockInTransaction } from '../../postgres/transaction.ts';
 import { ERASED_TEXT, type NewGoldenSet, type QueryOrigin } from '../rules/golden-set.ts';
 
 /**
@@ -11,7 +11,7 @@ import { ERASED_TEXT, type NewGoldenSet, type QueryOrigin } from '../rules/golde
 export async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<NewGoldenSet> {
   const { origins = [] } = set;
   if (origins.length === 0) return set;
-  await takeTurn(client, 'golden origins');
+  await lockInTransaction(client, 'golden origins');
   const { rows } = await client.query<{ query_id: string }>(
     `select distinct o.query_id
        from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) as o (query_id, live_query_hash, user_hash, asked_at)
@@ -73,7 +73,7 @@ export async function readOrigins(pool: Pool, name: string): Promise<QueryOrigin
  * @returns how many golden queries that were
  */
 export async function eraseGoldenQueries(client: PoolClient, subject: ErasureSubject, now: Date): Promise<number> {
-  await takeTurn(client, 'golden origins');
+  await lockInTransaction(client, 'golden origins');
   const [column, hash] =
     subject.kind === 'user' ? ['user_hash', subject.userHash] : ['live_query_hash', subject.idHash];
   const { rows } = await client.query<{ golden_set: string; ids: string[] }>(
@@ -82,7 +82,7 @@ export async function eraseGoldenQueries(client: PoolClient, subject: ErasureSub
     [hash],
   );
   for (const { golden_set: set, ids } of rows) {
-    await takeTurn(client, 'golden set', set);
+    await lockInTransaction(client, 'golden set', set);
     await writeVersionWithout(client, set, ids, now);
     await client.query(
       `update golden_queries set text = $3::text, tags = '{}'

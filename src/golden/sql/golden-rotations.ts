@@ -1,7 +1,7 @@
 /** New versions of golden sets that run beside the old ones. Of each pipeline and golden set at most one is open. */
 import type { Pool } from 'pg';
 import type { CheckResult, CheckShifts } from '../../checks/rules/check-result.ts';
-import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
 import type { Levels } from '../rules/rotation.ts';
 import { replaceChecks } from './run-results.ts';
 
@@ -56,7 +56,7 @@ export function createGoldenRotations(pool: Pool) {
     begin(rotation: NewRotation): Promise<GoldenRotation> {
       const { pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt } = rotation;
       return inTransaction(pool, async (client) => {
-        await takeTurn(client, 'rotation', pipeline, goldenSet);
+        await lockInTransaction(client, 'rotation', pipeline, goldenSet);
         await client.query(
           `update golden_rotations set ended_at = $4::timestamptz, outcome = 'replaced'
             where pipeline = $1::text and golden_set = $2::text and ended_at is null and to_version < $3::integer`,

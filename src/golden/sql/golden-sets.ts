@@ -1,7 +1,7 @@
 /** Golden sets by name and version. A version never changes once it is there. */
 import type pg from 'pg';
 import type { GoldenQuery, Judgment } from '../../model.ts';
-import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
 import { wellFormed } from '../../postgres/values.ts';
 import {
   type GoldenSetVersion,
@@ -45,7 +45,7 @@ export function createGoldenSets(pool: pg.Pool) {
       return inTransaction(pool, async (client) => {
         // Before the turn of the set, since an erasure takes both in this order and would be waited for in a ring.
         const allowed = await withoutErased(client, set);
-        await takeTurn(client, 'golden set', set.name);
+        await lockInTransaction(client, 'golden set', set.name);
         const latest = await readLatest(client, set.name);
         if (latest !== null && latest.origin !== (set.origin ?? 'human')) throw originMismatch(set.name, latest.origin);
         if (latest !== null && latest.contentHash === set.contentHash) return { set: latest, created: false };

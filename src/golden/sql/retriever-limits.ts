@@ -3,7 +3,7 @@
  * is the only one that counts.
  */
 import type { Pool } from 'pg';
-import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
 import { shareOf } from '../rules/retriever-pace.ts';
 
 interface ShareRow {
@@ -20,7 +20,7 @@ export function createRetrieverLimits(pool: Pool) {
     share(pipeline: string, holder: string, state: AskerState, leaseSeconds: number): Promise<RetrieverShare> {
       const { concurrency, using, failuresInARow } = state;
       return inTransaction(pool, async (client) => {
-        await takeTurn(client, 'retriever', pipeline);
+        await lockInTransaction(client, 'retriever', pipeline);
         const { rows } = await client.query<ShareRow>(
           `select holder, slots, failures_in_a_row from retriever_shares
             where pipeline = $1::text and holder <> $2::text and until >= clock_timestamp()`,

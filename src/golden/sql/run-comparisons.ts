@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT } from '../../model.ts';
-import { type Accepted, CLEAR_P, MOST_ACCEPTED } from '../rules/accepted-differences.ts';
+import { type Accepted, CLEAR_P, MAX_ACCEPTED } from '../rules/accepted-differences.ts';
 import type { RunDifference, StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { StaleLabel } from '../rules/labels.ts';
 import type { GoldenRun } from '../rules/run.ts';
@@ -131,7 +131,7 @@ const acceptedSql = (periods: string): string => `
           and exists (select from golden_run_comparisons c
                        where c.run_id = golden_runs.id and c.kind = 'baseline' and c.against = $3::text)
         order by started_at desc, id desc limit 1) r
-     order by periods.since limit ${MOST_ACCEPTED}
+     order by periods.since limit ${MAX_ACCEPTED}
   )
   select c.segment, c.measure, c.k, array_to_json(array_agg(c.difference order by last_runs.since)) as differences
     from last_runs

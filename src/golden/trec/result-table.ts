@@ -5,7 +5,7 @@ import type { Block } from './blocks.ts';
 import { ByteIndex, compareBytes, hashOfBytes, type Stretch } from './byte-index.ts';
 
 /** Lines that are shorter on average, or more than so many, make the table grow. */
-const [USUAL_LINE_BYTES, MOST_ROOM] = [24, 2 ** 24];
+const [USUAL_LINE_BYTES, MAX_ROOM] = [24, 2 ** 24];
 
 /**
  * Collects lines by their query id. The lines of a query mostly stand together, so the group of the last line is
@@ -76,7 +76,7 @@ export class ResultTable {
 
   /** @param fileBytes size of the file, so that there is room for its lines: what is not used is never touched */
   constructor(fileBytes = 0) {
-    const room = Math.min(MOST_ROOM, Math.max(1024, Math.ceil(fileBytes / USUAL_LINE_BYTES)));
+    const room = Math.min(MAX_ROOM, Math.max(1024, Math.ceil(fileBytes / USUAL_LINE_BYTES)));
     this.blockOf = new Uint32Array(room);
     this.starts = new Uint32Array(room);
     this.ends = new Uint32Array(room);

@@ -3,11 +3,17 @@ export const findingKinds = ['missing', 'unretrievable', 'orphaned', 'superseded
 
 export type FindingKind = (typeof findingKinds)[number];
 
+/** Of what documents are named: beside what is wrong, changes that wait for longer than they may. */
+export const namedKinds = [...findingKinds, 'late'] as const;
+
+export type NamedKind = (typeof namedKinds)[number];
+
 /** For headings and tables. */
-export const findingWords: Readonly<Record<FindingKind, string>> = {
+export const findingWords: Readonly<Record<NamedKind, string>> = {
   missing: 'missing',
   unretrievable: 'not retrieved',
   orphaned: 'orphaned',
   superseded: 'superseded',
   other_model: 'of another model',
+  late: 'late',
 };

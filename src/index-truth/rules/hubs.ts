@@ -32,11 +32,11 @@ export interface Hub extends ReturnedDocument {
 }
 
 /** Fewer questions tell nothing. */
-export const LEAST_QUESTIONS = 100;
+export const MIN_QUESTIONS = 100;
 /** A hub has so many times the share of the mean document that came back, */
 const TIMES = 10;
 /** and comes back for one question in fifty. */
-const LEAST_SHARE = 0.02;
+const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 
 /**
@@ -44,7 +44,7 @@ const ERROR = 0.05;
  * divided among all documents that came back (Bonferroni). Null for fewer than 100 questions.
  */
 export function hubsOf({ questions, documents, places, top }: ReturnedDocuments): readonly Hub[] | null {
-  if (questions < LEAST_QUESTIONS) return null;
+  if (questions < MIN_QUESTIONS) return null;
   if (documents === 0) return [];
   const mean = places / documents / questions;
   return top
@@ -52,7 +52,7 @@ export function hubsOf({ questions, documents, places, top }: ReturnedDocuments)
       const share = one.questions / questions;
       return { ...one, share, ...wilsonInterval(share, questions, 1 - ERROR / documents) };
     })
-    .filter(({ low }) => low > Math.max(LEAST_SHARE, TIMES * mean));
+    .filter(({ low }) => low > Math.max(MIN_SHARE, TIMES * mean));
 }
 
 /** Of chunks drawn at random from the store, those that no question brought. */

@@ -14,11 +14,9 @@ export interface WrongShare {
 
 /** Share of documents with which something must be wrong at the least, by the lower 95 % bound. */
 export const WRONG_SHARE = 0.005;
-/** Few chunks are embedded again. */
-export const OTHER_MODEL_SHARE = 0.01;
 
-export function isWrong({ kind, ciLow }: WrongShare): boolean {
-  return ciLow > (kind === 'other_model' ? OTHER_MODEL_SHARE : WRONG_SHARE);
+export function isWrong({ ciLow }: Pick<WrongShare, 'ciLow'>): boolean {
+  return ciLow > WRONG_SHARE;
 }
 
 const whatIs: Readonly<Record<FindingKind, string>> = {
@@ -38,7 +36,7 @@ export function wrongSentence({ kind, value, ciLow, n, known }: WrongShare): str
 /** How long 19 of 20 changes of the last day take at the most to arrive in the store, in seconds. */
 export interface ArrivalLag {
   readonly seconds: number;
-  /** Lower 95 % bound; the longest wait so far where fewer than 19 of 20 have come. */
+  /** Lower 95 % bound. */
   readonly atLeast: number;
   /** `late_after` of the config. */
   readonly allowed: number;

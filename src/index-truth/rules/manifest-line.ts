@@ -13,7 +13,7 @@ export interface ManifestDocument {
   readonly segment: string | null;
 }
 
-const MOST_CHARACTERS = 1024;
+const MAX_CHARACTERS = 1024;
 
 /**
  * Reads `{"id", "updated_at"?, "hash"?, "deleted"?, "chunks"?, "segment"?}`; other keys are left out, also texts. An `updated_at`
@@ -55,7 +55,7 @@ function textIn(line: SourceLine, key: string, value: unknown): string | null {
   if (value === undefined || value === null || value === '') return null;
   if (typeof value !== 'string' && typeof value !== 'number') throw malformed(line, `has a "${key}" that is no text`);
   const text = String(value);
-  if (text.length > MOST_CHARACTERS) throw malformed(line, `has a "${key}" of more than ${MOST_CHARACTERS} characters`);
+  if (text.length > MAX_CHARACTERS) throw malformed(line, `has a "${key}" of more than ${MAX_CHARACTERS} characters`);
   if (text.includes('\0')) throw malformed(line, `has a "${key}" with the character NUL`);
   return text;
 }

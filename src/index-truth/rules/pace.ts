@@ -5,7 +5,7 @@ const FIRST = 5;
 const LATEST = 5;
 const TIMES_SLOWER = 5;
 /** Below it nobody is kept waiting. */
-const LEAST_MS = 250;
+const MIN_MS = 250;
 
 /**
  * Whether the latest five calls took five times as long as the first five did, by their medians.
@@ -15,5 +15,5 @@ const LEAST_MS = 250;
 export function hasSlowedDown(latencies: readonly number[]): boolean {
   if (latencies.length < FIRST + LATEST) return false;
   const latest = median(latencies.slice(-LATEST));
-  return latest > LEAST_MS && latest > TIMES_SLOWER * median(latencies.slice(0, FIRST));
+  return latest > MIN_MS && latest > TIMES_SLOWER * median(latencies.slice(0, FIRST));
 }

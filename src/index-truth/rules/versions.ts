@@ -9,7 +9,7 @@ interface Chunk {
 /** Words that make a piece of a text that is compared. */
 const PIECE = 5;
 /** A shorter text, such as a heading, may stand in a document twice. */
-const LEAST_WORDS = 20;
+const MIN_WORDS = 20;
 /** Windows of one text that overlap by half share a third of their pieces. */
 const SAME_TEXT = 0.7;
 
@@ -26,7 +26,7 @@ export function isSuperseded(chunks: readonly Chunk[], expected: number | null):
   if (versions.size > 0) return versions.size > 1;
   const texts = chunks.flatMap(({ content }) => content ?? []);
   if (texts.length === 0) return expected === null && chunks.length > 1 ? null : false;
-  const pieces = texts.map(piecesOf).filter(({ size }) => size > LEAST_WORDS - PIECE);
+  const pieces = texts.map(piecesOf).filter(({ size }) => size > MIN_WORDS - PIECE);
   return pieces.some((one, place) => pieces.slice(place + 1).some((other) => resemblance(one, other) >= SAME_TEXT));
 }
 

@@ -13,6 +13,8 @@ export interface GradedDocument {
   /** `failed`: the judge was asked and gave no grade; null: it was not asked. */
   readonly model: number | 'failed' | null;
   readonly person: number | null;
+  /** By another person, who did not see that of the first. */
+  readonly second: number | null;
 }
 
 /** A drawn query whose turn is over. */
@@ -246,13 +248,23 @@ export function peopleSessions(queries: readonly GradedQuery[]): number {
 /** How well the judge of now grades as people do, over the documents that both graded; null where too little is known. */
 export function judgeAgreement(queries: readonly GradedQuery[], judge: string | null): Agreement | null {
   const own = queries.filter(({ judges }) => judges.every((one) => one === judge));
-  return agreementOf(
-    own.flatMap(({ cluster, probability, isForPeople, documents }) =>
-      documents.flatMap(({ model, person }): GradedPair[] =>
-        isForPeople && typeof model === 'number' && person !== null
-          ? [{ cluster, weight: 1 / probability, model, people: person }]
-          : [],
-      ),
-    ),
+  return agreementOf(pairsOf(own, ({ model, person }) => (typeof model === 'number' ? [model, person] : [null, null])));
+}
+
+/** How well two people grade alike, who did not see each other's grades; null where too little is known. */
+export function peopleAgreement(queries: readonly GradedQuery[]): Agreement | null {
+  return agreementOf(pairsOf(queries, ({ person, second }) => [person, second]));
+}
+
+type Grades = readonly [first: number | null, second: number | null];
+
+/** Of what was drawn for people, the documents with both grades. */
+function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDocument) => Grades): GradedPair[] {
+  return queries.flatMap(({ cluster, probability, isForPeople, documents }) =>
+    documents.flatMap((document): GradedPair[] => {
+      const [first, second] = gradesOf(document);
+      if (!isForPeople || first === null || second === null) return [];
+      return [{ cluster, weight: 1 / probability, first, second }];
+    }),
   );
 }

@@ -39,14 +39,14 @@ const spans = [1, 2, 3, 5, 7, 10, 14] as const;
 /** One look a day at each span. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
 /** Two weeks, so that each day of the week is among them. */
-const LEAST_REFERENCE_DAYS = 14;
-const MOST_REFERENCE_DAYS = 42;
+const MIN_REFERENCE_DAYS = 14;
+const MAX_REFERENCE_DAYS = 42;
 /** A smaller one matters to nobody, however certain it is. */
-const LEAST_DROP = 0.02;
+const MIN_DROP = 0.02;
 /** From so many days on people have graded enough to tell: what they bound below the call is none. */
 const PATIENCE_DAYS = 10;
 /** Sessions of people on each side. */
-const LEAST_SESSIONS = 8;
+const MIN_SESSIONS = 8;
 /** With fewer since then, bounds of what they do not see are too short by themselves. */
 const SESSIONS_TO_TAKE_BACK = 40;
 /** Below half of what was called, the model saw something else than people. */
@@ -70,10 +70,10 @@ export function largestDrop(days: readonly JudgedDay[]): RelevanceDrop | null {
 }
 
 function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { readonly evidence: number }) | null {
-  const before = days.slice(Math.max(0, days.length - span - MOST_REFERENCE_DAYS), days.length - span);
+  const before = days.slice(Math.max(0, days.length - span - MAX_REFERENCE_DAYS), days.length - span);
   const after = days.slice(-span);
   const since = after[0]?.start;
-  if (before.length < LEAST_REFERENCE_DAYS || since === undefined) return null;
+  if (before.length < MIN_REFERENCE_DAYS || since === undefined) return null;
   const usual = meanOf(before.map(({ value }) => value));
   const apart = before.reduce((sum, { value }) => sum + (value - usual) ** 2, 0) / (before.length - 1);
   const sampled = meanOf([...before, ...after].map(({ standardError }) => standardError ** 2));
@@ -100,7 +100,7 @@ export interface DropOfPeople extends Pick<RelevanceDrop, 'drop' | 'low' | 'high
  */
 export function dropOfPeople(before: readonly JudgedQuery[], after: readonly JudgedQuery[]): DropOfPeople | null {
   const [was, is] = [judgedMean(before), judgedMean(after)];
-  if (was === null || is === null || Math.min(was.peopleSessions, is.peopleSessions) < LEAST_SESSIONS) return null;
+  if (was === null || is === null || Math.min(was.peopleSessions, is.peopleSessions) < MIN_SESSIONS) return null;
   const drop = was.value - is.value;
   const [boundsBefore, boundsAfter] = [scoreBounds(was), scoreBounds(is)];
   return {
@@ -116,7 +116,7 @@ export function dropState(
   { drop, low, days }: RelevanceDrop,
   people: Pick<DropOfPeople, 'low' | 'high' | 'sessions'> | null,
 ): DropState {
-  if (low <= 0 || drop < LEAST_DROP) return 'none';
+  if (low <= 0 || drop < MIN_DROP) return 'none';
   if (people === null) return 'called';
   if (people.low > 0) return 'confirmed';
   const isRefuted = people.high < BORNE_OUT * drop && people.sessions >= SESSIONS_TO_TAKE_BACK;

@@ -1,4 +1,4 @@
-/** How well a model grades as people do. */
+/** How well two grade alike: a model and people, or two people. */
 import { studentTQuantile } from '../../stats/distributions.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 
@@ -9,8 +9,8 @@ export interface GradedPair {
   /** Inverse of the chance of being graded by both; any positive number. */
   readonly weight: number;
   /** Grades 0 to 3. */
-  readonly model: number;
-  readonly people: number;
+  readonly first: number;
+  readonly second: number;
 }
 
 export interface Agreement {
@@ -36,7 +36,7 @@ const MIN_SESSIONS = 2;
  * Cohen's kappa with quadratic weights (Cohen 1968) of weighted pairs: 1 - sum w (a - b)^2 / sum w of the squared
  * differences that the margins give by chance. Null where those are all 0: both always gave the same one grade.
  */
-export function weightedKappa(pairs: readonly Pick<GradedPair, 'weight' | 'model' | 'people'>[]): number | null {
+export function weightedKappa(pairs: readonly Pick<GradedPair, 'weight' | 'first' | 'second'>[]): number | null {
   return kappaOf(momentsOf(pairs));
 }
 
@@ -77,38 +77,43 @@ export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
   };
 }
 
+/** Such as `0.62 (95 % 0.41 to 0.77, 45 sessions)`. */
+export function agreementWords({ kappa, low, high, sessions }: Omit<Agreement, 'pairs'>): string {
+  return `${kappa.toFixed(2)} (95 % ${low.toFixed(2)} to ${high.toFixed(2)}, ${sessions} sessions)`;
+}
+
 /** Sums from which kappa follows, so that a session can be taken away. */
 interface Moments {
   weight: number;
   /** Of weight times squared difference. */
   difference: number;
   /** Of the weights by grade. */
-  model: number[];
-  people: number[];
+  first: number[];
+  second: number[];
 }
 
 const noMoments = (): Moments => ({
   weight: 0,
   difference: 0,
-  model: Array.from({ length: MAX_GRADE + 1 }, () => 0),
-  people: Array.from({ length: MAX_GRADE + 1 }, () => 0),
+  first: Array.from({ length: MAX_GRADE + 1 }, () => 0),
+  second: Array.from({ length: MAX_GRADE + 1 }, () => 0),
 });
 
-function momentsOf(pairs: readonly Pick<GradedPair, 'weight' | 'model' | 'people'>[]): Moments {
+function momentsOf(pairs: readonly Pick<GradedPair, 'weight' | 'first' | 'second'>[]): Moments {
   const moments = noMoments();
-  for (const { weight, model, people } of pairs) {
+  for (const { weight, first, second } of pairs) {
     moments.weight += weight;
-    moments.difference += weight * (model - people) ** 2;
-    moments.model[model] = (moments.model[model] ?? 0) + weight;
-    moments.people[people] = (moments.people[people] ?? 0) + weight;
+    moments.difference += weight * (first - second) ** 2;
+    moments.first[first] = (moments.first[first] ?? 0) + weight;
+    moments.second[second] = (moments.second[second] ?? 0) + weight;
   }
   return moments;
 }
 
-function kappaOf({ weight, difference, model, people }: Moments): number | null {
+function kappaOf({ weight, difference, first, second }: Moments): number | null {
   let chance = 0;
-  for (const [a, share] of model.entries()) {
-    for (const [b, other] of people.entries()) chance += share * other * (a - b) ** 2;
+  for (const [a, share] of first.entries()) {
+    for (const [b, other] of second.entries()) chance += share * other * (a - b) ** 2;
   }
   return chance === 0 ? null : 1 - (difference * weight) / chance;
 }
@@ -123,8 +128,8 @@ function combine(a: Moments, b: Moments, by: (x: number, y: number) => number): 
   return {
     weight: by(a.weight, b.weight),
     difference: by(a.difference, b.difference),
-    model: a.model.map((share, grade) => by(share, b.model[grade] ?? 0)),
-    people: a.people.map((share, grade) => by(share, b.people[grade] ?? 0)),
+    first: a.first.map((share, grade) => by(share, b.first[grade] ?? 0)),
+    second: a.second.map((share, grade) => by(share, b.second[grade] ?? 0)),
   };
 }
 

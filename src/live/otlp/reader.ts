@@ -35,7 +35,7 @@ export type OtlpRequest = readonly [body: Uint8Array, contentType: string | unde
 const SMALL_BYTES = 64 * 1024;
 
 /** Of large bodies in hand: the last of them waits for some seconds. */
-const MOST_BYTES = 48 * 1024 * 1024;
+const MAX_BYTES = 48 * 1024 * 1024;
 
 const REFUSAL = 'More large OpenTelemetry bodies wait than can be read; send this one again later.';
 
@@ -51,7 +51,7 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]): OtlpRead
     mostWaiting: Number.POSITIVE_INFINITY,
     refusal: REFUSAL,
   });
-  const holding = createBytesInHand(MOST_BYTES, REFUSAL);
+  const holding = createBytesInHand(MAX_BYTES, REFUSAL);
   const inThread = <Name extends keyof typeof tasks>(name: Name, content: OtlpContent) =>
     holding(content.bytes.length, () => pool.run(name, { content, pipelines }, never, movable(content.bytes)));
   return {

@@ -10,11 +10,11 @@ import { readVariants } from '../../variants/variants-reads.ts';
 import { type TrafficPageData, trafficCharts } from './traffic-page.tsx';
 
 const BINS = 40;
-const MOST_TOPICS = 20;
-const MOST_BUCKETS = 96;
+const MAX_TOPICS = 20;
+const MAX_BUCKETS = 96;
 const COMPLAINT_DAYS = 14;
 /** Summing up feedback reads all of it. */
-const LONGEST_FEEDBACK_MS = 7 * 86_400_000;
+const MAX_FEEDBACK_MS = 7 * 86_400_000;
 
 export async function readDensityPage(
   deps: ConsoleDeps,
@@ -26,7 +26,7 @@ export async function readDensityPage(
   const [density, [diagnosis], topics, deployments] = await Promise.all([
     deps.describeDensity({ pipeline, segment: ALL_SEGMENT, from, until }),
     deps.incidents.list({ pipeline, during: { from: until, until }, limit: 1 }),
-    deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MOST_TOPICS }),
+    deps.topics.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS }),
     deploymentsWithin(deps, pipeline, from, until),
   ]);
   const reference =
@@ -69,8 +69,8 @@ export async function readTrafficPage(
 ): Promise<TrafficPageData> {
   const { from, until } = range;
   const lengthMs = until.getTime() - from.getTime();
-  const bucketSeconds = 60 * Math.max(1, Math.ceil(lengthMs / 60_000 / MOST_BUCKETS));
-  const feedbackFrom = new Date(Math.max(from.getTime(), until.getTime() - LONGEST_FEEDBACK_MS));
+  const bucketSeconds = 60 * Math.max(1, Math.ceil(lengthMs / 60_000 / MAX_BUCKETS));
+  const feedbackFrom = new Date(Math.max(from.getTime(), until.getTime() - MAX_FEEDBACK_MS));
   const variants = deps.variantPlans.find((plan) => plan.pipeline === pipeline);
   const [status, buckets, series, [feedback], deployments] = await Promise.all([
     deps.readStatus(pipeline),

@@ -15,7 +15,7 @@ import { clicksOverExpectedClicks } from './feedback/clicks-over-expected-clicks
 import { DEFAULT_CLICK_CUTOFF, type ReferenceCtr } from './feedback/reference-ctr.ts';
 import type { StagedQuery } from './live-stages.ts';
 import { chanceClusters } from './sampling/cluster-variance.ts';
-import { type EstimateOutcome, FEWEST_CLUSTERS, horvitzThompsonTotal } from './sampling/estimate.ts';
+import { type EstimateOutcome, horvitzThompsonTotal, MIN_CLUSTERS } from './sampling/estimate.ts';
 
 /** A sampled live query as these measures need it. */
 export interface SampledQuery extends ClickedQuery, ContextQuery, StagedQuery {
@@ -180,7 +180,7 @@ function ofShare(
 ): LiveMeasureOutcome {
   if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
   // Of queries that were kept by rule alone nobody knows how many others there were.
-  if (!isComplete && chanceClusters(queries) < FEWEST_CLUSTERS)
+  if (!isComplete && chanceClusters(queries) < MIN_CLUSTERS)
     return { kind: 'no_data', measure, reason: 'too_few_sessions' };
   return ofRate(measure, queryRate(queries, holds));
 }

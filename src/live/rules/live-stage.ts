@@ -13,10 +13,10 @@ export interface LiveStage {
 }
 
 /** Stages of one query; no retriever has more. */
-export const MOST_STAGES = 10;
+export const MAX_STAGES = 10;
 
 /** Results of a query whose ranks are kept, from the first on. */
-const MOST_RANKS = 100;
+const MAX_RANKS = 100;
 
 /**
  * @param ids of what the stage handed on, best first; null where nobody tells
@@ -29,7 +29,7 @@ export function liveStage(
 ): LiveStage {
   if (ids === null) return { name, isSide, latencyMs, documents: null, ranks: [] };
   const rankOf = new Map([...new Set(ids)].map((id, place) => [id, place + 1]));
-  const ranks = results.slice(0, MOST_RANKS).map((id) => rankOf.get(id) ?? null);
+  const ranks = results.slice(0, MAX_RANKS).map((id) => rankOf.get(id) ?? null);
   return { name, isSide, latencyMs, documents: rankOf.size, ranks };
 }
 
@@ -37,5 +37,5 @@ export function liveStage(
 export function withResults(stage: LiveStage, before: readonly string[], after: readonly string[]): LiveStage {
   if (stage.documents === null) return stage;
   const rankOf = new Map(before.map((id, place) => [id, stage.ranks[place] ?? null]));
-  return { ...stage, ranks: after.slice(0, MOST_RANKS).map((id) => rankOf.get(id) ?? null) };
+  return { ...stage, ranks: after.slice(0, MAX_RANKS).map((id) => rankOf.get(id) ?? null) };
 }

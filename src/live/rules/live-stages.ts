@@ -37,9 +37,9 @@ export interface MeasuredStage {
 }
 
 /** Names come from services; so many are measured, those of the most samples. */
-const MOST_NAMES = 12;
+const MAX_NAMES = 12;
 /** A 95th percentile of fewer is their largest. */
-const FEWEST_TIMED = 20;
+const MIN_TIMED = 20;
 
 /** In the order in which they work; empty where no sample tells of stages. */
 export function measureStages(queries: readonly StagedQuery[]): MeasuredStage[] {
@@ -56,7 +56,7 @@ export function measureStages(queries: readonly StagedQuery[]): MeasuredStage[] 
     return {
       name,
       n: own.length,
-      latencyP95Ms: timed.length < FEWEST_TIMED ? null : percentile95(timed),
+      latencyP95Ms: timed.length < MIN_TIMED ? null : percentile95(timed),
       timed: timed.length,
       documents: ofOutcome(meanCount(listed)),
       emptied: ofOutcome(queryRate(listed, ({ value, before }) => value === 0 && before !== 0)),
@@ -73,7 +73,7 @@ function namesOf(told: readonly StagedQuery[]): string[] {
   const most = new Set(
     [...counts]
       .toSorted((a, b) => b[1] - a[1])
-      .slice(0, MOST_NAMES)
+      .slice(0, MAX_NAMES)
       .map(([name]) => name),
   );
   return [...counts.keys()].filter((name) => most.has(name));

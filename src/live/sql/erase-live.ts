@@ -4,7 +4,7 @@
  */
 import type { Pool, PoolClient } from 'pg';
 import { dayAfter } from '../../postgres/partitions.ts';
-import { inTransaction, takeTurn } from '../../postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
 import { columnsOf } from '../../postgres/values.ts';
 import { DAY_MS, HOUR_MS } from '../../time.ts';
 import type { LiveSample } from './record-arrivals.ts';
@@ -249,7 +249,7 @@ export async function eraseLate(
   now: Date,
 ): Promise<Pick<ErasureReport, 'queries' | 'feedback'>> {
   return inTransaction(pool, async (client) => {
-    await takeTurn(client, 'erasure');
+    await lockInTransaction(client, 'erasure');
     const { rows } = await client.query<ErasedSubject>(
       `select kind, subject, pipeline, erased_at as "erasedAt" from erased_subjects`,
     );

@@ -83,7 +83,7 @@ export function createLiveCandidates(pool: Pool): LiveCandidates {
              from opinions group by query_id),
          judged as (
            select query_id, jsonb_agg(jsonb_build_object('documentId', document_id, 'grade', grade, 'judge', judge)) as grades
-             from judgments where pipeline = $1::text and grade is not null group by query_id)
+             from judgments where pipeline = $1::text and grade is not null and judge <> 'second' group by query_id)
          select q.id, q.text, q.occurred_at, q.probability, q.user_hash, q.segments, q.results, t.feedback, j.grades
            from live_queries q left join tallies t on t.query_id = q.id left join judged j on j.query_id = q.id
           where q.pipeline = $1::text and q.received_at >= $2::timestamptz

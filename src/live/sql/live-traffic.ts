@@ -7,10 +7,10 @@ import { inTransaction } from '../../postgres/transaction.ts';
 import { DAY_MS } from '../../time.ts';
 import type { FeedbackWindow, OpinionTally } from '../rules/feedback/positive-ratio.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
+import { completeTraces, type TraceToComplete } from './complete-traces.ts';
 import { type AskedQuery, areErased, type ErasureReport, eraseLate, forgetErased } from './erase-live.ts';
 import { insertFeedback, readCountedHours, readOpinions, renewFeedback, type StoredFeedback } from './feedback-rows.ts';
 import { type Arrival, closeMinutes, type LiveSample, raiseProbabilities, recordArrivals } from './record-arrivals.ts';
-import { settleTraces, type TraceToSettle } from './settle-traces.ts';
 import { type HeldFragment, insertFragments, releaseFragments } from './trace-fragments.ts';
 
 /** Rows in one statement; more gain nothing. */
@@ -18,7 +18,7 @@ const BATCH_ROWS = 250;
 const BATCH_WAIT_MS = 3;
 const BATCHES_IN_FLIGHT = 3;
 /** About 40 MB of queries with vectors. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 /** Users may judge an answer long after it. */
 const OPINION_DAYS = 30;
@@ -92,7 +92,7 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
       weigh: ({ samples }) => Math.max(1, samples.length),
       maxItems: BATCH_ROWS,
       maxWaitMs: BATCH_WAIT_MS,
-      maxWaiting: MOST_WAITING,
+      maxWaiting: MAX_WAITING,
       concurrency: BATCHES_IN_FLIGHT,
     });
   const writeCounted = writeArrivals(true);
@@ -101,11 +101,11 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
     write: (items) => inTransaction(pool, (client) => writeFeedbackItems(client, items)),
     maxItems: BATCH_ROWS,
     maxWaitMs: BATCH_WAIT_MS,
-    maxWaiting: MOST_WAITING,
+    maxWaiting: MAX_WAITING,
     concurrency: 1,
   });
   const writeFragments = oneAtATime((items: readonly HeldFragment[]) => insertFragments(pool, items));
-  const settleInBatches = oneAtATime((traces: readonly TraceToSettle[]) => settleTraces(pool, traces));
+  const completeInBatches = oneAtATime((traces: readonly TraceToComplete[]) => completeTraces(pool, traces));
   /** Only after what came of the traces is committed. */
   const settle = async (arrived: readonly OfTrace[], daysBack: number): Promise<void> => {
     const traces = new Map(
@@ -113,7 +113,7 @@ export function createLiveTraffic(pool: Pool, replica: string): LiveTraffic {
         id === null ? [] : [[id, { id, since: dayAfter(receivedAt, -daysBack) }]],
       ),
     );
-    if (traces.size > 0) await settleInBatches([...traces.values()]);
+    if (traces.size > 0) await completeInBatches([...traces.values()]);
   };
 
   return {
@@ -163,7 +163,7 @@ function oneAtATime<Item>(write: (items: readonly Item[]) => Promise<void>) {
     },
     maxItems: BATCH_ROWS,
     maxWaitMs: BATCH_WAIT_MS,
-    maxWaiting: MOST_WAITING,
+    maxWaiting: MAX_WAITING,
     concurrency: 1,
   });
 }

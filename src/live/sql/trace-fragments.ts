@@ -9,7 +9,7 @@ const SLOTS = 3;
 const SLOT_MS = 600_000;
 
 /** More fragments of one trace are not looked at; the last ones count. */
-const MOST_OF_A_TRACE = 200;
+const MAX_OF_A_TRACE = 200;
 
 /** Holds fragments that are not held yet. */
 export async function insertFragments(pool: Pool, fragments: readonly HeldFragment[]): Promise<void> {
@@ -86,7 +86,7 @@ export async function readFragments(client: PoolClient, traceIds: readonly strin
         select * from trace_fragments where trace_id = t.id
          order by ended_at_unix_nano desc, span_id desc, part desc limit $2::integer for share) f
       order by f.ended_at_unix_nano, f.span_id, f.part`,
-    [traceIds, MOST_OF_A_TRACE],
+    [traceIds, MAX_OF_A_TRACE],
   );
   // One that was sent again in the time of the next slot is there twice.
   const once = new Map(rows.map((row) => [`${row.trace_id} ${row.span_id} ${row.part}`, row]));

@@ -70,7 +70,7 @@ export const indexMeasures = {
     isGlance: true,
     gauge: {
       name: 'recalld_index_lag_seconds',
-      help: 'Time by which 95 % of the changes of documents of the trailing day were in the vector store, by Kaplan and Meier with what still waits as censored; the longest wait where fewer have come, then without bounds. No finer than the time between two looks.',
+      help: 'Time by which 95 % of the changes of documents of the trailing day were in the vector store, by Kaplan and Meier with what still waits as censored. Where too few came or changed for an upper bound it is the lower bound, and has no others. No finer than the time between two looks.',
       labels,
       bounds: 'Brookmeyer and Crowley',
     },

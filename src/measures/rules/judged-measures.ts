@@ -151,6 +151,19 @@ export const judgedMeasures = {
       bounds: 'jackknife over sessions',
     },
   },
+  people_agreement: {
+    title: 'Agreement of people',
+    means: 'the agreement of two people',
+    note: 'Quadratic weighted kappa of the grades of two people who did not see each other: 1 is the same, 0 as by chance.',
+    scale: 'other',
+    every: HOURLY,
+    gauge: {
+      name: 'recalld_people_agreement',
+      help: 'Quadratic weighted kappa of the grades of two people, over the documents of live queries that both graded without seeing what the other gave: 1 is the same, 0 as by chance. No judge can be asked to agree with people better than they do.',
+      labels: ['pipeline'],
+      bounds: 'jackknife over sessions',
+    },
+  },
   judge_drift: {
     title: 'Drift of the judge',
     means: 'what the judge grades higher than at first',

@@ -57,10 +57,10 @@ export function dueMessage(
 }
 
 const FIRST_WAIT_MS = 10_000;
-const LONGEST_WAIT_MS = 5 * MINUTE_MS;
+const MAX_WAIT_MS = 5 * MINUTE_MS;
 
 /** When a message that nobody took is tried again; null when it has been tried for an hour. */
 export function nextAttempt(dueAt: Date, attempts: number, now: Date): Date | null {
   if (now.getTime() - dueAt.getTime() >= RETRY_MS) return null;
-  return new Date(now.getTime() + Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1)));
+  return new Date(now.getTime() + Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1)));
 }

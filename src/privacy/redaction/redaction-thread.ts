@@ -22,7 +22,7 @@ export const tasks = {
 } as const;
 
 /** Two for each item of a request: its text, and what went wrong. */
-const MOST_WAITING = 2000;
+const MAX_WAITING = 2000;
 
 export interface RedactionThread {
   /** @throws RecalldError overloaded when too many wait */
@@ -35,7 +35,7 @@ export function createRedactionThread(): RedactionThread {
   const pool = createThreadPool<typeof tasks>({
     folder: import.meta.dirname,
     threads: 1,
-    mostWaiting: MOST_WAITING,
+    mostWaiting: MAX_WAITING,
     refusal: 'Too many long texts wait to be redacted; send again later.',
   });
   return {

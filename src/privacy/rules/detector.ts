@@ -8,7 +8,7 @@ export interface CustomPattern {
   readonly source: string;
 }
 
-const MOST_SOURCE = 500;
+const MAX_SOURCE = 500;
 /** Positions of groups, all matches, whole characters. */
 const FLAGS = 'dgu';
 
@@ -40,8 +40,8 @@ function nameProblem(name: string, taken: ReadonlySet<string>): string | null {
 }
 
 function sourceProblem(source: string): string | null {
-  if (source.length > MOST_SOURCE) {
-    return `has ${source.length} characters; use at most ${MOST_SOURCE}, or split it into several patterns`;
+  if (source.length > MAX_SOURCE) {
+    return `has ${source.length} characters; use at most ${MAX_SOURCE}, or split it into several patterns`;
   }
   try {
     if (new RegExp(source, FLAGS).test('')) {

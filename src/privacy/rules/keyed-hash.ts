@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 
 /** Fewer bytes could be tried out. */
-const FEWEST_KEY_BYTES = 16;
+const MIN_KEY_BYTES = 16;
 
 /**
  * HMAC-SHA-256 of a query text, for pipelines that keep no text: equal questions stay countable. Texts are equal when
@@ -28,8 +28,8 @@ export function userIdHmac(userId: string, key: string): string {
 }
 
 function keyedHash(domain: string, value: string, key: string): string {
-  if (Buffer.byteLength(key) < FEWEST_KEY_BYTES) {
-    throw new RangeError(`The key of hashes must have at least ${FEWEST_KEY_BYTES} bytes.`);
+  if (Buffer.byteLength(key) < MIN_KEY_BYTES) {
+    throw new RangeError(`The key of hashes must have at least ${MIN_KEY_BYTES} bytes.`);
   }
   return createHmac('sha256', key).update(`${domain}\0`).update(value).digest('hex');
 }

@@ -2,8 +2,8 @@
 import { type Detector, findByRules, hasDigits, type Rule, type Span } from './detector.ts';
 
 /** RFC 5321 allows 64 characters before the at sign and 255 after it. */
-const MOST_LOCAL = 64;
-const MOST_DOMAIN = 255;
+const MAX_LOCAL = 64;
+const MAX_DOMAIN = 255;
 
 /** Scripts whose words are set apart by spaces; in others the words around an address touch it. */
 const spacedLetter = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]$/u;
@@ -37,11 +37,11 @@ export const email: Detector = {
 
 function localStart(text: string, at: number): number {
   if (text[at - 1] === '"') {
-    const quote = text.slice(Math.max(0, at - MOST_LOCAL), at - 1).lastIndexOf('"');
-    if (quote !== -1) return Math.max(0, at - MOST_LOCAL) + quote;
+    const quote = text.slice(Math.max(0, at - MAX_LOCAL), at - 1).lastIndexOf('"');
+    if (quote !== -1) return Math.max(0, at - MAX_LOCAL) + quote;
   }
-  let start = reach(text, at, -1, MOST_LOCAL, isSpacedLocal);
-  if (start === at) start = reach(text, at, -1, MOST_LOCAL, isAnyLocal);
+  let start = reach(text, at, -1, MAX_LOCAL, isSpacedLocal);
+  if (start === at) start = reach(text, at, -1, MAX_LOCAL, isAnyLocal);
   // A quotation or a list may open right before an address, and a sentence may end there.
   const lead = /^['.!#~-]+/.exec(text.slice(start, at));
   return start + (lead?.[0].length ?? 0);
@@ -49,8 +49,8 @@ function localStart(text: string, at: number): number {
 
 /** Where the domain from `start` ends: after the last label that can be a top level; null when there is none. */
 function domainEnd(text: string, start: number): number | null {
-  let stop = reach(text, start, 1, MOST_DOMAIN, isSpacedDomain);
-  if (stop === start) stop = reach(text, start, 1, MOST_DOMAIN, isAnyDomain);
+  let stop = reach(text, start, 1, MAX_DOMAIN, isSpacedDomain);
+  if (stop === start) stop = reach(text, start, 1, MAX_DOMAIN, isAnyDomain);
   let end: number | null = null;
   let position = start;
   for (const [index, label] of text.slice(start, stop).split('.').entries()) {
@@ -105,7 +105,7 @@ const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телеф�
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';
 
 /** Of the shortest number that a rule finds. */
-const FEWEST_PHONE_DIGITS = 7;
+const MIN_PHONE_DIGITS = 7;
 
 const phoneRules: readonly Rule[] = [
   {
@@ -172,7 +172,7 @@ const phoneRules: readonly Rule[] = [
  */
 export const phone: Detector = {
   kind: 'phone',
-  find: (text) => (hasDigits(text, FEWEST_PHONE_DIGITS) ? findByRules(text, phoneRules) : []),
+  find: (text) => (hasDigits(text, MIN_PHONE_DIGITS) ? findByRules(text, phoneRules) : []),
 };
 
 /** Whether it begins as a date with a full year, such as 01.02.2024, or is one from the year on, 2024-01-02. */
@@ -180,8 +180,8 @@ function isDate(value: string): boolean {
   return /^\d{1,2}[ ./-]\d{1,2}[ ./-](?:19|20)\d\d(?!\d)|^(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}(?!\d)/.test(value);
 }
 
-const FEWEST_CARD_DIGITS = 13;
-const MOST_CARD_DIGITS = 19;
+const MIN_CARD_DIGITS = 13;
+const MAX_CARD_DIGITS = 19;
 /** First digits of the card schemes: 2 to 6 (Mir, Amex, Diners, JCB, Visa, Mastercard, Maestro, UnionPay), RuPay, Troy. */
 const cardScheme = /^(?:[2-6]|8[12]|9792)/;
 /** Groups of digits with one space, dash or nothing between them. */
@@ -194,7 +194,7 @@ const digitRun = /\d+(?:[ -]\d+)*/g;
 export const card: Detector = {
   kind: 'card',
   find: (text) => {
-    if (!hasDigits(text, FEWEST_CARD_DIGITS)) return [];
+    if (!hasDigits(text, MIN_CARD_DIGITS)) return [];
     const spans: Span[] = [];
     for (const run of text.matchAll(digitRun)) spans.push(...cardsOfRun(run[0], run.index));
     return spans;
@@ -210,9 +210,9 @@ function cardsOfRun(run: string, offset: number): Span[] {
     let found: { readonly last: number; readonly end: number } | null = null;
     for (let last = first; last < groups.length; last++) {
       const group = groups[last];
-      if (group === undefined || digits.length + group.digits.length > MOST_CARD_DIGITS) break;
+      if (group === undefined || digits.length + group.digits.length > MAX_CARD_DIGITS) break;
       digits += group.digits;
-      if (digits.length >= FEWEST_CARD_DIGITS && cardScheme.test(digits) && satisfiesLuhn(digits)) {
+      if (digits.length >= MIN_CARD_DIGITS && cardScheme.test(digits) && satisfiesLuhn(digits)) {
         found = { last, end: group.start + group.digits.length };
       }
     }

@@ -82,7 +82,7 @@ const SHORTEST = 5;
 const WHOLE = 'redacted';
 
 /** Taking something out changes what stands beside it, which may then be found too; ordinary text settles in two. */
-const MOST_PASSES = 6;
+const MAX_PASSES = 6;
 
 /**
  * A redactor of e-mail addresses, phone numbers, payment cards, IBANs, IP addresses, keys, tokens and passwords,
@@ -119,7 +119,7 @@ function wholeRedacted(): Redaction {
 function redactUntilSettled(text: string, all: readonly Detector[], placeholders: RegExp): Redaction | null {
   const counts: Record<string, number> = {};
   let current = text;
-  for (let pass = 0; pass < MOST_PASSES; pass++) {
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
     const { finds, redacted } = redactOnce(current, all, placeholders);
     if (finds.length === 0) return { text: current, counts };
     for (const { kind } of finds) counts[kind] = (counts[kind] ?? 0) + 1;

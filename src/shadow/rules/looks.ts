@@ -5,9 +5,9 @@ import { pairedTSampleSize, smallestDetectableDifference, type TestPlan } from '
 /** Chance that an equal shadow is ever called better or worse, however long and however often one looks. */
 const FALSE_CALLS = 0.01;
 /** A further one would come after four months, at a level that calls nothing. */
-const MOST_LOOKS = 7;
+const MAX_LOOKS = 7;
 /** Runs by the last of them. */
-export const MOST_RUNS = 2 ** (MOST_LOOKS - 1);
+export const MAX_RUNS = 2 ** (MAX_LOOKS - 1);
 
 /**
  * By which evidence is planned, so that it comes with a chance of 0.8: the same questions tell the spread and the
@@ -38,7 +38,7 @@ export function levelOfLook(look: number, verdicts: number): number {
  * @param looks tests of the version that were made
  */
 export function isLookDue(runs: number, looks: number): boolean {
-  return runs >= 2 ** looks && looks < MOST_LOOKS;
+  return runs >= 2 ** looks && looks < MAX_LOOKS;
 }
 
 /** A test that was made. */
@@ -145,7 +145,7 @@ export function evidenceOf(looks: readonly Look[], difference: number, verdicts:
   if (isFound(standardDeviation, look)) return { kind: 'enough' };
   if (noise === null) return { kind: 'unknown' };
   const between = Math.max(0, standardDeviation ** 2 - noise ** 2 / runs);
-  for (let later = 1; looksOfVersion + later <= MOST_LOOKS; later++) {
+  for (let later = 1; looksOfVersion + later <= MAX_LOOKS; later++) {
     const due = 2 ** (looksOfVersion + later - 1);
     if (isFound(Math.sqrt(between + noise ** 2 / due), look + later))
       return { kind: 'days', days: Math.max(1, due - runs) };

@@ -96,13 +96,13 @@ export interface LiveStanding {
 }
 
 /** A smaller one matters to nobody. */
-const LEAST_DIFFERENCE = defaultMinEffect('ndcg');
+const MIN_DIFFERENCE = defaultMinEffect('ndcg');
 /** Degrees of freedom of the variance below which it is not known well enough to call anything, or to plan by. */
-const LEAST_FREEDOM = 30;
+const MIN_FREEDOM = 30;
 /** Chance that the variance is smaller than the one that is planned by: few large losses, still to come, are in none. */
 const PLANNED_VARIANCE = 0.95;
 /** Nobody waits for longer. */
-const MOST_DAYS = 36_500;
+const MAX_DAYS = 36_500;
 
 /**
  * Looked at after each day: the first one that calls it decides, and no later one takes it back. The mean of all live
@@ -122,15 +122,15 @@ export function standingOnLive(days: readonly LiveDay[], difference: number, ver
   for (const day of days) {
     sums = addSums([sums, day.sums]);
     const ratio = ratioOf(sums);
-    if (ratio === null || ratio.degreesOfFreedom < LEAST_FREEDOM) continue;
+    if (ratio === null || ratio.degreesOfFreedom < MIN_FREEDOM) continue;
     const { value, variance } = ratio;
     bounds = { value, ...normalMixtureInterval(value, variance, difference, alpha) };
-    if (value <= -LEAST_DIFFERENCE && bounds.high < 0) called ??= { verdict: 'worse', day: day.day };
-    if (value >= LEAST_DIFFERENCE && bounds.low > 0) called ??= { verdict: 'better', day: day.day };
+    if (value <= -MIN_DIFFERENCE && bounds.high < 0) called ??= { verdict: 'worse', day: day.day };
+    if (value >= MIN_DIFFERENCE && bounds.low > 0) called ??= { verdict: 'better', day: day.day };
   }
   const total = (value: (day: LiveDay) => number): number => days.reduce((sum, day) => sum + value(day), 0);
   const [sessions = 0, , weights = 0] = sums;
-  const isAlike = bounds !== null && bounds.low > -LEAST_DIFFERENCE && bounds.high < LEAST_DIFFERENCE;
+  const isAlike = bounds !== null && bounds.low > -MIN_DIFFERENCE && bounds.high < MIN_DIFFERENCE;
   const open = bounds === null ? 'no_data' : isAlike ? 'alike' : 'undecided';
   const spread = { variance: ratioOf(sums)?.variance ?? 0, scale: difference, alpha };
   return {
@@ -173,7 +173,7 @@ export function evidenceToCome(days: readonly LiveDay[], difference: number, ver
   const ratio = ratioOf(addSums(days.map(({ sums }) => sums)));
   if (first === undefined || last === undefined || ratio === null) return { kind: 'unknown' };
   const { variance, degreesOfFreedom } = ratio;
-  if (degreesOfFreedom < LEAST_FREEDOM) return { kind: 'unknown' };
+  if (degreesOfFreedom < MIN_FREEDOM) return { kind: 'unknown' };
   const until = 1 + (Date.parse(last.day) - Date.parse(first.day)) / DAY_MS;
   const alpha = falseCallsOf(verdicts);
   const planned = (variance * degreesOfFreedom) / chiSquareQuantile(1 - PLANNED_VARIANCE, degreesOfFreedom);
@@ -184,7 +184,7 @@ export function evidenceToCome(days: readonly LiveDay[], difference: number, ver
   };
   if (isFound(0)) return { kind: 'enough' };
   let [least, most] = [0, 1];
-  while (!isFound(most) && most < MOST_DAYS) [least, most] = [most, 2 * most];
+  while (!isFound(most) && most < MAX_DAYS) [least, most] = [most, 2 * most];
   while (most - least > 1) {
     const middle = Math.floor((least + most) / 2);
     if (isFound(middle)) most = middle;

@@ -10,7 +10,7 @@ import { type Entry, type Hit, knownIds, needsVectors, readSample, toChunks, vec
 import { type Attempt, failureCode, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
 import {
-  MOST_CHUNKS,
+  MAX_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
@@ -44,9 +44,9 @@ export interface MilvusSettings {
 /** Milvus returns fewer than 16,384 entities to one query. */
 const WINDOW = 16_383;
 const IDS_PER_CALL = 1000;
-const MOST_DRAWS = 5;
+const MAX_DRAWS = 5;
 /** Of the entities that one draw may return, so that chance never makes it longer than the window. */
-const LARGEST_DRAW = 14_000;
+const MAX_DRAW = 14_000;
 
 /**
  * Creates the store; nothing is sent before the first call.
@@ -172,12 +172,12 @@ async function drawnKeys(
   attempt: Attempt,
 ): Promise<string[]> {
   const wanted = Math.ceil(1.25 * n) + 50;
-  if (wanted > LARGEST_DRAW) {
-    throw unsupported(`Milvus draws at most ${Math.floor((LARGEST_DRAW - 50) / 1.25)} entities of a large collection.`);
+  if (wanted > MAX_DRAW) {
+    throw unsupported(`Milvus draws at most ${Math.floor((MAX_DRAW - 50) / 1.25)} entities of a large collection.`);
   }
   const filter = `RANDOM_SAMPLE(${Math.min(0.99, wanted / total).toFixed(9)})`;
   const keys = new Set<string>();
-  for (let draw = 0; draw < MOST_DRAWS && keys.size < n; draw += 1) {
+  for (let draw = 0; draw < MAX_DRAWS && keys.size < n; draw += 1) {
     const rows = await orOlder(query(store, { filter, limit: WINDOW, outputFields: [key] }, 'sample', attempt));
     for (const row of rows) {
       const id = textOf(row[key]);
@@ -206,7 +206,7 @@ async function chunksOf(store: Milvus, ids: readonly string[], attempt: Attempt)
   const filter = anyOf(types, id, ids);
   if (filter === null) return [];
   const outputFields = [id, content, version].filter((name) => name !== undefined);
-  const rows = await query(store, { filter, limit: MOST_CHUNKS, outputFields }, 'look-up of chunks', attempt);
+  const rows = await query(store, { filter, limit: MAX_CHUNKS, outputFields }, 'look-up of chunks', attempt);
   return toChunks(rows.map((row) => entryOf(store, row)));
 }
 

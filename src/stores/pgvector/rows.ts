@@ -4,7 +4,7 @@ import { inPortions, toSample } from '../entries.ts';
 import { dimensionMismatch } from '../outcome.ts';
 import {
   type ListedIds,
-  MOST_CHUNKS,
+  MAX_CHUNKS,
   type Nearest,
   type NearestRequest,
   type Neighbour,
@@ -72,7 +72,7 @@ export async function chunksOf(
   return query<StoredChunk>(
     `select ${column}::text as id, ${version} as version, ${content} as content from ${table.name}
      where ${quoted(settings.embedding)} is not null and ${left} = any($1::text[]${cast('[]')}) limit $2::int`,
-    [ids.filter(couldBe), MOST_CHUNKS],
+    [ids.filter(couldBe), MAX_CHUNKS],
   );
 }
 

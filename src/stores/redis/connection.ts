@@ -32,7 +32,7 @@ export interface RedisConnection {
 }
 
 /** How long a server that does not answer may take to close its end. */
-const LONGEST_GOODBYE_MS = 1000;
+const MAX_GOODBYE_MS = 1000;
 
 /** @throws RecalldError config_invalid for anything but an absolute redis or rediss URL */
 export function createRedisConnection({ url, timeoutMs, configField }: RedisSettings): RedisConnection {
@@ -41,7 +41,7 @@ export function createRedisConnection({ url, timeoutMs, configField }: RedisSett
     lazyConnect: true,
     connectTimeout: timeoutMs,
     commandTimeout: timeoutMs,
-    disconnectTimeout: Math.min(timeoutMs, LONGEST_GOODBYE_MS),
+    disconnectTimeout: Math.min(timeoutMs, MAX_GOODBYE_MS),
     maxRetriesPerRequest: 0,
     // A connection that broke is opened again by the next command, so that nothing goes on behind its back.
     retryStrategy: () => null,

@@ -13,7 +13,7 @@ import { type Attempt, failed, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
 import {
   type ListedIds,
-  MOST_CHUNKS,
+  MAX_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
@@ -50,7 +50,7 @@ interface RedisSearchSettings {
 
 const IDS_PER_CALL = 1000;
 const VALUES_PER_CALL = 100;
-const MOST_PAGES = 5000;
+const MAX_PAGES = 5000;
 const VECTORS_PER_CALL = 250;
 const CURSOR_IDLE_MS = 60_000;
 
@@ -156,7 +156,7 @@ async function search(
 async function sample(store: RedisSearch, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
   const { n, seed, withContent } = request;
   const info = await store.shapes.fresh(attempt);
-  if (info.count > MOST_PAGES * IDS_PER_CALL) {
+  if (info.count > MAX_PAGES * IDS_PER_CALL) {
     throw unsupported(`A uniform sample of an index reads every key, and ${info.count} are too many.`);
   }
   const drawn = n < 1 || info.count === 0 ? [] : await walkedKeys(store, n, seed, attempt);
@@ -218,7 +218,7 @@ async function chunksOf(store: RedisSearch, ids: readonly string[], attempt: Att
   const { id: idField, content, version } = store;
   const info = await store.shapes.current(attempt);
   if (idField === undefined) {
-    const keys = info.prefixes.flatMap((prefix) => ids.map((id) => `${prefix}${id}`)).slice(0, MOST_CHUNKS);
+    const keys = info.prefixes.flatMap((prefix) => ids.map((id) => `${prefix}${id}`)).slice(0, MAX_CHUNKS);
     const entries = await storedAt(store, keys, { info, withContent: true }, attempt);
     return toChunks(entries.filter(({ vector }) => vector !== null));
   }
@@ -226,9 +226,9 @@ async function chunksOf(store: RedisSearch, ids: readonly string[], attempt: Att
   const fields = [idField, content, version].filter((name) => name !== undefined);
   const chunks: StoredChunk[] = [];
   for (const wanted of inPortions(ids, VALUES_PER_CALL)) {
-    const rest = ['LIMIT', 0, MOST_CHUNKS - chunks.length];
+    const rest = ['LIMIT', 0, MAX_CHUNKS - chunks.length];
     const asked = { query: anyOfQuery(field, wanted), fields, rest, purpose: 'look-up of chunks' };
-    if (chunks.length < MOST_CHUNKS) {
+    if (chunks.length < MAX_CHUNKS) {
       const rows = await rowsOf(store, asked, attempt);
       chunks.push(...toChunks(rows.map((row) => entryOf(store, row, info))));
     }

@@ -13,7 +13,7 @@ import { type Attempt, failed, Refused, unsupported } from '../outcome.ts';
 import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
 import {
   type ListedIds,
-  MOST_CHUNKS,
+  MAX_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
@@ -54,7 +54,7 @@ interface SetShape {
 }
 
 const IDS_PER_CALL = 1000;
-const MOST_PAGES = 5000;
+const MAX_PAGES = 5000;
 const VECTORS_PER_CALL = 250;
 
 /**
@@ -138,7 +138,7 @@ async function attributesOf(
 /** An element is its document. */
 async function chunksOf(store: VectorSet, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
   const { content, version } = store;
-  const there = await existing(store, ids.slice(0, MOST_CHUNKS), attempt);
+  const there = await existing(store, ids.slice(0, MAX_CHUNKS), attempt);
   const present = ids.filter((id) => there.has(id));
   const attributes = present.length === 0 ? [] : await attributesOf(store, present, attempt);
   const field = (place: number, name: string | undefined): string | null =>
@@ -150,7 +150,7 @@ async function sample(store: VectorSet, request: SampleRequest, attempt: Attempt
   const { n, seed, withContent } = request;
   const { count, isProjected } = await store.shapes.fresh(attempt);
   if (isProjected) throw unsupported('This vector set keeps its vectors projected (REDUCE), not as they came.');
-  if (count > MOST_PAGES * IDS_PER_CALL) {
+  if (count > MAX_PAGES * IDS_PER_CALL) {
     throw unsupported(`A uniform sample of a vector set reads every name, and ${count} are too many.`);
   }
   const drawn = n < 1 || count === 0 ? [] : await walkedIds(store, n, seed, attempt);
@@ -200,14 +200,14 @@ async function pageAfter(store: VectorSet, last: Buffer | null, purpose: string,
 }
 
 /** A command holds up everybody else: so many names take Redis a few tens of milliseconds. */
-const MOST_AT_ONCE = 200_000;
+const MAX_AT_ONCE = 200_000;
 
 /** Before VRANGE: VRANDMEMBER does not walk the graph but gives the whole set where more is asked for than it holds. */
 async function allNames({ key, connection }: VectorSet, purpose: string, attempt: Attempt): Promise<readonly Reply[]> {
   const [card] = await connection.send([command(key, 'VCARD', [])], purpose, attempt);
   const count = replyNumber(card) ?? 0;
   if (count === 0) return [];
-  if (count > MOST_AT_ONCE) {
+  if (count > MAX_AT_ONCE) {
     throw unsupported(
       `Redis before 8.4 gives the names of a vector set all at once, and ${count} are too many; 8.4 has VRANGE.`,
     );

@@ -15,7 +15,7 @@ export interface ElasticsearchSettings extends SearchEngineSettings {
   readonly numCandidates?: number | undefined;
 }
 
-const MOST_CANDIDATES = 10_000;
+const MAX_CANDIDATES = 10_000;
 
 const similarities: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreKind'>>> = {
   cosine: { metric: 'cosine', scoreKind: 'shifted_cosine' },
@@ -68,7 +68,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
           field,
           query_vector: [...vector],
           k,
-          num_candidates: Math.min(MOST_CANDIDATES, candidates),
+          num_candidates: Math.min(MAX_CANDIDATES, candidates),
           ...(filters.length === 0 ? {} : { filter: filters }),
         },
       };

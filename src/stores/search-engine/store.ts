@@ -8,7 +8,7 @@ import { createRemoteStore, type RememberedShape, rememberShape } from '../remot
 import { createStoreCalls, type StoreCalls, settingsHash, unlessForbidden } from '../store-calls.ts';
 import {
   type ListedIds,
-  MOST_CHUNKS,
+  MAX_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
@@ -311,7 +311,7 @@ async function chunksOf(
   const { exactField, window } = await store.shapes.current(attempt);
   const query = id === '_id' ? { ids: { values: ids } } : { terms: { [exactField(id)]: ids } };
   const source = [...sourcesOf(store, true), ...(version === undefined ? [] : [version])];
-  const body = { size: Math.min(window, MOST_CHUNKS), query, ...dialect.returning(embedding, source, false) };
+  const body = { size: Math.min(window, MAX_CHUNKS), query, ...dialect.returning(embedding, source, false) };
   const hits = hitsOf(await search(store, body, 'look-up of chunks', attempt));
   return toChunks(hits.map((hit) => entryOf(store, hit)));
 }

@@ -1,10 +1,10 @@
 /** What a store is made of and what it holds: description, ids, texts. */
-import { MOST_CHUNKS, type StoreDescription } from '../vector-store.ts';
+import { MAX_CHUNKS, type StoreDescription } from '../vector-store.ts';
 import { must, NotTried, type StoreSubject, type StoreTest, valueOf } from './subject.ts';
 
 /** Ids that nobody gives a document; some would end a string of a filter language. */
 const impossible = ['', `' or ''='`, '*', 'recalld-store-test-no-such-id', 'a "quoted" \\ id'];
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
 async function described({ store, known, isWhole, description, signal }: StoreSubject): Promise<string> {
   const again: StoreDescription = valueOf(await store.describe(signal));
@@ -49,7 +49,7 @@ async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<
     ids.push(...page.ids);
     from = page.next;
     pages += 1;
-  } while (from !== null && pages < MOST_PAGES);
+  } while (from !== null && pages < MAX_PAGES);
   if (from !== null) return `The first ${ids.length} ids came in ${pages} pages.`;
   const all = new Set(ids);
   const lost = known.filter(({ id }) => !all.has(id)).length;
@@ -69,14 +69,14 @@ async function chunks({ store, byId, isWhole, signal }: StoreSubject): Promise<s
   const ids = [...byId.keys()].slice(0, 20);
   if (ids.length === 0) throw new NotTried('The store holds nothing to look up.');
   const found = valueOf(await store.chunks([...ids, ...impossible], signal));
-  must(found.length <= MOST_CHUNKS, `It gives more than ${MOST_CHUNKS} chunks at a time.`);
+  must(found.length <= MAX_CHUNKS, `It gives more than ${MAX_CHUNKS} chunks at a time.`);
   const asked = new Set(ids);
   must(
     found.every(({ id }) => asked.has(id)),
     'It gives chunks of documents that were not asked for.',
   );
   const given = new Set(found.map(({ id }) => id));
-  must(given.size === ids.length || found.length === MOST_CHUNKS, `It gives chunks of ${given.size} of ${ids.length}.`);
+  must(given.size === ids.length || found.length === MAX_CHUNKS, `It gives chunks of ${given.size} of ${ids.length}.`);
   for (const id of isWhole ? ids : []) {
     const own = found.filter((chunk) => chunk.id === id);
     must(textsOf(own) === textsOf(byId.get(id) ?? []), 'A chunk comes with another text than its own.');

@@ -2,7 +2,7 @@
 import { cosineSimilarity, rowOf } from '../../vector/matrix.ts';
 import type { SampledVectors, SampleRequest } from '../vector-store.ts';
 import { chunksById, must, NotTried, type StoreSubject, type StoreTest, valueOf } from './subject.ts';
-import { MOST_UNEVEN, unevenness } from './truth.ts';
+import { MAX_UNEVEN, unevenness } from './truth.ts';
 
 async function draw({ store, signal }: StoreSubject, n: number, more: Partial<SampleRequest> = {}) {
   return valueOf(await store.sample({ n, seed: 7, withContent: false, ...more }, signal));
@@ -96,7 +96,7 @@ async function uniform(subject: StoreSubject): Promise<string> {
   if (isWhole) {
     const never = Array.from({ length: Math.max(0, known.length - times.size) }, () => 0);
     const uneven = unevenness([[...times.values(), ...never]], n / known.length);
-    must(Math.abs(uneven) < MOST_UNEVEN, `Some chunks are drawn more often than chance allows (${uneven.toFixed(1)}).`);
+    must(Math.abs(uneven) < MAX_UNEVEN, `Some chunks are drawn more often than chance allows (${uneven.toFixed(1)}).`);
     return `${drawn.length} samples of ${n}: no chunk is preferred (normal deviate ${uneven.toFixed(1)}).`;
   }
   const pairs = (drawn.length * (drawn.length - 1)) / 2;

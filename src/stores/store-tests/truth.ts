@@ -49,7 +49,7 @@ export function recallOf(found: readonly string[], truth: readonly { readonly id
 }
 
 /** What chance alone leaves in 1 of a million runs, on both sides together: a bound of `unevenness`. */
-export const MOST_UNEVEN = 4.9;
+export const MAX_UNEVEN = 4.9;
 
 /**
  * How far counts lie from equal shares, as a standard normal deviate: the chi-square statistic of samples without

@@ -13,7 +13,7 @@ import { createRemoteStore, type RememberedShape, rememberShape } from '../remot
 import { createStoreCalls, type StoreCalls, unlessForbidden } from '../store-calls.ts';
 import {
   type ListedIds,
-  MOST_CHUNKS,
+  MAX_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
@@ -55,7 +55,7 @@ interface Shape extends CollectionSchema {
 }
 
 const PAGE = 1000;
-const MOST_PAGES = 1000;
+const MAX_PAGES = 1000;
 const IDS_PER_CALL = 100;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
@@ -166,7 +166,7 @@ async function sample(store: WeaviateStore, request: SampleRequest, attempt: Att
   const { n, seed, withContent } = request;
   const { dimensions } = await store.shapes.fresh(attempt);
   const total = await count(store, attempt);
-  if (total > MOST_PAGES * PAGE) {
+  if (total > MAX_PAGES * PAGE) {
     throw unsupported(`A uniform sample of Weaviate reads every UUID, and ${total} are too many.`);
   }
   const uuids = n < 1 || total === 0 ? [] : await walkedIds(store, n, seed, attempt);
@@ -222,7 +222,7 @@ async function chunksOf(
   if (id === undefined && uuids.length === 0) return [];
   const where = id === undefined ? whereIds(uuids) : whereAnyOf(await store.shapes.current(attempt), id, ids);
   const query = {
-    args: [`limit: ${MOST_CHUNKS}`, where],
+    args: [`limit: ${MAX_CHUNKS}`, where],
     properties: [...propertiesOf(store, true), ...(versionProperty === undefined ? [] : [versionProperty])],
     additional: ['id'],
     purpose: 'look-up of chunks',

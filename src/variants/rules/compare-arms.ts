@@ -61,7 +61,7 @@ export interface VariantComparison {
 /** Chance that arms that are alike are ever called worse or better, over all measures and arms; and that of the split. */
 export const FALSE_CALLS = 0.01;
 /** Of each arm, below which its variance is not known well enough. */
-const LEAST_FREEDOM = 30;
+const MIN_FREEDOM = 30;
 /** Prior of shares that differ: those of two equal arms would be about 0.016 off. */
 const CONCENTRATION = 1000;
 
@@ -158,7 +158,7 @@ function differenceOf(
   alpha: number,
 ): ArmComparison['difference'] {
   if (control === null || arm === null) return null;
-  if (Math.min(control.degreesOfFreedom, arm.degreesOfFreedom) < LEAST_FREEDOM) return null;
+  if (Math.min(control.degreesOfFreedom, arm.degreesOfFreedom) < MIN_FREEDOM) return null;
   const value = arm.value - control.value;
   return { value, ...normalMixtureInterval(value, control.variance + arm.variance, scale, alpha) };
 }

@@ -77,7 +77,12 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
     expect(orphaned?.value).toBeGreaterThan(0);
     const found = await world.found('orphaned');
     for (const id of found) expect(withdrawn).toContain(id);
-    if (isAll) expect(found).toHaveLength(150);
+    if (isAll) {
+      expect(found).toHaveLength(150);
+      // Every second document is of the tenant 0, and so are all that were withdrawn.
+      expect(await world.value('index_orphaned_ratio', 'tenant=0')).toMatchObject({ value: 0.1, n: 1500 });
+      expect(await world.value('index_orphaned_ratio', 'tenant=1')).toMatchObject({ value: 0, n: 1500 });
+    }
     world.store.hold(world.store.held.filter(({ id }) => !withdrawn.has(id)));
     await world.round(2 * HOUR_MS);
     expect(await world.found('orphaned')).toEqual([]);
@@ -141,10 +146,30 @@ it('says how much of it another model made, of the looks of a day', async () => 
   );
   for (let hour = 0; hour < 5; hour += 1) await world.round(HOUR_MS);
   const mixed = await world.value('index_other_model_ratio');
-  expect(mixed?.n).toBe(100);
+  // Twenty an hour, and a hundred more of an hour in which one was found.
+  expect(mixed?.n).toBeGreaterThan(100);
   expect(mixed?.ciLow).toBeLessThan(0.2);
   expect(mixed?.ciHigh).toBeGreaterThan(0.2);
-  for (const id of await world.found('other_model')) expect(other).toContain(id);
+  const found = await world.found('other_model');
+  expect(found.length).toBeGreaterThan(0);
+  for (const id of found) expect(other).toContain(id);
+  world.store.hold(world.store.held.map(({ id }) => chunkOf(id)));
+  for (let hour = 0; hour < 25; hour += 1) await world.round(HOUR_MS);
+  expect(await world.value('index_other_model_ratio')).toMatchObject({ value: 0 });
+  expect(await world.found('other_model')).toEqual([]);
+});
+
+it('calls no vector foreign because the embedder was another one for a moment', async () => {
+  let calls = 0;
+  const embed = async (texts: readonly string[]) => {
+    calls += 1;
+    const vectors = texts.map((text) => vectorOf(text, calls <= 2 ? 7 : 0));
+    return { kind: 'vectors' as const, vectors, latencyMs: 1 };
+  };
+  world.plan = { ...world.plan, embedder: { identity: 'two at a time', embed } };
+  await world.round();
+  expect(calls).toBe(4);
+  expect(await world.value('index_other_model_ratio')).toMatchObject({ value: 0, n: 20 });
 });
 
 it('says how long new versions take, and counts those that never come as waiting', async () => {
@@ -165,7 +190,7 @@ it('says how long new versions take, and counts those that never come as waiting
   ]);
   await world.round();
   const median = await world.value('index_lag_median_seconds');
-  expect(median).toMatchObject({ value: 1800, n: 200, ciLow: 1800, ciHigh: 1800 });
+  expect(median).toMatchObject({ value: 1800, n: 200, ciLow: 900, ciHigh: 1800 });
   await world.round(3 * HOUR_MS);
   const slowest = await world.value('index_lag_seconds');
   expect(slowest).toMatchObject({ n: 200, ciLow: null, details: { is_at_least: true, waiting: 20 } });

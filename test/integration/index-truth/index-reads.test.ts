@@ -1,6 +1,7 @@
 /** How the index of a pipeline stands, as the page and the API show it. */
 import { expect, it } from 'vitest';
 import { createDeployments } from '../../../src/deployments/deployments.ts';
+import { createDocumentsTable } from '../../../src/index-truth/documents-table.ts';
 import { readIndexPage } from '../../../src/index-truth/index-reads.ts';
 import { indexStandingJson } from '../../../src/index-truth/index-routes.ts';
 import { createReturnedReads } from '../../../src/index-truth/returned-documents.ts';
@@ -9,7 +10,7 @@ import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { goldenQueries } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aGoldenWorld } from '../../support/golden-world.ts';
-import { IndexWorld, START } from '../../support/index-world.ts';
+import { chunkOf, IndexWorld, START } from '../../support/index-world.ts';
 
 const database = useDatabase();
 const later = new Date(START.getTime() + 3_600_000);
@@ -20,6 +21,8 @@ it('the page shows the forbidden documents that the latest golden runs brought, 
   await world.importSet({ queries: [...goldenQueries(2), probe] });
   const deps = {
     indexRounds: createRoundsTable(database.pool),
+    indexDocuments: createDocumentsTable(database.pool),
+    indexPlans: [{ pipeline: 'docs', lateAfterMs: 3_600_000 }],
     measurements: createMeasurements(database.pool),
     deployments: createDeployments(database.pool),
     runs: world.runs,
@@ -37,11 +40,17 @@ it('the page shows the forbidden documents that the latest golden runs brought, 
       rank: 2,
       goldenSet: world.golden.set,
       runId: leaking?.id,
-      at: leaking?.finishedAt,
+      since: leaking?.finishedAt,
     },
   ]);
+  world.answerWith((text) => (text === 'probe' ? ['tenant-b/7', 'tenant-b/8'] : ['d1']));
+  const [second] = await world.full(later);
+  expect(await leaks()).toMatchObject([
+    { documentId: 'tenant-b/7', rank: 1, runId: second?.id, since: leaking?.finishedAt },
+    { documentId: 'tenant-b/8', rank: 2, runId: second?.id, since: second?.finishedAt },
+  ]);
   world.answerWith(() => ['d1']);
-  await world.full(later);
+  await world.full(new Date(later.getTime() + 3_600_000));
   expect(await leaks()).toEqual([]);
 });
 
@@ -52,6 +61,8 @@ it('the API and the command tell what is known, with ids since when, and withhol
   await world.round();
   const deps = {
     indexRounds: createRoundsTable(database.pool),
+    indexDocuments: createDocumentsTable(database.pool),
+    indexPlans: [{ pipeline: 'docs', lateAfterMs: 3_600_000 }],
     measurements: createMeasurements(database.pool),
     deployments: createDeployments(database.pool),
     runs: aGoldenWorld(database.pool, START).runs,
@@ -68,6 +79,20 @@ it('the API and the command tell what is known, with ids since when, and withhol
     count: 1,
     documents: [{ id: 'doc-0', segment: 'tenant=0', since: world.clock.now().toISOString() }],
   });
+  const changedAt = world.clock.now().toISOString();
+  world.lines.push({ id: 'doc-new', segment: 'tenant=0', updated_at: changedAt });
+  await world.round();
+  const late = async () => (await told()).found.find(({ kind }) => kind === 'late');
+  expect(await late()).toMatchObject({ count: 0 });
+  await world.round(2 * 3_600_000);
+  expect(await late()).toEqual({
+    kind: 'late',
+    count: 1,
+    documents: [{ id: 'doc-new', segment: 'tenant=0', since: changedAt }],
+  });
+  world.store.hold([...world.store.held, chunkOf('doc-new')]);
+  await world.round();
+  expect(await late()).toMatchObject({ count: 0 });
   world.clock.set(new Date(world.clock.now().getTime() + 7 * 86_400_000));
   expect((await told()).measures.every(({ value, n }) => value === null && n === 0)).toBe(true);
 });

@@ -58,6 +58,25 @@ describe('a round', () => {
     expect(world.judge.requests.length).toBe(calls);
   });
 
+  it('draws what is unlike the store twice as often, and weighs it so much less', async () => {
+    await world.hourOf(world.samples(1000));
+    await database.pool.query(
+      `insert into query_coverage (received_on, pipeline, id, status, attempts, thinning, nearest)
+       select received_on, pipeline, id, 'measured', 1, 1, jsonb_build_array(jsonb_build_array('chunk', substr(id, 2)::integer / 1000.0))
+         from live_queries`,
+    );
+    await world.round();
+    const { rows } = await database.pool.query<{ is_novel: boolean; least: number; most: number; count: number }>(
+      `select substr(query_id, 2)::integer < 100 as is_novel, min(probability) as least, max(probability) as most,
+              count(*)::integer as count
+         from judged_queries where segments ->> 'course' = 'history' group by 1 order by 1`,
+    );
+    const [usual, novel] = rows;
+    expect(usual?.least).toBeCloseTo(usual?.most ?? 0, 9);
+    expect(novel?.least).toBeCloseTo(2 * (usual?.least ?? 0), 9);
+    expect(novel?.count).toBeGreaterThan(5);
+  });
+
   it('scores what failed or found nothing 0 without asking anybody, by its share of all traffic', async () => {
     const failed = world.samples(100, { outcome: 'error', results: [], probability: 1 }).map((one, i) => ({
       ...one,

@@ -4,7 +4,7 @@ import { erase as eraseEverywhere } from '../../../src/erasure/erase.ts';
 import type { QueryOrigin } from '../../../src/golden/rules/golden-set.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import type { ErasureSubject } from '../../../src/live/sql/erase-live.ts';
-import { inTransaction, takeTurn } from '../../../src/postgres/transaction.ts';
+import { inTransaction, lockInTransaction } from '../../../src/postgres/transaction.ts';
 import { aGoldenQuery, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -137,7 +137,7 @@ describe('the erasure of', () => {
       return rows[0]?.n ?? 0;
     };
     const both = await inTransaction(database.pool, async (client) => {
-      await takeTurn(client, 'golden origins');
+      await lockInTransaction(client, 'golden origins');
       const erased = erase(byQuery);
       await waitFor(async () => (await waiting()) === 1);
       const added = sets().add(next, NOON);

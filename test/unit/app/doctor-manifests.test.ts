@@ -6,7 +6,10 @@ import { parseConfig } from '../../../src/app/config/parse.ts';
 import type { Finding } from '../../../src/app/doctor/foundations.ts';
 import { examineManifests } from '../../../src/app/doctor/manifests.ts';
 
-async function examined(manifest: string | null): Promise<readonly Finding[]> {
+async function examined(
+  manifest: string | null,
+  standings: Parameters<typeof examineManifests>[1] = null,
+): Promise<readonly Finding[]> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-manifest-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = path.join(folder, 'manifest.jsonl');
@@ -24,7 +27,8 @@ pipelines:
     () => '',
   );
   const findings: Finding[] = [];
-  await examineManifests(config, (finding) => void findings.push(finding), new AbortController().signal);
+  const report = (finding: Finding) => void findings.push(finding);
+  await examineManifests(config, standings, new Date('2026-03-02T12:00:00Z'), report, new AbortController().signal);
   return findings;
 }
 
@@ -47,4 +51,14 @@ it.each([
     status,
     message: expect.stringMatching(message) as string,
   });
+});
+
+it('the doctor says when a round last read all of a manifest, and how much that was', async () => {
+  const readAt = new Date('2026-03-02T11:48:00Z');
+  const [known] = await examined('{"id": "a"}\n', [{ pipeline: 'docs', endedAt: readAt, readAt, documents: 412 }]);
+  expect(known?.message).toMatch(
+    /A round last read all of it 12 min ago: 412 documents that should be in the store\.$/,
+  );
+  const [fresh] = await examined('{"id": "a"}\n', []);
+  expect(fresh?.message).toMatch(/No round has read all of it yet\.$/);
 });

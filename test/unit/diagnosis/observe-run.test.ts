@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
 import type { BadWindow } from '../../../src/diagnosis/first-bad.ts';
-import { observeDensity } from '../../../src/diagnosis/observe.ts';
+import { observeDensity, observeRelevance } from '../../../src/diagnosis/observe.ts';
 import { latestEnded, runsAround } from '../../../src/diagnosis/runs-around.ts';
 import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../src/model.ts';
@@ -42,6 +42,38 @@ it('takes it as back once it is, although the alarm is open for a day more', asy
 
 it('takes a region in alarm as fallen, whatever the rest of the traffic does', async () => {
   expect(await observed(1.02, 3)).toMatchObject({ hasFallen: true });
+});
+
+async function observedRelevance(hitRate: number, parts: Parameters<typeof aMeasurement>[0] = {}) {
+  const measurements = new MemoryMeasurements();
+  const score = { measure: 'live_hit_rate', ciMethod: 'jackknife' };
+  const bounds = { ciLow: hitRate - 0.1, ciHigh: hitRate + 0.1 };
+  await measurements.record([
+    aMeasurement({
+      ...score,
+      value: 0.9,
+      ciLow: 0.8,
+      ciHigh: 1,
+      windowEnd: hours(-3),
+      windowStart: hours(-9),
+      measuredAt: hours(-3),
+    }),
+    aMeasurement({ ...score, value: hitRate, ...bounds, windowStart: hours(-9) }),
+    ...(parts.measure === undefined ? [] : [aMeasurement(parts)]),
+  ]);
+  const interval = { pipeline: 'docs', good: hours(-2), opened: hours(-1) };
+  return observeRelevance(measurements, await measurements.latest(NOON), interval);
+}
+
+it('takes judged relevance as fallen when all bounds of a score lie below what it was', async () => {
+  const found = { state: 'below', measure: 'live_hit_rate', value: 0.5, ciHigh: 0.6, before: 0.9 };
+  expect(await observedRelevance(0.5)).toMatchObject(found);
+  expect(await observedRelevance(0.85)).toBeNull();
+  // nDCG is as it was: an answer that no document holds is missing from its ideal too.
+  const drop = { measure: 'live_ndcg_drop', value: 0, ciLow: -0.1, ciHigh: 0.1 };
+  expect(await observedRelevance(0.5, { ...drop, details: { state: 'none' } })).toMatchObject(found);
+  expect(await observedRelevance(0.85, { ...drop, details: { state: 'none' } })).toMatchObject({ state: 'none' });
+  expect(await observedRelevance(0.5, { ...drop, details: { state: 'called' } })).toMatchObject({ state: 'called' });
 });
 
 let runs: MemoryGoldenRuns;

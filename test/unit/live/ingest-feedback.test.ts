@@ -41,7 +41,7 @@ it('of an annotation that names who judged keeps a keyed hash in its id, and no 
       traffic,
       clock,
       meter,
-      keepUnhappy: async () => undefined,
+      promoteNegativeFeedback: async () => undefined,
       feedbackPolicy: () => ({
         mapping: {
           thumb: { zero: 'negative' },

@@ -34,6 +34,13 @@ it('does not know a quantile that too few have reached, and grows no faster by w
   expect(survivalQuantile([], 0.5, 0.95)).toEqual({ value: null, low: null, high: null });
 });
 
+it('has an upper bound where many come at one time, the last, and none where few do', () => {
+  const together = (count: number) => Array.from({ length: count }, () => ({ time: 900, hasCome: true, weight: 1 }));
+  // Of n that all came, the share that does not is at most 1 - 0.025^(1/n): 5 % for 72 of them.
+  expect(survivalQuantile(together(72), 0.95, 0.95)).toEqual({ value: 900, low: 900, high: 900 });
+  expect(survivalQuantile(together(71), 0.95, 0.95)).toEqual({ value: 900, low: 900, high: null });
+});
+
 it('counts one that stands for many as many, and is no surer for it', () => {
   const twice = maintained.map((one) => ({ ...one, weight: 2 }));
   expect(survivalQuantile(twice, 0.25, 0.95)).toEqual(survivalQuantile(maintained, 0.25, 0.95));

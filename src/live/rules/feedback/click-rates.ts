@@ -216,7 +216,7 @@ export type ClickRateOutcome = ClickRate | InsufficientFeedback;
 
 const CONFIDENCE = 0.95;
 /** Spread so small that it is rounding, or chance: no more is claimed than from this many times the sessions. */
-const MOST_GAIN = 1e6;
+const MAX_GAIN = 1e6;
 
 /** Share of all documents shown at the ranks 1 to `cutoff` that were clicked: the raw CTR. */
 export function clickThroughRate(queries: readonly ClickedQuery[], cutoff: number): ClickRateOutcome {
@@ -294,7 +294,7 @@ function boundedRate(terms: readonly RatioTerm[]): ClickRateOutcome {
  */
 function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effectiveSessions }: SessionRatio): Interval {
   const spread = value * (1 - value);
-  const isUnanimous = variance * MOST_GAIN * effectiveSessions <= spread;
+  const isUnanimous = variance * MAX_GAIN * effectiveSessions <= spread;
   const trials = isUnanimous ? effectiveSessions : spread / variance;
   const upper = (1 + CONFIDENCE) / 2;
   const t = studentTQuantile(upper, isUnanimous ? sessions - 1 : degreesOfFreedom);

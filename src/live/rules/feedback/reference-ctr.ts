@@ -19,7 +19,7 @@ export interface ReferenceCtr {
 export const DEFAULT_CLICK_CUTOFF = 10;
 /** With fewer sessions at a rank its rate has a relative error of a third and more. */
 const MIN_SESSIONS = 100;
-const FEWEST_CLICKS = 20;
+const MIN_CLICKS = 20;
 /** Pseudo-impressions that each rank is given. */
 const SMOOTHING = 1;
 
@@ -51,7 +51,7 @@ export function referenceCtr(
   }
   const depth = ranks.length;
   const clicks = queries.reduce((sum, query) => sum + clicksWithin(query, depth), 0);
-  if (clicks < FEWEST_CLICKS) return tooFew('clicks', clicks, FEWEST_CLICKS);
+  if (clicks < MIN_CLICKS) return tooFew('clicks', clicks, MIN_CLICKS);
   const overall = ratioOf(ranks);
   const rates = ranks.map(
     (rank) => (rank.sessions * ratioOf([rank]) + SMOOTHING * overall) / (rank.sessions + SMOOTHING),

@@ -44,9 +44,9 @@ export const openAdmission: Admission = { level: 0, waiting: 0, isOverdue: false
 /** How long a lower level must have been enough before it is taken. */
 export const CALM_MS = 5 * MINUTE_MS;
 /** At this level one query in 65,536 is admitted; a higher one would leave nothing to measure. */
-export const HIGHEST_LEVEL = 16;
+export const MAX_LEVEL = 16;
 /** Share of the capacity that new arrivals get however much still waits: with none, density would see nothing new. */
-const LEAST_SHARE = 1 / 8;
+const MIN_SHARE = 1 / 8;
 
 /** The chance of being admitted at a level; an exact power of two. */
 export function admissionChance({ level }: Pick<Admission, 'level'>): number {
@@ -65,7 +65,7 @@ export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: n
   const isOverdue = oldestMs > patienceMs;
   const isStuck = isOverdue && previous.isOverdue && waitingAt(load, previous.level) >= Math.max(1, previous.waiting);
   const needed = levelThatFits(load);
-  const raised = Math.min(HIGHEST_LEVEL, Math.max(needed, previous.level + (isStuck ? 1 : 0)));
+  const raised = Math.min(MAX_LEVEL, Math.max(needed, previous.level + (isStuck ? 1 : 0)));
   if (raised > previous.level) return at(raised, null);
   const wouldDo =
     previous.level > 0 &&
@@ -90,9 +90,9 @@ export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: n
 
 /** The lowest level at which the expected work fits. */
 function levelThatFits({ arrived, admitted, capacity }: AdmissionLoad): number {
-  const room = Math.max(capacity - admitted, capacity * LEAST_SHARE);
+  const room = Math.max(capacity - admitted, capacity * MIN_SHARE);
   let level = 0;
-  while (level < HIGHEST_LEVEL && arrived * 2 ** -level > room) level++;
+  while (level < MAX_LEVEL && arrived * 2 ** -level > room) level++;
   return level;
 }
 

@@ -51,7 +51,7 @@ export type EstimateOutcome = WeightedEstimate | InsufficientData;
 /** Probability outside the 95 % bounds on either side. */
 const TAIL = 0.025;
 /** One cluster has no spread. */
-export const FEWEST_CLUSTERS = 2;
+export const MIN_CLUSTERS = 2;
 
 /**
  * Total over the window: sum of value / probability (Horvitz and Thompson 1952). Unbiased whatever the values and the
@@ -64,7 +64,7 @@ export const FEWEST_CLUSTERS = 2;
 export function horvitzThompsonTotal(samples: readonly SampledValue[], window: SampledWindow): EstimateOutcome {
   checkMembers(samples, window);
   const chance = chanceClusters(samples);
-  if (!window.isComplete && chance < FEWEST_CLUSTERS) return insufficient(chance, FEWEST_CLUSTERS);
+  if (!window.isComplete && chance < MIN_CLUSTERS) return insufficient(chance, MIN_CLUSTERS);
   const values = samples.map((sample) => sample.value);
   const total = samples.reduce((sum, { value, probability }) => sum + value / probability, 0);
   const outcome = estimate(total, clusterVariance(samples, values), samples);

@@ -174,6 +174,21 @@ describe('a diagnosis', () => {
     ['unlike_golden', { alarmed: [], relevance: aFall('confirmed') }],
     ['unlike_golden', { alarmed: ['relevance'], relevance: aFall('called'), judge: 'same' }],
     [
+      'unlike_golden',
+      {
+        alarmed: ['relevance'],
+        relevance: {
+          state: 'below',
+          measure: 'live_hit_rate',
+          value: 0.6,
+          ciLow: 0.5,
+          ciHigh: 0.7,
+          n: 90,
+          before: 0.9,
+        },
+      },
+    ],
+    [
       'uncovered_topic',
       {
         alarmed: ['density'],

@@ -4,8 +4,8 @@ import {
   type Alarm,
   type AlarmCourse,
   followAlarms,
+  isFinal,
   isSaid,
-  isSettled,
   trendOf,
 } from '../../../../src/diagnosis/rules/incident.ts';
 import { aDiagnosis, anAlarm } from '../../../support/builders.ts';
@@ -118,7 +118,7 @@ describe('what is said next', () => {
   });
 
   it('is told to others from the second look on', () => {
-    expect(isSettled(hours(0), hours(0))).toBe(false);
-    expect(isSettled(hours(0), new Date(hours(0).getTime() + 60_000))).toBe(true);
+    expect(isFinal(hours(0), hours(0))).toBe(false);
+    expect(isFinal(hours(0), new Date(hours(0).getTime() + 60_000))).toBe(true);
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
+  type FinishedChunk,
   type GenerateRequest,
   generateQuestions,
-  type SettledChunk,
 } from '../../../../src/golden/sets/generate-questions.ts';
-import type { Chunk } from '../../../../src/golden/sets/question-sieve.ts';
+import type { Chunk } from '../../../../src/golden/sets/question-filter.ts';
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../../../src/models/chat-model.ts';
 import type { Retriever } from '../../../../src/retrievers/retriever.ts';
 import { aWatchedPipeline, documents } from '../../../support/builders.ts';
@@ -61,10 +61,10 @@ const finder: Retriever = {
 const ask = (n: number): string => `where find ${spelled(n)} please`;
 
 async function generate(model: ChatModel, request: Partial<GenerateRequest> = {}, retriever: Retriever = finder) {
-  const saved: SettledChunk[] = [];
+  const saved: FinishedChunk[] = [];
   const deps = {
     model,
-    settle: async (chunk: SettledChunk) => {
+    settle: async (chunk: FinishedChunk) => {
       saved.push(chunk);
     },
     onProgress: () => undefined,
@@ -82,7 +82,7 @@ async function generate(model: ChatModel, request: Partial<GenerateRequest> = {}
   const result = await generateQuestions(deps, aWatchedPipeline({ retriever }), { ...nothing, ...request }, never);
   return { ...result, saved };
 }
-const outcomes = (settled: readonly SettledChunk[]) => settled.map(({ chunkId, outcome }) => `${chunkId} ${outcome}`);
+const outcomes = (settled: readonly FinishedChunk[]) => settled.map(({ chunkId, outcome }) => `${chunkId} ${outcome}`);
 
 describe('the generation of questions', () => {
   it('ends with as many as were asked for, each saved as soon as it is settled', async () => {

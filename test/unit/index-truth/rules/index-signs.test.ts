@@ -8,7 +8,6 @@ it('is wrong by the lower bound, and says how many documents, of how many', () =
     '412 documents of the manifest are missing in the store (2.1 % of 20000 looked at, at least 1.9 %).',
   );
   expect(isWrong({ ...missing, ciLow: 0.004 })).toBe(false);
-  expect(isWrong({ ...missing, kind: 'other_model', ciLow: 0.006 })).toBe(false);
 });
 
 it('is late by the lower bound, and says how long it takes beside what is allowed', () => {

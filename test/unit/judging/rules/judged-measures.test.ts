@@ -4,6 +4,7 @@ import {
   type GradedQuery,
   judgeAgreement,
   judgedMeasures,
+  peopleAgreement,
   peopleSessions,
 } from '../../../../src/judging/rules/judged-measures.ts';
 
@@ -11,7 +12,7 @@ const JUDGE = 'judge';
 const window = { depth: 2, counted: {}, segmentKeys: [], maxSegments: 5, judge: JUDGE };
 
 function document(model: GradedDocument['model'], person: number | null = null, hasText = true): GradedDocument {
-  return { hasText, model, person };
+  return { hasText, model, person, second: null };
 }
 
 function query(cluster: number, documents: readonly GradedDocument[], parts: Partial<GradedQuery> = {}): GradedQuery {
@@ -114,5 +115,18 @@ describe('the agreement of the judge', () => {
     const now = sessions(10, (i) => [document(i % 4, i % 4)]);
     const before = sessions(10, (i) => [document(3 - (i % 4), i % 4)]).map((one) => ({ ...one, judges: ['old'] }));
     expect(judgeAgreement([...now, ...before], JUDGE)).toMatchObject({ kappa: 1, pairs: 10 });
+  });
+});
+
+describe('the agreement of two people', () => {
+  it('is over the documents that both graded, whatever the judge gave', () => {
+    const second = (i: number, grade: number | null) => ({ ...document(3, i % 4), second: grade });
+    expect(peopleAgreement(sessions(10, (i) => [second(i, i % 4), second(i, null)]))).toMatchObject({
+      kappa: 1,
+      pairs: 10,
+      sessions: 10,
+    });
+    expect(peopleAgreement(sessions(10, (i) => [second(i, 3 - (i % 4))]))?.kappa).toBeLessThan(0);
+    expect(peopleAgreement(sessions(10, (i) => [second(i, null)]))).toBeNull();
   });
 });

@@ -18,7 +18,7 @@ const { kappa: cases } = JSON.parse(readFileSync('test/fixtures/conformance/judg
 };
 
 const grade = integer({ min: 0, max: 3 });
-const pairs = array(record({ cluster: grade, weight: constantFrom(1, 2, 8), model: grade, people: grade }), {
+const pairs = array(record({ cluster: grade, weight: constantFrom(1, 2, 8), first: grade, second: grade }), {
   minLength: 1,
   maxLength: 30,
 });
@@ -26,7 +26,7 @@ const pairs = array(record({ cluster: grade, weight: constantFrom(1, 2, 8), mode
 describe('weighted kappa', () => {
   it.each(cases)('is as the reference has it', ({ input: { a, b, weights }, expected }) => {
     const paired = (weight: (i: number) => number) =>
-      weightedKappa(a.map((model, i) => ({ weight: weight(i), model, people: b[i] ?? 0 })));
+      weightedKappa(a.map((first, i) => ({ weight: weight(i), first, second: b[i] ?? 0 })));
     expect(Math.abs((paired(() => 1) ?? 0) - expected.quadratic)).toBeLessThan(1e-9);
     expect(Math.abs((paired((i) => weights[i] ?? 0) ?? 0) - expected.quadratic_weighted)).toBeLessThan(1e-9);
   });
@@ -35,7 +35,7 @@ describe('weighted kappa', () => {
     assert(
       property(pairs, (graded) => {
         const kappa = weightedKappa(graded);
-        const swapped = weightedKappa(graded.map((one) => ({ ...one, model: one.people, people: one.model })));
+        const swapped = weightedKappa(graded.map((one) => ({ ...one, first: one.second, second: one.first })));
         expect(swapped === null).toBe(kappa === null);
         expect(swapped ?? 0).toBeCloseTo(kappa ?? 0, 9);
         expect(kappa ?? 0).toBeLessThanOrEqual(1);
@@ -44,7 +44,7 @@ describe('weighted kappa', () => {
   });
 
   it('is not known where both always gave the same one grade', () => {
-    expect(weightedKappa([{ weight: 1, model: 2, people: 2 }])).toBeNull();
+    expect(weightedKappa([{ weight: 1, first: 2, second: 2 }])).toBeNull();
   });
 });
 
@@ -76,7 +76,7 @@ describe('agreement', () => {
 
   it('of a few who never differ is not taken for certain', () => {
     const graded = Array.from({ length: 10 }, (_, i): GradedPair => {
-      return { cluster: i, weight: 1, model: i % 4, people: i % 4 };
+      return { cluster: i, weight: 1, first: i % 4, second: i % 4 };
     });
     const found = agreementOf(graded);
     expect(found?.kappa).toBe(1);
@@ -84,6 +84,6 @@ describe('agreement', () => {
   });
 
   it('is none from one session', () => {
-    expect(agreementOf([0, 1].map((grade) => ({ cluster: 1, weight: 1, model: grade, people: grade })))).toBeNull();
+    expect(agreementOf([0, 1].map((grade) => ({ cluster: 1, weight: 1, first: grade, second: grade })))).toBeNull();
   });
 });

@@ -5,7 +5,7 @@ import {
   type AdmissionLoad,
   admissionChance,
   CALM_MS,
-  HIGHEST_LEVEL,
+  MAX_LEVEL,
   nextAdmission,
   openAdmission,
 } from '../../../../../src/live/rules/sampling/admission.ts';
@@ -98,7 +98,7 @@ describe('whatever comes', () => {
     assert(
       property(array(load, { maxLength: 30 }), (loads) => {
         const { level } = after(loads);
-        expect(Number.isSafeInteger(level) && level >= 0 && level <= HIGHEST_LEVEL).toBe(true);
+        expect(Number.isSafeInteger(level) && level >= 0 && level <= MAX_LEVEL).toBe(true);
         expect(admissionChance({ level }) * 2 ** level).toBe(1);
       }),
     );
@@ -109,7 +109,7 @@ describe('whatever comes', () => {
       property(array(load, { maxLength: 20 }), load, (loads, now) => {
         const { level } = nextAdmission(after(loads), now, loads.length * MINUTE);
         const room = Math.max(now.capacity - now.admitted, now.capacity / 8);
-        expect(level === HIGHEST_LEVEL || now.arrived * 2 ** -level <= room).toBe(true);
+        expect(level === MAX_LEVEL || now.arrived * 2 ** -level <= room).toBe(true);
       }),
     );
   });
@@ -139,7 +139,7 @@ describe('whatever comes', () => {
   it('all is admitted in the end when nothing comes any more', () => {
     assert(
       property(array(load, { maxLength: 20 }), (loads) => {
-        const quiet = Array.from({ length: (HIGHEST_LEVEL + 2) * 6 }, () => aLoad());
+        const quiet = Array.from({ length: (MAX_LEVEL + 2) * 6 }, () => aLoad());
         expect(after([...loads, ...quiet]).level).toBe(0);
       }),
     );

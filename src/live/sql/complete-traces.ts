@@ -7,7 +7,7 @@ import { type Completable, completeQueries, type TraceFragment } from '../rules/
 import { stagesJson } from './record-arrivals.ts';
 import { readFragments, type StoredFragment } from './trace-fragments.ts';
 
-export interface TraceToSettle {
+export interface TraceToComplete {
   readonly id: string;
   /** The first day of receipt (UTC, YYYY-MM-DD) on which its queries and feedback are looked for. */
   readonly since: string;
@@ -18,7 +18,7 @@ export interface TraceToSettle {
  * of its trace. To be called after whatever came is committed: of two that come at the same moment, the one that is
  * settled last sees both. Settling once more changes nothing.
  */
-export async function settleTraces(pool: Pool, traces: readonly TraceToSettle[]): Promise<void> {
+export async function completeTraces(pool: Pool, traces: readonly TraceToComplete[]): Promise<void> {
   const since = traces.map((trace) => trace.since).reduce((a, b) => (a < b ? a : b), 'infinity');
   // Most traces have nothing to bring together, so this is all that they cost: a few looks into an index.
   const { rows } = await pool.query<{ id: string }>(

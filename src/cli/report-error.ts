@@ -5,7 +5,7 @@ import { EXIT_BUG, exitCodeOfKind } from './exit-code.ts';
 import { missingPackage } from './missing-package.ts';
 
 /** Prints what went wrong, if anything did, and tells the exit code. */
-export function conclude(thrown: unknown): number {
+export function reportError(thrown: unknown): number {
   const error = missingPackage(thrown) ?? thrown;
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodeOfKind.input;
   if (error instanceof RecalldError) {

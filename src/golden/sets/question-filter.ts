@@ -4,7 +4,7 @@ import type { ChatAnswer, ChatModel, ChatRequest } from '../../models/chat-model
 import { cosineSimilarity } from '../../vector/matrix.ts';
 import {
   estimateTokens,
-  MOST_OUTPUT_TOKENS,
+  MAX_OUTPUT_TOKENS,
   type QuestionProblem,
   questionProblem,
   type Tokens,
@@ -99,7 +99,7 @@ export function requestFor(chunk: string, place: number, seed: number): ChatRequ
   return {
     messages: questionMessages(chunk, questionStyle(place, seed)),
     schema: questionSchema,
-    maxTokens: MOST_OUTPUT_TOKENS,
+    maxTokens: MAX_OUTPUT_TOKENS,
     seed: seed + place,
   };
 }

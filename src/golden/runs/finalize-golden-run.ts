@@ -53,7 +53,7 @@ interface Conclusion {
  * @param asked every query of the run; those without a judgment have no score
  * @param forbidden what came back that must not; null when the set forbids nothing
  */
-export async function concludeGoldenRun(
+export async function finalizeGoldenRun(
   deps: ConcludeDeps,
   run: GoldenRun,
   pipeline: WatchedPipeline,
@@ -62,7 +62,7 @@ export async function concludeGoldenRun(
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const queries = judgedQueries(asked);
-  if (run.purpose === 'sentinel') return concludeSentinel(deps, run, queries, forbidden, signal);
+  if (run.purpose === 'sentinel') return finalizeSentinel(deps, run, queries, forbidden, signal);
   const [answers, outcomes, labels, fingerprints] = await Promise.all([
     answersAsIn(deps, run, run),
     deps.runs.outcomes(run.id),
@@ -207,7 +207,7 @@ interface ConcludeSentinelDeps extends CompareDeps {
  * is `void` when its retriever failed it; `reason` says why it fell and is null while it stands. Queries whose labels
  * the last full run found to be stale are left out.
  */
-async function concludeSentinel(
+async function finalizeSentinel(
   deps: ConcludeSentinelDeps,
   run: GoldenRun,
   queries: readonly GoldenQuery[],

@@ -3,14 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import { operationPaths } from './operations.ts';
 import { problemOf, RETRY_AFTER_SECONDS, sendProblem } from './problem.ts';
 
-export interface Retirement {
+export interface Draining {
   /** Requests that have begun and not ended; health and metrics do not count. */
   readonly underWay: number;
   /** Refuses requests from now on, save health and metrics, and resolves when none is under way. */
-  retire(): Promise<void>;
+  drain(): Promise<void>;
 }
 
-export function addRetirement(app: FastifyInstance): Retirement {
+export function addRetirement(app: FastifyInstance): Draining {
   let underWay = 0;
   let isRetired = false;
   let lastEnded: (() => void) | null = null;
@@ -36,7 +36,7 @@ export function addRetirement(app: FastifyInstance): Retirement {
     get underWay() {
       return underWay;
     },
-    async retire() {
+    async drain() {
       isRetired = true;
       if (underWay === 0) return;
       await new Promise<void>((resolve) => {

@@ -1,0 +1,106 @@
+/** Changes of documents on their way into a store, looked for round by round. */
+import type { Arrival } from '../../src/index-truth/rules/lag.ts';
+import { normalQuantile } from '../../src/stats/distributions.ts';
+import type { RandomNumbers } from '../random-numbers.ts';
+
+const DAY = 86_400;
+/** Between two rounds. */
+const ROUND = 900;
+/** Of the log-normal times that changes take: the 95th percentile is five times the median. */
+const SPREAD = Math.log(5) / 1.6448536269514722;
+
+/** A day of changes of which some, or all, were followed. */
+export interface ArrivalWorld {
+  readonly world: string;
+  readonly changes: number;
+  /** In seconds. */
+  readonly median: number;
+  /** Share that never comes. */
+  readonly never: number;
+  /** Seconds between two runs of the ingestion; 0: it never waits. */
+  readonly batch: number;
+  /** Changes beside them that one reading of the manifest brings, of which 200 are followed; they arrive in a batch. */
+  readonly burst: number;
+}
+
+const steady = { median: 3600, never: 0, batch: 0, burst: 0 } as const;
+
+export const lagWorlds: readonly ArrivalWorld[] = [
+  { world: '30 changes', changes: 30, ...steady },
+  { world: '200 changes', changes: 200, ...steady },
+  { world: '1000 changes', changes: 1000, ...steady },
+  { world: '200 changes, faster than the rounds', changes: 200, ...steady, median: 300 },
+  { world: '200 changes, as slow as a day', changes: 200, ...steady, median: 20 * 3600 },
+  { world: '200 changes, ingested every two hours', changes: 200, ...steady, batch: 7200 },
+  { world: '200 changes, 0.5 % never come', changes: 200, ...steady, never: 0.005 },
+  { world: '200 changes, 2 % never come', changes: 200, ...steady, never: 0.02 },
+  { world: '200 changes, 10 % never come', changes: 200, ...steady, never: 0.1 },
+  { world: '200 changes, and 5000 at once of which 200 are followed', changes: 200, ...steady, burst: 5000 },
+];
+
+const FOLLOWED = 200;
+
+interface Change {
+  readonly at: number;
+  /** Infinite for what never comes. */
+  readonly takes: number;
+}
+
+/** As the rounds until `now` see it. */
+function seen({ at, takes }: Change, weight: number, now: number): Arrival {
+  const last = ROUND * Math.floor(now / ROUND);
+  const first = ROUND * Math.ceil(at / ROUND);
+  const found = Math.max(first, ROUND * Math.ceil((at + takes) / ROUND));
+  if (found <= last) return { weight, hasCome: true, after: Math.max(0, found - ROUND - at), by: found - at };
+  const waited = Math.max(0, last - at);
+  return { weight, hasCome: false, after: waited, by: waited };
+}
+
+/** The time that this share of a day's changes takes: of all that might have been, or of those that were where they came at once. */
+export function followedDay(
+  world: ArrivalWorld,
+  quantile: number,
+  random: RandomNumbers,
+): { readonly arrivals: readonly Arrival[]; readonly truth: number } {
+  const own = Array.from({ length: world.changes }, () => change(world, DAY * random.uniform(), random));
+  const burst = Array.from({ length: world.burst }, () => change(world, DAY / 4, random));
+  const followed = burst.slice(0, FOLLOWED);
+  const arrivals = [
+    ...own.map((one) => seen(one, 1, DAY)),
+    ...followed.map((one) => seen(one, burst.length / followed.length, DAY)),
+  ];
+  return { arrivals, truth: truthOf(world, quantile, [...own, ...burst]) };
+}
+
+function change({ median, never, batch }: ArrivalWorld, at: number, random: RandomNumbers): Change {
+  if (random.uniform() < never) return { at, takes: Number.POSITIVE_INFINITY };
+  if (batch === 0) return { at, takes: median * Math.exp(SPREAD * random.normal()) };
+  // The next run takes it, and is done a tenth of the time later.
+  return { at, takes: batch * Math.ceil(at / batch) + batch / 10 - at };
+}
+
+function truthOf({ median, never, batch, burst }: ArrivalWorld, quantile: number, changes: readonly Change[]): number {
+  const share = quantile / (1 - never);
+  if (burst > 0)
+    return changes.map(({ takes }) => takes).toSorted((a, b) => a - b)[Math.ceil(quantile * changes.length) - 1] ?? 0;
+  if (share >= 1) return Number.POSITIVE_INFINITY;
+  return batch === 0 ? median * Math.exp(SPREAD * normalQuantile(share)) : batch * (share + 0.1);
+}
+
+/** @param usual 95th percentile of the time that changes take, in seconds; from `stopsAt` on none arrives any more */
+export function stream(
+  {
+    days,
+    changesPerDay,
+    usual,
+    stopsAt,
+  }: { readonly days: number; readonly changesPerDay: number; readonly usual: number; readonly stopsAt: number | null },
+  random: RandomNumbers,
+): (now: number) => readonly Arrival[] {
+  const changes = Array.from({ length: days * changesPerDay }, (): Change => {
+    const at = days * DAY * random.uniform();
+    const takes = (usual / 5) * Math.exp(SPREAD * random.normal());
+    return { at, takes: stopsAt !== null && at + takes > stopsAt ? Number.POSITIVE_INFINITY : takes };
+  }).toSorted((a, b) => a.at - b.at);
+  return (now) => changes.filter(({ at }) => at > now - DAY && at <= now).map((one) => seen(one, 1, now));
+}

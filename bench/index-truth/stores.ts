@@ -1,0 +1,143 @@
+/** Stores of which a share is wrong in one way, and what the verdicts of the daemon make of each document. */
+import { isOfOtherModel } from '../../src/index-truth/rules/other-model.ts';
+import { isSuperseded } from '../../src/index-truth/rules/versions.ts';
+import type { RandomNumbers } from '../random-numbers.ts';
+
+/** A document, or a chunk where chunks are drawn. */
+export interface Item {
+  readonly isWrong: boolean;
+  /** By the verdict of a look. */
+  readonly isFound: boolean;
+}
+
+export interface StoreWorld {
+  readonly measure: string;
+  /** How it is looked at. */
+  readonly told: string;
+  /** Drawn an hour. */
+  readonly probe: number;
+  readonly looksTwice: boolean;
+  /** Whether the looks of a day are taken together. */
+  readonly isOfDay: boolean;
+  /** Whether something pages by it. */
+  readonly pages: boolean;
+  /** Share of the days of the run; worlds that take long have fewer. */
+  readonly daysOfAll: number;
+  readonly fill: (count: number, share: number, random: RandomNumbers) => readonly Item[];
+}
+
+const filled = (count: number, share: number, look: (isWrong: boolean) => boolean): readonly Item[] =>
+  Array.from({ length: count }, (_, place) => {
+    const isWrong = place < count * share;
+    return { isWrong, isFound: look(isWrong) };
+  });
+
+const words = (count: number, random: RandomNumbers): string[] =>
+  Array.from({ length: count }, () => `w${random.below(5000)}`);
+
+const WINDOW = 80;
+const OVERLAP = 16;
+const CHANGED = 10;
+
+/** A document of two to eight windows that overlap, each under the same heading; of a wrong one a window of before is live. */
+function windowed(isWrong: boolean, random: RandomNumbers): boolean {
+  const count = 2 + random.below(7);
+  const text = words(WINDOW + (count - 1) * (WINDOW - OVERLAP), random);
+  const heading = words(10, random);
+  const chunkOf = (own: readonly string[], at: number): string =>
+    [...heading, ...own.slice(at * (WINDOW - OVERLAP), at * (WINDOW - OVERLAP) + WINDOW)].join(' ');
+  const contents = Array.from({ length: count }, (_, at) => chunkOf(text, at));
+  if (isWrong) {
+    const at = random.below(count);
+    const from = at * (WINDOW - OVERLAP) + random.below(WINDOW - CHANGED);
+    contents.push(chunkOf([...text.slice(0, from), ...words(CHANGED, random), ...text.slice(from + CHANGED)], at));
+  }
+  return (
+    isSuperseded(
+      contents.map((content) => ({ version: null, content })),
+      null,
+    ) === true
+  );
+}
+
+const DIMENSIONS = 16;
+const vector = (random: RandomNumbers): Float32Array =>
+  Float32Array.from({ length: DIMENSIONS }, () => random.normal());
+const near = (one: Float32Array, spread: number, random: RandomNumbers): Float32Array =>
+  one.map((value) => value + spread * random.normal());
+
+/** How a stored vector differs by keeping it in 8 bits, and an embedder from itself, as a share of the length. */
+const KEPT = 0.01;
+
+/** Foreign when two looks say so, each of two embeddings, of an embedder that differs by more on some texts. */
+function embeddedAgain(isWrong: boolean, noise: number, random: RandomNumbers): boolean {
+  const own = vector(random);
+  const stored = near(isWrong ? vector(random) : own, KEPT, random);
+  const spread = noise * Math.exp(random.normal() / 2);
+  const look = (): boolean =>
+    isOfOtherModel({ stored, again: near(own, spread, random), repeated: near(own, spread, random) }, 0.98);
+  return look() && look();
+}
+
+const looked = { probe: 200, looksTwice: true, isOfDay: false, pages: true, daysOfAll: 1 } as const;
+const exact: StoreWorld['fill'] = (count, share) => filled(count, share, (isWrong) => isWrong);
+const embedded =
+  (noise: number): StoreWorld['fill'] =>
+  (count, share, random) =>
+    filled(count, share, (isWrong) => embeddedAgain(isWrong, noise, random));
+
+export const storeWorlds: readonly StoreWorld[] = [
+  { measure: 'index_missing_ratio', told: '200 documents a round', ...looked, fill: exact },
+  { measure: 'index_orphaned_ratio', told: '200 chunks an hour', ...looked, fill: exact },
+  {
+    measure: 'index_superseded_ratio',
+    told: '200 documents a round, by version',
+    ...looked,
+    fill: (count, share) =>
+      filled(count, share, (isOld) => {
+        const chunks = [{ version: 'v2', content: null }, ...(isOld ? [{ version: 'v1', content: null }] : [])];
+        return isSuperseded(chunks, null) === true;
+      }),
+  },
+  {
+    measure: 'index_superseded_ratio',
+    told: '200 documents a round, by text',
+    ...looked,
+    daysOfAll: 0.3,
+    fill: (count, share, random) => filled(count, share, (isOld) => windowed(isOld, random)),
+  },
+  {
+    measure: 'index_not_retrievable_ratio',
+    told: '20 documents a round',
+    ...looked,
+    probe: 20,
+    looksTwice: false,
+    isOfDay: true,
+    pages: false,
+    fill: exact,
+  },
+  {
+    measure: 'index_other_model_ratio',
+    told: '8 chunks an hour',
+    ...looked,
+    probe: 8,
+    isOfDay: true,
+    fill: embedded(0),
+  },
+  {
+    measure: 'index_other_model_ratio',
+    told: '8 chunks an hour, an embedder that differs from itself by a cosine of 0.99',
+    ...looked,
+    probe: 8,
+    isOfDay: true,
+    fill: embedded(0.1),
+  },
+  {
+    measure: 'index_other_model_ratio',
+    told: '200 chunks an hour',
+    ...looked,
+    isOfDay: true,
+    daysOfAll: 0.3,
+    fill: embedded(0.1),
+  },
+];

@@ -1,0 +1,95 @@
+/** Grades of people in PostgreSQL: of one for each drawn document, and of a second one where two are asked. */
+import type { Pool } from 'pg';
+import { recordActs } from '../access/audit-log.ts';
+import { inTransaction } from '../postgres/transaction.ts';
+import { columnsOf } from '../postgres/values.ts';
+
+export interface PersonGrade {
+  readonly queryId: string;
+  readonly documentId: string;
+  readonly grade: number | null;
+}
+
+export interface Grader {
+  /** Who did it, for the audit log. */
+  readonly by: string;
+  /** By what name people are told apart. */
+  readonly person: string;
+}
+
+/** `g`: what was given; `j`: its query, when it was drawn with that document. */
+const givenOf = (columns: string): string => `
+  unnest(${columns}) with ordinality as g (query_id, document_id, grade, place)
+  join judged_queries j on j.pipeline = $1::text and j.query_id = g.query_id
+   and exists (select from jsonb_array_elements(j.documents) d where d ->> 0 = g.document_id)`;
+
+/**
+ * Stores grades of a person; a later one takes the place of an earlier one, and null takes it back. Where two are asked,
+ * what another one gave stays, and this is the second grade of the document.
+ *
+ * @returns for each whether its query was drawn with that document; what was not is left out
+ */
+export function recordPeople(
+  pool: Pool,
+  pipeline: string,
+  grades: readonly PersonGrade[],
+  { by, person }: Grader,
+  now: Date,
+): Promise<readonly boolean[]> {
+  const columns = columnsOf(grades, [({ queryId }) => queryId, ({ documentId }) => documentId, ({ grade }) => grade]);
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ place: number }>(
+      `select g.place::integer from ${givenOf('$2::text[], $3::text[], $4::smallint[]')}`,
+      [pipeline, ...columns],
+    );
+    const known = new Set(rows.map(({ place }) => place));
+    const { rows: earlier } = await client.query<{ query_id: string; document_id: string; grade: number }>(
+      `delete from judgments p using ${givenOf('$2::text[], $3::text[], $4::smallint[]')}
+        where p.pipeline = $1::text and p.query_id = g.query_id and p.document_id = g.document_id
+          and p.judge in ('person', 'second') and (not j.is_for_two or p.graded_by = $5::text)
+        returning p.query_id, p.document_id, p.grade`,
+      [pipeline, ...columns, person],
+    );
+    // A second grade is never without a first one.
+    await client.query(
+      `update judgments s set judge = 'person'
+        where s.pipeline = $1::text and s.judge = 'second'
+          and (s.query_id, s.document_id) in (select * from unnest($2::text[], $3::text[]))
+          and not exists (select from judgments p where (p.pipeline, p.query_id, p.document_id, p.judge)
+                                                      = (s.pipeline, s.query_id, s.document_id, 'person'))`,
+      [pipeline, ...columns.slice(0, 2)],
+    );
+    await client.query(
+      `insert into judgments (pipeline, query_id, document_id, judge, grade, graded_by, judged_at)
+       select distinct on (g.query_id, g.document_id) $1::text, g.query_id, g.document_id,
+              case when exists (select from judgments p where (p.pipeline, p.query_id, p.document_id, p.judge)
+                                                            = ($1::text, g.query_id, g.document_id, 'person'))
+                   then 'second' else 'person' end,
+              g.grade, $5::text, $6::timestamptz
+         from ${givenOf('$2::text[], $3::text[], $4::smallint[]')}
+        where g.grade is not null
+        order by g.query_id, g.document_id, g.place desc
+       on conflict (pipeline, query_id, document_id, judge) do update
+          set grade = excluded.grade, graded_by = excluded.graded_by, judged_at = excluded.judged_at`,
+      [pipeline, ...columns, person, now],
+    );
+    const gradeBefore = new Map(earlier.map((one) => [JSON.stringify([one.query_id, one.document_id]), one.grade]));
+    await recordActs(
+      client,
+      grades
+        .filter((_, index) => known.has(index + 1))
+        .map(({ queryId, documentId: subject, grade }) => ({
+          at: now,
+          by,
+          act: 'judge',
+          pipeline,
+          subject,
+          before: gradeOf(gradeBefore.get(JSON.stringify([queryId, subject])) ?? null),
+          after: gradeOf(grade),
+        })),
+    );
+    return grades.map((_, index) => known.has(index + 1));
+  });
+}
+
+const gradeOf = (grade: number | null) => (grade === null ? null : { grade });

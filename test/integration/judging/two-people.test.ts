@@ -1,0 +1,115 @@
+/** Two people who grade the same live queries, without seeing each other's grades. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createReviewQueue, type ReviewedQuery } from '../../../src/judging/review-queue.ts';
+import { useDatabase } from '../../support/database.ts';
+import { documentOf, JudgingWorld, PIPELINE } from '../../support/judging-world.ts';
+
+const database = useDatabase();
+let world: JudgingWorld;
+beforeEach(async () => {
+  world = await JudgingWorld.start(database.pool, { judge: null, peopleShare: 1, secondShare: 0.3 });
+  await world.hourOf(world.samples(200));
+  await world.round();
+});
+afterEach(() => world.close());
+
+const queue = () => createReviewQueue(database.pool);
+const progress = (person: string) => queue().progress(PIPELINE, person, world.clock.now());
+const next = (person: string): Promise<ReviewedQuery[]> => queue().next(PIPELINE, person, 1000);
+const give = (person: string, query: ReviewedQuery | undefined, grade: number | null, of = 3) =>
+  world.deps.judged.recordPeople(
+    PIPELINE,
+    (query?.documents ?? [])
+      .slice(0, of)
+      .map(({ id: documentId }) => ({ queryId: query?.id ?? '', documentId, grade })),
+    { by: person, person },
+    world.clock.now(),
+  );
+const stored = async (query: ReviewedQuery | undefined): Promise<string[]> => {
+  const { rows } = await database.pool.query<{ one: string }>(
+    `select distinct concat_ws(' ', judge, graded_by, grade) as one from judgments where query_id = $1 order by 1`,
+    [query?.id],
+  );
+  return rows.map(({ one }) => one);
+};
+
+describe('queries for people', () => {
+  it('are for one person each, and a part of them for a second one, who sees none of the grades', async () => {
+    const drawn = await next('ann');
+    expect(drawn.length).toBeGreaterThan(50);
+    expect(await next('ben')).toHaveLength(drawn.length);
+    await world.peopleGrade('ann');
+    expect(await next('ann')).toEqual([]);
+    expect(await progress('ann')).toEqual({ drawn: drawn.length, graded: drawn.length, lately: drawn.length });
+
+    const forTwo = await world.count('judged_queries where is_for_two');
+    const left = await next('ben');
+    expect(left).toHaveLength(forTwo);
+    expect(forTwo / drawn.length).toBeGreaterThan(0.1);
+    expect(forTwo / drawn.length).toBeLessThan(0.5);
+    expect(left.flatMap(({ documents }) => documents.filter(({ grade }) => grade !== null))).toEqual([]);
+    expect(await progress('ben')).toMatchObject({ graded: drawn.length - forTwo });
+
+    // A third is not asked.
+    await world.peopleGrade('ben');
+    expect([await next('ben'), await next('carl')]).toEqual([[], []]);
+  });
+
+  it('hold the grades of either: taken back, given anew, and never two of one person', async () => {
+    const forTwo = (await next('ann'))[0];
+    await database.pool.query('update judged_queries set is_for_two = (query_id = $1)', [forTwo?.id]);
+    await give('ann', forTwo, 3);
+    await give('ben', forTwo, 1);
+    expect(await stored(forTwo)).toEqual(['person ann 3', 'second ben 1']);
+    await give('ben', forTwo, 2);
+    await give('ann', forTwo, 0);
+    expect(await stored(forTwo)).toEqual(['person ben 2', 'second ann 0']);
+    await give('ben', forTwo, null);
+    expect(await stored(forTwo)).toEqual(['person ann 0']);
+
+    const forOne = (await next('ben')).find(({ id }) => id !== forTwo?.id);
+    await give('ann', forOne, 3);
+    await give('ben', forOne, 1);
+    expect(await stored(forOne)).toEqual(['person ben 1']);
+  });
+
+  it('that two began go on with what each of them has not graded', async () => {
+    const forTwo = (await next('ann'))[0];
+    await database.pool.query('update judged_queries set is_for_two = true');
+    await give('ann', forTwo, 3, 1);
+    const open = (await next('ben')).find(({ id }) => id === forTwo?.id);
+    expect(open?.documents.filter(({ isOpen }) => isOpen)).toHaveLength(3);
+    await give('ben', open, 2);
+    expect(await stored(forTwo)).toEqual(['person ann 3', 'person ben 2', 'second ben 2']);
+    const rest = await queue().find(PIPELINE, 'ann', forTwo?.id ?? '');
+    expect(rest?.documents.map(({ grade, isOpen }) => [grade, isOpen])).toEqual([
+      [3, false],
+      [null, true],
+      [null, true],
+    ]);
+  });
+});
+
+it('how well two people agree is measured, of what both graded', async () => {
+  await world.peopleGrade('ann');
+  await world.round();
+  expect((await world.latest('people_agreement'))?.gap?.reason).toBe('too_few_labels');
+  for (const query of await next('ben')) {
+    const grades = query.documents.map(({ id: documentId }) => {
+      const [question = '', rank] = documentId.split('/');
+      const { quality } = documentOf(question, Number(rank));
+      // One grade too much for every document that has nothing to do with the question.
+      return { queryId: query.id, documentId, grade: quality === 0 ? 1 : quality };
+    });
+    await world.deps.judged.recordPeople(PIPELINE, grades, { by: 'ben', person: 'ben' }, world.clock.now());
+  }
+  await world.round();
+  const agreement = (await world.latest('people_agreement'))?.newest;
+  expect(agreement?.value).toBeGreaterThan(0.7);
+  expect(agreement?.value).toBeLessThan(0.99);
+  expect(agreement?.ciLow).toBeLessThan(agreement?.value ?? 0);
+  const forTwo = await world.count('judged_queries where is_for_two');
+  expect((await world.latest('judged_queries'))?.newest?.details).toMatchObject({ second: forTwo });
+  // Estimates are of what one person gave.
+  expect((await world.latest('live_precision'))?.newest?.details).toMatchObject({ lambda: 0 });
+});
