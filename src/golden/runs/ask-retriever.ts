@@ -103,7 +103,7 @@ async function usualLatency(runs: GoldenRuns, run: GoldenRun): Promise<number | 
 const OUTAGE_AFTER = 20;
 const OUTAGE_PATIENCE = 8;
 const OUTAGE_WAIT_MS = 250;
-const OUTAGE_LONGEST_WAIT_MS = 4000;
+const OUTAGE_MAX_WAIT_MS = 4000;
 
 export interface AskDeps {
   readonly retriever: Retriever;
@@ -139,7 +139,7 @@ export async function askRetriever(
       hasGivenUp = true;
       return notAsked(query);
     }
-    if (overdue >= 0) await clock.sleep(Math.min(OUTAGE_LONGEST_WAIT_MS, OUTAGE_WAIT_MS * 2 ** overdue), signal);
+    if (overdue >= 0) await clock.sleep(Math.min(OUTAGE_MAX_WAIT_MS, OUTAGE_WAIT_MS * 2 ** overdue), signal);
     await gate.enter(signal);
     let latencyMs: number | null = null;
     let hasFailed = true;
