@@ -8,7 +8,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import { compareMetric } from '../src/golden/rules/compare-metric.ts';
-import { averagePairs, type ScoredPair } from '../src/golden/rules/paired-runs.ts';
+import { averagePairs, type ScoredPair } from '../src/golden/rules/run-noise.ts';
 import { evidenceOf, isLookDue, type Look, levelOfLook, standingOf } from '../src/shadow/rules/looks.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';

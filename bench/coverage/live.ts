@@ -9,8 +9,7 @@ import {
 import { clicksOverExpectedClicks } from '../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import { positiveRatio } from '../../src/live/rules/feedback/positive-ratio.ts';
 import { referenceCtr } from '../../src/live/rules/feedback/reference-ctr.ts';
-import { calibrationOf } from '../../src/live/rules/sampling/calibration.ts';
-import { horvitzThompsonTotal } from '../../src/live/rules/sampling/estimate.ts';
+import { calibrationOf, horvitzThompsonTotal } from '../../src/live/rules/sampling/estimate.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import { boundsOf, type Cell } from './cell.ts';
 

@@ -1,13 +1,12 @@
 /** One world: a pipeline, what goes wrong with it, what is in alarm, and what the daemon would know of it. */
 import type { Deployment, DeploymentKind } from '../../src/deployments/rules/deployment.ts';
-import type { EffectKind } from '../../src/diagnosis/rules/explains.ts';
+import type { EffectKind } from '../../src/diagnosis/rules/cause.ts';
 import type { Observations, ObservedShare } from '../../src/diagnosis/rules/observations.ts';
 import { observedRun } from '../../src/diagnosis/rules/observed-run.ts';
 import { type ComparedSide, sharedQueries, storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
 import { judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
-import type { QueryAnswer } from '../../src/golden/rules/run.ts';
-import type { AnsweredStage } from '../../src/golden/rules/run-stages.ts';
+import type { AnsweredStage, QueryAnswer } from '../../src/golden/rules/run.ts';
 import { scoresBy } from '../../src/golden/rules/score-run.ts';
 import { answeredStages } from '../../src/golden/rules/stages.ts';
 import { mean, summarize } from '../../src/stats/descriptive.ts';

@@ -7,11 +7,16 @@ import {
   judgeRegression,
   type RegressionCheck,
 } from '../../src/checks/rules/regression.ts';
-import { acceptedFallVariance, CLEAR_P } from '../../src/golden/rules/accepted-differences.ts';
 import { storedComparison } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric, type MetricComparison, rerunNoiseP } from '../../src/golden/rules/compare-metric.ts';
-import { type Expected, knownVariance } from '../../src/golden/rules/known-noise.ts';
-import { measureReruns, type RerunNoise } from '../../src/golden/rules/rerun-noise.ts';
+import {
+  acceptedFallVariance,
+  CLEAR_P,
+  type Expected,
+  knownVariance,
+  measureReruns,
+  type RerunNoise,
+} from '../../src/golden/rules/run-noise.ts';
 import { minEffectOf } from '../../src/golden/rules/verdict.ts';
 import { formatMetricKey, type MetricKey } from '../../src/ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../src/model.ts';

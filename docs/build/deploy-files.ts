@@ -1,7 +1,6 @@
 /** The rule files and the Kubernetes manifest in deploy/, made for no config in particular. */
 import { stringify } from 'yaml';
-import { defaultRuleSettings } from '../../src/app/alerts/rule-catalogue.ts';
-import { prometheusRule, ruleFile } from '../../src/app/alerts/rule-file.ts';
+import { defaultRuleSettings, prometheusRule, ruleFile } from '../../src/app/alerts/rule-file.ts';
 import type { Page } from './page.ts';
 
 const origin =

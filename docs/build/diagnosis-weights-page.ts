@@ -1,6 +1,5 @@
 /** docs/diagnosis-weights.md: what each sign says of each cause. */
-import { causeTexts, namedCauses } from '../../src/diagnosis/rules/cause.ts';
-import { reaches } from '../../src/diagnosis/rules/explains.ts';
+import { causeTexts, namedCauses, reaches } from '../../src/diagnosis/rules/cause.ts';
 import { type Sign, signNames, signStates } from '../../src/diagnosis/rules/signs.ts';
 import { weightOf } from '../../src/diagnosis/rules/weights.ts';
 import { code, generatedPage, type Page, table } from './page.ts';

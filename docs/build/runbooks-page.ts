@@ -1,5 +1,5 @@
 /** docs/runbooks/README.md: every alert, with its severity and its page. */
-import { defaultRuleSettings, ruleGroups } from '../../src/app/alerts/rule-catalogue.ts';
+import { defaultRuleSettings, ruleGroups } from '../../src/app/alerts/rule-file.ts';
 import type { AlertRule, RulePipeline } from '../../src/metrics/alert-rules.ts';
 import { generatedPage, type Page, table } from './page.ts';
 

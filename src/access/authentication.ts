@@ -5,8 +5,7 @@ import { RecalldError } from '../errors.ts';
 import { operationPaths } from '../http/operations.ts';
 import type { Logger } from '../logger.ts';
 import { type ApiKey, type ApiKeys, type ApiScope, allows } from './api-keys.ts';
-import type { ConsoleSessions } from './console-sessions.ts';
-import { addressOf, type Check, createAttempts, createCheck } from './credentials.ts';
+import { addressOf, type Check, type ConsoleSessions, createAttempts, createCheck } from './credentials.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

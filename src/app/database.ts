@@ -3,11 +3,10 @@ import { hostname } from 'node:os';
 import type { Pool } from 'pg';
 import { createApiKeys } from '../access/api-keys.ts';
 import { type AuditLog, createAuditLog } from '../access/audit-log.ts';
-import { createConsoleSessions } from '../access/console-sessions.ts';
+import { createConsoleSessions } from '../access/credentials.ts';
 import { createCheckStore } from '../checks/check-store.ts';
 import { type DensityTables, densityTables } from '../density/dependencies.ts';
-import { createAnnotations } from '../deployments/annotations.ts';
-import { createDeployments } from '../deployments/deployments.ts';
+import { createAnnotations, createDeployments } from '../deployments/deployments.ts';
 import { createIncidents } from '../diagnosis/incidents.ts';
 import { createGoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import { createGoldenBatches } from '../golden/sql/golden-batches.ts';
@@ -31,10 +30,10 @@ import { createLiveTraffic } from '../live/sql/live-traffic.ts';
 import { createLiveWindows } from '../live/sql/live-windows.ts';
 import { createTrafficReads } from '../live/sql/traffic-reads.ts';
 import { createMeasurements } from '../measures/measurements.ts';
-import { createNotifications } from '../notifications/notifications.ts';
+import { createNotifications } from '../notifications/notify.ts';
 import { createRelevanceTables, type RelevanceTables } from '../shadow/relevance-tables.ts';
 import { createShadowTables, type ShadowTables } from '../shadow/shadow-tables.ts';
-import { createVariantDaysTable, type VariantDaysTable } from '../variants/variant-days-table.ts';
+import { createVariantDaysTable, type VariantDaysTable } from '../variants/variants-reads.ts';
 
 /** Names this process among those that share the database. */
 export const replica = `${hostname()}-${process.pid}`;

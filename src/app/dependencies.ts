@@ -30,7 +30,7 @@ import { readShadowGauges } from '../shadow/gauges.ts';
 import { readStoredGauges } from '../status/publish.ts';
 import { systemClock } from '../system-clock.ts';
 import { readVariantGauges } from '../variants/gauges.ts';
-import { createVariantPlans, type VariantPlan } from '../variants/plan.ts';
+import { createVariantPlans, type VariantPlan } from '../variants/variants-reads.ts';
 import { createComputePool } from './compute/compute-pool.ts';
 import type { Config } from './config/schema.ts';
 import { type Database, openDatabase } from './database.ts';

@@ -4,7 +4,7 @@ import { readDensityVerdict } from '../checks/check-store.ts';
 import type { CleanupStack } from '../cleanup-stack.ts';
 import { createDensityApi } from '../density/routes.ts';
 import { createErasure } from '../erasure/erase.ts';
-import { createGoldenApi } from '../golden/golden-api.ts';
+import { createGoldenApi } from '../golden/golden-routes.ts';
 import type { Readiness, Unready } from '../http/operations.ts';
 import { createMemoryBudget } from '../http/request-bodies.ts';
 import { createJsonBodyReader } from '../live/json-bodies/reader.ts';

@@ -1,15 +1,18 @@
 /** The daemon: config in, a running monitor out. Stopping mirrors starting. */
 import { createCleanupStack } from '../cleanup-stack.ts';
+import type { Clock } from '../clock.ts';
 import { newRunId } from '../golden/runs/start-golden-run.ts';
 import type { Logger } from '../logger.ts';
 import { watchEventLoop } from '../metrics/event-loop-lag.ts';
+import { toOtlpMetrics } from '../metrics/otlp.ts';
+import type { OtlpEndpoint } from '../metrics/otlp-endpoint.ts';
+import type { Exporter } from '../metrics/prometheus.ts';
 import { lookAtClocks } from '../postgres/pool.ts';
 import { watchClock } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import { type Dependencies, openDependencies } from './dependencies.ts';
 import { startHttp } from './http-surface.ts';
 import { startScheduler } from './scheduler.ts';
-import { sendMetrics } from './send-metrics.ts';
 import { startWorkers } from './workers.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
@@ -96,4 +99,44 @@ function wordsFor(requests: number, jobs: readonly string[], closing: string | n
     ...(jobs.length === 0 ? [] : [`the jobs ${[...jobs].toSorted().join(', ')}`]),
   ];
   return parts.length === 0 ? (closing ?? 'nothing') : parts.join(' and ');
+}
+
+interface SenderDeps {
+  readonly endpoint: OtlpEndpoint;
+  readonly exporter: Pick<Exporter, 'read'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Begins after one interval, and sends once more at the end. What fails is not kept: the next sending says it all, since
+ * everything is cumulative. The log says when it begins to fail and when it is well again.
+ *
+ * @returns ends it; waits for the last sending, no longer than its time-out
+ */
+export function sendMetrics(
+  intervalSeconds: number,
+  { endpoint, exporter, clock, logger }: SenderDeps,
+): () => Promise<void> {
+  const ending = new AbortController();
+  let isFailing = false;
+  const send = async (): Promise<void> => {
+    const refusal = await endpoint.send(
+      'metrics',
+      toOtlpMetrics(await exporter.read(), endpoint.reporter, clock.now()),
+    );
+    if (refusal !== null && !isFailing) logger.error('metrics are not sent by OTLP', { reason: refusal.reason });
+    if (refusal === null && isFailing) logger.info('metrics are sent by OTLP again');
+    isFailing = refusal !== null;
+  };
+  const running = (async () => {
+    while (!ending.signal.aborted) {
+      await clock.sleep(intervalSeconds * 1000, ending.signal).catch(() => undefined);
+      await send();
+    }
+  })();
+  return async () => {
+    ending.abort();
+    await running;
+  };
 }

@@ -20,7 +20,7 @@ import { COMMAND_NAME, type CommandSettings } from './commands/command-store.ts'
 import { type Dependencies, openDependencies } from './dependencies.ts';
 import { startHttp } from './http-surface.ts';
 import { jobCatalogue } from './job-catalogue.ts';
-import { createJobDeps } from './job-deps.ts';
+import { createJobDeps } from './workers.ts';
 
 export interface TimeLapse
   extends Pick<Dependencies, 'densityStates' | 'incidents' | 'measurements' | 'runs' | 'topics'> {

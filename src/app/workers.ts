@@ -1,13 +1,26 @@
 /** The role `worker`: takes jobs from the queue. */
-import { recoverGoldenRunsJob } from '../golden/golden-jobs.ts';
+
+import { evaluateChecks } from '../checks/evaluate-checks.ts';
+import { createDensityDeps } from '../density/dependencies.ts';
+import { diagnoseAlarmsJob } from '../diagnosis/diagnosis-jobs.ts';
+import { recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
+import type { GoldenRun } from '../golden/rules/run.ts';
+import { newRunId } from '../golden/runs/start-golden-run.ts';
+import { judgeLiveTraffic } from '../judging/judge-live-traffic.ts';
+import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';
+import { notify } from '../notifications/notify.ts';
 import { createJobRunner } from '../queue/run-job.ts';
+import { followWithShadows } from '../shadow/ask-golden.ts';
+import { askShadows } from '../shadow/ask-live.ts';
+import { judgeShadows } from '../shadow/judge-shadows.ts';
+import { sumDays } from '../variants/variant-jobs.ts';
+import { alertSummaries } from './alerts/rule-file.ts';
 import type { ClockWatch } from './clock-watch.ts';
-import type { Dependencies } from './dependencies.ts';
-import { jobCatalogue } from './job-catalogue.ts';
-import { createJobDeps } from './job-deps.ts';
+import { replica } from './database.ts';
+import { type Dependencies, feedbackSources } from './dependencies.ts';
+import { type JobDeps, jobCatalogue } from './job-catalogue.ts';
 import { showJobCounters } from './known-counters.ts';
-import { ticksOfJob } from './scheduler.ts';
-import { startTicks } from './ticks.ts';
+import { startTicks, ticksOfJob } from './scheduler.ts';
 
 export interface Workers {
   /** Work in hand is put down, not finished: it is stored as far as it went and goes on elsewhere. */
@@ -28,5 +41,111 @@ export async function startWorkers(dependencies: Dependencies, clockWatch: Clock
       shutdown.abort(new Error('the daemon stops'));
       await Promise.all([ticks.stop(), queue.drain()]);
     },
+  };
+}
+
+export function createJobDeps(dependencies: Dependencies): JobDeps {
+  const { baselines, deployments, rotations, ticks, batches, limits } = dependencies;
+  const { config, sets, runs, traffic, measurements, queue, clock, logger, pipelines } = dependencies;
+  const askedPipelines = pipelines.flatMap((one) => [one, ...one.shadows.map(({ asked }) => asked)]);
+  const isWatched = (name: string): boolean => askedPipelines.some((pipeline) => pipeline.name === name);
+  const resume = (run: GoldenRun): Promise<void> => {
+    // A run that waits in a long queue is enqueued again once a minute at most.
+    const minute = Math.floor(clock.now().getTime() / 60_000);
+    const payload = { run_id: run.id, round: `resumed-${minute}` };
+    return queue.enqueue(runGoldenSetJob.name, payload, `${run.id}-resumed-${minute}`);
+  };
+  const checks = { ...dependencies, liveIntervalSeconds: liveIntervalSeconds(clock) };
+  const probes = { ...dependencies, canaries: dependencies.density.canaries };
+  const density = createDensityDeps({
+    ...dependencies,
+    tables: dependencies.density,
+    compute: dependencies.compute.density,
+    meter: dependencies.exporter.meter,
+    plans: dependencies.densityPlans,
+    probes,
+  });
+  const isEvaluationSent = config.metrics.otlp?.send.includes('evaluations') === true;
+  const judging = {
+    ...dependencies,
+    otlp: isEvaluationSent ? dependencies.otlp : null,
+    meter: dependencies.exporter.meter,
+  };
+  const notifications = {
+    ...dependencies,
+    message: { consoleUrl: config.alerts.console_base_url, summaries: alertSummaries() },
+    meter: dependencies.exporter.meter,
+  };
+  const { statistics } = dependencies.compute;
+  const meter = dependencies.exporter.meter;
+  const retentionDays = new Map(config.pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
+  const asking = { ...dependencies, statistics, meter, retentionDays, newRunId, resume, holder: replica };
+  const summing = { ...dependencies, measurementRetentionDays: config.storage.measurement_retention_days };
+  return {
+    sets,
+    runs,
+    baselines,
+    statistics,
+    deployments,
+    rotations,
+    batches,
+    limits,
+    queue,
+    escalate: { runs, ticks, clock, logger, newRunId, resume },
+    rotate: { sets, runs, rotations, deployments, clock, logger },
+    traffic,
+    clock,
+    logger,
+    holder: replica,
+    retentionDays,
+    recover: { runs, clock, logger, isWatched, resume },
+    measurements,
+    measurementRetentionDays: config.storage.measurement_retention_days,
+    consoleSessions: dependencies.sessions,
+    auditLog: dependencies.auditLog,
+    auditRetentionDays: config.storage.audit_retention_days,
+    measureLive: {
+      windows: dependencies.windows,
+      measurements,
+      clock,
+      logger,
+      plans: createLivePlans(config),
+      mostSamples: MAX_SAMPLES,
+    },
+    measureFeedback: { traffic, measurements, clock, feedbackSources: feedbackSources(config) },
+    checkStore: dependencies.checkStore,
+    evaluateChecks: (only?: readonly string[]) => evaluateChecks(checks, only),
+    pipelines,
+    density,
+    diagnose: dependencies,
+    indexTruth: dependencies,
+    indexPlans: dependencies.indexPlans,
+    async sumVariantDays(signal) {
+      for (const plan of dependencies.variantPlans) await sumDays(summing, plan, signal);
+    },
+    notify: (signal) => notify(notifications, signal),
+    probes,
+    askShadows: (signal) => askShadows(asking, signal),
+    followWithShadows: (run, pipeline, signal) => followWithShadows(asking, run, pipeline, signal),
+    async judge(signal) {
+      await judgeLiveTraffic(judging, dependencies.judgingPlans, signal);
+      await judgeShadows({ ...judging, holder: replica }, dependencies.judgingPlans, signal);
+    },
+    snapshots: {
+      ...probes,
+      snapshots: density.tables.snapshots,
+      compute: density.compute,
+    },
+    goldenUpkeep: {
+      sets,
+      runs,
+      measurements,
+      clock,
+      logger,
+      samples: probes.samples,
+      documents: dependencies.documents,
+    },
+    lookAt: (pipeline, runId) => queue.enqueue(diagnoseAlarmsJob.name, { pipeline }, `diagnose-${runId}`),
+    findPipeline: (name) => askedPipelines.find((pipeline) => pipeline.name === name) ?? null,
   };
 }

@@ -1,13 +1,23 @@
 /** Every configured check: how it stands, since when, why, what is likely behind it, and when it changed. */
 
+import { scaleUtc } from 'd3-scale';
+import type { ConsoleDeps } from '../app/console/console-api.ts';
 import { PipelineChoice } from '../console/components/navigation.tsx';
 import { Empty, Section } from '../console/components/section.tsx';
-import { within } from '../console/links.ts';
+import { Table } from '../console/components/table.tsx';
+import { agoOf, Instant, Sentence, VerdictBadge } from '../console/components/values.tsx';
+import { duration, minute, score } from '../console/format.ts';
+import type { Query } from '../console/http/visit.ts';
+import { address, checkHistoryPath, pipelinePath, within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
+import { minuteOf, type TimeRange } from '../console/time-range.ts';
 import { DiagnosisPanel } from '../diagnosis/pages/diagnosis.tsx';
-import { CheckHistory } from './check-history.tsx';
+import type { Incident } from '../diagnosis/rules/incident.ts';
+import type { Verdict } from '../model.ts';
+import { chosen, namesOf } from '../status/status-reads.ts';
+import { HOUR_MS } from '../time.ts';
+import type { CheckTransition } from './check-store.ts';
 import { CheckTable } from './check-table.tsx';
-import type { ChecksPageData } from './checks-data.ts';
 import type { CheckState } from './rules/check-state.ts';
 
 export function ChecksPage({ frame, data }: { readonly frame: Frame; readonly data: ChecksPageData }) {
@@ -79,4 +89,271 @@ function NoCheck({ check }: Pick<ChecksPageData, 'check'>) {
       }
     />
   );
+}
+
+function CheckHistory({ frame, data }: { readonly frame: Frame; readonly data: ChecksPageData }) {
+  const { transitions, older, pipeline, check } = data;
+  const { range } = frame;
+  const path = within(range, '/checks', { pipeline, check, before: older });
+  return (
+    <Section
+      id="history"
+      title={check === null ? 'History' : `History of ${check}`}
+      lead="Changes of verdicts in this time, newest first. The strips show how each check stood: the worse, the higher."
+    >
+      <Strips frame={frame} data={data} />
+      {transitions.length === 0 ? (
+        <p class="lead">No check changed its verdict in this time. Choose a longer one to look further back.</p>
+      ) : (
+        <Table
+          caption="Changes of verdicts, newest first"
+          columns={[
+            { title: 'When (UTC)' },
+            { title: 'Check' },
+            { title: 'Became' },
+            { title: 'For', isNumber: true },
+            { title: 'Value', isNumber: true, isMinor: true },
+          ]}
+          rows={transitions.map((one) => ({ key: one.id, cells: cellsOf(one, frame, data) }))}
+        />
+      )}
+      {older === null ? null : (
+        <p class="pager">
+          <a href={`${path}#history`}>Older changes</a>
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function cellsOf(transition: CheckTransition, { range, now }: Frame, data: ChecksPageData) {
+  const { pipeline, check, from, to, occurredAt, endedAt, value, segment, explanation } = transition;
+  const lasted = agoOf(occurredAt, endedAt ?? now);
+  const isConfigured = data.checks.some((one) => one.pipeline === pipeline && one.name === check);
+  return [
+    <a href={evidencePath(transition, data)} aria-label={`What was measured around ${minute(occurredAt)}`}>
+      <Instant at={occurredAt} />
+    </a>,
+    <>
+      <a href={checkHistoryPath(range, pipeline, check)}>{check}</a>
+      {data.pipeline === null ? <span class="of"> {pipeline}</span> : null}
+      <span class="why">
+        <Sentence>{explanation}</Sentence>
+      </span>
+    </>,
+    <>
+      <VerdictBadge verdict={to} />
+      <span class="severity">{from === null ? 'first judged' : `was ${words[from]}`}</span>
+    </>,
+    <span class="instant">
+      {duration(lasted)}
+      {endedAt === null ? <span class="severity">{isConfigured ? 'so far' : 'no longer configured'}</span> : null}
+    </span>,
+    <>
+      {value === null ? '' : score(value)}
+      {segment === null || segment === 'all' ? null : <span class="severity">{segment}</span>}
+    </>,
+  ];
+}
+
+const words = { ok: 'OK', warning: 'a warning', critical: 'critical', no_data: 'without data' } as const;
+
+/** What a check was judged by, an hour around the change. */
+function evidencePath({ pipeline, check, occurredAt }: CheckTransition, { checks }: ChecksPageData): string {
+  const known = checks.find((one) => one.pipeline === pipeline && one.name === check);
+  const around = {
+    from: minuteOf(new Date(occurredAt.getTime() - HOUR_MS)),
+    until: minuteOf(new Date(occurredAt.getTime() + HOUR_MS)),
+  };
+  if (known?.kind === 'density_drift') return address(pipelinePath(pipeline, 'density'), around);
+  if (known !== undefined && known.goldenSet !== null)
+    return address(pipelinePath(pipeline, 'golden'), { set: known.goldenSet, ...around });
+  return address(pipelinePath(pipeline, 'traffic'), around);
+}
+
+function Strips({ frame: { range, now }, data }: { readonly frame: Frame; readonly data: ChecksPageData }) {
+  const { checks, transitions, pipeline, isWhole } = data;
+  // From some of the changes no strip can be told.
+  if (!isWhole) return null;
+  const { from } = range;
+  const until = range.until > now ? now : range.until;
+  const strips = checks.flatMap((state) => {
+    const { pipeline: own, name } = state;
+    const changes = transitions.filter((one) => one.pipeline === own && one.check === name);
+    const intervals = verdictIntervals(changes, state, from, until);
+    return intervals.length === 0 ? [] : [{ label: pipeline === null ? `${own}: ${name}` : name, intervals }];
+  });
+  if (strips.length === 0) return null;
+  return (
+    <ul class="strips">
+      {strips.map(({ label, intervals }) => (
+        <li key={label}>
+          <span class="of">{label}</span>
+          <VerdictStrip name={label} intervals={intervals} from={from} until={until} />
+        </li>
+      ))}
+      <li aria-hidden="true">
+        <span />
+        <span class="strip-ends of">
+          <span>{minute(from)}</span>
+          <span>{minute(until)}</span>
+        </span>
+      </li>
+    </ul>
+  );
+}
+
+const WIDTH = 640;
+const HEIGHT = 18;
+/** Of a interval that is too short to be seen otherwise. */
+const MIN_WIDTH = 2;
+
+const heights: Record<Verdict, number> = { ok: 5, warning: 11, critical: HEIGHT, no_data: 8 };
+
+const verdictNames: Record<Verdict, string> = {
+  ok: 'OK',
+  warning: 'warning',
+  critical: 'critical',
+  no_data: 'no data',
+};
+
+interface VerdictStripProps {
+  readonly name: string;
+  readonly intervals: readonly VerdictInterval[];
+  readonly from: Date;
+  readonly until: Date;
+}
+
+function VerdictStrip({ name, intervals, from, until }: VerdictStripProps) {
+  const scale = scaleUtc([from, until], [0, WIDTH]);
+  const x = (at: Date): number => Math.round(scale(at) * 10) / 10;
+  return (
+    <svg
+      class="strip"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={describe(name, intervals)}
+    >
+      {intervals.map(({ verdict, from: start, until: end }) => (
+        <rect
+          key={start.getTime()}
+          class={verdict}
+          x={x(start)}
+          y={HEIGHT - heights[verdict]}
+          width={Math.max(MIN_WIDTH, x(end) - x(start))}
+          height={heights[verdict]}
+        >
+          <title>{`${verdictNames[verdict]} from ${minute(start)} to ${minute(end)}`}</title>
+        </rect>
+      ))}
+    </svg>
+  );
+}
+
+function describe(name: string, intervals: readonly VerdictInterval[]): string {
+  const total = (verdict: Verdict): number =>
+    intervals
+      .filter((interval) => interval.verdict === verdict)
+      .reduce((sum, { from, until }) => sum + until.getTime() - from.getTime(), 0);
+  const parts = (['critical', 'warning', 'no_data', 'ok'] as const).flatMap((verdict) =>
+    total(verdict) === 0 ? [] : [`${verdictNames[verdict]} for ${duration(total(verdict) / 1000)}`],
+  );
+  return `${name}: ${parts.length === 0 ? 'not judged' : parts.join(', ')}`;
+}
+
+export interface VerdictInterval {
+  readonly verdict: Verdict;
+  readonly from: Date;
+  readonly until: Date;
+}
+
+/**
+ * The intervals of one check from `from` to `until`, oldest first. What came before the first change is told by what it
+ * changed from; a check that never changed within that time stood then as it does now. Before it was first judged
+ * there is no interval.
+ *
+ * @param transitions of the check within that time, in any order
+ * @param now how it stands
+ */
+export function verdictIntervals(
+  transitions: readonly Pick<CheckTransition, 'from' | 'to' | 'occurredAt' | 'endedAt'>[],
+  now: Pick<CheckState, 'verdict' | 'since'>,
+  from: Date,
+  until: Date,
+): VerdictInterval[] {
+  const ordered = transitions.toSorted((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime());
+  const [first] = ordered;
+  if (first === undefined) {
+    if (now.since === null || now.since >= until) return [];
+    return [{ verdict: now.verdict, from: later(from, now.since), until }];
+  }
+  const before = first.from === null ? [] : [{ verdict: first.from, from, until: first.occurredAt }];
+  const after = ordered.map(({ to, occurredAt, endedAt }) => ({
+    verdict: to,
+    from: occurredAt,
+    until: endedAt === null || endedAt > until ? until : endedAt,
+  }));
+  return [...before, ...after];
+}
+
+function later(a: Date, b: Date): Date {
+  return a > b ? a : b;
+}
+
+export interface ChecksPageData {
+  /** Of the chosen pipeline and check. */
+  readonly checks: readonly CheckState[];
+  /** Those that are open. */
+  readonly incidents: readonly Incident[];
+  /** Changes within the range, newest first. */
+  readonly transitions: readonly CheckTransition[];
+  /** Id behind which older ones are; null when there are none. */
+  readonly older: string | null;
+  /** Whether these are all changes within the range. */
+  readonly isWhole: boolean;
+  readonly pipelines: readonly string[];
+  /** Null: all of them. */
+  readonly pipeline: string | null;
+  /** Null: all of them. */
+  readonly check: string | null;
+}
+
+const MAX_TRANSITIONS = 100;
+
+/** @throws RecalldError pipeline_unknown */
+export async function readChecksPage(
+  deps: ConsoleDeps,
+  query: Query,
+  { from, until }: TimeRange,
+): Promise<ChecksPageData> {
+  const pipeline = chosen(deps, query);
+  const check = query['check'] === undefined || query['check'] === '' ? null : query['check'];
+  const before = /^\d{1,18}$/.test(query['before'] ?? '') ? query['before'] : undefined;
+  const [checks, incidents, found] = await Promise.all([
+    deps.readCheckStates(),
+    deps.incidents.open(),
+    deps.checkStore.transitions({
+      since: from,
+      until,
+      limit: MAX_TRANSITIONS + 1,
+      ...(pipeline === null ? {} : { pipeline }),
+      ...(check === null ? {} : { check }),
+      ...(before === undefined ? {} : { before }),
+    }),
+  ]);
+  const transitions = found.slice(0, MAX_TRANSITIONS);
+  const hasMore = found.length > transitions.length;
+  return {
+    pipeline,
+    check,
+    pipelines: namesOf(deps),
+    checks: checks.filter(
+      (one) => (pipeline === null || one.pipeline === pipeline) && (check === null || one.name === check),
+    ),
+    incidents,
+    transitions,
+    older: hasMore ? (transitions.at(-1)?.id ?? null) : null,
+    isWhole: before === undefined && !hasMore,
+  };
 }

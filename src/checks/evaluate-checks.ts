@@ -31,9 +31,8 @@ import {
   type StoredStanding,
   type WatchedChecks,
 } from './check-store.ts';
-import { type Look, rememberBreach } from './rules/breach.ts';
 import { type CheckShifts, type MeasuredValue, NO_VALUE } from './rules/check-result.ts';
-import { type CheckStanding, nextStanding } from './rules/check-state.ts';
+import { type CheckStanding, type Look, nextStanding, rememberBreach } from './rules/check-state.ts';
 import { judgeThreshold, type Reading, type ThresholdCheck } from './rules/threshold.ts';
 
 export interface CheckJobDeps extends MeasureRetrieversDeps {

@@ -8,8 +8,8 @@ import { commandSettings, withCommandStore } from '../app/commands/command-store
 import { RecalldError } from '../errors.ts';
 import { sourceLines } from '../files/source-lines.ts';
 import { writeText } from '../files/text-file.ts';
-import { importNamedSet } from '../golden/commands/import-export.ts';
 import { runGoldenSetNow } from '../golden/commands/run.ts';
+import { importNamedSet } from '../golden/commands/sets.ts';
 import type { GoldenFormat } from '../golden/rules/golden-set.ts';
 import { pinRun } from '../golden/runs/pin-baseline.ts';
 import { type FoundRequest, findRequest } from '../retrievers/find-request.ts';

@@ -1,6 +1,6 @@
 /** When something runs: cron expressions and time zones that every part of recalld reads in the same way. */
 import { z } from 'zod';
-import { readCronExpression } from '../schedule/cron-expression.ts';
+import { readCronExpression } from '../schedule/occurrences.ts';
 
 export const cronSchema = z.string().superRefine((expression, context) => {
   const problem = cronProblem(expression);

@@ -2,8 +2,7 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { frame, onePipeline, segmentOf } from '../dashboards/frame.ts';
-import { type GaugeGraph, gaugeGraphs } from '../dashboards/gauge-panels.ts';
-import { graph, metricTable } from '../dashboards/panels.ts';
+import { type GaugeGraph, gaugeGraphs, graph, metricTable } from '../dashboards/panels.ts';
 import { maxBy, orNone, rateBy } from '../dashboards/promql.ts';
 import type { DashboardSettings } from '../dashboards/settings.ts';
 import { deploymentsTable } from '../golden/panels/drill-down.ts';

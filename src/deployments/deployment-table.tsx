@@ -1,13 +1,10 @@
 /** Changes of what a pipeline is made of, with what people noted about them. */
-
 import { Table } from '../console/components/table.tsx';
 import { Badge, Instant } from '../console/components/values.tsx';
 import { pipelinePath, within } from '../console/links.ts';
 import type { TimeRange } from '../console/time-range.ts';
-import type { Annotation } from './annotations.ts';
-import { NoteForm, Notes } from './notes.tsx';
-import { changeInWords } from './rules/change-words.ts';
-import type { Deployment } from './rules/deployment.ts';
+import type { Annotation, AnnotationSubject } from './deployments.ts';
+import { changeInWords, type Deployment } from './rules/deployment.ts';
 
 interface DeploymentTableProps {
   readonly caption: string;
@@ -72,4 +69,50 @@ export function DeploymentTable(props: DeploymentTableProps) {
 /** What a deployment is called beside a line in a chart. */
 export function deploymentMark({ kind, version, occurredAt, note }: Deployment) {
   return { at: occurredAt, text: `${kind} ${version}${note === null ? '' : ` (${note})`}` };
+}
+
+export const MAX_NOTE = 1000;
+
+export function Notes({ notes }: { readonly notes: readonly Annotation[] }) {
+  if (notes.length === 0) return null;
+  return (
+    <ul class="notes">
+      {notes.map(({ id, text, author, createdAt }) => (
+        <li key={id}>
+          {text}{' '}
+          <span class="of">
+            {author ?? 'without a key'}, <Instant at={createdAt} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface NoteFormProps {
+  readonly subject: AnnotationSubject;
+  readonly id: string;
+  /** What is noted about, for the name of the field. */
+  readonly name: string;
+  readonly formToken: string;
+  readonly back: string;
+}
+
+export function NoteForm({ subject, id, name, formToken, back }: NoteFormProps) {
+  return (
+    <details class="act">
+      <summary aria-label={`Add a note on ${name}`}>Add a note</summary>
+      <form method="post" action="/actions/annotate">
+        <input type="hidden" name="form_token" value={formToken} />
+        <input type="hidden" name="back" value={back} />
+        <input type="hidden" name="subject" value={subject} />
+        <input type="hidden" name="id" value={id} />
+        <label>
+          Note on {name}
+          <input type="text" name="text" maxLength={MAX_NOTE} required autocomplete="off" />
+        </label>
+        <button type="submit">Save note</button>
+      </form>
+    </details>
+  );
 }

@@ -5,8 +5,7 @@ import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount, parseTime } from '../cli/configured-command.ts';
 import { formatTable, printJson, printLine } from '../cli/output.ts';
 import { deploymentJson } from './routes.ts';
-import { changeInWords } from './rules/change-words.ts';
-import { type Deployment, type DeploymentKind, deploymentKinds } from './rules/deployment.ts';
+import { changeInWords, type Deployment, type DeploymentKind, deploymentKinds } from './rules/deployment.ts';
 
 interface AddOptions extends ConfiguredOptions {
   readonly pipeline: string;

@@ -4,8 +4,8 @@ import { PipelineChoice } from '../console/components/navigation.tsx';
 import { Empty, Section } from '../console/components/section.tsx';
 import { within } from '../console/links.ts';
 import { type Frame, Page } from '../console/page.tsx';
-import type { Annotation } from './annotations.ts';
 import { DeploymentTable } from './deployment-table.tsx';
+import type { Annotation } from './deployments.ts';
 import type { Deployment } from './rules/deployment.ts';
 
 export interface DeploymentsPageData {

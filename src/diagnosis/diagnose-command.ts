@@ -5,7 +5,7 @@ import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { type ConfiguredOptions, withConfig } from '../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { printJson, printLine, styled } from '../cli/output.ts';
-import { type PipelineDiagnosis, readDiagnoses } from './read-diagnoses.ts';
+import { type PipelineDiagnosis, readDiagnoses } from './diagnose-pipeline.ts';
 import type { FindingsJson } from './routes.ts';
 import { probabilityText } from './rules/cause.ts';
 

@@ -16,7 +16,6 @@ import type { Measurements } from '../measures/measurements.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { DAY_MS } from '../time.ts';
 import { type AlarmFacts, alarmsOf, unjudged } from './alarms.ts';
-import { type BadWindow, firstBadMeasurement } from './first-bad.ts';
 import type { Incidents, LookStored } from './incidents.ts';
 import {
   type Interval,
@@ -30,12 +29,18 @@ import {
   observeStore,
   observeTopics,
 } from './observe.ts';
-import { alarmedBy } from './rules/alarmed.ts';
-import { diagnose, type Findings } from './rules/diagnose.ts';
-import type { Alarm, Diagnosis, Incident } from './rules/incident.ts';
+import { type FindingsJson, findingsJson, type IncidentJson, incidentJson } from './routes.ts';
+import { alarmedBy, diagnose, type Findings } from './rules/diagnose.ts';
+import { type Alarm, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
-import { topicIdsIn, withTopicNames } from './rules/topic-names.ts';
-import { latestEnded, observeRun, type RunsAround, runsAround } from './runs-around.ts';
+import {
+  type BadWindow,
+  firstBadMeasurement,
+  latestEnded,
+  observeRun,
+  type RunsAround,
+  runsAround,
+} from './runs-around.ts';
 
 export interface DiagnoseDeps extends StoredRuns {
   readonly baselines: Pick<GoldenBaselines, 'pinned'>;
@@ -275,4 +280,27 @@ function earliest(times: readonly [Date, ...(Date | null)[]]): Date {
 /** A change that came after the first bad measurement did not bring it about; one that a probe saw may be older than it says. */
 function isBefore({ source, occurredAt }: Deployment, onset: Date): boolean {
   return source === 'detected' || occurredAt <= onset;
+}
+
+export interface PipelineDiagnosis {
+  readonly pipeline: string;
+  /** The latest incident that the daemon kept, as it was; null when it found nothing in alarm ever. */
+  readonly latest: IncidentJson | null;
+  /** What is likely now, by what is stored; null when nothing is in alarm. */
+  readonly now: FindingsJson | null;
+}
+
+/** @param only name of one pipeline; null for all of the config */
+export async function readDiagnoses(deps: DiagnoseDeps, only: string | null): Promise<readonly PipelineDiagnosis[]> {
+  const answers: PipelineDiagnosis[] = [];
+  for (const pipeline of deps.pipelines.filter(({ name }) => only === null || name === only)) {
+    const [latest] = await deps.incidents.list({ pipeline: pipeline.name, limit: 1 });
+    const found = await diagnoseNow(deps, pipeline);
+    answers.push({
+      pipeline: pipeline.name,
+      latest: latest === undefined ? null : incidentJson(latest),
+      now: found === null ? null : findingsJson(found),
+    });
+  }
+  return answers;
 }

@@ -11,9 +11,10 @@ import {
   type Incident,
   isFinal,
   isSaid,
+  topicIdsIn,
   trendOf,
+  withTopicNames,
 } from './rules/incident.ts';
-import { topicIdsIn, withTopicNames } from './rules/topic-names.ts';
 
 /** `outdated`: a later look was stored already. */
 export type LookStored = 'opened' | 'said' | 'unchanged' | 'outdated';

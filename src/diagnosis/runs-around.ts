@@ -1,13 +1,21 @@
 /** The golden runs that a diagnosis looks at: the one that shows what is wrong, the last good one, and those around both. */
+
+import type { CheckStore } from '../checks/check-store.ts';
+import { isBreach } from '../checks/rules/check-result.ts';
 import { isRegression, type RegressionCheck } from '../checks/rules/regression.ts';
+import { thresholdCheckName } from '../checks/rules/threshold.ts';
+import type { StoredDensityState } from '../density/watch-table.ts';
 import { ERRORS_SHARE, failedShare, type GoldenRun } from '../golden/rules/run.ts';
 import type { RunMetricKey } from '../golden/rules/score-run.ts';
 import { readComparedSide, readForbiddenResults, type StoredRuns } from '../golden/runs/stored-runs.ts';
 import type { GoldenBaselines } from '../golden/sql/golden-baselines.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { Measurements } from '../measures/measurements.ts';
+import { judgedMeasure } from '../measures/rules/measure-table.ts';
+import type { Measurement } from '../measures/rules/measurement.ts';
 import { ALL_SEGMENT } from '../model.ts';
-import type { BadWindow } from './first-bad.ts';
+import { DAY_MS } from '../time.ts';
 import type { Alarm } from './rules/incident.ts';
 import type { ObservedRun } from './rules/observations.ts';
 import { observedRun, type RunsSeen } from './rules/observed-run.ts';
@@ -168,4 +176,67 @@ export async function observeRun(
 async function readStages({ runs }: Pick<StoredRuns, 'runs'>, before: GoldenRun, now: GoldenRun) {
   if (before.stages === null || now.stages === null) return null;
   return { before: await runs.stages(before.id), now: await runs.stages(now.id) };
+}
+
+interface FirstBadDeps {
+  readonly measurements: Pick<Measurements, 'series'>;
+  readonly checkStore: Pick<CheckStore, 'standings'>;
+}
+
+/** Longer ago nobody looks. */
+const MAX_BACK_MS = 7 * DAY_MS;
+
+/** The time that a bad measurement is of. */
+export interface BadWindow {
+  readonly from: Date;
+  readonly until: Date;
+}
+
+/**
+ * The first of the bad measurements in a row that a threshold in alarm, or the watch over density, came of; of several
+ * alarms the earliest. Null without such an alarm: golden runs are looked at one by one.
+ */
+export async function firstBadMeasurement(
+  { measurements, checkStore }: FirstBadDeps,
+  { name: pipeline, thresholds }: WatchedPipeline,
+  density: StoredDensityState | null,
+  now: Date,
+): Promise<BadWindow | null> {
+  const standings = (await checkStore.standings()).filter((one) => one.pipeline === pipeline && isBreach(one.verdict));
+  const windows = await Promise.all(
+    thresholds.map(async (check): Promise<BadWindow | null> => {
+      const standing = standings.find(({ name }) => name === thresholdCheckName(check));
+      if (standing === undefined) return null;
+      const { measure } = check;
+      const from = new Date(now.getTime() - MAX_BACK_MS);
+      const segment = standing.segment ?? ALL_SEGMENT;
+      const values = await measurements.series({ pipeline, measure, segment }, from, new Date(now.getTime() + 1));
+      const isWorse = judgedMeasure(measure).worse === 'above';
+      return firstOfBad(values, ({ value }) => (isWorse ? value > standing.threshold : value < standing.threshold));
+    }),
+  );
+  const known = [...windows, densityOpened(density)].filter((window) => window !== null);
+  return known.toSorted((a, b) => a.from.getTime() - b.from.getTime())[0] ?? null;
+}
+
+/**
+ * Windows of live queries overlap: one that is bad begins long before what made it bad, which came after the last good one.
+ *
+ * @param values oldest first
+ */
+function firstOfBad(values: readonly Measurement[], isBad: (value: Measurement) => boolean): BadWindow | null {
+  const lastGood = values.findLastIndex((value) => !isBad(value));
+  const first = values[lastGood + 1];
+  if (first === undefined) return null;
+  const goodUntil = values[lastGood]?.windowEnd ?? first.windowStart;
+  return { from: goodUntil > first.windowStart ? goodUntil : first.windowStart, until: first.windowEnd };
+}
+
+function densityOpened(stored: StoredDensityState | null): BadWindow | null {
+  if (stored?.state.phase.kind !== 'watching') return null;
+  const { page, ticket } = stored.state.phase.alarms;
+  const opened = [page, ticket].flatMap((alarm) => alarm?.incident?.openedMs ?? []);
+  if (opened.length === 0) return null;
+  const at = new Date(Math.min(...opened));
+  return { from: at, until: at };
 }

@@ -1,6 +1,5 @@
 /** Config -> embedders. A new kind is one line here. */
-import { createJsonApi, type JsonAnswer, type JsonApi } from '../outbound/json-api.ts';
-import { at } from '../outbound/json-value.ts';
+import { at, createJsonApi, type JsonAnswer, type JsonApi } from '../outbound/json-api.ts';
 import { bearer, createServiceSettings } from '../outbound/service-settings.ts';
 import type { EmbedderConfig } from './config.ts';
 import type { Embedder, EmbedderAnswer } from './embedder.ts';

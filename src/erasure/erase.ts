@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
 import { keyHolder, recordActs } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
-import { eraseGoldenQueries } from '../golden/sql/golden-origins.ts';
+import { eraseGoldenQueries } from '../golden/sql/golden-sets.ts';
 import { parseRequest } from '../http/fields.ts';
 import { erasedQueryParams } from '../live/ingest-schema.ts';
 import { type ErasureReport, type ErasureSubject, eraseLive } from '../live/sql/erase-live.ts';

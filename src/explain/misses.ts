@@ -1,11 +1,11 @@
 /** The relevant documents that a golden run did not bring, each with why. */
-
 import type { Config } from '../app/config/schema.ts';
 import { RecalldError } from '../errors.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
 import { findRun, readComparedSide, type StoredRuns } from '../golden/runs/stored-runs.ts';
+import type { GoldenDocuments } from '../golden/sql/golden-documents.ts';
 import { findPipeline, type WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { firstWords } from './document-words.ts';
+import type { VectorStore } from '../stores/vector-store.ts';
 import {
   type AskedQuestion,
   type ExplainedPipeline,
@@ -139,4 +139,41 @@ export async function explainDocument(
 function wordsIn(ranking: Ranking): ReadonlyMap<string, string> {
   const documents = ranking.kind === 'ranking' ? ranking.documents : [];
   return new Map(documents.flatMap(({ id, text }) => (text === null ? [] : [[id, firstWords(text)] as const])));
+}
+
+const LONGEST = 140;
+/** More are not shown on a page. */
+const MAX_DOCUMENTS = 60;
+
+/**
+ * By id, of documents that the store has, or that were judged and read from it before. Of a document with several
+ * chunks the words of the first that the store gives. Never throws for a store that does not answer.
+ */
+export async function wordsOfDocuments(
+  { documents }: { readonly documents: Pick<GoldenDocuments, 'seen'> },
+  { name, store }: { readonly name: string; readonly store: VectorStore | null },
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const wanted = [...new Set(ids)].slice(0, MAX_DOCUMENTS);
+  const words = new Map<string, string>();
+  for (const [id, { content }] of await documents.seen(name, wanted)) words.set(id, firstWords(content));
+  const left = wanted.filter((id) => !words.has(id));
+  if (store === null || left.length === 0) return words;
+  const found = await store.chunks(left, signal).catch((error: unknown) => {
+    if (signal.aborted) return null;
+    throw error;
+  });
+  for (const { id, content } of found?.kind === 'ok' ? found.value : [])
+    if (content !== null && content.trim() !== '' && !words.has(id)) words.set(id, firstWords(content));
+  return words;
+}
+
+/** Up to the end of a word. */
+function firstWords(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  if (line.length <= LONGEST) return line;
+  const cut = line.slice(0, LONGEST);
+  const end = cut.lastIndexOf(' ');
+  return `${cut.slice(0, end > LONGEST / 2 ? end : LONGEST)}…`;
 }

@@ -13,8 +13,7 @@ import {
 import { type GaugeSample, type GaugesAt, sample } from '../metrics/meter.ts';
 import type { MetricSummary } from '../stats/descriptive.ts';
 import type { GoldenSetVersion } from './rules/golden-set.ts';
-import { runDeadlineMs } from './rules/run.ts';
-import type { RunStages } from './rules/run-stages.ts';
+import { type RunStages, runDeadlineMs } from './rules/run.ts';
 import { goldenSetOf } from './rules/segments.ts';
 import {
   CANDIDATES,

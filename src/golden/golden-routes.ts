@@ -2,11 +2,13 @@
 import type { FastifyInstance } from 'fastify';
 import { keyHolder } from '../access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../access/authentication.ts';
+import type { Dependencies } from '../app/dependencies.ts';
 import { worstVerdict } from '../checks/rules/check-result.ts';
 import { RecalldError } from '../errors.ts';
 import { parseRequest } from '../http/fields.ts';
 import { sliceAt, toPage } from '../http/paging.ts';
 import { parseMetricKey } from '../ir/metric-key.ts';
+import { runGoldenSetJob } from './golden-jobs.ts';
 import {
   baselineParams,
   changedQueryJson,
@@ -29,13 +31,18 @@ import {
 import type { GoldenSetVersion } from './rules/golden-set.ts';
 import type { GoldenRun } from './rules/run.ts';
 import type { RunSummaryJson } from './run-summary-schema.ts';
+import { cancelGoldenRun } from './runs/end-golden-run.ts';
+import { pinRun, unpin } from './runs/pin-baseline.ts';
 import { type RunQuery, readRunQueries } from './runs/run-queries.ts';
+import { summarizeRun, summarizeRunSoFar } from './runs/run-summary.ts';
 import { comparedJson, metricsJson } from './runs/score-json.ts';
-import type { RunsCompared } from './runs/stored-runs.ts';
-import type { ImportReport } from './sets/import-golden-set.ts';
+import { newRunId, startGoldenRun } from './runs/start-golden-run.ts';
+import { compareRunsById, findCompleted, type RunsCompared } from './runs/stored-runs.ts';
+import { type ImportReport, importGoldenQueries } from './sets/import-golden-set.ts';
 import type { GoldenBaseline } from './sql/golden-baselines.ts';
 import type { GoldenRuns } from './sql/golden-runs.ts';
 import type { GoldenSets } from './sql/golden-sets.ts';
+import { findPipeline, scheduleOf } from './watched-pipeline.ts';
 
 export interface GoldenRunsDeps {
   readonly authentication: AuthenticationSettings;
@@ -256,4 +263,79 @@ function unknownSet(name: string, version: number | undefined, versions: readonl
       ? `There is no golden set "${name}"; GET /v1/golden-sets lists those that exist.`
       : `The golden set "${name}" has no version ${version}; its latest is ${versions[0].version}.`;
   return new RecalldError('golden_set_unknown', sentence);
+}
+
+/** Of work that goes on although its caller has gone. */
+const never = new AbortController().signal;
+
+type GoldenApi = Omit<GoldenSetsDeps & GoldenRunsDeps & BaselinesDeps, 'authentication'>;
+
+export function createGoldenApi(dependencies: Dependencies): GoldenApi {
+  const { sets, runs, baselines, clock } = dependencies;
+  const { statistics } = dependencies.compute;
+  const store = { sets, runs, baselines, statistics };
+  const summarizeSoFar = oneAtATime((run: GoldenRun) => summarizeRunSoFar(store, run, never));
+  return {
+    sets,
+    runs,
+    importQueries: (name, values) => importGoldenQueries(sets, name, values, clock.now()),
+    summarizeRun: (run) => (run.status === 'running' ? summarizeSoFar(run) : summarizeRun(runs, run)),
+    compareRuns: oneAtATime((baseline: string, candidate: string, by: string | null) =>
+      compareRunsById(store, baseline, candidate, by, 'as_stored', never),
+    ),
+    startRun: (pipeline, goldenSet) => startRun(dependencies, pipeline, goldenSet),
+    cancelRun: (id) => cancelGoldenRun({ runs, clock }, id),
+    pinBaseline: async (runId, note, by) => {
+      const run = await findCompleted(store, runId);
+      return (await pinRun(store, run, note, null, by, clock.now(), never)).baseline;
+    },
+    unpinBaseline: (pipeline, goldenSet, by) => unpin(store, pipeline, goldenSet, by, clock.now()),
+  };
+}
+
+/**
+ * Stores a run of the latest version of a set and hands it to the workers.
+ *
+ * @throws RecalldError pipeline_unknown, golden_set_unknown
+ */
+export async function startRun(
+  {
+    sets,
+    runs,
+    rotations,
+    queue,
+    clock,
+    logger,
+    pipelines,
+  }: Pick<Dependencies, 'sets' | 'runs' | 'rotations' | 'queue' | 'clock' | 'logger' | 'pipelines'>,
+  name: string,
+  goldenSet: string,
+): Promise<GoldenRun> {
+  const pipeline = findPipeline(pipelines, name);
+  const schedule = scheduleOf(pipeline, goldenSet);
+  const runId = await startGoldenRun({ sets, runs, rotations, clock, newRunId }, pipeline, schedule);
+  const run = await runs.find(runId);
+  if (run === null) throw new Error('a run by hand is gone from the database');
+  try {
+    await queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
+  } catch (error) {
+    // The run is stored, and the job that looks for runs that nobody holds takes it when the queue is back.
+    logger.warn('a golden run waits for the queue', { run_id: run.id, reason: String(error) });
+  }
+  return run;
+}
+
+/** A comparison computes for some tenths of a second; many at once would leave golden runs no room in the queue. */
+function oneAtATime<Args extends readonly unknown[], Result>(
+  work: (...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (...args) => {
+    const next = last.then(
+      () => work(...args),
+      () => work(...args),
+    );
+    last = next;
+    return next;
+  };
 }

@@ -15,10 +15,8 @@ import {
 } from './rules/compare-golden-runs.ts';
 import type { MetricComparison } from './rules/compare-metric.ts';
 import { compareRuns, type RunsToCompare } from './rules/compare-runs.ts';
-import { averagePairs, type ScoredPair } from './rules/paired-runs.ts';
-import { measureReruns, type Reruns } from './rules/rerun-noise.ts';
-import type { QueryAnswer, RunSettings } from './rules/run.ts';
-import type { RunStages } from './rules/run-stages.ts';
+import type { QueryAnswer, RunSettings, RunStages } from './rules/run.ts';
+import { averagePairs, measureReruns, type Reruns, type ScoredPair } from './rules/run-noise.ts';
 import {
   type QueryScores,
   type RunMetricKey,

@@ -5,9 +5,9 @@ import { RecalldError } from '../errors.ts';
 import type { ProbedPipeline } from '../probes/probes.ts';
 import type { Retriever } from '../retrievers/retriever.ts';
 import type { Cron } from '../schedule/occurrences.ts';
-import { defaultNoAnswer } from './rules/no-answer.ts';
 import { defaultCutoffs, type RunSettings } from './rules/run.ts';
 import type { QuietHours } from './rules/schedule.ts';
+import { defaultNoAnswer } from './rules/unwanted-answers.ts';
 
 export interface WatchedPipeline extends ProbedPipeline {
   readonly retriever: Retriever;

@@ -2,8 +2,8 @@
 import type { Clock } from '../clock.ts';
 import type { Deployments } from '../deployments/deployments.ts';
 import type { Deployment } from '../deployments/rules/deployment.ts';
-import type { ForbiddenResult } from '../golden/rules/forbidden.ts';
 import type { GoldenRun } from '../golden/rules/run.ts';
+import type { ForbiddenResult } from '../golden/rules/unwanted-answers.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import type { LatestMeasurement, Measurements } from '../measures/measurements.ts';
 import type { VectorStore } from '../stores/vector-store.ts';

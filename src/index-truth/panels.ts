@@ -1,8 +1,7 @@
 /** Panels of what a store holds against what it should hold, on the dashboard of density. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { type GaugeGraph, gaugeGraphs } from '../dashboards/gauge-panels.ts';
-import { graph } from '../dashboards/panels.ts';
+import { type GaugeGraph, gaugeGraphs, graph } from '../dashboards/panels.ts';
 import { maxBy } from '../dashboards/promql.ts';
 
 const share = { unit: 'percentunit', min: 0, width: 6 } as const;

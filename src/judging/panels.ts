@@ -1,8 +1,7 @@
 /** Panels of judged live relevance, on the dashboard of live traffic. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { type GaugeGraph, gaugeGraphs } from '../dashboards/gauge-panels.ts';
-import { graph, metricTable } from '../dashboards/panels.ts';
+import { type GaugeGraph, gaugeGraphs, graph, metricTable } from '../dashboards/panels.ts';
 import { increaseBy, maxBy } from '../dashboards/promql.ts';
 import { metricCatalogue } from '../metrics/catalogue.ts';
 

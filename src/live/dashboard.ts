@@ -2,8 +2,7 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { frame, onePipeline, segmentOf } from '../dashboards/frame.ts';
-import { type GaugeGraph, gaugeGraphs } from '../dashboards/gauge-panels.ts';
-import { graph, heatmap } from '../dashboards/panels.ts';
+import { type GaugeGraph, gaugeGraphs, graph, heatmap } from '../dashboards/panels.ts';
 import { bucketsOf, increaseBy, maxBy, orNone, quantileBy, rateBy } from '../dashboards/promql.ts';
 import type { DashboardSettings } from '../dashboards/settings.ts';
 import { deploymentsTable, measurementsTable } from '../golden/panels/drill-down.ts';

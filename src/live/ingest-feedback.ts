@@ -4,8 +4,13 @@ import type { Meter } from '../metrics/meter.ts';
 import type { PersonalData } from '../privacy/personal-data.ts';
 import type { Rejection } from '../rejection.ts';
 import type { Judged } from './recent-queries.ts';
-import { feedbackId, mayRepeat } from './rules/feedback/feedback-id.ts';
-import { type SentimentMapping, type SentimentReading, sentimentOf } from './rules/feedback/sentiment.ts';
+import {
+  feedbackId,
+  mayRepeat,
+  type SentimentMapping,
+  type SentimentReading,
+  sentimentOf,
+} from './rules/feedback/sentiment.ts';
 import { type CapCandidate, capDays, type FeedbackCaps, withinCaps } from './rules/feedback/user-cap.ts';
 import { checkOccurredAt, type Feedback } from './rules/live-query.ts';
 import type { TracedFeedback } from './rules/otel/feedback.ts';

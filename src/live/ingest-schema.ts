@@ -19,8 +19,14 @@ import type { Rejection, RejectionCode } from '../rejection.ts';
 import { contentId } from '../text/content-id.ts';
 import { contextSize } from '../text/context-size.ts';
 import { DAY_MS } from '../time.ts';
-import { type Feedback, feedbackKinds, type LiveQuery } from './rules/live-query.ts';
-import { type LiveStage, liveStage, MAX_STAGES } from './rules/live-stage.ts';
+import {
+  type Feedback,
+  feedbackKinds,
+  type LiveQuery,
+  type LiveStage,
+  liveStage,
+  MAX_STAGES,
+} from './rules/live-query.ts';
 
 export const feedbackSchema = z.strictObject({
   id: identifier.optional().describe('Idempotency key; left out, it is derived from what the feedback says.'),

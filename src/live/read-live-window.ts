@@ -14,7 +14,7 @@ import {
   storeReference,
 } from './rules/feedback/reference-ctr.ts';
 import type { SampledQuery } from './rules/live-measures.ts';
-import { calibrationOf } from './rules/sampling/calibration.ts';
+import { calibrationOf } from './rules/sampling/estimate.ts';
 import type { LiveWindow, LiveWindows, WindowQuery } from './sql/live-windows.ts';
 
 /** The measure that it is stored as: its value is the raw CTR of the baseline. */

@@ -3,8 +3,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { topicJson } from '../density/http-contract.ts';
 import type { TopicsTable } from '../density/topics-table.ts';
-import type { DiagnoseDeps } from '../diagnosis/diagnose-pipeline.ts';
-import { readDiagnoses } from '../diagnosis/read-diagnoses.ts';
+import { type DiagnoseDeps, readDiagnoses } from '../diagnosis/diagnose-pipeline.ts';
 import { RecalldError } from '../errors.ts';
 import { type AnswerRequestDeps, answerRequest, explainAnswerJson } from '../explain/explain-answer.ts';
 import { queryAnswerJson } from '../golden/golden-run-schema.ts';
@@ -13,7 +12,7 @@ import { findRun } from '../golden/runs/stored-runs.ts';
 import type { GoldenRuns } from '../golden/sql/golden-runs.ts';
 import { findPipeline } from '../golden/watched-pipeline.ts';
 import type { Logger } from '../logger.ts';
-import { type ReadOverviewDeps, readOverview } from '../status/overview.ts';
+import { type ReadOverviewDeps, readOverview } from '../status/read-status.ts';
 
 export type McpDeps = ReadOverviewDeps &
   DiagnoseDeps &

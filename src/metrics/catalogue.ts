@@ -25,7 +25,7 @@ import { shadowMetrics } from '../shadow/metrics.ts';
 import { shadowVerdicts } from '../shadow/rules/looks.ts';
 import { variantMetrics } from '../variants/metrics.ts';
 import { splitVerdicts, variantVerdicts } from '../variants/rules/compare-arms.ts';
-import { variantMeasures } from '../variants/rules/measures.ts';
+import { variantMeasures } from '../variants/rules/variant-day.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
 
 /**

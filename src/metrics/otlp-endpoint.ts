@@ -1,7 +1,6 @@
 /** Where OTLP is sent over HTTP: one address, with its headers, time-outs and proxy, for metrics and for events. */
 import { hostname } from 'node:os';
-import { createJsonApi } from '../outbound/json-api.ts';
-import { at, numberOf, textOf } from '../outbound/json-value.ts';
+import { at, createJsonApi, numberOf, textOf } from '../outbound/json-api.ts';
 import { createServiceSettings, type HttpServiceConfig } from '../outbound/service-settings.ts';
 import type { Reporter } from './otlp.ts';
 

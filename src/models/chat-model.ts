@@ -1,6 +1,5 @@
 import { RecalldError } from '../errors.ts';
-import { createJsonApi, type JsonAnswer, type JsonApi } from '../outbound/json-api.ts';
-import { at } from '../outbound/json-value.ts';
+import { at, createJsonApi, type JsonAnswer, type JsonApi } from '../outbound/json-api.ts';
 import { bearer, createServiceSettings } from '../outbound/service-settings.ts';
 import type { LlmConfig } from './config.ts';
 

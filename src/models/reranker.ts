@@ -1,5 +1,4 @@
-import { createJsonApi, type JsonApi } from '../outbound/json-api.ts';
-import { at } from '../outbound/json-value.ts';
+import { at, createJsonApi, type JsonApi } from '../outbound/json-api.ts';
 import { bearer, createServiceSettings } from '../outbound/service-settings.ts';
 import type { RerankerConfig } from '../retrievers/config.ts';
 
@@ -88,7 +87,7 @@ type ScoreReading =
  * Each result must name a candidate by `index`, none twice, and give a finite number under `scoreKey`. Codes:
  * `no_result_list`, `missing_index`, `missing_score`.
  */
-export function readScores(results: unknown, scoreKey: string, count: number): ScoreReading {
+function readScores(results: unknown, scoreKey: string, count: number): ScoreReading {
   if (!Array.isArray(results)) {
     const problem = 'answered no list of results; check retriever.reranker.url and path';
     return { kind: 'broken', code: 'no_result_list', problem };

@@ -1,7 +1,7 @@
 /** A retriever that is a program: one JSON line in for each query, one JSON line out for each answer. */
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../logger.ts';
-import { fieldsOf } from '../outbound/json-value.ts';
+import { fieldsOf } from '../outbound/json-api.ts';
 import { wait } from '../outbound/send.ts';
 import { JsonBeyondLimit, parseExactJson } from '../text/json.ts';
 import { type Program, startProgram } from './command-program.ts';

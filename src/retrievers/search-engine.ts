@@ -1,8 +1,7 @@
 /** Elasticsearch and OpenSearch asked directly: by words, by vectors, or by both. */
 import type { Embedder } from '../embedders/embedder.ts';
 import { reciprocalRankFusion } from '../ir/ranking.ts';
-import type { JsonApi } from '../outbound/json-api.ts';
-import { fieldAt, fieldsOf } from '../outbound/json-value.ts';
+import { fieldAt, fieldsOf, type JsonApi } from '../outbound/json-api.ts';
 import { readId } from './results.ts';
 import {
   type FoundDocument,

@@ -4,7 +4,7 @@ import { commandSettings, withCommandStore, withPipeline } from '../app/commands
 import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { formatTable, printJson, printLine, styled } from '../cli/output.ts';
-import { signed } from '../golden/commands/compare.ts';
+import { signedScore } from '../golden/commands/compare.ts';
 import { systemClock } from '../system-clock.ts';
 import { evidenceSentence, judgedEvidence, shadowJson, verdictSentences } from './describe-shadow.ts';
 import type { WeightedShare } from './rules/overlap.ts';
@@ -61,7 +61,7 @@ export function shadowText({
           found,
           `ndcg@${by.k}`,
           `${by.baseline.toFixed(4)} -> ${by.candidate.toFixed(4)}`,
-          `${signed(by.difference)} (${signed(by.ciLow)} to ${signed(by.ciHigh)})`,
+          `${signedScore(by.difference)} (${signedScore(by.ciLow)} to ${signedScore(by.ciHigh)})`,
           `${by.p.toFixed(4)} of ${by.alpha.toFixed(4)}`,
           `${by.n} x ${by.runs}`,
         ],
@@ -104,7 +104,7 @@ function judgedLine({ k, verdict, baseline, candidate, difference, queries, days
   const bounds =
     difference === null
       ? 'too little for bounds yet'
-      : `${signed(difference.value)}, at every look ${signed(difference.low)} to ${signed(difference.high)}`;
+      : `${signedScore(difference.value)}, at every look ${signedScore(difference.low)} to ${signedScore(difference.high)}`;
   const rest = leftOut === 0 ? '' : `, ${leftOut} left out`;
   return `${says}: ${means} (${bounds}; ${queries} queries of ${days} days${rest}).`;
 }

@@ -4,7 +4,7 @@ import { commandSettings, withWatchedStore } from '../app/commands/command-store
 import { type ConfiguredOptions, withConfig } from '../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { ageText, formatTable, printJson, printLine, sparkline, styled, verdictText } from '../cli/output.ts';
-import { type OverviewJson, readOverview } from './overview.ts';
+import { type OverviewJson, readOverview } from './read-status.ts';
 
 export function statusCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld status').action(async ({ config, json }: ConfiguredOptions) => {

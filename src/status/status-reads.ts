@@ -1,5 +1,5 @@
 /** What the pages of how pipelines stand and of deployments are made from, and what pages over several pipelines ask. */
-import type { ConsoleDeps, ConsolePipeline } from '../app/console/deps.ts';
+import type { ConsoleDeps, ConsolePipeline } from '../app/console/console-api.ts';
 import type { Query } from '../console/http/visit.ts';
 import type { TimeRange } from '../console/time-range.ts';
 import type { DeploymentsPageData } from '../deployments/deployments-page.tsx';

@@ -1,12 +1,16 @@
 /** The vector store Chroma, by version 2 of its HTTP API, which `/openapi.json` of a server describes. */
 
-import type { JsonApiSettings, JsonCall } from '../outbound/json-api.ts';
-import { at, fieldsOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
+import { at, fieldsOf, type JsonApiSettings, type JsonCall, numberOf, textOf, vectorOf } from '../outbound/json-api.ts';
 import { createReservoir } from '../stats/random.ts';
 import { type Entry, type Hit, inPortions, knownIds, needsVectors, toChunks, toSample } from './entries.ts';
 import { type Attempt, failureCode } from './outcome.ts';
-import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
-import { createStoreCalls, type StoreCalls } from './store-calls.ts';
+import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+} from './remote-store.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

@@ -11,7 +11,7 @@ import {
 import { createChromaStore } from './chroma.ts';
 import type { VectorStoreConfig } from './config.ts';
 import { createLanceDbStore } from './lancedb.ts';
-import { createMilvusStore } from './milvus/store.ts';
+import { createMilvusStore } from './milvus.ts';
 import { createPgvectorStore } from './pgvector/store.ts';
 import { createPineconeStore } from './pinecone.ts';
 import { createQdrantStore } from './qdrant.ts';

@@ -5,13 +5,27 @@
  * github.com/pinecone-io/pinecone-ts-client, and docs.pinecone.io/reference/api.
  */
 
-import type { JsonApiSettings, JsonCall } from '../outbound/json-api.ts';
-import { at, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
+import {
+  at,
+  fieldAt,
+  fieldsOf,
+  type JsonApiSettings,
+  type JsonCall,
+  listOf,
+  numberOf,
+  textOf,
+  vectorOf,
+} from '../outbound/json-api.ts';
 import { createReservoir } from '../stats/random.ts';
 import { type Entry, type Hit, inPortions, knownIds, needsVectors, toChunks, toSample } from './entries.ts';
 import { type Attempt, unsupported } from './outcome.ts';
-import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
-import { createStoreCalls, type StoreCalls } from './store-calls.ts';
+import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+} from './remote-store.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

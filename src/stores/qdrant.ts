@@ -4,8 +4,17 @@
  * Source: the OpenAPI description of Qdrant, docs/redoc/master/openapi.json of github.com/qdrant/qdrant.
  */
 
-import type { JsonApiSettings } from '../outbound/json-api.ts';
-import { at, type Fields, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../outbound/json-value.ts';
+import {
+  at,
+  type Fields,
+  fieldAt,
+  fieldsOf,
+  type JsonApiSettings,
+  listOf,
+  numberOf,
+  textOf,
+  vectorOf,
+} from '../outbound/json-api.ts';
 import { createReservoir } from '../stats/random.ts';
 import {
   type Entry,
@@ -18,8 +27,15 @@ import {
   vectorsPerCall,
 } from './entries.ts';
 import { type Attempt, failed, unsupported } from './outcome.ts';
-import { createRemoteStore, type RememberedShape, rememberShape } from './remote-store.ts';
-import { createStoreCalls, type StoreCalls, settingsHash, unlessForbidden } from './store-calls.ts';
+import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+  settingsHash,
+  unlessForbidden,
+} from './remote-store.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

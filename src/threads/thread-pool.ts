@@ -200,3 +200,24 @@ function errorOf({ code, name, message }: Extract<TaskReply, { kind: 'error' }>)
 export function movable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
+
+/**
+ * @param refusal says to whoever is refused what is too much
+ * @returns does work that holds so many bytes; rejects with RecalldError overloaded when they are too many with those
+ * of the work under way
+ */
+export function createBytesInHand(
+  most: number,
+  refusal: string,
+): <T>(bytes: number, work: () => Promise<T>) => Promise<T> {
+  let inHand = 0;
+  return async (bytes, work) => {
+    if (inHand + bytes > most) throw new RecalldError('overloaded', refusal);
+    inHand += bytes;
+    try {
+      return await work();
+    } finally {
+      inHand -= bytes;
+    }
+  };
+}

@@ -3,7 +3,7 @@ import { count } from '../console/format.ts';
 import type { SummedRatio } from '../stats/session-sums.ts';
 import { percent } from '../text/spelling.ts';
 import { type ArmComparison, FALSE_CALLS, type Split, type VariantVerdict } from './rules/compare-arms.ts';
-import type { VariantMeasure } from './rules/measures.ts';
+import type { VariantMeasure } from './rules/variant-day.ts';
 import type { VariantReport } from './variants-reads.ts';
 
 export const measureTitles: Readonly<Record<VariantMeasure, string>> = {

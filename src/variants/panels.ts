@@ -1,5 +1,5 @@
 /** Panels of variants, on the dashboard of live traffic. */
-import type { GaugeGraph } from '../dashboards/gauge-panels.ts';
+import type { GaugeGraph } from '../dashboards/panels.ts';
 
 export const variants: readonly GaugeGraph[] = [
   {

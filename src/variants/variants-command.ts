@@ -5,12 +5,11 @@ import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand } from '../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../cli/exit-code.ts';
 import { formatTable, printJson, printLine, styled } from '../cli/output.ts';
-import { signed } from '../golden/commands/compare.ts';
+import { signedScore } from '../golden/commands/compare.ts';
 import { percent } from '../text/spelling.ts';
 import { leftOutSentences, measureTitles, splitSentence, variantsJson, verdictSentences } from './describe-variants.ts';
-import { createVariantPlans } from './plan.ts';
 import { type ArmComparison, FALSE_CALLS } from './rules/compare-arms.ts';
-import { findVariants, readVariants, type VariantReport } from './variants-reads.ts';
+import { createVariantPlans, findVariants, readVariants, type VariantReport } from './variants-reads.ts';
 
 interface ReportOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -71,7 +70,9 @@ function rowOf({ measure, verdict, control, arm, difference, calledOn }: ArmComp
     `${verdict.replaceAll('_', ' ')}${calledOn === null ? '' : `, ${calledOn}`}`,
     control?.value.toFixed(4) ?? '',
     arm?.value.toFixed(4) ?? '',
-    difference === null ? '' : `${signed(difference.value)} (${signed(difference.low)} to ${signed(difference.high)})`,
+    difference === null
+      ? ''
+      : `${signedScore(difference.value)} (${signedScore(difference.low)} to ${signedScore(difference.high)})`,
     `${control?.sessions ?? 0}, ${arm?.sessions ?? 0}`,
   ];
 }

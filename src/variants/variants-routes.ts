@@ -6,7 +6,7 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { identifier, parseRequest } from '../http/fields.ts';
 import { variantsJson } from './describe-variants.ts';
 import { splitVerdicts, variantVerdicts } from './rules/compare-arms.ts';
-import { variantMeasures } from './rules/measures.ts';
+import { variantMeasures } from './rules/variant-day.ts';
 import { findVariants, type ReadVariantsDeps, readVariants } from './variants-reads.ts';
 
 const variantsQuery = z.strictObject({ pipeline: identifier.describe('Pipeline whose config has `variants`.') });

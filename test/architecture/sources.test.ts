@@ -38,7 +38,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/stores/pgvector/rows.ts': 'what PostgreSQL writes for a vector, which nests nothing',
   'src/golden/commands/check.ts': 'a file of the person who runs the command',
   'src/golden/sets/foreign-sets.ts': 'a file of the person who runs the command',
-  'src/golden/commands/debug-query.ts': 'what we sent ourselves',
+  'src/golden/commands/run.ts': 'what we sent ourselves',
   'src/app/version.ts': 'our package.json',
   'src/dashboards/frame.ts': 'a dashboard that it has just made',
   'src/client/delivery.ts': 'an answer of recalld, cut to some kilobytes',
@@ -58,7 +58,6 @@ describe('JSON that others sent', () => {
 const testedThrough: Readonly<Record<string, string>> = {
   'src/errors.ts': 'test/architecture/catalogues.test.ts',
   'src/golden/rules/csv-table.ts': 'test/unit/golden/sets/csv.test.ts',
-  'src/golden/rules/foreign-format.ts': 'test/unit/golden/sets/foreign-sets.test.ts',
   'src/golden/rules/foreign-judgments.ts': 'test/unit/golden/sets/foreign-sets.test.ts',
   'src/golden/rules/golden-set-builder.ts': 'test/unit/golden/sets/csv.test.ts',
   'src/golden/rules/golden-set.ts': 'test/unit/golden/sets/csv.test.ts',

@@ -1,6 +1,6 @@
 /** Searches that take documents made for them; what every search must do is in src/stores/store-tests. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bruteForce, recallOf } from '../../src/stores/store-tests/truth.ts';
+import { bruteForce, recallOf } from '../../src/stores/store-tests/subject.ts';
 import type { NearestRequest } from '../../src/stores/vector-store.ts';
 import { queriesLike, topicByTopic, type VectorDocument } from '../support/vector-documents.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';

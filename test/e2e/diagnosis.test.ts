@@ -1,8 +1,8 @@
 /** From a golden run that alarms to what is behind it: by HTTP, by metric, and on the command line. */
 import { expect, it, onTestFinished } from 'vitest';
-import type { PipelineDiagnosis } from '../../src/diagnosis/read-diagnoses.ts';
+import type { PipelineDiagnosis } from '../../src/diagnosis/diagnose-pipeline.ts';
 import type { IncidentJson } from '../../src/diagnosis/routes.ts';
-import type { OverviewJson } from '../../src/status/overview.ts';
+import type { OverviewJson } from '../../src/status/read-status.ts';
 import { documents, startFaultServer, status } from '../support/fault-server.ts';
 import { anInstallation } from '../support/installation.ts';
 import { seriesValue } from '../support/recalld.ts';

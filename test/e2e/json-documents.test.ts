@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/app/config/parse.ts';
 import { createPipelines } from '../../src/app/pipelines.ts';
 import { sumLiveDay } from '../../src/shadow/rules/relevance.ts';
 import { sumSessions } from '../../src/stats/session-sums.ts';
-import { createVariantPlans } from '../../src/variants/plan.ts';
+import { createVariantPlans } from '../../src/variants/variants-reads.ts';
 import { documents, startFaultServer } from '../support/fault-server.ts';
 import { anInstallation, type Installation } from '../support/installation.ts';
 import { silentLogger } from '../support/log.ts';

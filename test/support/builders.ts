@@ -3,8 +3,8 @@
 import type { FloorCheck, GoldenChecks } from '../../src/checks/rules/golden-checks.ts';
 import { type Alarm, type Diagnosis, followAlarms, type Incident } from '../../src/diagnosis/rules/incident.ts';
 import type { NewGoldenSet } from '../../src/golden/rules/golden-set.ts';
-import type { RerunNoise } from '../../src/golden/rules/rerun-noise.ts';
 import type { GoldenRun, QueryAnswer, RunLabels, RunSettings, SegmentScore } from '../../src/golden/rules/run.ts';
+import type { RerunNoise } from '../../src/golden/rules/run-noise.ts';
 import type { LatestRun } from '../../src/golden/sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
 import type { LiveQuery } from '../../src/live/rules/live-query.ts';

@@ -6,7 +6,7 @@
 import { pathToFileURL } from 'node:url';
 import { Pool, type PoolConfig } from 'pg';
 import { createAuditLog } from '../../src/access/audit-log.ts';
-import { createConsoleSessions } from '../../src/access/console-sessions.ts';
+import { createConsoleSessions } from '../../src/access/credentials.ts';
 import { type JobDeps, jobCatalogue } from '../../src/app/job-catalogue.ts';
 import { createCheckStore } from '../../src/checks/check-store.ts';
 import { topicsTable } from '../../src/density/topics-table.ts';

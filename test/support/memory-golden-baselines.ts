@@ -1,5 +1,5 @@
 /** Pinned baselines in memory. The contract of the port holds them to the real ones. */
-import type { MeanScores } from '../../src/golden/rules/rerun-noise.ts';
+import type { MeanScores } from '../../src/golden/rules/run-noise.ts';
 import type { GoldenBaseline, GoldenBaselines } from '../../src/golden/sql/golden-baselines.ts';
 
 export class MemoryGoldenBaselines implements GoldenBaselines {

@@ -3,14 +3,20 @@
 import type { CheckResult } from '../../src/checks/rules/check-result.ts';
 import type { ComparedWithBaseline } from '../../src/checks/rules/regression.ts';
 import type { Clock } from '../../src/clock.ts';
-import type { Accepted } from '../../src/golden/rules/accepted-differences.ts';
 import type { StoredComparison } from '../../src/golden/rules/compare-golden-runs.ts';
 import { nothingAccepted } from '../../src/golden/rules/compare-runs.ts';
-import type { ForbiddenResult } from '../../src/golden/rules/forbidden.ts';
 import type { StaleLabel } from '../../src/golden/rules/labels.ts';
-import type { GoldenRun, NewRun, OutcomeCounts, QueryAnswer, SegmentScore } from '../../src/golden/rules/run.ts';
+import type {
+  AnsweredStage,
+  GoldenRun,
+  NewRun,
+  OutcomeCounts,
+  QueryAnswer,
+  SegmentScore,
+} from '../../src/golden/rules/run.ts';
 import { type RunFailure, runFailure } from '../../src/golden/rules/run-failure.ts';
-import type { AnsweredStage } from '../../src/golden/rules/run-stages.ts';
+import type { Accepted } from '../../src/golden/rules/run-noise.ts';
+import type { ForbiddenResult } from '../../src/golden/rules/unwanted-answers.ts';
 import type { GoldenRuns } from '../../src/golden/sql/golden-runs.ts';
 import type { LatestRun, LatestSentinel } from '../../src/golden/sql/latest-runs.ts';
 import type { RunEnd } from '../../src/golden/sql/run-results.ts';

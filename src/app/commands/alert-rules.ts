@@ -3,8 +3,7 @@ import { RecalldError } from '../../errors.ts';
 import { objectiveProblems } from '../../golden/objectives.ts';
 import type { Objective, RulePipeline, RuleSettings } from '../../metrics/alert-rules.ts';
 import { longestGapSeconds } from '../../schedule/occurrences.ts';
-import { defaultRuleSettings } from '../alerts/rule-catalogue.ts';
-import { prometheusRule, ruleFile } from '../alerts/rule-file.ts';
+import { defaultRuleSettings, prometheusRule, ruleFile } from '../alerts/rule-file.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 
 export type RuleFormat = 'rules' | 'crd';

@@ -1,15 +1,20 @@
 /** `recalld doctor`: reaches every service of a config and says what is wrong. */
 import { createCleanupStack } from '../../cleanup-stack.ts';
+import { RecalldError } from '../../errors.ts';
 import { judgedQueries } from '../../golden/rules/golden-set.ts';
-import { sampleAnswers } from '../../golden/runs/sample-answers.ts';
+import { sampleAnswers } from '../../golden/runs/ask-retriever.ts';
 import { unwatchedSet, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { createManifestSource } from '../../index-truth/manifest/open-manifest.ts';
+import type { Standing } from '../../index-truth/rounds-table.ts';
+import { readManifestLine } from '../../index-truth/rules/manifest-line.ts';
+import { createJudgingPlans, type JudgingPlan } from '../../judging/plan.ts';
 import { systemClock } from '../../system-clock.ts';
+import { durationText } from '../../text/spelling.ts';
 import type { CommandSettings, CommandStore } from '../commands/command-store.ts';
+import type { Config, PipelineConfig } from '../config/schema.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
 import { orphanedDataDir } from '../serve.ts';
-import { examineQueue, type Report, withDatabase } from './foundations.ts';
-import { examineJudges } from './judges.ts';
-import { examineManifests } from './manifests.ts';
+import { examineQueue, type Finding, type Report, withDatabase } from './foundations.ts';
 import { examinePipeline, type Probe } from './pipeline.ts';
 
 const plainProbe: Probe = { text: 'How do I reset my password?', tags: {} };
@@ -108,3 +113,106 @@ async function findProbe(
   }
   return probe ?? plainProbe;
 }
+
+/** A pair that no pipeline knows, so that the call tells nothing of anybody. */
+const pair = {
+  query: 'How do I reset my password?',
+  document: 'To reset your password, open the settings, choose Security, and follow the link that is sent to you.',
+};
+/** The pair answers the question. */
+const MIN_GRADE = 2;
+
+async function examineJudges(
+  config: Config,
+  pipelines: readonly WatchedPipeline[],
+  report: Report,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const plan of createJudgingPlans(config, pipelines)) {
+    const judged = config.pipelines.find(({ name }) => name === plan.pipeline)?.judged;
+    if (judged === undefined || plan.judge === null) continue;
+    try {
+      report({ service: `${plan.pipeline} judge`, ...(await findingOf(plan, whereTo(judged.judge, config), signal)) });
+    } finally {
+      plan.judge.close?.();
+    }
+  }
+}
+
+async function findingOf(
+  { judge, queriesPerDay, depth, maxCostPerDay }: JudgingPlan,
+  address: string,
+  signal: AbortSignal,
+): Promise<Omit<Finding, 'service'>> {
+  const startedAt = performance.now();
+  const answer = await judge?.grade(pair, signal);
+  const ms = performance.now() - startedAt;
+  if (answer === undefined || answer.kind === 'unreachable')
+    return { status: 'unreachable', ms, message: answer?.message ?? 'There is no judge.' };
+  const leaves = `The stored texts of up to ${queriesPerDay} live queries a day and of ${depth} documents of each go to ${address}, for at most $${maxCostPerDay} a day.`;
+  if (answer.kind === 'failed')
+    return { status: 'wrong', ms, message: `It gives no grade (${answer.problem}); name another model. ${leaves}` };
+  if (answer.grade < MIN_GRADE) {
+    const message = `It grades a plain answer ${answer.grade} of 3; expect little of it, or move the limits of its grades. ${leaves}`;
+    return { status: 'warning', ms, message };
+  }
+  return { status: 'ok', ms, message: `It grades. ${leaves}` };
+}
+
+/** Without what could be a secret in it. */
+function whereTo(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }: Config): string {
+  const url = judge.kind === 'reranker' ? judge.reranker.url : (llm?.base_url ?? '');
+  return URL.canParse(url) ? new URL(url).origin : 'its address';
+}
+
+/**
+ * Reads the first lines of each and no more, since a manifest may have millions.
+ *
+ * @param standings what rounds have read of them; null when the database does not answer
+ */
+export async function examineManifests(
+  { pipelines }: Pick<Config, 'pipelines'>,
+  standings: readonly Standing[] | null,
+  now: Date,
+  report: Report,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [place, { name, index }] of pipelines.entries()) {
+    if (index === undefined) continue;
+    const startedAt = performance.now();
+    const finding = await firstLines(
+      createManifestSource(index.manifest, `pipelines[${place}].index.manifest`),
+      signal,
+    );
+    const ms = performance.now() - startedAt;
+    const last = standings === null ? '' : ` ${lastRead(standings.find((one) => one.pipeline === name) ?? null, now)}`;
+    report({ service: `${name} manifest`, ms, ...finding, message: `${finding.message}${last}` });
+  }
+}
+
+function lastRead(standing: Standing | null, now: Date): string {
+  if (standing === null || standing.readAt === null) return 'No round has read all of it yet.';
+  const ago = durationText((now.getTime() - standing.readAt.getTime()) / 1000);
+  return `A round last read all of it ${ago} ago: ${standing.documents ?? 0} documents that should be in the store.`;
+}
+
+async function firstLines(
+  manifest: ReturnType<typeof createManifestSource>,
+  signal: AbortSignal,
+): Promise<Pick<Finding, 'status' | 'message'>> {
+  try {
+    for await (const { lines } of manifest(null, signal)) {
+      const documents = lines.filter(({ text }) => text.trim() !== '').map(readManifestLine);
+      if (documents.length === 0) continue;
+      const told = (['updatedAt', 'hash', 'segment'] as const).filter((key) => documents[0]?.[key] !== null);
+      const more = told.length === 0 ? 'only ids' : told.map((key) => says[key]).join(', ');
+      return { status: 'ok', message: `Its first ${documents.length} documents can be read; the first says ${more}.` };
+    }
+    return { status: 'wrong', message: 'It names no document; look why it is empty.' };
+  } catch (error) {
+    if (signal.aborted || !(error instanceof RecalldError)) throw error;
+    return { status: error.kind === 'unreachable' ? 'unreachable' : 'wrong', message: error.message };
+  }
+}
+
+const says = { updatedAt: 'updated_at', hash: 'its hash', segment: 'its segment' } as const;

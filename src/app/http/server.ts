@@ -37,7 +37,7 @@ import { addMcp, type McpRouteDeps } from '../../mcp/mcp-routes.ts';
 import { addShadows } from '../../shadow/shadow-routes.ts';
 import { addPipelines } from '../../status/status-api.ts';
 import { addVariants } from '../../variants/variants-routes.ts';
-import type { ConsoleDeps } from '../console/deps.ts';
+import type { ConsoleDeps } from '../console/console-api.ts';
 import { addConsole } from '../console/routes.ts';
 import { addOpenApi } from './openapi.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The sentence of an alarm: the value with its bounds, the threshold, since when, and how it was before. It is said in two
- * places, here for what recalld sends itself, and in the annotation of the rules (checks/alarm-template.ts), which makes
+ * places, here for what recalld sends itself, and in the annotation of the rules (checks/alerts.ts), which makes
  * it of the metrics.
  */
 import { type JudgedMeasureName, judgedMeasure, measureTable } from '../../measures/rules/measure-table.ts';

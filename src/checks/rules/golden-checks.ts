@@ -1,7 +1,8 @@
 /** The checks on the golden runs of a pipeline: floors, regressions, stale labels and forbidden documents. */
-import type { ForbiddenResults } from '../../golden/rules/forbidden.ts';
+
 import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
+import type { ForbiddenResults } from '../../golden/rules/unwanted-answers.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type Severity } from '../../model.ts';
 import {

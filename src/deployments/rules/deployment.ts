@@ -1,5 +1,6 @@
 /** Changes of what a pipeline is made of, annotated by people and their deployment tools, or detected by recalld. */
 import { createHash } from 'node:crypto';
+import { sizeClassText } from '../../vector/size-class.ts';
 
 export const deploymentKinds = ['index', 'embedder', 'retriever', 'golden', 'judge'] as const;
 
@@ -53,4 +54,27 @@ export function traitChanges(before: Traits, after: Traits): TraitChange[] {
   return names
     .map((trait) => ({ trait, before: before[trait] ?? null, after: after[trait] ?? null }))
     .filter((change) => change.before !== change.after);
+}
+
+interface TraitWords {
+  readonly name: string;
+  readonly value?: (value: string) => string;
+}
+
+const canaryWords: Readonly<Record<string, string>> = { steady: 'as at first', moved: 'other than at first' };
+
+const words: ReadonlyMap<string, TraitWords> = new Map([
+  ['size_class', { name: 'vectors in the store', value: sizeClassText }],
+  ['canary', { name: 'vectors of fixed texts', value: (value: string) => canaryWords[value] ?? value }],
+  ['identity', { name: 'embedding model' }],
+  ['grades', { name: 'grades of fixed pairs' }],
+  ['dimensions', { name: 'dimensions of a vector' }],
+  ['metric', { name: 'measure of distance' }],
+  ['kind', { name: 'kind of store' }],
+]);
+
+export function changeInWords({ trait, before, after }: TraitChange): TraitChange {
+  const known = words.get(trait);
+  const told = (value: string | null) => (value === null ? null : (known?.value?.(value) ?? value));
+  return { trait: known?.name ?? trait, before: told(before), after: told(after) };
 }

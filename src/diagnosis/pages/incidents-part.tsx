@@ -7,8 +7,7 @@ import { duration, plural } from '../../console/format.ts';
 import type { FalsePageBudget } from '../../density/rules/alarm.ts';
 import type { Review } from '../../status/read-review.ts';
 import { causeTexts } from '../rules/cause.ts';
-import type { Incident } from '../rules/incident.ts';
-import { BRIEF_MS, pageStatistics } from '../rules/page-statistics.ts';
+import { BRIEF_MS, type Incident, pageStatistics } from '../rules/incident.ts';
 
 const MAX_ROWS = 50;
 

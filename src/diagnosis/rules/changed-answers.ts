@@ -1,13 +1,16 @@
-/** What became of the answers of a golden run since a run before it, over the queries that both answered. */
-
+/** What became of the answers of a golden run since a run before it: which changed, what the fall of a score is made of, and which stage of the retriever lost them. */
 import { type ComparedSide, sharedQueries, storedComparison } from '../../golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../golden/rules/compare-metric.ts';
-import type { QueryAnswer } from '../../golden/rules/run.ts';
+import { ANSWER, type AnsweredStage, type QueryAnswer } from '../../golden/rules/run.ts';
 import { type RunMetricKey, scoresBy } from '../../golden/rules/score-run.ts';
+import { groupBySegment } from '../../golden/rules/segments.ts';
+import { lossesByStep, stagedQuestions } from '../../golden/rules/stages.ts';
 import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
-import { mean } from '../../stats/descriptive.ts';
+import { mean, moments } from '../../stats/descriptive.ts';
+import { studentTInterval } from '../../stats/intervals.ts';
+import type { EffectPart } from './cause.ts';
 
 export interface ChangedAnswers {
   /** Queries that both runs were asked and answered, with or without documents. */
@@ -198,4 +201,153 @@ function scoreChange(
     storedComparison,
   );
   return { measure: formatMetricKey(key), n, difference, ciLow, ciHigh, verdict };
+}
+
+export interface ScoreLoss {
+  /** Metric key, such as `ndcg@10`. */
+  readonly measure: string;
+  /** Means over the queries that each run was asked, those that failed counting 0. */
+  readonly before: number;
+  readonly now: number;
+  /** Of `before - now`: what queries lost that failed, got nothing, have stale labels, are not in both, or the others. */
+  readonly parts: Readonly<Record<EffectPart, number>>;
+  readonly segment: HurtSegment | null;
+}
+
+/** The segment that lost most, beside the others; null without two segments of some size, or when little was lost. */
+export interface HurtSegment {
+  readonly name: string;
+  readonly n: number;
+  /** Mean loss of a query in it, and outside of it. */
+  readonly inside: number;
+  readonly outside: number;
+}
+
+/** @param stale ids of queries whose labels are not alive */
+export function scoreLoss(
+  before: ComparedSide,
+  after: ComparedSide,
+  stale: ReadonlySet<string>,
+  key: RunMetricKey,
+): ScoreLoss | null {
+  if (before.queries.length === 0 || after.queries.length === 0) return null;
+  const level = after.settings.relevanceLevel;
+  const old = mean(scoresBy(key, before.queries, before.answers, level));
+  const now = mean(scoresBy(key, after.queries, after.answers, level));
+  const shared = sharedQueries(before.queries, after.queries);
+  const [from, to] = [before, after].map(({ answers }) => scoresBy(key, shared, answers, level));
+  const losses = shared.map((query, row) => ({ query, loss: (from?.[row] ?? 0) - (to?.[row] ?? 0) }));
+  const partOf = partsBy(after, stale);
+  const parts: Record<EffectPart, number> = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0 };
+  for (const { query, loss } of losses) parts[partOf(query)] += loss / after.queries.length;
+  const isAllShared = shared.length === before.queries.length && shared.length === after.queries.length;
+  if (!isAllShared) parts.unshared = old - now - losses.reduce((sum, { loss }) => sum + loss / after.queries.length, 0);
+  return { measure: formatMetricKey(key), before: old, now, parts, segment: hurtSegment(losses, after) };
+}
+
+function partsBy({ answers }: ComparedSide, stale: ReadonlySet<string>): (query: GoldenQuery) => EffectPart {
+  const answered = answeredOf(answers);
+  const timedOut = new Set(answers.filter(({ outcome }) => outcome === 'timeout').map(({ queryId }) => queryId));
+  return ({ id }) => {
+    const answer = answered.get(id);
+    if (answer === undefined) return timedOut.has(id) ? 'timed_out' : 'failed';
+    if (answer.documents.length === 0) return 'empty';
+    return stale.has(id) ? 'stale' : 'answers';
+  };
+}
+
+const MIN_IN_SEGMENT = 5;
+
+function hurtSegment(
+  losses: readonly { readonly query: GoldenQuery; readonly loss: number }[],
+  { settings: { segmentKeys, maxSegments } }: ComparedSide,
+): HurtSegment | null {
+  const { segments } = groupBySegment(
+    losses.map(({ query }) => query),
+    segmentKeys,
+    maxSegments,
+  );
+  const sum = (rows: readonly number[]): number => rows.reduce((total, row) => total + (losses[row]?.loss ?? 0), 0);
+  const total = losses.reduce((lost, { loss }) => lost + loss, 0);
+  const found = segments
+    .filter(({ members }) => members.length >= MIN_IN_SEGMENT && losses.length - members.length >= MIN_IN_SEGMENT)
+    .map(({ name, members }): HurtSegment => {
+      const inside = sum(members);
+      const others = losses.length - members.length;
+      return { name, n: members.length, inside: inside / members.length, outside: (total - inside) / others };
+    });
+  return found.toSorted((a, b) => b.inside - b.outside - (a.inside - a.outside))[0] ?? null;
+}
+
+export interface StagedSide extends ComparedSide {
+  /** By the id of the query. */
+  readonly stages: ReadonlyMap<string, readonly AnsweredStage[]>;
+}
+
+/** Means over the questions that both runs answered, of the shares of their relevant documents. */
+export interface StageLoss {
+  readonly n: number;
+  readonly k: number;
+  /** Among the first k of the answers. */
+  readonly found: Change;
+  /** That each stage lost, in their order, the answer last. */
+  readonly steps: readonly (Change & { readonly name: string })[];
+}
+
+interface Change {
+  readonly before: number;
+  readonly now: number;
+  /** 95 % bounds of now less before, paired (Student's t). */
+  readonly ciLow: number;
+  readonly ciHigh: number;
+}
+
+/** Fewer questions tell nothing. */
+const MIN_QUESTIONS = 20;
+
+const foundIn = (lost: readonly (readonly number[])[]) =>
+  lost.map((steps) => 1 - steps.reduce((sum, one) => sum + one, 0));
+
+/** Null for few questions that both runs answered, telling of stages. */
+export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>): StageLoss | null {
+  const shared = sharedQueries(before.queries, now.queries).filter(({ id }) => !stale.has(id));
+  const told = shared.filter(({ id }) => before.stages.has(id) && now.stages.has(id));
+  const k = Math.min(...[before, now].map(({ settings }) => Math.max(...settings.cutoffs)));
+  const level = now.settings.relevanceLevel;
+  const [old, current] = [before, now].map((side) => stagedQuestions(told, side.answers, side.stages, level));
+  if (old === undefined || current === undefined || old.length < MIN_QUESTIONS) return null;
+  const { names, losses } = lossesByStep([...old, ...current], k);
+  const [lostBefore, lostNow] = [losses.slice(0, old.length), losses.slice(old.length)];
+  return {
+    n: old.length,
+    k,
+    found: changeOf(foundIn(lostBefore), foundIn(lostNow)),
+    steps: names.map((name, step) => ({
+      name,
+      ...changeOf(
+        lostBefore.map((steps) => steps[step] ?? 0),
+        lostNow.map((steps) => steps[step] ?? 0),
+      ),
+    })),
+  };
+}
+
+function changeOf(before: readonly number[], now: readonly number[]): Change {
+  const { mean: difference, standardDeviation } = moments(now.map((value, row) => value - (before[row] ?? 0)));
+  const { low, high } = studentTInterval(difference, standardDeviation, before.length, 0.95);
+  return { before: mean(before), now: mean(now), ciLow: low, ciHigh: high };
+}
+
+export type StageAtFault =
+  /** The answers lost nothing for certain. */
+  | { readonly kind: 'steady' }
+  | { readonly kind: 'candidates' | 'filter' | 'later'; readonly step: StageLoss['steps'][number] };
+
+/** The stage that lost at least half of what the answers lost; null when none did for certain. */
+export function stageAtFault({ found, steps }: StageLoss): StageAtFault | null {
+  if (found.ciHigh >= 0) return { kind: 'steady' };
+  const [step] = steps.toSorted((a, b) => b.now - b.before - (a.now - a.before));
+  if (step === undefined || step.ciLow <= 0 || step.now - step.before < (found.before - found.now) / 2) return null;
+  if (step === steps[0]) return { kind: 'candidates', step };
+  return { kind: step.name !== ANSWER && step.name.includes('filter') ? 'filter' : 'later', step };
 }

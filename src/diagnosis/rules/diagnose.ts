@@ -1,8 +1,20 @@
 /** From what is known around an alarm to a diagnosis: a cause or `unknown`, how far to trust it, and why. */
-import { type CauseText, causeTexts, probabilityText, tellApart } from './cause.ts';
-import { effectsOf, failedShareOf } from './effects.ts';
-import type { Effect } from './explains.ts';
-import type { Observations } from './observations.ts';
+
+import { isBreach } from '../../checks/rules/check-result.ts';
+import type { CheckState } from '../../checks/rules/check-state.ts';
+import type { RunMetricKey } from '../../golden/rules/score-run.ts';
+import { parseMetricKey } from '../../ir/metric-key.ts';
+import type { JudgedMeasureName } from '../../measures/rules/measure-table.ts';
+import {
+  type CauseText,
+  causeTexts,
+  type Effect,
+  type EffectKind,
+  effectParts,
+  probabilityText,
+  tellApart,
+} from './cause.ts';
+import type { Observations, ObservedRun } from './observations.ts';
 import { besideOf, type CauseRanking, rankCauses } from './rank-causes.ts';
 import { readPartSigns } from './read-part-signs.ts';
 import { readRunSigns } from './read-run-signs.ts';
@@ -92,4 +104,150 @@ function joined(sentences: readonly string[]): string {
         : `${summary}${summary === '' ? '' : ' '}${sentence}`,
     '',
   );
+}
+
+/** A fall of a score that is no larger is not one. */
+const MIN_FALL = 0.005;
+
+/** The signs that say that something moved, by what can be in alarm. */
+const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ...string[]]>>> = {
+  latency: ['latency', 'rose'],
+  labels: ['labels', 'some_gone', 'many_gone'],
+  forbidden: ['forbidden', 'some'],
+  live_errors: ['live_errors', 'some', 'most'],
+  live_empty: ['live_empty', 'rose'],
+  relevance: ['live_relevance', 'fell'],
+  judge: ['judge', 'changed'],
+  density: ['density', 'fell', 'fell_new_questions', 'fell_same_questions'],
+  recall: ['ann_recall', 'fell'],
+  canary: ['canary', 'changed'],
+  runs: ['own_work', 'overdue', 'failed'],
+};
+
+/** These are alarms wherever they are measured, without a check. */
+const alwaysAlarms: readonly EffectKind[] = ['failures', 'relevance', 'judge', 'recall', 'canary', 'runs'];
+
+/**
+ * The effects that are in alarm. One that was in alarm but is as it was before has the size 0: no cause explains it. One
+ * that cannot be held against before is left out. Empty when it is not known what is in alarm.
+ */
+function effectsOf({ alarmed, run }: Pick<Observations, 'alarmed' | 'run'>, signs: readonly Sign[]): Effect[] {
+  if (alarmed === null) return [];
+  const always = alwaysAlarms.filter((kind) => isMoved(kind, signs) || (kind === 'failures' && isFailing(signs)));
+  return [...new Set([...alarmed, ...always])].flatMap((kind): Effect[] => {
+    if (kind === 'score') return scoreEffect(run);
+    if (kind === 'failures') return failures(run, signs);
+    const [name] = movedBy[kind] ?? [];
+    if (name === undefined) return [{ kind, size: 1, parts: null }];
+    if (!signs.some((sign) => sign.name === name)) return [];
+    return [{ kind, size: isMoved(kind, signs) ? 1 : 0, parts: null }];
+  });
+}
+
+/** Share of the golden queries that failed; null without a run. */
+function failedShareOf(run: ObservedRun | null): number | null {
+  if (run === null) return null;
+  const { ok, empty, error, timeout } = run.outcomes;
+  const total = ok + empty + error + timeout;
+  return total === 0 ? null : (error + timeout) / total;
+}
+
+function isMoved(kind: EffectKind, signs: readonly Sign[]): boolean {
+  const [name, ...states] = movedBy[kind] ?? [];
+  return signs.some((sign) => sign.name === name && states.includes(sign.state));
+}
+
+function isFailing(signs: readonly Sign[]): boolean {
+  return signs.some(({ name, state }) => name === 'failures' && state !== 'none');
+}
+
+function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
+  if (run === null) return [];
+  if (!isFailing(signs)) return [{ kind: 'failures', size: 0, parts: null }];
+  const { error: failed, timeout } = run.outcomes;
+  return [{ kind: 'failures', size: failed + timeout, parts: { failed, timed_out: timeout } }];
+}
+
+/** Other questions have another mean, and answers waver: by less than this it may be by chance. */
+const MIN_TO_TELL = 0.02;
+
+/** Parts that rose instead take nothing away from those that fell. */
+function scoreEffect(run: ObservedRun | null): Effect[] {
+  const loss = run?.reference?.loss ?? null;
+  if (loss === null) return [];
+  if (loss.before - loss.now < MIN_FALL) return [{ kind: 'score', size: 0, parts: null }];
+  const parts = { ...loss.parts, unshared: toldOf(loss.parts.unshared), answers: toldOf(loss.parts.answers) };
+  const size = effectParts.reduce((sum, part) => sum + Math.max(0, parts[part]), 0);
+  return [{ kind: 'score', size, parts }];
+}
+
+function toldOf(part: number): number {
+  return part < MIN_TO_TELL ? 0 : part;
+}
+
+/** Of checks with a fixed threshold, which the config has on no other measure. */
+const effectOfMeasure: Readonly<Record<JudgedMeasureName, EffectKind>> = {
+  zero_results_ratio: 'live_empty',
+  error_ratio: 'live_errors',
+  context_repeated_ratio: 'relevance',
+  feedback_positive_ratio: 'feedback',
+  clicked_query_ratio: 'feedback',
+  live_ndcg: 'relevance',
+  live_precision: 'relevance',
+  live_hit_rate: 'relevance',
+  live_mrr: 'relevance',
+  index_missing_ratio: 'index',
+  index_not_retrievable_ratio: 'index',
+  index_orphaned_ratio: 'index',
+  index_superseded_ratio: 'index',
+  index_lag_seconds: 'index',
+  index_lag_median_seconds: 'index',
+  index_other_model_ratio: 'index',
+  query_density: 'density',
+  query_uncovered_excess_ratio: 'density',
+  repeat_density: 'density',
+  ann_recall: 'recall',
+  store_sample_age_seconds: 'runs',
+  retriever_error_ratio: 'failures',
+  retriever_latency_p95_seconds: 'latency',
+  rbo: 'score',
+  false_answer_ratio: 'score',
+  candidates_recall: 'score',
+  golden_representativeness: 'density',
+  golden_run_age_seconds: 'runs',
+};
+
+export interface Alarmed {
+  readonly effects: readonly EffectKind[];
+  /** The measure of a golden run that is in alarm, of several a critical one; null when none is. */
+  readonly key: RunMetricKey | null;
+}
+
+/** @param checks of all pipelines */
+export function alarmedBy(pipeline: string, checks: readonly CheckState[]): Alarmed {
+  const breached = checks.filter((check) => check.pipeline === pipeline && isBreach(check.verdict));
+  const scored = breached.filter(({ kind }) => kind === 'floor' || kind === 'regression');
+  const worst = scored.find(({ verdict }) => verdict === 'critical') ?? scored[0];
+  return { effects: [...new Set(breached.map(effectOf))], key: worst === undefined ? null : keyOf(worst.measure) };
+}
+
+function effectOf({ kind, measure }: CheckState): EffectKind {
+  switch (kind) {
+    case 'floor':
+    case 'regression':
+      return 'score';
+    case 'stale_labels':
+      return 'labels';
+    case 'forbidden_results':
+      return 'forbidden';
+    case 'density_drift':
+      return 'density';
+    case 'threshold':
+      return effectOfMeasure[measure as JudgedMeasureName];
+  }
+}
+
+function keyOf(measure: string): RunMetricKey | null {
+  const { k, ...key } = parseMetricKey(measure);
+  return k === null ? null : { ...key, k };
 }

@@ -1,6 +1,8 @@
 /** The record of a time in which something is in alarm on a pipeline: what rang, what was said of it, and when it was over. */
 import type { Severity } from '../../model.ts';
+import { MINUTE_MS } from '../../time.ts';
 import type { Findings } from './diagnose.ts';
+import type { Sign } from './signs.ts';
 
 /** Something that rings now. */
 export interface Alarm {
@@ -179,4 +181,70 @@ function statesOf({ signs }: Said): string[] {
 
 function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((one, index) => one === b[index]);
+}
+
+const topicId = /\bt-[0-9a-f]{10}\b/g;
+
+type Told = Pick<Diagnosis, 'summary' | 'ranked' | 'signs'>;
+
+export function topicIdsIn({ summary, signs }: Told): string[] {
+  return [summary, ...signs.map(({ sentence }) => sentence)].flatMap((text) => text.match(topicId) ?? []);
+}
+
+/** @param names by id; a topic without one keeps its id */
+export function withTopicNames<Said extends Told>(said: Said, names: ReadonlyMap<string, string>): Said {
+  if (names.size === 0) return said;
+  const named = (text: string): string =>
+    text.replaceAll(topicId, (id) => {
+      const name = names.get(id);
+      return name === undefined || name === id ? id : `"${name}"`;
+    });
+  const read = (signs: readonly Sign[]): Sign[] => signs.map((sign) => ({ ...sign, sentence: named(sign.sentence) }));
+  return {
+    ...said,
+    summary: named(said.summary),
+    signs: read(said.signs),
+    ranked: said.ranked.map((one) => ({
+      ...one,
+      supporting: read(one.supporting),
+      opposing: read(one.opposing),
+    })),
+  };
+}
+
+export interface PageStatistics {
+  /** Number of times that an alarm became critical. */
+  readonly pages: number;
+  /** Pages of an incident whose cause is unknown. */
+  readonly unexplained: number;
+  /** Pages of an alarm that was over within `BRIEF_MS`. */
+  readonly brief: number;
+  /** Pages that are unexplained or brief. */
+  readonly suspect: number;
+}
+
+export const BRIEF_MS = 30 * MINUTE_MS;
+
+/** Of the pages from `from` to before `until`. */
+export function pageStatistics(
+  incidents: readonly Pick<Incident, 'course' | 'cause'>[],
+  from: Date,
+  until: Date,
+): PageStatistics {
+  const pages = incidents.flatMap(({ course, cause }) =>
+    course.flatMap(({ criticalAt, endedAt }) =>
+      criticalAt
+        .filter((at) => at >= from && at < until)
+        .map((at) => ({
+          isUnexplained: cause === 'unknown',
+          isBrief: endedAt !== null && endedAt.getTime() - at.getTime() <= BRIEF_MS,
+        })),
+    ),
+  );
+  return {
+    pages: pages.length,
+    unexplained: pages.filter(({ isUnexplained }) => isUnexplained).length,
+    brief: pages.filter(({ isBrief }) => isBrief).length,
+    suspect: pages.filter(({ isUnexplained, isBrief }) => isUnexplained || isBrief).length,
+  };
 }

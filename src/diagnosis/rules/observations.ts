@@ -9,11 +9,9 @@ import type { ArrivalLag, WrongShare } from '../../index-truth/rules/index-signs
 import type { measuresOfScore } from '../../judging/rules/judged-measures.ts';
 import type { ScoredMeasure } from '../../judging/rules/judged-scores.ts';
 import type { DropState } from '../../judging/rules/relevance-drop.ts';
-import type { ChangedAnswers } from './changed-answers.ts';
-import type { EffectKind } from './explains.ts';
+import type { EffectKind } from './cause.ts';
+import type { ChangedAnswers, ScoreLoss, StageLoss } from './changed-answers.ts';
 import type { OlderAnswers, RepeatedAnswers } from './repeated-answers.ts';
-import type { ScoreLoss } from './score-loss.ts';
-import type { StageLoss } from './stage-loss.ts';
 
 export interface Observations {
   /** What the checks in alarm are about; null when that is not known. */

@@ -3,11 +3,9 @@ import type { ComparedSide } from '../../golden/rules/compare-golden-runs.ts';
 import type { OutcomeCounts, QueryAnswer } from '../../golden/rules/run.ts';
 import { runFailure } from '../../golden/rules/run-failure.ts';
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
-import { changedAnswers, widestNdcg } from './changed-answers.ts';
+import { changedAnswers, type StagedSide, scoreLoss, stageLoss, widestNdcg } from './changed-answers.ts';
 import type { ObservedLabels, ObservedRun } from './observations.ts';
 import { type OlderRun, olderAnswers, repeatedAnswers } from './repeated-answers.ts';
-import { scoreLoss } from './score-loss.ts';
-import { type StagedSide, stageLoss } from './stage-loss.ts';
 
 export interface RunsSeen {
   readonly goldenSet: string;

@@ -1,7 +1,14 @@
 /** Signs -> causes with their probabilities, and which of them to name. */
 import { logAdd } from '../../stats/numerics.ts';
-import { type Cause, type Confidence, causes, type NamedCause } from './cause.ts';
-import { type Effect, isPossible, weightOfUnexplained } from './explains.ts';
+import {
+  type Cause,
+  type Confidence,
+  causes,
+  type Effect,
+  isPossible,
+  type NamedCause,
+  weightOfUnexplained,
+} from './cause.ts';
 import type { Sign, SignName } from './signs.ts';
 import { weightOf } from './weights.ts';
 

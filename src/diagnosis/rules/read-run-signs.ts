@@ -1,15 +1,12 @@
 /** Signs of a golden run: what its queries came to, beside the last good run and the runs around both. */
 
-import { ERRORS_SHARE } from '../../golden/rules/run.ts';
+import { ANSWER, ERRORS_SHARE } from '../../golden/rules/run.ts';
 import type { RunFailure } from '../../golden/rules/run-failure.ts';
-import { ANSWER } from '../../golden/rules/run-stages.ts';
 import { percent, signed } from '../../text/spelling.ts';
-import type { ChangedAnswers } from './changed-answers.ts';
+import { type ChangedAnswers, type ScoreLoss, type StageLoss, stageAtFault } from './changed-answers.ts';
 import type { ObservedLabels, ObservedReference, ObservedRun } from './observations.ts';
 import type { OlderAnswers, RepeatedAnswers } from './repeated-answers.ts';
-import type { ScoreLoss } from './score-loss.ts';
 import { type Sign, sign } from './signs.ts';
-import { type StageLoss, stageAtFault } from './stage-loss.ts';
 
 export function readRunSigns(run: ObservedRun | null): Sign[] {
   if (run === null) return [];

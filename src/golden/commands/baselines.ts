@@ -10,10 +10,10 @@ import type { GoldenRun } from '../rules/run.ts';
 import { type PinReport, pinRun, unpin } from '../runs/pin-baseline.ts';
 import type { RunProgress } from '../runs/run-golden-set.ts';
 import { findCompleted } from '../runs/stored-runs.ts';
-import { powerOfSet } from '../sets/set-power.ts';
+import { powerOfSet } from '../sets/check-golden-set.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import { runGoldenSetNow } from './run.ts';
-import { usesOf } from './set-uses.ts';
+import { usesOf } from './sets.ts';
 
 interface PinOptions extends ConfiguredOptions {
   readonly note?: string;

@@ -2,16 +2,16 @@
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
-import { formatTable } from '../../cli/output.ts';
+import { formatTable, verdictText } from '../../cli/output.ts';
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
-import { isWorseThanFirst } from '../rules/compare-many.ts';
+import { signed } from '../../text/spelling.ts';
 import type { MetricComparison } from '../rules/compare-metric.ts';
-import { adviseOnSetSize, mostRegressed, type RunComparison } from '../rules/compare-runs.ts';
+import type { ManyComparison } from '../rules/compare-runs.ts';
+import { adviseOnSetSize, isWorseThanFirst, mostRegressed, type RunComparison } from '../rules/compare-runs.ts';
 import { type ComparisonSettings, minEffectOf } from '../rules/verdict.ts';
-import { comparisonJson } from '../runs/score-json.ts';
+import { comparisonJson, metricComparisonJson } from '../runs/score-json.ts';
 import { compareManyTrecFiles, compareTrecFiles, type OfflineComparison } from '../trec/evaluate-trec.ts';
-import { formatMany, manyJson } from './many-reports.ts';
 import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
 
 const MAX_QUERIES = 10;
@@ -35,8 +35,8 @@ export function metricsTable(metrics: readonly MetricComparison[]): string {
     metric.verdict,
     metric.baseline.toFixed(4),
     metric.candidate.toFixed(4),
-    signed(metric.difference),
-    `${signed(metric.ciLow)} to ${signed(metric.ciHigh)}`,
+    signedScore(metric.difference),
+    `${signedScore(metric.ciLow)} to ${signedScore(metric.ciHigh)}`,
     probability(metric.p),
     `${metric.wins}`,
     `${metric.losses}`,
@@ -94,7 +94,7 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
     query.queryId,
     query.baseline.toFixed(4),
     query.candidate.toFixed(4),
-    signed(query.difference),
+    signedScore(query.difference),
   ]);
   const table = formatTable(['query', 'baseline', 'candidate', 'difference'], rows, 1);
   return `Queries that lost most in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
@@ -106,7 +106,7 @@ function detectable({ smallestDetectableDifference, standardDeviation }: MetricC
   return smallestDetectableDifference.toFixed(4);
 }
 
-export function signed(value: number): string {
+export function signedScore(value: number): string {
   if (!Number.isFinite(value)) return 'unbounded';
   const text = value.toFixed(4);
   if (Number(text) === 0) return '0.0000';
@@ -214,4 +214,69 @@ function comparisonSettings({ alpha, minEffect }: CompareOptions): ComparisonSet
 
 function asNumber(text: string): number {
   return text.trim() === '' ? Number.NaN : Number(text);
+}
+
+/** @param names of the configurations, in their order */
+export function formatMany(names: readonly string[], { n, measures, primary }: ManyComparison): string {
+  const letters = names.map((_, place) => letterOf(place));
+  const unbeaten = primary.unbeaten.map((place) => letterOf(place)).join(', ');
+  const by = formatMetricKey(primary.key);
+  return [
+    ...names.map((name, place) => `${letterOf(place)}  ${name}`),
+    '',
+    formatTable(
+      ['measure', ...letters],
+      measures.map(({ key, means }) => [formatMetricKey(key), ...means.map((value) => value.toFixed(4))]),
+      1,
+    ),
+    '',
+    `By ${by} none of the others is better than ${unbeaten}, over ${n} queries.`,
+    '',
+    formatTable(
+      ['pair', 'verdict', 'difference', '95 %', 'p', 'p, Holm', 'also'],
+      primary.pairs.map(({ before, after, verdict, metric, pHolm }, place) => [
+        `${letterOf(before)} to ${letterOf(after)}`,
+        verdictText(verdict),
+        signed(metric.difference, 4),
+        `${signed(metric.ciLow, 4)} to ${signed(metric.ciHigh, 4)}`,
+        metric.p.toFixed(4),
+        pHolm.toFixed(4),
+        measures
+          .filter((one) => one !== primary && one.pairs[place]?.verdict === verdict && verdict !== 'inconclusive')
+          .map(({ key }) => formatMetricKey(key))
+          .join(' '),
+      ]),
+      2,
+    ),
+  ].join('\n');
+}
+
+function letterOf(place: number): string {
+  return place < 26 ? String.fromCodePoint(65 + place) : String(place + 1);
+}
+
+/** @param names of the configurations, in their order */
+export function manyJson(names: readonly string[], { n, measures, primary }: ManyComparison) {
+  return {
+    n,
+    primary: formatMetricKey(primary.key),
+    unbeaten: primary.unbeaten.map((place) => names[place]),
+    configurations: names.map((name, place) => ({
+      name,
+      metrics: Object.fromEntries(measures.map(({ key, means }) => [formatMetricKey(key), means[place]])),
+    })),
+    pairs: primary.pairs.map(({ before, after, verdict }, place) => ({
+      baseline: names[before],
+      candidate: names[after],
+      verdict,
+      metrics: Object.fromEntries(
+        measures.flatMap(({ key, pairs }) => {
+          const pair = pairs[place];
+          if (pair === undefined) return [];
+          const { metric, pHolm, verdict: found } = pair;
+          return [[formatMetricKey(key), { ...metricComparisonJson(metric), p_holm: pHolm, verdict: found }]];
+        }),
+      ),
+    })),
+  };
 }

@@ -3,10 +3,9 @@ import { type Command } from 'commander';
 import { probeTenantsCommand } from '../../index-truth/probe-tenants-command.ts';
 import { checkCommand } from './check.ts';
 import { generateCommand } from './generate.ts';
-import { exportCommand, importCommand } from './import-export.ts';
 import { promoteCommand } from './promote.ts';
 import { cancelCommand, runCommand } from './run.ts';
-import { listCommand, showCommand } from './sets.ts';
+import { exportCommand, importCommand, listCommand, showCommand } from './sets.ts';
 
 export function goldenCommand(command: Command, signal: AbortSignal): Command {
   const create = [

@@ -7,7 +7,7 @@ import type { ChangedQuery } from '../rules/listed-queries.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import type { ComparedJson, MetricJson, RunSummaryJson } from '../run-summary-schema.ts';
 import type { RunsCompared } from '../runs/stored-runs.ts';
-import { metricsTable, signed } from './compare.ts';
+import { metricsTable, signedScore } from './compare.ts';
 
 const MAX_TEXT = 60;
 
@@ -62,7 +62,7 @@ function segmentLines(shown: readonly RunDifference[]): string[] {
     `${one.n}`,
     one.baseline.toFixed(4),
     one.candidate.toFixed(4),
-    signed(one.difference),
+    signedScore(one.difference),
     one.verdict,
   ]);
   const head = ['segment', 'n', 'ndcg before', 'after', 'difference', 'verdict'];
@@ -84,7 +84,7 @@ function queryRow({ queryId, text, baseline, candidate, difference, isNewlyEmpty
   const line = text.replaceAll(/\s+/g, ' ');
   const shown = line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT - 1)}…` : line;
   const empty = isNewlyEmpty ? ' (now empty)' : '';
-  return [queryId, `${shown}${empty}`, baseline.toFixed(4), candidate.toFixed(4), signed(difference)];
+  return [queryId, `${shown}${empty}`, baseline.toFixed(4), candidate.toFixed(4), signedScore(difference)];
 }
 
 /** Scores at every cut-off with bounds at the largest, what became of the queries, and the verdict of each check. */

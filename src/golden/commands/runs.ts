@@ -4,16 +4,15 @@ import { type CommandSettings, commandSettings, withCommandStore } from '../../a
 import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit-code.ts';
 import { formatTable, printJson, printLine, verdictText } from '../../cli/output.ts';
-import { readTrend } from '../../status/overview.ts';
+import { readTrend } from '../../status/read-status.ts';
 import { changedQueryJson, queryAnswerJson } from '../golden-run-schema.ts';
 import { segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
-import { isWorseThanFirst } from '../rules/compare-many.ts';
+import { isWorseThanFirst } from '../rules/compare-runs.ts';
 import type { RunSummaryJson } from '../run-summary-schema.ts';
-import { compareManyRuns } from '../runs/compare-many-runs.ts';
 import { summarizeRun, summarizeRunSoFar } from '../runs/run-summary.ts';
 import { comparedJson } from '../runs/score-json.ts';
-import { compareRunsById, findRun } from '../runs/stored-runs.ts';
-import { formatMany, manyJson } from './many-reports.ts';
+import { compareManyRuns, compareRunsById, findRun } from '../runs/stored-runs.ts';
+import { formatMany, manyJson } from './compare.ts';
 import { formatRunComparison, formatRunSummary } from './run-reports.ts';
 
 interface ListOptions extends ConfiguredOptions {

@@ -1,10 +1,22 @@
-/** `recalld golden list` and `recalld golden show`. */
-import { type Command, InvalidArgumentError } from 'commander';
+/** `recalld golden list`, `show`, `import` and `export`. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
-import { type ConfiguredOptions, configuredCommand } from '../../cli/configured-command.ts';
-import { formatTable, printJson, printLine } from '../../cli/output.ts';
+import type { Config } from '../../app/config/schema.ts';
+import { createGoldenSchedule, goldenChecks } from '../../app/pipelines.ts';
+import { type ConfiguredOptions, configuredCommand, parseCount } from '../../cli/configured-command.ts';
+import { formatTable, note, printJson, printLine } from '../../cli/output.ts';
 import { goldenQueryJson, goldenSetVersionJson } from '../golden-set-schema.ts';
-import { findVersion } from '../sets/import-golden-set.ts';
+import { type ForeignFormat, foreignFormats, type GoldenFormat, goldenFormats } from '../rules/golden-set.ts';
+import { powerOfSet, type SetUse } from '../sets/check-golden-set.ts';
+import {
+  type ExportRequest,
+  exportGoldenSetTo,
+  findVersion,
+  type ImportReport,
+  importGoldenSet,
+} from '../sets/import-golden-set.ts';
+import { importReview } from '../sets/review-file.ts';
+import { unwatchedSet } from '../watched-pipeline.ts';
 
 export function listCommand(signal: AbortSignal): Command {
   return configuredCommand('list', 'List every version of every golden set.', 'recalld golden list').action(
@@ -57,4 +69,121 @@ async function showSet(settings: CommandSettings, name: string, options: Configu
 export function parseSetName(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be 1 to 100 of letters, digits, dot, dash and underscore.');
+}
+
+interface ImportOptions extends ConfiguredOptions {
+  readonly set: string;
+  readonly format: 'auto' | 'review' | GoldenFormat | ForeignFormat;
+  readonly rowsAsQueries: boolean;
+  readonly queries?: string;
+  readonly qrels?: string;
+}
+
+export function importCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'import',
+    'Import a golden set; a changed file makes a new version.',
+    'recalld golden import faq.csv --set support-faq\n  recalld golden import ./beir/scifact --set scifact --format beir\n  recalld golden import review.jsonl --set support-faq --format review',
+  )
+    .argument('<path>', 'file, or folder for BEIR and TREC')
+    .requiredOption('--set <name>', 'name of the golden set', parseSetName)
+    .addOption(
+      new Option('--format <format>', 'form of the files')
+        .choices(['auto', ...goldenFormats, ...foreignFormats, 'review'])
+        .default('auto'),
+    )
+    .option('--rows-as-queries', 'CSV: every row is a query of its own, also when question and tags repeat', false)
+    .option('--queries <file>', 'BEIR and TREC: the queries, when they are not found by name')
+    .option('--qrels <file>', 'BEIR and TREC: the judgments, when they are not found by name')
+    .action((path: string, options: ImportOptions) =>
+      importSet(commandSettings(options.config, signal), path, options),
+    );
+}
+
+/**
+ * Imports a set and says what of it deserves a look.
+ *
+ * @throws RecalldError as withCommandStore, and for files that cannot be read
+ */
+export async function importNamedSet(
+  settings: CommandSettings,
+  path: string,
+  options: ImportOptions,
+): Promise<NamedImport> {
+  const { format } = options;
+  const uses = usesOf(settings.config, options.set);
+  return withCommandStore(settings, async ({ sets, baselines }) => {
+    const report =
+      format === 'review'
+        ? await importReview(settings.config, sets, path, options.set)
+        : await importGoldenSet(sets, path, options.set, {
+            format,
+            rowsAsQueries: options.rowsAsQueries,
+            ...(options.queries === undefined ? {} : { queriesPath: options.queries }),
+            ...(options.qrels === undefined ? {} : { qrelsPath: options.qrels }),
+          });
+    if (uses.length === 0) return { ...report, warnings: [...report.warnings, unwatchedSet(options.set)], power: [] };
+    const now = new Date();
+    const power = await Promise.all(uses.map((use) => powerOfSet({ baselines }, use, report.set.queries, now)));
+    return { ...report, power: power.flat() };
+  });
+}
+
+interface NamedImport extends ImportReport {
+  /** What falls the set can find, a sentence for each check of each pipeline that runs it. */
+  readonly power: readonly string[];
+}
+
+async function importSet(settings: CommandSettings, path: string, options: ImportOptions): Promise<void> {
+  const report = await importNamedSet(settings, path, options);
+  if (options.json === true) {
+    printJson({
+      ...goldenSetVersionJson(report.set),
+      created: report.created,
+      warnings: report.warnings,
+      power: report.power,
+    });
+    return;
+  }
+  for (const warning of report.warnings) note(`Note: ${warning}`);
+  const { name, version, queries, judgments } = report.set;
+  const size = `${queries} queries, ${judgments} judgments`;
+  if (report.created) printLine(`Imported ${name} version ${version}: ${size}.`);
+  else printLine(`${name} version ${version} already has this content (${size}); nothing to do.`);
+  for (const sentence of report.power) note(sentence);
+}
+
+type ExportOptions = ConfiguredOptions & ExportRequest;
+
+export function exportCommand(signal: AbortSignal): Command {
+  return configuredCommand(
+    'export',
+    'Write a golden set to files; importing them gives the same set.',
+    'recalld golden export --set support-faq --format csv --out faq.csv\n  recalld golden export --set scifact --format beir --out ./scifact',
+  )
+    .requiredOption('--set <name>', 'name of the golden set', parseSetName)
+    .option('--version <n>', 'version of the set (default: the latest)', parseCount)
+    .addOption(new Option('--format <format>', 'form of the files').choices(goldenFormats).makeOptionMandatory())
+    .requiredOption('--out <path>', 'file, or folder for BEIR and TREC')
+    .option('--drop-tags', 'TREC: leave out the tags, which it cannot hold', false)
+    .option('--force', 'replace files that are there', false)
+    .action((options: ExportOptions) => exportSet(commandSettings(options.config, signal), options));
+}
+
+async function exportSet(settings: CommandSettings, options: ExportOptions): Promise<void> {
+  const { set, files } = await withCommandStore(settings, ({ sets }) => exportGoldenSetTo(sets, options));
+  if (options.json === true) printJson({ ...goldenSetVersionJson(set), files });
+  else printLine(`Exported ${set.name} version ${set.version}: ${set.queries} queries to ${files.join(', ')}.`);
+}
+
+export function usesOf({ pipelines }: Config, name: string): SetUse[] {
+  return pipelines.flatMap((pipeline) =>
+    pipeline.golden
+      .filter(({ set }) => set === name)
+      .map((golden) => ({
+        pipeline: pipeline.name,
+        schedule: createGoldenSchedule(golden, pipeline),
+        checks: goldenChecks(pipeline).regressions,
+      })),
+  );
 }

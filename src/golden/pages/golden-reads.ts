@@ -1,5 +1,5 @@
 /** What the pages of golden runs are made from. */
-import type { ConsoleDeps, ConsolePipeline } from '../../app/console/deps.ts';
+import type { ConsoleDeps, ConsolePipeline } from '../../app/console/console-api.ts';
 import { pageOf, type Query } from '../../console/http/visit.ts';
 import type { TimeRange } from '../../console/time-range.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
@@ -8,10 +8,9 @@ import { RecalldError } from '../../errors.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { findRun } from '../golden-routes.ts';
-import { answersByDocument, queriesByDocument } from '../rules/by-document.ts';
 import { type ListedQuery, queryViews } from '../rules/listed-queries.ts';
 import type { GoldenRun } from '../rules/run.ts';
-import { runMetricKeys, scoreQueries } from '../rules/score-run.ts';
+import { answersByDocument, queriesByDocument, runMetricKeys, scoreQueries } from '../rules/score-run.ts';
 import { readRunTable } from '../runs/run-queries.ts';
 import { partsOfPipelineName } from '../watched-pipeline.ts';
 import { charted, type GoldenPageData } from './golden-page.tsx';
@@ -274,7 +273,7 @@ export async function deploymentsWithin(
   return found.filter(({ occurredAt }) => occurredAt <= until).toReversed();
 }
 
-export function showsText({ site }: ConsoleDeps, pipeline: string): boolean {
+function showsText({ site }: ConsoleDeps, pipeline: string): boolean {
   const shown = partsOfPipelineName(pipeline).pipeline;
   // A pipeline that is no longer in the config had its texts stored by rules that nobody knows now.
   return site.pipelines.find(({ name }) => name === shown)?.showsText ?? false;

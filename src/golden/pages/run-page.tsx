@@ -6,9 +6,8 @@ import { Badge, Instant, Sentence, VerdictBadge } from '../../console/components
 import { count, duration, plural, score } from '../../console/format.ts';
 import { checkHistoryPath, pipelinePath, runPath, runQueryPath, within } from '../../console/links.ts';
 import { type Frame, Page } from '../../console/page.tsx';
-import type { Annotation } from '../../deployments/annotations.ts';
-import { deploymentMark } from '../../deployments/deployment-table.tsx';
-import { NoteForm, Notes } from '../../deployments/notes.tsx';
+import { deploymentMark, NoteForm, Notes } from '../../deployments/deployment-table.tsx';
+import type { Annotation } from '../../deployments/deployments.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import { DiagnosisPanel } from '../../diagnosis/pages/diagnosis.tsx';
 import type { Incident } from '../../diagnosis/rules/incident.ts';

@@ -4,7 +4,7 @@ import { Table } from '../../console/components/table.tsx';
 import { Bounded, Missing } from '../../console/components/values.tsx';
 import { compact, count, plural } from '../../console/format.ts';
 import { percent } from '../../text/spelling.ts';
-import { ANSWER, type MovedQuestions, type RunStages, type StageStep } from '../rules/run-stages.ts';
+import { ANSWER, type MovedQuestions, type RunStages, type StageStep } from '../rules/run.ts';
 
 export function StagesSection({ stages }: { readonly stages: RunStages }) {
   const { k, n, untold, steps } = stages;

@@ -2,7 +2,6 @@
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
-import type { Accepted } from './accepted-differences.ts';
 import type { MetricComparison } from './compare-metric.ts';
 import {
   compareRuns,
@@ -12,8 +11,8 @@ import {
   type RunsToCompare,
   type SegmentComparison,
 } from './compare-runs.ts';
-import type { MeanScores, NoiseTable } from './rerun-noise.ts';
 import type { QueryAnswer, RunSettings } from './run.ts';
+import type { Accepted, MeanScores, NoiseTable } from './run-noise.ts';
 import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
 import { groupBySegment } from './segments.ts';
 import type { ComparisonSettings } from './verdict.ts';

@@ -12,9 +12,7 @@ import { type Interval, newcombePairedInterval, type PairedHits } from '../../st
 import { smallestDetectableDifference } from '../../stats/paired-power.ts';
 import { mcnemarExact, type PairedT, pairedT } from '../../stats/paired-tests.ts';
 import { signFlipTest } from '../../stats/sign-flip.ts';
-import { acceptedFallVariance } from './accepted-differences.ts';
-import { type Expected, knownVariance } from './known-noise.ts';
-import type { RerunNoise } from './rerun-noise.ts';
+import { acceptedFallVariance, type Expected, knownVariance, type RerunNoise } from './run-noise.ts';
 import {
   type ComparisonSettings,
   type ComparisonVerdict,

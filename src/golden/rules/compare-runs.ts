@@ -1,13 +1,22 @@
-/** Paired comparison of two runs over all judged queries and over segments of them, and what the size of the set allows. */
+/** Paired comparison of two runs over all judged queries and over segments of them; of more than two, every pair; and of answers without a judgment. */
 import { formatMetricKey, type MetricKey } from '../../ir/metric-key.ts';
+import { applyDuplicatePolicy, rankBiasedOverlap } from '../../ir/ranking.ts';
 import { ALL_SEGMENT } from '../../model.ts';
+import { mean } from '../../stats/descriptive.ts';
+import { holm } from '../../stats/multiple-testing.ts';
 import { pairedTSampleSize } from '../../stats/paired-power.ts';
-import type { Accepted } from './accepted-differences.ts';
 import { compareMetric, type MetricComparison } from './compare-metric.ts';
-import type { Expected } from './known-noise.ts';
-import type { NoiseTable } from './rerun-noise.ts';
+import type { QueryAnswer } from './run.ts';
+import type { Accepted, Expected, NoiseTable } from './run-noise.ts';
 import type { Segment } from './segments.ts';
-import { type ComparisonSettings, type ComparisonVerdict, minEffectOf, primaryOf, testPlan } from './verdict.ts';
+import {
+  type ComparisonSettings,
+  type ComparisonVerdict,
+  judgeDifference,
+  minEffectOf,
+  primaryOf,
+  testPlan,
+} from './verdict.ts';
 
 /** Below this a set has no real value for comparisons (Sparck Jones and van Rijsbergen 1976 put it at 75). */
 const MIN_QUERIES = 100;
@@ -157,4 +166,126 @@ export function mostRegressed(
       candidate: candidate[row] ?? 0,
       difference: differences[row] ?? 0,
     }));
+}
+
+/** Two of the configurations by one measure; `before` and `after` are their places. */
+export interface PairComparison {
+  readonly before: number;
+  readonly after: number;
+  readonly metric: MetricComparison;
+  /** Adjusted by Holm for all pairs of this measure. */
+  readonly pHolm: number;
+  /** By the adjusted p. */
+  readonly verdict: ComparisonVerdict;
+}
+
+export interface MeasureOfMany {
+  readonly key: MetricKey;
+  /** Of each configuration, in their order. */
+  readonly means: readonly number[];
+  /** Of each two configurations, the earlier one before. */
+  readonly pairs: readonly PairComparison[];
+  /** Places of those that no other one is better than. */
+  readonly unbeaten: readonly number[];
+}
+
+export interface ManyComparison {
+  /** Queries. */
+  readonly n: number;
+  readonly measures: readonly MeasureOfMany[];
+  /** The one that decides: the first that can be better or worse. */
+  readonly primary: MeasureOfMany;
+}
+
+/**
+ * Paired comparisons of all pairs, as `compareMetric` makes them. p is adjusted by Holm over the pairs of a measure, so that
+ * with equal configurations any verdict of it but no_change and inconclusive comes with a chance of alpha at most; measures
+ * are not adjusted for each other, as the first decides and the others are its context. Bounds are of each pair alone.
+ *
+ * @param configurations at least two, each with a column per key and a row per query
+ * @throws RangeError without keys, queries or two configurations
+ */
+export function compareMany(
+  keys: readonly MetricKey[],
+  configurations: readonly ScoreColumns[],
+  settings: ComparisonSettings,
+): ManyComparison {
+  if (configurations.length < 2) throw new RangeError('There are fewer than two configurations to compare.');
+  const measures = keys.map((key, column) => compareBy(key, column, configurations, settings));
+  const primary = primaryOf(measures);
+  if (primary === null) throw new RangeError('There is no measure to compare by.');
+  return { n: primary.pairs[0]?.metric.n ?? 0, measures, primary };
+}
+
+function compareBy(
+  key: MetricKey,
+  column: number,
+  configurations: readonly ScoreColumns[],
+  settings: ComparisonSettings,
+): MeasureOfMany {
+  const scores = configurations.map((columns) => columns[column] ?? []);
+  const compared = scores.flatMap((baseline, before) =>
+    scores.slice(before + 1).map((candidate, offset) => ({
+      before,
+      after: before + 1 + offset,
+      metric: compareMetric(key, baseline, candidate, null, settings),
+    })),
+  );
+  const adjusted = holm(compared.map(({ metric }) => metric.p));
+  const pairs = compared.map((pair, place) => {
+    const pHolm = adjusted[place] ?? 1;
+    return { ...pair, pHolm, verdict: judgeDifference({ ...pair.metric, p: pHolm }, settings) };
+  });
+  const beaten = new Set(
+    pairs.flatMap(({ before, after, verdict }) =>
+      verdict === 'regression' ? [after] : verdict === 'improvement' ? [before] : [],
+    ),
+  );
+  return {
+    key,
+    means: scores.map((one) => mean(one)),
+    pairs,
+    unbeaten: [...scores.keys()].filter((place) => !beaten.has(place)),
+  };
+}
+
+/** Whether one of them is worse than the first, by the measure that decides. */
+export function isWorseThanFirst({ primary }: ManyComparison): boolean {
+  return primary.pairs.some(({ before, verdict }) => before === 0 && verdict === 'regression');
+}
+
+export interface AnswerOverlap {
+  readonly query: string;
+  /** Rank-biased overlap of the first k documents, 0 to 1. */
+  readonly overlap: number;
+}
+
+/**
+ * A question that failed now has nothing in common with its answer before; one that failed before, or was not asked, is left
+ * out. A document that comes twice counts at its first rank.
+ *
+ * @param now by question
+ * @returns in the order of `before`
+ */
+export function stabilityOf(
+  before: readonly QueryAnswer[],
+  now: ReadonlyMap<string, QueryAnswer>,
+  k: number,
+): AnswerOverlap[] {
+  return before.flatMap((old) => {
+    const answer = now.get(old.queryId);
+    if (answer === undefined || !hasAnswered(old)) return [];
+    const overlap = hasAnswered(answer) ? rankBiasedOverlap(rankingOf(old), rankingOf(answer), k) : 0;
+    return [{ query: old.queryId, overlap }];
+  });
+}
+
+const hasAnswered = ({ outcome }: QueryAnswer): boolean => outcome === 'ok' || outcome === 'empty';
+
+function rankingOf({ documents }: QueryAnswer): string[] {
+  const { ranking } = applyDuplicatePolicy(
+    documents.map(({ id }) => id),
+    'collapse',
+  );
+  return ranking.filter((id) => id !== null);
 }

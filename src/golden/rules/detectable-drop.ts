@@ -1,7 +1,6 @@
 /** What fall a golden set finds, said before it comes: from the noise of its retriever and the check that judges. */
 import { normalCdf, normalQuantile } from '../../stats/distributions.ts';
-import { rerunVariance } from './known-noise.ts';
-import type { RerunNoise } from './rerun-noise.ts';
+import { type RerunNoise, rerunVariance } from './run-noise.ts';
 import { POWER } from './verdict.ts';
 
 /** A check on a regression, as far as it decides what is found. */

@@ -1,7 +1,7 @@
 /** What Quepid, Ragas and OpenSearch's Search Relevance Workbench write, as questions with judged documents. */
 import { contentId } from '../../text/content-id.ts';
 import { malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
-import { goldenLimits } from './golden-set.ts';
+import { type ForeignFormat, goldenLimits } from './golden-set.ts';
 import type { GoldenSetBuilder } from './golden-set-builder.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ export class QuestionsByText {
  * The grade that several raters give: the mean, rounded, a half upwards.
  * @throws RecalldError file_malformed for a rating that is no number
  */
-export function gradeOfRaters(ratings: readonly unknown[], place: SourcePlace): number | null {
+function gradeOfRaters(ratings: readonly unknown[], place: SourcePlace): number | null {
   const given = ratings.filter((rating) => rating !== null && rating !== undefined && rating !== '');
   const numbers = given.map((rating) => numberOf(rating, place));
   if (numbers.length === 0) return null;
@@ -209,4 +209,29 @@ export function addUbiRatings(
     const ofClicks = rating >= 1 ? 2 : Math.sign(rating);
     builder.addJudgment(questions.add(text, place), docId, isWhole ? rating : ofClicks, place);
   }
+}
+
+/**
+ * @param extension with its dot, in small letters
+ * @param head some kilobytes from the beginning of the file
+ * @returns null for a file that is not plainly of one of them
+ */
+export function foreignFormatOf(extension: string, head: string): ForeignFormat | null {
+  const text = head.replace(/^\uFEFF/, '').trimStart();
+  const first = text.slice(0, 1);
+  if (extension === '.json' && (first === '{' || first === '[')) {
+    if (/"query_doc_pairs"\s*:/.test(text)) return 'quepid';
+    if (/"judgmentRatings"\s*:/.test(text)) return 'ubi';
+    return isRagas(text) ? 'ragas' : null;
+  }
+  if (extension === '.jsonl' || extension === '.ndjson') return first === '{' && isRagas(text) ? 'ragas' : null;
+  if (extension !== '.csv') return null;
+  const names = (/^[^\r\n]*/.exec(text)?.[0] ?? '').split(',').map((name) => name.trim().replaceAll('"', ''));
+  if (names[0] === 'query' && names[1] === 'docid') return 'quepid';
+  return names.includes('user_input') && names.includes('reference_contexts') ? 'ragas' : null;
+}
+
+/** Both, since a record of a chat may have a `user_input` too. */
+function isRagas(text: string): boolean {
+  return /"user_input"\s*:/.test(text) && /"reference_context(s|_ids)"\s*:/.test(text);
 }

@@ -2,7 +2,6 @@
 import { RecalldError } from '../../errors.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../text/source-line.ts';
-import { forbids } from './forbidden.ts';
 import {
   forbiddenProblem,
   type GoldenLine,
@@ -15,6 +14,7 @@ import {
   tagValueProblem,
   textProblem,
 } from './golden-set.ts';
+import { forbids } from './unwanted-answers.ts';
 
 /** In the order in which they are told. `{n}` and `{first}` are filled in. */
 const sentences = [

@@ -6,9 +6,15 @@ import type { GoldenQuery } from '../../model.ts';
 import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
 import { newcombePairedInterval } from '../../stats/intervals.ts';
 import { mcnemarExact } from '../../stats/paired-tests.ts';
-import { documentOf } from './by-document.ts';
-import type { QueryAnswer } from './run.ts';
-import { ANSWER, type AnsweredStage, type MovedQuestions, type RunStages, type StageStep } from './run-stages.ts';
+import {
+  ANSWER,
+  type AnsweredStage,
+  type MovedQuestions,
+  type QueryAnswer,
+  type RunStages,
+  type StageStep,
+} from './run.ts';
+import { documentOf } from './score-run.ts';
 
 interface ToldStage {
   readonly name: string;

@@ -4,10 +4,10 @@ import type { GoldenQuery } from '../../model.ts';
 import type { Retriever, RetrieverAnswer } from '../../retrievers/retriever.ts';
 import { contextSize } from '../../text/context-size.ts';
 import type { GoldenRun, QueryAnswer, RunSettings } from '../rules/run.ts';
-import { NOT_ASKED } from '../rules/run-failure.ts';
+import { type AnswerDoubts, doubtsOfAnswers, misreadingOption, NOT_ASKED } from '../rules/run-failure.ts';
 import { answeredStages } from '../rules/stages.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
-import type { WatchedPipeline } from '../watched-pipeline.ts';
+import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 import { type GateDeps, openRetrieverGate, type RetrieverGate } from './retriever-gate.ts';
 
 /** Answers are stored in batches of at most this age, so that a crash costs at most this much asking. */
@@ -218,4 +218,32 @@ export function notAsked(query: GoldenQuery): QueryAnswer {
     errorCode: NOT_ASKED,
     errorMessage: `not asked, since the retriever had failed ${OUTAGE_AFTER + OUTAGE_PATIENCE} queries in a row`,
   };
+}
+
+const MAX_ASKED = 20;
+
+export type SampledAnswers =
+  | { readonly kind: 'answers'; readonly asked: number; readonly doubts: AnswerDoubts }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** One question after the other, up to the first that fails; spread over the set. Rejects by `signal` alone. */
+export async function sampleAnswers(
+  pipeline: WatchedPipeline,
+  set: string,
+  queries: readonly GoldenQuery[],
+  signal: AbortSignal,
+): Promise<SampledAnswers> {
+  const k = Math.max(...scheduleOf(pipeline, set).settings.cutoffs);
+  const step = Math.max(1, Math.floor(queries.length / MAX_ASKED));
+  const asked = queries.filter((_, index) => index % step === 0).slice(0, MAX_ASKED);
+  const answers: QueryAnswer[] = [];
+  for (const query of asked) {
+    const answer = await pipeline.retriever.retrieve({ text: query.text, k, tags: query.tags }, signal);
+    if (answer.kind !== 'documents') {
+      const option = answer.kind === 'error' ? misreadingOption(answer.code) : null;
+      return { kind: 'failed', message: option === null ? answer.message : `${answer.message} Mend ${option}.` };
+    }
+    answers.push(toQueryAnswer(query, answer));
+  }
+  return { kind: 'answers', asked: asked.length, doubts: doubtsOfAnswers(asked, answers, k) };
 }

@@ -1,12 +1,39 @@
-/** Ends of golden runs without scores: cancelled by hand, or failed. None stays `running` for ever. */
+/** The end of a golden run: scores, the state of the labels, comparisons, verdicts; or cancelled by hand, or failed. None stays `running` for ever. */
+
+import { historyNeeded, judgeGoldenRun } from '../../checks/rules/golden-checks.ts';
 import type { Clock } from '../../clock.ts';
+import type { Deployments } from '../../deployments/deployments.ts';
 import { RecalldError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { GoldenRun } from '../rules/run.ts';
-import { describeFailure } from '../rules/run-failure.ts';
+import type { GoldenQuery } from '../../model.ts';
+import { probeStoredLabels } from '../../probes/probes.ts';
+import {
+  type BaselineKnowledge,
+  type ComparedSide,
+  nothingKnown,
+  type StoredComparison,
+  toCompared,
+} from '../rules/compare-golden-runs.ts';
+import { judgedQueries } from '../rules/golden-set.ts';
+import { failedShare, type GoldenRun, type OutcomeCounts, type RunStages } from '../rules/run.ts';
+import { describeFailure, doubtSentences, doubtsOfAnswers } from '../rules/run-failure.ts';
+import { judgeSentinel } from '../rules/sentinel.ts';
+import { stagedQuestions } from '../rules/stages.ts';
+import { defaultNoAnswer, type ForbiddenResults, findFalseAnswers } from '../rules/unwanted-answers.ts';
+import type { GoldenBaselines } from '../sql/golden-baselines.ts';
+import type { GoldenRotations } from '../sql/golden-rotations.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { RunEnd } from '../sql/run-results.ts';
-import { findRun } from './stored-runs.ts';
+import type { WatchedPipeline } from '../watched-pipeline.ts';
+import { shiftsOf } from './rotate-golden-set.ts';
+import {
+  answersAsIn,
+  type CompareDeps,
+  compareStoredRuns,
+  findRun,
+  knowledgeOf,
+  type StoredRuns,
+} from './stored-runs.ts';
 
 export interface RecoverGoldenRunsDeps {
   readonly runs: GoldenRuns;
@@ -91,4 +118,215 @@ export async function cancelGoldenRun({ runs, clock }: CancelGoldenRunDeps, runI
     throw new RecalldError('run_not_running', message);
   }
   return run;
+}
+
+export interface ConcludeDeps extends CompareDeps {
+  readonly baselines: GoldenBaselines;
+  readonly deployments: Deployments;
+  readonly rotations: GoldenRotations;
+  readonly clock: Clock;
+}
+
+const nobody: ReadonlySet<string> = new Set();
+
+/** A run that has ended and is compared with others. */
+interface Conclusion {
+  readonly deps: ConcludeDeps;
+  readonly run: GoldenRun;
+  readonly side: ComparedSide;
+  /** Ids of queries that lost a judged document. */
+  readonly stale: ReadonlySet<string>;
+  readonly fingerprints: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Works from what is stored, not from what this worker remembers: a resumed run comes to the same end.
+ *
+ * @param asked every query of the run; those without a judgment have no score
+ * @param forbidden what came back that must not; null when the set forbids nothing
+ */
+export async function finalizeGoldenRun(
+  deps: ConcludeDeps,
+  run: GoldenRun,
+  pipeline: WatchedPipeline,
+  asked: readonly GoldenQuery[],
+  forbidden: ForbiddenResults | null,
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  const queries = judgedQueries(asked);
+  if (run.purpose === 'sentinel') return finalizeSentinel(deps, run, queries, forbidden, signal);
+  const [answers, outcomes, labels, fingerprints] = await Promise.all([
+    answersAsIn(deps, run, run),
+    deps.runs.outcomes(run.id),
+    probeStoredLabels(queries, run.settings.relevanceLevel, pipeline.store, signal),
+    pipeline.fingerprints ?? fingerprintsOf(deps, pipeline.name),
+  ]);
+  const voidReason = reasonToVoid(run, outcomes);
+  const { touched: stale, dead } = labels.kind === 'probed' ? labels : { touched: nobody, dead: nobody };
+  const { scores, segmentsOverflow } =
+    voidReason === null
+      ? await deps.statistics.scoreRun(queries, answers, run.settings, dead, signal)
+      : { scores: [], segmentsOverflow: 0 };
+  const side = { queries, answers, settings: run.settings };
+  const conclusion: Conclusion = { deps, run, side, stale, fingerprints, signal };
+  const baseline =
+    voidReason === null ? await compareWithBaseline(conclusion, pipeline) : `The run is void: ${voidReason}`;
+  const deployment = voidReason === null ? await compareWithDeployment(conclusion) : null;
+  const needed = historyNeeded(pipeline.checks);
+  const history =
+    needed === 0 ? [] : await deps.runs.comparedWithBaseline(run.pipeline, run.goldenSet, run.goldenSetVersion, needed);
+  const last = history.at(-1);
+  const before = last === undefined ? [] : await deps.runs.checks(last.runId);
+  const shifts = await shiftsOf(deps.rotations, run);
+  const compared = typeof baseline === 'string' ? baseline : toCompared(run.id, baseline);
+  return {
+    status: voidReason === null ? 'completed' : 'void',
+    reason: voidReason,
+    doubts: doubtSentences(doubtsOfAnswers(queries, answers, Math.max(...run.settings.cutoffs))),
+    finishedAt: deps.clock.now(),
+    scores,
+    checks: judgeGoldenRun(pipeline.checks, run.goldenSet, {
+      scores,
+      compared,
+      history,
+      before,
+      labels,
+      forbidden,
+      shifts,
+    }),
+    segmentsOverflow,
+    labels,
+    forbidden,
+    stages: voidReason === null ? await summarizeStages(conclusion) : null,
+    noAnswer: findFalseAnswers(asked, answers, run.settings.noAnswer ?? defaultNoAnswer),
+    fingerprints,
+    comparisons: [baseline, deployment].filter((one) => one !== null && typeof one !== 'string'),
+  };
+}
+
+async function summarizeStages({ deps, run, side, signal }: Conclusion): Promise<RunStages | null> {
+  const stages = await deps.runs.stages(run.id);
+  if (stages.size === 0) return null;
+  const { cutoffs, relevanceLevel } = run.settings;
+  const questions = stagedQuestions(side.queries, side.answers, stages, relevanceLevel);
+  return deps.statistics.summarizeStages(questions, Math.max(...cutoffs), signal);
+}
+
+/** Of what answers; who grades live queries has no part in a run. */
+async function fingerprintsOf({ deployments }: ConcludeDeps, pipeline: string): Promise<Record<string, string>> {
+  const seen = await deployments.fingerprints();
+  return Object.fromEntries(
+    seen
+      .filter((one) => one.pipeline === pipeline && one.part !== 'judge')
+      .map(({ part, fingerprint }) => [part, fingerprint]),
+  );
+}
+
+/** The comparison with the pinned run, or a sentence that says why there is none. */
+async function compareWithBaseline(
+  conclusion: Conclusion,
+  { shadowOf }: WatchedPipeline,
+): Promise<StoredComparison | string> {
+  const { deps, run, side, stale } = conclusion;
+  if (shadowOf !== null) return compareWithShadowed(conclusion, shadowOf);
+  const pinned = await deps.baselines.pinned(run.pipeline, run.goldenSet);
+  const baseline = pinned === null ? null : await deps.runs.find(pinned.runId);
+  if (pinned === null || baseline === null) {
+    return `No baseline is pinned for ${run.goldenSet} on ${run.pipeline}; \`recalld baselines pin RUN\` pins one.`;
+  }
+  const known = await knowledgeOf(deps, pinned, baseline, deps.clock.now());
+  const compared = await compareWith(conclusion, 'baseline', baseline, known);
+  if (compared !== null) return compared;
+  return side.queries.every(({ id }) => stale.has(id))
+    ? 'Every query has a stale label, so that the retriever cannot be judged by this set.'
+    : `The set and its baseline ${baseline.id} have no query or no cut-off in common; pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
+}
+
+/** A shadow is held against the run that it was asked beside; what the pipeline itself has lost is no fault of the shadow. */
+async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Promise<StoredComparison | string> {
+  const { deps, run } = conclusion;
+  const { goldenSet, goldenSetVersion: version } = run;
+  const [beside] = await deps.runs.list({ pipeline, goldenSet, version, status: 'completed', before: run, limit: 1 });
+  if (beside === undefined) return `${pipeline} has no completed run of ${goldenSet} version ${version} before it.`;
+  const lost = (await deps.runs.staleLabels(beside.id)).map(({ queryId }) => queryId);
+  const compared = await compareWith({ ...conclusion, stale: new Set(lost) }, 'baseline', beside, nothingKnown);
+  return compared ?? `The run and ${beside.id} have no query or no cut-off in common.`;
+}
+
+/** Shows what a change of the store or the model did: the last run before it is the other side. */
+async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComparison | null> {
+  const { deps, run, fingerprints } = conclusion;
+  const { pipeline, goldenSet, goldenSetVersion: version } = run;
+  const earlier = { pipeline, goldenSet, status: 'completed', before: run, limit: 1 } as const;
+  const [sameVersion] = await deps.runs.list({ ...earlier, version });
+  const before = sameVersion ?? (await deps.runs.list(earlier))[0];
+  if (before === undefined || !isChanged(before.fingerprints, fingerprints)) return null;
+  return compareWith(conclusion, 'deployment', before, nothingKnown);
+}
+
+/** A part that was not known before is no change. */
+function isChanged(before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>): boolean {
+  return Object.entries(after).some(([part, now]) => before[part] !== undefined && before[part] !== now);
+}
+
+async function compareWith(
+  { deps, run, side, stale, signal }: Conclusion,
+  kind: StoredComparison['kind'],
+  other: GoldenRun,
+  known: BaselineKnowledge,
+): Promise<StoredComparison | null> {
+  const differences = await compareStoredRuns(deps, other, run, stale, known, signal, side);
+  return differences === null ? null : { kind, against: other.id, differences };
+}
+
+function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
+  const share = failedShare(outcomes);
+  if (run.settings.onError !== 'void' || share <= run.settings.errorBudget) return null;
+  return `${percent(share)} of the queries failed, more than the error budget of ${percent(run.settings.errorBudget)}.`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
+
+/** The end of a sentinel run: does it stand, against the last full run over the same queries? */
+interface ConcludeSentinelDeps extends CompareDeps {
+  readonly clock: Clock;
+}
+
+/**
+ * A sentinel has no scores or checks of its own, so that nothing which reads those of full runs can take it for one. It
+ * is `void` when its retriever failed it; `reason` says why it fell and is null while it stands. Queries whose labels
+ * the last full run found to be stale are left out.
+ */
+async function finalizeSentinel(
+  deps: ConcludeSentinelDeps,
+  run: GoldenRun,
+  queries: readonly GoldenQuery[],
+  forbidden: ForbiddenResults | null,
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  const [answers, outcomes, full] = await Promise.all([
+    deps.runs.answers(run.id),
+    deps.runs.outcomes(run.id),
+    lastFullRun(deps, run),
+  ]);
+  const side = { queries, answers, settings: run.settings };
+  const stale = full === null ? [] : (await deps.runs.staleLabels(full.id)).map(({ queryId }) => queryId);
+  const differences =
+    full === null ? null : await compareStoredRuns(deps, full, run, new Set(stale), nothingKnown, signal, side);
+  const verdict = judgeSentinel(outcomes, run.settings.errorBudget, differences, forbidden?.confirmed.length ?? 0);
+  const now = deps.clock.now();
+  if (verdict.kind === 'stands') return { ...endWithoutScores('completed', null, now), forbidden };
+  return { ...endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now), forbidden };
+}
+
+/** The latest completed full run of the version that the sentinel asks. */
+async function lastFullRun(
+  { runs }: Pick<StoredRuns, 'runs'>,
+  { pipeline, goldenSet, goldenSetVersion: version }: GoldenRun,
+): Promise<GoldenRun | null> {
+  const [last] = await runs.list({ pipeline, goldenSet, version, status: 'completed', limit: 1 });
+  return last ?? null;
 }

@@ -1,8 +1,8 @@
 /** Pins the runs that others are compared with, with how much their retriever differs by itself. */
 import { RecalldError } from '../../errors.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
-import type { Reruns } from '../rules/rerun-noise.ts';
 import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
+import type { Reruns } from '../rules/run-noise.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import type { CompareDeps, GoldenStore, StoredRuns } from './stored-runs.ts';
 

@@ -2,13 +2,13 @@
 import type { Logger } from '../../logger.ts';
 import type { GoldenQuery } from '../../model.ts';
 import { messageOf } from '../../text/error-message.ts';
-import { confirmForbidden, type ForbiddenResults, forbiddenResults } from '../rules/forbidden.ts';
 import type { GoldenRun } from '../rules/run.ts';
+import { confirmForbidden, type ForbiddenResults, forbiddenResults } from '../rules/unwanted-answers.ts';
 import type { GoldenBatches } from '../sql/golden-batches.ts';
 import type { RetrieverLimits } from '../sql/retriever-limits.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { answerQueries, askAgain, notAsked } from './ask-retriever.ts';
-import { type ConcludeDeps, finalizeGoldenRun } from './finalize-golden-run.ts';
+import { type ConcludeDeps, finalizeGoldenRun } from './end-golden-run.ts';
 import { queriesOfBatch, queriesOfRun } from './stored-runs.ts';
 
 /** One worker's part of a golden run that many share: take a batch, ask what of it has no answer, say that it is done. */

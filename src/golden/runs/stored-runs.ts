@@ -1,21 +1,29 @@
 /** Golden runs as they are read back from the store, one by one and two side by side. */
-
 import { RecalldError } from '../../errors.ts';
 import { formatMetricKey, parseMetricKey } from '../../ir/metric-key.ts';
 import type { GoldenQuery } from '../../model.ts';
 import type { GoldenStatistics } from '../golden-statistics.ts';
-import { answersByDocument, queriesByDocument } from '../rules/by-document.ts';
 import {
   type BaselineKnowledge,
   type ComparedRuns,
   type ComparedSide,
   nothingKnown,
   type RunDifference,
+  sharedQueries,
 } from '../rules/compare-golden-runs.ts';
-import type { ForbiddenResults } from '../rules/forbidden.ts';
+import { compareMany, type ManyComparison } from '../rules/compare-runs.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { type ChangedQuery, changedQueries } from '../rules/listed-queries.ts';
 import { BATCH_QUERIES, type GoldenRun, type QueryAnswer, type RunSettings } from '../rules/run.ts';
+import {
+  answersByDocument,
+  goldenMeasures,
+  queriesByDocument,
+  runMetricKeys,
+  scoreQueries,
+} from '../rules/score-run.ts';
+import type { ForbiddenResults } from '../rules/unwanted-answers.ts';
+import type { ComparisonSettings } from '../rules/verdict.ts';
 import type { GoldenBaseline, GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
@@ -225,4 +233,48 @@ export async function findCompleted({ runs }: Pick<GoldenStore, 'runs'>, id: str
     throw new RecalldError('run_not_completed', message);
   }
   return run;
+}
+
+/** The measures of the table, at the largest cut-off that all runs have; the first decides. */
+const measures = ['ndcg', ...goldenMeasures.filter((measure) => measure !== 'ndcg')] as const;
+
+export interface ManyRunsCompared {
+  readonly runs: readonly GoldenRun[];
+  readonly compared: ManyComparison;
+}
+
+/**
+ * Queries with a label that was stale in any of the runs are left out, as in the comparison of two. Where one of them is
+ * compared by document, all are.
+ *
+ * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
+ */
+export async function compareManyRuns(
+  store: StoredRuns,
+  ids: readonly string[],
+  settings: ComparisonSettings,
+): Promise<ManyRunsCompared> {
+  const runs: GoldenRun[] = [];
+  for (const id of ids) runs.push(await findCompleted(store, id));
+  const separator = runs.find((run) => run.settings.chunkSeparator !== undefined)?.settings.chunkSeparator;
+  const naming = separator === undefined ? {} : { chunkSeparator: separator };
+  const sides: ComparedSide[] = [];
+  const stale = new Set<string>();
+  for (const run of runs) {
+    sides.push(await readComparedSide(store, { ...run, settings: { ...run.settings, ...naming } }));
+    for (const { queryId } of await store.runs.staleLabels(run.id)) stale.add(queryId);
+  }
+  const shared = sides.map(({ queries }) => queries).reduce((before, after) => sharedQueries(after, before));
+  const queries = shared.filter(({ id }) => !stale.has(id));
+  const [first] = sides;
+  const cutoffs = (first?.settings.cutoffs ?? []).filter((k) =>
+    sides.every(({ settings: asked }) => asked.cutoffs.includes(k)),
+  );
+  if (first === undefined || queries.length === 0 || cutoffs.length === 0) {
+    const message = `The runs ${ids.join(', ')} have no query with live labels or no cut-off in common.`;
+    throw new RecalldError('runs_not_comparable', message);
+  }
+  const by = { cutoffs: [Math.max(...cutoffs)], relevanceLevel: first.settings.relevanceLevel, measures };
+  const columns = sides.map(({ answers }) => scoreQueries(queries, answers, by).columns);
+  return { runs, compared: compareMany(runMetricKeys(by.cutoffs, measures), columns, settings) };
 }

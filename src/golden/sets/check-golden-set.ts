@@ -1,22 +1,24 @@
-/** Looks a golden set over: labels, duplicates, contradictions, size, and how well it stands for live traffic. */
+/** Looks a golden set over: labels, duplicates, contradictions, how well it stands for live traffic, and what falls it can find. */
 import { embedTexts } from '../../embedders/embedder.ts';
 import { RecalldError } from '../../errors.ts';
 import type { LiveSamples } from '../../live/sql/live-samples.ts';
-import type { GoldenQuery } from '../../model.ts';
+import { ALL_SEGMENT, type GoldenQuery } from '../../model.ts';
 import { type ProbedPipeline, probeStoredLabels } from '../../probes/probes.ts';
+import { occurrencesBetween } from '../../schedule/occurrences.ts';
 import { DAY_MS } from '../../time.ts';
+import { type DropCheck, describePower, usualCheck } from '../rules/detectable-drop.ts';
 import { type GoldenSetVersion, judgedQueries } from '../rules/golden-set.ts';
 import { findJudgmentProblems, type JudgmentProblems } from '../rules/judgment-problems.ts';
 import { type Anchor, findAnchors, type LabelProbe, type LabelProposal, proposeLabels } from '../rules/labels.ts';
-import { type SampledAnswers, sampleAnswers } from '../runs/sample-answers.ts';
+import { isQuiet } from '../rules/schedule.ts';
+import { type SampledAnswers, sampleAnswers } from '../runs/ask-retriever.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
 import type { GoldenDocuments } from '../sql/golden-documents.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
-import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
+import { type GoldenSchedule, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 import { findVersion } from './import-golden-set.ts';
 import { liveMixOf, type RepresentativenessOutcome } from './live-mix.ts';
 import { type RecordDocumentsDeps, type RecordedDocuments, recordJudgedDocuments } from './record-judged-documents.ts';
-import { powerOfSet } from './set-power.ts';
 
 const NEIGHBOURS = 20;
 
@@ -152,4 +154,36 @@ export function hasProblems({ check, answers }: Pick<CheckedSet, 'check' | 'answ
   const { duplicates, contradictions, withoutRelevant } = problems;
   const stale = labels.kind === 'probed' ? labels.stale : 0;
   return stale + duplicates.length + contradictions.length + withoutRelevant.length > 0;
+}
+
+/** How one pipeline runs the set and judges it. */
+export interface SetUse {
+  readonly pipeline: string;
+  readonly schedule: GoldenSchedule;
+  /** Of the config; where there are none, the usual one on nDCG is spoken of. */
+  readonly checks: readonly DropCheck[];
+}
+
+/**
+ * A sentence for each check.
+ *
+ * @param queries of the set, which may be a newer version than the one that was pinned
+ */
+export async function powerOfSet(
+  { baselines }: { readonly baselines: Pick<GoldenBaselines, 'pinned'> },
+  { pipeline, schedule, checks }: SetUse,
+  queries: number,
+  now: Date,
+): Promise<string[]> {
+  const pinned = await baselines.pinned(pipeline, schedule.set);
+  const usual = { ...usualCheck, measure: `ndcg@${Math.max(...schedule.settings.cutoffs)}` };
+  return (checks.length === 0 ? [usual] : checks).map((check) =>
+    describePower(pinned?.noise[ALL_SEGMENT]?.[check.measure] ?? null, queries, check, runsPerDay(schedule, now)),
+  );
+}
+
+function runsPerDay({ cron, quietHours, timezone }: GoldenSchedule, now: Date): number {
+  if (cron === null) return 0;
+  const ticks = occurrencesBetween(cron, now, new Date(now.getTime() + 7 * DAY_MS));
+  return Math.floor(ticks.filter((tick) => !isQuiet(quietHours, timezone, tick)).length / 7);
 }

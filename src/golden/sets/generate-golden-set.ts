@@ -11,18 +11,23 @@ import {
   costOf,
   estimateTokens,
   estimateTotal,
+  promptIdentity,
   stratifiedOrder,
   type TokenPrices,
   type Tokens,
 } from '../rules/generation.ts';
 import { type GoldenSetVersion, originMismatch, type QueryOrigin } from '../rules/golden-set.ts';
-import { promptIdentity } from '../rules/question-prompt.ts';
 import { wordsOf } from '../rules/similar-texts.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { type FinishedChunk, type Generation, generateQuestions } from './generate-questions.ts';
+import {
+  type Chunk,
+  type FinishedChunk,
+  type Generation,
+  generateQuestions,
+  requestFor,
+} from './generate-questions.ts';
 import { sha256 } from './import-golden-set.ts';
-import { type Chunk, requestFor } from './question-filter.ts';
 import { reviewLine } from './review-file.ts';
 
 /** The state file of `golden generate`. */

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { recordActs } from '../../access/audit-log.ts';
 import { parseMetricKey } from '../../ir/metric-key.ts';
 import { inTransaction, lockInTransaction } from '../../postgres/transaction.ts';
-import type { MeanScores, NoiseTable } from '../rules/rerun-noise.ts';
+import type { MeanScores, NoiseTable } from '../rules/run-noise.ts';
 
 /** A run that others are compared with. */
 export interface GoldenBaseline {

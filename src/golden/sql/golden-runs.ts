@@ -11,11 +11,10 @@ import type { RunStatus } from '../../model.ts';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { wellFormed } from '../../postgres/values.ts';
 import type { ContextSize } from '../../text/context-size.ts';
-import type { Accepted } from '../rules/accepted-differences.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
-import type { ForbiddenResult } from '../rules/forbidden.ts';
 import type { StaleLabel } from '../rules/labels.ts';
 import {
+  type AnsweredStage,
   BATCH_QUERIES,
   type GoldenRun,
   type NewRun,
@@ -25,7 +24,8 @@ import {
   type SegmentScore,
 } from '../rules/run.ts';
 import type { RunFailure } from '../rules/run-failure.ts';
-import type { AnsweredStage } from '../rules/run-stages.ts';
+import type { Accepted } from '../rules/run-noise.ts';
+import type { ForbiddenResult } from '../rules/unwanted-answers.ts';
 import { createLatestRuns, type LatestRun, type LatestSentinel, readLatestSentinels } from './latest-runs.ts';
 import { readAccepted, readComparedWithBaseline, readComparisons, readStaleLabels } from './run-comparisons.ts';
 import {

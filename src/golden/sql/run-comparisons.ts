@@ -2,10 +2,10 @@
 import type pg from 'pg';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT } from '../../model.ts';
-import { type Accepted, CLEAR_P, MAX_ACCEPTED } from '../rules/accepted-differences.ts';
 import type { RunDifference, StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { StaleLabel } from '../rules/labels.ts';
 import type { GoldenRun } from '../rules/run.ts';
+import { type Accepted, CLEAR_P, MAX_ACCEPTED } from '../rules/run-noise.ts';
 
 interface DifferenceRow extends Omit<RunDifference, 'key' | 'changed'> {
   readonly run_id: string;

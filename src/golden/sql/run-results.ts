@@ -5,11 +5,10 @@ import type { Measure } from '../../ir/metric-key.ts';
 import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../model.ts';
 import { wellFormed } from '../../postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
-import type { ForbiddenResult, ForbiddenResults } from '../rules/forbidden.ts';
 import type { LabelProbe } from '../rules/labels.ts';
-import type { NoAnswerResults, OutcomeCounts, QueryAnswer, SegmentScore } from '../rules/run.ts';
+import type { NoAnswerResults, OutcomeCounts, QueryAnswer, RunStages, SegmentScore } from '../rules/run.ts';
 import { type RunFailure, runFailure } from '../rules/run-failure.ts';
-import type { RunStages } from '../rules/run-stages.ts';
+import type { ForbiddenResult, ForbiddenResults } from '../rules/unwanted-answers.ts';
 import { insertComparison, insertStaleLabels } from './run-comparisons.ts';
 
 export interface RunEnd {

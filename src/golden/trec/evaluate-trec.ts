@@ -7,8 +7,7 @@ import { applyDuplicatePolicy, compareCodePoints, type DuplicatePolicy, orderLik
 import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
 import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
 import { quoted } from '../../text/source-line.ts';
-import { compareMany, type ManyComparison } from '../rules/compare-many.ts';
-import { compareRuns, type RunComparison } from '../rules/compare-runs.ts';
+import { compareMany, compareRuns, type ManyComparison, type RunComparison } from '../rules/compare-runs.ts';
 import type { ComparisonSettings } from '../rules/verdict.ts';
 import { type Block, forEachLine, malformed, sizeOf } from './blocks.ts';
 import { QueryGroups, ResultTable } from './result-table.ts';

@@ -1,7 +1,6 @@
 /** A manifest that an endpoint gives page by page. */
 import { RecalldError } from '../../errors.ts';
-import { createJsonApi, type JsonApiSettings } from '../../outbound/json-api.ts';
-import { at, textOf } from '../../outbound/json-value.ts';
+import { at, createJsonApi, type JsonApiSettings, textOf } from '../../outbound/json-api.ts';
 import type { ManifestPart } from './source.ts';
 
 /** Follows `next_cursor`, which goes back as the parameter `cursor`, until it is null or left out. */

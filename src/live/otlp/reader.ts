@@ -1,6 +1,5 @@
 /** Reads OTLP requests: small ones at once, large ones in a thread. */
-import { createBytesInHand } from '../../threads/bytes-in-hand.ts';
-import { createThreadPool, movable } from '../../threads/thread-pool.ts';
+import { createBytesInHand, createThreadPool, movable } from '../../threads/thread-pool.ts';
 import { eachUnpacked } from '../parts.ts';
 import {
   type Found,

@@ -3,7 +3,7 @@ import { measuredPoints, TrendChart, type TrendSeries } from '../../console/char
 import { Empty, Section } from '../../console/components/section.tsx';
 import { Table } from '../../console/components/table.tsx';
 import { Age, Bounded, Missing } from '../../console/components/values.tsx';
-import { count, duration } from '../../console/format.ts';
+import { compact, count, duration, plural } from '../../console/format.ts';
 import { type Frame, Page } from '../../console/page.tsx';
 import { deploymentMark } from '../../deployments/deployment-table.tsx';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
@@ -17,8 +17,8 @@ import { VariantsSection } from '../../variants/variants-section.tsx';
 import type { FeedbackSummary } from '../feedback-summary-routes.ts';
 import { STAGED_QUERIES, type StagesDetails } from '../measure-live-traffic.ts';
 import type { PositiveRatioOutcome } from '../rules/feedback/positive-ratio.ts';
+import type { MeasuredStage } from '../rules/live-stages.ts';
 import type { TrafficBucket } from '../sql/traffic-reads.ts';
-import { LiveStagesSection } from './live-stages-part.tsx';
 
 export interface TrafficPageData {
   readonly pipeline: string;
@@ -277,4 +277,49 @@ function Segments({ latest }: { readonly latest: readonly MeasurementStatus[] })
       )}
     </Section>
   );
+}
+
+export function LiveStagesSection({
+  stages,
+  queries,
+}: {
+  readonly stages: readonly MeasuredStage[];
+  readonly queries: number;
+}) {
+  return (
+    <Section
+      id="stages"
+      title="Stages of the retriever"
+      lead={`Of ${plural(queries, 'sampled query', 'sampled queries')} of the trailing window, weighted, with 95 % bounds. What a stage loses of the relevant documents takes judgments: golden runs tell it.`}
+    >
+      <Table
+        caption="Stages of live queries"
+        columns={[
+          { title: 'Stage' },
+          { title: 'Takes, p95', isNumber: true },
+          { title: 'Documents', isNumber: true },
+          { title: 'Leaves nothing', isNumber: true },
+          { title: 'Of the answer among its first', isNumber: true },
+          { title: 'n', isNumber: true, isMinor: true },
+        ]}
+        rows={stages.map((stage) => ({ key: stage.name, cells: cellsOf(stage) }))}
+      />
+    </Section>
+  );
+}
+
+function cellsOf({ name, n, latencyP95Ms, documents, emptied, answered }: MeasuredStage) {
+  return [
+    name.replaceAll('_', ' '),
+    shown(latencyP95Ms, (ms) => `${count(Math.round(ms))} ms`),
+    shown(documents, compact),
+    shown(emptied, percent),
+    shown(answered, percent),
+    count(n),
+  ];
+}
+
+function shown(bounded: MeasuredStage['documents'], show: (value: number) => string) {
+  if (bounded === null) return <Missing>not told</Missing>;
+  return <Bounded value={bounded.value} low={bounded.ciLow} high={bounded.ciHigh} show={show} />;
 }

@@ -1,6 +1,6 @@
 /** What the pages of live traffic and its coverage are made from. */
 
-import type { ConsoleDeps, ConsolePipeline } from '../../app/console/deps.ts';
+import type { ConsoleDeps, ConsolePipeline } from '../../app/console/console-api.ts';
 import { distributions } from '../../console/charts/distribution-chart.tsx';
 import type { TimeRange } from '../../console/time-range.ts';
 import type { DensityPageData } from '../../density/density-page.tsx';

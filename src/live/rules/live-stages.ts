@@ -2,7 +2,7 @@
 
 import { meanCount } from './context.ts';
 import { type CalibratedMember, type ClickRateOutcome, meanShare, queryRate } from './feedback/click-rates.ts';
-import type { LiveStage } from './live-stage.ts';
+import type { LiveStage } from './live-query.ts';
 
 /** A sampled query with the stages that are told of it; most have none. */
 export interface StagedQuery extends CalibratedMember {

@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../postgres/transaction.ts';
 import { bytesOfVector, columnsOf } from '../../postgres/values.ts';
-import type { LiveStage } from '../rules/live-stage.ts';
+import type { LiveStage } from '../rules/live-query.ts';
 import { type Completable, completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
 import { stagesJson } from './record-arrivals.ts';
 import { readFragments, type StoredFragment } from './trace-fragments.ts';

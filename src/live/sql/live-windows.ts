@@ -5,8 +5,8 @@ import { namingOutage } from '../../postgres/pool.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import type { Click, ShownQuery } from '../rules/feedback/click-rates.ts';
 import type { OpinionCounts } from '../rules/feedback/positive-ratio.ts';
-import type { LiveStage } from '../rules/live-stage.ts';
-import type { Arrivals } from '../rules/sampling/calibration.ts';
+import type { LiveStage } from '../rules/live-query.ts';
+import type { Arrivals } from '../rules/sampling/estimate.ts';
 
 const BATCH_ROWS = 2000;
 

@@ -6,7 +6,7 @@ import { inTransaction, orDenied } from '../../postgres/transaction.ts';
 import { binaryArray, bytesOfVector, columnsOf, type Element, type ElementType } from '../../postgres/values.ts';
 import type { ContextSize } from '../../text/context-size.ts';
 import { MINUTE_MS } from '../../time.ts';
-import type { LiveStage } from '../rules/live-stage.ts';
+import type { LiveStage } from '../rules/live-query.ts';
 
 /** A sampled live query as it is stored: text redacted, user and session hashed, with its inclusion probability. */
 export interface LiveSample {

@@ -1,6 +1,6 @@
 /** A shadow beside what users got, without any judgment. */
-import { documentOf } from '../../golden/rules/by-document.ts';
-import { rankBiasedOverlap } from '../../ir/rank-biased-overlap.ts';
+import { documentOf } from '../../golden/rules/score-run.ts';
+import { rankBiasedOverlap } from '../../ir/ranking.ts';
 import { type Interval, wilsonInterval } from '../../stats/intervals.ts';
 
 const CONFIDENCE = 0.95;

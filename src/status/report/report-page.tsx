@@ -5,7 +5,7 @@ import { duration, minute, plural } from '../../console/format.ts';
 import { DensityPart, Topics } from '../../density/sections.tsx';
 import { deploymentMark } from '../../deployments/deployment-table.tsx';
 import { acceptedText, IncidentsPart, PagesPart } from '../../diagnosis/pages/incidents-part.tsx';
-import { pageStatistics } from '../../diagnosis/rules/page-statistics.ts';
+import { pageStatistics } from '../../diagnosis/rules/incident.ts';
 import { GoldenHealthPart, headlineOf, ScoresPart } from '../../golden/pages/scores-part.tsx';
 import type { Review } from '../read-review.ts';
 

@@ -1,6 +1,6 @@
 /** What FT.INFO says of an index. */
 import { failed, unsupported } from '../outcome.ts';
-import { settingsHash } from '../store-calls.ts';
+import { settingsHash } from '../remote-store.ts';
 import type { NearestRequest, ScoreKind, VectorMetric } from '../vector-store.ts';
 import { type Reply, repliesOf, replyNumber, replyText, valueAfter } from './connection.ts';
 

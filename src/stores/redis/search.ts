@@ -5,7 +5,7 @@
  * github.com/redis/docs.
  */
 
-import { listOf, textOf, vectorOf } from '../../outbound/json-value.ts';
+import { listOf, textOf, vectorOf } from '../../outbound/json-api.ts';
 import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import { type Entry, type Hit, inPortions, knownIds, needsVectors, readSample, toChunks } from '../entries.ts';

@@ -5,7 +5,7 @@
  * modules/vector-sets of github.com/redis/redis.
  */
 
-import { fieldAt, textOf } from '../../outbound/json-value.ts';
+import { fieldAt, textOf } from '../../outbound/json-api.ts';
 import { createReservoir } from '../../stats/random.ts';
 import { parseBoundedJson } from '../../text/json.ts';
 import { type Hit, inPortions, readSample } from '../entries.ts';

@@ -1,5 +1,5 @@
 /** Where the query languages of Elasticsearch and OpenSearch part. */
-import { at, fieldAt, fieldsOf, numberOf, textOf } from '../../outbound/json-value.ts';
+import { at, fieldAt, fieldsOf, numberOf, textOf } from '../../outbound/json-api.ts';
 import { unsupported } from '../outcome.ts';
 import type { VectorStore } from '../vector-store.ts';
 import {

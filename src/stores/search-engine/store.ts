@@ -1,11 +1,28 @@
 /** A vector store in Elasticsearch or OpenSearch. */
 
-import type { JsonApiSettings, JsonCall } from '../../outbound/json-api.ts';
-import { at, type Fields, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
+import {
+  at,
+  type Fields,
+  fieldAt,
+  fieldsOf,
+  type JsonApiSettings,
+  type JsonCall,
+  listOf,
+  numberOf,
+  textOf,
+  vectorOf,
+} from '../../outbound/json-api.ts';
 import { type Entry, type Hit, knownIds, needsVectors, readSample, toChunks, vectorsPerCall } from '../entries.ts';
 import { type Attempt, failed, unsupported } from '../outcome.ts';
-import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
-import { createStoreCalls, type StoreCalls, settingsHash, unlessForbidden } from '../store-calls.ts';
+import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+  settingsHash,
+  unlessForbidden,
+} from '../remote-store.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

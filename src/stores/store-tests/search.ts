@@ -1,7 +1,17 @@
 /** A search: order, similarity, exactness, filters, wrong vectors, many callers. */
 import type { Nearest, NearestRequest, ScoreKind } from '../vector-store.ts';
-import { chunkOf, chunksById, must, NotTried, type StoreSubject, type StoreTest, valueOf } from './subject.ts';
-import { bruteForce, goodness, recallOf } from './truth.ts';
+import {
+  bruteForce,
+  chunkOf,
+  chunksById,
+  goodness,
+  must,
+  NotTried,
+  recallOf,
+  type StoreSubject,
+  type StoreTest,
+  valueOf,
+} from './subject.ts';
 
 const K = 10;
 

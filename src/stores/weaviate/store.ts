@@ -4,13 +4,18 @@
  * Source: openapi-specs/schema.json of github.com/weaviate/weaviate, and the pages "Vector similarity search",
  * "Read all objects" and "Filters" of docs.weaviate.io.
  */
-import type { JsonApiSettings } from '../../outbound/json-api.ts';
-import { at, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-value.ts';
+import { at, type JsonApiSettings, listOf, numberOf, textOf, vectorOf } from '../../outbound/json-api.ts';
 import { createReservoir } from '../../stats/random.ts';
 import { type Entry, type Hit, knownIds, needsVectors, readSample, toChunks, vectorsPerCall } from '../entries.ts';
 import { type Attempt, failed, unsupported } from '../outcome.ts';
-import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
-import { createStoreCalls, type StoreCalls, unlessForbidden } from '../store-calls.ts';
+import {
+  createRemoteStore,
+  createStoreCalls,
+  type RememberedShape,
+  rememberShape,
+  type StoreCalls,
+  unlessForbidden,
+} from '../remote-store.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,

@@ -2,8 +2,7 @@
 import type { Interval } from '../../stats/intervals.ts';
 import { logShareEvidence, normalMixtureInterval } from '../../stats/sequential.ts';
 import { addSums, ratioOf, type SessionSums, type SummedRatio } from '../../stats/session-sums.ts';
-import type { VariantMeasure } from './measures.ts';
-import type { VariantDay } from './variant-day.ts';
+import type { VariantDay, VariantMeasure } from './variant-day.ts';
 
 export interface VariantDesign {
   /** The others are held against the first. */

@@ -1,6 +1,5 @@
 /** A day of live queries -> sums over its sessions, of which ratios and their variance are made. */
 import { type SessionSums, type SessionTerm, sumSessions } from '../../stats/session-sums.ts';
-import { type VariantMeasure, variantMeasures } from './measures.ts';
 
 /** A live query of the comparison, with what its users made of it. */
 export interface VariantQuery {
@@ -106,3 +105,8 @@ function sessionOf(
   if (session.variant !== variant) session.isMixed = true;
   return session;
 }
+
+/** What variants are compared by; all of them are shares or scores in [0, 1], and more is better. */
+export const variantMeasures = ['positive_feedback', 'clicked_queries', 'relevance'] as const;
+
+export type VariantMeasure = (typeof variantMeasures)[number];

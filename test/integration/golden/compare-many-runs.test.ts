@@ -1,8 +1,8 @@
 /** Stored runs of several configurations in one table. */
 import { expect, it } from 'vitest';
-import { formatMany } from '../../../src/golden/commands/many-reports.ts';
+import { formatMany } from '../../../src/golden/commands/compare.ts';
 import { storedComparison } from '../../../src/golden/rules/compare-golden-runs.ts';
-import { compareManyRuns } from '../../../src/golden/runs/compare-many-runs.ts';
+import { compareManyRuns } from '../../../src/golden/runs/stored-runs.ts';
 import { aSchedule, goldenQueries, NOON } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { type Answers, aGoldenWorld } from '../../support/golden-world.ts';

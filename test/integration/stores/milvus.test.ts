@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { createMilvusStore } from '../../../src/stores/milvus/store.ts';
+import { createMilvusStore } from '../../../src/stores/milvus.ts';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
 import type { StoreService } from '../../contract/vector-store-bench.ts';
 import { startFakeMilvus } from '../../support/fake-milvus.ts';

@@ -11,7 +11,7 @@ import { HttpClient as Milvus } from '@zilliz/milvus2-sdk-node';
 import { parse, print, visit } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { weaviateV2 } from 'weaviate-client';
-import { createMilvusStore } from '../../../src/stores/milvus/store.ts';
+import { createMilvusStore } from '../../../src/stores/milvus.ts';
 import { createPineconeStore } from '../../../src/stores/pinecone.ts';
 import { createQdrantStore } from '../../../src/stores/qdrant.ts';
 import { createElasticsearchStore, createOpenSearchStore } from '../../../src/stores/search-engine/dialects.ts';

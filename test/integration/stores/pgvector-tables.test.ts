@@ -2,7 +2,7 @@
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createPgvectorStore, type PgvectorSettings } from '../../../src/stores/pgvector/store.ts';
-import { unevenness } from '../../../src/stores/store-tests/truth.ts';
+import { unevenness } from '../../../src/stores/store-tests/subject.ts';
 import type { StoreDescription, VectorStore } from '../../../src/stores/vector-store.ts';
 import { never, valueOf } from '../../contract/vector-store-bench.ts';
 import { type PgvectorServer, pgvectorSettings, startPglite } from '../../support/pgvector.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
+import { examineManifests } from '../../../src/app/doctor/examine.ts';
 import type { Finding } from '../../../src/app/doctor/foundations.ts';
-import { examineManifests } from '../../../src/app/doctor/manifests.ts';
 
 async function examined(
   manifest: string | null,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { defaultRuleSettings, ruleGroups } from '../../../src/app/alerts/rule-catalogue.ts';
+import { defaultRuleSettings, ruleGroups } from '../../../src/app/alerts/rule-file.ts';
 import { configSchema } from '../../../src/app/config/schema.ts';
 import { showIngestCounters, showJobCounters } from '../../../src/app/known-counters.ts';
 import { createExporter } from '../../../src/metrics/prometheus.ts';

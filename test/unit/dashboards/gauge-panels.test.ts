@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gaugeGraphs } from '../../../src/dashboards/gauge-panels.ts';
+import { gaugeGraphs } from '../../../src/dashboards/panels.ts';
 
 interface Built {
   readonly description?: string;

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredDensityState } from '../../../src/density/watch-table.ts';
-import type { BadWindow } from '../../../src/diagnosis/first-bad.ts';
 import { observeDensity, observeRelevance } from '../../../src/diagnosis/observe.ts';
-import { latestEnded, runsAround } from '../../../src/diagnosis/runs-around.ts';
+import { type BadWindow, latestEnded, runsAround } from '../../../src/diagnosis/runs-around.ts';
 import type { RunEnd } from '../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../src/model.ts';
 import {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RecalldError } from '../../../src/errors.ts';
-import { startRun } from '../../../src/golden/golden-api.ts';
 import { runGoldenSetJob } from '../../../src/golden/golden-jobs.ts';
+import { startRun } from '../../../src/golden/golden-routes.ts';
 import { aNewGoldenSet, aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemoryGoldenRotations } from '../../support/memory-golden-rotations.ts';

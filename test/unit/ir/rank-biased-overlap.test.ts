@@ -1,6 +1,6 @@
 import { assert, constantFrom, integer, property, uniqueArray } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rankBiasedOverlap } from '../../../src/ir/rank-biased-overlap.ts';
+import { rankBiasedOverlap } from '../../../src/ir/ranking.ts';
 
 const rankings = uniqueArray(constantFrom(...'abcdefghijkl'.split('')), { maxLength: 12 });
 

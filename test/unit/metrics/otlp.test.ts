@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { sendMetrics } from '../../../src/app/send-metrics.ts';
+import { sendMetrics } from '../../../src/app/monitor.ts';
 import { sample } from '../../../src/metrics/meter.ts';
 import { createOtlpEndpoint } from '../../../src/metrics/otlp-endpoint.ts';
 import { createExporter } from '../../../src/metrics/prometheus.ts';

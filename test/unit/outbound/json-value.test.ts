@@ -1,6 +1,6 @@
 import { anything, assert, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { at, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../../src/outbound/json-value.ts';
+import { at, fieldAt, fieldsOf, listOf, numberOf, textOf, vectorOf } from '../../../src/outbound/json-api.ts';
 
 describe('a part of an answer', () => {
   it('is read when it is there', () => {

@@ -1,6 +1,6 @@
 import { assert, constantFrom, integer, property } from 'fast-check';
 import { expect, it } from 'vitest';
-import { findResults } from '../../../src/retrievers/find-results.ts';
+import { findResults } from '../../../src/retrievers/find-request.ts';
 import { compileResults } from '../../../src/retrievers/results.ts';
 
 const chunks = [

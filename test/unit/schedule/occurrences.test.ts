@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCronExpression } from '../../../src/schedule/cron-expression.ts';
 import {
   latestOccurrence,
   longestGapSeconds,
   nextOccurrence,
   occurrencesBetween,
+  readCronExpression,
 } from '../../../src/schedule/occurrences.ts';
 import { aCronExpression } from '../../support/cron-expressions.ts';
 

@@ -1,7 +1,7 @@
 import { array, assert, integer, nat, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createReservoir, drawn } from '../../../src/stats/random.ts';
-import { unevenness } from '../../../src/stores/store-tests/truth.ts';
+import { unevenness } from '../../../src/stores/store-tests/subject.ts';
 
 const items = Array.from({ length: 10 }, (_, i) => i);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ReportOptions, readReportOptions } from '../../../src/status/report-options.ts';
+import { type ReportOptions, readReportOptions } from '../../../src/status/report-command.ts';
 
 const now = new Date('2026-11-20T15:45:00Z');
 const read = (options: ReportOptions, pipelines: readonly string[] = ['docs']) =>

@@ -4,7 +4,7 @@
  * 2026-08-06; codes from pkg/util/merr of github.com/milvus-io/milvus.
  */
 import { describe, expect, it } from 'vitest';
-import { createMilvusStore, type MilvusSettings } from '../../../src/stores/milvus/store.ts';
+import { createMilvusStore, type MilvusSettings } from '../../../src/stores/milvus.ts';
 import type { VectorStore } from '../../../src/stores/vector-store.ts';
 import { status } from '../../support/fault-server.ts';
 import { type RecordedApi, replay } from '../../support/recorded-api.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dotProductModule, i32, wasmModule } from '../../../src/vector/dot-product-module.ts';
+import { dotProductModule, i32, wasmModule } from '../../../src/vector/cosine-kernel.ts';
 
 describe('the assembler of WebAssembly', () => {
   it.each([

@@ -2,9 +2,7 @@
 import type { RetrievedDocument } from '../../../model.ts';
 import { contextSize } from '../../../text/context-size.ts';
 import { DAY_MS } from '../../../time.ts';
-import type { LiveQuery } from '../live-query.ts';
-import { type LiveStage, liveStage } from '../live-stage.ts';
-import { readCount, readFirst, readFlattened, readShortText, readText, readVector } from './attribute.ts';
+import { type LiveQuery, type LiveStage, liveStage } from '../live-query.ts';
 import { readSpanFeedback, type TracedFeedback } from './feedback.ts';
 import {
   type DocumentIdentity,
@@ -17,7 +15,17 @@ import {
   readTopK,
   type TracedDocument,
 } from './retrieved-documents.ts';
-import { liveQueryId, type OtlpSpan, toDate } from './span.ts';
+import {
+  liveQueryId,
+  type OtlpSpan,
+  readCount,
+  readFirst,
+  readFlattened,
+  readShortText,
+  readText,
+  readVector,
+  toDate,
+} from './span.ts';
 import { readPerson, readSegments, samplingProbability } from './span-origin.ts';
 import { completeQueries, RETRIEVAL, type TraceFragment } from './trace-fragment.ts';
 import { errorOf, hasSeveralQueries, indexSpans, type TraceIndex } from './trace-index.ts';

@@ -1,6 +1,11 @@
 /** From the annotations and evaluations of spans and log records to feedback: which judgments are a user's, and of what kind. */
 import type { Feedback, FeedbackKind, LiveQuery } from '../live-query.ts';
+import type { ExtractionOptions } from './retrieved-documents.ts';
 import {
+  type Attributes,
+  liveQueryId,
+  type OtlpLogRecord,
+  type OtlpSpan,
   readFirst,
   readFlattened,
   readId,
@@ -9,9 +14,9 @@ import {
   readShortText,
   readString,
   readText,
-} from './attribute.ts';
-import type { ExtractionOptions } from './retrieved-documents.ts';
-import { type Attributes, liveQueryId, type OtlpLogRecord, type OtlpSpan, type SpanLink, toDate } from './span.ts';
+  type SpanLink,
+  toDate,
+} from './span.ts';
 import { readPerson } from './span-origin.ts';
 import type { TraceIndex } from './trace-index.ts';
 

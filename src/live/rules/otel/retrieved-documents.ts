@@ -2,7 +2,10 @@
 import type { RetrievedDocument } from '../../../model.ts';
 import { contentId } from '../../../text/content-id.ts';
 import {
+  type Attributes,
+  type AttributeValue,
   isObject,
+  type OtlpSpan,
   readArray,
   readCount,
   readFirst,
@@ -14,8 +17,8 @@ import {
   readStructure,
   readText,
   readVector,
-} from './attribute.ts';
-import type { Attributes, AttributeValue, OtlpSpan, Telemetry } from './span.ts';
+  type Telemetry,
+} from './span.ts';
 
 /** Their values are the query itself, or JSON with the query in it. */
 const inputs = [

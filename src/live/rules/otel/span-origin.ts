@@ -1,6 +1,14 @@
 /** Where a span comes from: who asked, in which segments, and with which chance the span was kept. */
-import { readFirst, readId, readNumber, readObject, readTextUpTo } from './attribute.ts';
-import type { Attributes, AttributeValue, OtlpSpan } from './span.ts';
+import {
+  type Attributes,
+  type AttributeValue,
+  type OtlpSpan,
+  readFirst,
+  readId,
+  readNumber,
+  readObject,
+  readTextUpTo,
+} from './span.ts';
 
 /** Thresholds have 56 bits: 14 hexadecimal digits, of which trailing zeros may be left out. */
 const THRESHOLD_DIGITS = 14;

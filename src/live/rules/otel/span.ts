@@ -1,4 +1,5 @@
 /** Spans and log records as OpenTelemetry means them, whatever wire format they came in. */
+import { parseBoundedJson, parseExactJson } from '../../../text/json.ts';
 
 /**
  * The value of an attribute. An integer that a double cannot hold exactly is the string of its digits, and bytes are
@@ -92,4 +93,156 @@ export function spanOfLiveQuery(id: string, traceId: string): string | null {
 export function toDate(unixNano: bigint): Date | null {
   const date = new Date(Number(unixNano / 1_000_000n));
   return unixNano <= 0n || Number.isNaN(date.getTime()) ? null : date;
+}
+
+/** What OpenInference writes in place of a value that its privacy settings hide. */
+const REDACTED = '__REDACTED__';
+
+/** Longest text of a query or comment, of a name, and of an id, in UTF-16 units. */
+const MAX_TEXT = 100_000;
+const MAX_SHORT_TEXT = 1000;
+const MAX_ID = 1024;
+
+const MAX_COUNT = 10_000;
+
+/** No embedding model has more dimensions; a longer list is not a vector. */
+const MAX_DIMENSIONS = 16_384;
+
+/** Control characters, which PostgreSQL or people cannot read, and halves of surrogate pairs. */
+const unreadable = /(?![\t\n\r])[\p{Cc}\p{Cs}]/gu;
+const unreadableInId = /[\p{Cc}\p{Cs}]/u;
+
+type Value = AttributeValue | undefined;
+
+/** A string that says something: not empty and not redacted. */
+export function readString(value: Value): string | null {
+  return typeof value === 'string' && value !== '' && value !== REDACTED ? value : null;
+}
+
+/** A string for people to read: cut off at `maxLength`, and what nobody can read is U+FFFD in it. */
+export function readTextUpTo(maxLength: number): (value: Value) => string | null {
+  return (value) => readString(value)?.slice(0, maxLength).replace(unreadable, '\uFFFD') ?? null;
+}
+
+/** The text of a query, comment or document. */
+export const readText = readTextUpTo(MAX_TEXT);
+
+/** A name or version. */
+export const readShortText = readTextUpTo(MAX_SHORT_TEXT);
+
+/**
+ * An id: at most 1024 characters without control characters as they stand, or an integer written in digits. A number
+ * with a fraction is a score, and an integer that was rounded is the id of something else.
+ */
+export function readId(value: Value): string | null {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
+  const id = readString(value);
+  return id === null || id.length > MAX_ID || unreadableInId.test(id) ? null : id;
+}
+
+/** A finite number, or text of one: Milvus' instrumentation writes distances as text. */
+export function readNumber(value: Value): number | null {
+  const isNumeric = typeof value === 'string' && /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value);
+  const number = isNumeric ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+}
+
+/** How many documents were asked for: a whole number from 1 on. More than 10,000 is 10,000. */
+export function readCount(value: Value): number | null {
+  const number = readNumber(value);
+  return number !== null && Number.isInteger(number) && number >= 1 ? Math.min(number, MAX_COUNT) : null;
+}
+
+/** An object, be it structured or JSON text. */
+export function readObject(value: Value): Attributes | null {
+  const structure = readStructure(value);
+  return isObject(structure) ? structure : null;
+}
+
+/** An array, be it structured or JSON text. */
+export function readArray(value: Value): readonly AttributeValue[] | null {
+  const structure = readStructure(value);
+  return isArray(structure) ? structure : null;
+}
+
+/** An array or object, be it structured or JSON text; null for anything else. */
+export function readStructure(value: Value): Attributes | readonly AttributeValue[] | null {
+  const structure = typeof value === 'string' && /^\s*[[{]/.test(value) ? parsedOrNull(value) : value;
+  return isArray(structure) || isObject(structure) ? structure : null;
+}
+
+/** Null also for what is not JSON. */
+function parsedOrNull(json: string): AttributeValue {
+  try {
+    return parseExactJson(json);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A dense vector: an array of finite numbers, integers and floats mixed, or JSON text of one. Sparse vectors, the
+ * zero vector, which has no direction, and numbers that float32 cannot hold give null.
+ */
+export function readVector(value: Value): Float32Array | null {
+  const numbers = typeof value === 'string' ? parseNumbers(value) : value;
+  if (!isArray(numbers) || numbers.length === 0 || numbers.length > MAX_DIMENSIONS) return null;
+  const vector = new Float32Array(numbers.length);
+  for (const [dimension, number] of numbers.entries()) {
+    if (typeof number !== 'number') return null;
+    vector[dimension] = number;
+  }
+  return vector.every(Number.isFinite) && vector.some((number) => number !== 0) ? vector : null;
+}
+
+/** Plain JSON, because the digits of a float need no care and there are many of them. */
+function parseNumbers(text: string): Value {
+  if (!text.startsWith('[')) return null;
+  try {
+    return parseBoundedJson(text) as AttributeValue;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The objects that were flattened to `prefix.<index>.<field>`, in the order of their indices; gaps are closed.
+ *
+ * @returns null when no attribute has the prefix.
+ */
+export function readFlattened(attributes: Attributes, prefix: string): readonly Attributes[] | null {
+  const start = `${prefix}.`;
+  const objects = new Map<number, Record<string, AttributeValue>>();
+  for (const [name, value] of Object.entries(attributes)) {
+    if (!name.startsWith(start)) continue;
+    const [, index, field] = /^(\d{1,9})\.(.+)$/.exec(name.slice(start.length)) ?? [];
+    if (index === undefined || field === undefined) continue;
+    const object = objects.get(Number(index)) ?? Object.create(null);
+    object[field] = value;
+    objects.set(Number(index), object);
+  }
+  if (objects.size === 0) return null;
+  return [...objects].toSorted(([a], [b]) => a - b).map(([, object]) => object);
+}
+
+/** What `read` makes of the first of the named attributes that it makes something of. */
+export function readFirst<T>(
+  attributes: Attributes,
+  names: readonly string[],
+  read: (value: Value) => T | null,
+): T | null {
+  for (const name of names) {
+    const value = read(attributes[name]);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+/** Whether a value is a structured object. */
+export function isObject(value: Value): value is Attributes {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isArray(value: Value): value is readonly AttributeValue[] {
+  return Array.isArray(value);
 }

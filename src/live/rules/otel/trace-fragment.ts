@@ -1,8 +1,7 @@
 /** What other spans of a trace add to its live queries: vectors, the final order, the person. */
 
 import type { RetrievedDocument } from '../../../model.ts';
-import type { LiveQuery, VersionStamps } from '../live-query.ts';
-import { type LiveStage, liveStage, withResults } from '../live-stage.ts';
+import { type LiveQuery, type LiveStage, liveStage, type VersionStamps, withResults } from '../live-query.ts';
 import type { Person } from './span-origin.ts';
 
 interface InTrace {
@@ -159,7 +158,7 @@ function withOrder<Query extends Completable>(query: Query, fragment: RerankFrag
 
 /** What OpenTelemetry tells of: what retrievers brought, and what a reranker made of it. */
 export const RETRIEVAL = 'retrieval';
-export const RERANK = 'rerank';
+const RERANK = 'rerank';
 
 const isTraced = ({ name }: LiveStage): boolean => name === RETRIEVAL || name === RERANK;
 

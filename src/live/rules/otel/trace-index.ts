@@ -1,7 +1,6 @@
 /** The spans of one export by id, with their roles: who is whose ancestor, as far as the ancestors came along. */
 
-import { readFirst, readString } from './attribute.ts';
-import { liveQueryId, type OtlpSpan } from './span.ts';
+import { liveQueryId, type OtlpSpan, readFirst, readString } from './span.ts';
 
 /** `other`: a convention says what it is, and it is none of ours. `none`: no convention says anything. */
 type SpanRole = 'retriever' | 'embedding' | 'reranker' | 'evaluator' | 'other' | 'none';

@@ -1,8 +1,7 @@
 /** The verdict of the daemon and the alert of Prometheus say the same, case by case. */
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { defaultRuleSettings } from '../../../../src/app/alerts/rule-catalogue.ts';
-import { ruleFile } from '../../../../src/app/alerts/rule-file.ts';
+import { defaultRuleSettings, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
 import { createCheckStore } from '../../../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../../../src/checks/evaluate-checks.ts';
 import { readCheckGauges } from '../../../../src/checks/gauges.ts';

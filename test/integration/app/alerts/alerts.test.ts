@@ -1,8 +1,7 @@
 /** Every alert, by promtool: when it fires, when it must not, and what may happen to its series meanwhile. */
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule-catalogue.ts';
-import { ruleFile } from '../../../../src/app/alerts/rule-file.ts';
+import { defaultRuleSettings, ruleFile, ruleGroups } from '../../../../src/app/alerts/rule-file.ts';
 import type { RuleSettings } from '../../../../src/metrics/alert-rules.ts';
 import { inputSeries, missing, type RuleTest, runPromtool, type Signal, signal } from '../../../support/promtool.ts';
 import { type AlertUnderTest, aCase, type CaseName, caseNames, inapplicable } from './cases.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { configExample, exampleEnvironment } from '../../../../docs/build/config-example.ts';
-import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule-catalogue.ts';
+import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule-file.ts';
 import { createAlertRules } from '../../../../src/app/commands/alert-rules.ts';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { configSchema } from '../../../../src/app/config/schema.ts';

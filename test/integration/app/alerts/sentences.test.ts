@@ -1,8 +1,7 @@
 /** The sentence of an alarm is the same whether recalld says it or Prometheus makes it of the metrics. */
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { defaultRuleSettings } from '../../../../src/app/alerts/rule-catalogue.ts';
-import { ruleFile } from '../../../../src/app/alerts/rule-file.ts';
+import { defaultRuleSettings, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
 import { gaugesOf } from '../../../../src/checks/gauges.ts';
 import { alarmText } from '../../../../src/checks/rules/alarm-text.ts';
 import type { CheckState } from '../../../../src/checks/rules/check-state.ts';

@@ -7,9 +7,9 @@ import { type CommandSettings, withCommandStore, withPipeline } from '../../../.
 import { configSchema } from '../../../../src/app/config/schema.ts';
 import { examine } from '../../../../src/app/doctor/examine.ts';
 import type { Finding } from '../../../../src/app/doctor/foundations.ts';
-import { importNamedSet } from '../../../../src/golden/commands/import-export.ts';
 import { runGoldenSetNow } from '../../../../src/golden/commands/run.ts';
 import { formatRunSummary } from '../../../../src/golden/commands/run-reports.ts';
+import { importNamedSet } from '../../../../src/golden/commands/sets.ts';
 import { summarizeRun } from '../../../../src/golden/runs/run-summary.ts';
 import { checkLatestVersion, hasProblems } from '../../../../src/golden/sets/check-golden-set.ts';
 import { systemClock } from '../../../../src/system-clock.ts';

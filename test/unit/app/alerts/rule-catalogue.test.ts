@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { documentedAlerts } from '../../../../docs/build/runbooks-page.ts';
-import { defaultRuleSettings, ruleGroups } from '../../../../src/app/alerts/rule-catalogue.ts';
-import { prometheusRule, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
+import { defaultRuleSettings, prometheusRule, ruleFile, ruleGroups } from '../../../../src/app/alerts/rule-file.ts';
 import { duration, type RuleSettings } from '../../../../src/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../../../src/metrics/catalogue.ts';
 

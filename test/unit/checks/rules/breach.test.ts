@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Breach, type Look, rememberBreach } from '../../../../src/checks/rules/breach.ts';
+import { type Breach, type Look, rememberBreach } from '../../../../src/checks/rules/check-state.ts';
 import { hours } from '../../../support/measurements.ts';
 
 /** A look at each hour, at a measurement of the hour before. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { changeInWords } from '../../../../src/deployments/rules/change-words.ts';
+import { changeInWords } from '../../../../src/deployments/rules/deployment.ts';
 
 it('a change of an index or embedder is told in words, and others by the names of their store', () => {
   expect(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alarmedBy } from '../../../../src/diagnosis/rules/alarmed.ts';
+import { alarmedBy } from '../../../../src/diagnosis/rules/diagnose.ts';
 import { aCheckState } from '../../../support/check-states.ts';
 
 it('tells what is bad by what checks watch, whatever the config calls them', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { acceptedFalsePages } from '../../../../src/checks/rules/false-pages.ts';
-import { pageStatistics } from '../../../../src/diagnosis/rules/page-statistics.ts';
+import { pageStatistics } from '../../../../src/diagnosis/rules/incident.ts';
 import { anIncident } from '../../../support/builders.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute));

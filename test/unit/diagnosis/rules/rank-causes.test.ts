@@ -1,7 +1,6 @@
 import { assert, constantFrom, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { causes, causeTexts, namedCauses } from '../../../../src/diagnosis/rules/cause.ts';
-import { effectKinds, reaches } from '../../../../src/diagnosis/rules/explains.ts';
+import { causes, causeTexts, effectKinds, namedCauses, reaches } from '../../../../src/diagnosis/rules/cause.ts';
 import { besideOf, rankCauses } from '../../../../src/diagnosis/rules/rank-causes.ts';
 import { type Sign, signNames, signStates } from '../../../../src/diagnosis/rules/signs.ts';
 import { weightOf, weights } from '../../../../src/diagnosis/rules/weights.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { scoreLoss } from '../../../../src/diagnosis/rules/score-loss.ts';
+import { scoreLoss } from '../../../../src/diagnosis/rules/changed-answers.ts';
 import type { ComparedSide } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
 import { aFailedAnswer, anAnswer, aRunSettings, documents, goldenQueries } from '../../../support/builders.ts';

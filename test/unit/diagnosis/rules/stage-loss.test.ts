@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { observedRun } from '../../../../src/diagnosis/rules/observed-run.ts';
 import { rankCauses } from '../../../../src/diagnosis/rules/rank-causes.ts';
 import { readRunSigns } from '../../../../src/diagnosis/rules/read-run-signs.ts';
-import type { AnsweredStage } from '../../../../src/golden/rules/run-stages.ts';
+import type { AnsweredStage } from '../../../../src/golden/rules/run.ts';
 import { anAnswer, aRunSettings, goldenQueries } from '../../../support/builders.ts';
 
 const QUESTIONS = 60;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { topicIdsIn, withTopicNames } from '../../../../src/diagnosis/rules/incident.ts';
 import type { Sign } from '../../../../src/diagnosis/rules/signs.ts';
-import { topicIdsIn, withTopicNames } from '../../../../src/diagnosis/rules/topic-names.ts';
 import { aDiagnosis } from '../../../support/builders.ts';
 
 const topics: Sign = {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceptedFallVariance, acceptedVariance } from '../../../../src/golden/rules/accepted-differences.ts';
+import { acceptedFallVariance, acceptedVariance } from '../../../../src/golden/rules/run-noise.ts';
 
 describe('what accepted days and generations differ by', () => {
   it('is not known before there are five', () => {

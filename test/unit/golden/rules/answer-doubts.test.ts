@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { doubtsOfAnswers } from '../../../../src/golden/rules/answer-doubts.ts';
+import { doubtsOfAnswers } from '../../../../src/golden/rules/run-failure.ts';
 import { aGoldenQuery, documents } from '../../../support/builders.ts';
 
 const queries = Array.from({ length: 6 }, (_, index) =>

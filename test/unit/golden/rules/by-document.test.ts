@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answersByDocument, documentOf, queriesByDocument } from '../../../../src/golden/rules/by-document.ts';
+import { answersByDocument, documentOf, queriesByDocument } from '../../../../src/golden/rules/score-run.ts';
 import { aGoldenQuery, anAnswer, documents } from '../../../support/builders.ts';
 
 describe('chunks by their documents', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compareMany, isWorseThanFirst } from '../../../../src/golden/rules/compare-many.ts';
 import { compareMetric } from '../../../../src/golden/rules/compare-metric.ts';
+import { compareMany, isWorseThanFirst } from '../../../../src/golden/rules/compare-runs.ts';
 
 const NDCG = { measure: 'ndcg', k: 10 } as const;
 const MRR = { measure: 'mrr', k: 10 } as const;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareMetric, type MetricComparison } from '../../../../src/golden/rules/compare-metric.ts';
-import { type Expected, rerunVariance } from '../../../../src/golden/rules/known-noise.ts';
+import { type Expected, rerunVariance } from '../../../../src/golden/rules/run-noise.ts';
 import type { MetricKey } from '../../../../src/ir/metric-key.ts';
 import { normalCdf } from '../../../../src/stats/distributions.ts';
 import { newcombePairedInterval } from '../../../../src/stats/intervals.ts';

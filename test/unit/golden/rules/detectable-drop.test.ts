@@ -6,7 +6,7 @@ import {
   detectableDrop,
   usualCheck,
 } from '../../../../src/golden/rules/detectable-drop.ts';
-import { rerunVariance } from '../../../../src/golden/rules/known-noise.ts';
+import { rerunVariance } from '../../../../src/golden/rules/run-noise.ts';
 import { aRerunNoise } from '../../../support/builders.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 

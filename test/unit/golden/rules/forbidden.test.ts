@@ -1,7 +1,7 @@
 import { array, assert, constantFrom, property, uniqueArray } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { confirmForbidden, forbiddenResults, forbids } from '../../../../src/golden/rules/forbidden.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
+import { confirmForbidden, forbiddenResults, forbids } from '../../../../src/golden/rules/unwanted-answers.ts';
 import type { GoldenQuery } from '../../../../src/model.ts';
 
 function query(id: string, forbidden?: readonly string[]): GoldenQuery {

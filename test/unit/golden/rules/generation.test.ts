@@ -4,16 +4,14 @@ import {
   costOf,
   estimateTokens,
   estimateTotal,
-  questionProblem,
-  stratifiedOrder,
-} from '../../../../src/golden/rules/generation.ts';
-import {
   promptIdentity,
   questionMessages,
+  questionProblem,
   questionStyle,
   readQuestion,
   repairMessages,
-} from '../../../../src/golden/rules/question-prompt.ts';
+  stratifiedOrder,
+} from '../../../../src/golden/rules/generation.ts';
 import { matrixOf } from '../../../../src/vector/matrix.ts';
 
 describe('the order of chunks', () => {

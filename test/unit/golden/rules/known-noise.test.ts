@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { knownVariance, rerunVariance } from '../../../../src/golden/rules/known-noise.ts';
-import { rerunNoise } from '../../../../src/golden/rules/rerun-noise.ts';
+import { knownVariance, rerunNoise, rerunVariance } from '../../../../src/golden/rules/run-noise.ts';
 import { mean, moments } from '../../../../src/stats/descriptive.ts';
 import { aRerunNoise } from '../../../support/builders.ts';
 import { uniforms } from '../../../support/uniforms.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defaultNoAnswer, falseAnswerRatio, findFalseAnswers } from '../../../../src/golden/rules/no-answer.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
+import { defaultNoAnswer, falseAnswerRatio, findFalseAnswers } from '../../../../src/golden/rules/unwanted-answers.ts';
 import type { QueryOutcome } from '../../../../src/model.ts';
 import { aGoldenQuery } from '../../../support/builders.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { averagePairs } from '../../../../src/golden/rules/paired-runs.ts';
+import { averagePairs } from '../../../../src/golden/rules/run-noise.ts';
 
 const pair = (baseline: readonly number[], candidate: readonly number[]) => ({
   baseline: Float64Array.from(baseline),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { measureReruns, rerunNoise } from '../../../../src/golden/rules/rerun-noise.ts';
+import { measureReruns, rerunNoise } from '../../../../src/golden/rules/run-noise.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 import { pattern } from './scores.ts';
 

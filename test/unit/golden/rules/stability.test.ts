@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { stabilityOf } from '../../../../src/golden/rules/compare-runs.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
-import { stabilityOf } from '../../../../src/golden/rules/stability.ts';
 
 const answer = (queryId: string, ids: string, outcome: QueryAnswer['outcome'] = 'ok'): QueryAnswer => ({
   queryId,

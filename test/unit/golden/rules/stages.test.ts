@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
-import type { AnsweredStage } from '../../../../src/golden/rules/run-stages.ts';
+import type { AnsweredStage, QueryAnswer } from '../../../../src/golden/rules/run.ts';
 import { answeredStages, stagedQuestions, summarizeStages } from '../../../../src/golden/rules/stages.ts';
 import type { GoldenQuery } from '../../../../src/model.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, goldenQueries } from '../../../support/builders.ts';

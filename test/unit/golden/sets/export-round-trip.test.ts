@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../../src/errors.ts';
 import { type ExportFile, exportGoldenSet } from '../../../../src/golden/rules/export-golden-set.ts';
-import { forbids } from '../../../../src/golden/rules/forbidden.ts';
 import { type GoldenFormat, judgedQueries } from '../../../../src/golden/rules/golden-set.ts';
+import { forbids } from '../../../../src/golden/rules/unwanted-answers.ts';
 import type { GoldenQuery } from '../../../../src/model.ts';
 import { type Files, readFiles } from './golden-files.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
+  type Chunk,
   type FinishedChunk,
   type GenerateRequest,
   generateQuestions,
 } from '../../../../src/golden/sets/generate-questions.ts';
-import type { Chunk } from '../../../../src/golden/sets/question-filter.ts';
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../../../src/models/chat-model.ts';
 import type { Retriever } from '../../../../src/retrievers/retriever.ts';
 import { aWatchedPipeline, documents } from '../../../support/builders.ts';

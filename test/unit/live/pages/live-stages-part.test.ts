@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { expect, it } from 'vitest';
-import { LiveStagesSection } from '../../../../src/live/pages/live-stages-part.tsx';
+import { LiveStagesSection } from '../../../../src/live/pages/traffic-page.tsx';
 
 it('shows what each stage of the retriever takes, brings and leaves, with bounds, and what nobody told', () => {
   const bounded = (value: number) => ({ value, ciLow: value / 2, ciHigh: value * 1.5 });

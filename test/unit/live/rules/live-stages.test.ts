@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LiveStage } from '../../../../src/live/rules/live-stage.ts';
+import type { LiveStage } from '../../../../src/live/rules/live-query.ts';
 import { measureStages } from '../../../../src/live/rules/live-stages.ts';
 
 function aStage(name: string, parts: Partial<LiveStage> = {}): LiveStage {

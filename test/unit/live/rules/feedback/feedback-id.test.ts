@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { feedbackId, mayRepeat } from '../../../../../src/live/rules/feedback/feedback-id.ts';
+import { feedbackId, mayRepeat } from '../../../../../src/live/rules/feedback/sentiment.ts';
 import { type Feedback, feedbackKinds } from '../../../../../src/live/rules/live-query.ts';
 import { aFeedback, minutesAfterNoon, NOON } from './builders.ts';
 

@@ -1,9 +1,14 @@
 /** Whatever services put into their spans, extraction gives only what the database takes. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readId, readText, readVector } from '../../../../../src/live/rules/otel/attribute.ts';
 import { extractLogFeedback } from '../../../../../src/live/rules/otel/feedback.ts';
-import type { Attributes, AttributeValue } from '../../../../../src/live/rules/otel/span.ts';
+import {
+  type Attributes,
+  type AttributeValue,
+  readId,
+  readText,
+  readVector,
+} from '../../../../../src/live/rules/otel/span.ts';
 import { aLogRecord, aSpan, extract, options } from './telemetry.ts';
 
 const names = [

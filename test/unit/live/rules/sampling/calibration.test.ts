@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { queryRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import { calibrationOf } from '../../../../../src/live/rules/sampling/calibration.ts';
+import { calibrationOf } from '../../../../../src/live/rules/sampling/estimate.ts';
 import type { QueryOutcome } from '../../../../../src/model.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 
