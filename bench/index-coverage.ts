@@ -7,7 +7,7 @@
  * takes four times as many draws.
  */
 import { pathToFileURL } from 'node:url';
-import { isLate, isWrong } from '../src/index-truth/rules/index-signs.ts';
+import { isLate, isWrong } from '../src/index-truth/rules/findings.ts';
 import { type Arrival, lagOf } from '../src/index-truth/rules/lag.ts';
 import { lookTwice, shareOf, type Tally } from '../src/index-truth/rules/looks.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';

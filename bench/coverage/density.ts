@@ -1,8 +1,7 @@
 /** Bounds of query density: live sessions ranked among those of a baseline that is a sample itself. */
 import { coverageTotals, pooledCoverage } from '../../src/density/rules/pooled-density.ts';
-import { BASELINE_MEAN_X, densityOf, queryDensity } from '../../src/density/rules/query-density.ts';
+import { BASELINE_MEAN_X, densityOf, queryDensity, repeatDensity } from '../../src/density/rules/query-density.ts';
 import { baselineScores, MAX_SURPRISE, surprisesOf, tiedRanks } from '../../src/density/rules/query-score.ts';
-import { repeatDensity } from '../../src/density/rules/repeat-density.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Cell } from './cell.ts';
 

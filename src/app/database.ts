@@ -18,7 +18,7 @@ import { createGoldenTicks } from '../golden/sql/golden-ticks.ts';
 import { createRetrieverLimits } from '../golden/sql/retriever-limits.ts';
 import { createRunReads } from '../golden/sql/run-results.ts';
 import { createDocumentsTable, type DocumentsTable } from '../index-truth/documents-table.ts';
-import { createReturnedReads, type ReturnedReads } from '../index-truth/returned-documents.ts';
+import { createReturnedReads, type ReturnedReads } from '../index-truth/read-hubs.ts';
 import { createRoundsTable, type RoundsTable } from '../index-truth/rounds-table.ts';
 import { createEvaluationTable, type EvaluationTable } from '../judging/evaluation-table.ts';
 import { createJudgeSpending, type JudgeSpending } from '../judging/judge-spending.ts';

@@ -4,7 +4,7 @@ import { inTransaction, lockInTransaction } from '../postgres/transaction.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../postgres/values.ts';
 import { type Matrix, matrixOf } from '../vector/matrix.ts';
 import type { FrozenBaseline } from './rules/baseline.ts';
-import type { ScorePair } from './rules/repeat-density.ts';
+import type { ScorePair } from './rules/query-density.ts';
 
 export interface StoredBaseline {
   readonly pipeline: string;

@@ -2,12 +2,12 @@
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import type { Matrix } from '../vector/matrix.ts';
 import { type BaselineSettings, buildBaseline, type FrozenBaseline } from './rules/baseline.ts';
+import type { Regions } from './rules/baseline-spread.ts';
 import { familiarity, novelBelow } from './rules/cause.ts';
 import { complaintTopics, type RatedQuery } from './rules/complaint-topics.ts';
 import { findTopics, type TopicBaseline } from './rules/find-topics.ts';
 import { measureWindow } from './rules/measure-window.ts';
 import type { BaselineScores, VectorisedQueries } from './rules/query-score.ts';
-import type { Regions } from './rules/regions.ts';
 import { compareStoreWithTraffic, takeStoreSnapshot } from './rules/store-snapshot.ts';
 
 /** Fixed, so that equal vectors have equal clusters. */

@@ -11,11 +11,11 @@ import { observeBaselineTraffic, observeReplay } from './learn-baseline.ts';
 import { currentFingerprint, observeChange } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
 import { MAX_POOL_MS } from './rules/alarm.ts';
+import { type RegionRow, regionTable } from './rules/baseline-spread.ts';
 import { noveltyOf, readCause } from './rules/cause.ts';
 import { segmentTotals, type WindowMeasurement } from './rules/measure-window.ts';
 import { type WindowSpan, windowsToClose, windowTotals } from './rules/pooled-density.ts';
 import { densityOf, UNCOVERED_PERCENTILE, type UncoveredShare, uncoveredShareOf } from './rules/query-density.ts';
-import { type RegionRow, regionTable } from './rules/regions.ts';
 import { isUpgradeDue, lastClosable, learningState, MEASURING_PATIENCE_MS, transition } from './rules/watch.ts';
 import { raisedEvent } from './rules/watch-sentences.ts';
 import type {

@@ -1,8 +1,11 @@
 /** Live queries with negative feedback -> the topics that people complain about, and what others liked who asked alike. */
+
+import type { Pool } from 'pg';
+import type { QueryOutcome } from '../model.ts';
+import { vectorOfBytes } from '../postgres/values.ts';
 import { matrixOf } from '../vector/matrix.ts';
-import type { ComplaintQuery, ComplaintsTable } from './complaints-table.ts';
 import type { VectorisedComplaints } from './compute.ts';
-import type { ComplaintTopic, ComplaintTopics } from './rules/complaint-topics.ts';
+import type { ComplaintTopic, ComplaintTopics, RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';
 
 /** Queries of either side, as many as votes of clusters count. */
@@ -69,4 +72,85 @@ export async function findComplaints(
     });
   }
   return { ...found, topics };
+}
+
+/** A live query of a topic, as it is shown and explained. */
+export interface ComplaintQuery {
+  readonly id: string;
+  /** Null where no texts are kept. */
+  readonly text: string | null;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly topK: number | null;
+  readonly outcome: QueryOutcome;
+  /** Best first. */
+  readonly documentIds: readonly string[];
+}
+
+export type ComplaintsTable = ReturnType<typeof complaintsTable>;
+
+const vectorSql = 'case when c.from_text then c.embedding else coalesce(q.embedding, c.embedding) end';
+
+/** Each reads what was received since a time. */
+export function complaintsTable(pool: Pool) {
+  return {
+    /**
+     * Queries with a vector, of those with and of those without negative feedback at most so many, drawn in proportion to
+     * what they stand for (Efraimidis and Spirakis 2006, by a hash of their ids).
+     */
+    async rated(
+      pipeline: string,
+      since: Date,
+      most: number,
+    ): Promise<readonly (RatedQuery & { readonly vector: Float32Array })[]> {
+      const { rows } = await pool.query<RatedQuery & { readonly vector: Buffer }>(
+        `with negative as (
+           select distinct query_id from feedback
+            where pipeline = $1::text and received_on >= ($2::timestamptz at time zone 'utc')::date
+              and sentiment = 'negative' and counted),
+         rated as (
+           select q.received_on, q.id, q.session_hash as session,
+                  to_char(q.occurred_at at time zone 'utc', 'YYYY-MM-DD') as day, n.query_id is not null as "isNegative",
+                  row_number() over (
+                    partition by n.query_id is not null
+                    order by -ln((mod(hashtextextended(q.id, 0) & x'7fffffffffffffff'::bigint, 1000000) + 1) / 1000001.0)
+                             * q.probability, q.id) as place
+             from live_queries q left join negative n on n.query_id = q.id
+             left join query_coverage c on c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
+            where q.pipeline = $1::text and q.received_at >= $2::timestamptz
+              and q.received_on >= ($2::timestamptz at time zone 'utc')::date and ${vectorSql} is not null)
+         select r.id, r.session, r.day, r."isNegative", ${vectorSql} as vector
+           from rated r
+           join live_queries q on q.received_on = r.received_on and q.pipeline = $1::text and q.id = r.id
+           left join query_coverage c on c.received_on = r.received_on and c.pipeline = $1::text and c.id = r.id
+          where r.place <= $3::integer order by r.received_on desc, r.id`,
+        [pipeline, since, most],
+      );
+      return rows.map(({ vector, ...query }) => ({ ...query, vector: vectorOfBytes(vector) }));
+    },
+
+    /** By id; those that are gone since are missing. */
+    async queries(pipeline: string, since: Date, ids: readonly string[]): Promise<ReadonlyMap<string, ComplaintQuery>> {
+      const { rows } = await pool.query<ComplaintQuery>(
+        `select id, text, segments as tags, top_k as "topK", outcome,
+                array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank)
+                       order by e.rank) as "documentIds"
+           from live_queries
+          where pipeline = $1::text and id = any($2::text[]) and received_on >= ($3::timestamptz at time zone 'utc')::date`,
+        [pipeline, [...ids], since],
+      );
+      return new Map(rows.map((row) => [row.id, row]));
+    },
+
+    /** Documents that people clicked or praised in the answers to these queries, those of most queries first. */
+    async liked(pipeline: string, since: Date, ids: readonly string[], most: number): Promise<readonly string[]> {
+      const { rows } = await pool.query<{ document_id: string }>(
+        `select document_id from feedback
+          where pipeline = $1::text and query_id = any($2::text[]) and sentiment = 'positive' and counted
+            and document_id is not null and received_on >= ($3::timestamptz at time zone 'utc')::date
+          group by document_id order by count(distinct query_id) desc, document_id limit $4::integer`,
+        [pipeline, [...ids], since, most],
+      );
+      return rows.map((row) => row.document_id);
+    },
+  };
 }

@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { defineCronJob, defineJob, type JobDefinition, type JobQueue } from '../queue/job-queue.ts';
-import { askAgain } from './ask-again.ts';
 import type { DensityDeps } from './dependencies.ts';
 import { forEachPlan } from './dependencies.ts';
 import { detectUncoveredTopics } from './detect-uncovered-topics.ts';
 import { evaluateDensity } from './evaluate-density.ts';
 import { admitLiveQueries, measureCoverage, ROUND_MS } from './measure-coverage.ts';
+import { askAgain } from './search-store.ts';
 
 export interface DensityJobDeps {
   readonly density: DensityDeps;

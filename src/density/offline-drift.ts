@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import { RecalldError } from '../errors.ts';
 import { distinctRows, type Matrix, meanDirection, selectRows } from '../vector/matrix.ts';
 import { meanSimilarities, type Neighbours, nearestNeighbours } from '../vector/nearest-neighbours.ts';
+import { assignRegions, findRegions, regionCount } from './rules/baseline-spread.ts';
 import { compareEmbeddings, type EmbeddingDrift } from './rules/embedding-drift.ts';
 import { type CoverageVerdict, judgeCoverage, type QueryDensity, queryDensity } from './rules/query-density.ts';
 import { baselineScores, coverageScores, NO_REGION, surprisesOf, tiedRanks } from './rules/query-score.ts';
-import { assignRegions, findRegions, regionCount } from './rules/regions.ts';
 import {
   type KolmogorovSmirnov,
   kolmogorovSmirnov,

@@ -6,8 +6,14 @@ import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts'
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { arrivalLag, wrongShares } from '../index-truth/measure-index.ts';
-import { type FindingKind, findingWords } from '../index-truth/rules/finding-kinds.ts';
-import { isLate, isWrong, lagSentence, wrongSentence } from '../index-truth/rules/index-signs.ts';
+import {
+  type FindingKind,
+  findingWords,
+  isLate,
+  isWrong,
+  lagSentence,
+  wrongSentence,
+} from '../index-truth/rules/findings.ts';
 import { LIVE_DROP } from '../judging/measure-drop.ts';
 import { JUDGE_DRIFT } from '../judging/watch-judge.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';

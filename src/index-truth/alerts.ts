@@ -1,6 +1,6 @@
 /** Alerts on what a store holds against what it should hold. */
 import { type AlertRule, maxBy, type RuleGroup } from '../metrics/alert-rules.ts';
-import { WRONG_SHARE } from './rules/index-signs.ts';
+import { WRONG_SHARE } from './rules/findings.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';

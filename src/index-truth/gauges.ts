@@ -6,7 +6,7 @@ import { ALL_SEGMENT } from '../model.ts';
 import { indexMeasureNames, isTooOld, shareOfKind } from './measure-index.ts';
 import type { IndexPlan } from './plan.ts';
 import type { RoundsTable } from './rounds-table.ts';
-import { findingKinds } from './rules/finding-kinds.ts';
+import { findingKinds } from './rules/findings.ts';
 
 interface IndexGaugesDeps {
   readonly indexRounds: Pick<RoundsTable, 'standings'>;

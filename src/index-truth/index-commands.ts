@@ -15,7 +15,7 @@ import { hubsCommand } from './hubs-command.ts';
 import { type IndexReads, type IndexStanding, readIndexStanding } from './index-reads.ts';
 import { indexStandingJson } from './index-routes.ts';
 import { createIndexPlans } from './plan.ts';
-import { findingWords } from './rules/finding-kinds.ts';
+import { findingWords } from './rules/findings.ts';
 
 interface CheckOptions extends ConfiguredOptions {
   readonly pipeline: string;

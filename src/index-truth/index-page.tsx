@@ -13,7 +13,7 @@ import { ALL_SEGMENT } from '../model.ts';
 import { percent } from '../text/spelling.ts';
 import type { FoundOfKind, IndexPageData } from './index-reads.ts';
 import { isTooOld } from './measure-index.ts';
-import type { NamedKind } from './rules/finding-kinds.ts';
+import type { NamedKind } from './rules/findings.ts';
 
 const headings: Readonly<Record<NamedKind, { readonly title: string; readonly lead: string }>> = {
   missing: { title: 'Missing', lead: 'In the manifest, and not in the store.' },

@@ -11,10 +11,9 @@ import { DAY_MS } from '../time.ts';
 import type { DocumentsTable } from './documents-table.ts';
 import { indexMeasureNames } from './measure-index.ts';
 import type { IndexPlan } from './plan.ts';
-import { type HubsReport, readHubs } from './read-hubs.ts';
-import type { ReturnedReads } from './returned-documents.ts';
+import { type HubsReport, type ReturnedReads, readHubs } from './read-hubs.ts';
 import type { NamedDocument, RoundsTable } from './rounds-table.ts';
-import { findingKinds, type NamedKind } from './rules/finding-kinds.ts';
+import { findingKinds, type NamedKind } from './rules/findings.ts';
 
 export interface FoundOfKind {
   readonly kind: NamedKind;

@@ -9,7 +9,7 @@ import { limitField } from '../http/paging.ts';
 import type { Measurements } from '../measures/measurements.ts';
 import { type IndexReads, type IndexStanding, readIndexStanding } from './index-reads.ts';
 import { isTooOld } from './measure-index.ts';
-import { namedKinds } from './rules/finding-kinds.ts';
+import { namedKinds } from './rules/findings.ts';
 
 const bounded = z.number().nullable();
 

@@ -7,8 +7,7 @@ import { LOOKED_AT_AGAIN, type Look } from './look.ts';
 import { drawDocuments } from './look-for-missing.ts';
 import type { LookedAt } from './rounds-table.ts';
 import { lookTwice } from './rules/looks.ts';
-import { segmentTags } from './rules/segment-tags.ts';
-import { questionOf } from './rules/tenant-probes.ts';
+import { questionOf, segmentTags } from './rules/tenant-probes.ts';
 import { isSuperseded } from './rules/versions.ts';
 
 /** Documents whose chunks are asked for together. */

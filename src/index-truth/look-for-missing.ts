@@ -1,8 +1,7 @@
 /** What is in the manifest and not in the store. */
 import type { ExpectedDocument } from './documents-table.ts';
 import { IDS_PER_CALL, inStore, LOOKED_AT_AGAIN, type Look, settledUntil } from './look.ts';
-import { lookTwice } from './rules/looks.ts';
-import { drawnPlace, FIRST_PLACE } from './rules/places.ts';
+import { drawnPlace, FIRST_PLACE, lookTwice } from './rules/looks.ts';
 
 interface Place {
   readonly place: string;

@@ -6,13 +6,12 @@ import { DAY_MS, HOUR_MS } from '../time.ts';
 import type { FollowedChange } from './documents-table.ts';
 import type { IndexDeps, IndexPlan } from './plan.ts';
 import type { Phase, Round } from './rounds-table.ts';
-import { type FindingKind, findingKinds } from './rules/finding-kinds.ts';
-import type { ArrivalLag, WrongShare } from './rules/index-signs.ts';
+import { type ArrivalLag, type FindingKind, findingKinds, type WrongShare } from './rules/findings.ts';
 import { type Arrival, lagOf } from './rules/lag.ts';
 import { bySegments, shareOf, type Tally } from './rules/looks.ts';
 
-export const INDEX_LAG = 'index_lag_seconds';
-export const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
+const INDEX_LAG = 'index_lag_seconds';
+const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
 
 /** The share of each kind of finding; some are few a round and are taken of a day together. */
 export const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {

@@ -9,8 +9,7 @@ import type { Retriever } from '../retrievers/retriever.ts';
 import { type Cron, longestGapSeconds } from '../schedule/occurrences.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 import type { DocumentsTable } from './documents-table.ts';
-import { createManifestSource } from './manifest/open-manifest.ts';
-import type { ManifestSource } from './manifest/source.ts';
+import { createManifestSource, type ManifestSource } from './manifest.ts';
 import type { RoundsTable } from './rounds-table.ts';
 
 export interface IndexPlan {

@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../postgres/transaction.ts';
 import { columnsOf } from '../postgres/values.ts';
-import type { FindingKind } from './rules/finding-kinds.ts';
+import type { FindingKind } from './rules/findings.ts';
 import type { Tally } from './rules/looks.ts';
 
 /** What a round looks for, in its order. Suspects are met before the manifest is read, and held against it after. */

@@ -11,7 +11,7 @@ import { diagnosisMetrics } from '../diagnosis/metrics.ts';
 import { causes, confidences } from '../diagnosis/rules/cause.ts';
 import { goldenMetrics } from '../golden/metrics.ts';
 import { indexMetrics } from '../index-truth/metrics.ts';
-import { findingKinds } from '../index-truth/rules/finding-kinds.ts';
+import { findingKinds } from '../index-truth/rules/findings.ts';
 import { evaluationOutcomes, judgeFailureReasons, judgingMetrics } from '../judging/metrics.ts';
 import { dropStates } from '../judging/rules/relevance-drop.ts';
 import { liveMixMetrics, liveStageMetrics, liveUpkeepMetrics } from '../live/metrics.ts';

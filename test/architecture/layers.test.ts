@@ -156,7 +156,7 @@ async function cruiseAll(planted: readonly Readonly<Record<string, string>>[]): 
   return cruiseSource(await aSource(Object.fromEntries(files) as Record<string, string>, afterAll));
 }
 
-describe('the dependency rule', () => {
+describe('the dependency rule', { timeout: 120_000 }, () => {
   const src = cruiseSource(root);
 
   it('has looked at every file of src: a cruiser that cannot read TypeScript sees none and reports no violation', async () => {

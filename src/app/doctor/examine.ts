@@ -4,7 +4,7 @@ import { RecalldError } from '../../errors.ts';
 import { judgedQueries } from '../../golden/rules/golden-set.ts';
 import { sampleAnswers } from '../../golden/runs/ask-retriever.ts';
 import { unwatchedSet, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { createManifestSource } from '../../index-truth/manifest/open-manifest.ts';
+import { createManifestSource } from '../../index-truth/manifest.ts';
 import type { Standing } from '../../index-truth/rounds-table.ts';
 import { readManifestLine } from '../../index-truth/rules/manifest-line.ts';
 import { createJudgingPlans, type JudgingPlan } from '../../judging/plan.ts';

@@ -2,7 +2,14 @@
 
 import { DAY_MS, HOUR_MS } from '../../time.ts';
 import { type Matrix, rowLengths, selectRows } from '../../vector/matrix.ts';
-import { type BaselineSpread, globalSpread, type RegionSpread, regionSpreads } from './baseline-spread.ts';
+import {
+  type BaselineSpread,
+  findRegions,
+  globalSpread,
+  type RegionSpread,
+  type Regions,
+  regionSpreads,
+} from './baseline-spread.ts';
 import { regionsOfQueries } from './measure-window.ts';
 import { windowAt } from './pooled-density.ts';
 import {
@@ -18,7 +25,6 @@ import {
   tailShare,
   tiedRanks,
 } from './query-score.ts';
-import { findRegions, type Regions } from './regions.ts';
 import { numberSessions, type SessionMeans, sessionMeans, sessionWeights } from './sessions.ts';
 
 export interface Baseline {

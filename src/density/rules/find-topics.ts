@@ -2,10 +2,10 @@
 
 import { type Matrix, selectRows } from '../../vector/matrix.ts';
 import { isInTail } from './baseline.ts';
+import { assignRegions, type Regions } from './baseline-spread.ts';
 import { familiarity, MIN_SAMPLED, novelBelow, type TopicCause, topicCause } from './cause.ts';
 import { measureWindow, type PlacedQuery } from './measure-window.ts';
 import type { BaselineScores, ScoredQuery } from './query-score.ts';
-import { assignRegions, type Regions } from './regions.ts';
 import {
   type BaselineTail,
   type TailClusters,

@@ -3,6 +3,7 @@
 import { OTHER_SEGMENT } from '../../golden/rules/segments.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { type Matrix, rowLengths } from '../../vector/matrix.ts';
+import { assignRegions, type Regions } from './baseline-spread.ts';
 import { type CoverageTotals, coverageTotals } from './pooled-density.ts';
 import { type InsufficientSessions, type QueryDensity, queryDensity, tooFewSessions } from './query-density.ts';
 import {
@@ -16,7 +17,6 @@ import {
   type TiedRanks,
   tiedRanks,
 } from './query-score.ts';
-import { assignRegions, type Regions } from './regions.ts';
 import { detectorScores, numberSessions, type SessionMeans, type SessionScores, sessionMeans } from './sessions.ts';
 
 /** A query with its place in the baseline. */

@@ -2,11 +2,11 @@
 
 import { percent } from '../../text/spelling.ts';
 import type { AlarmEvent, AlarmLevel } from './alarm.ts';
+import type { RegionRow } from './baseline-spread.ts';
 import type { CauseReading, CoverageCause, Novelty } from './cause.ts';
 import type { FingerprintField } from './measurement-change.ts';
 import type { PooledDensity, Scope } from './pooled-density.ts';
 import type { UncoveredShare } from './query-density.ts';
-import type { RegionRow } from './regions.ts';
 import type {
   AlarmToInvestigate,
   BuiltBaseline,

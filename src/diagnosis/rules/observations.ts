@@ -5,7 +5,7 @@ import type { CanaryVerdict } from '../../density/rules/embedding-canary.ts';
 import type { Deployment } from '../../deployments/rules/deployment.ts';
 import type { OutcomeCounts } from '../../golden/rules/run.ts';
 import type { RunFailure } from '../../golden/rules/run-failure.ts';
-import type { ArrivalLag, WrongShare } from '../../index-truth/rules/index-signs.ts';
+import type { ArrivalLag, WrongShare } from '../../index-truth/rules/findings.ts';
 import type { measuresOfScore } from '../../judging/rules/judged-measures.ts';
 import type { ScoredMeasure } from '../../judging/rules/judged-scores.ts';
 import type { DropState } from '../../judging/rules/relevance-drop.ts';

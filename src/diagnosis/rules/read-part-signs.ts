@@ -1,15 +1,15 @@
 /** Signs beside those of golden runs: live queries, the parts of a pipeline, what changed, and recalld itself. */
 
 import type { Deployment } from '../../deployments/rules/deployment.ts';
-import type { FindingKind } from '../../index-truth/rules/finding-kinds.ts';
 import {
   type ArrivalLag,
+  type FindingKind,
   isLate,
   isWrong,
   lagSentence,
   type WrongShare,
   wrongSentence,
-} from '../../index-truth/rules/index-signs.ts';
+} from '../../index-truth/rules/findings.ts';
 import { measureTable } from '../../measures/rules/measure-table.ts';
 import { percent } from '../../text/spelling.ts';
 import type {

@@ -1,6 +1,5 @@
 /** Questions asked as one segment in the words of another's documents, which must not come back. */
 import type { GoldenQuery } from '../../model.ts';
-import { segmentTags } from './segment-tags.ts';
 
 /** Characters of a question; a longer one is none. */
 const QUESTION_CHARACTERS = 300;
@@ -35,4 +34,10 @@ export function tenantProbe(
   forbidden: readonly string[],
 ): GoldenQuery & { readonly forbidden: readonly string[] } {
   return { id, text, tags: segmentTags(segment), judgments: [], forbidden };
+}
+
+/** A segment of the manifest as the tags of a query. */
+export function segmentTags(segment: string | null): Readonly<Record<string, string>> {
+  const [, key, value] = /^([^=]+)=(.*)$/s.exec(segment ?? '') ?? [];
+  return key === undefined || value === undefined ? {} : { [key]: value };
 }

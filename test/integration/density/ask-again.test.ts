@@ -1,6 +1,6 @@
 /** Queries of the baseline that are asked again: what the store lost shows without anybody asking for it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askAgain } from '../../../src/density/ask-again.ts';
+import { askAgain } from '../../../src/density/search-store.ts';
 import { useDatabase } from '../../support/database.ts';
 import { evenly, HOUR, WatchedStream } from '../../support/watched-stream.ts';
 

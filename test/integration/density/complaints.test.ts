@@ -1,8 +1,7 @@
 /** Negative feedback on live queries in a real database -> what people complain about, and what others liked. */
 import { expect, it } from 'vitest';
-import { complaintsTable } from '../../../src/density/complaints-table.ts';
 import { densityTasks } from '../../../src/density/compute.ts';
-import { findComplaints } from '../../../src/density/find-complaints.ts';
+import { complaintsTable, findComplaints } from '../../../src/density/find-complaints.ts';
 import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';

@@ -4,7 +4,7 @@ import { createDeployments } from '../../../src/deployments/deployments.ts';
 import { createDocumentsTable } from '../../../src/index-truth/documents-table.ts';
 import { readIndexPage } from '../../../src/index-truth/index-reads.ts';
 import { indexStandingJson } from '../../../src/index-truth/index-routes.ts';
-import { createReturnedReads } from '../../../src/index-truth/returned-documents.ts';
+import { createReturnedReads } from '../../../src/index-truth/read-hubs.ts';
 import { createRoundsTable } from '../../../src/index-truth/rounds-table.ts';
 import { createMeasurements } from '../../../src/measures/measurements.ts';
 import { goldenQueries } from '../../support/builders.ts';

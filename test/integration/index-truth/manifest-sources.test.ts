@@ -5,7 +5,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { manifestSchema } from '../../../src/index-truth/config.ts';
-import { createManifestSource } from '../../../src/index-truth/manifest/open-manifest.ts';
+import { createManifestSource } from '../../../src/index-truth/manifest.ts';
 import { useDatabase } from '../../support/database.ts';
 import { type FaultServer, startFaultServer } from '../../support/fault-server.ts';
 

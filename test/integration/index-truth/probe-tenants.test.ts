@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { forbids } from '../../../src/golden/rules/unwanted-answers.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createDocumentsTable } from '../../../src/index-truth/documents-table.ts';
-import { type ProbeTenantsOptions, probeTenants } from '../../../src/index-truth/probe-tenants.ts';
+import { type ProbeTenantsOptions, probeTenants } from '../../../src/index-truth/probe-tenants-command.ts';
 import { useDatabase } from '../../support/database.ts';
 import { chunkOf, IndexWorld, START, textOf } from '../../support/index-world.ts';
 

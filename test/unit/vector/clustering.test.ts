@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { assignRegions, findRegions, regionCount } from '../../../src/density/rules/regions.ts';
+import { assignRegions, findRegions, regionCount } from '../../../src/density/rules/baseline-spread.ts';
 import { lengthOf, matrixOf } from '../../../src/vector/matrix.ts';
 import { lloyd, medoids, seededSphericalKMeans, sphericalKMeans } from '../../../src/vector/spherical-k-means.ts';
 import {

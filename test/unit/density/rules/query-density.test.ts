@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { regionTable } from '../../../../src/density/rules/baseline-spread.ts';
 import {
   type CoverageVerdict,
   DENSITY_FLOOR,
@@ -16,7 +17,6 @@ import {
   tailShare,
   tiedRanks,
 } from '../../../../src/density/rules/query-score.ts';
-import { regionTable } from '../../../../src/density/rules/regions.ts';
 import { sessionWeights } from '../../../../src/density/rules/sessions.ts';
 import { differences, driftCases } from '../../../support/drift-conformance.ts';
 import { uniforms } from '../../../support/uniforms.ts';

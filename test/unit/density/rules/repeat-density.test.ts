@@ -1,7 +1,7 @@
 import { array, assert, double, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { repeatDensity, type ScorePair } from '../../../../src/density/rules/query-density.ts';
 import { baselineScores } from '../../../../src/density/rules/query-score.ts';
-import { repeatDensity, type ScorePair } from '../../../../src/density/rules/repeat-density.ts';
 
 /** Scores 0.001 to 1. */
 const scores = baselineScores(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isLate, isWrong, lagSentence, wrongSentence } from '../../../../src/index-truth/rules/index-signs.ts';
+import { isLate, isWrong, lagSentence, wrongSentence } from '../../../../src/index-truth/rules/findings.ts';
 
 it('is wrong by the lower bound, and says how many documents, of how many', () => {
   const missing = { kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 } as const;

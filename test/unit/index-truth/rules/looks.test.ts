@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isWrong } from '../../../../src/index-truth/rules/index-signs.ts';
+import { isWrong } from '../../../../src/index-truth/rules/findings.ts';
 import { bySegments, lookTwice, shareOf } from '../../../../src/index-truth/rules/looks.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
