@@ -45,31 +45,33 @@ export async function forEachLine(path: string, scanner: ColumnScanner, handle: 
     let buffer = Buffer.allocUnsafeSlow(BLOCK_BYTES);
     let kept = 0;
     let line = 1;
-    let isFirst = true;
+    let reading = readInto(file, path, buffer, kept);
     for (;;) {
-      const read = await readInto(file, path, buffer, kept);
+      const read = await reading;
       const filled = kept + read;
       const isLast = read === 0;
       const end = isLast ? filled : buffer.lastIndexOf(LINE_FEED, filled - 1) + 1;
       if (end === 0 && filled === buffer.length) {
         throw malformed(path, line, 'The line is longer than 512 KiB; give a text file with one entry per line.');
       }
-      if (end > 0) {
-        const start = isFirst && buffer.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
-        const bytes = buffer.subarray(start, end);
-        requireText(bytes, path, line);
-        const block = new Block(bytes);
-        for (let next = 0; next < bytes.length; line++) {
-          next = scanner.scan(bytes, next);
-          handle(block, line);
-        }
-        isFirst = false;
+      const start = line === 1 && buffer.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
+      const bytes = buffer.subarray(start, end);
+      if (!isLast) {
+        // Whoever keeps the block keeps its bytes. The next one is read while this one is scanned.
+        const following = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+        kept = buffer.copy(following, 0, end, filled);
+        buffer = following;
+        reading = readInto(file, path, buffer, kept);
+        // It throws where it is awaited, if the handler does not throw before.
+        reading.catch(() => undefined);
+      }
+      requireText(bytes, path, line);
+      const block = new Block(bytes);
+      for (let next = 0; next < bytes.length; line++) {
+        next = scanner.scan(bytes, next);
+        handle(block, line);
       }
       if (isLast) return;
-      // Whoever keeps the block keeps its bytes.
-      const following = Buffer.allocUnsafeSlow(BLOCK_BYTES);
-      kept = buffer.copy(following, 0, end, filled);
-      buffer = following;
     }
   } finally {
     await file.close();
