@@ -29,8 +29,9 @@ import {
 import type { GoldenSetVersion } from './rules/golden-set.ts';
 import type { GoldenRun } from './rules/run.ts';
 import type { RunSummaryJson } from './run-summary-schema.ts';
+import { comparedJson } from './runs/comparison-json.ts';
 import { type RunQuery, readRunQueries } from './runs/run-queries.ts';
-import { comparedJson, metricsJson } from './runs/score-json.ts';
+import { metricsJson } from './runs/score-json.ts';
 import type { RunsCompared } from './runs/stored-runs.ts';
 import type { ImportReport } from './sets/import-golden-set.ts';
 import type { GoldenBaseline } from './sql/golden-baselines.ts';

@@ -9,8 +9,8 @@ import { isWorseThanFirst } from '../rules/compare-many.ts';
 import type { MetricComparison } from '../rules/compare-metric.ts';
 import { adviseOnSetSize, mostRegressed, type RunComparison } from '../rules/compare-runs.ts';
 import { type ComparisonSettings, minEffectOf } from '../rules/verdict.ts';
-import { comparisonJson } from '../runs/score-json.ts';
-import { compareManyTrecFiles, compareTrecFiles, type OfflineComparison } from '../trec/evaluate-trec.ts';
+import { comparisonJson } from '../runs/comparison-json.ts';
+import { compareManyTrecFiles, compareTrecFiles, type OfflineComparison } from '../trec/compare-trec.ts';
 import { formatMany, manyJson } from './many-reports.ts';
 import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
 

@@ -3,7 +3,7 @@ import { formatTable, verdictText } from '../../cli/output.ts';
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { signed } from '../../text/spelling.ts';
 import type { ManyComparison } from '../rules/compare-many.ts';
-import { metricComparisonJson } from '../runs/score-json.ts';
+import { metricComparisonJson } from '../runs/comparison-json.ts';
 
 /** @param names of the configurations, in their order */
 export function formatMany(names: readonly string[], { n, measures, primary }: ManyComparison): string {

@@ -16,9 +16,12 @@ export class Block {
   /** When each byte is a character and many stretches are asked for: to cut it is faster than to decode each. */
   private text: string | null = null;
 
-  constructor(bytes: Buffer) {
+  /** @throws RecalldError `file_malformed` at its line, if it is not UTF-8 text */
+  constructor(bytes: Buffer, path: string, firstLine: number) {
     this.bytes = bytes;
     this.isAscii = isAscii(bytes);
+    // Text holds no NUL, which also unmasks UTF-16.
+    if ((!this.isAscii && !isUtf8(bytes)) || bytes.includes(0)) refuseBytes(bytes, path, firstLine);
   }
 
   /** The text of `bytes[start, end)`. */
@@ -65,8 +68,7 @@ export async function forEachLine(path: string, scanner: ColumnScanner, handle: 
         // It throws where it is awaited, if the handler does not throw before.
         reading.catch(() => undefined);
       }
-      requireText(bytes, path, line);
-      const block = new Block(bytes);
+      const block = new Block(bytes, path, line);
       for (let next = 0; next < bytes.length; line++) {
         next = scanner.scan(bytes, next);
         handle(block, line);
@@ -108,9 +110,8 @@ async function readInto(file: FileHandle, path: string, buffer: Buffer, from: nu
   }
 }
 
-/** `bytes` are whole lines, so no character is cut in two. Text holds no NUL, which also unmasks UTF-16. */
-function requireText(bytes: Buffer, path: string, firstLine: number): void {
-  if (isUtf8(bytes) && !bytes.includes(0)) return;
+/** `bytes` are whole lines, so no character is cut in two. */
+function refuseBytes(bytes: Buffer, path: string, firstLine: number): never {
   let line = firstLine;
   let start = 0;
   for (;;) {

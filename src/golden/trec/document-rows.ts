@@ -2,12 +2,10 @@
 import type { Block } from './blocks.ts';
 
 /** Lines that are shorter on average, or more than so many, make the arrays grow. */
-const [USUAL_LINE_BYTES, MAX_ROOM] = [20, 2 ** 24];
+const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
 
 /** The rows of one query. */
 export interface QueryRows {
-  /** Of the query in the order of the file, from 0. */
-  readonly number: number;
   /** Start, end, start, end. The lines of a query mostly stand together, so that there is one range. */
   readonly ranges: number[];
 }
@@ -43,10 +41,8 @@ export class DocumentRows {
   /**
    * Adds a row whose query id and document id stand at `[queryStart, queryEnd)` and `[start, end)` of the block. Its
    * number is that of the rows before it.
-   *
-   * @returns its query
    */
-  add(block: Block, queryStart: number, queryEnd: number, start: number, end: number): QueryRows {
+  add(block: Block, queryStart: number, queryEnd: number, start: number, end: number): void {
     if (this.block !== block) {
       this.block = block;
       this.blocks.push(block);
@@ -57,11 +53,9 @@ export class DocumentRows {
     this.starts[row] = start;
     this.ends[row] = end;
     this.hashes[row] = hashOfBytes(block.bytes, start, end);
-    const query = this.queryAt(block, queryStart, queryEnd);
-    const { ranges } = query;
+    const { ranges } = this.queryAt(block, queryStart, queryEnd);
     if (ranges[ranges.length - 1] === row) ranges[ranges.length - 1] = row + 1;
     else ranges.push(row, row + 1);
-    return query;
   }
 
   /** The document id of a row. */
@@ -99,7 +93,7 @@ export class DocumentRows {
     const id = bytes.toString('utf8', start, end);
     let query = this.queries.get(id);
     if (query === undefined) {
-      query = { number: this.queries.size, ranges: [] };
+      query = { ranges: [] };
       this.queries.set(id, query);
     }
     this.last = query;

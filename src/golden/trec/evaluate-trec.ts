@@ -1,4 +1,4 @@
-/** Scores a TREC run against judgments, and compares two of them, without a database. */
+/** Scores a TREC run against judgments, without a database. */
 
 import { RecalldError } from '../../errors.ts';
 import { createGradeEvaluator } from '../../ir/evaluate.ts';
@@ -7,9 +7,6 @@ import { applyDuplicatePolicy, compareCodePoints, type DuplicatePolicy, orderLik
 import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
 import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
 import { quoted } from '../../text/source-line.ts';
-import { compareMany, type ManyComparison } from '../rules/compare-many.ts';
-import { compareRuns, type RunComparison } from '../rules/compare-runs.ts';
-import type { ComparisonSettings } from '../rules/verdict.ts';
 import { type Block, forEachLine, malformed, sizeOf } from './blocks.ts';
 import type { QueryRows } from './document-rows.ts';
 import { JudgmentTable } from './judgment-table.ts';
@@ -184,7 +181,7 @@ interface JudgedQueries {
 }
 
 /** @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line */
-async function readJudgedQueries(qrelsPath: string): Promise<JudgedQueries> {
+export async function readJudgedQueries(qrelsPath: string): Promise<JudgedQueries> {
   const judgments = await readQrels(qrelsPath);
   return { judgments, queries: [...judgments.queries].toSorted(([a], [b]) => compareCodePoints(a, b)) };
 }
@@ -195,7 +192,11 @@ async function readJudgedQueries(qrelsPath: string): Promise<JudgedQueries> {
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
  */
-async function scoreTrecRun(judged: JudgedQueries, runPath: string, settings: ScoringSettings): Promise<TrecScores> {
+export async function scoreTrecRun(
+  judged: JudgedQueries,
+  runPath: string,
+  settings: ScoringSettings,
+): Promise<TrecScores> {
   return scoreDocuments(judged, await readRun(runPath), runPath, settings);
 }
 
@@ -239,56 +240,6 @@ const NO_GRADES = new Float64Array(0);
 function refuseRepeat(run: ResultTable, queryId: string, owner: string): void {
   const documents = run.get(queryId);
   if (documents !== undefined) applyDuplicatePolicy(orderLikeTrecEval(documents).ids, 'reject', owner);
-}
-
-export interface OfflineComparisonRequest extends ScoringSettings, ComparisonSettings {
-  readonly qrelsPath: string;
-  readonly baselinePath: string;
-  readonly candidatePath: string;
-}
-
-export interface OfflineComparison {
-  readonly comparison: RunComparison;
-  /** Every judged query, in code-point order of the ids. */
-  readonly queryIds: readonly string[];
-  readonly baseline: TrecScores;
-  readonly candidate: TrecScores;
-}
-
-/**
- * Compares two TREC runs query by query over all judged queries: one that a run does not answer scores 0 there.
- *
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
- */
-export async function compareTrecFiles(request: OfflineComparisonRequest): Promise<OfflineComparison> {
-  const judged = await readJudgedQueries(request.qrelsPath);
-  // One after the other: the documents of the first run are let go before the second is read.
-  const baseline = await scoreTrecRun(judged, request.baselinePath, request);
-  const candidate = await scoreTrecRun(judged, request.candidatePath, request);
-  const runs = { keys: request.keys, baseline: baseline.columns, candidate: candidate.columns };
-  return {
-    comparison: compareRuns(runs, request),
-    queryIds: judged.queries.map(([queryId]) => queryId),
-    baseline,
-    candidate,
-  };
-}
-
-export interface ManyComparisonRequest extends ScoringSettings, ComparisonSettings {
-  readonly qrelsPath: string;
-  readonly runPaths: readonly string[];
-}
-
-/**
- * As `compareTrecFiles`, of more than two runs.
- *
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
- */
-export async function compareManyTrecFiles(request: ManyComparisonRequest): Promise<ManyComparison> {
-  const judged = await readJudgedQueries(request.qrelsPath);
-  const columns: TrecScores['columns'][] = [];
-  for (const path of request.runPaths) columns.push((await scoreTrecRun(judged, path, request)).columns);
-  return compareMany(request.keys, columns, request);
 }
 
 export interface OfflineEvaluationRequest extends ScoringSettings {

@@ -12,7 +12,7 @@ type Row = readonly [query: string, id: string, score: number];
 function tableOf(rows: readonly Row[]): ResultTable {
   const table = new ResultTable();
   for (const [query, id, score] of rows) {
-    const block = new Block(Buffer.from(`${query} ${id}`));
+    const block = new Block(Buffer.from(`${query} ${id}`), 'file', 1);
     const end = Buffer.byteLength(query);
     table.add(block, 0, end, end + 1, block.bytes.length, score);
   }
@@ -23,10 +23,10 @@ function tableOf(rows: readonly Row[]): ResultTable {
 function judgmentsOf(grades: ReadonlyMap<string, number>): { judgments: JudgmentTable; query: QueryRows } {
   const judgments = new JudgmentTable(0);
   for (const [id, grade] of grades) {
-    const block = new Block(Buffer.from(`q ${id}`));
+    const block = new Block(Buffer.from(`q ${id}`), 'file', 1);
     judgments.add(block, 1, 0, 1, 2, block.bytes.length, grade);
   }
-  return { judgments, query: judgments.queries.get('q') ?? { number: 0, ranges: [] } };
+  return { judgments, query: judgments.queries.get('q') ?? { ranges: [] } };
 }
 
 it('the ranking of a query has the grades, repeats and ties that its documents as texts have', () => {

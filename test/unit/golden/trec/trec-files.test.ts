@@ -35,7 +35,7 @@ function gradesOf(judgments: JudgmentTable, { ranges }: QueryRows): Record<strin
       grades[judgments.documents.text(row)] = judgments.gradeOf(row);
     }
   }
-  expect(judgments.gradesOf({ number: 0, ranges })).toEqual(Float64Array.from(Object.values(grades)));
+  expect(judgments.gradesOf({ ranges })).toEqual(Float64Array.from(Object.values(grades)));
   return grades;
 }
 
