@@ -25,9 +25,11 @@ export {
 export { type ComparisonSettings, defaultMinEffect } from './golden/rules/verdict.ts';
 export {
   compareTrecFiles,
-  evaluateTrecFiles,
   type OfflineComparison,
   type OfflineComparisonRequest,
+} from './golden/trec/compare-trec.ts';
+export {
+  evaluateTrecFiles,
   type OfflineEvaluation,
   type OfflineEvaluationRequest,
 } from './golden/trec/evaluate-trec.ts';

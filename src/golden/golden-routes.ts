@@ -31,11 +31,12 @@ import {
 import type { GoldenSetVersion } from './rules/golden-set.ts';
 import type { GoldenRun } from './rules/run.ts';
 import type { RunSummaryJson } from './run-summary-schema.ts';
+import { comparedJson } from './runs/comparison-json.ts';
 import { cancelGoldenRun } from './runs/end-golden-run.ts';
 import { pinRun, unpin } from './runs/pin-baseline.ts';
 import { type RunQuery, readRunQueries } from './runs/run-queries.ts';
 import { summarizeRun, summarizeRunSoFar } from './runs/run-summary.ts';
-import { comparedJson, metricsJson } from './runs/score-json.ts';
+import { metricsJson } from './runs/score-json.ts';
 import { newRunId, startGoldenRun } from './runs/start-golden-run.ts';
 import { compareRunsById, findCompleted, type RunsCompared } from './runs/stored-runs.ts';
 import { type ImportReport, importGoldenQueries } from './sets/import-golden-set.ts';

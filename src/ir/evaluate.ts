@@ -29,8 +29,11 @@ export type GradeByDocument = ReadonlyMap<string, number>;
 /** Scores one ranking; the values are aligned with the evaluator's metric keys. */
 export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number[];
 
-/** Scores a ranking by the grades of its first `length` places, below 0 where there is no judgment. */
-export type GradeEvaluator = (grades: ArrayLike<number>, length: number, judgments: GradeByDocument) => number[];
+/**
+ * Scores a ranking by the grades of its first `length` places, below 0 where there is no judgment, and by all grades
+ * that were judged.
+ */
+export type GradeEvaluator = (grades: Float64Array, length: number, judged: Float64Array) => number[];
 
 /** What the top `depth` of a ranking holds. */
 interface Cut {
@@ -75,14 +78,18 @@ export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: numb
   const evaluate = createGradeEvaluator(keys, relevanceLevel);
   const deepest = Math.max(0, ...keys.map(depthOf));
   let grades = new Float64Array(64);
+  let judged = new Float64Array(64);
   return (ranking, judgments) => {
     if (grades.length < ranking.length) grades = new Float64Array(ranking.length * 2);
+    if (judged.length < judgments.size) judged = new Float64Array(judgments.size * 2);
+    let count = 0;
+    for (const grade of judgments.values()) judged[count++] = grade;
     const looked = Math.min(ranking.length, deepest);
     for (let place = 0; place < looked; place++) {
       const id = ranking[place];
       grades[place] = id === null || id === undefined ? UNJUDGED : (judgments.get(id) ?? UNJUDGED);
     }
-    return evaluate(grades, ranking.length, judgments);
+    return evaluate(grades, ranking.length, judged.subarray(0, count));
   };
 }
 
@@ -112,13 +119,15 @@ export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel:
   }
 
   /** The grades above 0, worst first. */
-  function positiveGrades(judgments: GradeByDocument): Float64Array {
-    if (buffer.length < judgments.size) buffer = new Float64Array(judgments.size * 2);
+  function positiveGrades(judged: Float64Array): Float64Array {
+    if (buffer.length < judged.length) buffer = new Float64Array(judged.length * 2);
     let count = 0;
-    for (const grade of judgments.values()) {
+    for (const grade of judged) {
       if (grade > 0) buffer[count++] = grade;
     }
-    return buffer.subarray(0, count).toSorted();
+    const positive = buffer.subarray(0, count);
+    positive.sort();
+    return positive;
   }
 
   function measureIdeal(grades: Float64Array, shift: number): void {
@@ -138,13 +147,13 @@ export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel:
     }
   }
 
-  return (grades, length, judgments) => {
+  return (grades, length, judged) => {
     let relevant = 0;
-    for (const grade of judgments.values()) if (grade >= relevanceLevel) relevant++;
+    for (const grade of judged) if (grade >= relevanceLevel) relevant++;
     let shift = 0;
     if (wantsGain) {
-      prepareDiscounts(Math.max(length, judgments.size));
-      const ideal = positiveGrades(judgments);
+      prepareDiscounts(Math.max(length, judged.length));
+      const ideal = positiveGrades(judged);
       shift = Math.max(0, (ideal.at(-1) ?? 0) - MAX_EXPONENT);
       measureIdeal(ideal, shift);
     }

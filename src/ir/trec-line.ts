@@ -51,23 +51,22 @@ export class ColumnScanner {
   /** Scans the line at `start`, which ends with a line feed or with the bytes; returns where the next one starts. */
   scan(bytes: Uint8Array, start: number): number {
     const { starts, ends, separates } = this;
+    const { length } = bytes;
     let count = 0;
-    let inside = false;
     let isBroken = false;
     let i = start;
-    for (; i < bytes.length; i++) {
-      const code = bytes[i] ?? 0;
+    for (;;) {
+      let code = i < length ? (bytes[i] ?? 0) : LINE_FEED;
       if (code > SPACE || separates[code] === 0) {
-        if (!inside) starts[count] = i;
-        inside = true;
-        continue;
+        starts[count] = i;
+        do code = ++i < length ? (bytes[i] ?? 0) : LINE_FEED;
+        while (code > SPACE || separates[code] === 0);
+        ends[count++] = i;
       }
-      if (inside) ends[count++] = i;
-      inside = false;
       if (code === LINE_FEED) break;
-      if (code === CARRIAGE_RETURN && i + 1 < bytes.length && bytes[i + 1] !== LINE_FEED) isBroken = true;
+      i++;
+      if (code === CARRIAGE_RETURN && i < length && bytes[i] !== LINE_FEED) isBroken = true;
     }
-    if (inside) ends[count++] = i;
     this.count = isBroken ? -1 : count;
     return i + 1;
   }
@@ -77,8 +76,10 @@ export class ColumnScanner {
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
 /** An integer of so many digits is exact in a double. */
 const EXACT_DIGITS = 15;
-/** Digits behind those: then their integer is exact as well. */
-const MAX_MORE_DIGITS = 7;
+/** Digits of an integer that the processor adds and multiplies as such. */
+const GROUP_DIGITS = 9;
+/** Splits a double into halves of its bits (Veltkamp). */
+const HALVES = 2 ** 27 + 1;
 const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
 /**
@@ -90,34 +91,33 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
   // Up to 15 digits make an integer that a double holds exactly, as it holds 10^22, so that one division rounds
   // correctly (Clinger 1990). That and the quotient below spare a million short-lived strings on a large file.
   const sign = bytes[start];
-  let hasDigits = false;
+  const first = sign === MINUS || sign === PLUS ? start + 1 : start;
+  let head = 0;
+  let tail = 0;
   let digits = 0;
-  let mantissa = 0;
-  let more = 0;
   let pointAt = -1;
-  let i = sign === MINUS || sign === PLUS ? start + 1 : start;
+  let i = first;
   for (; i < end; i++) {
-    const code = bytes[i] ?? 0;
-    const digit = code - ZERO;
+    const digit = (bytes[i] ?? 0) - ZERO;
     if (digit >= 0 && digit <= 9) {
-      hasDigits = true;
-      if (digits < EXACT_DIGITS) mantissa = mantissa * 10 + digit;
-      else more = more * 10 + digit;
-      // Zeros in front are none of the mantissa.
-      if (mantissa !== 0) digits++;
-    } else if (code === POINT && pointAt === -1) {
+      if (digits < GROUP_DIGITS) head = (head * 10 + digit) | 0;
+      else if (digits < 2 * GROUP_DIGITS) tail = (tail * 10 + digit) | 0;
+      // Zeros in front are none of the number.
+      if (head !== 0) digits++;
+    } else if (digit === POINT - ZERO && pointAt === -1) {
       pointAt = i;
     } else {
       break;
     }
   }
+  const hasDigits = i - first > (pointAt === -1 ? 0 : 1);
   const decimals = pointAt === -1 ? 0 : end - 1 - pointAt;
-  if (i === end && hasDigits && decimals < POWERS_OF_TEN.length && digits <= EXACT_DIGITS + MAX_MORE_DIGITS) {
-    const scale = POWERS_OF_TEN[decimals] ?? 1;
+  if (i === end && hasDigits && decimals < POWERS_OF_TEN.length && digits <= 2 * GROUP_DIGITS) {
+    const tailDigits = Math.max(0, digits - GROUP_DIGITS);
     const value =
       digits <= EXACT_DIGITS
-        ? mantissa / scale
-        : roundedQuotient(mantissa, POWERS_OF_TEN[digits - EXACT_DIGITS] ?? 1, more, scale);
+        ? (head * (POWERS_OF_TEN[tailDigits] ?? 1) + tail) / (POWERS_OF_TEN[decimals] ?? 1)
+        : roundedQuotient(head, tailDigits, tail, decimals);
     if (!Number.isNaN(value)) return sign === MINUS ? -value : value;
   }
   let column = '';
@@ -127,32 +127,40 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
 }
 
 /**
- * (a * b + c) / d, correctly rounded, or NaN where too near to the middle between two doubles to tell. All four are
- * integers that a double holds exactly, c and a * b / 2^53 less than 2^52 together.
+ * (a * 10^m + b) / 10^n, correctly rounded, or NaN where too near to the middle between two doubles to tell. The powers
+ * are exact in a double, b and a * 10^m / 2^53 less than 2^52 together.
  *
- * The quotient of doubles, corrected by its remainder, which products in two parts give exactly (Dekker 1971).
+ * The quotient of doubles, corrected by its remainder, which products in two parts give exactly (Dekker 1971, with the
+ * halves of Veltkamp). Its parameters are small integers and it calls nothing, since a double that goes from one
+ * function to the next is an object.
  */
-function roundedQuotient(a: number, b: number, c: number, d: number): number {
-  const dividend = a * b;
-  const small = productError(a, b, dividend) + c;
-  const quotient = dividend / d;
-  const product = quotient * d;
-  const correction = (dividend - product - productError(quotient, d, product) + small) / d;
+function roundedQuotient(a: number, m: number, b: number, n: number): number {
+  const power = POWERS_OF_TEN[m] ?? 1;
+  const divisor = POWERS_OF_TEN[n] ?? 1;
+  const dividend = a * power;
+  let scaled = a * HALVES;
+  const aHigh = scaled - (scaled - a);
+  scaled = power * HALVES;
+  const powerHigh = scaled - (scaled - power);
+  const aLow = a - aHigh;
+  const powerLow = power - powerHigh;
+  const dividendError = aLow * powerLow - (dividend - aHigh * powerHigh - aLow * powerHigh - aHigh * powerLow);
+
+  const quotient = dividend / divisor;
+  const product = quotient * divisor;
+  scaled = quotient * HALVES;
+  const quotientHigh = scaled - (scaled - quotient);
+  scaled = divisor * HALVES;
+  const divisorHigh = scaled - (scaled - divisor);
+  const quotientLow = quotient - quotientHigh;
+  const divisorLow = divisor - divisorHigh;
+  const productError =
+    quotientLow * divisorLow -
+    (product - quotientHigh * divisorHigh - quotientLow * divisorHigh - quotientHigh * divisorLow);
+
+  const correction = (dividend - product - productError + dividendError + b) / divisor;
   const low = quotient + correction * (1 - 2 ** -40);
   return low === quotient + correction * (1 + 2 ** -40) ? low : Number.NaN;
-}
-
-/** a * b - product, where product is a * b as rounded. */
-function productError(a: number, b: number, product: number): number {
-  const [aHigh, bHigh] = [highPart(a), highPart(b)];
-  const [aLow, bLow] = [a - aHigh, b - bHigh];
-  return aLow * bLow - (product - aHigh * bHigh - aLow * bHigh - aHigh * bLow);
-}
-
-/** The upper half of the bits of a double (Veltkamp). */
-function highPart(a: number): number {
-  const scaled = a * (2 ** 27 + 1);
-  return scaled - (scaled - a);
 }
 
 /** The integer in `bytes[start, end)`, at most 15 characters with an optional sign; NaN for anything else. */

@@ -195,7 +195,7 @@ export function moments(values: ArrayLike<number>): Moments {
   for (let i = 0; i < n; i++) {
     const deviation = ((values[i] ?? 0) - centre) / widest;
     squares += deviation * deviation;
-    cubes += deviation ** 3;
+    cubes += deviation * deviation * deviation;
   }
   return {
     mean: centre,

@@ -10,8 +10,8 @@ import type { MetricComparison } from '../rules/compare-metric.ts';
 import type { ManyComparison } from '../rules/compare-runs.ts';
 import { adviseOnSetSize, isWorseThanFirst, mostRegressed, type RunComparison } from '../rules/compare-runs.ts';
 import { type ComparisonSettings, minEffectOf } from '../rules/verdict.ts';
-import { comparisonJson, metricComparisonJson } from '../runs/score-json.ts';
-import { compareManyTrecFiles, compareTrecFiles, type OfflineComparison } from '../trec/evaluate-trec.ts';
+import { comparisonJson, metricComparisonJson } from '../runs/comparison-json.ts';
+import { compareManyTrecFiles, compareTrecFiles, type OfflineComparison } from '../trec/compare-trec.ts';
 import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
 
 const MAX_QUERIES = 10;

@@ -10,7 +10,8 @@ import { describeFailure, type RunFailure } from '../rules/run-failure.ts';
 import { falseAnswerRatio } from '../rules/unwanted-answers.ts';
 import { checkResultSchema, type RunSummaryJson } from '../run-summary-schema.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
-import { comparedJson, metricJson, metricsJson } from './score-json.ts';
+import { comparedJson } from './comparison-json.ts';
+import { metricJson, metricsJson } from './score-json.ts';
 import { answersAsIn, type CompareDeps, queriesOfRun } from './stored-runs.ts';
 
 export async function summarizeRun(runs: GoldenRuns, run: GoldenRun): Promise<RunSummaryJson> {

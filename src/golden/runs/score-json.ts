@@ -1,15 +1,9 @@
-/**
- * Scores and comparisons as the documents that commands print and the API answers. Loads no schema: `recalld eval` shall
- * not wait for one.
- */
+/** Scores as the documents that commands print and the API answers. Loads nothing that `recalld eval` would wait for. */
 import { formatMetricKey } from '../../ir/metric-key.ts';
 import { ALL_SEGMENT } from '../../model.ts';
 import { finiteOrNull, type MetricSummary } from '../../stats/descriptive.ts';
-import { type ComparedRuns, segmentOf, storedComparison } from '../rules/compare-golden-runs.ts';
-import type { MetricComparison } from '../rules/compare-metric.ts';
-import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.ts';
 import type { SegmentScore } from '../rules/run.ts';
-import type { ComparedJson, ComparisonJson, MetricComparisonJson, MetricJson } from '../run-summary-schema.ts';
+import type { MetricJson } from '../run-summary-schema.ts';
 
 /** Scores of one segment by metric key, `{"ndcg@10": {...}}`. */
 export function metricsJson(
@@ -23,58 +17,4 @@ export function metricsJson(
 
 export function metricJson({ mean, n, ciLow, ciHigh, ciMethod }: MetricSummary): MetricJson {
   return { mean, n, ci_low: ciLow, ci_high: finiteOrNull(ciHigh), ci_method: ciMethod };
-}
-
-/** A run against another one, over all queries with each segment below. */
-export function comparedJson({ against, differences }: ComparedRuns): ComparedJson {
-  const all = segmentOf(differences);
-  const segments = [...new Set(differences.map(({ segment }) => segment))];
-  return {
-    run_id: against,
-    excluded: differences[0]?.excluded ?? 0,
-    ...comparisonJson(all),
-    // Takes tens of milliseconds, so it is worked out for those who read it.
-    get advice() {
-      return adviseOnSetSize(all, storedComparison);
-    },
-    segments: Object.fromEntries(
-      segments
-        .filter((segment) => segment !== ALL_SEGMENT)
-        .map((segment) => [segment, comparisonJson(segmentOf(differences, segment))]),
-    ),
-  };
-}
-
-export function comparisonJson({ n, metrics, primary, verdict }: SegmentComparison): ComparisonJson {
-  return {
-    n,
-    metrics: Object.fromEntries(metrics.map((metric) => [formatMetricKey(metric.key), metricComparisonJson(metric)])),
-    primary,
-    verdict,
-    smallest_detectable_difference: Object.fromEntries(
-      metrics.map((metric) => [formatMetricKey(metric.key), metric.smallestDetectableDifference]),
-    ),
-  };
-}
-
-export function metricComparisonJson(metric: MetricComparison): MetricComparisonJson {
-  return {
-    baseline: metric.baseline,
-    candidate: metric.candidate,
-    difference: metric.difference,
-    ci_low: finiteOrNull(metric.ciLow),
-    ci_high: finiteOrNull(metric.ciHigh),
-    ci_method: metric.ciMethod,
-    t: metric.t,
-    df: metric.df,
-    p_t: metric.pT,
-    p_randomization: metric.pRandomization,
-    p_method: metric.pMethod,
-    ...(metric.p === metric.pRandomization ? {} : { p: metric.p }),
-    ...(metric.mcnemarP === null ? {} : { mcnemar_p: metric.mcnemarP }),
-    wins: metric.wins,
-    losses: metric.losses,
-    ties: metric.ties,
-    verdict: metric.verdict,
-  };
 }

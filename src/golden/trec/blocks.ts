@@ -16,9 +16,12 @@ export class Block {
   /** When each byte is a character and many stretches are asked for: to cut it is faster than to decode each. */
   private text: string | null = null;
 
-  constructor(bytes: Buffer) {
+  /** @throws RecalldError `file_malformed` at its line, if it is not UTF-8 text */
+  constructor(bytes: Buffer, path: string, firstLine: number) {
     this.bytes = bytes;
     this.isAscii = isAscii(bytes);
+    // Text holds no NUL, which also unmasks UTF-16.
+    if ((!this.isAscii && !isUtf8(bytes)) || bytes.includes(0)) refuseBytes(bytes, path, firstLine);
   }
 
   /** The text of `bytes[start, end)`. */
@@ -45,31 +48,32 @@ export async function forEachLine(path: string, scanner: ColumnScanner, handle: 
     let buffer = Buffer.allocUnsafeSlow(BLOCK_BYTES);
     let kept = 0;
     let line = 1;
-    let isFirst = true;
+    let reading = readInto(file, path, buffer, kept);
     for (;;) {
-      const read = await readInto(file, path, buffer, kept);
+      const read = await reading;
       const filled = kept + read;
       const isLast = read === 0;
       const end = isLast ? filled : buffer.lastIndexOf(LINE_FEED, filled - 1) + 1;
       if (end === 0 && filled === buffer.length) {
         throw malformed(path, line, 'The line is longer than 512 KiB; give a text file with one entry per line.');
       }
-      if (end > 0) {
-        const start = isFirst && buffer.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
-        const bytes = buffer.subarray(start, end);
-        requireText(bytes, path, line);
-        const block = new Block(bytes);
-        for (let next = 0; next < bytes.length; line++) {
-          next = scanner.scan(bytes, next);
-          handle(block, line);
-        }
-        isFirst = false;
+      const start = line === 1 && buffer.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
+      const bytes = buffer.subarray(start, end);
+      if (!isLast) {
+        // Whoever keeps the block keeps its bytes. The next one is read while this one is scanned.
+        const following = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+        kept = buffer.copy(following, 0, end, filled);
+        buffer = following;
+        reading = readInto(file, path, buffer, kept);
+        // It throws where it is awaited, if the handler does not throw before.
+        reading.catch(() => undefined);
+      }
+      const block = new Block(bytes, path, line);
+      for (let next = 0; next < bytes.length; line++) {
+        next = scanner.scan(bytes, next);
+        handle(block, line);
       }
       if (isLast) return;
-      // Whoever keeps the block keeps its bytes.
-      const following = Buffer.allocUnsafeSlow(BLOCK_BYTES);
-      kept = buffer.copy(following, 0, end, filled);
-      buffer = following;
     }
   } finally {
     await file.close();
@@ -106,9 +110,8 @@ async function readInto(file: FileHandle, path: string, buffer: Buffer, from: nu
   }
 }
 
-/** `bytes` are whole lines, so no character is cut in two. Text holds no NUL, which also unmasks UTF-16. */
-function requireText(bytes: Buffer, path: string, firstLine: number): void {
-  if (isUtf8(bytes) && !bytes.includes(0)) return;
+/** `bytes` are whole lines, so no character is cut in two. */
+function refuseBytes(bytes: Buffer, path: string, firstLine: number): never {
   let line = firstLine;
   let start = 0;
   for (;;) {

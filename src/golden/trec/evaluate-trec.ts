@@ -1,16 +1,16 @@
-/** Scores a TREC run against judgments, and compares two of them, without a database. */
+/** Scores a TREC run against judgments, without a database. */
 
 import { RecalldError } from '../../errors.ts';
-import { createGradeEvaluator, type GradeByDocument } from '../../ir/evaluate.ts';
+import { createGradeEvaluator } from '../../ir/evaluate.ts';
 import type { MetricKey } from '../../ir/metric-key.ts';
 import { applyDuplicatePolicy, compareCodePoints, type DuplicatePolicy, orderLikeTrecEval } from '../../ir/ranking.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../ir/trec-line.ts';
 import { type MetricSummary, summarize } from '../../stats/descriptive.ts';
 import { quoted } from '../../text/source-line.ts';
-import { compareMany, compareRuns, type ManyComparison, type RunComparison } from '../rules/compare-runs.ts';
-import type { ComparisonSettings } from '../rules/verdict.ts';
 import { type Block, forEachLine, malformed, sizeOf } from './blocks.ts';
-import { QueryGroups, ResultTable } from './result-table.ts';
+import type { QueryRows } from './document-rows.ts';
+import { JudgmentTable } from './judgment-table.ts';
+import { ResultTable } from './result-table.ts';
 
 const NUMBER_SIGN = 0x23;
 
@@ -40,12 +40,12 @@ const QUERY = 0;
  * Grades are integers; a negative one means that the document was not judged. The iteration is ignored, and so are
  * empty lines and, in TREC files, lines that start with `#` (as in trec_eval 10).
  *
- * @returns grade by document id by query id, in the order of the file; at least one judgment
+ * @returns at least one judgment
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: wrong columns, a grade that is no
  * integer, a document judged twice for a query, not UTF-8 text, no judgment at all
  */
-export async function readQrels(path: string): Promise<Map<string, GradeByDocument>> {
-  const queries = new QueryGroups(() => new Map<string, number>());
+export async function readQrels(path: string): Promise<JudgmentTable> {
+  const judgments = new JudgmentTable(await sizeOf(path));
   const scanner = new ColumnScanner(TREC_QRELS.columns.length, 'blanks');
   let form: QrelsForm | undefined;
 
@@ -60,16 +60,20 @@ export async function readQrels(path: string): Promise<Map<string, GradeByDocume
     }
     const grade = parseGrade(block.bytes, scanner.starts[form.grade] ?? 0, scanner.ends[form.grade] ?? 0);
     if (Number.isNaN(grade)) throw malformed(path, line, badGrade(column(block, scanner, form.grade)));
-    const judgments = queries.of(block, scanner.starts[QUERY] ?? 0, scanner.ends[QUERY] ?? 0);
-    const document = column(block, scanner, form.document);
-    const before = judgments.size;
-    judgments.set(document, grade);
-    if (judgments.size === before) {
-      throw malformed(path, line, judgedTwice(column(block, scanner, QUERY), document));
-    }
+    judgments.add(
+      block,
+      line,
+      scanner.starts[QUERY] ?? 0,
+      scanner.ends[QUERY] ?? 0,
+      scanner.starts[form.document] ?? 0,
+      scanner.ends[form.document] ?? 0,
+      grade,
+    );
   });
-  if (queries.byId.size === 0) throw empty(path, 'judgments', TREC_QRELS.columns);
-  return queries.byId;
+  const repeat = judgments.firstRepeat();
+  if (repeat !== null) throw malformed(path, repeat.line, judgedTwice(repeat.queryId, repeat.documentId));
+  if (judgments.queries.size === 0) throw empty(path, 'judgments', TREC_QRELS.columns);
+  return judgments;
 }
 
 /**
@@ -170,12 +174,16 @@ export interface TrecScores {
   readonly columns: readonly Float64Array[];
 }
 
-/** Every judged query with its judgments, in code-point order of the ids whatever the order of the file. */
-export type JudgedQueries = readonly (readonly [queryId: string, judgments: GradeByDocument])[];
+interface JudgedQueries {
+  readonly judgments: JudgmentTable;
+  /** Every judged query, in code-point order of the ids whatever the order of the file. */
+  readonly queries: readonly (readonly [queryId: string, rows: QueryRows])[];
+}
 
 /** @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line */
 export async function readJudgedQueries(qrelsPath: string): Promise<JudgedQueries> {
-  return [...(await readQrels(qrelsPath))].toSorted(([a], [b]) => compareCodePoints(a, b));
+  const judgments = await readQrels(qrelsPath);
+  return { judgments, queries: [...judgments.queries].toSorted(([a], [b]) => compareCodePoints(a, b)) };
 }
 
 /**
@@ -185,15 +193,15 @@ export async function readJudgedQueries(qrelsPath: string): Promise<JudgedQuerie
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
  */
 export async function scoreTrecRun(
-  queries: JudgedQueries,
+  judged: JudgedQueries,
   runPath: string,
   settings: ScoringSettings,
 ): Promise<TrecScores> {
-  return scoreDocuments(queries, await readRun(runPath), runPath, settings);
+  return scoreDocuments(judged, await readRun(runPath), runPath, settings);
 }
 
 function scoreDocuments(
-  queries: JudgedQueries,
+  { judgments, queries }: JudgedQueries,
   run: ResultTable,
   runPath: string,
   { keys, relevanceLevel, duplicates }: ScoringSettings,
@@ -203,14 +211,14 @@ function scoreDocuments(
   let answered = 0;
   let duplicateDocuments = 0;
   let scoreTies = 0;
-  for (const [row, [queryId, judgments]] of queries.entries()) {
-    const ranked = run.rank(queryId, judgments, duplicates === 'collapse');
+  for (const [row, [queryId, judged]] of queries.entries()) {
+    const ranked = run.rank(queryId, judgments, judged, duplicates === 'collapse');
     if (ranked !== null) answered++;
     scoreTies += ranked?.scoreTies ?? 0;
     duplicateDocuments += ranked?.duplicates ?? 0;
     if (duplicates === 'reject' && ranked !== null && ranked.duplicates > 0)
       refuseRepeat(run, queryId, `${runPath}: The query "${queryId}"`);
-    const values = evaluate(ranked?.grades ?? NO_GRADES, ranked?.length ?? 0, judgments);
+    const values = evaluate(ranked?.grades ?? NO_GRADES, ranked?.length ?? 0, judgments.gradesOf(judged));
     for (const [i, column] of columns.entries()) column[row] = values[i] ?? 0;
   }
   return {
@@ -232,56 +240,6 @@ const NO_GRADES = new Float64Array(0);
 function refuseRepeat(run: ResultTable, queryId: string, owner: string): void {
   const documents = run.get(queryId);
   if (documents !== undefined) applyDuplicatePolicy(orderLikeTrecEval(documents).ids, 'reject', owner);
-}
-
-export interface OfflineComparisonRequest extends ScoringSettings, ComparisonSettings {
-  readonly qrelsPath: string;
-  readonly baselinePath: string;
-  readonly candidatePath: string;
-}
-
-export interface OfflineComparison {
-  readonly comparison: RunComparison;
-  /** Every judged query, in code-point order of the ids. */
-  readonly queryIds: readonly string[];
-  readonly baseline: TrecScores;
-  readonly candidate: TrecScores;
-}
-
-/**
- * Compares two TREC runs query by query over all judged queries: one that a run does not answer scores 0 there.
- *
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
- */
-export async function compareTrecFiles(request: OfflineComparisonRequest): Promise<OfflineComparison> {
-  const queries = await readJudgedQueries(request.qrelsPath);
-  // One after the other: the documents of the first run are let go before the second is read.
-  const baseline = await scoreTrecRun(queries, request.baselinePath, request);
-  const candidate = await scoreTrecRun(queries, request.candidatePath, request);
-  const runs = { keys: request.keys, baseline: baseline.columns, candidate: candidate.columns };
-  return {
-    comparison: compareRuns(runs, request),
-    queryIds: queries.map(([queryId]) => queryId),
-    baseline,
-    candidate,
-  };
-}
-
-export interface ManyComparisonRequest extends ScoringSettings, ComparisonSettings {
-  readonly qrelsPath: string;
-  readonly runPaths: readonly string[];
-}
-
-/**
- * As `compareTrecFiles`, of more than two runs.
- *
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
- */
-export async function compareManyTrecFiles(request: ManyComparisonRequest): Promise<ManyComparison> {
-  const queries = await readJudgedQueries(request.qrelsPath);
-  const columns: TrecScores['columns'][] = [];
-  for (const path of request.runPaths) columns.push((await scoreTrecRun(queries, path, request)).columns);
-  return compareMany(request.keys, columns, request);
 }
 
 export interface OfflineEvaluationRequest extends ScoringSettings {
@@ -311,13 +269,13 @@ export interface OfflineEvaluation {
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
  */
 export async function evaluateTrecFiles(request: OfflineEvaluationRequest): Promise<OfflineEvaluation> {
-  const queries = await readJudgedQueries(request.qrelsPath);
-  const { counts, columns } = await scoreTrecRun(queries, request.runPath, request);
+  const judged = await readJudgedQueries(request.qrelsPath);
+  const { counts, columns } = await scoreTrecRun(judged, request.runPath, request);
   return {
     counts,
-    queryIds: queries.map(([queryId]) => queryId),
+    queryIds: judged.queries.map(([queryId]) => queryId),
     metrics: request.keys.map((key, i) => {
-      const values = columns[i] ?? new Float64Array(queries.length);
+      const values = columns[i] ?? new Float64Array(judged.queries.length);
       return { key, summary: summarize(values, key.measure), values };
     }),
   };

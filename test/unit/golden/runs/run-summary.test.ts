@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { statisticsOfCommands as statistics } from '../../../../src/golden/golden-statistics.ts';
+import { comparedJson } from '../../../../src/golden/runs/comparison-json.ts';
 import { summarizeRun, summarizeRunSoFar } from '../../../../src/golden/runs/run-summary.ts';
-import { comparedJson, metricJson, metricsJson } from '../../../../src/golden/runs/score-json.ts';
+import { metricJson, metricsJson } from '../../../../src/golden/runs/score-json.ts';
 import type { RunEnd } from '../../../../src/golden/sql/run-results.ts';
 import type { Verdict } from '../../../../src/model.ts';
 import { aGoldenRun, aNewGoldenSet, anAnswer, aScore, NOON } from '../../../support/builders.ts';

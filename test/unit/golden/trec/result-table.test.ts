@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Block } from '../../../../src/golden/trec/blocks.ts';
+import type { QueryRows } from '../../../../src/golden/trec/document-rows.ts';
+import { JudgmentTable } from '../../../../src/golden/trec/judgment-table.ts';
 import { ResultTable } from '../../../../src/golden/trec/result-table.ts';
 import { applyDuplicatePolicy, orderLikeTrecEval } from '../../../../src/ir/ranking.ts';
 
@@ -10,11 +12,21 @@ type Row = readonly [query: string, id: string, score: number];
 function tableOf(rows: readonly Row[]): ResultTable {
   const table = new ResultTable();
   for (const [query, id, score] of rows) {
-    const block = new Block(Buffer.from(`${query} ${id}`));
+    const block = new Block(Buffer.from(`${query} ${id}`), 'file', 1);
     const end = Buffer.byteLength(query);
     table.add(block, 0, end, end + 1, block.bytes.length, score);
   }
   return table;
+}
+
+/** The judgments of one query. */
+function judgmentsOf(grades: ReadonlyMap<string, number>): { judgments: JudgmentTable; query: QueryRows } {
+  const judgments = new JudgmentTable(0);
+  for (const [id, grade] of grades) {
+    const block = new Block(Buffer.from(`q ${id}`), 'file', 1);
+    judgments.add(block, 1, 0, 1, 2, block.bytes.length, grade);
+  }
+  return { judgments, query: judgments.queries.get('q') ?? { ranges: [] } };
 }
 
 it('the ranking of a query has the grades, repeats and ties that its documents as texts have', () => {
@@ -24,10 +36,11 @@ it('the ranking of a query has the grades, repeats and ties that its documents a
   fc.assert(
     fc.property(fc.array(aRow, { maxLength: 40 }), someJudgments, fc.boolean(), (rows, judged, collapses) => {
       const table = tableOf(rows);
-      const judgments = new Map(judged);
+      const grades = new Map(judged);
+      const { judgments, query: judgedQuery } = judgmentsOf(grades);
       for (const query of ['q1', 'q2', 'q3']) {
         const own = rows.filter(([of]) => of === query);
-        const ranked = table.rank(query, judgments, collapses);
+        const ranked = table.rank(query, judgments, judgedQuery, collapses);
         if (own.length === 0) {
           expect(ranked).toBeNull();
           continue;
@@ -37,10 +50,10 @@ it('the ranking of a query has the grades, repeats and ties that its documents a
           scores: own.map(([, , score]) => score),
         });
         const { ranking, duplicates } = applyDuplicatePolicy(ids, collapses ? 'collapse' : 'occupy');
-        const grades = ranking.map((id) => (id === null ? -1 : (judgments.get(id) ?? -1)));
+        const expected = ranking.map((id) => (id === null ? -1 : (grades.get(id) ?? -1)));
         const scoreTies = ids.filter((id, i) => i > 0 && scores[i] === scores[i - 1] && id !== ids[i - 1]).length;
         expect({ ...ranked, grades: [...(ranked?.grades ?? [])].slice(0, ranked?.length) }).toEqual({
-          grades,
+          grades: expected,
           length: ranking.length,
           duplicates,
           scoreTies,
@@ -54,12 +67,13 @@ it('the ranking of a query has the grades, repeats and ties that its documents a
 it('a ranking is the same whatever was asked before, and however many documents and judgments there are', () => {
   const many = Array.from({ length: 700 }, (_, i): Row => ['many', `d${i % 600}`, 1000 - i]);
   const table = tableOf([...many, ['few', 'd1', 1]]);
-  const judgments = new Map(Array.from({ length: 2000 }, (_, i) => [`d${3 * i}`, i % 4]));
+  const gradeOf = new Map(Array.from({ length: 2000 }, (_, i) => [`d${3 * i}`, i % 4]));
+  const { judgments, query: judged } = judgmentsOf(gradeOf);
   const gradesOf = (query: string) => {
-    const { grades = [], length, ...counts } = table.rank(query, judgments, true) ?? {};
+    const { grades = [], length, ...counts } = table.rank(query, judgments, judged, true) ?? {};
     return { grades: [...grades].slice(0, length), ...counts };
   };
-  const grades = Array.from({ length: 600 }, (_, i) => judgments.get(`d${i}`) ?? -1);
+  const grades = Array.from({ length: 600 }, (_, i) => gradeOf.get(`d${i}`) ?? -1);
   for (let round = 0; round < 2; round++) {
     expect(gradesOf('many')).toEqual({ grades, duplicates: 100, scoreTies: 0 });
     expect(gradesOf('few')).toEqual({ grades: [-1], duplicates: 0, scoreTies: 0 });

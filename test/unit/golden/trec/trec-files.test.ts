@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { QueryRows } from '../../../../src/golden/trec/document-rows.ts';
 import { readQrels, readRun } from '../../../../src/golden/trec/evaluate-trec.ts';
+import type { JudgmentTable } from '../../../../src/golden/trec/judgment-table.ts';
 
 let folder: string;
 
@@ -22,8 +24,19 @@ async function fileOf(content: string | Buffer, name = 'file.txt'): Promise<stri
 }
 
 async function qrelsOf(content: string | Buffer): Promise<Record<string, Record<string, number>>> {
-  const queries = await readQrels(await fileOf(content));
-  return Object.fromEntries([...queries].map(([id, judgments]) => [id, Object.fromEntries(judgments)]));
+  const judgments = await readQrels(await fileOf(content));
+  return Object.fromEntries([...judgments.queries].map(([id, query]) => [id, gradesOf(judgments, query)]));
+}
+
+function gradesOf(judgments: JudgmentTable, { ranges }: QueryRows): Record<string, number> {
+  const grades: Record<string, number> = {};
+  for (let i = 0; i < ranges.length; i += 2) {
+    for (let row = ranges[i] ?? 0; row < (ranges[i + 1] ?? 0); row++) {
+      grades[judgments.documents.text(row)] = judgments.gradeOf(row);
+    }
+  }
+  expect(judgments.gradesOf({ ranges })).toEqual(Float64Array.from(Object.values(grades)));
+  return grades;
 }
 
 describe('readQrels', () => {
@@ -74,8 +87,8 @@ describe('readQrels', () => {
     ['a word as grade', 'q 0 a relevant\n', 'line 1: The grade "relevant" is not an integer'],
     [
       'a document judged twice',
-      'q 0 a 1\nr 0 a 1\nq 0 a 1\n',
-      'line 3: The document "a" is judged twice for the query "q"; keep one judgment.',
+      'q 0 a 1\nr 0 a 1\n\nr 0 b 1\nq 0 a 1\nr 0 b 1\n',
+      'line 5: The document "a" is judged twice for the query "q"; keep one judgment.',
     ],
     [
       'line ends of old Macintosh files',

@@ -1,0 +1,54 @@
+/** Compares TREC runs by the judgments of the same queries, without a database. */
+import { compareMany, compareRuns, type ManyComparison, type RunComparison } from '../rules/compare-runs.ts';
+import type { ComparisonSettings } from '../rules/verdict.ts';
+import { readJudgedQueries, type ScoringSettings, scoreTrecRun, type TrecScores } from './evaluate-trec.ts';
+
+export interface OfflineComparisonRequest extends ScoringSettings, ComparisonSettings {
+  readonly qrelsPath: string;
+  readonly baselinePath: string;
+  readonly candidatePath: string;
+}
+
+export interface OfflineComparison {
+  readonly comparison: RunComparison;
+  /** Every judged query, in code-point order of the ids. */
+  readonly queryIds: readonly string[];
+  readonly baseline: TrecScores;
+  readonly candidate: TrecScores;
+}
+
+/**
+ * Compares two TREC runs query by query over all judged queries: one that a run does not answer scores 0 there.
+ *
+ * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
+ */
+export async function compareTrecFiles(request: OfflineComparisonRequest): Promise<OfflineComparison> {
+  const judged = await readJudgedQueries(request.qrelsPath);
+  // One after the other: the documents of the first run are let go before the second is read.
+  const baseline = await scoreTrecRun(judged, request.baselinePath, request);
+  const candidate = await scoreTrecRun(judged, request.candidatePath, request);
+  const runs = { keys: request.keys, baseline: baseline.columns, candidate: candidate.columns };
+  return {
+    comparison: compareRuns(runs, request),
+    queryIds: judged.queries.map(([queryId]) => queryId),
+    baseline,
+    candidate,
+  };
+}
+
+export interface ManyComparisonRequest extends ScoringSettings, ComparisonSettings {
+  readonly qrelsPath: string;
+  readonly runPaths: readonly string[];
+}
+
+/**
+ * As `compareTrecFiles`, of more than two runs.
+ *
+ * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the line
+ */
+export async function compareManyTrecFiles(request: ManyComparisonRequest): Promise<ManyComparison> {
+  const judged = await readJudgedQueries(request.qrelsPath);
+  const columns: TrecScores['columns'][] = [];
+  for (const path of request.runPaths) columns.push((await scoreTrecRun(judged, path, request)).columns);
+  return compareMany(request.keys, columns, request);
+}

@@ -1,0 +1,203 @@
+/** Lines of a TREC file by their query, as numbers: document ids stay bytes of the file, and few become strings. */
+import type { Block } from './blocks.ts';
+
+/** Lines that are shorter on average, or more than so many, make the arrays grow. */
+const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
+
+/** The rows of one query. */
+export interface QueryRows {
+  /** Start, end, start, end. The lines of a query mostly stand together, so that there is one range. */
+  readonly ranges: number[];
+}
+
+/** Numbers the lines of a file from 0, and keeps where the document id of each stands. */
+export class DocumentRows {
+  readonly queries = new Map<string, QueryRows>();
+  /** Of the bytes of the document id of each row. */
+  hashes: Int32Array;
+  private readonly blocks: Block[] = [];
+  private block: Block | undefined;
+  private blockOf: Uint32Array;
+  private starts: Uint32Array;
+  private ends: Uint32Array;
+  private count = 0;
+  private lastId = new Uint8Array(0);
+  private last: QueryRows | undefined;
+
+  /** @param fileBytes size of the file, so that there is room for its lines: what is not used is never touched */
+  constructor(fileBytes: number) {
+    const room = Math.min(MAX_ROOM, Math.max(1024, Math.ceil(fileBytes / USUAL_LINE_BYTES)));
+    this.blockOf = new Uint32Array(room);
+    this.starts = new Uint32Array(room);
+    this.ends = new Uint32Array(room);
+    this.hashes = new Int32Array(room);
+  }
+
+  /** How many rows there is room for. */
+  get room(): number {
+    return this.hashes.length;
+  }
+
+  /**
+   * Adds a row whose query id and document id stand at `[queryStart, queryEnd)` and `[start, end)` of the block. Its
+   * number is that of the rows before it.
+   */
+  add(block: Block, queryStart: number, queryEnd: number, start: number, end: number): void {
+    if (this.block !== block) {
+      this.block = block;
+      this.blocks.push(block);
+    }
+    if (this.count === this.hashes.length) this.grow();
+    const row = this.count++;
+    this.blockOf[row] = this.blocks.length - 1;
+    this.starts[row] = start;
+    this.ends[row] = end;
+    this.hashes[row] = hashOfBytes(block.bytes, start, end);
+    const { ranges } = this.queryAt(block, queryStart, queryEnd);
+    if (ranges[ranges.length - 1] === row) ranges[ranges.length - 1] = row + 1;
+    else ranges.push(row, row + 1);
+  }
+
+  /** The document id of a row. */
+  text(row: number): string {
+    return this.blockAt(row).slice(this.starts[row] ?? 0, this.ends[row] ?? 0);
+  }
+
+  /** Whether a row has the document id of a row of this file or another. */
+  equals(row: number, other: DocumentRows, otherRow: number): boolean {
+    const start = this.starts[row] ?? 0;
+    const otherStart = other.starts[otherRow] ?? 0;
+    const length = (this.ends[row] ?? 0) - start;
+    if ((other.ends[otherRow] ?? 0) - otherStart !== length) return false;
+    const { bytes } = this.blockAt(row);
+    const { bytes: otherBytes } = other.blockAt(otherRow);
+    for (let i = 0; i < length; i++) if (bytes[start + i] !== otherBytes[otherStart + i]) return false;
+    return true;
+  }
+
+  /** Order of the document ids of two rows by their UTF-8, which is that of their code points. */
+  compare(a: number, b: number): number {
+    const [aStart, bStart] = [this.starts[a] ?? 0, this.starts[b] ?? 0];
+    const [aLength, bLength] = [(this.ends[a] ?? 0) - aStart, (this.ends[b] ?? 0) - bStart];
+    const [{ bytes: aBytes }, { bytes: bBytes }] = [this.blockAt(a), this.blockAt(b)];
+    for (let i = 0; i < Math.min(aLength, bLength); i++) {
+      const difference = (aBytes[aStart + i] ?? 0) - (bBytes[bStart + i] ?? 0);
+      if (difference !== 0) return difference;
+    }
+    return aLength - bLength;
+  }
+
+  /** The query of the line before is tried first, by comparing bytes, before a string is made. */
+  private queryAt({ bytes }: Block, start: number, end: number): QueryRows {
+    if (this.last !== undefined && holds(bytes, start, end, this.lastId)) return this.last;
+    const id = bytes.toString('utf8', start, end);
+    let query = this.queries.get(id);
+    if (query === undefined) {
+      query = { ranges: [] };
+      this.queries.set(id, query);
+    }
+    this.last = query;
+    this.lastId = Uint8Array.from(bytes.subarray(start, end));
+    return query;
+  }
+
+  private blockAt(row: number): Block {
+    const block = this.blocks[this.blockOf[row] ?? 0];
+    if (block === undefined) throw new Error('a row of a TREC file stands in no block');
+    return block;
+  }
+
+  private grow(): void {
+    const room = this.count * 2;
+    this.blockOf = enlarged(new Uint32Array(room), this.blockOf);
+    this.starts = enlarged(new Uint32Array(room), this.starts);
+    this.ends = enlarged(new Uint32Array(room), this.ends);
+    this.hashes = enlarged(new Int32Array(room), this.hashes);
+  }
+}
+
+/** How many rows a query has. */
+export function countOf({ ranges }: QueryRows): number {
+  let count = 0;
+  for (let i = 0; i < ranges.length; i += 2) count += (ranges[i + 1] ?? 0) - (ranges[i] ?? 0);
+  return count;
+}
+
+export function enlarged<Numbers extends Uint32Array | Int32Array | Float64Array>(
+  target: Numbers,
+  source: Numbers,
+): Numbers {
+  target.set(source);
+  return target;
+}
+
+/** FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
+function hashOfBytes(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] ?? 0), 0x01000193);
+  return hash;
+}
+
+function holds(bytes: Uint8Array, start: number, end: number, value: Uint8Array): boolean {
+  if (end - start !== value.length) return false;
+  for (let i = 0; i < value.length; i++) {
+    if (bytes[start + i] !== value[i]) return false;
+  }
+  return true;
+}
+
+/** Documents of one query by their content. Its buffers are used again for the next query. */
+export class DocumentSet {
+  private documents: DocumentRows | undefined;
+  private rows = new Int32Array(256);
+  private size = 0;
+  /** `stamp` + number of the document, so that the documents before it was emptied are free slots. */
+  private slots = new Int32Array(512);
+  private stamp = 1;
+
+  /** Empties it for so many rows of a file at most. */
+  empty(documents: DocumentRows, room: number): void {
+    this.documents = documents;
+    this.stamp += this.size;
+    this.size = 0;
+    const isFull = this.stamp + room > 2 ** 31 - 1;
+    if (this.rows.length < room) {
+      this.rows = new Int32Array(2 ** Math.ceil(Math.log2(room)));
+      this.slots = new Int32Array(2 * this.rows.length);
+      this.stamp = 1;
+    } else if (isFull) {
+      this.slots.fill(0);
+      this.stamp = 1;
+    }
+  }
+
+  /** Adds the document of a row; says whether it is new. */
+  add(row: number): boolean {
+    const { documents } = this;
+    if (documents === undefined) return false;
+    const slot = this.slotOf(documents, row);
+    if ((this.slots[slot] ?? 0) >= this.stamp) return false;
+    this.slots[slot] = this.stamp + this.size;
+    this.rows[this.size++] = row;
+    return true;
+  }
+
+  /** The row that was added with the document of a row of any file; -1 when none was. */
+  find(documents: DocumentRows, row: number): number {
+    const entry = (this.slots[this.slotOf(documents, row)] ?? 0) - this.stamp;
+    return entry < 0 ? -1 : (this.rows[entry] ?? -1);
+  }
+
+  /** The slot of this document, or the free one where it belongs. At most half of them are taken. */
+  private slotOf(from: DocumentRows, row: number): number {
+    const { slots, rows, stamp, documents } = this;
+    const hash = from.hashes[row] ?? 0;
+    const mask = slots.length - 1;
+    for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
+      const entry = (slots[slot] ?? 0) - stamp;
+      if (entry < 0 || documents === undefined) return slot;
+      const own = rows[entry] ?? 0;
+      if (documents.hashes[own] === hash && documents.equals(own, from, row)) return slot;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/** The judgments of a qrels file, kept as numbers. */
+import type { Block } from './blocks.ts';
+import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
+
+/** Grades by query and document id. */
+export class JudgmentTable {
+  readonly documents: DocumentRows;
+  private grades: Float64Array;
+  /** The line of each row. */
+  private lines: Uint32Array;
+  private rows = 0;
+
+  /** @param fileBytes size of the file */
+  constructor(fileBytes: number) {
+    this.documents = new DocumentRows(fileBytes);
+    this.grades = new Float64Array(this.documents.room);
+    this.lines = new Uint32Array(this.documents.room);
+  }
+
+  /** In the order of the file. */
+  get queries(): ReadonlyMap<string, QueryRows> {
+    return this.documents.queries;
+  }
+
+  /** The grade of the document at `[start, end)` of a line, for the query at `[queryStart, queryEnd)`. */
+  add(
+    block: Block,
+    line: number,
+    queryStart: number,
+    queryEnd: number,
+    start: number,
+    end: number,
+    grade: number,
+  ): void {
+    const { documents } = this;
+    documents.add(block, queryStart, queryEnd, start, end);
+    if (documents.room > this.grades.length) {
+      this.grades = enlarged(new Float64Array(documents.room), this.grades);
+      this.lines = enlarged(new Uint32Array(documents.room), this.lines);
+    }
+    this.grades[this.rows] = grade;
+    this.lines[this.rows++] = line;
+  }
+
+  gradeOf(row: number): number {
+    return this.grades[row] ?? -1;
+  }
+
+  /** All grades of a query, in the order of the file. */
+  gradesOf(query: QueryRows): Float64Array {
+    const { ranges } = query;
+    if (ranges.length === 2) return this.grades.subarray(ranges[0], ranges[1]);
+    const grades = new Float64Array(countOf(query));
+    let filled = 0;
+    for (let i = 0; i < ranges.length; i += 2) {
+      const range = this.grades.subarray(ranges[i], ranges[i + 1]);
+      grades.set(range, filled);
+      filled += range.length;
+    }
+    return grades;
+  }
+
+  /** Makes a set hold the documents of a query; returns the first row that repeats one, or -1. */
+  listIn(set: DocumentSet, query: QueryRows): number {
+    const { ranges } = query;
+    set.empty(this.documents, countOf(query));
+    for (let i = 0; i < ranges.length; i += 2) {
+      for (let row = ranges[i] ?? 0; row < (ranges[i + 1] ?? 0); row++) if (!set.add(row)) return row;
+    }
+    return -1;
+  }
+
+  /** The first line that judges a document again for its query; null when none does. */
+  firstRepeat(): { readonly line: number; readonly queryId: string; readonly documentId: string } | null {
+    const set = new DocumentSet();
+    let first: readonly [row: number, queryId: string] | null = null;
+    for (const [queryId, query] of this.queries) {
+      const row = this.listIn(set, query);
+      if (row !== -1 && (first === null || row < first[0])) first = [row, queryId];
+    }
+    if (first === null) return null;
+    const [row, queryId] = first;
+    return { line: this.lines[row] ?? 0, queryId, documentId: this.documents.text(row) };
+  }
+}
