@@ -13,7 +13,7 @@ export interface JudgePageData {
   /** Null: there is nothing to grade. */
   readonly query: ReviewedQuery | null;
   readonly progress: ReviewProgress;
-  /** Of two people in the last week; null where too little is known. */
+  /** Of two people in the trailing window; null where too little is known. */
   readonly peopleAgreement: Agreement | null;
   /** US dollars that the judge has cost today (UTC). */
   readonly costToday: number;
@@ -65,7 +65,7 @@ export function JudgePage({ frame, data }: { readonly frame: Frame; readonly dat
         </dl>
         {peopleAgreement === null ? null : (
           <p>
-            {`Some queries are graded by a second person, who does not see the grades of the first. Their agreement in the last week (weighted kappa) is ${agreementWords(peopleAgreement)}.`}
+            {`Some queries are graded by a second person, who does not see the grades of the first. Their agreement (weighted kappa) is ${agreementWords(peopleAgreement)}.`}
           </p>
         )}
         {costToday === 0 ? null : <p>{`The grades of the model cost $${costToday.toFixed(4)} today (UTC).`}</p>}
