@@ -79,7 +79,7 @@ export const chapters: readonly Chapter[] = [
     judgedHours: null,
     faultHours: 12,
     // A density alarm is resolved when a whole day is well again.
-    recoveryHours: 32,
+    recoveryHours: 28,
   },
   {
     name: 'stale',

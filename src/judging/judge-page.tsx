@@ -55,7 +55,7 @@ export function JudgePage({ frame, data }: { readonly frame: Frame; readonly dat
         )}
       </Section>
       <Section id="grades" title="Grades" lead="A model that grades goes by the same words.">
-        <dl>
+        <dl class="rubric">
           {gradeMeanings.map((meaning, grade) => (
             <div key={meaning}>
               <dt>{grade}</dt>
@@ -112,7 +112,7 @@ function Query({ data, query, formToken }: QueryProps) {
   const open = query.documents.find(({ isOpen }) => isOpen);
   return (
     <>
-      <h3>{query.text}</h3>
+      <h3 class="judged-query">{query.text}</h3>
       <ol class="judged">
         {query.documents.map((document) => (
           <li key={document.id}>
@@ -147,7 +147,7 @@ function Document({ data, query, document, formToken, isNext }: DocumentProps) {
         <form method="post" action={`${pipelinePath(data.pipeline, 'judge')}/grade`}>
           <Hidden data={data} formToken={formToken} query={query.id} document={id} />
           {isNext ? (
-            <label>
+            <label class="typed">
               Grade, then Enter{' '}
               <input
                 type="text"
